@@ -1,0 +1,108 @@
+package mechanism
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Gaussian adds N(0, StandardDeviation²) noise to each coordinate of a query
+// with ℓ2 sensitivity Sensitivity. Either StandardDeviation comes with one of
+// Sensitivity and Distance, or NoiseMultiplier comes alone.
+type Gaussian struct {
+	StandardDeviation float64 // σ, in units of the query; > 0
+	Sensitivity       float64 // Δ: ℓ2 norm of one record's contribution; > 0
+	Distance          float64 // largest ℓ2 distance between neighbours' outputs; > 0
+	NoiseMultiplier   float64 // σ/Δ, without units; > 0
+}
+
+// Kind is "gaussian".
+func (Gaussian) Kind() string { return "gaussian" }
+
+// Check implements Mechanism: defined for every adjacency.
+func (g Gaussian) Check(adj Adjacency) error {
+	if g.NoiseMultiplier != 0 {
+		if g.StandardDeviation != 0 || g.Sensitivity != 0 || g.Distance != 0 {
+			return &ParameterError{"gaussian.noise_multiplier", number(g.NoiseMultiplier) + " together with other parameters",
+				"noise_multiplier alone, or standard_deviation with one of sensitivity, distance"}
+		}
+		return firstError(checkPositive("gaussian.noise_multiplier", g.NoiseMultiplier), checkAdjacency(adj))
+	}
+	return checkNoise("gaussian", "standard_deviation", g.StandardDeviation, g.Sensitivity, g.Distance, adj)
+}
+
+// Ratio returns the noise's scale σ and the distance d between neighbours'
+// outputs under adj, in the same units: μ = d/σ. It must have passed Check.
+func (g Gaussian) Ratio(adj Adjacency) (sigma, distance float64) {
+	if g.NoiseMultiplier != 0 {
+		return g.NoiseMultiplier, adj.distanceFactor()
+	}
+	return g.StandardDeviation, distanceOf(g.Sensitivity, g.Distance, adj)
+}
+
+func (g Gaussian) String() string {
+	if g.NoiseMultiplier != 0 {
+		return fmt.Sprintf("gaussian(noise multiplier %g)", g.NoiseMultiplier)
+	}
+	return describe("gaussian", "σ", g.StandardDeviation, g.Sensitivity, g.Distance)
+}
+
+func (Gaussian) sealed() {}
+
+// Laplace adds noise of density exp(−|x|/Scale)/(2·Scale) to each coordinate of
+// a query with ℓ1 sensitivity Sensitivity.
+type Laplace struct {
+	Scale       float64 // b, in units of the query; > 0
+	Sensitivity float64 // Δ: ℓ1 norm of one record's contribution; > 0
+	Distance    float64 // largest ℓ1 distance between neighbours' outputs; > 0
+}
+
+// Kind is "laplace".
+func (Laplace) Kind() string { return "laplace" }
+
+// Check implements Mechanism: defined for every adjacency.
+func (l Laplace) Check(adj Adjacency) error {
+	return checkNoise("laplace", "scale", l.Scale, l.Sensitivity, l.Distance, adj)
+}
+
+// Ratio returns the noise's scale b and the distance d between neighbours'
+// outputs under adj: the mechanism is (d/b)-DP. It must have passed Check.
+func (l Laplace) Ratio(adj Adjacency) (scale, distance float64) {
+	return l.Scale, distanceOf(l.Sensitivity, l.Distance, adj)
+}
+
+func (l Laplace) String() string {
+	return describe("laplace", "b", l.Scale, l.Sensitivity, l.Distance)
+}
+
+func (Laplace) sealed() {}
+
+func checkNoise(kind, scaleName string, scale, sensitivity, distance float64, adj Adjacency) error {
+	if err := checkPositive(kind+"."+scaleName, scale); err != nil {
+		return err
+	}
+	one, err := exactlyOne(kind, given{"sensitivity", sensitivity}, given{"distance", distance})
+	if err != nil {
+		return err
+	}
+	return firstError(checkPositive(kind+"."+one.name, one.value), checkAdjacency(adj))
+}
+
+// distanceOf is exact: doubling a float64 is, short of overflow to +∞, which
+// the analyses answer with ε = ∞.
+func distanceOf(sensitivity, distance float64, adj Adjacency) float64 {
+	if distance != 0 {
+		return distance
+	}
+	return sensitivity * adj.distanceFactor()
+}
+
+func describe(kind, symbol string, scale, sensitivity, distance float64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s(%s=%g", kind, symbol, scale)
+	if distance != 0 {
+		fmt.Fprintf(&b, ", distance %g)", distance)
+	} else {
+		fmt.Fprintf(&b, ", Δ=%g)", sensitivity)
+	}
+	return b.String()
+}

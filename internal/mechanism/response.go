@@ -1,0 +1,61 @@
+package mechanism
+
+import (
+	"fmt"
+)
+
+// MaxBuckets bounds the answers of a randomized response. Above it the
+// probabilities of single answers lose their digits.
+const MaxBuckets = 1 << 40
+
+// RandomizedResponse reports one of Buckets answers (0 stands for 2): the true
+// one with probability 1 − ν + ν/k, each of the others with ν/k. It is given by
+// Epsilon, the log ratio of the two, or by Noise = ν.
+type RandomizedResponse struct {
+	Epsilon float64 // ε0 = ln((1 − ν + ν/k)/(ν/k)); > 0
+	Noise   float64 // ν: probability that the answer is drawn uniformly; (0, 1)
+	Buckets uint64  // k, 2 … MaxBuckets; required with Noise, otherwise 2 unless given
+}
+
+// Kind is "randomized_response".
+func (RandomizedResponse) Kind() string { return "randomized_response" }
+
+// Check implements Mechanism: the answer exists only while the record does, so
+// it is defined under REPLACE_ONE and ZERO_OUT only.
+func (r RandomizedResponse) Check(adj Adjacency) error {
+	one, err := exactlyOne("randomized_response", given{"epsilon", r.Epsilon}, given{"noise", r.Noise})
+	if err != nil {
+		return err
+	}
+	if one.name == "epsilon" {
+		err = checkPositive("randomized_response.epsilon", r.Epsilon)
+	} else {
+		err = checkProbability("randomized_response.noise", r.Noise, true)
+		if err == nil && r.Buckets == 0 {
+			err = &ParameterError{"randomized_response.buckets", "missing", "a whole number from 2 to 2^40, with noise"}
+		}
+	}
+	if err == nil && (r.Buckets == 1 || r.Buckets > MaxBuckets) {
+		err = &ParameterError{"randomized_response.buckets", fmt.Sprint(r.Buckets), "a whole number from 2 to 2^40"}
+	}
+	if err == nil {
+		err = checkAdjacency(adj)
+	}
+	if err == nil && adj == AddOrRemoveOne {
+		err = &AdjacencyError{"randomized_response", adj,
+			"a record's own answer is missing when the record is: report pure_dp with its epsilon if that is what was proven"}
+	}
+	return err
+}
+
+// K is the number of possible answers.
+func (r RandomizedResponse) K() uint64 { return max(r.Buckets, 2) }
+
+func (r RandomizedResponse) String() string {
+	if r.Noise != 0 {
+		return fmt.Sprintf("randomized_response(noise %g, %d buckets)", r.Noise, r.K())
+	}
+	return fmt.Sprintf("randomized_response(ε=%g, %d buckets)", r.Epsilon, r.K())
+}
+
+func (RandomizedResponse) sealed() {}
