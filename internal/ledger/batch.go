@@ -1,0 +1,177 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Batch is a list of decisions on top of a State, in order: later ones see what
+// earlier ones will have written. It is discarded or applied as a whole.
+type Batch struct {
+	state   *State
+	entries []Entry
+	totals  map[int]uint64 // changed totals, by the mechanism's index
+	added   []mechanism.Mechanism
+	index   map[mechanism.Mechanism]int // of added
+	last    map[Writer]uint64
+	total   uint64
+	closed  bool
+}
+
+// NewBatch starts an empty batch on top of s, which must not change until the
+// batch is applied or discarded.
+func NewBatch(s *State) *Batch {
+	return &Batch{
+		state:  s,
+		totals: map[int]uint64{},
+		index:  map[mechanism.Mechanism]int{},
+		last:   map[Writer]uint64{},
+		total:  s.summary.Total,
+		closed: s.summary.Closed,
+	}
+}
+
+// Outcome is what a decision came to.
+type Outcome uint8
+
+const (
+	// Refused: nothing is written and the sequence number stays free.
+	Refused Outcome = iota
+	// Accepted: the entry is in the batch (unless CheckOnly was set).
+	Accepted
+	// Duplicate: the lane has this sequence number already. The caller compares
+	// digests: equal ones get the first receipt, others are refused.
+	Duplicate
+)
+
+// Decision is the answer to one request. It holds once the batch is committed.
+type Decision struct {
+	Outcome Outcome
+	Err     error // of Refused
+	Entry   int   // Accepted: index in the batch's entries, −1 with CheckOnly. Duplicate: likewise, −1 if committed before.
+}
+
+// Decide decides r on top of the state and the batch so far. committed is the
+// last sequence number of r's writer that is committed, 0 for a new writer.
+func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
+	last := max(committed, b.last[r.Writer])
+	switch {
+	case r.Sequence == 0:
+		return refused(ErrGap, "sequence: 0; allowed: %d", last+1)
+	case r.Sequence <= last:
+		return Decision{Outcome: Duplicate, Entry: b.find(r.Writer, r.Sequence)}
+	case r.Sequence > last+1:
+		return refused(ErrGap, "sequence: %d; allowed: %d, the next of writer %s", r.Sequence, last+1, r.Writer.Name)
+	case b.closed:
+		return refused(ErrClosed, "ledger: %s; allowed: an open ledger", b.state.summary.Genesis.Spec.Name)
+	}
+	switch v := r.Verb.(type) {
+	case Charge:
+		if d, ok := b.charge(v, r.CheckOnly); !ok {
+			return d
+		}
+	case Close:
+		b.closed = b.closed || !r.CheckOnly
+	}
+	if r.CheckOnly {
+		return Decision{Outcome: Accepted, Entry: -1}
+	}
+	b.last[r.Writer] = r.Sequence
+	b.entries = append(b.entries, Entry{
+		Position: b.state.summary.Head.Position + uint64(len(b.entries)) + 1,
+		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Verb: r.Verb,
+	})
+	return Decision{Outcome: Accepted, Entry: len(b.entries) - 1}
+}
+
+// charge adds the events' counts, or nothing at all.
+func (b *Batch) charge(c Charge, checkOnly bool) (Decision, bool) {
+	total, fresh := b.total, 0
+	for _, e := range c.Events {
+		t, err := mechanism.AddCount(total, e.Count)
+		if err != nil {
+			return refused(ErrOutOfRange, "%v", err), false
+		}
+		total = t
+		if _, known := b.indexOf(e.Mechanism); !known {
+			fresh++
+		}
+	}
+	if n := len(b.state.parts) + len(b.added) + fresh; n > MaxDistinct {
+		return refused(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct), false
+	}
+	if checkOnly {
+		return Decision{}, true
+	}
+	b.total = total
+	for _, e := range c.Events {
+		i, known := b.indexOf(e.Mechanism)
+		if !known {
+			i = len(b.state.parts) + len(b.added)
+			b.added = append(b.added, e.Mechanism)
+			b.index[e.Mechanism] = i
+		}
+		if _, changed := b.totals[i]; !changed {
+			b.totals[i] = b.state.count(i)
+		}
+		b.totals[i] += uint64(e.Count)
+	}
+	return Decision{}, true
+}
+
+func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {
+	if i, ok := b.state.index[m]; ok {
+		return i, true
+	}
+	i, ok := b.index[m]
+	return i, ok
+}
+
+// find returns the entry of a writer's sequence number in this batch, or −1.
+func (b *Batch) find(w Writer, sequence uint64) int {
+	if sequence > b.last[w] {
+		return -1
+	}
+	for i, e := range b.entries {
+		if e.Writer == w && e.Sequence == sequence {
+			return i
+		}
+	}
+	return -1
+}
+
+// Entries returns what the batch will write, in order. Callers must not change it.
+func (b *Batch) Entries() []Entry { return b.entries }
+
+// Proposal returns what a store has to write for this batch.
+func (b *Batch) Proposal() Proposal {
+	return Proposal{
+		Ledger:   b.state.summary.Genesis.Spec.Name,
+		Expected: b.state.summary.Head,
+		Entries:  b.entries,
+		Counts:   b.changes(),
+		Total:    b.total,
+		Closed:   b.closed,
+	}
+}
+
+// changes lists the changed totals, those of added mechanisms last and in the
+// order of their indexes.
+func (b *Batch) changes() []CountChange {
+	out := make([]CountChange, 0, len(b.totals))
+	known := len(b.state.parts)
+	for i, t := range b.totals {
+		if i < known {
+			out = append(out, CountChange{i, b.state.parts[i].Mechanism, t})
+		}
+	}
+	for j, m := range b.added {
+		out = append(out, CountChange{known + j, m, b.totals[known+j]})
+	}
+	return out
+}
+
+func refused(sentinel error, format string, args ...any) Decision {
+	return Decision{Outcome: Refused, Err: refuse(sentinel, format, args...), Entry: -1}
+}

@@ -1,0 +1,38 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Sentinel errors; one table in package server maps them to gRPC codes.
+var (
+	// ErrNotFound: no such ledger or entry.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: the name is taken by a ledger with another spec.
+	ErrExists = errors.New("already exists with a different spec")
+	// ErrClosed: the ledger takes no more charges.
+	ErrClosed = errors.New("ledger is closed")
+	// ErrGap: the sequence number is not the lane's next.
+	ErrGap = errors.New("sequence number out of order")
+	// ErrReused: the sequence number was used for something else.
+	ErrReused = errors.New("sequence number was already used with different content")
+	// ErrOutOfRange: a total would pass its limit.
+	ErrOutOfRange = errors.New("total out of range")
+
+	// ErrConflict: the ledger moved on; reload it and decide again. Nothing was written.
+	ErrConflict = errors.New("conflict: the ledger moved on")
+	// ErrTooLarge: the batch is over the store's limit. Nothing was written.
+	ErrTooLarge = errors.New("batch is too large for the store")
+	// ErrUnavailable: the store takes no writes now. Nothing was written.
+	ErrUnavailable = errors.New("store takes no writes now")
+	// ErrUnknown: the store cannot tell whether the batch is durable.
+	ErrUnknown = errors.New("unknown whether the write is durable")
+	// ErrDamaged: a stored record does not match its checksum or cannot be read.
+	ErrDamaged = errors.New("stored record is damaged")
+)
+
+// refuse wraps a sentinel with what was asked and what is allowed.
+func refuse(sentinel error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s", sentinel, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// MaxDistinct bounds the distinct mechanisms of one ledger, and with them the
+// memory of its state.
+const MaxDistinct = 1 << 20
+
+// State is one ledger as committed. It changes only by Apply. It is not safe
+// for concurrent use.
+type State struct {
+	summary Summary
+	parts   []mechanism.Part
+	index   map[mechanism.Mechanism]int
+}
+
+// NewState makes a state of what a store has loaded: a snapshot and the
+// records after it, in order.
+func NewState(s Snapshot, tail []Record) *State {
+	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts), index: make(map[mechanism.Mechanism]int, len(s.Parts))}
+	for i, p := range st.parts {
+		st.index[p.Mechanism] = i
+	}
+	for _, r := range tail {
+		st.replay(r)
+	}
+	return st
+}
+
+// replay adds a committed record. What was accepted once is a fact: it is not
+// decided again.
+func (s *State) replay(r Record) {
+	switch v := r.Entry.Verb.(type) {
+	case Charge:
+		for _, e := range v.Events {
+			s.add(e.Mechanism, uint64(e.Count))
+		}
+	case Close:
+		s.summary.Closed = true
+	}
+	s.summary.Head = Head{r.Entry.Position, r.Hash}
+}
+
+func (s *State) add(m mechanism.Mechanism, count uint64) {
+	i, ok := s.index[m]
+	if !ok {
+		i = len(s.parts)
+		s.index[m] = i
+		s.parts = append(s.parts, mechanism.Part{Mechanism: m})
+		s.summary.Distinct = len(s.parts)
+	}
+	s.parts[i].Count += count
+	s.summary.Total += count
+}
+
+// Apply makes a batch part of the state, after the store has applied it and
+// returned the new head.
+func (s *State) Apply(b *Batch, head Head) {
+	for _, c := range b.changes() {
+		s.add(c.Mechanism, c.Total-s.count(c.Index))
+	}
+	s.summary.Closed = b.closed
+	s.summary.Head = head
+}
+
+func (s *State) count(i int) uint64 {
+	if i < len(s.parts) {
+		return s.parts[i].Count
+	}
+	return 0
+}
+
+// Summary returns the committed state without its counts.
+func (s *State) Summary() Summary { return s.summary }
+
+// Composition returns a copy of what was charged.
+func (s *State) Composition() mechanism.Composition {
+	return mechanism.Composition{Adjacency: s.summary.Genesis.Spec.Adjacency, Parts: slices.Clone(s.parts)}
+}
