@@ -384,8 +384,10 @@ type Ledger struct {
 	DistinctMechanisms uint32 `protobuf:"varint,7,opt,name=distinct_mechanisms,json=distinctMechanisms,proto3" json:"distinct_mechanisms,omitempty"`
 	// The sum of all counts.
 	TotalCount uint64 `protobuf:"varint,8,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
-	// The store that holds the ledger.
-	StoreId       string `protobuf:"bytes,9,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// The store that holds the ledger, a UUID.
+	StoreId string `protobuf:"bytes,9,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// The spec's name.
+	Name          string `protobuf:"bytes,10,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -479,6 +481,13 @@ func (x *Ledger) GetTotalCount() uint64 {
 func (x *Ledger) GetStoreId() string {
 	if x != nil {
 		return x.StoreId
+	}
+	return ""
+}
+
+func (x *Ledger) GetName() string {
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
@@ -882,7 +891,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06_deltaB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\b\n" +
-	"\x06_order\"\xd0\x02\n" +
+	"\x06_order\"\xe4\x02\n" +
 	"\x06Ledger\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12;\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -894,7 +903,9 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x13distinct_mechanisms\x18\a \x01(\rR\x12distinctMechanisms\x12\x1f\n" +
 	"\vtotal_count\x18\b \x01(\x04R\n" +
 	"totalCount\x12\x19\n" +
-	"\bstore_id\x18\t \x01(\tR\astoreId\"\xd9\x01\n" +
+	"\bstore_id\x18\t \x01(\tR\astoreId\x12\x12\n" +
+	"\x04name\x18\n" +
+	" \x01(\tR\x04name\"\xd9\x01\n" +
 	"\aReceipt\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x16\n" +
 	"\x06ledger\x18\x02 \x01(\tR\x06ledger\x12\x16\n" +
