@@ -1,0 +1,1 @@
+"""Multiprecision oracle: writes internal/*/testdata from definitions, never from the Go code."""
