@@ -1,0 +1,90 @@
+// Package accountant answers what a composition of mechanisms costs: it asks
+// every analysis that applies and gives the least of their proven upper bounds,
+// naming the winner.
+//
+// It keeps the promise of the whole service: no answer is below the truth. An
+// analysis that cannot prove a bound says why and has no numbers.
+package accountant
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Analysis names one way to bound a composition's privacy loss.
+type Analysis string
+
+// The analyses in the order they are listed, which is also the order in which
+// a tie between equal bounds is decided.
+const (
+	GDP   Analysis = "gdp"   // exact curve, where everything is Gaussian
+	PLD   Analysis = "pld"   // privacy loss distribution: the tightest where it applies
+	RDP   Analysis = "rdp"   // Rényi differential privacy at the best order
+	ZCDP  Analysis = "zcdp"  // zero-concentrated differential privacy
+	Basic Analysis = "basic" // sums of ε and δ
+)
+
+// Question asks for ε at a δ or for δ at an ε: exactly one of the two is set.
+type Question struct {
+	Delta   *float64 // in (0, 1)
+	Epsilon *float64 // in nats; finite and ≥ 0
+
+	// Stop, where it is not nil, is asked between steps of long computations.
+	// Once it returns true the best bound proven so far is the answer.
+	Stop func() bool
+}
+
+// AtDelta asks for ε at δ = delta.
+func AtDelta(delta float64) Question { return Question{Delta: &delta} }
+
+// AtEpsilon asks for δ at ε = epsilon.
+func AtEpsilon(epsilon float64) Question { return Question{Epsilon: &epsilon} }
+
+// Answer has what was asked and the proven bound on the rest.
+type Answer struct {
+	Delta   float64 // as asked, or the least proven upper bound; in [0, 1]
+	Epsilon float64 // as asked, or the least proven upper bound; ≥ 0, maybe +Inf
+
+	// LogDelta is ln δ of the upper bound where δ was asked for: it goes on
+	// where δ underflows, and is −Inf for δ = 0. Otherwise 0.
+	LogDelta float64
+
+	// EpsilonLower (asked by δ) and DeltaLower (asked by ε) bound the truth from
+	// below: from the same facts no accountant can prove less. Nil where no
+	// analysis that applies knows one.
+	EpsilonLower *float64
+	DeltaLower   *float64
+
+	Analysis Analysis // the winner: the first in listing order with the least bound
+	Analyses []Result // every analysis, in listing order
+}
+
+// Result is one analysis's proven upper bound.
+type Result struct {
+	Analysis Analysis
+
+	// Unsupported says why the analysis does not apply; then there are no
+	// numbers. It is empty where there are.
+	Unsupported string
+
+	Epsilon  float64 // where asked by δ; ≥ 0, maybe +Inf
+	Delta    float64 // where asked by ε; in [0, 1]
+	LogDelta float64 // where asked by ε; −Inf for δ = 0
+	Order    float64 // the Rényi order α > 1 of the bound, maybe +Inf; 0 where there is none
+}
+
+// Check returns nil, or a *mechanism.ParameterError on what is not allowed.
+func (q Question) Check() error {
+	switch {
+	case q.Delta == nil && q.Epsilon == nil:
+		return &mechanism.ParameterError{Field: "delta", Value: "missing", Allowed: "exactly one of delta, epsilon"}
+	case q.Delta != nil && q.Epsilon != nil:
+		return &mechanism.ParameterError{Field: "epsilon", Value: "given together with delta", Allowed: "exactly one of delta, epsilon"}
+	case q.Delta != nil && !(*q.Delta > 0 && *q.Delta < 1):
+		return &mechanism.ParameterError{Field: "delta", Value: number(*q.Delta), Allowed: "a number in (0, 1)"}
+	case q.Epsilon != nil && (!(*q.Epsilon >= 0) || math.IsInf(*q.Epsilon, 1)):
+		return &mechanism.ParameterError{Field: "epsilon", Value: number(*q.Epsilon), Allowed: "a finite number ≥ 0"}
+	}
+	return nil
+}

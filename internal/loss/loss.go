@@ -1,0 +1,94 @@
+// Package loss holds the one numeric primitive the analyses share: the privacy
+// loss of each mechanism under an adjacency, through its cumulant K(s) and its
+// dominating pair (docs/math.md §1).
+//
+// For neighbouring outputs' distributions P and Q, L = ln(P/Q)(x) with x ~ P is
+// the loss and K(s) = ln E_P[e^{sL} | L < ∞]. Everything here either bounds its
+// own error or errs upwards.
+package loss
+
+import (
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Direction is which of two neighbours' outputs is P. An asymmetric mechanism
+// has two; a composition is composed in each apart and the larger curve counts.
+type Direction uint8
+
+const (
+	// Remove: P is the output with the record, Q without.
+	Remove Direction = iota
+	// Add: P is the output without the record, Q with it.
+	Add
+)
+
+func (d Direction) String() string {
+	if d == Add {
+		return "add"
+	}
+	return "remove"
+}
+
+// Loss is the privacy loss of one application of a mechanism under one
+// adjacency. Its dynamic type is always comparable, and two that are == are
+// the same loss.
+type Loss interface {
+	// Facts are the properties the analyses choose by.
+	Facts() Facts
+
+	// order is the canonical sort key within the type.
+	order() [4]float64
+}
+
+// Facts are a loss's properties. Parameters are rounded up from what was
+// reported, by less than a relative 2⁻⁵¹.
+type Facts struct {
+	// Name is the loss's family, for messages: "Gaussian".
+	Name string
+
+	// Atom is m, the probability of an infinite loss.
+	Atom float64
+
+	// Mu is μ where the pair is (N(μ,1), N(0,1)) exactly; otherwise 0.
+	Mu float64
+
+	// Rho is the least known ρ for which the mechanism is ρ-zCDP apart from the
+	// atom (Bun–Steinke 2016, Def. 8.1); +Inf where there is none.
+	Rho float64
+
+	// Epsilon is the least ε for which the mechanism is (ε, Atom)-DP; +Inf where
+	// there is none.
+	Epsilon float64
+
+	// Symmetric: both directions have the same loss.
+	Symmetric bool
+
+	// BoundOnly: no pair is known; K is an upper bound on the real axis, s > 0.
+	BoundOnly bool
+}
+
+// Of returns the loss of one application of m under adj. m must have passed
+// Check(adj).
+func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
+	switch m := m.(type) {
+	case mechanism.Gaussian:
+		return ofGaussian(m, adj), nil
+	case mechanism.GaussianDP:
+		return gaussian{mu: m.Mu}, nil
+	case mechanism.Laplace:
+		return ofLaplace(m, adj), nil
+	case mechanism.RandomizedResponse:
+		return ofRandomizedResponse(m), nil
+	case mechanism.PureDP:
+		return response{epsilon: m.Epsilon, buckets: 2}, nil
+	case mechanism.ApproximateDP:
+		return response{epsilon: m.Epsilon, buckets: 2, atom: m.Delta}, nil
+	case mechanism.ZeroConcentratedDP:
+		return zeroConcentrated{rho: m.Rho}, nil
+	case mechanism.PoissonSampled:
+		return ofPoissonSampled(m, adj)
+	}
+	return nil, fmt.Errorf("%s: no privacy loss is known for this mechanism", m.Kind())
+}
