@@ -1,0 +1,187 @@
+package mechanism
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCheckAccepts(t *testing.T) {
+	sampled := Gaussian{NoiseMultiplier: 1.1}
+	cases := []struct {
+		m          Mechanism
+		adjacency  []Adjacency
+		undefended []Adjacency
+	}{
+		{Gaussian{StandardDeviation: 1, Sensitivity: 2}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{Gaussian{StandardDeviation: 1, Distance: 2}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{sampled, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{Laplace{Scale: 1, Sensitivity: 2}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{RandomizedResponse{Epsilon: 0.1}, []Adjacency{ReplaceOne, ZeroOut}, []Adjacency{AddOrRemoveOne}},
+		{RandomizedResponse{Epsilon: 0.1, Buckets: 5}, []Adjacency{ReplaceOne}, []Adjacency{AddOrRemoveOne}},
+		{RandomizedResponse{Noise: 0.5, Buckets: 2}, []Adjacency{ReplaceOne}, []Adjacency{AddOrRemoveOne}},
+		{PureDP{Epsilon: 700}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{ApproximateDP{Epsilon: 1, Delta: 1e-300}, []Adjacency{AddOrRemoveOne}, nil},
+		{ZeroConcentratedDP{Rho: 1e-9}, []Adjacency{AddOrRemoveOne}, nil},
+		{GaussianDP{Mu: 1}, []Adjacency{AddOrRemoveOne}, nil},
+		{PoissonSampled{SamplingProbability: 1, Mechanism: sampled}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: sampled}, []Adjacency{AddOrRemoveOne}, nil},
+	}
+	for _, c := range cases {
+		for _, adj := range c.adjacency {
+			if err := c.m.Check(adj); err != nil {
+				t.Errorf("%v under %v: %v", c.m, adj, err)
+			}
+		}
+		for _, adj := range c.undefended {
+			var ae *AdjacencyError
+			if err := c.m.Check(adj); !errors.As(err, &ae) || ae.Hint == "" {
+				t.Errorf("%v under %v: %v, want an AdjacencyError with a hint", c.m, adj, err)
+			}
+		}
+		if err := c.m.Check(AdjacencyUnspecified); err == nil {
+			t.Errorf("%v: accepted without an adjacency", c.m)
+		}
+	}
+}
+
+func TestCheckRefusesNamingTheField(t *testing.T) {
+	g := Gaussian{NoiseMultiplier: 1}
+	cases := []struct {
+		m     Mechanism
+		field string
+	}{
+		{Gaussian{}, "gaussian.standard_deviation"},
+		{Gaussian{StandardDeviation: 1}, "gaussian.sensitivity"},
+		{Gaussian{StandardDeviation: 1, Sensitivity: 1, Distance: 1}, "gaussian.distance"},
+		{Gaussian{NoiseMultiplier: 1, Sensitivity: 1}, "gaussian.noise_multiplier"},
+		{Laplace{Scale: 1}, "laplace.sensitivity"},
+		{RandomizedResponse{}, "randomized_response.epsilon"},
+		{RandomizedResponse{Epsilon: 1, Noise: .5}, "randomized_response.noise"},
+		{RandomizedResponse{Noise: .5}, "randomized_response.buckets"},
+		{RandomizedResponse{Noise: 1, Buckets: 2}, "randomized_response.noise"},
+		{RandomizedResponse{Epsilon: 1, Buckets: 1}, "randomized_response.buckets"},
+		{RandomizedResponse{Epsilon: 1, Buckets: MaxBuckets + 1}, "randomized_response.buckets"},
+		{ApproximateDP{Epsilon: 1}, "approximate_dp.delta"},
+		{ApproximateDP{Epsilon: 1, Delta: 1}, "approximate_dp.delta"},
+		{PoissonSampled{Mechanism: g}, "poisson_sampled.sampling_probability"},
+		{PoissonSampled{SamplingProbability: 1.5, Mechanism: g}, "poisson_sampled.sampling_probability"},
+		{PoissonSampled{SamplingProbability: .5, BatchSize: 1, Mechanism: g}, "poisson_sampled.sampling_probability"},
+		{PoissonSampled{BatchSize: 3, DatasetSize: 2, Mechanism: g}, "poisson_sampled.batch_size"},
+		{PoissonSampled{DatasetSize: 2, Mechanism: g}, "poisson_sampled.batch_size"},
+		{PoissonSampled{BatchSize: 3, Mechanism: g}, "poisson_sampled.dataset_size"},
+		{PoissonSampled{BatchSize: 3, DatasetSize: MaxDatasetSize + 1, Mechanism: g}, "poisson_sampled.dataset_size"},
+		{PoissonSampled{SamplingProbability: .5}, "poisson_sampled.mechanism"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: PureDP{Epsilon: 1}}, "poisson_sampled.mechanism"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: Gaussian{StandardDeviation: 1, Distance: 1}},
+			"poisson_sampled.mechanism.gaussian.distance"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: Gaussian{StandardDeviation: 1, Sensitivity: -1}},
+			"poisson_sampled.mechanism.gaussian.sensitivity"},
+	}
+	for _, c := range cases {
+		var pe *ParameterError
+		if err := c.m.Check(ReplaceOne); !errors.As(err, &pe) || pe.Field != c.field || pe.Allowed == "" {
+			t.Errorf("%#v: %v, want an error about %s", c.m, err, c.field)
+		}
+	}
+}
+
+// Every float field of every mechanism refuses what is not a positive, finite,
+// normal number.
+func TestCheckRefusesBadNumbers(t *testing.T) {
+	with := func(v float64) []Mechanism {
+		return []Mechanism{
+			Gaussian{StandardDeviation: v, Sensitivity: 1}, Gaussian{StandardDeviation: 1, Sensitivity: v},
+			Gaussian{StandardDeviation: 1, Distance: v}, Gaussian{NoiseMultiplier: v},
+			Laplace{Scale: v, Sensitivity: 1}, Laplace{Scale: 1, Sensitivity: v}, Laplace{Scale: 1, Distance: v},
+			RandomizedResponse{Epsilon: v}, RandomizedResponse{Noise: v, Buckets: 3},
+			PureDP{v}, ApproximateDP{v, .1}, ApproximateDP{1, v}, ZeroConcentratedDP{v}, GaussianDP{v},
+			PoissonSampled{SamplingProbability: v, Mechanism: Gaussian{NoiseMultiplier: 1}},
+			PoissonSampled{SamplingProbability: .1, Mechanism: Gaussian{NoiseMultiplier: v}},
+		}
+	}
+	for _, v := range []float64{0, math.Copysign(0, -1), -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-1023} {
+		for _, m := range with(v) {
+			if m.Check(ReplaceOne) == nil {
+				t.Errorf("accepted %#v", m)
+			}
+		}
+	}
+	for _, m := range with(0.25) {
+		if err := m.Check(ReplaceOne); err != nil {
+			t.Errorf("refused %#v: %v", m, err)
+		}
+	}
+}
+
+func TestRatioDoublesUnderReplaceOneOnly(t *testing.T) {
+	for _, adj := range []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut} {
+		want := 3.0
+		if adj == ReplaceOne {
+			want = 6
+		}
+		if s, d := (Gaussian{StandardDeviation: 2, Sensitivity: 3}).Ratio(adj); s != 2 || d != want {
+			t.Errorf("gaussian sensitivity under %v: %g, %g", adj, s, d)
+		}
+		if b, d := (Laplace{Scale: 2, Sensitivity: 3}).Ratio(adj); b != 2 || d != want {
+			t.Errorf("laplace sensitivity under %v: %g, %g", adj, b, d)
+		}
+		if s, d := (Gaussian{NoiseMultiplier: 2}).Ratio(adj); s != 2 || d != want/3 {
+			t.Errorf("noise multiplier under %v: %g, %g", adj, s, d)
+		}
+		if _, d := (Gaussian{StandardDeviation: 2, Distance: 3}).Ratio(adj); d != 3 {
+			t.Errorf("distance under %v: %g", adj, d)
+		}
+	}
+}
+
+// The quotient of two sizes never lies below the exact one, and at most one
+// unit in the last place above it.
+func TestProbabilityRoundsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.Uint64Range(1, MaxDatasetSize).Draw(t, "dataset")
+		b := rapid.Uint64Range(1, d).Draw(t, "batch")
+		q := PoissonSampled{BatchSize: b, DatasetSize: d}.Probability()
+		below := math.Nextafter(q, 0)
+		if math.FMA(q, float64(d), -float64(b)) < 0 || q > 1 {
+			t.Fatalf("%d/%d: %g is too small or above 1", b, d, q)
+		}
+		if math.FMA(below, float64(d), -float64(b)) >= 0 {
+			t.Fatalf("%d/%d: %g is not the least upper neighbour", b, d, q)
+		}
+	})
+}
+
+func TestComposeMergesAndRefuses(t *testing.T) {
+	a, b := PureDP{1}, Gaussian{NoiseMultiplier: 1}
+	c, err := Compose(AddOrRemoveOne, []Event{{a, 2}, {b, 1}, {a, math.MaxUint32}})
+	if err != nil || len(c.Parts) != 2 || c.Parts[0] != (Part{a, math.MaxUint32 + 2}) || c.Parts[1] != (Part{b, 1}) {
+		t.Fatalf("%v, %v", c, err)
+	}
+	for want, events := range map[string][]Event{
+		"events[1].count":            {{a, 1}, {a, 0}},
+		"events[0].mechanism":        {{nil, 1}},
+		"events[1].pure_dp.epsilon":  {{a, 1}, {PureDP{-1}, 1}},
+		"events[0]: randomized_resp": {{RandomizedResponse{Epsilon: 1}, 1}},
+	} {
+		if _, err := Compose(AddOrRemoveOne, events); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want an error about %s", err, want)
+		}
+	}
+	if _, err := Compose(AdjacencyUnspecified, nil); err == nil {
+		t.Error("composed without an adjacency")
+	}
+}
+
+func TestAddCountStopsBeforeOverflow(t *testing.T) {
+	const limit = uint64(math.MaxInt64)
+	if got, err := AddCount(limit-5, 5); err != nil || got != limit {
+		t.Errorf("%d, %v", got, err)
+	}
+	if _, err := AddCount(limit-5, 6); err == nil {
+		t.Error("accepted a total of 2^63")
+	}
+}
