@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// digestTag separates these hashes from all others. Its version counts the
+// encoding below: another encoding gets another tag, never the same one.
+const digestTag = "accountant request digest v1\x00"
+
+// Tags of the verbs, never changed or used again.
+const (
+	tagCharge = 1
+	tagClose  = 2
+)
+
+// Digest is SHA-256 over a domain tag with a version and the canonical encoding
+// of what a verb asks: events as reported, in order; labels by key. Equal verbs
+// have equal digests and distinct ones distinct encodings: every value has a tag
+// and a fixed width or a length before it. It does not depend on protobuf.
+func Digest(v ledger.Verb) ledger.Digest {
+	var room [1024]byte // most encodings fit, without an allocation
+	return sha256.Sum256(appendVerb(append(room[:0], digestTag...), v))
+}
+
+func appendVerb(b []byte, v ledger.Verb) []byte {
+	switch v := v.(type) {
+	case ledger.Charge:
+		b = binary.BigEndian.AppendUint64(append(b, tagCharge), uint64(len(v.Events)))
+		for _, e := range v.Events {
+			b = binary.BigEndian.AppendUint32(b, e.Count)
+			b = appendMechanism(b, e.Mechanism)
+		}
+		return appendLabels(b, v.Labels)
+	case ledger.Close:
+		return appendText(append(b, tagClose), v.Reason)
+	}
+	panic(fmt.Sprintf("wire: no canonical encoding of %T", v)) // the interface is sealed: a case is missing above
+}
+
+func appendLabels(b []byte, labels []ledger.Label) []byte {
+	byKey := func(x, y ledger.Label) int {
+		return cmp.Or(strings.Compare(x.Key, y.Key), strings.Compare(x.Value, y.Value))
+	}
+	if !slices.IsSortedFunc(labels, byKey) {
+		labels = slices.SortedFunc(slices.Values(labels), byKey)
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(len(labels)))
+	for _, l := range labels {
+		b = appendText(appendText(b, l.Key), l.Value)
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
+}
