@@ -6,12 +6,18 @@
 // answered: receipts, refusals and duplicates alike wait for the commit they
 // depend on. Each (ledger, writer) is a lane with one sender: a unary call or a
 // stream. Queries read committed state and never wait for a commit.
+//
+// Locks, outermost first: queue.mu, then idleWriters.mu; Keeper.mu and
+// queue.stateMu are taken alone. No lock but stateMu is held during a call of
+// the store, and that one only to load a ledger.
 package keeper
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -25,6 +31,8 @@ var ErrBusy = errors.New("lane is busy")
 // ErrReplaced: a newer stream took over the lane. It is an ErrBusy too.
 var ErrReplaced = fmt.Errorf("%w: a newer stream took it over", ErrBusy)
 
+var errClosed = fmt.Errorf("%w: the server is shutting down", ledger.ErrUnavailable)
+
 // Config configures a Keeper. Only Store is required.
 type Config struct {
 	Store ledger.Store     // not closed by the Keeper
@@ -35,7 +43,7 @@ type Config struct {
 	MaxWriters    int // lanes kept while nobody uses them; 65,536 if 0
 
 	Window      int // requests of a stream that are not yet answered and received; 4,096 if 0
-	WindowBytes int // their approximate bytes in memory; 8 MiB if 0
+	WindowBytes int // approximate bytes of those not yet decided; 8 MiB if 0
 
 	BatchRequests int // requests decided together; 2,048 if 0
 	BatchBytes    int // their approximate bytes; 1 MiB if 0 (a single larger request is a batch)
@@ -44,66 +52,135 @@ type Config struct {
 	QueueBytes    int // their approximate bytes; 64 MiB if 0
 }
 
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	for _, f := range []struct {
+		field *int
+		value int
+	}{
+		{&c.MaxLedgers, 10_000}, {&c.MaxMechanisms, 1 << 20}, {&c.MaxWriters, 1 << 16},
+		{&c.Window, 4_096}, {&c.WindowBytes, 8 << 20},
+		{&c.BatchRequests, 2_048}, {&c.BatchBytes, 1 << 20},
+		{&c.QueueRequests, 1 << 16}, {&c.QueueBytes, 64 << 20},
+	} {
+		if *f.field <= 0 {
+			*f.field = f.value
+		}
+	}
+	return c
+}
+
 // Keeper keeps the ledgers of one store. It is safe for concurrent use.
 //
 // A name that the store does not know is ledger.ErrNotFound; a ledger that
 // cannot be read is ledger.ErrDamaged, and affects no other. After Close every
 // call is ledger.ErrUnavailable.
 type Keeper struct {
-	config Config
+	config  Config
+	storeID string
+	writers idleWriters
+	closed  atomic.Bool // written under mu
+
+	mu      sync.Mutex
+	queues  map[string]*queue // loaded or in use
+	idle    list[*queue]      // of queues, those that nobody uses, oldest first
+	parts   int               // distinct mechanisms of the idle
+	pins    int               // uses of queues and calls in flight
+	drained signal            // pins came to 0
 }
 
 // New returns a Keeper over config.Store.
-func New(config Config) *Keeper { return &Keeper{config: config} }
+func New(config Config) *Keeper {
+	config = config.withDefaults()
+	return &Keeper{
+		config:  config,
+		storeID: config.Store.ID(),
+		writers: idleWriters{max: config.MaxWriters},
+		queues:  map[string]*queue{},
+	}
+}
 
 // Close refuses new calls, ends every stream, and waits until all that was
 // queued is decided and answered, or until ctx ends. The store stays open.
-func (k *Keeper) Close(ctx context.Context) error { return errUnbuilt }
+func (k *Keeper) Close(ctx context.Context) error {
+	k.mu.Lock()
+	k.closed.Store(true)
+	queues := make([]*queue, 0, len(k.queues))
+	for _, q := range k.queues {
+		queues = append(queues, q)
+	}
+	k.mu.Unlock()
+	for _, q := range queues {
+		q.endStreams(errClosed)
+	}
+	for {
+		k.mu.Lock()
+		if k.pins == 0 {
+			k.mu.Unlock()
+			return nil
+		}
+		drained := k.drained.wait()
+		k.mu.Unlock()
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
 // Create makes a ledger, or returns the one of an equal spec and false. A zero
 // g.Time is set from the clock. See ledger.Store.
 func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, bool, error) {
-	return ledger.Summary{}, false, errUnbuilt
+	if err := k.enter(ctx); err != nil {
+		return ledger.Summary{}, false, err
+	}
+	defer k.leave()
+	if g.Time.IsZero() {
+		g.Time = k.now()
+	}
+	return k.config.Store.Create(g)
 }
 
 // Summary returns a ledger's committed state without its counts.
-func (k *Keeper) Summary(ctx context.Context, name string) (ledger.Summary, error) {
-	return ledger.Summary{}, errUnbuilt
+func (k *Keeper) Summary(ctx context.Context, name string) (s ledger.Summary, err error) {
+	err = k.read(ctx, name, func(state *ledger.State) { s = state.Summary() })
+	return s, err
 }
 
 // Adjacency returns a ledger's adjacency, which never changes. It is cheap.
-func (k *Keeper) Adjacency(ctx context.Context, name string) (mechanism.Adjacency, error) {
-	return mechanism.AdjacencyUnspecified, errUnbuilt
+func (k *Keeper) Adjacency(ctx context.Context, name string) (adj mechanism.Adjacency, err error) {
+	err = k.read(ctx, name, func(state *ledger.State) { adj = state.Summary().Genesis.Spec.Adjacency })
+	return adj, err
 }
 
 // Composition returns a copy of what was charged to a ledger and the summary of
 // the same committed position.
-func (k *Keeper) Composition(ctx context.Context, name string) (mechanism.Composition, ledger.Summary, error) {
-	return mechanism.Composition{}, ledger.Summary{}, errUnbuilt
+func (k *Keeper) Composition(ctx context.Context, name string) (c mechanism.Composition, s ledger.Summary, err error) {
+	err = k.read(ctx, name, func(state *ledger.State) { c, s = state.Composition(), state.Summary() })
+	return c, s, err
 }
 
 // Writer returns the last committed sequence number and position of a lane,
 // zeros if its writer has written nothing.
 func (k *Keeper) Writer(ctx context.Context, name string, w ledger.Writer) (sequence, position uint64, err error) {
-	return 0, 0, errUnbuilt
+	if err := k.enter(ctx); err != nil {
+		return 0, 0, err
+	}
+	defer k.leave()
+	return k.config.Store.Writer(name, w)
 }
 
-// Result is the answer to a request that was accepted, or was before.
-type Result struct {
-	Receipt  ledger.Receipt // zero after CheckOnly, unless Replayed
-	Replayed bool           // the first receipt of a duplicate
+func (k *Keeper) read(ctx context.Context, name string, f func(*ledger.State)) error {
+	q, err := k.acquire(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer k.release(q, 1)
+	return q.read(f)
 }
 
-// Do decides one request and answers after the commit. ErrBusy while the lane
-// has another call in flight or a stream. When ctx ends first Do returns
-// ctx.Err(), but the request is in the queue and will be decided: the lane is
-// busy until then, and the same request sent again gets its receipt.
-//
-// Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrOutOfRange,
-// ErrTooLarge; of the store: ledger.ErrUnavailable (nothing was written),
-// ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
-func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
-	return Result{}, errUnbuilt
-}
-
-var errUnbuilt = errors.New("not built yet")
+// now is the clock as a store keeps it: nanoseconds, UTC.
+func (k *Keeper) now() time.Time { return time.Unix(0, k.config.Now().UnixNano()).UTC() }

@@ -1,0 +1,234 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// maxAttempts bounds how often a batch is decided again after ErrConflict.
+const maxAttempts = 4
+
+// verdict is what deciding an item came to, before the batch is written.
+type verdict struct {
+	kind     verdictKind
+	entry    int    // of answered: the entry whose receipt it gets, −1 for none
+	replayed bool   // of answered: by a duplicate of that entry
+	result   Result // of settled
+	err      error
+}
+
+type verdictKind uint8
+
+const (
+	// answered: it holds if the batch is committed.
+	answered verdictKind = iota
+	// settled: it follows from committed state and holds in any case.
+	settled
+	// dropped: by go-back-N, without an answer.
+	dropped
+)
+
+// decide decides items in order, writes what was accepted and answers them.
+func (q *queue) decide(items []item) {
+	var failure error
+	for try := 1; ; try++ {
+		q.attempt++
+		q.verdicts = q.verdicts[:0]
+		var state *ledger.State
+		if failure = q.read(func(s *ledger.State) { state = s }); failure != nil {
+			break
+		}
+		// Nobody else changes the state, so no lock is needed to read it here.
+		b := ledger.NewBatch(state)
+		now := q.k.now()
+		for i := range items {
+			q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
+		}
+		if len(b.Entries()) == 0 {
+			q.answer(items, nil, nil, nil)
+			return
+		}
+		hashes, err := q.append(b)
+		if err == nil {
+			q.answer(items, b.Entries(), hashes, nil)
+			return
+		}
+		failure = err
+		if errors.Is(err, ledger.ErrTooLarge) && len(items) > 1 {
+			half := len(items) / 2
+			q.decide(items[:half])
+			q.decide(items[half:])
+			return
+		}
+		if !errors.Is(err, ledger.ErrConflict) {
+			break
+		}
+		if try == maxAttempts {
+			failure = fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, try)
+			q.verdicts = q.verdicts[:0] // all were decided on an old state
+			break
+		}
+	}
+	q.answer(items, nil, nil, failure)
+}
+
+// judge decides one item on top of the batch.
+func (q *queue) judge(b *ledger.Batch, it *item, now time.Time) verdict {
+	r := &it.request
+	if it.lane != nil && it.lane.tries(q.attempt).drops(r.Sequence) {
+		return verdict{kind: dropped}
+	}
+	v := q.judgeRequest(b, it, now)
+	if it.lane != nil && v.err != nil {
+		it.lane.tentative.reject(r.Sequence)
+	}
+	return v
+}
+
+func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
+	if it.refusal != nil {
+		return verdict{kind: settled, err: it.refusal}
+	}
+	w, r := it.w, it.request
+	if w.epoch != q.epoch {
+		last, _, err := q.k.config.Store.Writer(q.name, w.key)
+		if err != nil {
+			return verdict{kind: settled, err: err}
+		}
+		w.epoch, w.last, w.first = q.epoch, last, receipt{}
+	}
+	// What was decided before anything was added to the batch needs no commit.
+	kind := answered
+	if len(b.Entries()) == 0 {
+		kind = settled
+	}
+	switch d := b.Decide(r, w.last, now); {
+	case d.Outcome == ledger.Accepted:
+		return verdict{kind: answered, entry: d.Entry}
+	case d.Outcome == ledger.Refused:
+		return verdict{kind: kind, err: d.Err}
+	case d.Entry >= 0:
+		if b.Entries()[d.Entry].Digest != r.Digest {
+			return verdict{kind: answered, err: reused(r)}
+		}
+		return verdict{kind: answered, entry: d.Entry, replayed: true}
+	}
+	first, err := q.firstReceipt(w, r.Sequence)
+	if err == nil && first.digest != r.Digest {
+		err = reused(r)
+	}
+	if err != nil {
+		return verdict{kind: settled, err: err}
+	}
+	return verdict{kind: settled, result: Result{first.Receipt, true}}
+}
+
+func reused(r ledger.Request) error {
+	return fmt.Errorf("%w: sequence: %d of writer %s; allowed: the first content again, or the next number",
+		ledger.ErrReused, r.Sequence, r.Writer.Name)
+}
+
+// firstReceipt returns a committed entry's digest and receipt.
+func (q *queue) firstReceipt(w *writer, sequence uint64) (receipt, error) {
+	if w.first.Sequence == sequence {
+		return w.first, nil
+	}
+	record, err := q.k.config.Store.RecordOf(q.name, w.key, sequence)
+	if err != nil {
+		return receipt{}, err
+	}
+	return receipt{record.Entry.Digest, record.Receipt(q.k.storeID, q.name)}, nil
+}
+
+// append writes a batch and makes it part of the state. When nobody knows
+// whether it was written, or the state was not the newest, it forgets the state:
+// the next use reads it again.
+func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
+	all, err := q.k.config.Store.Append([]ledger.Proposal{b.Proposal()})
+	entries := b.Entries()
+	switch {
+	case errors.Is(err, ledger.ErrTooLarge), errors.Is(err, ledger.ErrUnavailable):
+		return nil, err
+	case err == nil && (len(all) != 1 || len(all[0]) != len(entries)):
+		err = fmt.Errorf("%w: the store answered %d entries of %s with %d hashes",
+			ledger.ErrUnknown, len(entries), q.name, len(all))
+	case err != nil && !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, ledger.ErrUnknown):
+		err = fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
+	}
+	q.stateMu.Lock()
+	defer q.stateMu.Unlock()
+	if err != nil {
+		q.state = nil
+		q.epoch++
+		return nil, err
+	}
+	last := len(entries) - 1
+	q.state.Apply(b, ledger.Head{Position: entries[last].Position, Hash: all[0][last]})
+	return all[0], nil
+}
+
+// answer gives every item its answer: those that do not depend on the batch
+// theirs, the others what follows from its commit or its failure. Lanes come
+// free before their callers hear of it, so that the next call is not refused.
+func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Hash, failure error) {
+	pins := 0
+	for i := range items {
+		it := &items[i]
+		result, err := Result{}, failure
+		drop := false
+		if i < len(q.verdicts) {
+			v := &q.verdicts[i]
+			drop = v.kind == dropped
+			switch {
+			case v.kind == settled || failure == nil && v.err != nil:
+				result, err = v.result, v.err
+			case failure == nil && v.entry >= 0 && !drop:
+				result = Result{entries[v.entry].Receipt(q.k.storeID, q.name, hashes[v.entry]), v.replayed}
+				if !v.replayed {
+					it.w.last, it.w.first = it.request.Sequence, receipt{it.request.Digest, result.Receipt}
+				}
+			}
+		}
+		if it.lane != nil {
+			if it.lane.decided == 0 {
+				q.touched = append(q.touched, it.lane)
+			}
+			it.lane.answer(it, drop, result, err)
+			continue
+		}
+		it.call.result, it.call.err = result, err
+	}
+
+	var old []*writer
+	rest := func(w *writer) {
+		if o := q.rest(w); o != nil {
+			old = append(old, o)
+		}
+		pins++
+	}
+	q.mu.Lock()
+	for _, l := range q.touched {
+		if l.publish() {
+			rest(l.w)
+		}
+	}
+	for i := range items {
+		if c := items[i].call; c != nil {
+			items[i].w.call = nil
+			rest(items[i].w)
+		}
+	}
+	q.mu.Unlock()
+	clear(q.touched)
+	q.touched = q.touched[:0]
+	for i := range items {
+		if c := items[i].call; c != nil {
+			c.done <- struct{}{}
+		}
+	}
+	q.k.writers.drop(old)
+	q.k.release(q, pins)
+}

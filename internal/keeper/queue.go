@@ -1,0 +1,266 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// queue is a ledger in memory: its committed state, its lanes, and the requests
+// that wait. A goroutine decides them while there are any.
+type queue struct {
+	k    *Keeper
+	name string
+
+	pins  int // by Keeper.mu, like the two below
+	parts int // distinct mechanisms, while idle
+	idle  node[*queue]
+
+	stateMu sync.RWMutex
+	state   *ledger.State // nil until read; only the deciding goroutine changes or forgets it
+
+	mu      sync.Mutex
+	writers map[ledger.Writer]*writer
+	batches []batch // waiting; requests are added to the last, the first is decided next
+	waiting int     // requests in batches
+	bytes   int     // and their approximate bytes
+	running bool    // the deciding goroutine exists
+	spare   []item  // an empty batch's array
+
+	// Of the deciding goroutine. While it runs there is only one.
+	epoch    uint64 // raised when the state and what writers knew is forgotten
+	attempt  uint64 // raised with each try to decide a batch
+	verdicts []verdict
+	touched  []*Lane
+}
+
+// writer is a lane: who sends in it, and where it stands.
+type writer struct {
+	q    *queue
+	key  ledger.Writer
+	idle node[*writer] // by idleWriters.mu
+
+	// By queue.mu.
+	call    *call // unary, in flight
+	stream  *Lane // open, or ended with requests in the queue
+	openers int   // calls of Open that wait for the lane
+	ticket  uint64
+	freed   signal // the lane came free, or has a newer opener
+
+	// Of the deciding goroutine: what is committed, valid in its epoch.
+	epoch uint64
+	last  uint64
+	first receipt // of sequence number last
+}
+
+// receipt is what a duplicate needs: the digest to compare and what it gets.
+type receipt struct {
+	digest ledger.Digest
+	ledger.Receipt
+}
+
+func (w *writer) busy() bool { return w.call != nil || w.stream != nil || w.openers > 0 }
+
+// batch is requests that are decided together.
+type batch struct {
+	items []item
+	bytes int
+}
+
+// item is a request in the queue: of a unary call or of a stream.
+type item struct {
+	w       *writer
+	call    *call
+	lane    *Lane
+	request ledger.Request
+	refusal error // of Lane.Reject
+	bytes   int
+}
+
+// call is a unary call in flight.
+type call struct {
+	done   chan struct{} // takes one value without blocking
+	result Result
+	err    error
+}
+
+// Result is the answer to a request that was accepted, or was before.
+type Result struct {
+	Receipt  ledger.Receipt // zero after CheckOnly, unless Replayed
+	Replayed bool           // the first receipt of a duplicate
+}
+
+// Do decides one request and answers after the commit. ErrBusy while the lane
+// has another call in flight or a stream. When ctx ends first Do returns
+// ctx.Err(), but the request is in the queue and will be decided: the lane is
+// busy until then, and the same request sent again gets its receipt.
+//
+// Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrOutOfRange,
+// ErrTooLarge; of the store: ledger.ErrUnavailable (nothing was written),
+// ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
+func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
+	q, err := k.acquire(ctx, name)
+	if err != nil {
+		return Result{}, err
+	}
+	c, err := q.call(r)
+	if err != nil {
+		k.release(q, 1)
+		return Result{}, err
+	}
+	select {
+	case <-c.done:
+		return c.result, c.err
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.done: // both: the answer is the better news
+		return c.result, c.err
+	default:
+		return Result{}, ctx.Err()
+	}
+}
+
+// call queues a unary request. Its answer takes the caller's pin away.
+func (q *queue) call(r ledger.Request) (*call, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w := q.writers[r.Writer]; w != nil && w.busy() {
+		return nil, fmt.Errorf("%w: writer %s of %s", ErrBusy, r.Writer.Name, q.name)
+	}
+	if limit := q.k.config; q.waiting >= limit.QueueRequests || q.bytes >= limit.QueueBytes {
+		return nil, fmt.Errorf("%w: %d requests wait in %s", ledger.ErrUnavailable, q.waiting, q.name)
+	}
+	w := q.writer(r.Writer)
+	w.call = &call{done: make(chan struct{}, 1)}
+	q.add(item{w: w, call: w.call, request: r, bytes: weigh(r)})
+	return w.call, nil
+}
+
+// writer returns the lane of a writer, which its caller must make busy. The
+// caller of this and the functions below holds mu.
+func (q *queue) writer(key ledger.Writer) *writer {
+	w, ok := q.writers[key]
+	if !ok {
+		w = &writer{q: q, key: key}
+		w.idle.value = w
+		q.writers[key] = w
+	} else if !w.busy() {
+		q.k.writers.remove(w)
+	}
+	return w
+}
+
+// rest is called when w may have come free. It returns the idle writer that
+// makes room for it, if any, to be dropped when mu is released.
+func (q *queue) rest(w *writer) *writer {
+	w.freed.wake()
+	if w.busy() {
+		return nil
+	}
+	return q.k.writers.add(w)
+}
+
+// add puts a request into the last batch, or a new one.
+func (q *queue) add(it item) {
+	n := len(q.batches)
+	limit := q.k.config
+	if n == 0 || len(q.batches[n-1].items) >= limit.BatchRequests || q.batches[n-1].bytes+it.bytes > limit.BatchBytes {
+		q.batches = append(q.batches, batch{items: q.spare})
+		q.spare = nil
+		n = len(q.batches)
+	}
+	b := &q.batches[n-1]
+	b.items = append(b.items, it)
+	b.bytes += it.bytes
+	q.waiting++
+	q.bytes += it.bytes
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+// run decides batches until none waits.
+func (q *queue) run() {
+	for {
+		q.mu.Lock()
+		if len(q.batches) == 0 {
+			q.rewind()
+			q.mu.Unlock()
+			return
+		}
+		b := q.batches[0]
+		q.batches[0] = batch{}
+		q.batches = q.batches[1:]
+		q.waiting -= len(b.items)
+		q.bytes -= b.bytes
+		q.mu.Unlock()
+
+		q.decide(b.items)
+
+		clear(b.items)
+		q.mu.Lock()
+		if q.spare == nil {
+			q.spare = b.items[:0]
+		}
+		q.mu.Unlock()
+	}
+}
+
+// rewind ends the deciding goroutine. Large scratch space does not outlive it:
+// there may be many idle ledgers.
+func (q *queue) rewind() {
+	const small = 16
+	q.running = false
+	q.batches = nil
+	if cap(q.spare) > small {
+		q.spare = nil
+	}
+	if cap(q.verdicts) > small {
+		q.verdicts = nil
+	}
+	if cap(q.touched) > small {
+		q.touched = nil
+	}
+}
+
+// weigh is about the memory of a request.
+func weigh(r ledger.Request) int {
+	n := 256
+	switch v := r.Verb.(type) {
+	case ledger.Charge:
+		n += 96 * len(v.Events)
+		for _, l := range v.Labels {
+			n += 32 + len(l.Key) + len(l.Value)
+		}
+	case ledger.Close:
+		n += len(v.Reason)
+	}
+	return n
+}
+
+// read calls f with the committed state, reading it from the store if it is not
+// in memory.
+func (q *queue) read(f func(*ledger.State)) error {
+	q.stateMu.RLock()
+	if q.state != nil {
+		defer q.stateMu.RUnlock()
+		f(q.state)
+		return nil
+	}
+	q.stateMu.RUnlock()
+	q.stateMu.Lock()
+	defer q.stateMu.Unlock()
+	if q.state == nil {
+		snapshot, tail, err := q.k.config.Store.Load(q.name)
+		if err != nil {
+			return err
+		}
+		q.state = ledger.NewState(snapshot, tail)
+	}
+	f(q.state)
+	return nil
+}
