@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -47,23 +46,39 @@ func FromAdjacency(a mechanism.Adjacency) pb.Workload_Adjacency {
 // ToEvents converts events that are valid under adj; field is the list's path
 // in errors: "charge.events". An empty list is for the caller to judge.
 func ToEvents(adj mechanism.Adjacency, field string, events []*pb.Event) ([]mechanism.Event, error) {
-	out := make([]mechanism.Event, len(events))
-	for i, e := range events {
-		event, err := toEvent(e)
-		if err == nil {
-			err = event.Check(adj)
-		}
-		if err != nil {
-			return nil, inEvent(field, i, err)
-		}
-		out[i] = event
+	out, err := toEvents(field, events)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEvents(adj, field, out); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
-func toEvent(e *pb.Event) (mechanism.Event, error) {
-	m, err := toMechanism(e.GetMechanism(), 0)
-	return mechanism.Event{Mechanism: m, Count: e.GetCount()}, err
+// toEvents converts without a check of ranges.
+func toEvents(field string, events []*pb.Event) ([]mechanism.Event, error) {
+	out := make([]mechanism.Event, len(events))
+	for i, e := range events {
+		err := known("event", e)
+		if err == nil {
+			out[i].Count = e.GetCount()
+			out[i].Mechanism, err = toMechanism(e.GetMechanism(), 0)
+		}
+		if err != nil {
+			return nil, inEvent(field, i, err)
+		}
+	}
+	return out, nil
+}
+
+func checkEvents(adj mechanism.Adjacency, field string, events []mechanism.Event) error {
+	for i, e := range events {
+		if err := e.Check(adj); err != nil {
+			return inEvent(field, i, err)
+		}
+	}
+	return nil
 }
 
 // inEvent gives an error its path below event i. What a descriptor's own Check
@@ -118,10 +133,25 @@ func ToWorkload(w *pb.Workload) (name string, c mechanism.Composition, err error
 // ToCharge converts a charge of 1 to MaxChargeEvents events that are valid
 // under adj. Fields in errors start with "charge.".
 func ToCharge(adj mechanism.Adjacency, c *pb.Charge) (ledger.Charge, error) {
+	charge, err := toCharge(c)
+	if err != nil {
+		return ledger.Charge{}, err
+	}
+	if err := checkEvents(adj, "charge.events", charge.Events); err != nil {
+		return ledger.Charge{}, err
+	}
+	return charge, nil
+}
+
+// toCharge converts without a check of the events' ranges.
+func toCharge(c *pb.Charge) (ledger.Charge, error) {
+	if err := known("charge", c); err != nil {
+		return ledger.Charge{}, err
+	}
 	if err := checkEventNumber(len(c.GetEvents())); err != nil {
 		return ledger.Charge{}, err
 	}
-	events, err := ToEvents(adj, "charge.events", c.GetEvents())
+	events, err := toEvents("charge.events", c.GetEvents())
 	if err != nil {
 		return ledger.Charge{}, err
 	}
@@ -133,7 +163,7 @@ func ToCharge(adj mechanism.Adjacency, c *pb.Charge) (ledger.Charge, error) {
 }
 
 func checkEventNumber(n int) error {
-	allowed := fmt.Sprintf("1 to %d events", MaxChargeEvents)
+	const allowed = "1 to 1,000 events"
 	switch {
 	case n == 0:
 		return absent("charge.events", allowed)
@@ -292,9 +322,10 @@ func toLabels(field string, m map[string]string) ([]ledger.Label, error) {
 		return nil, invalid(field, fmt.Sprintf("%d labels", len(m)), fmt.Sprintf("at most %d", maxLabels))
 	}
 	out := make([]ledger.Label, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, ledger.Label{Key: k, Value: m[k]})
+	for k, v := range m {
+		out = append(out, ledger.Label{Key: k, Value: v})
 	}
+	slices.SortFunc(out, func(x, y ledger.Label) int { return strings.Compare(x.Key, y.Key) })
 	return out, checkLabels(field, out)
 }
 
@@ -310,8 +341,8 @@ func checkLabels(field string, labels []ledger.Label) error {
 		case i > 0 && labels[i-1].Key >= l.Key:
 			return invalid(field, "key "+show(l.Key)+" after "+show(labels[i-1].Key), "distinct keys in order")
 		}
-		if err := checkText(field+"["+l.Key+"]", l.Value, maxText); err != nil {
-			return err
+		if err := checkText(l.Key, l.Value, maxText); err != nil {
+			return under(field, err)
 		}
 	}
 	return nil

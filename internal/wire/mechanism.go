@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -60,6 +62,9 @@ func checkAnywhere(m mechanism.Mechanism) error {
 // toMechanism converts without a check of ranges, except that what is present
 // is not 0.
 func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
+	if err := known("mechanism", m); err != nil {
+		return nil, err
+	}
 	if m.GetKind() == nil {
 		return nil, absent("mechanism", allowedMechanism)
 	}
@@ -70,6 +75,7 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	switch k := m.Kind.(type) {
 	case *pb.Mechanism_Gaussian:
 		g := orEmpty(k.Gaussian)
+		f.known("gaussian", g)
 		return f.done(mechanism.Gaussian{
 			StandardDeviation: f.float("gaussian.standard_deviation", g.StandardDeviation, allowedPositive),
 			Sensitivity:       f.float("gaussian.sensitivity", g.Sensitivity, allowedPositive),
@@ -78,6 +84,7 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 		})
 	case *pb.Mechanism_Laplace:
 		l := orEmpty(k.Laplace)
+		f.known("laplace", l)
 		return f.done(mechanism.Laplace{
 			Scale:       f.float("laplace.scale", l.Scale, allowedPositive),
 			Sensitivity: f.float("laplace.sensitivity", l.Sensitivity, allowedPositive),
@@ -85,12 +92,13 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 		})
 	case *pb.Mechanism_PoissonSampled:
 		p := orEmpty(k.PoissonSampled)
+		f.known("poisson_sampled", p)
 		sampled := mechanism.PoissonSampled{
 			SamplingProbability: f.float("poisson_sampled.sampling_probability", p.SamplingProbability, allowedRate),
 			BatchSize:           f.whole("poisson_sampled.batch_size", p.BatchSize, allowedSize),
 			DatasetSize:         f.whole("poisson_sampled.dataset_size", p.DatasetSize, allowedSize),
 		}
-		if p.GetMechanism().GetKind() != nil { // otherwise its Check says that it is missing
+		if p.Mechanism != nil { // otherwise its Check says that it is missing
 			inner, err := toMechanism(p.Mechanism, depth+1)
 			if err != nil {
 				return nil, under("poisson_sampled.mechanism", err)
@@ -100,22 +108,31 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 		return f.done(sampled)
 	case *pb.Mechanism_RandomizedResponse:
 		r := orEmpty(k.RandomizedResponse)
+		f.known("randomized_response", r)
 		return f.done(mechanism.RandomizedResponse{
 			Epsilon: f.float("randomized_response.epsilon", r.Epsilon, allowedPositive),
 			Noise:   f.float("randomized_response.noise", r.Noise, allowedChance),
 			Buckets: f.whole("randomized_response.buckets", r.Buckets, allowedBuckets),
 		})
 	case *pb.Mechanism_PureDp:
-		return f.done(mechanism.PureDP{Epsilon: f.float("pure_dp.epsilon", orEmpty(k.PureDp).Epsilon, allowedPositive)})
+		p := orEmpty(k.PureDp)
+		f.known("pure_dp", p)
+		return f.done(mechanism.PureDP{Epsilon: f.float("pure_dp.epsilon", p.Epsilon, allowedPositive)})
 	case *pb.Mechanism_ApproximateDp:
+		a := orEmpty(k.ApproximateDp)
+		f.known("approximate_dp", a)
 		return f.done(mechanism.ApproximateDP{
-			Epsilon: f.float("approximate_dp.epsilon", orEmpty(k.ApproximateDp).Epsilon, allowedPositive),
-			Delta:   f.float("approximate_dp.delta", orEmpty(k.ApproximateDp).Delta, allowedChance),
+			Epsilon: f.float("approximate_dp.epsilon", a.Epsilon, allowedPositive),
+			Delta:   f.float("approximate_dp.delta", a.Delta, allowedChance),
 		})
 	case *pb.Mechanism_ZeroConcentratedDp:
-		return f.done(mechanism.ZeroConcentratedDP{Rho: f.float("zero_concentrated_dp.rho", orEmpty(k.ZeroConcentratedDp).Rho, allowedPositive)})
+		z := orEmpty(k.ZeroConcentratedDp)
+		f.known("zero_concentrated_dp", z)
+		return f.done(mechanism.ZeroConcentratedDP{Rho: f.float("zero_concentrated_dp.rho", z.Rho, allowedPositive)})
 	case *pb.Mechanism_GaussianDp:
-		return f.done(mechanism.GaussianDP{Mu: f.float("gaussian_dp.mu", orEmpty(k.GaussianDp).Mu, allowedPositive)})
+		g := orEmpty(k.GaussianDp)
+		f.known("gaussian_dp", g)
+		return f.done(mechanism.GaussianDP{Mu: f.float("gaussian_dp.mu", g.Mu, allowedPositive)})
 	}
 	return nil, invalid("mechanism", fmt.Sprintf("%T", m.Kind), allowedMechanism)
 }
@@ -201,6 +218,13 @@ func orEmpty[T any](m *T) *T {
 
 // fields reads optional parameters and keeps the first error.
 type fields struct{ err error }
+
+// known refuses a descriptor with parameters that this version does not know.
+func (f *fields) known(field string, m proto.Message) {
+	if err := known(field, m); err != nil && f.err == nil {
+		f.err = err
+	}
+}
 
 func (f *fields) float(field string, v *float64, allowed string) float64 {
 	if v == nil {

@@ -27,25 +27,14 @@ func MarshalEntry(e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]
 	if err != nil {
 		return nil, fmt.Errorf("entry %d of writer %s: %w", e.Position, show(e.Writer.Name), err)
 	}
-	r := recordv1.Entry{
-		Position: e.Position, Principal: e.Writer.Principal, Writer: e.Writer.Name,
-		Sequence: e.Sequence, Digest: e.Digest[:], TimeUnixNanos: nanos,
-		PreviousInLedger: previousInLedger, PreviousOfWriter: previousOfWriter,
-	}
-	switch v := e.Verb.(type) {
-	case ledger.Charge:
-		r.Action = &recordv1.Entry_Charge{Charge: FromCharge(v)}
-	case ledger.Close:
-		r.Action = &recordv1.Entry_Close{Close: &pb.Close{Reason: v.Reason}}
-	}
-	return marshal(&r)
+	return appendEntry(make([]byte, 0, 256), e, nanos, previousInLedger, previousOfWriter)
 }
 
 // UnmarshalEntry is the inverse of MarshalEntry. Unknown fields, values outside
 // their ranges and an action that is not set are ledger.ErrDamaged.
 func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWriter uint64, err error) {
 	var r recordv1.Entry
-	if err := unmarshal(b, &r); err != nil {
+	if err := proto.Unmarshal(b, &r); err != nil {
 		return e, 0, 0, damaged("entry", err)
 	}
 	e = ledger.Entry{
@@ -65,20 +54,14 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWrite
 }
 
 func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
+	if err := known("entry", r); err != nil {
+		return nil, err
+	}
 	switch a := r.Action.(type) {
 	case *recordv1.Entry_Charge:
-		events := make([]mechanism.Event, len(a.Charge.Events))
-		for i, e := range a.Charge.Events {
-			event, err := toEvent(e)
-			if err != nil {
-				return nil, inEvent("charge.events", i, err)
-			}
-			events[i] = event
-		}
-		labels, err := toLabels("charge.labels", a.Charge.Labels)
-		return ledger.Charge{Events: events, Labels: labels}, err
+		return toCharge(a.Charge)
 	case *recordv1.Entry_Close:
-		return ledger.Close{Reason: a.Close.Reason}, nil
+		return ledger.Close{Reason: a.Close.GetReason()}, known("close", a.Close)
 	}
 	return nil, absent("action", "charge or close")
 }
@@ -139,7 +122,11 @@ func MarshalGenesis(g ledger.Genesis) ([]byte, error) {
 // outside their ranges are ledger.ErrDamaged.
 func UnmarshalGenesis(b []byte) (ledger.Genesis, error) {
 	var r recordv1.Genesis
-	if err := unmarshal(b, &r); err != nil {
+	err := proto.Unmarshal(b, &r)
+	if err == nil {
+		err = RejectUnknown(&r)
+	}
+	if err != nil {
 		return ledger.Genesis{}, damaged("genesis", err)
 	}
 	spec, err := ToSpec(r.Spec)
@@ -189,7 +176,7 @@ func MarshalMechanism(m mechanism.Mechanism) ([]byte, error) {
 // values outside their ranges are ledger.ErrDamaged.
 func UnmarshalMechanism(b []byte) (mechanism.Mechanism, error) {
 	var r pb.Mechanism
-	if err := unmarshal(b, &r); err != nil {
+	if err := proto.Unmarshal(b, &r); err != nil {
 		return nil, damaged("mechanism", err)
 	}
 	m, err := ToMechanism(&r)
@@ -201,13 +188,6 @@ func UnmarshalMechanism(b []byte) (mechanism.Mechanism, error) {
 
 func marshal(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
-}
-
-func unmarshal(b []byte, m proto.Message) error {
-	if err := proto.Unmarshal(b, m); err != nil {
-		return err
-	}
-	return RejectUnknown(m)
 }
 
 func damaged(what string, err error) error {

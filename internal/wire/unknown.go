@@ -1,37 +1,59 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// RejectUnknown refuses a message with a field, at any depth, that this version
-// does not know: a newer client's request must not lose a part silently.
+// RejectUnknown refuses a request with a field that this version does not know:
+// a newer client's request must not lose a part silently. It looks at every
+// depth, except into charges, which are on every report's way: ToCharge itself
+// refuses unknown fields in those.
 func RejectUnknown(m proto.Message) error {
+	switch m := m.(type) {
+	case *pb.ReportRequest:
+		return known("request", m)
+	case *pb.ReportStreamRequest:
+		return errors.Join(known("request", m), known("open", m.GetOpen()), known("charge", m.GetCharge()))
+	}
 	path, u := unknownIn(m.ProtoReflect(), 0)
 	if u == nil {
 		return nil
 	}
-	number, _, _ := protowire.ConsumeTag(u.GetUnknown())
-	name := u.Descriptor().FullName()
 	path = strings.TrimSuffix(path, ".")
 	if path == "" {
-		path = string(name.Name())
+		path = "request"
 	}
-	return invalid(path, fmt.Sprintf("unknown field %d", number),
-		fmt.Sprintf("the fields of %s that this version knows", name))
+	return unknown(path, u)
+}
+
+// known refuses unknown fields of m itself, not of messages within it.
+func known(field string, m proto.Message) error {
+	r := m.ProtoReflect()
+	if len(r.GetUnknown()) == 0 {
+		return nil
+	}
+	return unknown(field, r)
+}
+
+func unknown(field string, m protoreflect.Message) error {
+	number, _, _ := protowire.ConsumeTag(m.GetUnknown())
+	return invalid(field, fmt.Sprintf("unknown field %d", number),
+		fmt.Sprintf("the fields of %s that this version knows", m.Descriptor().FullName()))
 }
 
 // maxDepth bounds the path in a message, for messages nested without end.
 const maxDepth = 32
 
 // unknownIn returns the first message within m that has unknown fields, with
-// its path, or nil. It asks each field of m rather than ranging over them, and
-// makes a path only once it has found something: this is on every request's way.
+// its path, or nil.
 func unknownIn(m protoreflect.Message, depth int) (string, protoreflect.Message) {
 	if len(m.GetUnknown()) > 0 {
 		return "", m
