@@ -101,6 +101,9 @@ def convert_one(work, deltas, epsilons):
     for delta in deltas:
         row = {"delta": delta}
         for name, c in parts.items():
+            if c.conditional_log_delta(delta) is None:
+                row[name] = {"infimum": "Infinity"}
+                continue
             try:
                 epsilon, s = renyi_epsilon(c, delta)
             except Inexact:
@@ -132,7 +135,7 @@ def build_conversions():
     rows = [convert_one(w, [1e-300, 1e-100, 1e-30, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 0.1], [0.1, 1.0, 4.0, 20.0]) for w in compositions()]
     return {"about": "Best conversion over all real orders alpha > 1 (Canonne, Kamath, Steinke 2020, Prop. 12), 30 digits. Each direction (REMOVE, ADD; one if "
                      "symmetric) has its own infimum, possibly negative; epsilon = max(0, larger), logDelta the larger. delta_infinity of approximateDp is "
-                     "taken out before and put back after. Rows are absent where the best order exceeds 10^6.", "rows": rows}
+                     "taken out before and put back after; no finite epsilon below it. Rows are absent where the best order exceeds 10^6.", "rows": rows}
 
 
 FILES = {
