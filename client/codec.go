@@ -1,0 +1,95 @@
+package client
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	protobuf "google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// frozen is an encoded request. A write is encoded once, when it is taken, so
+// that every attempt sends the same content whatever the caller does with its
+// messages afterwards. Its bytes are never changed.
+type frozen []byte
+
+// frozenCodec is gRPC's protobuf codec that also sends frozen requests.
+type frozenCodec struct{ encoding.CodecV2 }
+
+func newFrozenCodec() frozenCodec { return frozenCodec{encoding.GetCodecV2(proto.Name)} }
+
+// asFrozen makes a call send frozen requests.
+func asFrozen() grpc.CallOption { return grpc.ForceCodecV2(newFrozenCodec()) }
+
+func (c frozenCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if f, ok := v.(frozen); ok {
+		return mem.BufferSlice{mem.SliceBuffer(f)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// maxMessage is gRPC's default limit of a received message, which the daemon
+// keeps. Above it the transport would end the whole stream, and nobody could
+// tell for which charge.
+const maxMessage = 4 << 20
+
+// envelope is more than any request adds to the charge inside it: names, the
+// writer, numbers and field tags.
+const envelope = 1024
+
+// freeze encodes a message, or says why it cannot be sent.
+func freeze(op, ledger string, m protobuf.Message) (frozen, error) {
+	b, err := protobuf.Marshal(m)
+	if err != nil {
+		return nil, invalid(op, ledger, fmt.Sprintf("request: %v; allowed: text in UTF-8", err))
+	}
+	if err := checkSize(op, ledger, len(b)); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func checkSize(op, ledger string, n int) error {
+	if n <= maxMessage {
+		return nil
+	}
+	e := invalid(op, ledger, fmt.Sprintf("request: %d bytes; allowed: at most %d", n, maxMessage))
+	e.cause = ErrTooLarge
+	return e
+}
+
+// The field numbers of ReportStreamRequest.charge and of SequencedCharge.
+const (
+	fieldStreamCharge = 2
+	fieldSequence     = 1
+	fieldCharge       = 2
+)
+
+// freezeCharge encodes a ReportStreamRequest around an encoded Charge. The
+// sequence number is known only under the stream's lock; what takes time, the
+// charge itself, is encoded before.
+func freezeCharge(sequence uint64, charge frozen) frozen {
+	inner := protowire.SizeTag(fieldSequence) + protowire.SizeVarint(sequence) +
+		protowire.SizeTag(fieldCharge) + protowire.SizeBytes(len(charge))
+	b := make([]byte, 0, protowire.SizeTag(fieldStreamCharge)+protowire.SizeBytes(inner))
+	b = protowire.AppendTag(b, fieldStreamCharge, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(inner))
+	b = protowire.AppendTag(b, fieldSequence, protowire.VarintType)
+	b = protowire.AppendVarint(b, sequence)
+	b = protowire.AppendTag(b, fieldCharge, protowire.BytesType)
+	return protowire.AppendBytes(b, charge)
+}
+
+// thawCharge decodes a charge that was frozen before.
+func thawCharge(b frozen) *pb.Charge {
+	var c pb.Charge
+	if err := protobuf.Unmarshal(b, &c); err != nil {
+		return &pb.Charge{} // not reached: these bytes are our own
+	}
+	return &c
+}

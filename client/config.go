@@ -1,0 +1,114 @@
+package client
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Config says where the daemon is and how patient to be. Its zero value talks
+// to a daemon on this machine.
+type Config struct {
+	// Server is HOST:PORT, or unix:PATH for a socket. Default: 127.0.0.1:7878.
+	Server string
+	// Principal names who reports, as long as the daemon does not authenticate:
+	// it is recorded as "unverified:" + Principal. At most 128 bytes of
+	// [A-Za-z0-9._@-]. Default: the daemon records "unverified:anonymous".
+	Principal string
+	// TLS, if set, is used for the connection. Default: plain text, which is
+	// refused for a server that is neither a socket nor a loopback address.
+	TLS *tls.Config
+	// Insecure allows plain text to a server on another machine.
+	Insecure bool
+	// Timeout is how long one attempt of a call may take, and how long a stream
+	// waits for an acknowledgement before it connects anew. Default: 10 s.
+	Timeout time.Duration
+	// MaxAttempts bounds the attempts of a call, and a stream's attempts in a row
+	// without progress. Default 0: only the context bounds them.
+	MaxAttempts int
+	// BackoffMin is waited before the second attempt; each further wait doubles,
+	// up to BackoffMax, and is shortened at random by up to a half. Defaults:
+	// 50 ms and 5 s.
+	BackoffMin, BackoffMax time.Duration
+	// Window is how many charges a stream holds without acknowledgement.
+	// Default: 2,048.
+	Window int
+	// WindowBytes is how many bytes they may take; a single charge always fits.
+	// Default: 16 MiB.
+	WindowBytes int
+	// DialOptions are added to the connection's, for what has no field here.
+	DialOptions []grpc.DialOption
+}
+
+const defaultServer = "127.0.0.1:7878"
+
+// keepAlive finds connections that died without a word.
+var keepAlive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}
+
+// resolve checks the configuration and fills in the defaults.
+func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
+	cfg.Server = cmp.Or(cfg.Server, defaultServer)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
+	cfg.BackoffMin = cmp.Or(cfg.BackoffMin, 50*time.Millisecond)
+	cfg.BackoffMax = cmp.Or(cfg.BackoffMax, max(5*time.Second, cfg.BackoffMin))
+	cfg.Window = cmp.Or(cfg.Window, 2048)
+	cfg.WindowBytes = cmp.Or(cfg.WindowBytes, 16<<20)
+	switch {
+	case cfg.Principal != "" && !principalPattern.MatchString(cfg.Principal):
+		return cfg, nil, fmt.Errorf("Principal: %q; allowed: at most 128 bytes of [A-Za-z0-9._@-]", cfg.Principal)
+	case cfg.Timeout < 0:
+		return cfg, nil, fmt.Errorf("Timeout: %v; allowed: a positive duration", cfg.Timeout)
+	case cfg.MaxAttempts < 0:
+		return cfg, nil, fmt.Errorf("MaxAttempts: %d; allowed: a positive number, or 0 for no bound", cfg.MaxAttempts)
+	case cfg.BackoffMin < 0 || cfg.BackoffMax < cfg.BackoffMin:
+		return cfg, nil, fmt.Errorf("BackoffMin, BackoffMax: %v, %v; allowed: positive durations in this order", cfg.BackoffMin, cfg.BackoffMax)
+	case cfg.Window < 0 || cfg.WindowBytes < 0:
+		return cfg, nil, fmt.Errorf("Window, WindowBytes: %d, %d; allowed: positive numbers", cfg.Window, cfg.WindowBytes)
+	}
+	local, err := isLocal(cfg.Server)
+	if err != nil {
+		return cfg, nil, err
+	}
+	secure := insecure.NewCredentials()
+	switch {
+	case cfg.TLS != nil:
+		secure = credentials.NewTLS(cfg.TLS)
+	case !local && !cfg.Insecure:
+		return cfg, nil, fmt.Errorf("Server: %s without TLS; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server)
+	}
+	return cfg, append([]grpc.DialOption{
+		grpc.WithTransportCredentials(secure),
+		grpc.WithKeepaliveParams(keepAlive),
+		// The same patience below as above: gRPC's own default waits up to 120 s
+		// before it looks again for a daemon that was restarted.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: cfg.BackoffMin, Multiplier: 2, Jitter: 0.2, MaxDelay: cfg.BackoffMax},
+			MinConnectTimeout: cfg.Timeout,
+		}),
+	}, cfg.DialOptions...), nil
+}
+
+// isLocal reports whether what is sent to server stays on this machine.
+func isLocal(server string) (bool, error) {
+	if path, ok := strings.CutPrefix(server, "unix:"); ok {
+		if path == "" {
+			return false, fmt.Errorf("Server: %q; allowed: HOST:PORT or unix:PATH", server)
+		}
+		return true, nil
+	}
+	host, port, err := net.SplitHostPort(server)
+	if err != nil || port == "" || host == "" {
+		return false, fmt.Errorf("Server: %q; allowed: HOST:PORT or unix:PATH", server)
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// CreateLedger creates a ledger, or returns the existing one of the same spec
+// (after a retry that may be the one this call created); another spec under the
+// same name is ALREADY_EXISTS.
+func (c *Client) CreateLedger(ctx context.Context, spec *pb.LedgerSpec) (*pb.CreateLedgerResponse, error) {
+	var answer *pb.CreateLedgerResponse
+	err := c.read(ctx, "CreateLedger", spec.GetName(), func(ctx context.Context) (err error) {
+		answer, err = c.api.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: spec})
+		return err
+	})
+	return answer, err
+}
+
+// GetLedger returns a ledger's committed state, or NOT_FOUND.
+func (c *Client) GetLedger(ctx context.Context, ledger string) (*pb.GetLedgerResponse, error) {
+	var answer *pb.GetLedgerResponse
+	err := c.read(ctx, "GetLedger", ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: ledger})
+		return err
+	})
+	return answer, err
+}
+
+// ListLedgers goes through the ledgers whose names start with prefix, in the
+// order of the names' bytes. It ends after the first error.
+func (c *Client) ListLedgers(ctx context.Context, prefix string) iter.Seq2[*pb.Ledger, error] {
+	return pages(func(token string) ([]*pb.Ledger, string, error) {
+		var page *pb.ListLedgersResponse
+		err := c.read(ctx, "ListLedgers", "", func(ctx context.Context) (err error) {
+			page, err = c.api.ListLedgers(ctx, &pb.ListLedgersRequest{Prefix: prefix, PageToken: token})
+			return err
+		})
+		return page.GetLedgers(), page.GetNextPageToken(), err
+	})
+}
+
+// EntriesOptions say which entries to list and how. The zero value lists all.
+type EntriesOptions struct {
+	// Start is the first position. Default: 1.
+	Start uint64
+	// PageSize is how many entries one call fetches, at most 1,000. Default: 100.
+	PageSize uint32
+	// Raw returns the stored bytes of each entry too, to verify the hash chain.
+	Raw bool
+	// Genesis, if set, gets the stored genesis record, from whose hash the chain
+	// starts, before the first entry. It is called only with Raw and Start ≤ 1.
+	Genesis func(raw []byte)
+}
+
+// Entries goes through a ledger's committed entries by position. It ends after
+// the first error.
+func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) iter.Seq2[*pb.Entry, error] {
+	return pages(func(token string) ([]*pb.Entry, string, error) {
+		var page *pb.ListEntriesResponse
+		request := &pb.ListEntriesRequest{Ledger: ledger, PageSize: o.PageSize, PageToken: token, Raw: o.Raw}
+		if token == "" {
+			request.StartPosition = o.Start
+		}
+		err := c.read(ctx, "Entries", ledger, func(ctx context.Context) (err error) {
+			page, err = c.api.ListEntries(ctx, request)
+			return err
+		})
+		if g := page.GetGenesis(); g != nil && o.Genesis != nil {
+			o.Genesis(g)
+		}
+		return page.GetEntries(), page.GetNextPageToken(), err
+	})
+}
+
+// pages turns a paged call into an iterator.
+func pages[T any](fetch func(token string) (page []T, next string, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for token := ""; ; {
+			page, next, err := fetch(token)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, x := range page {
+				if !yield(x, nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			token = next
+		}
+	}
+}
+
+// Given is what a question fixes: see Delta and Epsilon.
+type Given struct {
+	value float64
+	kind  givenKind
+}
+
+type givenKind uint8
+
+const (
+	givenNothing givenKind = iota // refused by the daemon
+	givenDelta
+	givenEpsilon
+)
+
+// Delta asks for ε at this δ in (0, 1).
+func Delta(delta float64) Given { return Given{delta, givenDelta} }
+
+// Epsilon asks for δ at this finite ε ≥ 0, in nats.
+func Epsilon(epsilon float64) Given { return Given{epsilon, givenEpsilon} }
+
+// Query asks what a ledger costs: the least proven upper bound on ε or δ over
+// every analysis that is valid for all of it.
+func (c *Client) Query(ctx context.Context, ledger string, given Given) (*pb.QueryPrivacyResponse, error) {
+	return c.query(ctx, "Query", ledger, given, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger}})
+}
+
+// Compute asks the same of a workload that is in no ledger.
+func (c *Client) Compute(ctx context.Context, workload *pb.Workload, given Given) (*pb.QueryPrivacyResponse, error) {
+	return c.query(ctx, "Compute", "", given, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{Workload: workload}})
+}
+
+func (c *Client) query(ctx context.Context, op, ledger string, given Given, request *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
+	switch given.kind {
+	case givenDelta:
+		request.Given = &pb.QueryPrivacyRequest_Delta{Delta: given.value}
+	case givenEpsilon:
+		request.Given = &pb.QueryPrivacyRequest_Epsilon{Epsilon: given.value}
+	}
+	var answer *pb.QueryPrivacyResponse
+	err := c.read(ctx, op, ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.QueryPrivacy(ctx, request)
+		return err
+	})
+	return answer, err
+}

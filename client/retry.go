@@ -1,0 +1,127 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// transient reports whether to try again: the daemon may answer the same
+// request otherwise a little later. CANCELLED counts while our own context
+// lives: then it was the daemon, shutting down.
+func transient(code codes.Code) bool {
+	switch code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
+		return true
+	}
+	return false
+}
+
+// wroteNothing reports whether an attempt that ended with err certainly wrote
+// nothing. Any other error may have followed a commit.
+func wroteNothing(err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
+		codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.ResourceExhausted, codes.Aborted:
+		return true
+	}
+	return false
+}
+
+// settles reports whether err, the answer to one attempt, also says that no
+// earlier attempt with the same key wrote anything. The lane's own refusals do,
+// because the lane looks for duplicates first, and so do those that depend on
+// the content alone. A refusal of the caller (PERMISSION_DENIED, …) does not.
+func settles(err error) bool {
+	st := status.Convert(err)
+	switch st.Code() {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange:
+		return true
+	}
+	return tooLarge(st)
+}
+
+// pause is how long to wait after the n-th failed attempt, n from 1.
+func (c *Client) pause(n int) time.Duration {
+	d := c.cfg.BackoffMax
+	if n <= 30 { // 2^30 of the least pause is beyond any BackoffMax
+		d = min(d, c.cfg.BackoffMin<<(n-1))
+	}
+	if d <= 0 { // the shift overflowed
+		d = c.cfg.BackoffMax
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// sleep waits d, or less if ctx or the client ends first.
+func (c *Client) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-c.alive.Done():
+	}
+}
+
+// retry calls try, each time with the attempt's own deadline, until it succeeds
+// or there is nothing to wait for. It returns the last attempt's error as it
+// was, and as interrupted what ended the wait: the context's error, ErrClosed,
+// or nil if that was the answer itself or the bound of attempts.
+func (c *Client) retry(ctx context.Context, try func(context.Context) error) (err, interrupted error) {
+	for n := 1; ; n++ {
+		if err := c.ended(ctx); err != nil {
+			return err, err
+		}
+		attempt, cancel := context.WithTimeout(c.outgoing(ctx), c.cfg.Timeout)
+		err = try(attempt)
+		cancel()
+		if err == nil {
+			return nil, nil
+		}
+		if interrupted := c.ended(ctx); interrupted != nil && transient(status.Code(err)) {
+			return err, interrupted
+		}
+		if !transient(status.Code(err)) || n == c.cfg.MaxAttempts {
+			return err, nil
+		}
+		c.sleep(ctx, c.pause(n))
+		if interrupted := c.ended(ctx); interrupted != nil {
+			return err, interrupted
+		}
+	}
+}
+
+// ended says why nothing more can be tried, if so.
+func (c *Client) ended(ctx context.Context) error {
+	if c.alive.Err() != nil {
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+// read retries a call that writes nothing, or that may be repeated freely.
+func (c *Client) read(ctx context.Context, op, ledger string, try func(context.Context) error) error {
+	err, interrupted := c.retry(ctx, try)
+	if err == nil {
+		return nil
+	}
+	return failed(op, ledger, err, interrupted)
+}
+
+// failed makes the *Error of a call that retry ended.
+func failed(op, ledger string, err, interrupted error) *Error {
+	e := failure(op, ledger, err)
+	if interrupted != nil {
+		e.cause = interrupted
+	}
+	return e
+}
+
+// invalid is a request that need not be sent to be refused.
+func invalid(op, ledger, message string) *Error {
+	return &Error{Op: op, Ledger: ledger, Code: codes.InvalidArgument, Message: message}
+}

@@ -1,0 +1,268 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// Stream is a ledger's lane with many charges in flight. It keeps each charge
+// until the daemon has acknowledged it. When the connection breaks, the daemon
+// restarts or an acknowledgement is overdue, it connects anew, asks how far the
+// lane has come, and sends what is missing with the same numbers and the same
+// content; nobody notices. It is safe for concurrent use.
+//
+// A stream ends for one of these reasons:
+//   - Close: all charges are written.
+//   - A charge is refused. It is not written, and neither are those behind it:
+//     the error lists them in NotCharged, the refused one first. The caller
+//     decides what becomes of them, and may open a new stream at once.
+//   - The daemon ends it for a reason that time does not heal (the ledger is
+//     gone, no permission, …), Config.MaxAttempts attempts brought no progress,
+//     Close's context or the Client ended. Charges that are not acknowledged are
+//     of unknown outcome: the error has Unknown set and the lane keeps them, as
+//     the package comment describes.
+//
+// From then on every method returns that error.
+type Stream struct {
+	c    *Client
+	lane *lane
+
+	ctx    context.Context // of all connections; cancelled with the reason to stop
+	cancel context.CancelCauseFunc
+	opened chan struct{} // closed when the lane was first opened
+	done   chan struct{} // closed when the goroutines have ended and the turn is given back
+	wake   chan struct{} // tells the sender that there is something to do
+
+	mu      sync.Mutex
+	queue   []charge      // not acknowledged, in order, without gaps
+	first   uint64        // number of queue[0], or of the next charge if it is empty
+	bytes   int           // of the queue
+	sent    int           // how many of the queue the present connection was given
+	reach   uint64        // the highest number any connection was given
+	live    bool          // the lane is open
+	closing bool          // Close was called
+	err     error         // why the stream ended, if not by Close
+	changed chan struct{} // closed at the next change of the above; nil if nobody waits
+	status  StreamStatus
+}
+
+// charge is one message of the queue.
+type charge struct {
+	request frozen // the ReportStreamRequest
+	size    int    // of the Charge at its end
+}
+
+func (q charge) charge() frozen { return q.request[len(q.request)-q.size:] }
+
+// StreamStatus is how far a stream has come.
+type StreamStatus struct {
+	Acknowledged uint64      // the last number in the lane that is known to be written
+	Outstanding  int         // how many charges wait for that
+	Connections  int         // how often the lane was opened: 1 until a connection broke
+	Receipt      *pb.Receipt // the latest one that came; nil if none did
+}
+
+// Stream settles what is pending on the ledger and opens its lane. ctx bounds
+// only that. It ends with ErrStreamOpen if this client has a stream on it.
+func (c *Client) Stream(ctx context.Context, ledger string) (*Stream, error) {
+	l := c.lane(ledger)
+	if err := l.take(ctx, c, "Stream", true); err != nil {
+		return nil, err
+	}
+	if err := c.settle(ctx, "Stream", l); err != nil {
+		l.give(true)
+		return nil, notSent(err)
+	}
+	s := &Stream{
+		c: c, lane: l,
+		opened: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1),
+		first: l.last + 1, reach: l.last, status: StreamStatus{Acknowledged: l.last},
+	}
+	s.ctx, s.cancel = context.WithCancelCause(c.outgoing(c.alive))
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		s.cancel(ErrClosed)
+		l.give(true)
+		return nil, failure("Stream", ledger, ErrClosed)
+	}
+	c.streams.Add(1)
+	c.mu.Unlock()
+	go s.run()
+	select {
+	case <-s.opened:
+		return s, nil
+	case <-s.done:
+		return nil, s.err
+	case <-ctx.Done():
+		s.cancel(ctx.Err())
+		<-s.done
+		return nil, s.err
+	}
+}
+
+// Report takes a charge and returns; the daemon gets it in order behind the
+// others. It waits while Config.Window charges are not acknowledged; if ctx ends
+// meanwhile the charge is not taken. Once taken, the charge's content is fixed.
+// An error means that this charge was not taken, and is not written.
+func (s *Stream) Report(ctx context.Context, events []*pb.Event, labels map[string]string) error {
+	content, err := freeze("Stream.Report", s.lane.ledger, &pb.Charge{Events: events, Labels: labels})
+	if err != nil {
+		return err
+	}
+	if err := checkSize("Stream.Report", s.lane.ledger, len(content)+envelope); err != nil {
+		return err
+	}
+	for {
+		s.mu.Lock()
+		switch {
+		case s.err != nil:
+			defer s.mu.Unlock()
+			return s.err
+		case s.closing:
+			s.mu.Unlock()
+			return failure("Stream.Report", s.lane.ledger, fmt.Errorf("stream: %w", ErrClosed))
+		case s.room(len(content)):
+			next := s.first + uint64(len(s.queue))
+			q := charge{freezeCharge(next, content), len(content)}
+			s.queue = append(s.queue, q)
+			s.bytes += len(q.request)
+			s.mu.Unlock()
+			s.poke()
+			return nil
+		}
+		if err := s.wait(ctx); err != nil {
+			return failure("Stream.Report", s.lane.ledger, err)
+		}
+	}
+}
+
+func (s *Stream) room(n int) bool {
+	return len(s.queue) == 0 || len(s.queue) < s.c.cfg.Window && s.bytes+n <= s.c.cfg.WindowBytes
+}
+
+// Flush waits until every charge taken so far is written, or the stream ended.
+// If ctx ends first the stream goes on.
+func (s *Stream) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	for end := s.first + uint64(len(s.queue)); s.err == nil && s.first < end; s.mu.Lock() {
+		if err := s.wait(ctx); err != nil {
+			return failure("Stream.Flush", s.lane.ledger, err)
+		}
+	}
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close waits until every charge is written, ends the stream, and frees the
+// lane. If ctx ends first, what is not acknowledged is of unknown outcome and
+// the lane keeps it. It returns why the stream ended, nil if all is written.
+func (s *Stream) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.change()
+	if len(s.queue) == 0 && !s.live {
+		s.cancel(nil) // nothing to wait for, perhaps in a pause between attempts
+	}
+	s.mu.Unlock()
+	s.poke()
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		s.cancel(ctx.Err())
+		<-s.done
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Status tells how far the stream has come.
+func (s *Stream) Status() StreamStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.status
+	st.Acknowledged, st.Outstanding = s.first-1, len(s.queue)
+	return st
+}
+
+// wait unlocks and waits for a change; the caller has the lock.
+func (s *Stream) wait(ctx context.Context) error {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	changed := s.changed
+	s.mu.Unlock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// change wakes who waits; the caller has the lock.
+func (s *Stream) change() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// poke wakes the sender.
+func (s *Stream) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// acknowledge removes everything through a number from the queue; the caller
+// has the lock and has checked the number.
+func (s *Stream) acknowledge(through uint64) {
+	n := int(through + 1 - s.first)
+	for i, q := range s.queue[:n] {
+		s.bytes -= len(q.request)
+		s.queue[i] = charge{} // the array behind the slice lives on
+	}
+	s.queue = s.queue[n:]
+	s.first = through + 1
+	s.sent = max(0, s.sent-n)
+	s.change()
+}
+
+// finish notes why the stream ended, leaves what is of unknown outcome in the
+// lane, and gives the turn back. refused: what is in the queue is not written.
+func (s *Stream) finish(err *Error, refused bool) {
+	s.mu.Lock()
+	items := make([]*item, 0, len(s.queue))
+	for i, q := range s.queue {
+		n := s.first + uint64(i)
+		it, wrong := s.c.reportItem("Stream", s.lane.ledger, s.c.writer, n, q.charge())
+		if wrong != nil { // not reached: it was encoded before, in a message no smaller
+			continue
+		}
+		it.maybe = n <= s.reach
+		items = append(items, it)
+	}
+	s.lane.advance(s.first-1, 0)
+	if err != nil {
+		if refused {
+			err.NotCharged = charges(items)
+		} else if len(items) > 0 {
+			err.Unknown = true
+			s.lane.keep(items)
+		}
+		s.err = err
+	}
+	s.queue, s.bytes = nil, 0
+	s.change()
+	s.mu.Unlock()
+	s.cancel(nil)
+	s.lane.give(true)
+	close(s.done)
+	s.c.streams.Done()
+}
