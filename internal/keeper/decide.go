@@ -94,18 +94,25 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	}
 	w, r := it.w, it.request
 	if w.epoch != q.epoch {
-		last, _, err := q.k.config.Store.Writer(q.name, w.key)
-		if err != nil {
+		if err := q.readWriter(w); err != nil {
 			return verdict{kind: settled, err: err}
 		}
-		w.epoch, w.last, w.first = q.epoch, last, receipt{}
 	}
 	// What was decided before anything was added to the batch needs no commit.
 	kind := answered
 	if len(b.Entries()) == 0 {
 		kind = settled
 	}
-	switch d := b.Decide(r, w.last, now); {
+	d := b.Decide(r, w.last, now)
+	if errors.Is(d.Err, ledger.ErrGap) && w.attempt != q.attempt {
+		// Another process may have written in this lane. Every other decision on
+		// an old state holds on the newest too, or else its Append conflicts.
+		if err := q.readWriter(w); err != nil {
+			return verdict{kind: settled, err: err}
+		}
+		d = b.Decide(r, w.last, now)
+	}
+	switch {
 	case d.Outcome == ledger.Accepted:
 		return verdict{kind: answered, entry: d.Entry}
 	case d.Outcome == ledger.Refused:
@@ -124,6 +131,15 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 		return verdict{kind: settled, err: err}
 	}
 	return verdict{kind: settled, result: Result{first.Receipt, true}}
+}
+
+// readWriter reads where a lane stands.
+func (q *queue) readWriter(w *writer) error {
+	last, _, err := q.k.config.Store.Writer(q.name, w.key)
+	if err == nil {
+		w.epoch, w.attempt, w.last, w.first = q.epoch, q.attempt, last, receipt{}
+	}
+	return err
 }
 
 func reused(r ledger.Request) error {

@@ -50,9 +50,10 @@ type writer struct {
 	freed   signal // the lane came free, or has a newer opener
 
 	// Of the deciding goroutine: what is committed, valid in its epoch.
-	epoch uint64
-	last  uint64
-	first receipt // of sequence number last
+	epoch   uint64
+	attempt uint64 // in which it was read
+	last    uint64
+	first   receipt // of sequence number last
 }
 
 // receipt is what a duplicate needs: the digest to compare and what it gets.
