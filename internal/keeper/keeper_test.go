@@ -81,36 +81,38 @@ func TestOneLane(t *testing.T) {
 }
 
 func TestCreateAndReads(t *testing.T) {
-	s := newTestStore()
-	k := New(Config{Store: s})
-	g := ledger.Genesis{Spec: ledger.Spec{Name: "a", Adjacency: mechanism.ZeroOut}}
-	if _, created, err := k.Create(t.Context(), g); !created || err != nil {
-		t.Fatalf("Create: %v, %v", created, err)
-	}
-	again, created, err := k.Create(t.Context(), g)
-	if created || err != nil || again.Genesis.Time.IsZero() {
-		t.Errorf("Create again: %+v, %v, %v; want the first, with its time", again, created, err)
-	}
-	if adj, err := k.Adjacency(t.Context(), "a"); adj != mechanism.ZeroOut || err != nil {
-		t.Errorf("Adjacency: %v, %v", adj, err)
-	}
-	if sum, err := k.Summary(t.Context(), "a"); !reflect.DeepEqual(sum, again) || err != nil {
-		t.Errorf("Summary: %+v, %v; want what Create returned", sum, err)
-	}
-	for name, f := range map[string]func() error{
-		"Do":      func() error { _, err := k.Do(t.Context(), "none", charge("w", 1, 1)); return err },
-		"Open":    func() error { _, _, err := k.Open(t.Context(), "none", writerOf("w")); return err },
-		"Summary": func() error { _, err := k.Summary(t.Context(), "none"); return err },
-		"Writer":  func() error { _, _, err := k.Writer(t.Context(), "none", writerOf("w")); return err },
-	} {
-		if err := f(); !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("%s of a missing ledger: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestStore()
+		k := New(Config{Store: s})
+		g := ledger.Genesis{Spec: ledger.Spec{Name: "a", Adjacency: mechanism.ZeroOut}}
+		if _, created, err := k.Create(t.Context(), g); !created || err != nil {
+			t.Fatalf("Create: %v, %v", created, err)
 		}
-	}
-	wantErr(t, k.Close(t.Context()), nil)
-	if len(k.queues) != 1 || k.writers.list.n != 0 {
-		t.Errorf("%d queues, %d writers kept; want nothing of a missing ledger", len(k.queues), k.writers.list.n)
-	}
+		again, created, err := k.Create(t.Context(), g)
+		if created || err != nil || again.Genesis.Time.IsZero() {
+			t.Errorf("Create again: %+v, %v, %v; want the first, with its time", again, created, err)
+		}
+		if adj, err := k.Adjacency(t.Context(), "a"); adj != mechanism.ZeroOut || err != nil {
+			t.Errorf("Adjacency: %v, %v", adj, err)
+		}
+		if sum, err := k.Summary(t.Context(), "a"); !reflect.DeepEqual(sum, again) || err != nil {
+			t.Errorf("Summary: %+v, %v; want what Create returned", sum, err)
+		}
+		for name, f := range map[string]func() error{
+			"Do":      func() error { _, err := k.Do(t.Context(), "none", charge("w", 1, 1)); return err },
+			"Open":    func() error { _, _, err := k.Open(t.Context(), "none", writerOf("w")); return err },
+			"Summary": func() error { _, err := k.Summary(t.Context(), "none"); return err },
+			"Writer":  func() error { _, _, err := k.Writer(t.Context(), "none", writerOf("w")); return err },
+		} {
+			if err := f(); !errors.Is(err, ledger.ErrNotFound) {
+				t.Errorf("%s of a missing ledger: %v", name, err)
+			}
+		}
+		synctest.Wait()
+		if len(k.queues) != 1 || k.writers.list.n != 0 {
+			t.Errorf("%d queues, %d writers kept; want nothing of a missing ledger", len(k.queues), k.writers.list.n)
+		}
+	})
 }
 
 // A damaged ledger is refused, and no other is touched.
