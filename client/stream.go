@@ -241,10 +241,8 @@ func (s *Stream) finish(err *Error, refused bool) {
 	items := make([]*item, 0, len(s.queue))
 	for i, q := range s.queue {
 		n := s.first + uint64(i)
-		it, wrong := s.c.reportItem("Stream", s.lane.ledger, s.c.writer, n, q.charge())
-		if wrong != nil { // not reached: it was encoded before, in a message no smaller
-			continue
-		}
+		// It cannot fail: the parts were encoded before, and envelope leaves room.
+		it, _ := s.c.reportItem("Stream", s.lane.ledger, s.c.writer, n, q.charge())
 		it.maybe = n <= s.reach
 		items = append(items, it)
 	}
@@ -256,13 +254,16 @@ func (s *Stream) finish(err *Error, refused bool) {
 			err.Unknown = true
 			s.lane.keep(items)
 		}
+	}
+	// The lane is free before anybody learns that the stream ended.
+	s.lane.give(true)
+	if err != nil {
 		s.err = err
 	}
 	s.queue, s.bytes = nil, 0
 	s.change()
 	s.mu.Unlock()
 	s.cancel(nil)
-	s.lane.give(true)
 	close(s.done)
 	s.c.streams.Done()
 }

@@ -24,7 +24,9 @@ const (
 
 // refusal is the daemon's word on one charge: neither it nor those behind it
 // are written.
-type refusal struct{ *Error }
+type refusal struct{ why *Error }
+
+func (r refusal) Error() string { return r.why.Error() }
 
 // run opens the lane again and again until the stream ends.
 func (s *Stream) run() {
@@ -34,7 +36,7 @@ func (s *Stream) run() {
 		var refused refusal
 		switch {
 		case errors.As(err, &refused):
-			s.finish(refused.Error, true)
+			s.finish(refused.why, true)
 			return
 		case s.drained():
 			s.finish(nil, false)
@@ -116,10 +118,12 @@ func (c *connection) open() (before uint64, err error) {
 	if c.wire, err = c.c.api.ReportStream(c.ctx, asFrozen()); err != nil {
 		return 0, err
 	}
-	// Send's only error is io.EOF; Recv has the reason.
-	_ = c.wire.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
+	err = c.wire.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
 		Open: &pb.ReportStreamRequest_Open{Ledger: c.lane.ledger, Writer: c.c.writer},
 	}})
+	if err != nil && err != io.EOF { // at io.EOF Recv has the reason
+		return 0, err
+	}
 	answer, err := c.wire.Recv()
 	switch {
 	case err != nil:
@@ -284,13 +288,18 @@ func (c *connection) acknowledged(a *pb.ReportStreamResponse_Acknowledged) error
 func (c *connection) rejected(r *pb.ReportStreamResponse_Rejected) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Answers come in order, so all before it are acknowledged.
-	if r.GetSequence() != c.first || c.sent == 0 || r.GetCode() == 0 {
-		return status.Errorf(codes.Internal, "rejected: %d with code %d; allowed: %d, the first not yet acknowledged, with an error's code", r.GetSequence(), r.GetCode(), c.first)
+	reach := c.first + uint64(c.sent) - 1
+	if r.GetSequence() < c.first || r.GetSequence() > reach || r.GetCode() == 0 {
+		return status.Errorf(codes.Internal, "rejected: %d with code %d; allowed: from %d to %d, with an error's code", r.GetSequence(), r.GetCode(), c.first, reach)
 	}
 	err := status.Error(codes.Code(r.GetCode()), r.GetDetail())
-	if transient(status.Code(err)) || !wroteNothing(err) {
+	switch {
+	case transient(status.Code(err)) || !wroteNothing(err):
 		return err
+	case r.GetSequence() > c.first:
+		// What is before it was not acknowledged, though answers come in order.
+		// Opening the lane again tells; then the charge is refused again.
+		return status.Errorf(codes.Unavailable, "rejected: %d; acknowledged: %d", r.GetSequence(), c.first-1)
 	}
 	e := failure("Stream", c.lane.ledger, err)
 	e.Sequence = r.GetSequence()

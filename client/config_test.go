@@ -1,0 +1,116 @@
+package client
+
+import (
+	"crypto/tls"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func TestConfig(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		cfg  Config
+		bad  string // part of the error; empty: accepted
+	}{
+		{"zero", Config{}, ""},
+		{"socket", Config{Server: "unix:/run/accountant.sock"}, ""},
+		{"loopback", Config{Server: "[::1]:1"}, ""},
+		{"localhost", Config{Server: "localhost:7878"}, ""},
+		{"tls", Config{Server: "example.org:443", TLS: &tls.Config{}}, ""},
+		{"insecure", Config{Server: "example.org:80", Insecure: true}, ""},
+		{"plain elsewhere", Config{Server: "example.org:80"}, "without TLS"},
+		{"plain to all", Config{Server: "0.0.0.0:80"}, "without TLS"},
+		{"looks local", Config{Server: "127.0.0.1.example.org:80"}, "without TLS"},
+		{"no port", Config{Server: "localhost"}, "HOST:PORT"},
+		{"no host", Config{Server: ":7878"}, "HOST:PORT"},
+		{"no path", Config{Server: "unix:"}, "unix:PATH"},
+		{"principal", Config{Principal: "a b"}, `"a b"`},
+		{"long principal", Config{Principal: strings.Repeat("a", 129)}, "128 bytes"},
+		{"timeout", Config{Timeout: -1}, "Timeout"},
+		{"attempts", Config{MaxAttempts: -1}, "MaxAttempts"},
+		{"backoff", Config{BackoffMin: 2, BackoffMax: 1}, "BackoffMin"},
+		{"window", Config{Window: -1}, "Window"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := New(tc.cfg)
+			if tc.bad == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), tc.bad) {
+				t.Errorf("%v; want %q in it", err, tc.bad)
+			}
+		})
+	}
+}
+
+func TestWritersDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for range 10 {
+		c, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		seen[c.Writer()] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("%d different writers of 10 clients", len(seen))
+	}
+}
+
+func TestPauseStaysInItsRange(t *testing.T) {
+	c := &Client{cfg: Config{BackoffMin: 50 * time.Millisecond, BackoffMax: 5 * time.Second}}
+	for n := 1; n < 100; n++ {
+		full := 5 * time.Second
+		if n < 8 { // 50 ms · 2^7 > 5 s
+			full = min(full, 50*time.Millisecond<<(n-1))
+		}
+		if d := c.pause(n); d < full/2 || d > full {
+			t.Errorf("pause(%d) = %v, want %v to %v", n, d, full/2, full)
+		}
+	}
+	c.cfg = Config{BackoffMin: time.Hour, BackoffMax: 1 << 62}
+	for n := 1; n < 100; n++ {
+		if d := c.pause(n); d < time.Hour/2 {
+			t.Errorf("pause(%d) = %v", n, d)
+		}
+	}
+}
+
+// TestFreezeCharge: the bytes that are put together by hand are those of the
+// protobuf library.
+func TestFreezeCharge(t *testing.T) {
+	for _, n := range []uint64{1, 127, 128, 1 << 40, 1<<64 - 1} {
+		for _, labels := range []map[string]string{nil, {"n": strings.Repeat("x", 200)}} {
+			events, _ := oneStep(1)
+			c := &pb.Charge{Events: events, Labels: labels}
+			content, err := freeze("", "", c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got pb.ReportStreamRequest
+			if err := (proto.UnmarshalOptions{}).Unmarshal(freezeCharge(n, content), &got); err != nil {
+				t.Fatal(err)
+			}
+			want := &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
+				Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: n, Charge: c},
+			}}
+			if !proto.Equal(&got, want) {
+				t.Errorf("%v, want %v", &got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"pgregory.net/rapid"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func stream(t testing.TB, c *Client) *Stream {
+	t.Helper()
+	s, err := c.Stream(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func streamSteps(t testing.TB, s *Stream, from, to int) {
+	t.Helper()
+	for n := from; n <= to; n++ {
+		events, labels := oneStep(n)
+		if err := s.Report(t.Context(), events, labels); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantNoGoroutines checks that no stream of the package leaves anything running.
+// Who learns that a stream has ended may do so while its goroutine returns.
+func wantNoGoroutines(t testing.TB) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+		var b strings.Builder
+		if err := pprof.Lookup("goroutine").WriteTo(&b, 2); err != nil {
+			t.Fatal(err)
+		}
+		left := strings.Contains(b.String(), "client.(*Stream).run") || strings.Contains(b.String(), "client.(*connection)")
+		if !left {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", b.String())
+		}
+	}
+}
+
+// TestStreamWritesOnceInOrder: whatever goes wrong, and however often, every
+// charge is written exactly once and in order.
+func TestStreamWritesOnceInOrder(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		f := newFake("a")
+		c := f.start(t, Config{
+			Window:  rapid.IntRange(1, 20).Draw(r, "window"),
+			Timeout: 20 * time.Millisecond, // of a connection that went silent
+		})
+		defer c.Close()
+		charges := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, none, failBefore, failAfter, quiet, unready}), 0, 40).Draw(r, "charges")
+		opens := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, failBefore}), 0, 5).Draw(r, "opens")
+		if rapid.IntRange(0, 9).Draw(r, "silent") == 0 {
+			charges = append(charges, stall)
+		}
+		one, two := script("Charge", charges...), script("Open", opens...)
+		f.set(func(op string) fault { return max(one(op), two(op)) })
+		n := rapid.IntRange(0, 50).Draw(r, "n")
+		s := stream(t, c)
+		streamSteps(t, s, 1, n)
+		if rapid.Bool().Draw(r, "flush") {
+			if err := s.Flush(t.Context()); err != nil {
+				r.Fatal(err)
+			}
+			if st := s.Status(); st.Outstanding != 0 || st.Acknowledged != uint64(n) {
+				r.Fatalf("flushed: %+v", st)
+			}
+		}
+		if err := s.Close(t.Context()); err != nil {
+			r.Fatal(err)
+		}
+		if got := f.notes("a"); !slices.Equal(got, count(1, n)) {
+			r.Fatalf("ledger holds %v of 1 … %d", got, n)
+		}
+		// The lane goes on where the stream ended.
+		if _, err := report(t, c, n+1); err != nil {
+			r.Fatal(err)
+		}
+	})
+	wantNoGoroutines(t)
+}
+
+func TestStreamFromManyGoroutines(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{Window: 8})
+	f.set(script("Charge", none, failAfter, quiet, failBefore, none, none, failAfter, unready))
+	s := stream(t, c)
+	var wg sync.WaitGroup
+	for n := range 100 {
+		wg.Go(func() {
+			events, labels := oneStep(n)
+			if err := s.Report(t.Context(), events, labels); err != nil {
+				t.Error(err)
+			}
+			if n%10 == 0 {
+				if err := s.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, want := f.notes("a"), count(0, 99)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("ledger holds %v", got)
+	}
+}
+
+func TestStreamRejected(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	f.hold = make(chan struct{})
+	f.refuse = func(c *pb.Charge) error {
+		if c.Labels["n"] == "3" {
+			return status.Error(codes.InvalidArgument, "n: 3; allowed: others")
+		}
+		return nil
+	}
+	s := stream(t, c)
+	streamSteps(t, s, 1, 6)
+	close(f.hold) // now all six are on their way or behind
+	err := s.Flush(t.Context())
+	e := asError(t, err)
+	if e.Code != codes.InvalidArgument || e.Sequence != 3 || e.Unknown || !strings.Contains(e.Message, "n: 3") {
+		t.Fatalf("%+v", e)
+	}
+	var not []string
+	for _, c := range e.NotCharged {
+		not = append(not, c.Labels["n"])
+	}
+	if !slices.Equal(not, count(3, 6)) {
+		t.Errorf("not charged: %v", not)
+	}
+	events, labels := oneStep(7)
+	if again := s.Report(t.Context(), events, labels); again != err {
+		t.Errorf("Report after the end: %v", again)
+	}
+	if again := s.Close(t.Context()); again != err {
+		t.Errorf("Close after the end: %v", again)
+	}
+	if len(c.Pending("a")) != 0 {
+		t.Errorf("pending: %v", c.Pending("a"))
+	}
+	// The number is free for something else, and the lane is not busy.
+	s = stream(t, c)
+	streamSteps(t, s, 7, 8)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantNotes(t, f, []string{"1", "2", "7", "8"})
+	wantNoGoroutines(t)
+}
+
+func TestStreamWindowIsBounded(t *testing.T) {
+	for name, cfg := range map[string]Config{"charges": {Window: 5}, "bytes": {WindowBytes: 5 * 70}} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake("a")
+			f.hold = make(chan struct{})
+			c := f.start(t, cfg)
+			s := stream(t, c)
+			taken := 0
+			for ctx := expired(t); ; taken++ {
+				events, labels := oneStep(taken + 1)
+				if err := s.Report(ctx, events, labels); err != nil {
+					if !errors.Is(err, context.DeadlineExceeded) || asError(t, err).Unknown {
+						t.Fatal(err)
+					}
+					break
+				}
+			}
+			st := s.Status()
+			if taken == 0 || taken > 10 || st.Outstanding != taken {
+				t.Errorf("%d taken, %+v", taken, st)
+			}
+			if name == "charges" && taken != 5 {
+				t.Errorf("%d taken in a window of 5", taken)
+			}
+			if err := s.Flush(expired(t)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Flush: %v", err)
+			}
+			close(f.hold)
+			streamSteps(t, s, taken+1, 100)
+			if err := s.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantNotes(t, f, count(1, 100))
+		})
+	}
+}
+
+func TestStreamContentIsFixed(t *testing.T) {
+	f := newFake("a")
+	f.hold = make(chan struct{})
+	c := f.start(t, Config{})
+	s := stream(t, c)
+	events, labels := oneStep(1)
+	if err := s.Report(t.Context(), events, labels); err != nil {
+		t.Fatal(err)
+	}
+	labels["n"], events[0].Count = "changed", 99
+	close(f.hold)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantNotes(t, f, count(1, 1))
+	if got := f.ledgers["a"].entries[0].GetCharge().Events[0].Count; got != 1 {
+		t.Errorf("count %d", got)
+	}
+}
+
+// TestStreamClosedEarly: what is not acknowledged is kept, and settled by
+// whatever comes next on the lane.
+func TestStreamClosedEarly(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *Client, *Stream) error{
+		"close": func(t *testing.T, _ *Client, s *Stream) error { return s.Close(expired(t)) },
+		"no progress": func(t *testing.T, _ *Client, s *Stream) error {
+			return s.Flush(t.Context())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake("a")
+			cfg := Config{}
+			if name == "no progress" {
+				cfg.MaxAttempts = 3
+			}
+			c := f.start(t, cfg)
+			f.set(script("Charge", none, none, failAfter))
+			s := stream(t, c)
+			streamSteps(t, s, 1, 2)
+			if err := s.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			charges := script("Charge", failAfter)
+			f.set(func(op string) fault {
+				if op == "Open" {
+					return failBefore
+				}
+				return charges(op)
+			})
+			streamSteps(t, s, 3, 5)
+			e := asError(t, end(t, c, s))
+			if !e.Unknown || len(e.NotCharged) != 0 {
+				t.Fatalf("%+v", e)
+			}
+			if p := c.Pending("a"); len(p) != 3 || p[0].Sequence != 3 || p[2].Charge.Labels["n"] != "5" {
+				t.Fatalf("pending: %v", p)
+			}
+			f.set(nil)
+			s = stream(t, c)
+			streamSteps(t, s, 6, 6)
+			if err := s.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantNotes(t, f, count(1, 6))
+			wantNoGoroutines(t)
+		})
+	}
+}
+
+func TestStreamHasTheLane(t *testing.T) {
+	f := newFake("a", "b")
+	c := f.start(t, Config{})
+	s := stream(t, c)
+	if _, err := report(t, c, 1); !errors.Is(err, ErrStreamOpen) {
+		t.Error(err)
+	}
+	if _, err := c.Stream(t.Context(), "a"); !errors.Is(err, ErrStreamOpen) {
+		t.Error(err)
+	}
+	events, labels := oneStep(1)
+	if _, err := c.Report(t.Context(), "b", events, labels); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Check(t.Context(), "a", events, labels); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Report(t.Context(), events, labels); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := report(t, c, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStreamOpening(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	if _, err := c.Stream(t.Context(), "none"); status.Code(err) != codes.NotFound || asError(t, err).Unknown {
+		t.Error(err)
+	}
+	if _, err := c.Stream(t.Context(), "\xff"); err == nil || asError(t, err).Unknown {
+		t.Error(err)
+	}
+	f.set(func(string) fault { return failBefore })
+	if _, err := c.Stream(expired(t), "a"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	f.set(script("Open", failBefore, failBefore))
+	s := stream(t, c)
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNoGoroutines(t)
+}
+
+func TestStreamEndsWithTheClient(t *testing.T) {
+	f := newFake("a")
+	f.hold = make(chan struct{})
+	c := f.start(t, Config{Window: 2})
+	s := stream(t, c)
+	streamSteps(t, s, 1, 2)
+	blocked := make(chan error)
+	go func() {
+		events, labels := oneStep(3)
+		blocked <- s.Report(context.Background(), events, labels)
+	}()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-blocked; !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	if err := s.Close(t.Context()); !errors.Is(err, ErrClosed) || !asError(t, err).Unknown {
+		t.Error(err)
+	}
+	wantNoGoroutines(t)
+}
+
+// TestStreamOfADaemonThatForgot: a daemon that was restored from an old backup
+// no longer has what it acknowledged; that must not pass in silence.
+func TestStreamOfADaemonThatForgot(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	s := stream(t, c)
+	streamSteps(t, s, 1, 3)
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	f.ledgers["a"].last[c.Writer()] = 1
+	f.ledgers["a"].entries = f.ledgers["a"].entries[:1]
+	f.mu.Unlock()
+	f.set(script("Charge", failBefore))
+	streamSteps(t, s, 4, 4)
+	err := s.Flush(t.Context())
+	if e := asError(t, err); !errors.Is(err, ErrLost) || e.Code != codes.DataLoss || len(e.NotCharged) != 1 || e.Unknown {
+		t.Fatalf("%+v", e)
+	}
+	wantNotes(t, f, count(1, 1))
+}
+
+func TestStreamReceiptAndConnections(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	f.set(script("Charge", none, failAfter, none, none))
+	s := stream(t, c)
+	streamSteps(t, s, 1, 4)
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st := s.Status(); st.Connections != 2 || st.Receipt.GetSequence() != 4 || st.Acknowledged != 4 {
+		t.Errorf("%+v", st)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
