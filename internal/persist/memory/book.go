@@ -1,0 +1,179 @@
+package memory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// book is one ledger. A book in data.ledgers never changes: a write replaces it.
+type book struct {
+	genesis []byte
+	hash    ledger.Hash
+	head    ledger.Head
+	closed  bool
+	total   uint64
+	parts   []mechanism.Part
+	log     []stored // by position − 1
+	lanes   map[ledger.Writer][]uint64
+}
+
+// stored is one record: the bytes, the hash before and its own.
+type stored struct {
+	raw            []byte
+	previous, hash ledger.Hash
+}
+
+func newBook(genesis []byte) *book {
+	hash := ledger.GenesisHash(genesis)
+	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{}}
+}
+
+// with returns the book after p, and how many bytes p has stored.
+func (b *book) with(p ledger.Proposal) (*book, int, error) {
+	if p.Expected != b.head {
+		return nil, 0, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict, p.Expected.Position, b.head.Position)
+	}
+	before := make([]uint64, len(p.Counts))
+	for i, c := range p.Counts {
+		if 0 <= c.Index && c.Index < len(b.parts) {
+			before[i] = b.parts[c.Index].Count
+		}
+	}
+	on := ledger.Summary{Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total}
+	if err := p.Check(on, before); err != nil {
+		return nil, 0, err
+	}
+	// Only the newest book is written on, so that the room behind its log and its
+	// lanes may be shared with the older ones, which end before it.
+	n := *b
+	n.parts = slices.Clone(b.parts)
+	n.lanes = maps.Clone(b.lanes)
+	size := 0
+	for _, e := range p.Entries {
+		lane := n.lanes[e.Writer]
+		if want := uint64(len(lane)) + 1; e.Sequence != want {
+			return nil, 0, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger, e.Writer.Name, e.Sequence, want)
+		}
+		previous := uint64(0)
+		if len(lane) > 0 {
+			previous = lane[len(lane)-1]
+		}
+		// Positions serve as log keys.
+		raw, err := wire.MarshalEntry(e, e.Position-1, previous)
+		if err != nil {
+			return nil, 0, err
+		}
+		size += len(raw)
+		r := stored{raw, n.head.Hash, ledger.EntryHash(n.head.Hash, raw)}
+		n.log = append(n.log, r)
+		n.lanes[e.Writer] = append(lane, e.Position)
+		n.head = ledger.Head{Position: e.Position, Hash: r.hash}
+	}
+	for _, c := range p.Counts {
+		if c.Index == len(n.parts) {
+			n.parts = append(n.parts, mechanism.Part{Mechanism: c.Mechanism})
+		}
+		if known := n.parts[c.Index].Mechanism; known != c.Mechanism {
+			return nil, 0, fmt.Errorf("proposal for ledger %s: counts: mechanism %d is %v; allowed: %v", p.Ledger, c.Index, c.Mechanism, known)
+		}
+		n.parts[c.Index].Count = c.Total
+	}
+	n.total, n.closed = p.Total, p.Closed
+	return &n, size, nil
+}
+
+func (b *book) summary() (ledger.Summary, error) {
+	g, err := wire.UnmarshalGenesis(b.genesis)
+	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total}, err
+}
+
+// record reads the record at a position in 1 … head.
+func (b *book) record(position uint64) (ledger.Record, error) {
+	r := b.log[position-1]
+	e, _, _, err := wire.UnmarshalEntry(r.raw)
+	return ledger.Record{Entry: e, Hash: r.hash, Previous: r.previous, Raw: slices.Clone(r.raw)}, err
+}
+
+// Load implements ledger.Store.
+func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
+	err = s.read(name, func(b *book) (err error) {
+		snapshot.Parts = slices.Clone(b.parts)
+		if snapshot.Summary, err = b.summary(); err != nil {
+			return err
+		}
+		if s.config.Tail > 0 {
+			snapshot, tail, err = b.split(snapshot, s.config.Tail)
+		}
+		return err
+	})
+	return snapshot, tail, err
+}
+
+// split makes the snapshot of n records ago, and those records.
+func (b *book) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Record, error) {
+	all := make([]ledger.Record, 0, len(b.log))
+	for i := range b.log {
+		r, err := b.record(uint64(i) + 1)
+		if err != nil {
+			return ledger.Snapshot{}, nil, err
+		}
+		all = append(all, r)
+	}
+	old := ledger.Snapshot{Summary: ledger.Summary{Genesis: now.Genesis, Head: ledger.Head{Hash: b.hash}}}
+	at := max(0, len(all)-n)
+	st := ledger.NewState(old, all[:at])
+	return ledger.Snapshot{Summary: st.Summary(), Parts: st.Composition().Parts}, all[at:], nil
+}
+
+// Writer implements ledger.Store.
+func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64, err error) {
+	err = s.read(name, func(b *book) error {
+		if lane := b.lanes[w]; len(lane) > 0 {
+			sequence, position = uint64(len(lane)), lane[len(lane)-1]
+		}
+		return nil
+	})
+	return sequence, position, err
+}
+
+// RecordOf implements ledger.Store.
+func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (r ledger.Record, err error) {
+	err = s.read(name, func(b *book) (err error) {
+		lane := b.lanes[w]
+		if sequence == 0 || sequence > uint64(len(lane)) {
+			return fmt.Errorf("ledger %s: sequence %d of writer %s: %w", name, sequence, w.Name, ledger.ErrNotFound)
+		}
+		r, err = b.record(lane[sequence-1])
+		return err
+	})
+	return r, err
+}
+
+// Records implements ledger.Store.
+func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
+	err = s.read(name, func(b *book) error {
+		for p := max(from, 1); p <= b.head.Position && len(out) < limit; p++ {
+			r, err := b.record(p)
+			if err != nil {
+				return err
+			}
+			out = append(out, r)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// GenesisRecord implements ledger.Store.
+func (s *Store) GenesisRecord(name string) (raw []byte, hash ledger.Hash, err error) {
+	err = s.read(name, func(b *book) error {
+		raw, hash = slices.Clone(b.genesis), b.hash
+		return nil
+	})
+	return raw, hash, err
+}

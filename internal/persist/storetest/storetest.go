@@ -1,0 +1,64 @@
+// Package storetest is the contract of ledger.Store as tests. Every store runs
+// it: bbolt, memory, memory with tiny limits, and bbolt opened anew before each
+// call.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// Harness makes the stores under test.
+type Harness struct {
+	// Open makes a new, empty store, which the suite closes.
+	Open func(t *testing.T) ledger.Store
+	// Reopen closes a store and opens it again: what was durable is there.
+	Reopen func(t *testing.T, s ledger.Store) ledger.Store
+	// MaxBatchBytes is the store's limit of stored bytes for one Append, at least
+	// 1,500; 0 if it is over 1 MiB.
+	MaxBatchBytes int
+}
+
+// Run runs the suite.
+func Run(t *testing.T, h Harness) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, Harness)
+	}{
+		{"Create", testCreate},
+		{"CreateEqualSpec", testCreateEqualSpec},
+		{"CreateConcurrently", testCreateConcurrently},
+		{"NotFound", testNotFound},
+		{"Append", testAppend},
+		{"AppendConflict", testConflict},
+		{"AppendIsAtomic", testAtomic},
+		{"AppendRefusesWrongProposals", testWrongProposals},
+		{"AppendTooLarge", testTooLarge},
+		{"Counts", testCounts},
+		{"Closing", testClosing},
+		{"Durable", testDurable},
+		{"OldDuplicates", testOldDuplicates},
+		{"ManyWriters", testManyWriters},
+		{"Paging", testPaging},
+		{"List", testList},
+		{"Isolation", testIsolation},
+		{"SameHeadConcurrently", testSameHead},
+		{"ManyLedgersConcurrently", testManyLedgers},
+		{"Model", testModel},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, h) })
+	}
+}
+
+// open makes a store for one test.
+func (h Harness) open(t *testing.T) ledger.Store {
+	t.Helper()
+	s := h.Open(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
