@@ -1,10 +1,116 @@
 package wire
 
 import (
+	"bytes"
+	"math"
+	"reflect"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
+// The digests of fixed verbs are in testdata/records.txt, within the entries.
+
+// fewVerbs draws from so few values that equal ones come often, and with texts
+// whose boundaries could be confused.
+func fewVerbs() *rapid.Generator[ledger.Verb] {
+	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
+	return rapid.Custom(func(t *rapid.T) ledger.Verb {
+		if rapid.Bool().Draw(t, "close") {
+			return ledger.Close{Reason: text.Draw(t, "reason")}
+		}
+		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
+			return mechanism.Event{Mechanism: rapid.SampledFrom(everyMechanism).Draw(t, "mechanism"), Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
+		}), 1, 2).Draw(t, "events")
+		labels := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) ledger.Label {
+			return ledger.Label{Key: text.Draw(t, "key"), Value: text.Draw(t, "value")}
+		}), 0, 2, func(l ledger.Label) string { return l.Key }).Draw(t, "labels")
+		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
+		return ledger.Charge{Events: events, Labels: labels}
+	})
+}
+
+func TestDigestTellsVerbsApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := fewVerbs().Draw(t, "a"), fewVerbs().Draw(t, "b")
+		equal := reflect.DeepEqual(a, b)
+		if same := bytes.Equal(appendVerb(nil, a), appendVerb(nil, b)); same != equal {
+			t.Fatalf("%v, %v: equal %v, encodings equal %v", a, b, equal, same)
+		}
+		if same := Digest(a) == Digest(b); same != equal {
+			t.Fatalf("%v, %v: equal %v, digests equal %v", a, b, equal, same)
+		}
+	})
+}
+
+// TestDigestCoversEveryParameter changes each parameter by the least step.
+func TestDigestCoversEveryParameter(t *testing.T) {
+	verb := func(m reflect.Value) ledger.Charge {
+		return ledger.Charge{Events: []mechanism.Event{{Mechanism: m.Interface().(mechanism.Mechanism), Count: 1}}}
+	}
+	for _, m := range everyMechanism {
+		base := reflect.New(reflect.TypeOf(m)).Elem()
+		base.Set(reflect.ValueOf(m))
+		for i := range base.NumField() {
+			changed := reflect.New(base.Type()).Elem()
+			changed.Set(base)
+			switch f := changed.Field(i); f.Kind() {
+			case reflect.Float64:
+				f.SetFloat(math.Nextafter(f.Float(), 10))
+			case reflect.Uint64:
+				f.SetUint(f.Uint() + 1)
+			case reflect.Interface:
+				f.Set(reflect.ValueOf(mechanism.Gaussian{NoiseMultiplier: 9}))
+			default:
+				t.Fatalf("%T.%s: a kind of parameter this test does not know", m, base.Type().Field(i).Name)
+			}
+			if Digest(verb(base)) == Digest(verb(changed)) {
+				t.Errorf("%T.%s is not in the digest", m, base.Type().Field(i).Name)
+			}
+		}
+	}
+}
+
+func TestDigestIgnoresTheOrderOfLabels(t *testing.T) {
+	a, b := ledger.Label{Key: "a", Value: "1"}, ledger.Label{Key: "b", Value: "2"}
+	x := ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{a, b}}
+	y := ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{b, a}}
+	if Digest(x) != Digest(y) || y.Labels[0] != b {
+		t.Error("digests differ, or the labels were moved")
+	}
+}
+
+func TestDigestOfLargeCharges(t *testing.T) {
+	events := slices.Repeat(stepCharge.Events, MaxChargeEvents)
+	a := Digest(ledger.Charge{Events: events})
+	events[len(events)-1].Count++
+	if Digest(ledger.Charge{Events: events}) == a {
+		t.Error("the last event is not in the digest")
+	}
+}
+
+func TestDigestPanicsWithoutEncoding(t *testing.T) {
+	for name, verb := range map[string]ledger.Verb{
+		"no verb":      nil,
+		"no mechanism": ledger.Charge{Events: []mechanism.Event{{Count: 1}}},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: got a digest", name)
+				}
+			}()
+			Digest(verb)
+		}()
+	}
+}
+
 func BenchmarkDigest(b *testing.B) {
+	b.ReportAllocs()
 	for b.Loop() {
 		Digest(stepCharge)
 	}

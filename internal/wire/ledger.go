@@ -60,14 +60,14 @@ func ToEvents(adj mechanism.Adjacency, field string, events []*pb.Event) ([]mech
 func toEvents(field string, events []*pb.Event) ([]mechanism.Event, error) {
 	out := make([]mechanism.Event, len(events))
 	for i, e := range events {
-		err := known("event", e)
-		if err == nil {
-			out[i].Count = e.GetCount()
-			out[i].Mechanism, err = toMechanism(e.GetMechanism(), 0)
+		if len(e.ProtoReflect().GetUnknown()) > 0 {
+			return nil, known(fmt.Sprintf("%s[%d]", field, i), e)
 		}
+		m, err := toMechanism(e.GetMechanism(), 0)
 		if err != nil {
 			return nil, inEvent(field, i, err)
 		}
+		out[i] = mechanism.Event{Mechanism: m, Count: e.GetCount()}
 	}
 	return out, nil
 }

@@ -49,7 +49,8 @@ func unknown(field string, m protoreflect.Message) error {
 		fmt.Sprintf("the fields of %s that this version knows", m.Descriptor().FullName()))
 }
 
-// maxDepth bounds the path in a message, for messages nested without end.
+// maxDepth bounds the depth of JSON and of the path to an unknown field; no message
+// of the API comes near it.
 const maxDepth = 32
 
 // unknownIn returns the first message within m that has unknown fields, with

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// LedgerPage is the part of a list of ledgers that a request asks for: up to
+// Limit names that start with Prefix and come after After.
+type LedgerPage struct {
+	Prefix, After string
+	Limit         int
+}
+
+// ToLedgerPage converts a request for a page.
+func ToLedgerPage(r *pb.ListLedgersRequest) (LedgerPage, error) {
+	limit, err := toPageSize(r.GetPageSize())
+	if err != nil {
+		return LedgerPage{}, err
+	}
+	if err := CheckPrefix("prefix", r.GetPrefix()); err != nil {
+		return LedgerPage{}, err
+	}
+	page := LedgerPage{Prefix: r.GetPrefix(), Limit: limit}
+	if r.GetPageToken() == "" {
+		return page, nil
+	}
+	page.After, err = fromToken(r.PageToken, tokenLedgers, page.Prefix)
+	if err == nil && CheckLedgerName("page_token", page.After) != nil {
+		err = wrongToken(r.PageToken)
+	}
+	if err != nil {
+		return LedgerPage{}, err
+	}
+	return page, nil
+}
+
+// Token is the page token for what comes after the ledger last.
+func (p LedgerPage) Token(last string) string { return toToken(tokenLedgers, p.Prefix, last) }
+
+// EntryPage is the part of a ledger's entries that a request asks for: up to
+// Limit from position From on.
+type EntryPage struct {
+	Ledger string
+	From   uint64 // ≥ 1
+	Limit  int
+}
+
+// ToEntryPage converts a request for a page.
+func ToEntryPage(r *pb.ListEntriesRequest) (EntryPage, error) {
+	limit, err := toPageSize(r.GetPageSize())
+	if err != nil {
+		return EntryPage{}, err
+	}
+	if err := CheckLedgerName("ledger", r.GetLedger()); err != nil {
+		return EntryPage{}, err
+	}
+	page := EntryPage{Ledger: r.GetLedger(), From: max(r.GetStartPosition(), 1), Limit: limit}
+	if r.GetPageToken() == "" {
+		return page, nil
+	}
+	if r.StartPosition != 0 {
+		return EntryPage{}, invalid("start_position", fmt.Sprint(r.StartPosition), "none with a page_token")
+	}
+	from, err := fromToken(r.PageToken, tokenEntries, page.Ledger)
+	if err != nil {
+		return EntryPage{}, err
+	}
+	page.From, err = strconv.ParseUint(from, 10, 64)
+	if err != nil || page.From == 0 {
+		return EntryPage{}, wrongToken(r.PageToken)
+	}
+	return page, nil
+}
+
+// Token is the page token for the entries from position next on.
+func (p EntryPage) Token(next uint64) string {
+	return toToken(tokenEntries, p.Ledger, strconv.FormatUint(next, 10))
+}
+
+func toPageSize(n uint32) (int, error) {
+	switch {
+	case n == 0:
+		return DefaultPageSize, nil
+	case n > MaxPageSize:
+		return 0, invalid("page_size", fmt.Sprint(n), fmt.Sprintf("0 (for %d) to %d", DefaultPageSize, MaxPageSize))
+	}
+	return int(n), nil
+}
+
+// A page token is the kind of list, what it was asked for and where to go on,
+// so that one of another list is refused.
+const (
+	tokenLedgers = "ledgers"
+	tokenEntries = "entries"
+)
+
+// toToken joins with a byte that is in no part.
+func toToken(kind, subject, next string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(kind + "\x00" + subject + "\x00" + next))
+}
+
+func fromToken(token, kind, subject string) (next string, err error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	next, ok := strings.CutPrefix(string(b), kind+"\x00"+subject+"\x00")
+	if err != nil || !ok {
+		return "", wrongToken(token)
+	}
+	return next, nil
+}
+
+func wrongToken(token string) error {
+	return invalid("page_token", show(token), "the next_page_token of the page before, with the same list and prefix")
+}

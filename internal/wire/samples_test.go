@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Values and generators the tests of this package share. The numbers are made
+// up: conversion does not depend on them.
+
+// everyMechanism has each kind in each way to give it.
+var everyMechanism = []mechanism.Mechanism{
+	mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2},
+	mechanism.Gaussian{StandardDeviation: 3, Distance: 2},
+	mechanism.Gaussian{NoiseMultiplier: 1.1},
+	mechanism.Laplace{Scale: 2, Sensitivity: 1},
+	mechanism.Laplace{Scale: 2, Distance: 1},
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
+	mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}},
+	mechanism.RandomizedResponse{Epsilon: 1},
+	mechanism.RandomizedResponse{Epsilon: 1, Buckets: 7},
+	mechanism.RandomizedResponse{Noise: 0.5, Buckets: 7},
+	mechanism.PureDP{Epsilon: 0.5},
+	mechanism.ApproximateDP{Epsilon: 0.5, Delta: 1e-6},
+	mechanism.ZeroConcentratedDP{Rho: 0.125},
+	mechanism.GaussianDP{Mu: 0.75},
+}
+
+// stepCharge is what a DP-SGD step reports.
+var stepCharge = ledger.Charge{
+	Events: []mechanism.Event{{Mechanism: mechanism.PoissonSampled{
+		SamplingProbability: 0.0042, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}, Count: 1}},
+	Labels: []ledger.Label{{Key: "run", Value: "r1"}, {Key: "step", Value: "17"}},
+}
+
+const (
+	someUUID      = "3f2b8a4e-6f0d-4b9a-9c0e-2a1d5e7f9b10"
+	somePrincipal = "unverified:anonymous"
+)
+
+func stepEntry() ledger.Entry {
+	return ledger.Entry{
+		Position: 17, Writer: ledger.Writer{Principal: somePrincipal, Name: someUUID}, Sequence: 17,
+		Digest: Digest(stepCharge), Time: time.Unix(1790000000, 123456789).UTC(), Verb: stepCharge,
+	}
+}
+
+func someGenesis() ledger.Genesis {
+	return ledger.Genesis{
+		Spec: ledger.Spec{
+			Name: "team/project-1", Adjacency: mechanism.ReplaceOne, PrivacyUnit: "example",
+			DatasetID: "digits", DatasetVersion: "1", Owner: "somebody",
+			Labels: []ledger.Label{{Key: "42", Value: "42"}, {Key: "stage", Value: ""}},
+		},
+		StoreID: someUUID, Principal: somePrincipal, Time: time.Unix(1790000000, 1).UTC(),
+	}
+}
+
+// positive draws a parameter in (0, ∞), often at an edge.
+func positive() *rapid.Generator[float64] {
+	return rapid.OneOf(
+		rapid.SampledFrom([]float64{0x1p-1022, 1e-300, 0.1, 1, 1.1, 1 << 53, math.MaxFloat64}),
+		rapid.Float64Range(0x1p-1022, math.MaxFloat64),
+	)
+}
+
+// chance draws a parameter in (0, 1).
+func chance() *rapid.Generator[float64] {
+	return rapid.OneOf(
+		rapid.SampledFrom([]float64{0x1p-1022, 1e-300, 0.1, 0.5, math.Nextafter(1, 0)}),
+		rapid.Float64Range(0x1p-1022, math.Nextafter(1, 0)),
+	)
+}
+
+// someMechanism draws a descriptor that is valid under REPLACE_ONE.
+func someMechanism() *rapid.Generator[mechanism.Mechanism] {
+	return rapid.Custom(func(t *rapid.T) mechanism.Mechanism {
+		p := func(name string) float64 { return positive().Draw(t, name) }
+		g := mechanism.Gaussian{NoiseMultiplier: p("noise multiplier")}
+		if rapid.Bool().Draw(t, "by sensitivity") {
+			g = mechanism.Gaussian{StandardDeviation: p("σ"), Sensitivity: p("Δ")}
+		}
+		dataset := rapid.Uint64Range(1, mechanism.MaxDatasetSize).Draw(t, "dataset")
+		return rapid.SampledFrom([]mechanism.Mechanism{
+			g,
+			mechanism.Gaussian{StandardDeviation: p("σ"), Distance: p("distance")},
+			mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")},
+			mechanism.Laplace{Scale: p("b"), Distance: p("distance")},
+			mechanism.PoissonSampled{SamplingProbability: chance().Draw(t, "q"), Mechanism: g},
+			mechanism.PoissonSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
+			mechanism.RandomizedResponse{Epsilon: p("ε"), Buckets: rapid.SampledFrom([]uint64{0, 2, 3, mechanism.MaxBuckets}).Draw(t, "k")},
+			mechanism.RandomizedResponse{Noise: chance().Draw(t, "ν"), Buckets: rapid.Uint64Range(2, mechanism.MaxBuckets).Draw(t, "k")},
+			mechanism.PureDP{Epsilon: p("ε")},
+			mechanism.ApproximateDP{Epsilon: p("ε"), Delta: chance().Draw(t, "δ")},
+			mechanism.ZeroConcentratedDP{Rho: p("ρ")},
+			mechanism.GaussianDP{Mu: p("μ")},
+		}).Draw(t, "mechanism")
+	})
+}
+
+func someEvents(from, to int) *rapid.Generator[[]mechanism.Event] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
+		return mechanism.Event{
+			Mechanism: someMechanism().Draw(t, "mechanism"),
+			Count:     rapid.OneOf(rapid.SampledFrom([]uint32{1, 127, 128, math.MaxUint32}), rapid.Uint32Range(1, math.MaxUint32)).Draw(t, "count"),
+		}
+	}), from, to)
+}
+
+// someLabels draws labels, nil if there are none.
+func someLabels() *rapid.Generator[[]ledger.Label] {
+	return rapid.Custom(func(t *rapid.T) []ledger.Label {
+		m := rapid.MapOfN(rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,62}`), someText(maxText), 0, maxLabels).Draw(t, "labels")
+		labels, err := toLabels("labels", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return labels
+	})
+}
+
+// someText draws valid UTF-8 of at most limit bytes, often exactly that long.
+func someText(limit int) *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.SampledFrom([]string{"", "42", `"\<&>`, "\x00\n\u2028", "é日本", strings.Repeat("x", limit)}),
+		rapid.StringN(0, limit/4, limit),
+	)
+}
+
+func someWriter() *rapid.Generator[ledger.Writer] {
+	return rapid.Custom(func(t *rapid.T) ledger.Writer {
+		return ledger.Writer{
+			Principal: "unverified:" + rapid.StringMatching(`[A-Za-z0-9._@-]{1,128}`).Draw(t, "principal"),
+			Name: rapid.OneOf(
+				rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`),
+				rapid.StringMatching(`request/[A-Za-z0-9._-]{1,128}`),
+			).Draw(t, "name"),
+		}
+	})
+}
+
+func someVerb() *rapid.Generator[ledger.Verb] {
+	return rapid.Custom(func(t *rapid.T) ledger.Verb {
+		if rapid.IntRange(0, 4).Draw(t, "verb") == 0 {
+			return ledger.Close{Reason: someText(maxReason).Draw(t, "reason")}
+		}
+		return ledger.Charge{Events: someEvents(1, 4).Draw(t, "events"), Labels: someLabels().Draw(t, "labels")}
+	})
+}
+
+func someEntry() *rapid.Generator[ledger.Entry] {
+	return rapid.Custom(func(t *rapid.T) ledger.Entry {
+		e := ledger.Entry{
+			Position: rapid.Uint64Min(1).Draw(t, "position"), Writer: someWriter().Draw(t, "writer"),
+			Sequence: 1, Time: someTime().Draw(t, "time"), Verb: someVerb().Draw(t, "verb"),
+		}
+		if isUUID(e.Writer.Name) {
+			e.Sequence = rapid.Uint64Min(1).Draw(t, "sequence")
+		}
+		copy(e.Digest[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "digest"))
+		return e
+	})
+}
+
+func someTime() *rapid.Generator[time.Time] {
+	return rapid.Map(rapid.Int64(), func(n int64) time.Time { return time.Unix(0, n).UTC() })
+}
+
+func someSpec() *rapid.Generator[ledger.Spec] {
+	return rapid.Custom(func(t *rapid.T) ledger.Spec {
+		return ledger.Spec{
+			Name:           rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,62}(/[a-z0-9][a-z0-9._-]{0,62}){0,2}`).Draw(t, "name"),
+			Adjacency:      rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency"),
+			PrivacyUnit:    someText(maxUnit).Draw(t, "unit"),
+			DatasetID:      someText(maxText).Draw(t, "dataset"),
+			DatasetVersion: someText(maxText).Draw(t, "version"),
+			Owner:          someText(maxText).Draw(t, "owner"),
+			Labels:         someLabels().Draw(t, "labels"),
+		}
+	})
+}
