@@ -43,6 +43,7 @@ func (q *queue) decide(items []item) {
 		}
 		// Nobody else changes the state, so no lock is needed to read it here.
 		b := ledger.NewBatch(state)
+		b.Grow(len(items))
 		now := q.k.now()
 		for i := range items {
 			q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
@@ -192,6 +193,11 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Hash, failure error) {
 	pins := 0
 	for i := range items {
+		if l := items[i].lane; l != nil {
+			l.decided++
+		}
+	}
+	for i := range items {
 		it := &items[i]
 		result, err := Result{}, failure
 		drop := false
@@ -209,8 +215,9 @@ func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Has
 			}
 		}
 		if it.lane != nil {
-			if it.lane.decided == 0 {
+			if it.lane.answers == nil {
 				q.touched = append(q.touched, it.lane)
+				it.lane.answers = make([]LaneResult, 0, it.lane.decided)
 			}
 			it.lane.answer(it, drop, result, err)
 			continue

@@ -30,7 +30,7 @@ func TestFailedAppend(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newTestStore("a")
-			k := New(Config{Store: s})
+			k := newKeeper(t, Config{Store: s})
 			before := do(t, k, charge("w", 1, 1))
 			s.fault = func(int, ledger.Proposal) fault { return c.fault }
 			_, err := k.Do(t.Context(), "a", charge("w", 2, 2))
@@ -59,7 +59,7 @@ func TestFailedAppend(t *testing.T) {
 // A store that breaks its contract is not believed.
 func TestWrongHashes(t *testing.T) {
 	s := newTestStore("a")
-	k := New(Config{Store: brokenStore{s}})
+	k := newKeeper(t, Config{Store: brokenStore{s}})
 	_, err := k.Do(t.Context(), "a", charge("w", 1, 1))
 	wantErr(t, err, ledger.ErrUnknown)
 	if c, sum, err := k.Composition(t.Context(), "a"); sum.Head.Position != 1 || len(c.Parts) != 1 || err != nil {
@@ -78,7 +78,7 @@ func (s brokenStore) Append(p []ledger.Proposal) ([][]ledger.Hash, error) {
 // again on what it finds.
 func TestConflict(t *testing.T) {
 	s := newTestStore("a")
-	one, two := New(Config{Store: s}), New(Config{Store: s})
+	one, two := newKeeper(t, Config{Store: s}), newKeeper(t, Config{Store: s})
 	for i := range uint64(20) {
 		do(t, one, charge("w", 3*i+1, 1))
 		do(t, two, charge("w", 3*i+2, 2))
@@ -96,7 +96,7 @@ func TestConflict(t *testing.T) {
 
 func TestConflictsAreBounded(t *testing.T) {
 	s := newTestStore("a")
-	k := New(Config{Store: s})
+	k := newKeeper(t, Config{Store: s})
 	s.fault = func(int, ledger.Proposal) fault { return fault{err: ledger.ErrConflict} }
 	refuses(t, k, charge("w", 1, 1), ledger.ErrUnavailable)
 	if s.appends != maxAttempts {
@@ -117,7 +117,7 @@ func TestTooLargeIsHalved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		first := async(k, t.Context(), "a", charge("first", 1, 1))
 		synctest.Wait()
 		var calls []*pending
@@ -173,7 +173,7 @@ func TestOneTooLarge(t *testing.T) {
 			}
 			return fault{}
 		}
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		l, _, err := k.Open(t.Context(), "a", writerOf("stream"))
 		wantErr(t, err, nil)
 		wantErr(t, l.Send(t.Context(), charge("", 1, 1)), nil)

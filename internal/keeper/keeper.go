@@ -83,12 +83,16 @@ type Keeper struct {
 	writers idleWriters
 	closed  atomic.Bool // written under mu
 
+	work        chan *queue // to a deciding goroutine that has nothing to do
+	idleWorkers atomic.Int64
+
 	mu      sync.Mutex
 	queues  map[string]*queue // loaded or in use
 	idle    list[*queue]      // of queues, those that nobody uses, oldest first
 	parts   int               // distinct mechanisms of the idle
 	pins    int               // uses of queues and calls in flight
 	drained signal            // pins came to 0
+	stopped bool              // work is closed
 }
 
 // New returns a Keeper over config.Store.
@@ -99,11 +103,13 @@ func New(config Config) *Keeper {
 		storeID: config.Store.ID(),
 		writers: idleWriters{max: config.MaxWriters},
 		queues:  map[string]*queue{},
+		work:    make(chan *queue),
 	}
 }
 
 // Close refuses new calls, ends every stream, and waits until all that was
-// queued is decided and answered, or until ctx ends. The store stays open.
+// queued is decided and answered, or until ctx ends. The store stays open. When
+// it has returned nil, none of the Keeper's goroutines remains at work.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Lock()
 	k.closed.Store(true)
@@ -118,6 +124,10 @@ func (k *Keeper) Close(ctx context.Context) error {
 	for {
 		k.mu.Lock()
 		if k.pins == 0 {
+			if !k.stopped {
+				k.stopped = true
+				close(k.work) // nobody can queue anything any more
+			}
 			k.mu.Unlock()
 			return nil
 		}

@@ -36,7 +36,7 @@ func refuses(t *testing.T, k *Keeper, r ledger.Request, want error) {
 
 func TestOneLane(t *testing.T) {
 	s := newTestStore("a")
-	k := New(Config{Store: s})
+	k := newKeeper(t, Config{Store: s})
 	first := do(t, k, charge("w", 1, 5))
 	if r := first.Receipt; first.Replayed || r.Position != 1 || r.Sequence != 1 || r.StoreID != "store" ||
 		r.Ledger != "a" || r.Writer != writerOf("w") || r.Head != s.ledgers["a"].records[0].Hash || r.Time.IsZero() {
@@ -83,7 +83,7 @@ func TestOneLane(t *testing.T) {
 func TestCreateAndReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore()
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		g := ledger.Genesis{Spec: ledger.Spec{Name: "a", Adjacency: mechanism.ZeroOut}}
 		if _, created, err := k.Create(t.Context(), g); !created || err != nil {
 			t.Fatalf("Create: %v, %v", created, err)
@@ -119,7 +119,7 @@ func TestCreateAndReads(t *testing.T) {
 func TestDamagedLedger(t *testing.T) {
 	s := newTestStore("a", "b")
 	s.damaged["b"] = true
-	k := New(Config{Store: s})
+	k := newKeeper(t, Config{Store: s})
 	do(t, k, charge("w", 1, 1))
 	_, err := k.Do(t.Context(), "b", charge("w", 1, 1))
 	wantErr(t, err, ledger.ErrDamaged)
@@ -181,7 +181,7 @@ func TestAnswersWaitForTheirCommit(t *testing.T) {
 					}
 					return fault{}
 				})
-				k := New(Config{Store: s})
+				k := newKeeper(t, Config{Store: s})
 				ctx := t.Context()
 				one := async(k, ctx, "a", charge("one", 1, 1))
 				synctest.Wait() // one is in the store
@@ -235,7 +235,7 @@ func TestCancelledCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		ctx, cancel := context.WithCancel(t.Context())
 		first := async(k, ctx, "a", charge("w", 1, 1))
 		synctest.Wait()
@@ -259,7 +259,7 @@ func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s, QueueRequests: 2, MaxWriters: 1})
+		k := newKeeper(t, Config{Store: s, QueueRequests: 2, MaxWriters: 1})
 		var calls []*pending
 		for i := range 5 {
 			calls = append(calls, async(k, t.Context(), "a", charge(fmt.Sprint(i), 1, 1)))
@@ -286,7 +286,7 @@ func TestIdleIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c", "d"}
 		s := newTestStore(names...)
-		k := New(Config{Store: s, MaxLedgers: 2, MaxWriters: 3})
+		k := newKeeper(t, Config{Store: s, MaxLedgers: 2, MaxWriters: 3})
 		for i := range uint64(3) {
 			for _, name := range names {
 				for _, w := range []string{"v", "w"} {
@@ -309,7 +309,7 @@ func TestIdleIsBounded(t *testing.T) {
 			t.Errorf("loads: %d; want ≥ 12: four ledgers in turn do not fit into two", s.loads)
 		}
 		// A bound on mechanisms keeps the newest ledger, however large.
-		k = New(Config{Store: s, MaxMechanisms: 1})
+		k = newKeeper(t, Config{Store: s, MaxMechanisms: 1})
 		for range 3 {
 			for _, name := range names {
 				checkLedger(t, k, s, name)
@@ -325,7 +325,7 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		l, _, err := k.Open(t.Context(), "a", writerOf("stream"))
 		wantErr(t, err, nil)
 		wantErr(t, l.Send(t.Context(), charge("", 1, 1)), nil)

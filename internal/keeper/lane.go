@@ -29,7 +29,7 @@ type Lane struct {
 	tentative    rejection    // within one attempt to decide a batch
 	attempt      uint64       // that attempt
 	answers      []LaneResult // to be published together
-	decided      int          // requests they and the dropped were
+	decided      int          // requests of the lane in this batch
 	decidedBytes int
 }
 
@@ -249,7 +249,6 @@ func (l *Lane) finish(reason error) {
 
 // answer takes in the answer to an item, or drops it.
 func (l *Lane) answer(it *item, drop bool, result Result, err error) {
-	l.decided++
 	l.decidedBytes += it.bytes
 	if drop || l.rejected.drops(it.request.Sequence) {
 		return

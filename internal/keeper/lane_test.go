@@ -90,7 +90,7 @@ func TestGoBackN(t *testing.T) {
 					if apart {
 						release()
 					}
-					k := New(Config{Store: s})
+					k := newKeeper(t, Config{Store: s})
 					l := open(t, k, "w", 0)
 					var got []string
 					for _, r := range c.send {
@@ -118,7 +118,7 @@ func TestGoBackN(t *testing.T) {
 func TestGoBackNAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		do(t, k, charge("w", 1, 2))
 		release := hold(s, "a", func(int) fault { return fault{err: ledger.ErrUnknown, keep: true} })
 		l := open(t, k, "w", 1)
@@ -144,7 +144,7 @@ func TestReject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		l := open(t, k, "w", 0)
 		invalid := errors.New("count: 0; allowed: ≥ 1")
 		send(t, l, numbered(1)...)
@@ -172,7 +172,7 @@ func TestReject(t *testing.T) {
 
 func TestStreamAndCall(t *testing.T) {
 	s := newTestStore("a")
-	k := New(Config{Store: s})
+	k := newKeeper(t, Config{Store: s})
 	l := open(t, k, "w", 0)
 	refuses(t, k, charge("w", 1, 1), ErrBusy)
 	do(t, k, charge("v", 1, 1))
@@ -193,7 +193,7 @@ func TestOpenReplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		old := open(t, k, "w", 0)
 		send(t, old, numbered(1)...)
 		synctest.Wait()
@@ -249,7 +249,7 @@ func TestOpenWaitsForCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s})
+		k := newKeeper(t, Config{Store: s})
 		call := async(k, t.Context(), "a", charge("w", 1, 1))
 		synctest.Wait()
 		opened := false
@@ -283,7 +283,7 @@ func TestWindow(t *testing.T) {
 				s := newTestStore("a")
 				release := hold(s, "a", nil)
 				c.config.Store = s
-				k := New(c.config)
+				k := newKeeper(t, c.config)
 				l := open(t, k, "w", 0)
 				send(t, l, numbered(1, 2, 3)...)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -326,7 +326,7 @@ func TestWindowEdges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStore("a")
 		release := hold(s, "a", nil)
-		k := New(Config{Store: s, WindowBytes: 1, BatchBytes: 1})
+		k := newKeeper(t, Config{Store: s, WindowBytes: 1, BatchBytes: 1})
 		l := open(t, k, "w", 0)
 		send(t, l, numbered(1)...)
 		var sent error

@@ -180,7 +180,33 @@ func (q *queue) add(it item) {
 	q.bytes += it.bytes
 	if !q.running {
 		q.running = true
-		go q.run()
+		q.k.start(q)
+	}
+}
+
+// maxIdleWorkers bounds the deciding goroutines that wait for a ledger.
+const maxIdleWorkers = 64
+
+// start has a ledger's batches decided, by a goroutine that has nothing to do if
+// there is one: a new one would first have to grow its stack, which costs more
+// than to decide a request.
+func (k *Keeper) start(q *queue) {
+	select {
+	case k.work <- q:
+	default:
+		go k.decide(q)
+	}
+}
+
+func (k *Keeper) decide(q *queue) {
+	for ok := true; ok; {
+		q.run()
+		if k.idleWorkers.Add(1) > maxIdleWorkers {
+			k.idleWorkers.Add(-1)
+			return
+		}
+		q, ok = <-k.work
+		k.idleWorkers.Add(-1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -238,6 +239,18 @@ func count(records []ledger.Record) (counts map[mechanism.Mechanism]uint64, clos
 		}
 	}
 	return counts, closed, nil
+}
+
+// newKeeper makes a Keeper that is closed when the test ends; what a test leaves
+// open or undecided makes that fail.
+func newKeeper(t testing.TB, c Config) *Keeper {
+	k := New(c)
+	t.Cleanup(func() {
+		if err := k.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return k
 }
 
 func writerOf(name string) ledger.Writer {

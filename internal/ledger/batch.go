@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -31,6 +32,9 @@ func NewBatch(s *State) *Batch {
 		closed: s.summary.Closed,
 	}
 }
+
+// Grow makes room for n more entries at once.
+func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
 
 // Outcome is what a decision came to.
 type Outcome uint8
