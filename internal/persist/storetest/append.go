@@ -38,7 +38,7 @@ func testAppend(t *testing.T, h Harness) {
 func testConflict(t *testing.T, h Harness) {
 	s := h.open(t)
 	b := create(t, s, "l")
-	stale := b.decide(b.charge(writer(0), 0, 1))
+	stale := b.decide(b.charge(writer(0), 0, 1)).Proposal()
 	b.last[writer(0)]--
 	b.append(b.charge(writer(1), 1, 2))
 	fresh := b.decide(b.charge(writer(0), 0, 1)).Proposal()
@@ -48,7 +48,7 @@ func testConflict(t *testing.T, h Harness) {
 	ahead.Expected.Position++
 	behind.Expected.Position = 0
 	other.Expected.Hash[31] ^= 1
-	for what, p := range map[string]ledger.Proposal{"stale": stale.Proposal(), "ahead": ahead, "behind": behind, "another chain": other} {
+	for what, p := range map[string]ledger.Proposal{"stale": stale, "ahead": ahead, "behind": behind, "another chain": other} {
 		if _, err := s.Append([]ledger.Proposal{p}); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("Append on a head that is %s = %v, want ErrConflict", what, err)
 		}
