@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// Errors that end a stream or the server.
+var (
+	// ErrStoreFailed: the store cannot tell any more what is durable. Serving
+	// has stopped; a restart finds out.
+	ErrStoreFailed = errors.New("store failed: serving has stopped, a restart reads what is durable")
+
+	errDraining = errors.New("server is shutting down: continue at another time with the same writer and sequence")
+)
+
+// table is the one place where the domain's errors become gRPC codes; the first
+// match counts. A refusal is definite: nothing was written and asking again
+// does not help. A stream answers it with rejected; other errors end the stream.
+var table = []struct {
+	err     error
+	code    codes.Code
+	refusal bool
+	advice  string
+}{
+	{ledger.ErrNotFound, codes.NotFound, true, ""},
+	{ledger.ErrExists, codes.AlreadyExists, true, ""},
+	{ledger.ErrReused, codes.AlreadyExists, true, ""},
+	{ledger.ErrGap, codes.FailedPrecondition, true, ""},
+	{ledger.ErrClosed, codes.FailedPrecondition, true, ""},
+	{ledger.ErrOutOfRange, codes.OutOfRange, true, ""},
+	{ledger.ErrTooLarge, codes.InvalidArgument, true, ""},
+	{keeper.ErrBusy, codes.Aborted, false, ""},
+	{ledger.ErrUnknown, codes.Unavailable, false,
+		"; send the same request again, with the same writer and sequence: it takes effect once"},
+	{ledger.ErrUnavailable, codes.Unavailable, false, ""},
+	{ledger.ErrConflict, codes.Unavailable, false, ""}, // after bounded retries
+	{ledger.ErrDamaged, codes.DataLoss, false, ""},
+	{errDraining, codes.Unavailable, false, ""},
+	{context.Canceled, codes.Canceled, false, ""},
+	{context.DeadlineExceeded, codes.DeadlineExceeded, false,
+		"; a write may still happen: send it again, with the same writer and sequence"},
+}
+
+// lookup returns an error's code, whether it is a refusal, and its message.
+func lookup(err error) (code codes.Code, refusal bool, message string) {
+	if isInvalid(err) {
+		return codes.InvalidArgument, true, err.Error()
+	}
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			return row.code, row.refusal, err.Error() + row.advice
+		}
+	}
+	return codes.Internal, false, err.Error()
+}
+
+// isInvalid reports whether err says that a request's field is wrong.
+func isInvalid(err error) bool {
+	var (
+		invalid   *wire.InvalidError
+		parameter *mechanism.ParameterError
+		adjacency *mechanism.AdjacencyError
+	)
+	return errors.As(err, &invalid) || errors.As(err, &parameter) || errors.As(err, &adjacency)
+}
+
+func isRefusal(err error) bool {
+	_, refusal, _ := lookup(err)
+	return refusal
+}
+
+// statusOf returns err as a status, or nil for nil. A status stays as it is.
+func statusOf(err error) *status.Status {
+	if s, ok := status.FromError(err); ok {
+		return s
+	}
+	code, _, message := lookup(err)
+	return status.New(code, message)
+}

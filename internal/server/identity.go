@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// PrincipalKey is the metadata key in which a client says who it is. Nothing
+// verifies it yet, so every principal starts with "unverified:".
+const PrincipalKey = "accountant-principal"
+
+const (
+	unverified = "unverified:"
+	anonymous  = unverified + "anonymous"
+)
+
+var principalPattern = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,128}$`)
+
+type principalKey struct{}
+
+// principal is who called; identify has put it into every call's context.
+func principal(ctx context.Context) string {
+	p, _ := ctx.Value(principalKey{}).(string)
+	return p
+}
+
+// identify adds the caller's principal to the context and to the call's log record.
+func identify(ctx context.Context) (context.Context, error) {
+	p := anonymous
+	switch given := metadata.ValueFromIncomingContext(ctx, PrincipalKey); {
+	case len(given) == 0:
+	case len(given) > 1:
+		return nil, badMetadata("given %d times", len(given))
+	case !principalPattern.MatchString(given[0]):
+		return nil, badMetadata("%.140q", given[0])
+	default:
+		p = unverified + given[0]
+	}
+	logging.AddFields(ctx, logging.Fields{"principal", p})
+	return context.WithValue(ctx, principalKey{}, p), nil
+}
+
+func badMetadata(format string, args ...any) error {
+	return &wire.InvalidError{Field: "metadata " + PrincipalKey, Value: fmt.Sprintf(format, args...),
+		Allowed: "1 to 128 bytes of [A-Za-z0-9._@-], once"}
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// QueryPrivacy implements the API: of a ledger it reads one committed position.
+func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
+	q, err := wire.ToQuestion(req)
+	if err != nil {
+		return nil, err
+	}
+	composition, position := q.Workload, (*uint64)(nil)
+	if q.Ledger != "" {
+		c, summary, err := s.keeper.Composition(ctx, q.Ledger)
+		if err != nil {
+			return nil, err
+		}
+		composition, position = c, &summary.Head.Position
+	}
+	q.Question.Stop = stopFor(ctx, time.Now())
+	start := time.Now()
+	answer, err := accountant.Ask(composition, q.Question)
+	if err != nil {
+		return nil, err
+	}
+	s.metrics.queries.WithLabelValues(string(answer.Analysis)).Observe(time.Since(start).Seconds())
+	return wire.FromAnswer(q.Question, answer, position), nil
+}
+
+// stopFor ends a computation with the call, and a tenth of the time before its
+// deadline, so that the best bound so far still reaches the client.
+func stopFor(ctx context.Context, now time.Time) func() bool {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return func() bool { return ctx.Err() != nil }
+	}
+	soon := deadline.Add(-deadline.Sub(now) / 10)
+	return func() bool { return ctx.Err() != nil || time.Now().After(soon) }
+}

@@ -1,0 +1,184 @@
+// Package server is the daemon's edge: the gRPC service over a keeper and the
+// accountant, its interceptors, health, reflection, sockets, and the HTTP port
+// with metrics. Handlers translate and delegate; package wire validates, one
+// table (errors.go) maps errors to codes.
+//
+// A charge passes: interceptors → handler → wire → keeper's lane → commit →
+// reply. A query passes: interceptors → handler → wire → committed state →
+// accountant.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/keeper"
+)
+
+// Server is a listening server.
+type Server struct {
+	config  Config
+	metrics *metrics
+	keeper  *keeper.Keeper
+	grpc    *grpc.Server
+	health  *health.Server
+
+	tcp, unix, http net.Listener // nil where not configured
+
+	draining context.Context // done when stopping begins
+	drain    context.CancelFunc
+}
+
+// Start listens; Serve must follow. Errors: *ConfigError for a wrong setting,
+// otherwise what the system said.
+func Start(config Config) (*Server, error) {
+	config = config.withDefaults()
+	if err := config.Check(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: config, metrics: newMetrics(), health: health.NewServer()}
+	if err := s.listen(); err != nil {
+		return nil, errors.Join(err, s.closeListeners())
+	}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}})
+	s.grpc = grpc.NewServer(s.options()...)
+	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, draining: s.draining})
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	reflection.Register(s.grpc)
+	s.metrics.calls.InitializeMetrics(s.grpc)
+	s.health.SetServingStatus(pb.AccountantService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	return s, nil
+}
+
+func (s *Server) listen() (err error) {
+	c := s.config
+	if c.Listen != "" {
+		if s.tcp, err = listenTCP("listen", c.Listen, c.Insecure); err != nil {
+			return err
+		}
+	}
+	if c.HTTP != "" {
+		if s.http, err = listenTCP("http", c.HTTP, c.Insecure); err != nil {
+			return err
+		}
+	}
+	if c.Socket != "" {
+		s.unix, err = listenUnix(c.Socket)
+	}
+	return err
+}
+
+func (s *Server) closeListeners() error {
+	var errs []error
+	for _, l := range []net.Listener{s.tcp, s.unix, s.http} {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Addr is the TCP address of the gRPC service, "" without one.
+func (s *Server) Addr() string { return address(s.tcp) }
+
+// HTTPAddr is the TCP address of the HTTP port, "" without one.
+func (s *Server) HTTPAddr() string { return address(s.http) }
+
+func address(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
+// Serve serves until ctx ends (then it returns nil), the store fails
+// (ErrStoreFailed) or a listener breaks, and stops in order: health says
+// NOT_SERVING; streams end with what they queued decided and answered; running
+// calls end, for DrainTimeout at most; the keeper drains. The store stays open.
+func (s *Server) Serve(ctx context.Context) error {
+	broken := make(chan error, 3)
+	for _, l := range []net.Listener{s.tcp, s.unix} {
+		if l != nil {
+			go func() { broken <- s.grpc.Serve(l) }()
+		}
+	}
+	web := s.newHTTP()
+	if s.http != nil {
+		go func() {
+			if err := web.Serve(s.http); !errors.Is(err, http.ErrServerClosed) {
+				broken <- err
+			}
+		}()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-s.config.Failed:
+		err = ErrStoreFailed
+	case err = <-broken:
+	}
+	s.config.Logger.Info("stopping", "reason", reason(err))
+	return errors.Join(err, s.stop(web))
+}
+
+func reason(err error) string {
+	if err == nil {
+		return "asked to"
+	}
+	return err.Error()
+}
+
+func (s *Server) stop(web *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
+	defer cancel()
+	s.health.Shutdown()
+	s.drain()
+	hard := context.AfterFunc(ctx, s.grpc.Stop)
+	s.grpc.GracefulStop()
+	hard()
+	// The calls are over, so little is left in the keeper: it gets its own time.
+	ctx, cancel = context.WithTimeout(context.Background(), s.config.DrainTimeout)
+	defer cancel()
+	return errors.Join(s.keeper.Close(ctx), stopHTTP(ctx, web))
+}
+
+// Run starts a server, writes one line to ready once it listens, and serves.
+func Run(ctx context.Context, config Config, ready io.Writer) error {
+	s, err := Start(config)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(ready, s.readyLine()); err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	return s.Serve(ctx)
+}
+
+// readyLine is "accountantd ready key=value …"; values with spaces are quoted.
+func (s *Server) readyLine() string {
+	var b strings.Builder
+	b.WriteString("accountantd ready")
+	for _, f := range [][2]string{
+		{"listen", s.Addr()}, {"http", s.HTTPAddr()}, {"socket", s.config.Socket}, {"data", s.config.Data},
+		{"store", s.config.Store.ID()}, {"version", s.config.Version},
+	} {
+		value := f[1]
+		if strings.ContainsAny(value, " \t\n\"=") {
+			value = fmt.Sprintf("%q", value)
+		}
+		b.WriteString(" " + f[0] + "=" + value)
+	}
+	return b.String()
+}

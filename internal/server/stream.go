@@ -1,0 +1,222 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// ReportStream implements the API. Two goroutines share a stream: one takes
+// charges into the lane, the handler's own sends what was decided. The stream
+// ends when the lane has ended and everything it took is answered:
+//
+//   - the client half-closed: OK
+//   - a newer stream of the lane was opened: ABORTED
+//   - the server is stopping: UNAVAILABLE
+//   - a message was neither open nor charge: INVALID_ARGUMENT
+//   - the store failed: that error; what is durable is told by the next Opened
+func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) error {
+	s.metrics.streams.Inc()
+	defer s.metrics.streams.Dec()
+	open, err := s.first(stream)
+	if err != nil {
+		return err
+	}
+	r, last, err := s.open(stream, open)
+	if err != nil {
+		return err
+	}
+	defer r.lane.Close()
+	err = stream.Send(&pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Opened_{
+		Opened: &pb.ReportStreamResponse_Opened{LastSequence: last}}})
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 2) // why the lane was closed here; the first counts
+	defer context.AfterFunc(s.draining, func() { ended <- errDraining; r.lane.Close() })()
+	go func() { ended <- r.take(); r.lane.Close() }()
+	if err := r.answer(); !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := <-ended; !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// first waits for the first message. Its goroutine ends with the call.
+func (s *service) first(stream pb.AccountantService_ReportStreamServer) (*pb.ReportStreamRequest_Open, error) {
+	type received struct {
+		message *pb.ReportStreamRequest
+		err     error
+	}
+	got := make(chan received, 1)
+	go func() {
+		m, err := stream.Recv()
+		got <- received{m, err}
+	}()
+	select {
+	case <-s.draining.Done():
+		return nil, errDraining
+	case r := <-got:
+		if errors.Is(r.err, io.EOF) {
+			return nil, &wire.InvalidError{Field: "open", Value: "missing", Allowed: "open as the first message"}
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := checkRequest(r.message); err != nil {
+			return nil, err
+		}
+		if r.message.GetOpen() == nil {
+			return nil, &wire.InvalidError{Field: "message", Value: kindOf(r.message), Allowed: "open as the first message"}
+		}
+		return r.message.GetOpen(), nil
+	}
+}
+
+func kindOf(m *pb.ReportStreamRequest) string {
+	switch m.GetMessage().(type) {
+	case *pb.ReportStreamRequest_Open_:
+		return "open"
+	case *pb.ReportStreamRequest_Charge:
+		return "charge"
+	}
+	return "missing"
+}
+
+// reports is one open report stream.
+type reports struct {
+	stream    pb.AccountantService_ReportStreamServer
+	lane      *keeper.Lane
+	writer    ledger.Writer
+	adjacency mechanism.Adjacency
+	metrics   *metrics
+}
+
+// open checks the lane's name and takes it over.
+func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.ReportStreamRequest_Open) (*reports, uint64, error) {
+	ctx := stream.Context()
+	w, err := s.lane(ctx, "open.ledger", open.GetLedger(), open.GetWriter())
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := wire.CheckStreamWriter(w); err != nil {
+		return nil, 0, err
+	}
+	adjacency, err := s.keeper.Adjacency(ctx, open.GetLedger())
+	if err != nil {
+		return nil, 0, err
+	}
+	// A stopping server must not wait behind the lane's older stream.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.draining, func() { cancel(errDraining) })()
+	lane, last, err := s.keeper.Open(ctx, open.GetLedger(), w)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, 0, err
+	}
+	return &reports{stream, lane, w, adjacency, s.metrics}, last, nil
+}
+
+// take moves charges into the lane until there are no more (io.EOF), one cannot
+// be placed in the lane's order, or the lane or the call has ended.
+func (r *reports) take() error {
+	for {
+		m, err := r.stream.Recv()
+		if err != nil {
+			return err
+		}
+		c := m.GetCharge()
+		if c == nil {
+			if err := checkRequest(m); err != nil { // such as a newer kind of message
+				return err
+			}
+			return &wire.InvalidError{Field: "message", Value: kindOf(m), Allowed: "charge, after the first message"}
+		}
+		request, err := r.request(m, c)
+		if err != nil {
+			err = r.lane.Reject(r.stream.Context(), c.GetSequence(), err)
+		} else {
+			err = r.lane.Send(r.stream.Context(), request)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reports) request(m *pb.ReportStreamRequest, c *pb.ReportStreamRequest_SequencedCharge) (ledger.Request, error) {
+	if err := checkRequest(m); err != nil {
+		return ledger.Request{}, err
+	}
+	charge, err := wire.ToCharge(r.adjacency, c.GetCharge())
+	if err != nil {
+		return ledger.Request{}, err
+	}
+	return request(r.writer, c.GetSequence(), charge)
+}
+
+// answer sends what was decided until the lane has ended and all is answered:
+// then the error is Receive's. It ends early when a charge's outcome is not a
+// decision; nothing after it may be acknowledged or refused.
+func (r *reports) answer() error {
+	for {
+		results, err := r.lane.Receive(r.stream.Context())
+		if err != nil {
+			return err
+		}
+		answers, failure := r.answers(results)
+		for _, a := range answers {
+			if err := r.stream.Send(a); err != nil {
+				return err
+			}
+		}
+		if failure != nil {
+			return failure
+		}
+	}
+}
+
+// answers makes one acknowledgement of each run of ascending sequence numbers,
+// and a rejection of each refusal. The error is the first that is no refusal.
+func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStreamResponse, failure error) {
+	var run *keeper.LaneResult // the last of the run that is not yet acknowledged
+	acknowledge := func() {
+		if run != nil {
+			answers = append(answers, &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Acknowledged_{
+				Acknowledged: &pb.ReportStreamResponse_Acknowledged{Through: run.Sequence, Receipt: wire.FromReceipt(run.Receipt)}}})
+			run = nil
+		}
+	}
+	for i := range results {
+		result := &results[i]
+		r.metrics.charge(true, result.Replayed, result.Err)
+		if result.Err == nil {
+			if run != nil && result.Sequence <= run.Sequence {
+				acknowledge()
+			}
+			run = result
+			continue
+		}
+		acknowledge()
+		if !isRefusal(result.Err) {
+			return answers, fmt.Errorf("sequence %d: %w", result.Sequence, result.Err)
+		}
+		s := statusOf(result.Err)
+		answers = append(answers, &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Rejected_{
+			Rejected: &pb.ReportStreamResponse_Rejected{Sequence: result.Sequence, Code: int32(s.Code()), Detail: s.Message()}}})
+	}
+	acknowledge()
+	return answers, nil
+}
