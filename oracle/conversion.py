@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 from .number import Inexact, root
 
-STEER = 21  # digits of the order: the bound is flat there, so its value has twice as many
+STEER = 16  # digits of the order: the bound is flat there, so its value has twice as many
 
 
 def epsilon_at(k, s, log_delta):
@@ -42,20 +42,20 @@ def _bracket(f, start, limit):
     return lo, hi
 
 
-def best_epsilon(slope, value, log_delta, start=1, limit=mpf(10) ** 1200):
+def best_epsilon(slope, value, log_delta, start=1, limit=mpf(10) ** 1200, steer=STEER):
     """(ε, s = α − 1): the infimum over real α > 1, which may be negative. slope(s) = (K, K') roughly, value(s) = K exactly."""
     def f(s):
         k, dk = slope(s)
         return s * dk - k + log_delta + mp.log1p(s)
-    s = root(f, *_bracket(f, start, limit), STEER)
+    s = root(f, *_bracket(f, start, limit), steer)
     return epsilon_at(value(s), s, log_delta), s
 
 
-def best_log_delta(slope, value, epsilon, start=1, limit=mpf(10) ** 1200):
+def best_log_delta(slope, value, epsilon, start=1, limit=mpf(10) ** 1200, steer=STEER):
     """(ln δ, s = α − 1): the infimum over real α > 1."""
     def f(s):
         return slope(s)[1] - epsilon + mp.log(s / (1 + s))
-    s = root(f, *_bracket(f, start, limit), STEER)
+    s = root(f, *_bracket(f, start, limit), steer)
     return log_delta_at(value(s), s, epsilon), s
 
 

@@ -110,7 +110,8 @@ def convert_one(work, deltas, epsilons):
                 continue  # orders beyond 10^6: nothing a test should search
             row[name] = {"infimum": text(epsilon), "alphaMinusOne": text(s, 18)}
         if len(row) == 1 + len(parts):
-            row["epsilon"] = text(max([mpf(0)] + [mpf(v["infimum"]) for v in row.values() if isinstance(v, dict)]))
+            infima = [v["infimum"] for v in row.values() if isinstance(v, dict)]
+            row["epsilon"] = "Infinity" if "Infinity" in infima else text(max([mpf(0)] + [mpf(v) for v in infima]))
             by_delta.append(row)
     for epsilon in epsilons:
         row = {"epsilon": epsilon}
