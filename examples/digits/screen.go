@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// screen is what the run shows: a progress bar on a terminal, lines elsewhere.
+type screen struct {
+	out      io.Writer
+	terminal bool
+	bar      *progressbar.ProgressBar
+	steps    int
+}
+
+func newScreen(out io.Writer) *screen {
+	f, ok := out.(*os.File)
+	return &screen{out: out, terminal: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+func (s *screen) start(o options, set settings) {
+	s.steps = set.steps
+	fmt.Fprintf(s.out, "\nDP-SGD on handwritten digits, every step in the ledger %q\n", o.ledger)
+	fmt.Fprintf(s.out, "%d steps, sampling probability %g, noise multiplier %g, clipping norm %g\n",
+		set.steps, set.samplingProbability, set.noiseMultiplier, set.clippingNorm)
+	if o.seed != 0 {
+		fmt.Fprintln(s.out, "NOT PRIVATE: the noise comes from -seed")
+	}
+	fmt.Fprintln(s.out)
+	if s.terminal {
+		s.bar = progressbar.NewOptions(set.steps,
+			progressbar.OptionSetWriter(s.out), progressbar.OptionSetDescription("  training"),
+			progressbar.OptionSetWidth(36), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
+	}
+}
+
+func (s *screen) progress(step int) {
+	switch every := max(1, s.steps/5); {
+	case s.bar != nil:
+		_ = s.bar.Set(step) // a screen that cannot be drawn on is no reason to stop
+	case step%every == 0:
+		s.say(step, "")
+	}
+}
+
+// say writes a line about a step, above the progress bar if there is one.
+func (s *screen) say(step int, what string) {
+	if s.bar != nil {
+		_ = s.bar.Clear()
+	}
+	fmt.Fprintln(s.out, strings.TrimRight(fmt.Sprintf("  step %4d  %s", step, what), " "))
+	if s.bar != nil {
+		_ = s.bar.RenderBlank()
+	}
+}
+
+func (s *screen) endProgress() {
+	if s.bar != nil {
+		_ = s.bar.Clear()
+		s.bar = nil
+	}
+}
+
+func (s *screen) accuracy(share float64, of int) {
+	fmt.Fprintf(s.out, "\n  test accuracy   %.1f %% of %d images\n", 100*share, of)
+}
+
+// privacy shows the ledger's total and its ε by every analysis.
+func (s *screen) privacy(l *pb.Ledger, answer *pb.QueryPrivacyResponse) {
+	fmt.Fprintf(s.out, "  ledger          %d steps charged\n", l.GetTotalCount())
+	fmt.Fprintf(s.out, "\n  ε at δ = %g, by analysis\n", delta)
+	table := tabwriter.NewWriter(s.out, 0, 0, 3, ' ', 0)
+	for _, a := range answer.GetAnalyses() {
+		value, note := "–", a.GetUnsupported()
+		if a.Epsilon != nil {
+			value = up(a.GetEpsilon())
+		}
+		if a.Order != nil {
+			note = fmt.Sprintf("Rényi order %.2f", a.GetOrder())
+		}
+		if a.GetAnalysis() == answer.GetAnalysis() {
+			note = strings.TrimSpace("◀ the least " + note)
+		}
+		fmt.Fprintf(table, "    %s\t%s\t%s\n", a.GetAnalysis(), value, note)
+	}
+	table.Flush()
+	fmt.Fprintf(s.out, "\n  All of it together is (%s, %g)-differentially private per image", up(answer.GetEpsilon()), delta)
+	if answer.EpsilonLower != nil && answer.GetEpsilonLower() > 0 {
+		fmt.Fprintf(s.out, ";\n  no accountant can prove less than ε = %s", down(answer.GetEpsilonLower()))
+	}
+	fmt.Fprintln(s.out, ".")
+}
+
+// up writes x with four decimals, never less than x; down never more.
+func up(x float64) string   { return decimal(x, math.Ceil, 1) }
+func down(x float64) string { return decimal(x, math.Floor, -1) }
+
+func decimal(x float64, round func(float64) float64, direction float64) string {
+	if math.IsInf(x, 1) {
+		return "∞"
+	}
+	const scale = 1e4
+	for k := round(x * scale); ; k += direction { // the product may have been rounded the wrong way
+		text := strconv.FormatFloat(k/scale, 'f', 4, 64)
+		shown, ok := new(big.Rat).SetString(text)
+		if exact := new(big.Rat).SetFloat64(x); !ok || exact == nil {
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		} else if shown.Cmp(exact)*int(direction) >= 0 {
+			return text
+		}
+	}
+}
