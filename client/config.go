@@ -64,15 +64,15 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 	cfg.WindowBytes = cmp.Or(cfg.WindowBytes, 16<<20)
 	switch {
 	case cfg.Principal != "" && !principalPattern.MatchString(cfg.Principal):
-		return cfg, nil, fmt.Errorf("Principal: %q; allowed: at most 128 bytes of [A-Za-z0-9._@-]", cfg.Principal)
+		return cfg, nil, fmt.Errorf("principal: %q; allowed: at most 128 bytes of [A-Za-z0-9._@-]", cfg.Principal)
 	case cfg.Timeout < 0:
-		return cfg, nil, fmt.Errorf("Timeout: %v; allowed: a positive duration", cfg.Timeout)
+		return cfg, nil, fmt.Errorf("timeout: %v; allowed: a positive duration", cfg.Timeout)
 	case cfg.MaxAttempts < 0:
-		return cfg, nil, fmt.Errorf("MaxAttempts: %d; allowed: a positive number, or 0 for no bound", cfg.MaxAttempts)
+		return cfg, nil, fmt.Errorf("max attempts: %d; allowed: a positive number, or 0 for no bound", cfg.MaxAttempts)
 	case cfg.BackoffMin < 0 || cfg.BackoffMax < cfg.BackoffMin:
-		return cfg, nil, fmt.Errorf("BackoffMin, BackoffMax: %v, %v; allowed: positive durations in this order", cfg.BackoffMin, cfg.BackoffMax)
+		return cfg, nil, fmt.Errorf("backoff min, max: %v, %v; allowed: positive durations in this order", cfg.BackoffMin, cfg.BackoffMax)
 	case cfg.Window < 0 || cfg.WindowBytes < 0:
-		return cfg, nil, fmt.Errorf("Window, WindowBytes: %d, %d; allowed: positive numbers", cfg.Window, cfg.WindowBytes)
+		return cfg, nil, fmt.Errorf("window, window bytes: %d, %d; allowed: positive numbers", cfg.Window, cfg.WindowBytes)
 	}
 	local, err := isLocal(cfg.Server)
 	if err != nil {
@@ -83,7 +83,7 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 	case cfg.TLS != nil:
 		secure = credentials.NewTLS(cfg.TLS)
 	case !local && !cfg.Insecure:
-		return cfg, nil, fmt.Errorf("Server: %s without TLS; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server)
+		return cfg, nil, fmt.Errorf("server: %s without TLS; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server)
 	}
 	return cfg, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(secure),
@@ -101,13 +101,13 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 func isLocal(server string) (bool, error) {
 	if path, ok := strings.CutPrefix(server, "unix:"); ok {
 		if path == "" {
-			return false, fmt.Errorf("Server: %q; allowed: HOST:PORT or unix:PATH", server)
+			return false, fmt.Errorf("server: %q; allowed: HOST:PORT or unix:PATH", server)
 		}
 		return true, nil
 	}
 	host, port, err := net.SplitHostPort(server)
 	if err != nil || port == "" || host == "" {
-		return false, fmt.Errorf("Server: %q; allowed: HOST:PORT or unix:PATH", server)
+		return false, fmt.Errorf("server: %q; allowed: HOST:PORT or unix:PATH", server)
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback(), nil

@@ -33,10 +33,10 @@ func TestConfig(t *testing.T) {
 		{"no path", Config{Server: "unix:"}, "unix:PATH"},
 		{"principal", Config{Principal: "a b"}, `"a b"`},
 		{"long principal", Config{Principal: strings.Repeat("a", 129)}, "128 bytes"},
-		{"timeout", Config{Timeout: -1}, "Timeout"},
-		{"attempts", Config{MaxAttempts: -1}, "MaxAttempts"},
-		{"backoff", Config{BackoffMin: 2, BackoffMax: 1}, "BackoffMin"},
-		{"window", Config{Window: -1}, "Window"},
+		{"timeout", Config{Timeout: -1}, "timeout"},
+		{"attempts", Config{MaxAttempts: -1}, "max attempts"},
+		{"backoff", Config{BackoffMin: 2, BackoffMax: 1}, "backoff"},
+		{"window", Config{Window: -1}, "window"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := New(tc.cfg)

@@ -165,13 +165,16 @@ func (f *fake) Report(ctx context.Context, r *pb.ReportRequest) (*pb.ReportRespo
 	if happens == failAfter {
 		return nil, errDown
 	}
-	return &pb.ReportResponse{Receipt: receipt, Replayed: replayed, CheckOnly: r.CheckOnly}, nil
+	return &pb.ReportResponse{Receipt: receipt, Replayed: replayed, CheckOnly: r.CheckOnly && !replayed}, nil
 }
 
 func (f *fake) CloseLedger(ctx context.Context, r *pb.CloseLedgerRequest) (*pb.CloseLedgerResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.ledgers[r.Name]
+	if l.closed && l.last[r.Writer] == r.Sequence {
+		return &pb.CloseLedgerResponse{Receipt: &pb.Receipt{Sequence: r.Sequence}, Replayed: true}, nil
+	}
 	if l.last[r.Writer]+1 != r.Sequence {
 		return nil, status.Error(codes.FailedPrecondition, "gap")
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 
 	"github.com/google/uuid"
@@ -70,14 +69,15 @@ var requestPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 // its own needs a key of its own.
 func (c *Client) ReportOnce(ctx context.Context, ledger, key string, events []*pb.Event, labels map[string]string) (*pb.ReportResponse, error) {
 	const op = "ReportOnce"
-	if !requestPattern.MatchString(key) {
-		return nil, invalid(op, ledger, fmt.Sprintf("key: %q; allowed: 1 to 128 bytes of [A-Za-z0-9._-]", key))
+	writer, err := requestWriter(op, ledger, key)
+	if err != nil {
+		return nil, err
 	}
 	charge, err := freeze(op, ledger, &pb.Charge{Events: events, Labels: labels})
 	if err != nil {
 		return nil, err
 	}
-	it, err := c.reportItem(op, ledger, "request/"+key, 1, charge)
+	it, err := c.reportItem(op, ledger, writer, 1, charge)
 	if err != nil {
 		return nil, err
 	}

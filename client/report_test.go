@@ -262,6 +262,12 @@ func TestReportOnceAndCheck(t *testing.T) {
 	if _, err := c.ReportOnce(t.Context(), "a", "no spaces", events, nil); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
+	if answer, err := c.CheckOnce(t.Context(), "a", "job-7", events, labels); err != nil || !answer.Replayed || answer.Receipt.GetPosition() != 1 {
+		t.Errorf("%v %v", answer, err)
+	}
+	if answer, err := c.CheckOnce(t.Context(), "a", "job-8", events, labels); err != nil || !answer.CheckOnly {
+		t.Errorf("%v %v", answer, err)
+	}
 	if answer, err := c.Check(t.Context(), "a", events, labels); err != nil || !answer.CheckOnly || answer.Receipt != nil {
 		t.Errorf("%v %v", answer, err)
 	}
@@ -272,7 +278,7 @@ func TestReportOnceAndCheck(t *testing.T) {
 }
 
 func TestCloseLedger(t *testing.T) {
-	f := newFake("a")
+	f := newFake("a", "b")
 	c := f.start(t, Config{})
 	if _, err := report(t, c, 1); err != nil {
 		t.Fatal(err)
@@ -282,6 +288,15 @@ func TestCloseLedger(t *testing.T) {
 		t.Fatalf("%v %v", answer, err)
 	}
 	if _, err := report(t, c, 3); status.Code(err) != codes.FailedPrecondition {
+		t.Error(err)
+	}
+	for i, want := range []bool{false, true} {
+		answer, err := c.CloseLedgerOnce(t.Context(), "b", "end", "done")
+		if err != nil || answer.Replayed != want {
+			t.Errorf("%d: %v %v", i, answer, err)
+		}
+	}
+	if _, err := c.CloseLedgerOnce(t.Context(), "b", "", ""); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
 	if w, err := c.GetWriter(t.Context(), "a", ""); err != nil || w.LastSequence != 2 {

@@ -35,7 +35,7 @@ func (d *daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the daemon has its own
 	d.command = exec.Command(d.binary, "--listen", listen, "--http", "", "--data", filepath.Join(d.dir, "data"))
 	d.command.Stderr = log
 	stdout, err := d.command.StdoutPipe()
@@ -56,7 +56,7 @@ func (d *daemon) start(ctx context.Context) error {
 			default:
 			}
 		}
-		command.Wait() // ProcessState has the outcome
+		_ = command.Wait() // ProcessState has the outcome
 	}()
 	late := time.NewTimer(patience)
 	defer late.Stop()

@@ -99,7 +99,7 @@ func checkLedger(ctx context.Context, o options, steps int) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	seen := make([]int, steps+1)
 	for e, err := range c.Entries(ctx, o.ledger, client.EntriesOptions{PageSize: 1000}) {
 		if err != nil {

@@ -95,7 +95,7 @@ func trainAndTell(ctx context.Context, o options, s settings, out *screen, hook 
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	// Impatience only where a person waits for a daemon that is not there.
 	first, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -145,7 +145,7 @@ func spec(name string) *pb.LedgerSpec {
 // the noise, so a given seed is for tests only.
 func newRandom(seed uint64) *rand.Rand {
 	var key [32]byte
-	crand.Read(key[:]) // never fails
+	_, _ = crand.Read(key[:]) // never fails
 	if seed != 0 {
 		key = [32]byte{}
 		for i := range 8 {

@@ -34,7 +34,7 @@ func (t *training) run(ctx context.Context, c *client.Client) (*model, error) {
 	if err := t.steps(ctx, stream, m); err != nil {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		stream.Close(end) // the steps made so far; err says why there are no more
+		_ = stream.Close(end) // for the steps made so far; err says why there are no more
 		return nil, err
 	}
 	if err := stream.Close(ctx); err != nil {
