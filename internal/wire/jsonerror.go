@@ -30,8 +30,9 @@ func explainJSON(data []byte, md protoreflect.MessageDescriptor, err error) erro
 	at := locate(data, md, offsetOf(data, line, column))
 	what := parts[3]
 	if len(what) > 2*maxShown {
-		what = strings.ToValidUTF8(what[:2*maxShown], "") + "…"
+		what = what[:2*maxShown] + "…"
 	}
+	what = strings.ToValidUTF8(what, "�")
 	return invalid(at.path, fmt.Sprintf("%s (line %d, column %d)", what, line, column), at.allowed(what, md))
 }
 

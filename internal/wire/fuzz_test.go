@@ -1,0 +1,182 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// FuzzEntry: whatever the bytes are, they are an entry or damaged; an entry is
+// written again and read as the same.
+func FuzzEntry(f *testing.F) {
+	_, entries := goldenEntries()
+	for _, e := range entries {
+		b, err := MarshalEntry(e, 1, 2)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, inLedger, ofWriter, err := UnmarshalEntry(b)
+		if err != nil {
+			if !errors.Is(err, ledger.ErrDamaged) {
+				t.Fatalf("error %v is not ErrDamaged", err)
+			}
+			return
+		}
+		again, err := MarshalEntry(e, inLedger, ofWriter)
+		if err != nil {
+			t.Fatalf("read %+v, but cannot write it: %v", e, err)
+		}
+		back, x, y, err := UnmarshalEntry(again)
+		if err != nil || !reflect.DeepEqual(back, e) || x != inLedger || y != ofWriter {
+			t.Fatalf("%+v came back as %+v, %v", e, back, err)
+		}
+	})
+}
+
+func FuzzGenesis(f *testing.F) {
+	b, err := MarshalGenesis(someGenesis())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := UnmarshalGenesis(b)
+		if err != nil {
+			if !errors.Is(err, ledger.ErrDamaged) {
+				t.Fatalf("error %v is not ErrDamaged", err)
+			}
+			return
+		}
+		again, err := MarshalGenesis(g)
+		if err != nil {
+			t.Fatalf("read %+v, but cannot write it: %v", g, err)
+		}
+		if back, err := UnmarshalGenesis(again); err != nil || !reflect.DeepEqual(back, g) {
+			t.Fatalf("%+v came back as %+v, %v", g, back, err)
+		}
+	})
+}
+
+// FuzzReport: whatever a client sends is refused with a short *InvalidError or
+// becomes a charge that the domain accepts, that can be stored, and that comes
+// back from the API's view as the same.
+func FuzzReport(f *testing.F) {
+	for _, m := range everyMechanism {
+		c := ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: stepCharge.Labels}
+		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: someUUID, Sequence: 3, Charge: FromCharge(c)})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, uint8(mechanism.ReplaceOne))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, adjacency uint8) {
+		var r pb.ReportRequest
+		if proto.Unmarshal(b, &r) != nil {
+			return
+		}
+		adj := mechanism.Adjacency(adjacency)
+		charge, err := ToCharge(adj, r.Charge)
+		if err == nil {
+			err = errors.Join(RejectUnknown(&r), CheckLedgerName("ledger", r.Ledger))
+		}
+		w, bad := ToWriter(somePrincipal, r.Writer)
+		if bad == nil {
+			bad = CheckSequence(w, r.Sequence)
+		}
+		if err != nil || bad != nil {
+			for _, err := range []error{err, bad} {
+				var invalid *InvalidError
+				if err != nil && (!errors.As(err, &invalid) || len(err.Error()) > 2000 || !utf8.ValidString(err.Error())) {
+					t.Fatalf("error %q", err)
+				}
+			}
+			return
+		}
+		for _, e := range charge.Events {
+			if err := e.Check(adj); err != nil {
+				t.Fatalf("%v passed, but %v", e, err)
+			}
+		}
+		if back, err := ToCharge(adj, FromCharge(charge)); err != nil || !reflect.DeepEqual(back, charge) || Digest(back) != Digest(charge) {
+			t.Fatalf("%+v came back as %+v, %v", charge, back, err)
+		}
+		e := stepEntry()
+		e.Writer, e.Sequence, e.Verb = w, r.Sequence, charge
+		if _, err := MarshalEntry(e, 0, 0); err != nil {
+			t.Fatalf("%+v cannot be stored: %v", e, err)
+		}
+	})
+}
+
+func FuzzSpec(f *testing.F) {
+	b, err := proto.Marshal(FromSpec(someGenesis().Spec))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s pb.LedgerSpec
+		if proto.Unmarshal(b, &s) != nil {
+			return
+		}
+		spec, err := ToSpec(&s)
+		if err != nil {
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) || len(err.Error()) > 2000 {
+				t.Fatalf("error %q", err)
+			}
+			return
+		}
+		if back, err := ToSpec(FromSpec(spec)); err != nil || !back.Equal(spec) {
+			t.Fatalf("%+v came back as %+v, %v", spec, back, err)
+		}
+	})
+}
+
+// FuzzJSON: what can be read is written, and reads as the same message.
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(gaussianFile))
+	f.Add([]byte("\xa3"))
+	golden, err := os.ReadFile("testdata/messages.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, document := range strings.SplitAfter(string(golden), "\n}\n") {
+		f.Add([]byte(document))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, m := range []proto.Message{&pb.Workload{}, &pb.ListEntriesResponse{}, &pb.QueryPrivacyResponse{}} {
+			if err := UnmarshalJSON(b, m); err != nil {
+				var invalid *InvalidError
+				if !errors.As(err, &invalid) || len(err.Error()) > 2000 || !utf8.ValidString(err.Error()) {
+					t.Fatalf("error %q", err)
+				}
+				continue
+			}
+			out, err := MarshalJSON(m)
+			if err != nil {
+				t.Fatalf("read %v, but cannot write it: %v", m, err)
+			}
+			back := m.ProtoReflect().New().Interface()
+			if err := UnmarshalJSON(out, back); err != nil || !proto.Equal(m, back) {
+				t.Fatalf("%v came back as %v, %v", m, back, err)
+			}
+			if again, err := MarshalJSON(back); err != nil || !bytes.Equal(out, again) {
+				t.Fatalf("%s was written again as %s, %v", out, again, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+type query = pb.QueryPrivacyRequest
+
+func byLedger(name string) *pb.QueryPrivacyRequest_Ledger {
+	return &pb.QueryPrivacyRequest_Ledger{Ledger: name}
+}
+
+func byWorkload(w *pb.Workload) *pb.QueryPrivacyRequest_Workload {
+	return &pb.QueryPrivacyRequest_Workload{Workload: w}
+}
+
+func givenDelta(v float64) *pb.QueryPrivacyRequest_Delta {
+	return &pb.QueryPrivacyRequest_Delta{Delta: v}
+}
+
+func givenEpsilon(v float64) *pb.QueryPrivacyRequest_Epsilon {
+	return &pb.QueryPrivacyRequest_Epsilon{Epsilon: v}
+}
+
+func TestToQuestion(t *testing.T) {
+	q, err := ToQuestion(&query{Subject: byLedger("a/b"), Given: givenDelta(1e-5)})
+	if err != nil || q.Ledger != "a/b" || !reflect.DeepEqual(q.Question, accountant.AtDelta(1e-5)) {
+		t.Errorf("%+v, %v", q, err)
+	}
+	q, err = ToQuestion(&query{Subject: byWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(3)}), Given: givenEpsilon(0)})
+	if err != nil || q.Ledger != "" || q.Workload.Adjacency != mechanism.ZeroOut || q.Workload.Parts[0].Count != 3 ||
+		!reflect.DeepEqual(q.Question, accountant.AtEpsilon(0)) {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+func TestToQuestionErrors(t *testing.T) {
+	ledger := byLedger("a")
+	for _, c := range []struct {
+		field string
+		q     *query
+	}{
+		{"ledger", nil},
+		{"ledger", &query{Given: givenDelta(0.5)}},
+		{"ledger", &query{Subject: byLedger(""), Given: givenDelta(0.5)}},
+		{"ledger", &query{Subject: byLedger("A"), Given: givenDelta(0.5)}},
+		{"workload.adjacency", &query{Subject: byWorkload(nil), Given: givenDelta(0.5)}},
+		{"workload.events[0].mechanism", &query{Subject: byWorkload(&pb.Workload{Adjacency: 1, Events: []*pb.Event{{}}}), Given: givenDelta(0.5)}},
+		{"delta", &query{Subject: ledger}},
+		{"delta", &query{Subject: ledger, Given: givenDelta(0)}},
+		{"delta", &query{Subject: ledger, Given: givenDelta(1)}},
+		{"delta", &query{Subject: ledger, Given: givenDelta(-1)}},
+		{"delta", &query{Subject: ledger, Given: givenDelta(math.NaN())}},
+		{"delta", &query{Subject: ledger, Given: givenDelta(math.Inf(1))}},
+		{"epsilon", &query{Subject: ledger, Given: givenEpsilon(-1)}},
+		{"epsilon", &query{Subject: ledger, Given: givenEpsilon(math.NaN())}},
+		{"epsilon", &query{Subject: ledger, Given: givenEpsilon(math.Inf(1))}},
+	} {
+		got, err := ToQuestion(c.q)
+		checkInvalid(t, err, c.field)
+		if !reflect.DeepEqual(got, Query{}) {
+			t.Errorf("%v: returned %+v", c.q, got)
+		}
+	}
+}
+
+func TestFromAnswerAtDelta(t *testing.T) {
+	lower, position := 0.5, uint64(9)
+	r := FromAnswer(accountant.AtDelta(1e-5), accountant.Answer{
+		Delta: 1e-5, Epsilon: math.Inf(1), EpsilonLower: &lower, Analysis: accountant.Basic,
+		Analyses: []accountant.Result{
+			{Analysis: accountant.RDP, Unsupported: "why", Epsilon: 7, Order: 7},
+			{Analysis: accountant.Basic, Epsilon: 0},
+		}}, &position)
+	want := &pb.QueryPrivacyResponse{
+		Delta: proto.Float64(1e-5), Epsilon: proto.Float64(math.Inf(1)), EpsilonLower: proto.Float64(0.5),
+		Analysis: "basic", Guarantee: "descriptive", Running: proto.Float64(math.Inf(1)), Position: proto.Uint64(9),
+		Analyses: []*pb.AnalysisResult{
+			{Analysis: "rdp", Unsupported: proto.String("why")},
+			{Analysis: "basic", Epsilon: proto.Float64(0)},
+		}}
+	if !proto.Equal(r, want) {
+		t.Errorf("got %v, want %v", r, want)
+	}
+}
+
+// TestPositiveDelta: exp(−800) is below all float64; it must not become 0. No
+// steps have δ = 0, and that is shown.
+func TestPositiveDelta(t *testing.T) {
+	for logDelta, want := range map[float64]float64{-800: math.SmallestNonzeroFloat64, math.Inf(-1): 0} {
+		r := FromAnswer(accountant.AtEpsilon(1), accountant.Answer{
+			Epsilon: 1, LogDelta: logDelta, Analysis: accountant.RDP,
+			Analyses: []accountant.Result{{Analysis: accountant.RDP, LogDelta: logDelta, Order: 3}}}, nil)
+		a := r.Analyses[0]
+		if r.GetEpsilon() != 1 || r.GetLogDelta() != logDelta || a.GetLogDelta() != logDelta || a.GetOrder() != 3 || a.Epsilon != nil || r.Position != nil {
+			t.Errorf("ln δ = %v: %v", logDelta, r)
+		}
+		for _, delta := range []*float64{r.Delta, r.Running, a.Delta} {
+			if delta == nil || *delta != want {
+				t.Errorf("ln δ = %v: δ = %v in %v, want %v", logDelta, delta, r, want)
+			}
+		}
+	}
+}
+
+func TestLedgerPages(t *testing.T) {
+	page, err := ToLedgerPage(&pb.ListLedgersRequest{})
+	if err != nil || page != (LedgerPage{Limit: DefaultPageSize}) {
+		t.Errorf("%+v, %v", page, err)
+	}
+	page, err = ToLedgerPage(&pb.ListLedgersRequest{Prefix: "a/", PageSize: MaxPageSize})
+	if err != nil || page != (LedgerPage{Prefix: "a/", Limit: MaxPageSize}) {
+		t.Errorf("%+v, %v", page, err)
+	}
+	token := page.Token("a/b")
+	next, err := ToLedgerPage(&pb.ListLedgersRequest{Prefix: "a/", PageSize: 5, PageToken: token})
+	if err != nil || next != (LedgerPage{Prefix: "a/", After: "a/b", Limit: 5}) {
+		t.Errorf("%+v, %v", next, err)
+	}
+	for field, r := range map[string]*pb.ListLedgersRequest{
+		"page_size":  {PageSize: MaxPageSize + 1},
+		"prefix":     {Prefix: "A"},
+		"page_token": {Prefix: "b/", PageToken: token},
+	} {
+		_, err := ToLedgerPage(r)
+		checkInvalid(t, err, field)
+	}
+	entries := EntryPage{Ledger: "a"}.Token(3)
+	for _, wrong := range []string{"x", "*", entries, token[:len(token)-2], token + "A", LedgerPage{Prefix: "a/"}.Token("A"), strings.Repeat("x", 10000)} {
+		_, err := ToLedgerPage(&pb.ListLedgersRequest{Prefix: "a/", PageToken: wrong})
+		if err == nil && wrong == token[:len(token)-2] {
+			continue // a shorter name is a name too
+		}
+		checkInvalid(t, err, "page_token")
+	}
+}
+
+func TestEntryPages(t *testing.T) {
+	page, err := ToEntryPage(&pb.ListEntriesRequest{Ledger: "a"})
+	if err != nil || page != (EntryPage{Ledger: "a", From: 1, Limit: DefaultPageSize}) {
+		t.Errorf("%+v, %v", page, err)
+	}
+	page, err = ToEntryPage(&pb.ListEntriesRequest{Ledger: "a", StartPosition: 7, PageSize: 2})
+	if err != nil || page != (EntryPage{Ledger: "a", From: 7, Limit: 2}) {
+		t.Errorf("%+v, %v", page, err)
+	}
+	token := page.Token(math.MaxUint64)
+	next, err := ToEntryPage(&pb.ListEntriesRequest{Ledger: "a", PageToken: token})
+	if err != nil || next != (EntryPage{Ledger: "a", From: math.MaxUint64, Limit: DefaultPageSize}) {
+		t.Errorf("%+v, %v", next, err)
+	}
+	for _, c := range []struct {
+		field string
+		r     *pb.ListEntriesRequest
+	}{
+		{"ledger", nil},
+		{"ledger", &pb.ListEntriesRequest{Ledger: "A"}},
+		{"page_size", &pb.ListEntriesRequest{Ledger: "a", PageSize: math.MaxUint32}},
+		{"start_position", &pb.ListEntriesRequest{Ledger: "a", StartPosition: 1, PageToken: token}},
+		{"page_token", &pb.ListEntriesRequest{Ledger: "b", PageToken: token}},
+		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: page.Token(0)}},
+		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: LedgerPage{}.Token("a")}},
+		{"page_token", &pb.ListEntriesRequest{Ledger: "a", PageToken: toToken(tokenEntries, "a", "-1")}},
+	} {
+		_, err := ToEntryPage(c.r)
+		checkInvalid(t, err, c.field)
+	}
+}
