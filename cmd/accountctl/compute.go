@@ -1,0 +1,72 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+func (p *program) compute() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "compute --file FILE (--delta D | --epsilon E)",
+		Short: "Compute what a workload file costs, without a daemon",
+		Long: `Compute the least proven upper bound on ε at a given δ, or on δ at a given ε,
+of the workload in a file, over every analysis that applies. No daemon is asked.
+
+` + workloadHelp,
+		Example: `  accountctl compute --file workload.json --delta 1e-5
+  accountctl compute --file workload.json --epsilon 1 --output json
+  accountctl compute --delta 1e-6 --file - < workload.json`,
+		Args: names(),
+	}
+	file := fileFlag(c)
+	q := questionFlags(c)
+	output := outputFlag(c, formatJSON)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		request := &accountantv1.QueryPrivacyRequest{}
+		if err := q.fill(c, request); err != nil {
+			return err
+		}
+		if *file == "" {
+			return usage(c, "--file is missing")
+		}
+		w, err := p.readWorkload(c.Context(), *file)
+		if err != nil {
+			return err
+		}
+		if err := checkWorkload(*file, w); err != nil {
+			return err
+		}
+		request.Subject = &accountantv1.QueryPrivacyRequest_Workload{Workload: w}
+		done := p.progress("computing")
+		answer, err := solve(c.Context().Err, request)
+		done()
+		if err != nil {
+			return err
+		}
+		if output.value == formatJSON {
+			return p.writeJSON(answer)
+		}
+		return p.writeAnswer(answer, byDelta(request))
+	}
+	return c
+}
+
+// solve answers the request as the daemon would. An interrupt ends it.
+func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest) (*accountantv1.QueryPrivacyResponse, error) {
+	q, err := wire.ToQuestion(r)
+	if err != nil {
+		return nil, err
+	}
+	q.Question.Stop = func() bool { return interrupted() != nil }
+	answer, err := accountant.Ask(q.Workload, q.Question)
+	if err == nil {
+		err = interrupted()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.FromAnswer(q.Question, answer, nil), nil
+}

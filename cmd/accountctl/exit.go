@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// Exit statuses; scripts depend on them.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitUsage    = 2 // flags or files are wrong
+	exitRefused  = 3 // the ledger refused: FAILED_PRECONDITION, RESOURCE_EXHAUSTED
+	exitNoAnswer = 4 // UNAVAILABLE or DEADLINE_EXCEEDED
+)
+
+// usageError says that flags, arguments or files are wrong.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+// usage is a usageError that points at the command's help.
+func usage(c *cobra.Command, format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...) + "; see " + c.CommandPath() + " --help"}
+}
+
+// badFile is a usageError about a file's content.
+func badFile(name string, err error) error {
+	return &usageError{name + ": " + err.Error()}
+}
+
+// exitStatus maps an error to the exit status.
+func exitStatus(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var (
+		bad       *usageError
+		invalid   *wire.InvalidError
+		parameter *mechanism.ParameterError
+		adjacency *mechanism.AdjacencyError
+	)
+	switch {
+	case errors.As(err, &bad), errors.As(err, &invalid), errors.As(err, &parameter), errors.As(err, &adjacency),
+		errors.Is(err, client.ErrTooLarge):
+		return exitUsage
+	}
+	switch codeOf(err) {
+	case codes.InvalidArgument:
+		return exitUsage
+	case codes.FailedPrecondition, codes.ResourceExhausted:
+		return exitRefused
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return exitNoAnswer
+	}
+	return exitFailed
+}
+
+// codeOf is the gRPC code of an error, through any wrapping.
+func codeOf(err error) codes.Code {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return codes.Canceled
+	}
+	return status.Code(err)
+}
+
+// describe is the error in one line, without gRPC's decoration.
+func describe(err error, server string) string {
+	message := err.Error()
+	var remote interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &remote) {
+		// Keep what wraps the status, drop the status's own prefix.
+		message = strings.Replace(message, remote.(error).Error(), remote.GRPCStatus().Message(), 1)
+	}
+	if exitStatus(err) == exitNoAnswer {
+		message = "no answer from " + server + ": " + message
+	}
+	if codeOf(err) == codes.Canceled {
+		message = "interrupted: " + message
+	}
+	return clean(strings.Join(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// parameterHelp describes the parameters of all mechanisms by their names in the
+// API. The flags of report are made of the API's messages: a new mechanism needs
+// its new parameters here and nothing else.
+var parameterHelp = map[string]string{
+	"standard_deviation":   "σ of the noise, in the units of the query",
+	"scale":                "b of the noise, in the units of the query",
+	"sensitivity":          "norm of one record's contribution, in the units of the query (for DP-SGD the clipping norm)",
+	"distance":             "largest distance between the outputs on neighbouring datasets",
+	"noise_multiplier":     "σ/Δ, without units; alone",
+	"epsilon":              "ε, in nats",
+	"delta":                "δ",
+	"rho":                  "ρ, in nats",
+	"mu":                   "μ",
+	"noise":                "ν, the probability of a uniform answer",
+	"buckets":              "k, the number of possible answers",
+	"sampling_probability": "q of Poisson sampling",
+	"batch_size":           "expected batch size of Poisson sampling; with --dataset-size",
+	"dataset_size":         "number of records; with --batch-size",
+}
+
+// samplingKind wraps another mechanism; its flags go with every other kind.
+const samplingKind = "poisson_sampled"
+
+// mechanismFlags holds a flag for each parameter of each kind of mechanism.
+type mechanismFlags struct {
+	floats map[string]*float64 // by the parameter's name
+	sizes  map[string]*uint64
+	count  uint32
+}
+
+// addMechanismFlags adds the flags to c.
+func addMechanismFlags(c *cobra.Command) *mechanismFlags {
+	f := &mechanismFlags{floats: map[string]*float64{}, sizes: map[string]*uint64{}}
+	for _, kind := range kindFields() {
+		for _, field := range parameters(kind) {
+			name := string(field.Name())
+			if c.Flags().Lookup(dashed(name)) != nil {
+				continue // of another kind too
+			}
+			switch field.Kind() {
+			case protoreflect.DoubleKind:
+				f.floats[name] = c.Flags().Float64(dashed(name), 0, parameterHelp[name])
+			default:
+				f.sizes[name] = c.Flags().Uint64(dashed(name), 0, parameterHelp[name])
+			}
+		}
+	}
+	c.Flags().Uint32Var(&f.count, "count", 1, "how often the mechanism is applied")
+	return f
+}
+
+// given lists the mechanism flags that are set, in the order of their names.
+func (f *mechanismFlags) given(c *cobra.Command) []string {
+	var out []string
+	for name := range parameterHelp {
+		if c.Flags().Changed(dashed(name)) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	if c.Flags().Changed("count") {
+		out = append(out, "count")
+	}
+	return out
+}
+
+// event makes the event that the flags describe. Ranges are for the daemon to
+// check; that a flag belongs to the kind is checked here.
+func (f *mechanismFlags) event(c *cobra.Command, kind string) (*accountantv1.Event, error) {
+	all := kindFields()
+	i := slices.IndexFunc(all, func(k protoreflect.FieldDescriptor) bool {
+		return dashed(string(k.Name())) == kind && k.Name() != samplingKind
+	})
+	if i < 0 {
+		return nil, usage(c, "mechanism: %q; allowed: %s", kind, strings.Join(kinds(), ", "))
+	}
+	sampling := all[slices.IndexFunc(all, func(k protoreflect.FieldDescriptor) bool { return k.Name() == samplingKind })]
+	base, wrapper := &accountantv1.Mechanism{}, &accountantv1.Mechanism{}
+	inner := base.ProtoReflect().Mutable(all[i]).Message()
+	outer := wrapper.ProtoReflect().Mutable(sampling).Message()
+	sampled := false
+	for _, name := range f.given(c) {
+		switch {
+		case name == "count":
+		case f.set(inner, name):
+		case f.set(outer, name):
+			sampled = true
+		default:
+			return nil, usage(c, "--%s does not belong to %s; allowed: %s", dashed(name), kind,
+				strings.Join(append(flagNames(all[i]), flagNames(sampling)...), ", "))
+		}
+	}
+	if sampled {
+		wrapper.GetPoissonSampled().Mechanism = base
+		base = wrapper
+	}
+	return &accountantv1.Event{Mechanism: base, Count: f.count}, nil
+}
+
+// set gives m's parameter the flag's value. It returns false if m has none.
+func (f *mechanismFlags) set(m protoreflect.Message, name string) bool {
+	field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+	switch {
+	case field == nil:
+		return false
+	case field.Kind() == protoreflect.DoubleKind:
+		m.Set(field, protoreflect.ValueOfFloat64(*f.floats[name]))
+	default:
+		m.Set(field, protoreflect.ValueOfUint64(*f.sizes[name]))
+	}
+	return true
+}
+
+// kindFields are the alternatives of Mechanism, in the order of their numbers.
+func kindFields() []protoreflect.FieldDescriptor {
+	fields := (&accountantv1.Mechanism{}).ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields()
+	out := make([]protoreflect.FieldDescriptor, fields.Len())
+	for i := range out {
+		out[i] = fields.Get(i)
+	}
+	return out
+}
+
+// parameters are a kind's numbers.
+func parameters(kind protoreflect.FieldDescriptor) []protoreflect.FieldDescriptor {
+	var out []protoreflect.FieldDescriptor
+	for i, fields := 0, kind.Message().Fields(); i < fields.Len(); i++ {
+		if f := fields.Get(i); f.Kind() == protoreflect.DoubleKind || f.Kind() == protoreflect.Uint64Kind {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// kinds are the names of the mechanisms that flags can describe.
+func kinds() []string {
+	var out []string
+	for _, k := range kindFields() {
+		if k.Name() != samplingKind {
+			out = append(out, dashed(string(k.Name())))
+		}
+	}
+	return out
+}
+
+func flagNames(kind protoreflect.FieldDescriptor) []string {
+	var out []string
+	for _, f := range parameters(kind) {
+		out = append(out, "--"+dashed(string(f.Name())))
+	}
+	return out
+}
+
+// mechanismHelp lists the kinds with their flags, sampling last.
+func mechanismHelp() string {
+	var b strings.Builder
+	sampling := ""
+	for _, k := range kindFields() {
+		if k.Name() == samplingKind {
+			sampling = strings.Join(flagNames(k), ", ")
+			continue
+		}
+		_, _ = fmt.Fprintf(&b, "  %-22s %s\n", dashed(string(k.Name())), strings.Join(flagNames(k), ", "))
+	}
+	return b.String() + fmt.Sprintf("  %-22s %s\n", "with Poisson sampling", sampling)
+}
+
+func dashed(name string) string { return strings.ReplaceAll(name, "_", "-") }

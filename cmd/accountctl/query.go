@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func (p *program) query() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "query NAME (--delta D | --epsilon E)",
+		Short: "Ask what a ledger has spent",
+		Long: `Ask for the least proven upper bound on ε at a given δ, or on δ at a given ε, of
+what was charged to a ledger, over every analysis that is valid for all of it.`,
+		Example: `  accountctl query team/mnist --delta 1e-5
+  accountctl query team/mnist --epsilon 1 --output json`,
+		Args: names("NAME"),
+	}
+	q := questionFlags(c)
+	output := outputFlag(c, formatJSON)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		request := &accountantv1.QueryPrivacyRequest{}
+		if err := q.fill(c, request); err != nil {
+			return err
+		}
+		given := client.Epsilon(q.epsilon)
+		if byDelta(request) {
+			given = client.Delta(q.delta)
+		}
+		answer, err := ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyResponse, error) {
+			return daemon.Query(ctx, args[0], given)
+		})
+		if err != nil {
+			return err
+		}
+		if output.value == formatJSON {
+			return p.writeJSON(answer)
+		}
+		return p.writeAnswer(answer, byDelta(request))
+	}
+	return c
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/servertest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"accountctl": main})
+}
+
+// TestScripts runs the real command against the real server; each script has
+// ledgers of its own. Besides testscript's commands there are
+//
+//	status N COMMAND ARGS…   the exit status is N, standard error one line (none for 0)
+//	json PATH OP VALUE       the last standard output is one JSON object whose value at
+//	                         PATH ("a.0.b") is (==, >=, <=), or is absent
+//	capture NAME REGEXP      sets NAME to what the group matches in the last output
+//	same FILE FILE KEY       the files hold equal JSON objects, apart from KEY
+//	answers CODE             a server that answers every call with a gRPC code; sets FAKE
+//	loses                    a server that does what it is asked but loses the answers to writes; sets FAKE
+func TestScripts(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	real := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: socket}})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("ACCOUNTANT_SERVER", real.Addr)
+			env.Setenv("SOCKET", socket)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  exitsWith,
+			"json":    hasJSON,
+			"capture": capture,
+			"same":    sameJSON,
+			"answers": func(ts *testscript.TestScript, _ bool, args []string) {
+				n, err := strconv.Atoi(args[0])
+				ts.Check(err)
+				fake(ts, grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+					return status.Error(codes.Code(n), "as the test\nwants it")
+				})))
+			},
+			"loses": func(ts *testscript.TestScript, _ bool, _ []string) {
+				s := grpc.NewServer()
+				accountantv1.RegisterAccountantServiceServer(s, &losing{to: real.Client})
+				fake(ts, s)
+			},
+		},
+	})
+}
+
+// losing passes calls on and loses the answers to writes.
+type losing struct {
+	accountantv1.UnimplementedAccountantServiceServer
+	to accountantv1.AccountantServiceClient
+}
+
+var errLost = status.Error(codes.Unavailable, "lost")
+
+func (l *losing) GetLedger(ctx context.Context, r *accountantv1.GetLedgerRequest) (*accountantv1.GetLedgerResponse, error) {
+	return l.to.GetLedger(ctx, r)
+}
+
+func (l *losing) Report(ctx context.Context, r *accountantv1.ReportRequest) (*accountantv1.ReportResponse, error) {
+	_, err := l.to.Report(ctx, r)
+	return nil, errors.Join(errLost, err)
+}
+
+func (l *losing) CloseLedger(ctx context.Context, r *accountantv1.CloseLedgerRequest) (*accountantv1.CloseLedgerResponse, error) {
+	_, err := l.to.CloseLedger(ctx, r)
+	return nil, errors.Join(errLost, err)
+}
+
+// fake serves s for the rest of the script and sets FAKE to its address.
+func fake(ts *testscript.TestScript, s *grpc.Server) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	go func() { _ = s.Serve(l) }()
+	ts.Defer(s.Stop)
+	ts.Setenv("FAKE", l.Addr().String())
+}
+
+func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND ARGS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got, err := 0, ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+	stderr := ts.ReadFile("stderr")
+	if want == exitDone && stderr != "" || want != exitDone &&
+		(!strings.HasPrefix(stderr, "accountctl: ") || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, "\n")) {
+		ts.Fatalf("standard error is not one line “accountctl: …” (none for status 0): %q", stderr)
+	}
+}
+
+func hasJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: json PATH OP VALUE")
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	d.UseNumber()
+	var object map[string]any
+	ts.Check(d.Decode(&object))
+	if d.More() {
+		ts.Fatalf("more than one JSON object")
+	}
+	value, found := dig(object, strings.Split(args[0], "."))
+	if args[1] == "absent" {
+		if found {
+			ts.Fatalf("%s is %v, want absent", args[0], value)
+		}
+		return
+	}
+	if !found {
+		ts.Fatalf("%s is absent", args[0])
+	}
+	got := fmt.Sprint(value)
+	x, errX := strconv.ParseFloat(got, 64)
+	y, errY := strconv.ParseFloat(args[2], 64)
+	numbers := errX == nil && errY == nil
+	var ok bool
+	switch args[1] {
+	case "==":
+		ok = got == args[2] || numbers && x == y
+	case ">=":
+		ok = numbers && x >= y
+	case "<=":
+		ok = numbers && x <= y
+	}
+	if !ok {
+		ts.Fatalf("%s is %s, want %s %s", args[0], got, args[1], args[2])
+	}
+}
+
+func sameJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: same FILE FILE KEY")
+	}
+	var objects [2]map[string]any
+	for i := range objects {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &objects[i]))
+		delete(objects[i], args[2])
+	}
+	if len(objects[0]) == 0 || !reflect.DeepEqual(objects[0], objects[1]) {
+		ts.Fatalf("not the same: %v, %v", objects[0], objects[1])
+	}
+}
+
+// dig follows a path; "length" is the number of elements of a list.
+func dig(value any, path []string) (any, bool) {
+	for _, p := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			inner, ok := v[p]
+			if !ok {
+				return nil, false
+			}
+			value = inner
+		case []any:
+			if p == "length" {
+				value = len(v)
+				continue
+			}
+			i, err := strconv.Atoi(p)
+			if err != nil || i >= len(v) {
+				return nil, false
+			}
+			value = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME REGEXP")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	if len(found) != 2 {
+		ts.Fatalf("no match for %s with one group", args[1])
+	}
+	ts.Setenv(args[0], found[1])
+}
