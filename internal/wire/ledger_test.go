@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -72,7 +71,6 @@ func TestChargeErrors(t *testing.T) {
 		change(c)
 		return c
 	}
-	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1)
 	labels := map[string]string{}
 	for i := range 17 {
 		labels[fmt.Sprint(i)] = ""
@@ -97,10 +95,10 @@ func TestChargeErrors(t *testing.T) {
 		{"wrong adjacency", with(func(c *pb.Charge) {
 			c.Events[0].Mechanism = FromMechanism(mechanism.RandomizedResponse{Epsilon: 1})
 		}), "charge.events[0].mechanism.randomized_response"},
-		{"unknown in the charge", with(func(c *pb.Charge) { c.ProtoReflect().SetUnknown(unknown) }), "charge"},
-		{"unknown in an event", with(func(c *pb.Charge) { c.Events[1].ProtoReflect().SetUnknown(unknown) }), "charge.events[1]"},
-		{"unknown in a mechanism", with(func(c *pb.Charge) { c.Events[1].Mechanism.ProtoReflect().SetUnknown(unknown) }), "charge.events[1].mechanism"},
-		{"unknown in a kind", with(func(c *pb.Charge) { kindOf(c.Events[1].Mechanism).SetUnknown(unknown) }), "charge.events[1].mechanism.gaussian"},
+		{"unknown in the charge", with(func(c *pb.Charge) { c.ProtoReflect().SetUnknown(unknownField) }), "charge"},
+		{"unknown in an event", with(func(c *pb.Charge) { c.Events[1].ProtoReflect().SetUnknown(unknownField) }), "charge.events[1]"},
+		{"unknown in a mechanism", with(func(c *pb.Charge) { c.Events[1].Mechanism.ProtoReflect().SetUnknown(unknownField) }), "charge.events[1].mechanism"},
+		{"unknown in a kind", with(func(c *pb.Charge) { kindOf(c.Events[1].Mechanism).SetUnknown(unknownField) }), "charge.events[1].mechanism.gaussian"},
 		{"17 labels", with(func(c *pb.Charge) { c.Labels = labels }), "charge.labels"},
 		{"label key", with(func(c *pb.Charge) { c.Labels = map[string]string{"Run": ""} }), "charge.labels"},
 		{"empty label key", with(func(c *pb.Charge) { c.Labels = map[string]string{"": ""} }), "charge.labels"},
@@ -161,6 +159,9 @@ func TestWorkload(t *testing.T) {
 		_, _, err := ToWorkload(w)
 		checkInvalid(t, err, field)
 	}
+	two.ProtoReflect().SetUnknown(unknownField)
+	_, _, err = ToWorkload(two)
+	checkInvalid(t, err, "workload")
 }
 
 func TestSpecErrors(t *testing.T) {

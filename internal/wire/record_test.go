@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -157,7 +156,6 @@ func TestGoldenRecords(t *testing.T) {
 }
 
 func TestDamagedEntries(t *testing.T) {
-	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1)
 	close := func() *recordv1.Entry_Close { return &recordv1.Entry_Close{Close: &pb.Close{}} }
 	for _, c := range []struct {
 		name   string
@@ -171,14 +169,14 @@ func TestDamagedEntries(t *testing.T) {
 		{"short digest", func(e *recordv1.Entry) { e.Digest = e.Digest[:31] }, "digest: 31 bytes"},
 		{"long digest", func(e *recordv1.Entry) { e.Digest = make([]byte, 33) }, "digest: 33 bytes"},
 		{"action", func(e *recordv1.Entry) { e.Action = nil }, "action: missing"},
-		{"unknown", func(e *recordv1.Entry) { e.ProtoReflect().SetUnknown(unknown) }, "entry: unknown field 99"},
-		{"unknown in the charge", func(e *recordv1.Entry) { e.GetCharge().ProtoReflect().SetUnknown(unknown) }, "charge: unknown field 99"},
+		{"unknown", func(e *recordv1.Entry) { e.ProtoReflect().SetUnknown(unknownField) }, "entry: unknown field 99"},
+		{"unknown in the charge", func(e *recordv1.Entry) { e.GetCharge().ProtoReflect().SetUnknown(unknownField) }, "charge: unknown field 99"},
 		{"unknown in the mechanism", func(e *recordv1.Entry) {
-			kindOf(e.GetCharge().Events[0].Mechanism).SetUnknown(unknown)
+			kindOf(e.GetCharge().Events[0].Mechanism).SetUnknown(unknownField)
 		}, "charge.events[0].mechanism.poisson_sampled: unknown field 99"},
 		{"unknown in close", func(e *recordv1.Entry) {
 			a := close()
-			a.Close.ProtoReflect().SetUnknown(unknown)
+			a.Close.ProtoReflect().SetUnknown(unknownField)
 			e.Action = a
 		}, "close: unknown field 99"},
 		{"no events", func(e *recordv1.Entry) { e.GetCharge().Events = nil }, "charge.events: missing"},
@@ -220,14 +218,13 @@ func TestDamagedEntries(t *testing.T) {
 }
 
 func TestDamagedGenesisAndMechanism(t *testing.T) {
-	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1)
 	for name, change := range map[string]func(*recordv1.Genesis){
 		"spec":            func(g *recordv1.Genesis) { g.Spec = nil },
 		"spec.policy":     func(g *recordv1.Genesis) { g.Spec.Policy = pb.LedgerSpec_PLAN },
 		"store_id":        func(g *recordv1.Genesis) { g.StoreId = "x" },
 		"principal":       func(g *recordv1.Genesis) { g.Principal = "" },
-		"unknown":         func(g *recordv1.Genesis) { g.ProtoReflect().SetUnknown(unknown) },
-		"unknown in spec": func(g *recordv1.Genesis) { g.Spec.ProtoReflect().SetUnknown(unknown) },
+		"unknown":         func(g *recordv1.Genesis) { g.ProtoReflect().SetUnknown(unknownField) },
+		"unknown in spec": func(g *recordv1.Genesis) { g.Spec.ProtoReflect().SetUnknown(unknownField) },
 	} {
 		raw, err := MarshalGenesis(someGenesis())
 		if err != nil {
@@ -245,7 +242,7 @@ func TestDamagedGenesisAndMechanism(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	for _, raw := range [][]byte{nil, {0xff}, unknown, {0x0a, 0x00}} { // 0a00: a Gaussian without parameters
+	for _, raw := range [][]byte{nil, {0xff}, unknownField, {0x0a, 0x00}} { // 0a00: a Gaussian without parameters
 		if m, err := UnmarshalMechanism(raw); !errors.Is(err, ledger.ErrDamaged) || m != nil {
 			t.Errorf("UnmarshalMechanism(%x) = %v, %v", raw, m, err)
 		}

@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,14 +14,16 @@ import (
 
 // RejectUnknown refuses a request with a field that this version does not know:
 // a newer client's request must not lose a part silently. It looks at every
-// depth, except into charges, which are on every report's way: ToCharge itself
-// refuses unknown fields in those.
+// depth, except into charges and workloads, which can be large and many: ToCharge
+// and ToWorkload refuse unknown fields in those.
 func RejectUnknown(m proto.Message) error {
 	switch m := m.(type) {
 	case *pb.ReportRequest:
 		return known("request", m)
 	case *pb.ReportStreamRequest:
-		return errors.Join(known("request", m), known("open", m.GetOpen()), known("charge", m.GetCharge()))
+		return cmp.Or(known("request", m), known("open", m.GetOpen()), known("charge", m.GetCharge()))
+	case *pb.QueryPrivacyRequest:
+		return known("request", m)
 	}
 	path, u := unknownIn(m.ProtoReflect(), 0)
 	if u == nil {

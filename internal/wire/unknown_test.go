@@ -29,7 +29,8 @@ func TestRejectUnknown(t *testing.T) {
 		{"a stream's message", &pb.ReportStreamRequest{}, nil, "request"},
 		{"a stream's opening", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{}}}, nil, "open"},
 		{"a stream's charge", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Charge: charge}}}, nil, "charge"},
-		{"a workload", &query{Subject: byWorkload(&pb.Workload{Events: gaussianEvents(3)})}, nil, "workload.events[2].mechanism.gaussian"},
+		{"a query", &query{}, nil, "request"},
+		{"a plan", &pb.LedgerSpec{Plan: &pb.Workload{Events: gaussianEvents(3)}}, nil, "plan.events[2].mechanism.gaussian"},
 		{"a map's value", &structpb.Struct{Fields: map[string]*structpb.Value{"k": {}}}, nil, `fields["k"]`},
 	} {
 		if err := RejectUnknown(c.whole); err != nil {
@@ -38,8 +39,8 @@ func TestRejectUnknown(t *testing.T) {
 		switch m := c.whole.(type) {
 		case *pb.CreateLedgerRequest:
 			c.within = m.Spec
-		case *query:
-			c.within = m.GetWorkload().Events[2].Mechanism.GetGaussian()
+		case *pb.LedgerSpec:
+			c.within = m.Plan.Events[2].Mechanism.GetGaussian()
 		case *structpb.Struct:
 			c.within = m.Fields["k"]
 		case *pb.ReportStreamRequest:
@@ -71,8 +72,8 @@ func TestUnknownFieldDeepInside(t *testing.T) {
 	for range 2000 {
 		m = &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{Mechanism: m}}}
 	}
-	err := RejectUnknown(&query{Subject: byWorkload(&pb.Workload{Events: []*pb.Event{{Mechanism: m}}})})
-	if err == nil || len(err.Error()) > 1000 || !strings.HasPrefix(err.Error(), "workload.events[0].mechanism.poisson_sampled.") {
+	err := RejectUnknown(&pb.LedgerSpec{Plan: &pb.Workload{Events: []*pb.Event{{Mechanism: m}}}})
+	if err == nil || len(err.Error()) > 1000 || !strings.HasPrefix(err.Error(), "plan.events[0].mechanism.poisson_sampled.") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+const requestPrefix = "request/"
+
+// ToWriter makes a writer of its principal and its name: a UUID as canonical
+// lower-case text, not the nil UUID, or "request/X" where X is 1 to 128 bytes of
+// [A-Za-z0-9._-].
+func ToWriter(principal, name string) (ledger.Writer, error) {
+	w := ledger.Writer{Principal: principal, Name: name}
+	return w, checkWriter(w)
+}
+
+func checkWriter(w ledger.Writer) error {
+	if err := checkPrincipal(w.Principal); err != nil {
+		return err
+	}
+	if isUUID(w.Name) || isRequestKey(w.Name) {
+		return nil
+	}
+	const allowed = `a random UUID in lower case, or "request/X" with X of 1 to 128 bytes of [A-Za-z0-9._-]`
+	if w.Name == "" {
+		return absent("writer", allowed)
+	}
+	return invalid("writer", show(w.Name), allowed)
+}
+
+func isRequestKey(name string) bool {
+	key, ok := strings.CutPrefix(name, requestPrefix)
+	if !ok || key == "" || len(key) > maxRequestKey {
+		return false
+	}
+	for i := 0; i < len(key); i++ {
+		if c := key[i]; !isNameByte(c) && !('A' <= c && c <= 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+func checkPrincipal(principal string) error {
+	if principal == "" {
+		return absent("principal", "1 to 256 bytes")
+	}
+	return checkText("principal", principal, maxText)
+}
+
+// CheckSequence refuses 0, and all but 1 in the lane of a "request/X": that is
+// the key of one charge.
+func CheckSequence(w ledger.Writer, sequence uint64) error {
+	single := strings.HasPrefix(w.Name, requestPrefix)
+	switch {
+	case single && sequence != 1:
+		return invalid("sequence", fmt.Sprint(sequence), `1 with the writer "request/X"`)
+	case sequence == 0:
+		return invalid("sequence", "missing or 0", "a whole number ≥ 1")
+	}
+	return nil
+}
+
+// CheckStreamWriter refuses "request/X" as the writer of a stream.
+func CheckStreamWriter(w ledger.Writer) error {
+	if !isUUID(w.Name) {
+		return invalid("open.writer", show(w.Name), "a random UUID in lower case")
+	}
+	return nil
+}
