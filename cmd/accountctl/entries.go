@@ -122,7 +122,10 @@ func (p *program) csvEntries(raw bool) *entryWriter {
 				if err != nil {
 					return err
 				}
-				action, events, labels = "charge", list, string(pairs)
+				action, events = "charge", list
+				if len(charge.GetLabels()) > 0 {
+					labels = string(pairs)
+				}
 			}
 			record := []string{
 				strconv.FormatUint(e.GetPosition(), 10), e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
