@@ -63,7 +63,7 @@ func TestWritersDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		seen[c.Writer()] = true
 	}
 	if len(seen) != 10 {

@@ -72,7 +72,7 @@ func (f *fake) start(t testing.TB, cfg Config) *Client {
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer()
 	pb.RegisterAccountantServiceServer(server, f)
-	go server.Serve(listener)
+	go func() { _ = server.Serve(listener) }() // ends with Stop
 	t.Cleanup(server.Stop)
 	cfg.DialOptions = append(cfg.DialOptions, grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return listener.Dial() }))
 	if cfg.BackoffMin == 0 {
@@ -82,7 +82,7 @@ func (f *fake) start(t testing.TB, cfg Config) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 

@@ -65,7 +65,7 @@ func TestStreamWritesOnceInOrder(t *testing.T) {
 			Window:  rapid.IntRange(1, 20).Draw(r, "window"),
 			Timeout: 20 * time.Millisecond, // of a connection that went silent
 		})
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		charges := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, none, failBefore, failAfter, quiet, unready}), 0, 40).Draw(r, "charges")
 		opens := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, failBefore}), 0, 5).Draw(r, "opens")
 		if rapid.IntRange(0, 9).Draw(r, "silent") == 0 {

@@ -33,7 +33,6 @@ type options struct {
 	accountantd string
 	server      string
 	ledger      string
-	steps       int
 	stepTime    time.Duration
 	seed        uint64
 }
