@@ -103,7 +103,7 @@ func trainAndTell(ctx context.Context, o options, s settings, out *screen, hook 
 	}
 	out.start(o, s)
 	t := &training{settings: s, data: train, random: newRandom(o.seed), ledger: o.ledger, stepTime: o.stepTime, after: func(step int, stream *client.Stream) error {
-		out.progress(step)
+		out.progress(step, stream.Status().Acknowledged)
 		if hook != nil {
 			return hook(step, stream)
 		}

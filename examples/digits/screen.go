@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -42,17 +43,17 @@ func (s *screen) start(o options, set settings) {
 		s.bar = progressbar.NewOptions(set.steps,
 			progressbar.OptionSetWriter(s.out), progressbar.OptionSetDescription("  training"),
 			progressbar.OptionSetWidth(36), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
 	}
 }
 
-func (s *screen) progress(step int) {
+func (s *screen) progress(step int, acknowledged uint64) {
 	switch every := max(1, s.steps/5); {
 	case s.bar != nil:
 		_ = s.bar.Set(step) // a screen that cannot be drawn on is no reason to stop
 	case step%every == 0:
-		s.say(step, "")
+		s.say(step, fmt.Sprintf("%d in the ledger", acknowledged))
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *screen) say(step int, what string) {
 	if s.bar != nil {
 		_ = s.bar.Clear()
 	}
-	fmt.Fprintln(s.out, strings.TrimRight(fmt.Sprintf("  step %4d  %s", step, what), " "))
+	fmt.Fprintf(s.out, "  step %*d  %s\n", len(strconv.Itoa(s.steps)), step, what)
 	if s.bar != nil {
 		_ = s.bar.RenderBlank()
 	}
