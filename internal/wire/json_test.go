@@ -85,7 +85,7 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 		{"not UTF-8", change(`"w"`, "\"\xff\""), "UTF-8"},
 		{"long name", change("sensitivity", strings.Repeat("s", 10000)), "unknown field"},
 		{"deep", strings.Repeat(`{"mechanism":`, 50000), ""},
-		{"deep in a mechanism", change(`{"gaussian"`, strings.Repeat(`{"poissonSampled":{"mechanism":`, 5000)+`{"gaussian"`), "JSON: exceeded max recursion depth"},
+		{"deep in a mechanism", change(`{"gaussian"`, strings.Repeat(`{"poissonSampled":{"mechanism":`, 50)+`{"gaussian"`), "JSON: exceeded max recursion depth"},
 		{"large", strings.Repeat(" ", MaxJSONBytes) + "{}", "JSON: 4194306 bytes; allowed: at most 4194304 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
