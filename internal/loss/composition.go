@@ -2,9 +2,11 @@ package loss
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // Term is a loss and how many times it was incurred.
@@ -13,8 +15,8 @@ type Term struct {
 	Count uint64 // ≥ 1
 }
 
-// Composition is the losses of everything that was applied: distinct, in a
-// canonical order that does not depend on the order of the reports.
+// Composition is the losses of everything that was applied, in a canonical
+// order that does not depend on the order of the reports.
 type Composition []Term
 
 // Compose takes the losses of c's mechanisms and merges equal ones. c must
@@ -36,12 +38,14 @@ func Compose(c mechanism.Composition) (Composition, error) {
 		terms[i].Count += p.Count
 	}
 	slices.SortFunc(terms, func(a, b Term) int {
-		fa, fb := a.Loss, b.Loss
-		if c := cmp.Compare(fa.Facts().Name, fb.Facts().Name); c != 0 {
+		if c := cmp.Compare(a.Loss.Facts().Name, b.Loss.Facts().Name); c != 0 {
 			return c
 		}
-		ka, kb := fa.order(), fb.order()
-		return slices.Compare(ka[:], kb[:])
+		x, y := a.Loss.order(), b.Loss.order()
+		if c := slices.Compare(x[:], y[:]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Count, b.Count)
 	})
 	return terms, nil
 }
@@ -53,4 +57,98 @@ func (c Composition) Facts() []Facts {
 		facts[i] = t.Loss.Facts()
 	}
 	return facts
+}
+
+// Symmetric reports whether both directions of every loss are the same.
+func (c Composition) Symmetric() bool {
+	for _, t := range c {
+		if !t.Loss.Facts().Symmetric {
+			return false
+		}
+	}
+	return true
+}
+
+// Cumulant returns K(s) = Σ n_j·K_j(s) of the finite part in one direction.
+func (c Composition) Cumulant(d Direction, s float64) Value {
+	var k, slope, curvature num.Sum
+	var err, size float64
+	for _, t := range c {
+		v, n := t.Loss.Cumulant(d, s), float64(t.Count)
+		k.Add(n * v.K)
+		slope.Add(n * v.Slope)
+		curvature.Add(n * v.Curvature)
+		err += n * v.Err
+		size += n * math.Abs(v.K)
+	}
+	return Value{
+		K: k.Value(), Slope: slope.Value(), Curvature: curvature.Value(),
+		// Counts and products are within Ulp each; the sum of the errors itself is
+		// within len·Ulp.
+		Err: err*(1+1e-6) + 6*num.Ulp*size,
+	}
+}
+
+// MaxLoss bounds the finite losses' sum in one direction from above; maybe +Inf.
+func (c Composition) MaxLoss(d Direction) float64 {
+	var sum float64
+	for _, t := range c {
+		sum = num.AddUp(sum, num.MulUp(num.Count(t.Count), t.Loss.MaxLoss(d)))
+	}
+	return sum
+}
+
+// Atom bounds the probability of an infinite loss, δ_∞ = 1 − Π(1 − m_j)^{n_j},
+// from below and above: exactly 0 where no term has an atom.
+func (c Composition) Atom() (lower, upper float64) {
+	var sum num.Sum
+	for _, t := range c {
+		if m := t.Loss.Facts().Atom; m > 0 {
+			sum.Add(float64(t.Count) * math.Log1p(-m))
+		}
+	}
+	if sum.Value() == 0 {
+		return 0, 0
+	}
+	d := -math.Expm1(sum.Value())
+	return d * (1 - 16*num.Ulp), math.Min(1, num.Up(d*(1+16*num.Ulp)))
+}
+
+// Finite returns what is left of δ for the finite part of the losses,
+// (δ − δ_∞)/(1 − δ_∞), rounded down; 0 or less where nothing is.
+func Finite(delta, atom float64) float64 {
+	if atom == 0 {
+		return delta
+	}
+	// Division by 1 − δ_∞ ≤ 1 only raises a positive quotient; both roundings are
+	// taken down.
+	return num.Down(num.Down(delta-atom) / math.Min(1, num.Up(1-atom)))
+}
+
+// LogTotal returns a float64 ≥ ln δ for δ = δ_∞ + (1 − δ_∞)·e^{logFinite}, at
+// most 0.
+func LogTotal(logFinite, atom float64) float64 {
+	if atom == 0 {
+		return logFinite
+	}
+	rest := num.Up(math.Log1p(-atom)) + logFinite
+	v := num.LogAddExp(num.LogUp(atom), rest)
+	return math.Min(0, num.UpBy(v, 16*num.Ulp*(1+math.Abs(v))))
+}
+
+// FiniteUp is Finite rounded up, for a lower bound on δ_∞.
+func FiniteUp(delta, atom float64) float64 {
+	if atom == 0 {
+		return delta
+	}
+	return num.Up(num.Up(delta-atom) / num.Down(1-atom))
+}
+
+// LogTotalDown is LogTotal rounded down, for lower bounds on both parts.
+func LogTotalDown(logFinite, atom float64) float64 {
+	if atom == 0 {
+		return logFinite
+	}
+	v := num.LogAddExp(math.Log(atom), math.Log1p(-atom)+logFinite)
+	return num.DownBy(v, 16*num.Ulp*(1+math.Abs(v)))
 }

@@ -2,6 +2,7 @@ package loss
 
 import (
 	"math"
+	"math/cmplx"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -11,9 +12,9 @@ import (
 //
 //	K(s) = s(s+1)μ²/2
 //
-// (Dong–Roth–Su 2022, §2.4; Mironov 2017, Prop. 7). Both directions are equal.
+// (Mironov 2017, Prop. 7; Dong–Roth–Su 2022, §2.4). Both directions are equal.
 type gaussian struct {
-	mu float64 // ≥ 0
+	mu float64 // ≥ 0, maybe +Inf
 }
 
 // ofGaussian takes μ = d/σ, rounded up.
@@ -23,7 +24,33 @@ func ofGaussian(m mechanism.Gaussian, adj mechanism.Adjacency) gaussian {
 }
 
 func (g gaussian) Facts() Facts {
-	return Facts{Name: "Gaussian", Mu: g.mu, Rho: num.MulUp(num.MulUp(g.mu, g.mu), 0.5), Epsilon: math.Inf(1), Symmetric: true}
+	return Facts{
+		Name: "Gaussian", Mu: g.mu, Rho: num.MulUp(num.MulUp(g.mu, g.mu), 0.5),
+		Epsilon: math.Inf(1), Symmetric: true,
+	}
+}
+
+func (g gaussian) MaxLoss(Direction) float64 { return math.Inf(1) }
+
+func (g gaussian) Cumulant(_ Direction, s float64) Value {
+	if s == 0 || s == -1 {
+		return Value{Slope: (s + 0.5) * g.mu * g.mu, Curvature: g.mu * g.mu}
+	}
+	// Multiplied in this order, a small μ does not underflow where s is large.
+	k := (s * g.mu) * ((s + 1) * g.mu) / 2
+	return Value{
+		K: k, Err: 12*num.Ulp*math.Abs(k) + math.SmallestNonzeroFloat64*(1+math.Abs(s)),
+		Slope: (s + 0.5) * g.mu * g.mu, Curvature: g.mu * g.mu,
+	}
+}
+
+func (g gaussian) Line(_ Direction, theta float64) Line {
+	return func(t float64) ComplexValue {
+		s := complex(theta, t)
+		k := (s * complex(g.mu, 0)) * ((s + 1) * complex(g.mu, 0)) / 2
+		size := cmplx.Abs(s) * g.mu * cmplx.Abs(s+1) * g.mu / 2
+		return around(k, 16*num.Ulp*size+math.SmallestNonzeroFloat64*(1+cmplx.Abs(s)))
+	}
 }
 
 func (g gaussian) order() [4]float64 { return [4]float64{g.mu} }

@@ -1,14 +1,21 @@
 package loss
 
 import (
+	"math"
+	"math/cmplx"
+
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // laplace is the pair of Laplace densities at distance e0 = d/b; noise on ℓ1
-// vectors is dominated by it.
+// vectors is dominated by it. Both directions are equal, |L| ≤ e0 and
+//
+//	K(s) = ln{[(s+1)·e^{s·e0} + s·e^{−(s+1)·e0}]/(2s+1)}
+//
+// (docs/math.md §1; on the real axis Mironov 2017, Prop. 6).
 type laplace struct {
-	e0 float64
+	e0 float64 // > 0, maybe +Inf
 }
 
 // ofLaplace takes e0 = d/b, rounded up.
@@ -18,7 +25,101 @@ func ofLaplace(m mechanism.Laplace, adj mechanism.Adjacency) laplace {
 }
 
 func (l laplace) Facts() Facts {
-	return Facts{Name: "Laplace", Rho: rhoOfPure(l.e0), Epsilon: l.e0, Symmetric: true}
+	return Facts{Name: "Laplace", Rho: rhoOfPure(l.e0), Epsilon: l.e0, Laplace: l.e0, Symmetric: true}
+}
+
+func (l laplace) MaxLoss(Direction) float64 { return l.e0 }
+
+func (l laplace) Cumulant(_ Direction, s float64) Value {
+	m, _ := mirrored(s)
+	line := l.rightLine(m)
+	at := line(0)
+	v := withSlopes(Value{K: real(at.K), Err: at.Err}, m, line)
+	if m != s {
+		v.Slope = -v.Slope
+	}
+	return v
+}
+
+func (l laplace) Line(_ Direction, theta float64) Line { return mirroredLine(theta, l.rightLine) }
+
+// rightLine is Line for θ ≥ −½.
+func (l laplace) rightLine(theta float64) Line {
+	return func(t float64) ComplexValue { return l.at(complex(theta, t)) }
+}
+
+func (l laplace) at(s complex128) ComplexValue {
+	e0 := complex(l.e0, 0)
+	twice := 2*s + 1
+	switch {
+	case s == 0:
+		return ComplexValue{}
+	case math.IsInf(l.e0, 1):
+		return ComplexValue{cmplx.Inf(), math.Inf(1), math.Inf(1)}
+	case cmplx.Abs(twice) < 0.5:
+		return l.nearHalf(s)
+	case math.Abs(real(s))*l.e0 > 300 || real(s) < 0 && -real(s)*l.e0 > 1:
+		// Far from 1 the logarithm is taken as it stands.
+		tail := (s + 1) / twice
+		if x := twice * e0; real(x) < 800 {
+			tail += s / twice * cmplx.Exp(-x)
+		}
+		k := s*e0 + cmplx.Log(tail)
+		return around(k, num.Ulp*(8*cmplx.Abs(s)*l.e0+64/cmplx.Abs(tail)+4*cmplx.Abs(k)))
+	}
+	// M − 1 = [(s+1)·E(s·e0) + s·E(−(s+1)·e0)]/(2s+1), E(z) = e^z − 1 − z: the
+	// linear terms cancel exactly, and for real s > 0 nothing else does.
+	a, b := s*e0, -(s+1)*e0
+	first, second := (s+1)*num.ComplexExpm2(a)/twice, s*num.ComplexExpm2(b)/twice
+	err := cmplx.Abs((s+1)/twice)*remainderError(a) + cmplx.Abs(s/twice)*remainderError(b) +
+		num.Ulp*12*(cmplx.Abs(first)+cmplx.Abs(second))
+	return fromComplexExcess(first+second, err+math.SmallestNonzeroFloat64)
+}
+
+// remainderError bounds the error of e^z − 1 − z for a z known within 4 Ulp.
+func remainderError(z complex128) float64 {
+	size := cmplx.Abs(z)
+	if size <= 1 {
+		return num.Ulp * 24 * size * size
+	}
+	return num.Ulp * (8 + 8*size + (8+8*size)*math.Exp(real(z)))
+}
+
+// nearHalf is K near s = −½, where both terms of the quotient have a pole: with
+// x = (s+½)·e0, M = e^{−e0/2}·[cosh x + (e0/2)·sinh(x)/x].
+func (l laplace) nearHalf(s complex128) ComplexValue {
+	half := l.e0 / 2
+	x := (2*s + 1) * complex(half, 0)
+	if l.e0 > 1 {
+		// Both signs of Re x give the same M; the larger exponential is taken out.
+		if real(x) < 0 {
+			x = -x
+		}
+		e := cmplx.Exp(-2 * x)
+		sinhc := 1 + e // 2·e^{−x}·cosh x
+		inner := sinhc / 2
+		if cmplx.Abs(x) < 0.5 {
+			inner += complex(half, 0) * cmplx.Exp(-x) * (1 + sinhcMinusOne(x))
+		} else {
+			inner += complex(half, 0) * (1 - e) / (2 * x)
+		}
+		k := x - complex(half, 0) + cmplx.Log(inner)
+		return around(k, num.Ulp*(16*l.e0+64*(1+half)/cmplx.Abs(inner)+16*cmplx.Abs(x)))
+	}
+	sinh := num.ComplexSinh(x / 2)
+	excess := 2*sinh*sinh + complex(half, 0)*sinhcMinusOne(x) - complex(num.Expm2(half), 0)
+	err := num.Ulp * 64 * (l.e0 * l.e0)
+	return fromComplexExcess(excess*complex(math.Exp(-half), 0), err+math.SmallestNonzeroFloat64)
+}
+
+// sinhcMinusOne returns sinh(z)/z − 1 = z²/6 + z⁴/120 + … for |z| ≤ ½.
+func sinhcMinusOne(z complex128) complex128 {
+	w := z * z
+	sum := complex(0, 0)
+	for k := 16.0; k >= 2; k -= 2 {
+		sum = w / complex(k*(k+1), 0) * (1 + sum)
+	}
+	return sum
 }
 
 func (l laplace) order() [4]float64 { return [4]float64{l.e0} }

@@ -38,6 +38,16 @@ type Loss interface {
 	// Facts are the properties the analyses choose by.
 	Facts() Facts
 
+	// Cumulant returns K(s) at any real s. Where K is infinite, or overflows, it
+	// is +Inf; with BoundOnly it is an upper bound, for s > 0.
+	Cumulant(d Direction, s float64) Value
+
+	// Line returns K(θ + it) as a function of t.
+	Line(d Direction, theta float64) Line
+
+	// MaxLoss is the least upper bound of the finite losses; maybe +Inf.
+	MaxLoss(d Direction) float64
+
 	// order is the canonical sort key within the type.
 	order() [4]float64
 }
@@ -61,6 +71,19 @@ type Facts struct {
 	// Epsilon is the least ε for which the mechanism is (ε, Atom)-DP; +Inf where
 	// there is none.
 	Epsilon float64
+
+	// Buckets is k where the loss is exactly k-ary randomized response with
+	// Epsilon and an atom of Atom; otherwise 0. Every pure or approximate DP
+	// guarantee is one with k = 2.
+	Buckets float64
+
+	// SampledMu and Rate are μ = Δ/σ of one record and q where the loss is
+	// exactly the Poisson-sampled Gaussian's; otherwise 0. With Symmetric it is
+	// the replace-one pair.
+	SampledMu, Rate float64
+
+	// Laplace is e0 = d/b where the pair is exactly the Laplace one; otherwise 0.
+	Laplace float64
 
 	// Symmetric: both directions have the same loss.
 	Symmetric bool

@@ -2,6 +2,7 @@ package loss
 
 import (
 	"math"
+	"math/cmplx"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -9,12 +10,15 @@ import (
 
 // response is randomized response with an atom at L = +∞: with probability
 // atom the loss is infinite; otherwise it is ±ε0, or 0 where both true answers
-// differ from the one given (k > 2 buckets).
+// differ from the one given (k > 2 buckets). With w the probability of a finite
+// loss other than 0,
+//
+//	M(s) − 1 = w·2·sinh(sε0/2)·sinh((s+1)ε0/2)/cosh(ε0/2),  w = (1+e^{−ε0})/(1+(k−1)e^{−ε0}).
 //
 // With k = 2 it dominates every (ε0, atom)-DP mechanism (Kairouz–Oh–Viswanath
-// 2015, Thm 3.4).
+// 2015, Thm 3.4). Both directions are equal.
 type response struct {
-	epsilon float64 // ε0
+	epsilon float64 // ε0 > 0, maybe +Inf
 	buckets float64 // k, a whole number
 	atom    float64 // m
 }
@@ -31,7 +35,68 @@ func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
 }
 
 func (r response) Facts() Facts {
-	return Facts{Name: "randomized response", Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon, Symmetric: true}
+	return Facts{
+		Name: "randomized response", Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon,
+		Buckets: r.buckets, Symmetric: true,
+	}
+}
+
+func (r response) MaxLoss(Direction) float64 { return r.epsilon }
+
+func (r response) Cumulant(_ Direction, s float64) Value {
+	m, _ := mirrored(s)
+	line := r.rightLine(m)
+	at := line(0)
+	v := withSlopes(Value{K: real(at.K), Err: at.Err}, m, line)
+	if m != s {
+		v.Slope = -v.Slope
+	}
+	return v
+}
+
+func (r response) Line(_ Direction, theta float64) Line { return mirroredLine(theta, r.rightLine) }
+
+// rightLine is Line for θ ≥ −½.
+func (r response) rightLine(theta float64) Line {
+	small := math.Exp(-r.epsilon)
+	// 1 + (k−1)e^{−ε0}, its logarithm, and w·2/cosh(ε0/2) = 4·e^{−ε0/2}/(…).
+	whole := 1 + (r.buckets-1)*small
+	logWhole := math.Log1p((r.buckets - 1) * small)
+	scale := 4 * math.Exp(-r.epsilon/2) / whole
+	// Far from 1 the logarithm is taken as it stands.
+	far := r.epsilon > 600 || theta*r.epsilon > 300 || theta < 0 && -theta*r.epsilon > 1
+	return func(t float64) ComplexValue {
+		s := complex(theta, t)
+		if s == 0 {
+			return ComplexValue{}
+		}
+		if math.IsInf(r.epsilon, 1) {
+			return ComplexValue{cmplx.Inf(), math.Inf(1), math.Inf(1)}
+		}
+		a, b := s*complex(r.epsilon/2, 0), (s+1)*complex(r.epsilon/2, 0)
+		if far {
+			// M = e^{sε0}·[1 + e^{−(2s+1)ε0} + (k−2)·e^{−(s+1)ε0}]/(1+(k−1)e^{−ε0})
+			rest := decaying(2*(a+b)) + complex(r.buckets-2, 0)*decaying(2*b)
+			near := num.ComplexLog1p(rest)
+			k := 2*a + near - complex(logWhole, 0)
+			err := 16*cmplx.Abs(a) + 8*logWhole + (16+16*cmplx.Abs(rest)*(1+cmplx.Abs(b)))/cmplx.Abs(1+rest)
+			return around(k, num.Ulp*err)
+		}
+		sa, sb := num.ComplexSinh(a), num.ComplexSinh(b)
+		ca, cb := math.Cosh(real(a)), math.Cosh(real(b)) // ≥ |cosh a|, |cosh b|
+		pa, pb := cmplx.Abs(sa), cmplx.Abs(sb)
+		// a and b are within 8 Ulp: it moves sinh a by at most |a|·cosh(Re a)·8 Ulp.
+		err := (8*cmplx.Abs(a)*ca+4*pa)*pb + (8*cmplx.Abs(b)*cb+4*pb)*pa + (16+2*r.epsilon)*pa*pb
+		return fromComplexExcess(complex(scale, 0)*sa*sb, scale*err*num.Ulp+math.SmallestNonzeroFloat64)
+	}
+}
+
+// decaying returns e^{−z}, 0 where it underflows.
+func decaying(z complex128) complex128 {
+	if real(z) > 745 {
+		return 0
+	}
+	return cmplx.Exp(-z)
 }
 
 func (r response) order() [4]float64 { return [4]float64{r.epsilon, r.buckets, r.atom} }

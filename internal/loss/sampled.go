@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // sampledGaussian is the Gaussian mechanism on a Poisson sample of rate q, in
@@ -36,12 +37,60 @@ func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss
 // Facts: the Rényi divergence is quasi-convex, so the unsampled ρ bounds the
 // sampled one, and at α → ∞ no smaller ρ serves.
 func (g sampledGaussian) Facts() Facts {
-	mu := g.mu
-	if g.replace {
-		mu *= 2
+	f := gaussian{mu: g.reach()}.Facts()
+	return Facts{
+		Name: "Poisson-sampled Gaussian", Rho: f.Rho, Epsilon: math.Inf(1),
+		SampledMu: g.mu, Rate: g.rate, Symmetric: g.replace,
 	}
-	f := gaussian{mu: mu}.Facts()
-	return Facts{Name: "Poisson-sampled Gaussian", Rho: f.Rho, Epsilon: math.Inf(1), Symmetric: g.replace}
+}
+
+// reach is the distance of the sampled outputs, in units of the noise.
+func (g sampledGaussian) reach() float64 {
+	if g.replace {
+		return 2 * g.mu
+	}
+	return g.mu
+}
+
+// MaxLoss: where the record is missing from P, L = −ln r ≤ −ln(1−q).
+func (g sampledGaussian) MaxLoss(d Direction) float64 {
+	if d == Add && !g.replace {
+		return num.Up(num.Up(-math.Log1p(-g.rate)))
+	}
+	return math.Inf(1)
+}
+
+// Cumulant integrates on the line, with all bounds of quadrature.go.
+func (g sampledGaussian) Cumulant(d Direction, s float64) Value {
+	s, flip := mirrored(s)
+	v := newLine(g.pair(d, flip), s).value()
+	if flip {
+		v.Slope = -v.Slope
+	}
+	return v
+}
+
+func (g sampledGaussian) Line(d Direction, theta float64) Line {
+	m, flip := mirrored(theta)
+	line := newLine(g.pair(d, flip), m)
+	if flip {
+		return func(t float64) ComplexValue { return line.at(-t) }
+	}
+	return line.at
+}
+
+// pair is the direction's pair, or with flip the other direction's.
+func (g sampledGaussian) pair(d Direction, flip bool) sampledPair {
+	p := sampledPair{mu: g.mu, rate: g.rate, logRate: math.Log(g.rate), odds: (1 - g.rate) / g.rate}
+	switch {
+	case g.replace:
+		p.kind = replacePair
+	case (d == Add) != flip:
+		p.kind = addPair
+	default:
+		p.kind = removePair
+	}
+	return p
 }
 
 func (g sampledGaussian) order() [4]float64 {

@@ -72,3 +72,12 @@ func DivUp(x, y float64) float64 {
 	}
 	return Up(q)
 }
+
+// Count returns a float64 ≥ n.
+func Count(n uint64) float64 {
+	f := float64(n)
+	if f < 0x1p53 {
+		return f
+	}
+	return Up(f)
+}

@@ -1,0 +1,97 @@
+package loss
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Value is K(s) at a real s.
+type Value struct {
+	K   float64 // may be ±Inf
+	Err float64 // |K − the true K(s)| ≤ Err, rounding of parameters included
+
+	// Slope and Curvature are K'(s) and K''(s) without a bound: they steer
+	// searches and prove nothing.
+	Slope, Curvature float64
+}
+
+// Upper is a proven upper bound on K(s).
+func (v Value) Upper() float64 { return num.UpBy(v.K, v.Err) }
+
+// Lower is a proven lower bound on K(s).
+func (v Value) Lower() float64 { return num.DownBy(v.K, v.Err) }
+
+// ComplexValue is K(s) at a complex s. K is one of the logarithms of
+// E[e^{sL} | L < ∞], not always the principal one: use e^{nK} for whole n.
+type ComplexValue struct {
+	K   complex128
+	Err float64 // |K − a true K(s)| ≤ Err; +Inf where E is not kept apart from 0
+
+	// Upper bounds the true Re K(s) from above, also where Err is +Inf.
+	Upper float64
+}
+
+// Line is K on the line s = θ + it for a fixed θ, as a function of t. What
+// depends on θ alone is computed once; a Line is not for concurrent use.
+type Line func(t float64) ComplexValue
+
+// fromExcess returns K = ln(1 + excess) for an excess M − 1 known within err.
+func fromExcess(excess, err float64) (k, kerr float64) {
+	k = math.Log1p(excess)
+	rest := 1 + excess - err
+	if !(rest > 0) {
+		return k, math.Inf(1)
+	}
+	return k, err/rest + 2*num.Ulp*math.Abs(k)
+}
+
+// fromComplexExcess is fromExcess for complex values.
+func fromComplexExcess(excess complex128, err float64) ComplexValue {
+	k := num.ComplexLog1p(excess)
+	modulus := cmplx.Abs(1 + excess)
+	upper := num.Up(math.Log(modulus+err) + 4*num.Ulp)
+	rest := modulus - err
+	if !(rest > 0) {
+		return ComplexValue{k, math.Inf(1), upper}
+	}
+	// |ln(1+w)| ≤ |w|/(1−|w|) with |w| = err/(rest+err).
+	bound := err/rest + 4*num.Ulp*cmplx.Abs(k)
+	return ComplexValue{k, bound, math.Min(upper, num.UpBy(real(k), bound))}
+}
+
+// around is a value with its error and the upper bound that follows from it.
+func around(k complex128, err float64) ComplexValue {
+	return ComplexValue{k, err, num.UpBy(real(k), err)}
+}
+
+// withSlopes fills Slope and Curvature from a step off the real axis:
+// K(s+ih) = K(s) + ih·K'(s) − h²/2·K”(s) + ….
+func withSlopes(v Value, s float64, line Line) Value {
+	h := 1e-4 * math.Max(1, math.Abs(s))
+	k := line(h).K
+	v.Slope = imag(k) / h
+	v.Curvature = 2 * (v.K - real(k)) / (h * h)
+	return v
+}
+
+// mirrored maps s to the half line s ≥ −½ by K_d(s) = K_e(−1−s), e the other
+// direction (docs/math.md §1), and says whether it did.
+func mirrored(s float64) (float64, bool) {
+	if s < -0.5 {
+		return -1 - s, true
+	}
+	return s, false
+}
+
+// mirroredLine is the line at θ of a cumulant whose lines at θ ≥ −½ are given
+// by right; for symmetric losses, or with right of the other direction.
+func mirroredLine(theta float64, right func(theta float64) Line) Line {
+	m, flip := mirrored(theta)
+	line := right(m)
+	if !flip {
+		return line
+	}
+	return func(t float64) ComplexValue { return line(-t) }
+}

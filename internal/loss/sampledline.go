@@ -1,0 +1,136 @@
+package loss
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// grid is a rule's nodes weighted with φ·p^{1+θ}q^{−θ}·e^{−shift}·h/√(2π).
+type grid struct {
+	rule
+	nodes []tiltedNode
+	slope float64 // of M − 1 on this very rule, or 0 with large
+	noise float64 // bound on the error of slope
+}
+
+type tiltedNode struct {
+	weight, loss       float64 // loss = Λ
+	weightErr, lossErr float64 // relative error of weight, absolute one of Λ
+}
+
+// at returns K(θ+it) = K(θ) + ln(1 + [M(θ+it) − M(θ)]/M(θ)) with, on one rule,
+//
+//	M(θ+it) − M(θ) = Σ weight·[−2·sin²(tΛ/2) + i·(sin tΛ − tΛ)] + it·M'(θ),
+//
+// where nothing cancels for small t and M'(θ) has the care of excess.
+func (l *sampledLine) at(t float64) ComplexValue {
+	k := l.value()
+	if t == 0 {
+		return around(complex(k.K, 0), k.Err)
+	}
+	g := l.gridFor(t)
+	if g == nil || l.theta > 0 && l.moment < 1e-280 {
+		return ComplexValue{complex(k.K, 0), math.Inf(1), k.Upper()}
+	}
+	var re, im num.Sum
+	var acc float64
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		x := t * n.loss
+		half := math.Sin(x / 2)
+		square := 2 * half * half
+		var odd, turned float64 // the imaginary part and what it moves by with x
+		if l.large {
+			odd = math.Sin(x)
+			turned = 1
+		} else {
+			odd = sineRemainder(x)
+			turned = math.Min(2, x*x/2)
+		}
+		re.Add(-n.weight * square)
+		im.Add(n.weight * odd)
+		dx := math.Abs(t)*n.lossErr + 2*num.Ulp*math.Abs(x)
+		acc += n.weight * (n.weightErr*(square+math.Abs(odd)) + (math.Min(1, math.Abs(x))+turned)*dx)
+	}
+	moved := complex(re.Value(), im.Value()+t*g.slope)
+	err := acc + math.Abs(t)*g.noise + l.cutError(g.rule, t) + 8*num.Ulp*cmplx.Abs(moved)
+	mass := l.moment
+	if !l.large {
+		mass = 1 + l.moment
+	}
+	if !(mass > 2*l.err) {
+		return ComplexValue{complex(k.K, 0), math.Inf(1), k.Upper()}
+	}
+	quotient := moved / complex(mass, 0)
+	v := fromComplexExcess(quotient, (err+2*l.err*cmplx.Abs(quotient))/mass)
+	baseErr := k.Err + 2*num.Ulp*math.Abs(k.K)
+	upper := math.Min(k.Upper(), num.UpBy(v.Upper+k.K, baseErr+num.Ulp*math.Abs(v.Upper)))
+	return ComplexValue{v.K + complex(k.K, 0), v.Err + baseErr, upper}
+}
+
+// gridFor returns the coarsest grid that is fine enough for t, nil if none is.
+func (l *sampledLine) gridFor(t float64) *grid {
+	if l.gaveUp {
+		return nil
+	}
+	target := precision + math.Log(l.guess(math.Hypot(l.theta, t)))
+	if l.large {
+		target = precision
+	}
+	h := l.pair.step(l.logAmplitude(t, 4)-target, t, l.pair.power(l.theta))
+	level := 0
+	for r := l.base; r.h > h; r.h /= 2 {
+		if (r.last-r.first)<<level >= maxNodes {
+			return nil
+		}
+		level++
+	}
+	for len(l.grids) <= level {
+		l.grids = append(l.grids, nil)
+	}
+	if l.grids[level] == nil {
+		l.grids[level] = l.makeGrid(level)
+	}
+	return l.grids[level]
+}
+
+func (l *sampledLine) makeGrid(level int) *grid {
+	g := &grid{rule: l.base}
+	g.h = math.Ldexp(g.h, -level)
+	g.first <<= level
+	g.last <<= level
+	g.nodes = make([]tiltedNode, 0, g.last-g.first+1)
+	w := g.h / sqrtTwoPi
+	var slope num.Sum
+	var noise float64
+	s := l.theta
+	for i := g.first; i <= g.last; i++ {
+		n := l.pair.node(float64(i) * g.h)
+		v := l.terms(n, s)
+		rounding := 16 + 2*n.half + 3*math.Abs(n.lp) + 3*math.Abs(n.lq) + 3*math.Abs(s*v.loss) + 2*l.shift
+		lossErr := n.errP + n.errQ + math.Abs(v.loss)
+		weightErr := rounding + math.Abs(1+s)*n.errP + math.Abs(s)*n.errQ
+		g.nodes = append(g.nodes, tiltedNode{w * v.tilted, v.loss, num.Ulp * weightErr, num.Ulp * lossErr})
+		slope.Add(v.slope)
+		noise += v.noise
+	}
+	if !l.large {
+		g.slope, g.noise = w*slope.Value(), num.Ulp*(w*noise+8*math.Abs(g.slope))
+	}
+	return g
+}
+
+// sineRemainder returns sin x − x, relative precision included.
+func sineRemainder(x float64) float64 {
+	if math.Abs(x) > 1 {
+		return math.Sin(x) - x
+	}
+	w := x * x
+	sum := 1.0
+	for k := 18.0; k >= 4; k -= 2 {
+		sum = 1 - sum*w/(k*(k+1))
+	}
+	return -x * w / 6 * sum
+}

@@ -1,0 +1,169 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// lattice is the curve of n releases whose loss is ±ε0 or 0 each: randomized
+// response and, as dominated by it, pure and approximate DP of one ε0. The sum
+// of losses is m·ε0 with whole m; P(L = mε0) is binomial for k = 2 buckets,
+// trinomial for more.
+//
+// Point v = 0, 1, … is the loss l_v = (n − stride·v)·ε0, from the top. With
+// P_v = P(L = l_v), g = stride·ε0 and b_v = e^{l_v}·Q(L ≥ l_v) the curve obeys
+//
+//	δ(l_{v+1}) = δ(l_v) + b_v·(1 − e^{−g}),  b_{v+1} = P_{v+1} + e^{−g}·b_v,
+//	δ(ε) = δ(l_v) + b_v·(1 − e^{ε−l_v})  for l_{v+1} ≤ ε ≤ l_v
+//
+// because δ' = −e^ε·Q(L > ε) and e^{l}·Q(L = l) = P(L = l). All terms are
+// positive, so relative precision holds in any tail (docs/math.md §4).
+type lattice struct {
+	one     loss.Loss
+	n       float64 // ≤ 2⁵³
+	e0      float64
+	buckets float64 // k
+	stride  float64
+	small   float64 // e^{−ε0}
+}
+
+// maxSteps bounds the walk along the lattice, a fraction of a second. A walk
+// that would be longer ends with the bound proven so far.
+const maxSteps = 1 << 24
+
+func newLattice(c loss.Composition, n float64) (curve, string) {
+	f := c[0].Loss.Facts()
+	switch {
+	case n > 1<<53:
+		return nil, "more than 2^53 releases: too many for the exact sum"
+	case math.IsInf(f.Epsilon, 1):
+		return nil, "the loss of one release has no finite bound"
+	}
+	l := lattice{one: c[0].Loss, n: n, e0: f.Epsilon, buckets: f.Buckets, stride: 1, small: math.Exp(-f.Epsilon)}
+	if l.buckets == 2 {
+		l.stride = 2
+	}
+	return l, ""
+}
+
+// at is l_v − ε, correctly rounded.
+func (l lattice) at(v, epsilon float64) float64 {
+	return math.FMA(l.n-l.stride*v, l.e0, -epsilon)
+}
+
+// epsilonOf returns one end of ε(δ), walking down until the curve passes delta
+// between l_v and l_{v+1}.
+func (l lattice) epsilonOf(delta float64, upper bool) float64 {
+	logDelta := math.Log(delta)
+	w := l.newWalk(50 - logDelta)
+	// Far from passing, rounding does not matter.
+	shift, limit := w.shift, 0.9*math.Exp(logDelta-w.shift)
+	for ; ; w.down() {
+		if w.shift != shift {
+			shift, limit = w.shift, 0.9*math.Exp(logDelta-w.shift)
+		}
+		next := w.delta + w.b*w.rise
+		last := l.at(w.v+1, 0) <= 0
+		switch {
+		case w.steps >= maxSteps && !last && upper:
+			return math.Max(0, num.Up(l.at(w.v, 0))) // the curve was below delta there
+		case w.steps >= maxSteps && !last:
+			return 0
+		case next < limit && !last:
+			continue
+		}
+		low, high := w.bounds(next)
+		if last || upper && high >= delta || !upper && low >= delta {
+			break
+		}
+	}
+	// ε = l_v + ln(1 − (δ − δ(l_v))/b_v)
+	top := l.at(w.v, 0)
+	dLow, dHigh := w.bounds(w.delta)
+	bLow, bHigh := w.bounds(w.b)
+	if upper {
+		rest := num.Down(num.Down(delta-dHigh) / bHigh)
+		switch {
+		case !(rest > 0) && w.steps == 0 && w.v > 0: // the start was too low
+			top = l.at(0, 0)
+			fallthrough
+		case !(rest > 0): // at l_v the curve was proven to be below delta
+			return num.Up(top)
+		case rest >= 1:
+			return 0
+		}
+		fall := math.Log1p(-rest)
+		return math.Max(0, num.UpBy(top+fall, 4*num.Ulp*(top-fall)))
+	}
+	rest := num.Up(num.Up(delta-dLow) / bLow)
+	if !(rest < 1) {
+		return 0
+	}
+	fall := math.Log1p(-math.Max(0, rest))
+	return math.Max(0, num.DownBy(top*(1-8*num.Ulp)+fall, 4*num.Ulp*(top-fall)))
+}
+
+func (l lattice) epsilon(delta float64) loss.Bounds {
+	return loss.Bounds{Lower: l.epsilonOf(delta, false), Upper: l.epsilonOf(delta, true)}
+}
+
+func (l lattice) logDelta(epsilon float64) (loss.Bounds, float64) {
+	if l.at(0, epsilon) <= 0 {
+		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0
+	}
+	w := l.newWalk(l.exponent(epsilon) + 60 + math.Log(l.n))
+	for l.at(w.v+1, epsilon) > 0 {
+		if w.steps >= maxSteps {
+			low, _ := w.logBounds(w.delta)
+			return loss.Bounds{Lower: low, Upper: 0}, 0
+		}
+		w.down()
+	}
+	x := l.at(w.v, epsilon)
+	if x <= 0 { // the walk began below ε: only its start bounds the tail
+		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Min(0, w.logTail)}, 0
+	}
+	low, high := w.logBounds(w.delta - w.b*math.Expm1(-x))
+	return loss.Bounds{Lower: low, Upper: math.Min(0, high)}, 0
+}
+
+// exponent is Chernoff's for P(L > ε): the largest sε − n·K(s), s ≥ 0.
+func (l lattice) exponent(epsilon float64) float64 {
+	v := l.one.Cumulant(loss.Remove, 1e-9/math.Max(1, l.e0))
+	if l.n*v.Slope >= epsilon {
+		return 0
+	}
+	s := l.saddle(func(s float64, v loss.Value) float64 { return l.n*v.Slope - epsilon })
+	v = l.one.Cumulant(loss.Remove, s)
+	return math.Max(0, s*epsilon-l.n*v.K)
+}
+
+// saddle returns about where an increasing function of s crosses 0.
+func (l lattice) saddle(f func(s float64, v loss.Value) float64) float64 {
+	_, s := num.Crossing(func(s float64) (float64, float64) {
+		return f(s, l.one.Cumulant(loss.Remove, s)), 0
+	}, 1e-12, 1e3+1e3/l.e0, 1, 1e-3, 100)
+	return s
+}
+
+// start returns the point from which to walk so that what lies above has mass
+// at most about e^{−exponent}, and the logarithm of a bound on that mass.
+func (l lattice) start(exponent float64) (v, logTail float64) {
+	top := l.n * math.Log1p((l.buckets-1)*l.small) // −ln of the mass of the top
+	for aim := exponent; aim < top; aim += 10 + aim/4 {
+		s := l.saddle(func(s float64, v loss.Value) float64 { return l.n*(s*v.Slope-v.K) - aim })
+		k := l.one.Cumulant(loss.Remove, s)
+		v = math.Floor((l.n - l.n*k.Slope/l.e0) / l.stride)
+		if !(v > 16) {
+			break
+		}
+		// P(L ≥ l_{v−1}) ≤ e^{n·K(s) − s·l_{v−1}}
+		a, b := l.n*k.Upper(), s*l.at(v-1, 0)
+		if logTail = num.UpBy(a-b, 8*num.Ulp*(math.Abs(a)+math.Abs(b))); logTail < 5-exponent {
+			return v, logTail
+		}
+	}
+	return 0, math.Inf(-1)
+}

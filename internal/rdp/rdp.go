@@ -1,0 +1,87 @@
+// Package rdp bounds a composition by Rényi differential privacy: the exact
+// Rényi divergence of every mechanism at a continuous real order, added up
+// (Mironov 2017, arXiv 1702.07476v3, Prop. 1), and converted at the best order
+// (Canonne–Kamath–Steinke 2020, Prop. 12).
+//
+// The two directions are composed apart over the whole composition and the
+// larger of the two final bounds counts. What mechanisms leave to an infinite
+// loss, δ_∞, is kept apart: the divergence is of the finite part, and
+// δ = δ_∞ + (1 − δ_∞)·δ_RDP. Every answer is rounded up.
+package rdp
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Epsilon returns an upper bound on ε at δ in (0, 1), never below the truth, and
+// the order α that proves it (+Inf: the sum of the largest losses). It is +Inf,
+// with order 0, where δ does not exceed δ_∞.
+//
+// It tries one order at least in each direction; once stop, which may be nil,
+// returns true it tries no more.
+func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, order float64) {
+	if len(c) == 0 {
+		return 0, 0
+	}
+	_, atom := c.Atom()
+	finite := loss.Finite(delta, atom)
+	if !(finite > 0) {
+		return math.Inf(1), 0
+	}
+	logDelta := num.LogDown(finite)
+	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
+		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, stop)
+		if top := c.MaxLoss(d); top <= epsilon {
+			return top, math.Inf(1)
+		}
+		return epsilon, s
+	}, func(d loss.Direction, s float64) float64 {
+		return loss.EpsilonAt(s, c.Cumulant(d, s).Upper(), logDelta)
+	})
+}
+
+// LogDelta returns an upper bound on ln δ at ε ≥ 0, at most 0, and its order;
+// otherwise it is as Epsilon.
+func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, order float64) {
+	if len(c) == 0 {
+		return math.Inf(-1), 0
+	}
+	_, atom := c.Atom()
+	finite, order := worst(c, func(d loss.Direction, first float64) (float64, float64) {
+		if c.MaxLoss(d) <= epsilon {
+			return math.Inf(-1), math.Inf(1)
+		}
+		return loss.LeastLogDelta(curve(c, d), epsilon, first, stop)
+	}, func(d loss.Direction, s float64) float64 {
+		return loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon)
+	})
+	return loss.LogTotal(finite, atom), order
+}
+
+func curve(c loss.Composition, d loss.Direction) loss.Curve {
+	return func(s float64) loss.Value { return c.Cumulant(d, s) }
+}
+
+// worst is the larger of both directions' bounds, with its order. The second
+// direction is searched only if it is the larger one at the order of the first:
+// otherwise its best is smaller still.
+func worst(c loss.Composition, best func(d loss.Direction, first float64) (bound, s float64),
+	at func(d loss.Direction, s float64) float64,
+) (bound, order float64) {
+	bound, s := best(loss.Remove, 0)
+	if !c.Symmetric() {
+		if math.IsInf(s, 1) || at(loss.Add, s) > bound {
+			first := s
+			if math.IsInf(s, 1) {
+				first = 0
+			}
+			if b, t := best(loss.Add, first); b > bound {
+				bound, s = b, t
+			}
+		}
+	}
+	return bound, 1 + s
+}
