@@ -4,8 +4,13 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/dpaccountant/accountant/internal/gdp"
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/pld"
+	"github.com/dpaccountant/accountant/internal/rdp"
+	"github.com/dpaccountant/accountant/internal/zcdp"
 )
 
 // Ask answers q for c, which must come from mechanism.Compose. It fails with a
@@ -19,43 +24,118 @@ func Ask(c mechanism.Composition, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return least(q, []Result{
-		basic(losses, q),
+	return q.least([]bound{
+		q.gdp(losses), q.pld(losses), q.rdp(losses), q.zcdp(losses), q.basic(losses),
 	}), nil
 }
 
-// least makes the answer from every analysis's result, in listing order.
-func least(q Question, results []Result) Answer {
-	a := Answer{Analyses: results}
-	best := -1
-	for i, r := range results {
-		if r.Unsupported == "" && (best < 0 || r.less(results[best], q)) {
-			best = i
+// bound is an analysis's result with its lower bound: on ε, or on ln δ. −Inf
+// where it knows none.
+type bound struct {
+	Result
+	lower float64
+}
+
+// least makes the answer from every analysis's bound, in listing order.
+func (q Question) least(bounds []bound) Answer {
+	winner, lower := Result{Epsilon: math.Inf(1), Delta: 1}, math.Inf(-1) // what holds where nothing applies
+	a := Answer{Analyses: make([]Result, len(bounds))}
+	for i, b := range bounds {
+		a.Analyses[i] = b.Result
+		if b.Unsupported != "" {
+			continue
 		}
-	}
-	winner := Result{Epsilon: math.Inf(1), Delta: 1} // what holds where nothing applies
-	if best >= 0 {
-		winner = results[best]
+		lower = math.Max(lower, b.lower)
+		if winner.Analysis == "" || q.less(b.Result, winner) {
+			winner = b.Result
+		}
 	}
 	a.Analysis = winner.Analysis
 	if q.Delta != nil {
 		a.Delta, a.Epsilon = *q.Delta, winner.Epsilon
-	} else {
-		a.Epsilon, a.Delta, a.LogDelta = *q.Epsilon, winner.Delta, winner.LogDelta
+		if lower >= 0 {
+			a.EpsilonLower = &lower
+		}
+		return a
+	}
+	a.Epsilon, a.Delta, a.LogDelta = *q.Epsilon, winner.Delta, winner.LogDelta
+	if !math.IsInf(lower, -1) || a.Delta == 0 {
+		lower = num.ExpDown(lower)
+		a.DeltaLower = &lower
 	}
 	return a
 }
 
 // less reports whether r's bound is below other's.
-func (r Result) less(other Result, q Question) bool {
+func (q Question) less(r, other Result) bool {
 	if q.Delta != nil {
 		return r.Epsilon < other.Epsilon
 	}
 	return r.LogDelta < other.LogDelta
 }
 
-func unsupported(a Analysis, reason string) Result {
-	return Result{Analysis: a, Unsupported: reason}
+func (q Question) gdp(c loss.Composition) bound {
+	if q.Delta != nil {
+		e, reason := gdp.Epsilon(c, *q.Delta)
+		return epsilonBetween(GDP, e, reason)
+	}
+	d, reason := gdp.LogDelta(c, *q.Epsilon)
+	return deltaBetween(GDP, d, reason)
+}
+
+func (q Question) pld(c loss.Composition) bound {
+	if q.Delta != nil {
+		e, reason := pld.Epsilon(c, *q.Delta)
+		return epsilonBetween(PLD, e, reason)
+	}
+	d, reason := pld.LogDelta(c, *q.Epsilon)
+	return deltaBetween(PLD, d, reason)
+}
+
+func (q Question) rdp(c loss.Composition) bound {
+	if q.Delta != nil {
+		epsilon, order := rdp.Epsilon(c, *q.Delta, q.Stop)
+		return epsilonAbove(RDP, epsilon, order)
+	}
+	logDelta, order := rdp.LogDelta(c, *q.Epsilon, q.Stop)
+	return deltaAbove(RDP, logDelta, order)
+}
+
+func (q Question) zcdp(c loss.Composition) bound {
+	if q.Delta != nil {
+		epsilon, order := zcdp.Epsilon(c, *q.Delta)
+		return epsilonAbove(ZCDP, epsilon, order)
+	}
+	logDelta, order := zcdp.LogDelta(c, *q.Epsilon)
+	return deltaAbove(ZCDP, logDelta, order)
+}
+
+func epsilonBetween(a Analysis, e loss.Bounds, reason string) bound {
+	if reason != "" {
+		return unsupported(a, reason)
+	}
+	return bound{Result{Analysis: a, Epsilon: e.Upper}, e.Lower}
+}
+
+func deltaBetween(a Analysis, d loss.Bounds, reason string) bound {
+	if reason != "" {
+		return unsupported(a, reason)
+	}
+	b := deltaAbove(a, d.Upper, 0)
+	b.lower = d.Lower
+	return b
+}
+
+func epsilonAbove(a Analysis, epsilon, order float64) bound {
+	return bound{Result{Analysis: a, Epsilon: epsilon, Order: order}, math.Inf(-1)}
+}
+
+func deltaAbove(a Analysis, logDelta, order float64) bound {
+	return bound{Result{Analysis: a, Delta: math.Min(1, num.ExpUp(logDelta)), LogDelta: logDelta, Order: order}, math.Inf(-1)}
+}
+
+func unsupported(a Analysis, reason string) bound {
+	return bound{Result: Result{Analysis: a, Unsupported: reason}}
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -14,7 +14,7 @@ import (
 //
 // Asked for δ at an ε below the sum it knows nothing and says δ = 1; asked for
 // ε at a δ below the sum, ε = ∞.
-func basic(c loss.Composition, q Question) Result {
+func (q Question) basic(c loss.Composition) bound {
 	var epsilon, delta float64
 	for i, f := range c.Facts() {
 		if math.IsInf(f.Epsilon, 1) {
@@ -28,11 +28,13 @@ func basic(c loss.Composition, q Question) Result {
 		if *q.Delta < delta {
 			epsilon = math.Inf(1)
 		}
-		return Result{Analysis: Basic, Epsilon: epsilon}
+		return epsilonAbove(Basic, epsilon, 0)
 	}
 	if *q.Epsilon < epsilon {
 		delta = 1
 	}
 	delta = math.Min(delta, 1)
-	return Result{Analysis: Basic, Delta: delta, LogDelta: num.LogUp(delta)}
+	b := deltaAbove(Basic, num.LogUp(delta), 0)
+	b.Delta = delta // exactly, not through its logarithm
+	return b
 }
