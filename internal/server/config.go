@@ -32,6 +32,8 @@ type Config struct {
 	// Data and Version are printed when the server is ready.
 	Data, Version string
 
+	// Metrics are what /metrics shows; of one server only. Nil: new ones.
+	Metrics *Metrics
 	// Logger takes one record a call and the server's own events. Nil: discarded.
 	Logger *slog.Logger
 	// Deadline is set for unary calls that come without one. Zero: 30 s.
@@ -43,6 +45,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics()
 	}
 	if c.Deadline == 0 {
 		c.Deadline = 30 * time.Second

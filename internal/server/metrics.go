@@ -11,25 +11,27 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// metrics is everything the server measures, in a registry of its own.
-type metrics struct {
+// Metrics is everything the daemon measures, in a registry of its own.
+type Metrics struct {
 	registry *prometheus.Registry
 
 	calls   *grpcprom.ServerMetrics // grpc_server_*
 	panics  prometheus.Counter
 	charges *prometheus.CounterVec // by outcome and code
 	streams prometheus.Gauge
-	created prometheus.Counter
-	append  prometheus.Histogram // seconds of one Store.Append
-	entries prometheus.Histogram // entries of one Store.Append
-	failed  *prometheus.CounterVec
+	ledgers prometheus.Gauge
 	queries *prometheus.HistogramVec // seconds of the accountant, by winner
 
+	batchSeconds, batchEntries  prometheus.Histogram   // of one Store.Append
+	batchFailures               *prometheus.CounterVec // by code
+	commitSeconds, commitGroup  prometheus.Histogram   // of the store's commits
+	commitRecords, commitBytes  prometheus.Counter
 	accepted, replayed, checked prometheus.Counter // of charges
 }
 
-func newMetrics() *metrics {
-	m := &metrics{
+// NewMetrics returns metrics that count from zero.
+func NewMetrics() *Metrics {
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		calls: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram(
 			grpcprom.WithHistogramBuckets([]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}))),
@@ -41,17 +43,27 @@ func newMetrics() *metrics {
 			[]string{"outcome", "code"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "accountant_streams", Help: "Open report streams."}),
-		created: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "accountant_ledgers_created_total", Help: "Ledgers created since the start."}),
-		append: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "accountant_commit_seconds", Help: "Time until a ledger's batch was durable.",
+		ledgers: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "accountant_ledgers", Help: "Ledgers, open and closed."}),
+		batchSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "accountant_batch_seconds", Help: "Time until one ledger's batch was durable, waiting for others included.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
-		entries: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "accountant_commit_entries", Help: "Entries of a ledger's batch that were made durable together.",
+		batchEntries: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "accountant_batch_entries", Help: "Entries of one ledger's batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 12)}),
-		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "accountant_commit_failures_total", Help: "Batches that the store did not take, by gRPC code."},
+		batchFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "accountant_batch_failures_total", Help: "Batches that the store did not take, by gRPC code."},
 			[]string{"code"}),
+		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "accountant_commit_seconds", Help: "Time of one durable commit of the store.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
+		commitGroup: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "accountant_commit_group", Help: "Batches and new ledgers that one commit made durable.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 12)}),
+		commitRecords: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "accountant_commit_records_total", Help: "Records of the log made durable: entries and beginnings of ledgers."}),
+		commitBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "accountant_commit_bytes_total", Help: "Bytes of keys and values made durable."}),
 		queries: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "accountant_query_seconds", Help: "Time to answer a privacy query, by the winning analysis.",
 			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12)}, []string{"analysis"}),
@@ -59,13 +71,23 @@ func newMetrics() *metrics {
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
-	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.created, m.append, m.entries, m.failed, m.queries,
+	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.queries,
+		m.batchSeconds, m.batchEntries, m.batchFailures, m.commitSeconds, m.commitGroup, m.commitRecords, m.commitBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
+// Commit counts one durable commit of the store: how many batches and new
+// ledgers it made durable, their log records and bytes.
+func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
+	m.commitSeconds.Observe(took.Seconds())
+	m.commitGroup.Observe(float64(group))
+	m.commitRecords.Add(float64(records))
+	m.commitBytes.Add(float64(bytes))
+}
+
 // charge counts one decided request.
-func (m *metrics) charge(accepted, replayed bool, err error) {
+func (m *Metrics) charge(accepted, replayed bool, err error) {
 	switch {
 	case err != nil:
 		outcome, code := "failed", statusOf(err).Code()
@@ -85,7 +107,7 @@ func (m *metrics) charge(accepted, replayed bool, err error) {
 // measured is a store whose writes are measured.
 type measured struct {
 	ledger.Store
-	metrics *metrics
+	metrics *Metrics
 }
 
 // Append implements ledger.Store.
@@ -93,12 +115,12 @@ func (s measured) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	start := time.Now()
 	hashes, err := s.Store.Append(batch)
 	if err != nil {
-		s.metrics.failed.WithLabelValues(statusOf(err).Code().String()).Inc()
+		s.metrics.batchFailures.WithLabelValues(statusOf(err).Code().String()).Inc()
 		return nil, err
 	}
-	s.metrics.append.Observe(time.Since(start).Seconds())
+	s.metrics.batchSeconds.Observe(time.Since(start).Seconds())
 	for _, p := range batch {
-		s.metrics.entries.Observe(float64(len(p.Entries)))
+		s.metrics.batchEntries.Observe(float64(len(p.Entries)))
 	}
 	return hashes, nil
 }

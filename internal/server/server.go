@@ -29,7 +29,7 @@ import (
 // Server is a listening server.
 type Server struct {
 	config  Config
-	metrics *metrics
+	metrics *Metrics
 	keeper  *keeper.Keeper
 	grpc    *grpc.Server
 	health  *health.Server
@@ -47,10 +47,11 @@ func Start(config Config) (*Server, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, metrics: newMetrics(), health: health.NewServer()}
+	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer()}
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
+	s.countLedgers()
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}})
 	s.grpc = grpc.NewServer(s.options()...)
@@ -88,6 +89,24 @@ func (s *Server) closeListeners() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// countLedgers sets their number; from here on each new one is added. A ledger
+// that cannot be read ends the count but not the start: it affects no other.
+func (s *Server) countLedgers() {
+	const page = 1000
+	for last := ""; ; {
+		found, err := s.config.Store.List("", last, page)
+		if err != nil {
+			s.config.Logger.Warn("ledgers are not all counted", "after", last, "error", err)
+			return
+		}
+		s.metrics.ledgers.Add(float64(len(found)))
+		if len(found) < page {
+			return
+		}
+		last = found[page-1].Genesis.Spec.Name
+	}
 }
 
 // Addr is the TCP address of the gRPC service, "" without one.

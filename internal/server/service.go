@@ -15,7 +15,7 @@ type service struct {
 	pb.UnimplementedAccountantServiceServer
 	keeper   *keeper.Keeper
 	store    ledger.Store // reads of committed records
-	metrics  *metrics
+	metrics  *Metrics
 	draining context.Context
 }
 
@@ -30,7 +30,7 @@ func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest)
 		return nil, err
 	}
 	if created {
-		s.metrics.created.Inc()
+		s.metrics.ledgers.Inc()
 	}
 	return &pb.CreateLedgerResponse{Ledger: wire.FromSummary(summary), Created: created}, nil
 }

@@ -98,7 +98,7 @@ type reports struct {
 	lane      *keeper.Lane
 	writer    ledger.Writer
 	adjacency mechanism.Adjacency
-	metrics   *metrics
+	metrics   *Metrics
 }
 
 // open checks the lane's name and takes it over.
@@ -156,8 +156,20 @@ func (r *reports) take() error {
 	}
 }
 
+// request checks a charge. A valid one (at most 1,000 events and 16 labels) is
+// far below the size limit, so only what is refused anyway is measured.
 func (r *reports) request(m *pb.ReportStreamRequest, c *pb.ReportStreamRequest_SequencedCharge) (ledger.Request, error) {
-	if err := checkRequest(m); err != nil {
+	request, err := r.valid(m, c)
+	if err != nil {
+		if large := wire.CheckSize(m); large != nil {
+			err = large
+		}
+	}
+	return request, err
+}
+
+func (r *reports) valid(m *pb.ReportStreamRequest, c *pb.ReportStreamRequest_SequencedCharge) (ledger.Request, error) {
+	if err := wire.RejectUnknown(m); err != nil {
 		return ledger.Request{}, err
 	}
 	charge, err := wire.ToCharge(r.adjacency, c.GetCharge())

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// A second daemon on the same data ends with a clear error and does not disturb
+// the first.
+func TestSecondDaemon(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	d := start(t, dir)
+	client := dial(t, "unix:"+d.ready["socket"])
+	create(t, client, "first")
+	code, stdout, stderr := exitCode(t, "--listen", "127.0.0.1:0", "--http", "", "--data", dir)
+	if code != 1 || stdout != "" || !strings.Contains(stderr, dir) || !strings.Contains(stderr, "another process") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("second daemon: exit %d, %q, %q; want 1 and one line that names the file", code, stdout, stderr)
+	}
+	create(t, client, "second") // over the same socket
+	d.stop(syscall.SIGTERM)
+}
+
+// SIGTERM ends open streams in order and exits 0; the next start goes on.
+func TestTerminate(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	d := start(t, dir, "--log-format", "json", "--log-level", "debug")
+	info, err := os.Stat(filepath.Join(dir, "accountant.sock"))
+	if err != nil || info.Mode() != fs.ModeSocket|0o600 {
+		t.Errorf("socket: %v, %v; want mode 0600", info, err)
+	}
+	client := dial(t, d.ready["listen"])
+	create(t, client, "open")
+	w := uuid.NewString()
+	stream, err := client.ReportStream(minute(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*pb.ReportStreamRequest{
+		{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{Ledger: "open", Writer: w}}},
+		{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1, Charge: charge()}}},
+	} {
+		if err := stream.Send(m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.stop(syscall.SIGTERM)
+	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "shutting down") {
+		t.Errorf("stream: %v; want UNAVAILABLE", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "accountant.sock")); err == nil {
+		t.Error("the socket is still there")
+	}
+	if log := d.stderr.String(); !strings.Contains(log, `"msg":"stopping"`) || !strings.Contains(log, `"grpc.method":"ReportStream"`) {
+		t.Errorf("log %s", log)
+	}
+	d = start(t, dir)
+	answer, err := dial(t, d.ready["listen"]).GetWriter(minute(t), &pb.GetWriterRequest{Ledger: "open", Writer: w})
+	if err != nil || answer.GetLastSequence() != 1 {
+		t.Errorf("after a restart: %v, %v", answer, err)
+	}
+	d.stop(syscall.SIGINT)
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(dataDir(t), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{[]string{"--help"}, 0, "ACCOUNTANT_LISTEN", ""},
+		{[]string{"--version"}, 0, "accountantd ", ""},
+		{[]string{"--lisen", "x"}, 2, "", "unknown flag: --lisen"},
+		{[]string{"start"}, 2, "", `argument: "start"; allowed: flags only`},
+		{[]string{"--insecure=maybe"}, 2, "", "--insecure"},
+		{[]string{"--listen", "0.0.0.0:0"}, 2, "", `listen: "0.0.0.0:0", which other machines can reach without TLS; allowed: a loopback address`},
+		{[]string{"--http", ":0"}, 2, "", "http: "},
+		{[]string{"--listen", "nonsense"}, 2, "", "allowed: host:port"},
+		{[]string{"--log-level", "loud"}, 2, "", `log-level: "loud"; allowed: debug, info, warn or error`},
+		{[]string{"--log-format", "xml"}, 2, "", `log-format: "xml"; allowed: text or json`},
+		{[]string{"--data", ""}, 2, "", `data: ""; allowed: a directory`},
+		{[]string{"--data", "/" + strings.Repeat("d", 120)}, 2, "", "allowed: at most 107 bytes"},
+		{[]string{"--listen", "127.0.0.1:0", "--http", "", "--data", file}, 1, "", "not a directory"},
+	} {
+		code, stdout, stderr := exitCode(t, c.args...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) ||
+			c.code != 0 && (stdout != "" || strings.Count(stderr, "\n") != 1) {
+			t.Errorf("%q: exit %d, %q, %q; want %d, %q, %q", c.args, code, stdout, stderr, c.code, c.stdout, c.stderr)
+		}
+	}
+}
+
+// Flags win over the environment, which wins over defaults.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	parse := func(env, args []string) (settings, error) {
+		var got settings
+		c := newCommand(env, func(_ context.Context, s settings) error { got = s; return nil })
+		c.SetArgs(args)
+		c.SetOut(&bytes.Buffer{})
+		return got, c.ExecuteContext(t.Context())
+	}
+	got, err := parse(nil, nil)
+	want := settings{listen: "127.0.0.1:7878", http: "127.0.0.1:7879", data: "./data", logLevel: "info", logFormat: "text"}
+	if err != nil || got != want {
+		t.Errorf("defaults: %+v, %v", got, err)
+	}
+	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true",
+		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_SERVER=elsewhere", "ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
+	got, err = parse(env, nil)
+	want = settings{listen: "127.0.0.1:1", data: "/d", insecure: true, logLevel: "debug", logFormat: "json"}
+	if err != nil || got != want {
+		t.Errorf("environment: %+v, %v", got, err)
+	}
+	got, err = parse(env, []string{"--listen", "127.0.0.1:2", "--insecure=false", "--http=127.0.0.1:3"})
+	want.listen, want.insecure, want.http = "127.0.0.1:2", false, "127.0.0.1:3"
+	if err != nil || got != want {
+		t.Errorf("flags: %+v, %v", got, err)
+	}
+	_, err = parse([]string{"ACCOUNTANT_INSECURE=maybe"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "ACCOUNTANT_INSECURE") || exitStatus(err, &bytes.Buffer{}) != 2 {
+		t.Errorf("bad environment: %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// binary is the real daemon, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "accountantd")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		binary = filepath.Join(dir, "accountantd")
+		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// dataDir is a directory whose path leaves room for the socket's name.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// daemon is a running accountantd.
+type daemon struct {
+	t       *testing.T
+	command *exec.Cmd
+	ready   map[string]string // the ready line's fields
+	stderr  *lockedBuffer
+	done    chan error // the result of Wait
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// start runs the daemon on free ports and waits until it is ready.
+func start(t *testing.T, dir string, args ...string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, stderr: &lockedBuffer{}, done: make(chan error, 1), ready: map[string]string{}}
+	d.command = exec.Command(binary, append([]string{"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", dir}, args...)...)
+	d.command.Stderr = d.stderr
+	stdout, err := d.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = d.command.Process.Kill() // already gone in a good test
+		<-d.done
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	go func() { d.done <- d.command.Wait(); close(d.done) }()
+	if err != nil {
+		t.Fatalf("no ready line: %v\n%s", err, d.stderr)
+	}
+	if !strings.HasPrefix(line, "accountantd ready ") {
+		t.Fatalf("ready line %q", line)
+	}
+	for _, field := range strings.Fields(line)[2:] {
+		key, value, _ := strings.Cut(field, "=")
+		d.ready[key] = value
+	}
+	return d
+}
+
+// kill is a SIGKILL.
+func (d *daemon) kill() {
+	d.t.Helper()
+	if err := d.command.Process.Kill(); err != nil {
+		d.t.Fatal(err)
+	}
+	<-d.done
+}
+
+// stop is a signal that asks to stop; it expects exit status 0.
+func (d *daemon) stop(signal syscall.Signal) {
+	d.t.Helper()
+	if err := d.command.Process.Signal(signal); err != nil {
+		d.t.Fatal(err)
+	}
+	select {
+	case err := <-d.done:
+		if err != nil {
+			d.t.Errorf("after %v: %v\n%s", signal, err, d.stderr)
+		}
+	case <-time.After(time.Minute):
+		d.t.Fatalf("still there a minute after %v\n%s", signal, d.stderr)
+	}
+}
+
+// dial connects to an address and reconnects quickly.
+func dial(t *testing.T, target string) pb.AccountantServiceClient {
+	t.Helper()
+	conn, err := grpc.NewClient(target,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
+			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return pb.NewAccountantServiceClient(conn)
+}
+
+func minute(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func create(t *testing.T, client pb.AccountantServiceClient, name string) {
+	t.Helper()
+	_, err := client.CreateLedger(minute(t), &pb.CreateLedgerRequest{
+		Spec: &pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// charge is what every client reports: a step of DP-SGD.
+func charge() *pb.Charge {
+	q, z := 0.01, 1.0
+	return &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
+		PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: &pb.Mechanism{
+			Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}}}}
+}
+
+// exitCode runs the daemon to its end.
+func exitCode(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, binary, args...)
+	var out, errs bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errs
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return command.ProcessState.ExitCode(), out.String(), errs.String()
+}

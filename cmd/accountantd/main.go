@@ -1,0 +1,17 @@
+// Command accountantd is the privacy accountant's daemon: it keeps ledgers in a
+// data directory and serves them over gRPC.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	os.Exit(exitStatus(err, os.Stderr))
+}

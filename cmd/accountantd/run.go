@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/version"
+)
+
+const (
+	storeFile  = "accountant.db"
+	socketFile = "accountant.sock"
+)
+
+// run is the daemon: it returns when ctx has ended and everything is closed.
+func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
+	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, stdout, stderr) })
+	command.SetArgs(args)
+	command.SetOut(stdout)
+	command.SetErr(stderr)
+	return command.ExecuteContext(ctx)
+}
+
+func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
+	logger, err := newLogger(stderr, s.logLevel, s.logFormat)
+	if err != nil {
+		return err
+	}
+	config := server.Config{
+		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
+		Data: s.data, Version: version.String(), Logger: logger,
+	}
+	if s.data == "" {
+		return &server.ConfigError{Field: "data", Value: `""`, Allowed: "a directory"}
+	}
+	if err := config.Check(); err != nil { // before anything is written
+		return err
+	}
+	metrics := server.NewMetrics()
+	store, err := persist.Open(persist.Config{Path: filepath.Join(s.data, storeFile), Observe: func(c persist.Commit) {
+		metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
+	return server.Run(ctx, config, stdout)
+}
+
+func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var options slog.HandlerOptions
+	var l slog.Level
+	switch level {
+	case "debug", "info", "warn", "error":
+		if err := l.UnmarshalText([]byte(level)); err != nil {
+			return nil, err
+		}
+		options.Level = l
+	default:
+		return nil, &server.ConfigError{Field: "log-level", Value: fmt.Sprintf("%q", level), Allowed: "debug, info, warn or error"}
+	}
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, &options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, &options)), nil
+	}
+	return nil, &server.ConfigError{Field: "log-format", Value: fmt.Sprintf("%q", format), Allowed: "text or json"}
+}
+
+// usageError is a mistake in flags or environment.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// exitStatus is 0 for nil, 2 for wrong flags or settings, otherwise 1, with one
+// line on stderr.
+func exitStatus(err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "accountantd: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var usage usageError
+	var setting *server.ConfigError
+	if errors.As(err, &usage) || errors.As(err, &setting) {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// Every error of the rooms below has its code, also when it is wrapped; a
+// refusal is what a stream answers with rejected.
+func TestErrorTable(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		code    codes.Code
+		refusal bool
+	}{
+		{&wire.InvalidError{Field: "name", Value: "x", Allowed: "y"}, codes.InvalidArgument, true},
+		{&mechanism.ParameterError{Field: "delta", Value: "2", Allowed: "less"}, codes.InvalidArgument, true},
+		{&mechanism.AdjacencyError{Kind: "randomized_response"}, codes.InvalidArgument, true},
+		{ledger.ErrNotFound, codes.NotFound, true},
+		{ledger.ErrExists, codes.AlreadyExists, true},
+		{ledger.ErrReused, codes.AlreadyExists, true},
+		{ledger.ErrGap, codes.FailedPrecondition, true},
+		{ledger.ErrClosed, codes.FailedPrecondition, true},
+		{ledger.ErrOutOfRange, codes.OutOfRange, true},
+		{ledger.ErrTooLarge, codes.InvalidArgument, true},
+		{ledger.ErrConflict, codes.Unavailable, false},
+		{ledger.ErrUnavailable, codes.Unavailable, false},
+		{ledger.ErrUnknown, codes.Unavailable, false},
+		{ledger.ErrDamaged, codes.DataLoss, false},
+		{keeper.ErrBusy, codes.Aborted, false},
+		{keeper.ErrReplaced, codes.Aborted, false},
+		{errDraining, codes.Unavailable, false},
+		{context.Canceled, codes.Canceled, false},
+		{context.DeadlineExceeded, codes.DeadlineExceeded, false},
+		{errors.New("disk on fire"), codes.Internal, false},
+	} {
+		wrapped := fmt.Errorf("while testing: %w", c.err)
+		s := statusOf(wrapped)
+		if s.Code() != c.code || !strings.HasPrefix(s.Message(), wrapped.Error()) {
+			t.Errorf("%v: %v %q; want %v and the whole message", c.err, s.Code(), s.Message(), c.code)
+		}
+		if isRefusal(wrapped) != c.refusal {
+			t.Errorf("%v: refusal %v; want %v", c.err, !c.refusal, c.refusal)
+		}
+	}
+	if s := statusOf(nil); s.Err() != nil {
+		t.Errorf("nil: %v", s)
+	}
+	if s := statusOf(status.Error(codes.ResourceExhausted, "as it is")); s.Code() != codes.ResourceExhausted || s.Message() != "as it is" {
+		t.Errorf("a status: %v", s)
+	}
+	if s := statusOf(ledger.ErrUnknown); !strings.Contains(s.Message(), "send the same request again") {
+		t.Errorf("unknown outcome: %q; want what to do", s.Message())
+	}
+}

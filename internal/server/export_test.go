@@ -1,0 +1,4 @@
+package server
+
+// For tests outside the package.
+var ListenUnix = listenUnix

@@ -1,0 +1,126 @@
+// Package servertest runs the real server for other packages' tests: over
+// loopback, with a bbolt store in a temporary directory unless told otherwise.
+package servertest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/server"
+)
+
+// Config configures a Server. The zero value is useful.
+type Config struct {
+	// Store is served instead of a new bbolt store. The caller closes it.
+	Store ledger.Store
+	// Server adds to the server's settings; Store, Failed and Listen are set here.
+	Server server.Config
+}
+
+// Server is a running server. It stops when its test ends.
+type Server struct {
+	Addr     string // of the gRPC service; kept by Restart
+	HTTPAddr string
+	Store    ledger.Store
+	Conn     *grpc.ClientConn
+	Client   pb.AccountantServiceClient // on Conn
+
+	t      testing.TB
+	config Config
+	path   string // of the bbolt store
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// Start runs a server with a new store.
+func Start(t testing.TB) *Server { return StartWith(t, Config{}) }
+
+// StartWith runs a server as configured.
+func StartWith(t testing.TB, config Config) *Server {
+	t.Helper()
+	s := &Server{t: t, config: config, Addr: "127.0.0.1:0", path: filepath.Join(t.TempDir(), "accountant.db")}
+	s.start()
+	t.Cleanup(s.Stop)
+	s.Conn = s.Dial()
+	s.Client = pb.NewAccountantServiceClient(s.Conn)
+	return s
+}
+
+func (s *Server) start() {
+	s.t.Helper()
+	config := s.config.Server
+	config.Store = s.config.Store
+	if config.Store == nil {
+		metrics := server.NewMetrics()
+		store, err := persist.Open(persist.Config{Path: s.path, Observe: func(c persist.Commit) {
+			metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
+		}})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
+	}
+	config.Listen = s.Addr
+	running, err := server.Start(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Addr, s.HTTPAddr, s.Store = running.Addr(), running.HTTPAddr(), config.Store
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel, s.done = cancel, make(chan error, 1)
+	go func() { s.done <- running.Serve(ctx) }()
+}
+
+// Stop stops the server in order and closes its store; again it does nothing.
+func (s *Server) Stop() {
+	s.t.Helper()
+	if s.cancel == nil {
+		return
+	}
+	s.cancel()
+	s.cancel = nil
+	if err := <-s.done; err != nil {
+		s.t.Errorf("server: %v", err)
+	}
+	if s.config.Store == nil {
+		if err := s.Store.Close(); err != nil {
+			s.t.Errorf("store: %v", err)
+		}
+	}
+}
+
+// Restart stops the server and starts it again on the same address and store.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	s.start()
+}
+
+// Dial opens another connection, closed when the test ends.
+func (s *Server) Dial(options ...grpc.DialOption) *grpc.ClientConn {
+	s.t.Helper()
+	options = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, options...)
+	conn, err := grpc.NewClient(s.Addr, options...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// Context ends when the test does, or after a minute so that a test fails with
+// its own message rather than the run's timeout.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
