@@ -144,7 +144,7 @@ func testTooLarge(t *testing.T, h Harness) {
 	if limit == 0 {
 		limit = 1 << 20
 	}
-	const most = 4000 // entries
+	const most = 2000 // entries
 	refused := false
 	for n := 1; n <= most && !refused; n *= 2 {
 		requests := make([]ledger.Request, n)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -160,7 +161,7 @@ func (b *book) checkState() {
 	if !reflect.DeepEqual(got.Summary(), b.state.Summary()) {
 		b.t.Fatalf("Load(%s) gives summary\n%+v, want\n%+v", b.name, got.Summary(), b.state.Summary())
 	}
-	if !reflect.DeepEqual(got.Composition().Parts, b.state.Composition().Parts) {
+	if !slices.Equal(got.Composition().Parts, b.state.Composition().Parts) {
 		b.t.Fatalf("Load(%s) gives\n%v, want\n%v", b.name, got.Composition(), b.state.Composition())
 	}
 }

@@ -43,7 +43,7 @@ func testPaging(t *testing.T, h Harness) {
 	s := h.open(t)
 	b := create(t, s, "l")
 	other := create(t, s, "other")
-	for _, size := range []int{254, 255, 256, 257, 511, 512, 513, 700} {
+	for _, size := range []int{255, 256, 257, 512, 700} {
 		for n := size - len(b.records); n > 0; n = size - len(b.records) {
 			var requests []ledger.Request
 			for range min(n, 90) {
@@ -52,8 +52,8 @@ func testPaging(t *testing.T, h Harness) {
 			b.append(requests...)
 			other.append(other.charge(writer(0), 0, 1)) // the log is shared
 		}
-		for _, from := range []int{1, 2, 254, 255, 256, 257, 258, size - 256, size - 1, size, size + 1, size + 300} {
-			for _, limit := range []int{1, 2, 255, 256, 257, 1000} {
+		for _, from := range []int{1, 2, 255, 256, 257, size - 256, size - 1, size, size + 1, size + 300} {
+			for _, limit := range []int{1, 2, 256, 1000} {
 				b.checkPage(max(from, 1), limit)
 			}
 		}

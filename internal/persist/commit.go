@@ -1,0 +1,182 @@
+package persist
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// operation is one Create or Append on its way through the committer.
+type operation struct {
+	genesis *ledger.Genesis
+	batch   []ledger.Proposal
+
+	summary ledger.Summary
+	created bool
+	hashes  [][]ledger.Hash
+	err     error
+	done    chan struct{} // closed when the fields above are set
+}
+
+const (
+	// maxGroup bounds the operations of one commit.
+	maxGroup = 1024
+	// maxGroupBytes is where a commit takes no further operation.
+	maxGroupBytes = 8 << 20
+)
+
+// commitAll is the committer: it takes what waits, makes it durable in one
+// transaction, and answers. It ends when the queue is closed and empty.
+func (s *Store) commitAll(nextKey uint64) {
+	defer close(s.done)
+	debug.SetPanicOnFault(true) // for guard
+	c := committer{Store: s, nextKey: nextKey}
+	var waiting []*operation
+	for {
+		if len(waiting) == 0 {
+			o, ok := <-s.queue
+			if !ok {
+				return
+			}
+			waiting = append(waiting, o)
+		}
+		waiting = c.collect(waiting)
+		n := c.commit(waiting)
+		for _, o := range waiting[:n] {
+			close(o.done)
+		}
+		waiting = append(waiting[:0:0], waiting[n:]...)
+		c.expected = n + len(waiting) + len(s.queue)
+	}
+}
+
+type committer struct {
+	*Store
+	nextKey  uint64        // of the log
+	expected int           // operations that were under way at the last commit's end
+	took     time.Duration // the last commit
+}
+
+// collect adds what waits in the queue. While calls overlap, it waits for those
+// that were just answered to come back: their next operation then shares this
+// commit instead of waiting for the one after.
+func (c *committer) collect(ops []*operation) []*operation {
+	var late <-chan time.Time
+	for len(ops) < maxGroup {
+		select {
+		case o, ok := <-c.queue:
+			if !ok {
+				return ops
+			}
+			ops = append(ops, o)
+			continue
+		default:
+		}
+		if len(ops) >= c.expected || c.config.GroupWait < 0 {
+			return ops
+		}
+		if late == nil {
+			late = time.After(min(c.config.GroupWait, c.took))
+		}
+		select {
+		case o, ok := <-c.queue:
+			if !ok {
+				return ops
+			}
+			ops = append(ops, o)
+		case <-late:
+			return ops
+		}
+	}
+	return ops
+}
+
+// commit makes as many of ops durable as fit in one transaction, and returns how
+// many it has answered.
+func (c *committer) commit(ops []*operation) int {
+	if err := c.refused(); err != nil {
+		return answer(ops, err)
+	}
+	start := time.Now()
+	tx, err := c.db.Begin(true)
+	if err != nil {
+		return answer(ops, fmt.Errorf("%w: %s: %w", ledger.ErrUnavailable, c.config.Path, err))
+	}
+	w := &writing{view: view{tx: tx}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes}
+	n := 0
+	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {
+		o := ops[n]
+		err, fatal := w.decide(func() (err error) {
+			if o.genesis != nil {
+				o.summary, o.created, err = w.create(*o.genesis)
+			} else {
+				o.hashes, err = w.append(o.batch)
+			}
+			return err
+		})
+		if fatal != nil {
+			rollback(tx)
+			return answer(ops, fatal)
+		}
+		o.err = err
+	}
+	if w.puts == 0 { // nothing but refusals and what exists already
+		rollback(tx)
+		return n
+	}
+	if err := c.space.ensure(tx.Size() + w.growth(c.db)); err != nil {
+		rollback(tx)
+		return answer(ops[:n], fmt.Errorf("%w: %w", ledger.ErrUnavailable, err))
+	}
+	id := tx.ID()
+	if err := guard(func() error { return c.config.hooks.commit(tx) }); err != nil {
+		rollback(tx) // releases the lock if bbolt has not
+		return answer(ops[:n], c.fail(err))
+	}
+	c.nextKey = w.nextKey
+	c.published.set(id)
+	c.took = time.Since(start)
+	if c.config.Observe != nil {
+		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: c.took})
+	}
+	return n
+}
+
+// answer gives all of ops the same error. What was decided on top of a
+// transaction that is given up does not hold either.
+func answer(ops []*operation, err error) int {
+	for _, o := range ops {
+		o.err = err
+	}
+	return len(ops)
+}
+
+// rollback gives up a transaction, whatever its state.
+func rollback(tx *bolt.Tx) {
+	_ = guard(tx.Rollback) // ErrTxClosed: it is given up already
+}
+
+// growth bounds by how much a commit may let the file grow: each row may change
+// a page of its own and split it, and the freelist is written anew. A bound that
+// failed would cost a failed commit, nothing else.
+func (w *writing) growth(db *bolt.DB) int64 {
+	page := int64(db.Info().PageSize)
+	rows := int64(w.puts - w.entries) // the log's are neighbours
+	return 2*int64(w.bytes) + 2*rows*page + 2*int64(db.Stats().FreelistInuse) + 64*page
+}
+
+// guard runs f and turns a panic into ErrDamaged: bbolt panics on pages that
+// make no sense, and a file that was cut short faults.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: reading the file: %v", ledger.ErrDamaged, p)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,133 @@
+package persist
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// formatVersion is the layout below; docs/decisions tells why it is so. The
+// meta bucket and its format row stay as they are in every version.
+const formatVersion = 1
+
+// bucket is one of the file's buckets.
+type bucket uint8
+
+const (
+	// metaBucket: "format" → version (4 bytes); "store" → the store's UUID.
+	metaBucket bucket = iota
+	// logBucket, append-only: key (8 bytes, 1, 2, 3 … over all ledgers) → ledger
+	// number (8), previous hash (32), stored bytes. A ledger's number is the key
+	// of its genesis, whose previous hash is zero. All other buckets but meta
+	// follow from this one.
+	logBucket
+	// ledgersBucket: name → ledger number (8).
+	ledgersBucket
+	// headsBucket: ledger number (8) → head.
+	headsBucket
+	// mechanismsBucket: ledger number (8), index (4) → descriptor, written once.
+	mechanismsBucket
+	// countsBucket: ledger number (8), index (4) → total (8), for the indexes
+	// from inlineTotals on; the others are in the head.
+	countsBucket
+	// writersBucket: ledger number (8), length of the principal (2), principal,
+	// name → lane.
+	writersBucket
+	// positionsBucket: ledger number (8), position/indexEvery (8) → log key (8)
+	// of every indexEvery-th entry of a ledger.
+	positionsBucket
+	// sequencesBucket: lane id (8), sequence/indexEvery (8) → log key (8) of
+	// every indexEvery-th entry of a lane.
+	sequencesBucket
+	buckets
+)
+
+var bucketNames = [buckets]string{
+	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences",
+}
+
+func (b bucket) String() string { return bucketNames[b] }
+
+const (
+	// inlineTotals is how many of a ledger's totals its head row holds. Most
+	// ledgers have fewer mechanisms; then a charge rewrites one small row.
+	inlineTotals = 8
+	// indexEvery bounds how many records a read walks back before its first.
+	indexEvery = 256
+
+	checksumSize  = 4
+	logHeaderSize = 8 + len(ledger.Hash{})
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum is CRC-32C over the bucket's name, a zero byte, the key and the
+// value: a value at a wrong place is as damaged as a changed one.
+func checksum(b bucket, key, value []byte) uint32 {
+	var room [32]byte
+	sum := crc32.Update(0, castagnoli, append(append(room[:0], bucketNames[b]...), 0))
+	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
+}
+
+// seal completes a stored value whose first checksumSize bytes are free.
+func seal(b bucket, key, stored []byte) []byte {
+	binary.BigEndian.PutUint32(stored, checksum(b, key, stored[checksumSize:]))
+	return stored
+}
+
+// unseal returns the value of what is stored, or ErrDamaged.
+func unseal(b bucket, key, stored []byte) ([]byte, error) {
+	if len(stored) < checksumSize {
+		return nil, damaged(b, key, "%d bytes; a checksum alone has %d", len(stored), checksumSize)
+	}
+	value := stored[checksumSize:]
+	if found, sum := binary.BigEndian.Uint32(stored), checksum(b, key, value); found != sum {
+		return nil, damaged(b, key, "checksum %08x, computed %08x", found, sum)
+	}
+	return value, nil
+}
+
+// damaged says what is wrong with which record.
+func damaged(b bucket, key []byte, format string, args ...any) error {
+	return fmt.Errorf("%w: bucket %s, key %s: %s", ledger.ErrDamaged, b, keyText(b, key), fmt.Sprintf(format, args...))
+}
+
+// damagedBytes says where the bytes are that package wire could not read.
+func damagedBytes(key uint64, err error) error {
+	return damaged(logBucket, numberKey(key), "%s", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
+}
+
+// keyText shows a key as a person would look for it.
+func keyText(b bucket, key []byte) string {
+	switch {
+	case b == metaBucket || b == ledgersBucket:
+		return fmt.Sprintf("%q", key)
+	case len(key) == 8:
+		return fmt.Sprint(binary.BigEndian.Uint64(key))
+	case b == writersBucket && len(key) > 10:
+		return fmt.Sprintf("%d/%q", binary.BigEndian.Uint64(key), key[10:])
+	case len(key) == 12:
+		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:]))
+	case len(key) == 16:
+		return fmt.Sprintf("%d/%d", binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:]))
+	}
+	return fmt.Sprintf("%x", key)
+}
+
+func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func indexKey(number uint64, index int) []byte {
+	return binary.BigEndian.AppendUint32(numberKey(number), uint32(index))
+}
+
+func blockKey(id, block uint64) []byte { return binary.BigEndian.AppendUint64(numberKey(id), block) }
+
+func writerKey(number uint64, w ledger.Writer) []byte {
+	key := make([]byte, 0, 10+len(w.Principal)+len(w.Name))
+	key = binary.BigEndian.AppendUint64(key, number)
+	key = binary.BigEndian.AppendUint16(key, uint16(len(w.Principal))) // at most 256: package wire
+	return append(append(key, w.Principal...), w.Name...)
+}

@@ -1,0 +1,84 @@
+package persist
+
+import "github.com/dpaccountant/accountant/internal/ledger"
+
+// lanes are the lanes that a proposal writes to.
+type lanes struct {
+	w       *writing
+	before  head // of the ledger, before the proposal
+	touched []*touched
+	index   map[ledger.Writer]*touched // of touched, once there are many
+}
+
+type touched struct {
+	lane
+	writer ledger.Writer
+	fresh  bool // it has no row yet
+}
+
+// few is how many lanes are searched without an index.
+const few = 8
+
+// of returns a writer's lane, to be changed by advance.
+func (ls *lanes) of(w ledger.Writer) (*touched, error) {
+	if ls.index != nil {
+		if t := ls.index[w]; t != nil {
+			return t, nil
+		}
+	} else {
+		for _, t := range ls.touched {
+			if t.writer == w {
+				return t, nil
+			}
+		}
+	}
+	l, err := ls.w.lane(ls.before, w)
+	if err != nil {
+		return nil, err
+	}
+	t := &touched{lane: l, writer: w, fresh: l.id == 0}
+	ls.touched = append(ls.touched, t)
+	if ls.index == nil && len(ls.touched) > few {
+		ls.index = make(map[ledger.Writer]*touched, 4*few)
+		for _, t := range ls.touched {
+			ls.index[t.writer] = t
+		}
+	} else if ls.index != nil {
+		ls.index[w] = t
+	}
+	return t, nil
+}
+
+// advance makes e, at a log key, the lane's newest entry.
+func (t *touched) advance(e ledger.Entry, key uint64) {
+	if t.id == 0 {
+		t.id = key
+	}
+	t.sequence, t.position, t.last = e.Sequence, e.Position, key
+}
+
+// stage writes the lanes' rows and returns the newest writer's lane, which is
+// kept in the head: its own row is only made, not rewritten. The lane that was
+// there before gets its row back.
+func (ls *lanes) stage(newest ledger.Writer) (lane, error) {
+	var last lane
+	kept := ls.before.writer == 0 // nothing was in the head
+	for _, t := range ls.touched {
+		if t.writer == newest {
+			last = t.lane
+		}
+		if t.fresh || t.writer != newest {
+			ls.w.stageLane(ls.before, t.writer, t.lane)
+		}
+		kept = kept || t.id == ls.before.writer
+	}
+	if !kept {
+		// The lane's name is in its newest entry, the ledger's newest too.
+		r, err := ls.w.entry(ls.before.number, ls.before.last)
+		if err != nil {
+			return lane{}, err
+		}
+		ls.w.stageLane(ls.before, r.Entry.Writer, ls.before.lane())
+	}
+	return last, nil
+}

@@ -1,0 +1,206 @@
+package persist
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// Open opens the store at c.Path, or makes it. It fails, naming the file, if
+// another process has it open, if it is no store, if its format version is not
+// this program's, or if it is damaged in a way that shows at once.
+func Open(c Config) (*Store, error) {
+	if c.Path == "" {
+		return nil, errors.New("store: no path given")
+	}
+	c.LockTimeout = cmp.Or(c.LockTimeout, time.Second)
+	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 4<<20)
+	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
+	c.AllocationStep = cmp.Or(c.AllocationStep, 16<<20)
+	c.hooks.version = cmp.Or(c.hooks.version, formatVersion)
+	if c.hooks.commit == nil {
+		c.hooks.commit = (*bolt.Tx).Commit
+	}
+	if c.hooks.allocate == nil {
+		c.hooks.allocate = allocate
+	}
+	s := &Store{
+		config: c,
+		queue:  make(chan *operation, maxGroup),
+		done:   make(chan struct{}),
+		failed: make(chan struct{}),
+	}
+	s.published.ready.L = &s.published.mu
+	if err := makeDirectory(filepath.Dir(c.Path)); err != nil {
+		return nil, fmt.Errorf("store %s: %w", c.Path, err)
+	}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("store %s: %w", c.Path, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	var file *os.File
+	err := guard(func() (err error) {
+		s.db, err = bolt.Open(s.config.Path, 0o600, &bolt.Options{
+			Timeout:         s.config.LockTimeout,
+			FreelistType:    bolt.FreelistMapType,
+			InitialMmapSize: initialMap(),
+			NoSync:          s.config.hooks.noSync,
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				f, err := os.OpenFile(name, flag, mode)
+				if file == nil {
+					file = f
+				}
+				return f, err
+			},
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Errorf("another process has it open (waited %v)", s.config.LockTimeout)
+	case err != nil:
+		if file != nil {
+			_ = file.Close() // after a panic bbolt has not; else it is closed already
+		}
+		return err
+	}
+	s.space = space{file: file, noSync: s.config.hooks.noSync, step: s.config.AllocationStep, allocate: s.config.hooks.allocate}
+	nextKey, err := s.prepare(file)
+	if err != nil {
+		_ = s.db.Close() // nothing was written that is to be kept
+		return err
+	}
+	go s.commitAll(nextKey)
+	return nil
+}
+
+// initialMap reserves address space, so that the map need not grow (which waits
+// for readers) before the file has that size. It is not memory.
+func initialMap() int {
+	if strconv.IntSize < 64 {
+		return 64 << 20
+	}
+	return 1 << 30
+}
+
+// prepare makes the buckets of a new file, or checks those of an old one.
+func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	isNew := false
+	read := func(tx *bolt.Tx) (err error) {
+		if size := tx.Size(); size > info.Size() {
+			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
+		}
+		if name, _ := tx.Cursor().First(); name == nil {
+			isNew = true
+			return nil
+		}
+		v := &view{tx: tx}
+		if err := s.checkFormat(v); err != nil {
+			return err
+		}
+		nextKey, err = v.next()
+		s.published.tx = tx.ID()
+		return err
+	}
+	if err := guard(func() error { return s.db.View(read) }); err != nil {
+		return 0, err
+	}
+	if isNew {
+		if err := s.initialise(); err != nil {
+			return 0, err
+		}
+		nextKey = 1
+	}
+	if s.config.hooks.noSync {
+		return nextKey, nil
+	}
+	return nextKey, syncDirectory(filepath.Dir(s.config.Path))
+}
+
+func (s *Store) checkFormat(v *view) error {
+	if v.tx.Bucket([]byte(metaBucket.String())) == nil {
+		return errors.New("a bbolt file, but not of this program: it has no bucket meta")
+	}
+	version, err := must(v, metaBucket, []byte("format"), func(b []byte) (uint32, error) {
+		if len(b) != 4 {
+			return 0, fmt.Errorf("%d bytes; want 4", len(b))
+		}
+		return binary.BigEndian.Uint32(b), nil
+	})
+	if err != nil {
+		return err
+	}
+	if version != formatVersion {
+		return fmt.Errorf("format version %d; this program supports %d", version, formatVersion)
+	}
+	s.id, err = must(v, metaBucket, []byte("store"), func(b []byte) (string, error) {
+		_, err := uuid.ParseBytes(b)
+		return string(b), err
+	})
+	if err != nil {
+		return err
+	}
+	for b := range buckets {
+		if _, err := v.bucket(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// initialise makes the buckets and the store's identifier, in one commit.
+func (s *Store) initialise() error {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return err
+	}
+	s.id = id.String()
+	if err := s.space.ensure(int64(64 * s.db.Info().PageSize)); err != nil {
+		return err
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		for b := range buckets {
+			if _, err := tx.CreateBucket([]byte(b.String())); err != nil {
+				return err
+			}
+		}
+		w := &writing{view: view{tx: tx}}
+		w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), s.config.hooks.version))
+		w.stage(metaBucket, []byte("store"), append(w.value(len(s.id)), s.id...))
+		s.published.tx = tx.ID()
+		return w.put()
+	})
+}
+
+// makeDirectory is os.MkdirAll that makes durable what it has made.
+func makeDirectory(dir string) error {
+	if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirectory(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncDirectory(parent)
+}

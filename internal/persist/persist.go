@@ -1,0 +1,225 @@
+// Package persist keeps ledgers in one bbolt file: the bbolt implementation of
+// ledger.Store, and the only room that knows bbolt.
+//
+// All ledgers share one append-only log of records, each with the hash of the
+// one before in its ledger; small rows beside it tell where each ledger and each
+// lane ends (format.go, docs/decisions). One goroutine, the committer, makes
+// what waits durable together. Every value carries a checksum of itself and its
+// place and is verified when it is read.
+//
+// A failed commit may be visible and durable all the same. The store then
+// refuses everything with ErrUnknown and closes Failed; its process should exit,
+// and the next one will see which it was.
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// Config says where a store is and how it behaves. Only Path is required.
+type Config struct {
+	// Path is the file. It is made (mode 0600) if it does not exist, and so is
+	// its directory (mode 0700).
+	Path string
+	// LockTimeout is how long Open waits for another process to release the
+	// file; 1 s if 0.
+	LockTimeout time.Duration
+	// MaxBatchBytes bounds what one Append or Create stores, in bytes with all
+	// its rows; more is ErrTooLarge. 4 MiB if 0.
+	MaxBatchBytes int
+	// GroupWait is how long a commit waits for stragglers at most, and only while
+	// calls overlap; 1 ms if 0, not at all if negative.
+	GroupWait time.Duration
+	// AllocationStep is by how many bytes the file's space is allocated ahead;
+	// 16 MiB if 0. Without room for a commit, Append is ErrUnavailable.
+	AllocationStep int64
+	// Observe, if set, is called after each commit by the committer: it must be
+	// quick.
+	Observe func(Commit)
+
+	hooks hooks
+}
+
+// Commit is what one durable commit took.
+type Commit struct {
+	Operations int // Appends and Creates that it made durable
+	Entries    int // log records
+	Bytes      int // keys and values written, before bbolt's pages
+	Duration   time.Duration
+}
+
+// hooks are for tests of this package.
+type hooks struct {
+	commit   func(*bolt.Tx) error                   // instead of (*bolt.Tx).Commit
+	allocate func(f *os.File, from, to int64) error // instead of allocate
+	noSync   bool                                   // nothing survives a power cut
+	version  uint32                                 // of a new file, instead of formatVersion
+}
+
+// Store is a ledger.Store in a bbolt file.
+type Store struct {
+	config Config
+	db     *bolt.DB
+	space  space
+	id     string
+
+	gate   sync.RWMutex // held while sending to queue; locked to close it
+	closed bool         // guarded by gate
+	queue  chan *operation
+	done   chan struct{} // the committer has ended
+
+	published published
+	failure   atomic.Pointer[error]
+	failed    chan struct{}
+}
+
+var _ ledger.Store = (*Store)(nil)
+
+// ID implements ledger.Store.
+func (s *Store) ID() string { return s.id }
+
+// Failed is closed when a commit has failed: the store refuses everything from
+// then on, and the process should exit.
+func (s *Store) Failed() <-chan struct{} { return s.failed }
+
+// Create implements ledger.Store.
+func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err error) {
+	// Most often a job finds the ledger of its earlier runs: no commit for that.
+	err = s.view(func(v *view) error {
+		sum, err = v.existing(g.Spec)
+		return err
+	})
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return sum, false, err
+	}
+	g.StoreID = s.id
+	o := &operation{genesis: &g, done: make(chan struct{})}
+	if err := s.do(o); err != nil {
+		return ledger.Summary{}, false, err
+	}
+	return o.summary, o.created, nil
+}
+
+// Append implements ledger.Store.
+func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+	o := &operation{batch: batch, done: make(chan struct{})}
+	if err := s.do(o); err != nil {
+		return nil, err
+	}
+	return o.hashes, nil
+}
+
+// do hands an operation to the committer and waits for it.
+func (s *Store) do(o *operation) error {
+	s.gate.RLock()
+	if s.closed {
+		s.gate.RUnlock()
+		return s.errClosed()
+	}
+	s.queue <- o
+	s.gate.RUnlock()
+	<-o.done
+	return o.err
+}
+
+// Close implements ledger.Store. Later calls fail with ErrUnavailable.
+func (s *Store) Close() error {
+	s.gate.Lock()
+	first := !s.closed
+	if first {
+		s.closed = true
+		close(s.queue)
+	}
+	s.gate.Unlock()
+	<-s.done
+	if !first {
+		return nil
+	}
+	return s.db.Close() // waits for readers
+}
+
+func (s *Store) errClosed() error {
+	return fmt.Errorf("%w: %s is closed", ledger.ErrUnavailable, s.config.Path)
+}
+
+// fail makes the store refuse everything.
+func (s *Store) fail(err error) error {
+	err = fmt.Errorf("%w: %s: a commit failed: %v", ledger.ErrUnknown, s.config.Path, err)
+	if s.failure.CompareAndSwap(nil, &err) {
+		close(s.failed)
+		s.published.wake()
+	}
+	return err
+}
+
+// refused returns the error of a store that has failed.
+func (s *Store) refused() error {
+	if err := s.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// view runs read in a transaction on what is durable. bbolt shows a commit as
+// soon as it is written, before it is synced: a read that sees such a one waits
+// for it, since what it tells may be an acknowledgement.
+func (s *Store) view(read func(*view) error) error {
+	if err := s.refused(); err != nil {
+		return err
+	}
+	err := guard(func() error {
+		return s.db.View(func(tx *bolt.Tx) error {
+			if err := s.published.await(tx.ID(), s.refused); err != nil {
+				return err
+			}
+			return read(&view{tx: tx})
+		})
+	})
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		return s.errClosed()
+	}
+	return err
+}
+
+// published is the newest transaction that is durable.
+type published struct {
+	mu    sync.Mutex
+	tx    int
+	ready sync.Cond
+}
+
+func (p *published) set(tx int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tx = tx
+	p.ready.Broadcast()
+}
+
+func (p *published) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ready.Broadcast()
+}
+
+// await returns nil once tx is published, or what refused says before that.
+func (p *published) await(tx int, refused func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.tx < tx {
+		if err := refused(); err != nil {
+			return err
+		}
+		p.ready.Wait()
+	}
+	return nil
+}

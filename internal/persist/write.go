@@ -1,0 +1,248 @@
+package persist
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// writing is one write transaction. Each operation is first decided, which only
+// reads and may fail alone, and then put, which only fails for all.
+type writing struct {
+	view
+	nextKey uint64 // of the log
+	limit   int    // bytes of one operation
+	puts    int
+	bytes   int // of keys and values put
+	entries int
+
+	staged []row  // of the operation at hand
+	arena  []byte // room for values: bbolt keeps them until the commit
+}
+
+type row struct {
+	bucket     bucket
+	key, value []byte
+}
+
+// value returns room for a sealed value of up to n bytes, its checksum free.
+func (w *writing) value(n int) []byte {
+	n += checksumSize
+	if cap(w.arena)-len(w.arena) < n {
+		w.arena = make([]byte, 0, max(n, 64<<10))
+	}
+	start := len(w.arena)
+	w.arena = w.arena[:start+n]
+	return w.arena[start : start+checksumSize : start+n]
+}
+
+func (w *writing) stage(b bucket, key, value []byte) {
+	w.staged = append(w.staged, row{b, key, seal(b, key, value)})
+}
+
+func (w *writing) stageUint64(b bucket, key []byte, n uint64) {
+	w.stage(b, key, binary.BigEndian.AppendUint64(w.value(8), n))
+}
+
+// stageLog adds a record to the log and returns its key.
+func (w *writing) stageLog(number uint64, previous ledger.Hash, raw []byte) uint64 {
+	key := w.nextKey
+	w.nextKey++
+	if number == 0 {
+		number = key // a genesis
+	}
+	value := binary.BigEndian.AppendUint64(w.value(logHeaderSize+len(raw)), number)
+	value = append(append(value, previous[:]...), raw...)
+	w.stage(logBucket, numberKey(key), value)
+	return key
+}
+
+func (w *writing) stageHead(h head) {
+	w.stage(headsBucket, numberKey(h.number), h.append(w.value(maxHeadSize)))
+}
+
+func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
+	w.stage(writersBucket, writerKey(h.number, name), l.append(w.value(maxLaneSize)))
+}
+
+// decide runs an operation that stages rows. Its error is that operation's own:
+// then nothing of it is put. fatal means that the transaction is to be given up.
+func (w *writing) decide(operation func() error) (err, fatal error) {
+	w.staged = w.staged[:0]
+	key := w.nextKey
+	err = guard(operation)
+	if size := w.stagedBytes(); err == nil && size > w.limit {
+		err = fmt.Errorf("%w: %d bytes to store; allowed: at most %d", ledger.ErrTooLarge, size, w.limit)
+	}
+	if err != nil {
+		w.nextKey = key
+		return err, nil
+	}
+	w.entries += int(w.nextKey - key)
+	return nil, guard(w.put)
+}
+
+func (w *writing) stagedBytes() int {
+	n := 0
+	for _, r := range w.staged {
+		n += len(r.key) + len(r.value)
+	}
+	return n
+}
+
+func (w *writing) put() error {
+	for _, r := range w.staged {
+		bb, err := w.bucket(r.bucket)
+		if err != nil {
+			return err
+		}
+		if r.bucket == logBucket {
+			bb.FillPercent = appendFill
+		}
+		if err := bb.Put(r.key, r.value); err != nil {
+			return fmt.Errorf("bucket %s, key %s: %w", r.bucket, keyText(r.bucket, r.key), err)
+		}
+		w.puts++
+		w.bytes += len(r.key) + len(r.value)
+	}
+	return nil
+}
+
+// appendFill is how full bbolt leaves the pages of keys that only grow.
+const appendFill = 0.95
+
+// create stages a new ledger, or finds the one of an equal spec.
+func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
+	sum, err := w.existing(g.Spec)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return sum, false, err
+	}
+	raw, err := wire.MarshalGenesis(g)
+	if err != nil {
+		return ledger.Summary{}, false, err
+	}
+	if g, err = wire.UnmarshalGenesis(raw); err != nil { // what later calls will read
+		return ledger.Summary{}, false, err
+	}
+	number := w.stageLog(0, ledger.Hash{}, raw)
+	h := head{number: number, at: ledger.Head{Hash: ledger.GenesisHash(raw)}}
+	w.stageUint64(ledgersBucket, []byte(g.Spec.Name), number)
+	w.stageHead(h)
+	sum = h.summary()
+	sum.Genesis = g
+	return sum, true, nil
+}
+
+// existing finds the ledger of an equal spec; ErrNotFound, or ErrExists with
+// another spec.
+func (v *view) existing(spec ledger.Spec) (ledger.Summary, error) {
+	h, err := v.find(spec.Name)
+	if err != nil {
+		return ledger.Summary{}, err
+	}
+	sum, err := v.summary(spec.Name, h)
+	if err == nil && !sum.Genesis.Spec.Equal(spec) {
+		return ledger.Summary{}, fmt.Errorf("ledger %s: %w", spec.Name, ledger.ErrExists)
+	}
+	return sum, err
+}
+
+// append stages a batch of proposals.
+func (w *writing) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+	hashes := make([][]ledger.Hash, len(batch))
+	seen := make(map[string]bool, len(batch))
+	for i, p := range batch {
+		if seen[p.Ledger] {
+			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", p.Ledger)
+		}
+		seen[p.Ledger] = true
+		var err error
+		if hashes[i], err = w.propose(p); err != nil {
+			return nil, err
+		}
+	}
+	return hashes, nil
+}
+
+// propose stages one proposal, if its ledger is where the proposal expects it.
+func (w *writing) propose(p ledger.Proposal) ([]ledger.Hash, error) {
+	h, err := w.find(p.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	if p.Expected != h.at {
+		return nil, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict, p.Expected.Position, h.at.Position)
+	}
+	before := make([]uint64, len(p.Counts))
+	for i, c := range p.Counts {
+		if before[i], err = w.total(h, c.Index); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.Check(h.summary(), before); err != nil {
+		return nil, err
+	}
+	lanes := lanes{w: w, before: h}
+	hashes := make([]ledger.Hash, 0, len(p.Entries))
+	for _, e := range p.Entries {
+		l, err := lanes.of(e.Writer)
+		if err != nil {
+			return nil, err
+		}
+		if e.Sequence != l.sequence+1 {
+			return nil, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger, e.Writer.Name, e.Sequence, l.sequence+1)
+		}
+		raw, err := wire.MarshalEntry(e, h.last, l.last)
+		if err != nil {
+			return nil, err
+		}
+		key := w.stageLog(h.number, h.at.Hash, raw)
+		h.at = ledger.Head{Position: e.Position, Hash: ledger.EntryHash(h.at.Hash, raw)}
+		h.last = key
+		l.advance(e, key)
+		if e.Position%indexEvery == 0 {
+			w.stageUint64(positionsBucket, blockKey(h.number, e.Position/indexEvery), key)
+		}
+		if e.Sequence%indexEvery == 0 {
+			w.stageUint64(sequencesBucket, blockKey(l.id, e.Sequence/indexEvery), key)
+		}
+		hashes = append(hashes, h.at.Hash)
+	}
+	if err := w.counts(&h, p.Counts); err != nil {
+		return nil, err
+	}
+	h.total, h.closed = p.Total, p.Closed
+	newest, err := lanes.stage(p.Entries[len(p.Entries)-1].Writer)
+	if err != nil {
+		return nil, err
+	}
+	h.writer, h.sequence = newest.id, newest.sequence
+	w.stageHead(h)
+	return hashes, nil
+}
+
+// counts stages changed totals and new mechanisms.
+func (w *writing) counts(h *head, changes []ledger.CountChange) error {
+	for _, c := range changes {
+		if c.Index == h.distinct {
+			raw, err := wire.MarshalMechanism(c.Mechanism)
+			if err != nil {
+				return err
+			}
+			w.stage(mechanismsBucket, indexKey(h.number, c.Index), append(w.value(len(raw)), raw...))
+			h.distinct++
+			if c.Index < inlineTotals {
+				h.totals = append(h.totals, 0)
+			}
+		}
+		if c.Index < inlineTotals {
+			h.totals[c.Index] = c.Total
+		} else {
+			w.stageUint64(countsBucket, indexKey(h.number, c.Index), c.Total)
+		}
+	}
+	return nil
+}
