@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -108,6 +109,40 @@ func TestDefaultDeadline(t *testing.T) {
 	}
 	if got := s.Position("slow"); got != 1 {
 		t.Errorf("position %d; want 1", got)
+	}
+}
+
+// Stopping waits until what was queued is decided, also where the caller has
+// gone: the charge is in the store afterwards.
+func TestStopDecidesWhatIsQueued(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	store := memory.New(memory.Config{Plan: func(batch []ledger.Proposal) memory.Failure {
+		if batch != nil {
+			<-release
+		}
+		return memory.None
+	}})
+	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: 20 * time.Millisecond}})
+	s.NewLedger("queued")
+	w := servertest.Writer()
+	_, err := s.Client.Report(t.Context(), &pb.ReportRequest{Ledger: "queued", Writer: w, Sequence: 1, Charge: one})
+	wantError(t, err, codes.DeadlineExceeded)
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); s.Stop() }()
+	for err = nil; status.Code(err) != codes.Unavailable; { // until nothing is served any more
+		_, err = s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "queued"})
+	}
+	select {
+	case <-stopped:
+		t.Error("stopped before what was queued was decided")
+	default:
+	}
+	close(release)
+	<-stopped
+	sequence, _, err := store.Writer("queued", ledger.Writer{Principal: "unverified:anonymous", Name: w})
+	if err != nil || sequence != 1 {
+		t.Errorf("after stopping: sequence %d, %v; want 1", sequence, err)
 	}
 }
 

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// buildFlags: tests under the race detector run a daemon that is, too.
+var buildFlags = []string{"-race"}
