@@ -1,0 +1,214 @@
+"""Runs one public accountant on one workload and prints one JSON object.
+
+    python one.py PEER < workload.json        {"epsilon": 1.83, "lower": 1.82}
+
+The workload is {"adjacency", "events", "delta"}, in the spelling of accountctl's
+files. An accountant that cannot express it prints {"unsupported": "why"}; its
+failures are left as they occur. It is a process of its own so that its user CPU
+and peak memory can be measured from outside.
+"""
+
+import importlib
+import importlib.util
+import json
+import pathlib
+import sys
+import types
+import warnings
+
+
+class Unsupported(Exception):
+    """The accountant has no word for a mechanism."""
+
+
+def sigma(gaussian):
+    """The noise multiplier of a Gaussian, under add/remove."""
+    if "noiseMultiplier" in gaussian:
+        return gaussian["noiseMultiplier"]
+    return gaussian["standardDeviation"] / gaussian["sensitivity"]
+
+
+def each(workload):
+    """Yields (kind, parameters, count) of every event."""
+    for event in workload["events"]:
+        (kind, parameters), = event["mechanism"].items()
+        yield kind, parameters, event["count"]
+
+
+def sampled(parameters):
+    """(q, σ/Δ) of a Poisson-sampled Gaussian."""
+    return parameters["samplingProbability"], sigma(parameters["mechanism"]["gaussian"])
+
+
+def dp_accounting_event(workload):
+    import dp_accounting as dp
+
+    events = []
+    for kind, p, n in each(workload):
+        if kind == "gaussian":
+            event = dp.GaussianDpEvent(sigma(p))
+        elif kind == "laplace":
+            event = dp.LaplaceDpEvent(p["scale"] / p["sensitivity"])
+        elif kind == "poissonSampled":
+            q, s = sampled(p)
+            event = dp.PoissonSampledDpEvent(q, dp.GaussianDpEvent(s))
+        elif kind == "randomizedResponse" and "noise" in p:
+            event = dp.RandomizedResponseDpEvent(p["noise"], p["buckets"])
+        elif kind == "pureDp":
+            event = dp.EpsilonDeltaDpEvent(p["epsilon"], 0)
+        elif kind == "approximateDp":
+            event = dp.EpsilonDeltaDpEvent(p["epsilon"], p["delta"])
+        elif kind == "zeroConcentratedDp":
+            event = dp.ZCDpEvent(p["rho"])
+        else:
+            raise Unsupported(f"no event for {kind}")
+        events.append(dp.SelfComposedDpEvent(event, n))
+    return dp.ComposedDpEvent(events)
+
+
+def dp_accounting_relation(workload):
+    from dp_accounting import NeighboringRelation
+
+    return {
+        "ADD_OR_REMOVE_ONE": NeighboringRelation.ADD_OR_REMOVE_ONE,
+        "REPLACE_ONE": NeighboringRelation.REPLACE_ONE,
+    }[workload["adjacency"]]
+
+
+def dp_accounting_answer(accountant, workload):
+    event = dp_accounting_event(workload)
+    if not accountant.supports(event):
+        raise Unsupported("the accountant does not support the event")
+    return {"epsilon": accountant.compose(event).get_epsilon(workload["delta"])}
+
+
+def dp_accounting_pld(workload):
+    from dp_accounting.pld import PLDAccountant
+
+    return dp_accounting_answer(PLDAccountant(dp_accounting_relation(workload)), workload)
+
+
+def dp_accounting_rdp(workload):
+    from dp_accounting.rdp import RdpAccountant
+
+    return dp_accounting_answer(RdpAccountant(neighboring_relation=dp_accounting_relation(workload)), workload)
+
+
+def only_add_or_remove(workload):
+    if workload["adjacency"] != "ADD_OR_REMOVE_ONE":
+        raise Unsupported("add/remove only")
+
+
+def prv_accountant(workload):
+    import prv_accountant as prv
+
+    only_add_or_remove(workload)
+    prvs, counts = [], []
+    for kind, p, n in each(workload):
+        if kind == "gaussian":
+            prvs.append(prv.GaussianMechanism(sigma(p)))
+        elif kind == "laplace":
+            prvs.append(prv.LaplaceMechanism(p["sensitivity"] / p["scale"]))
+        elif kind == "poissonSampled":
+            q, s = sampled(p)
+            prvs.append(prv.PoissonSubsampledGaussianMechanism(sampling_probability=q, noise_multiplier=s))
+        elif kind == "pureDp":
+            prvs.append(prv.PureDPMechanism(p["epsilon"]))
+        elif kind == "approximateDp":
+            prvs.append(prv.ApproximateDPMechanism(p["epsilon"], p["delta"]))
+        else:
+            raise Unsupported(f"no random variable for {kind}")
+        counts.append(n)
+    accountant = prv.PRVAccountant(
+        prvs=prvs, max_self_compositions=counts, eps_error=0.01, delta_error=workload["delta"] / 1000)
+    lower, _, upper = accountant.compute_epsilon(delta=workload["delta"], num_self_compositions=counts)
+    return {"epsilon": upper, "lower": lower}
+
+
+def opacus_accountant(module, name):
+    """Returns one of Opacus's accountants. They need only NumPy and SciPy: the
+    packages around them, which import torch, are stood in for."""
+    root = pathlib.Path(importlib.util.find_spec("opacus").submodule_search_locations[0])
+    for package, folder in [("opacus", root), ("opacus.accountants", root / "accountants")]:
+        sys.modules[package] = types.ModuleType(package)
+        sys.modules[package].__path__ = [str(folder)]
+    sys.modules["opacus.optimizers"] = types.ModuleType("opacus.optimizers")
+    sys.modules["opacus.optimizers"].DPOptimizer = object
+    return getattr(importlib.import_module("opacus.accountants." + module), name)()
+
+
+def opacus(module, name, workload):
+    only_add_or_remove(workload)
+    accountant = opacus_accountant(module, name)
+    for kind, p, n in each(workload):
+        if kind == "gaussian":
+            q, s = 1.0, sigma(p)
+        elif kind == "poissonSampled":
+            q, s = sampled(p)
+        else:
+            raise Unsupported(f"no step for {kind}")
+        accountant.history.append((s, q, n))
+    if name == "GaussianAccountant" and len(accountant.history) > 1:
+        raise Unsupported("one kind of step only")
+    return {"epsilon": accountant.get_epsilon(workload["delta"])}
+
+
+def opacus_rdp(workload):
+    return opacus("rdp", "RDPAccountant", workload)
+
+
+def opacus_prv(workload):
+    return opacus("prv", "PRVAccountant", workload)
+
+
+def opacus_gdp(workload):
+    return opacus("gdp", "GaussianAccountant", workload)
+
+
+def autodp_rdp(workload):
+    from autodp import mechanism_zoo, transformer_zoo
+
+    only_add_or_remove(workload)
+    mechanisms, counts = [], []
+    for kind, p, n in each(workload):
+        if kind == "gaussian":
+            m = mechanism_zoo.GaussianMechanism(sigma(p))
+        elif kind == "laplace":
+            m = mechanism_zoo.LaplaceMechanism(p["scale"] / p["sensitivity"])
+        elif kind == "poissonSampled":
+            q, s = sampled(p)
+            m = transformer_zoo.AmplificationBySampling(PoissonSampling=True)(
+                mechanism_zoo.GaussianMechanism(s), q, improved_bound_flag=True)
+        elif kind == "pureDp":
+            m = mechanism_zoo.PureDP_Mechanism(p["epsilon"])
+        else:
+            raise Unsupported(f"no mechanism for {kind}")
+        mechanisms.append(m)
+        counts.append(n)
+    composed = transformer_zoo.Composition()(mechanisms, counts)
+    return {"epsilon": float(composed.get_approxDP(workload["delta"]))}
+
+
+PEERS = {
+    "dp-accounting PLD": dp_accounting_pld,
+    "dp-accounting RDP": dp_accounting_rdp,
+    "prv-accountant": prv_accountant,
+    "opacus RDP": opacus_rdp,
+    "opacus PRV": opacus_prv,
+    "opacus GDP (CLT)": opacus_gdp,
+    "autodp RDP": autodp_rdp,
+}
+
+
+def main():
+    warnings.simplefilter("ignore")
+    workload = json.load(sys.stdin)
+    try:
+        answer = PEERS[sys.argv[1]](workload)
+    except Unsupported as e:
+        answer = {"unsupported": str(e)}
+    json.dump({k: float(v) if isinstance(v, (int, float)) or hasattr(v, "item") else v for k, v in answer.items()}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
