@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ACCOUNTANT_SERVER", real.Addr)
 			env.Setenv("SOCKET", socket)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second more under -race
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
