@@ -31,6 +31,7 @@ func (s *Server) options() []grpc.ServerOption {
 	record := s.record()
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxReceive),
+		grpc.MaxHeaderListSize(16 << 10),
 		grpc.WaitForHandlers(true), // the keeper closes only after the last handler
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
