@@ -11,18 +11,14 @@ const (
 // GenesisHash is the first hash of a ledger's chain: SHA-256 over its tag and
 // the stored bytes of the genesis.
 func GenesisHash(raw []byte) Hash {
-	h := sha256.New()
-	h.Write([]byte(genesisTag))
-	h.Write(raw)
-	return Hash(h.Sum(nil))
+	var room [1024]byte // most records fit, without an allocation
+	return sha256.Sum256(append(append(room[:0], genesisTag...), raw...))
 }
 
 // EntryHash is the hash of an entry: SHA-256 over its tag, the hash of the entry
 // before (or of the genesis) and the stored bytes of the entry.
 func EntryHash(previous Hash, raw []byte) Hash {
-	h := sha256.New()
-	h.Write([]byte(entryTag))
-	h.Write(previous[:])
-	h.Write(raw)
-	return Hash(h.Sum(nil))
+	var room [1024]byte
+	b := append(append(room[:0], entryTag...), previous[:]...)
+	return sha256.Sum256(append(b, raw...))
 }

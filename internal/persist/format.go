@@ -64,12 +64,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is CRC-32C over the bucket's name, a zero byte, the key and the
-// value: a value at a wrong place is as damaged as a changed one.
+// checksum is CRC-32C over the key and the value, started from the bucket's own
+// number: a value at a wrong place is as damaged as a changed one.
 func checksum(b bucket, key, value []byte) uint32 {
-	var room [32]byte
-	sum := crc32.Update(0, castagnoli, append(append(room[:0], bucketNames[b]...), 0))
-	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
+	return crc32.Update(crc32.Update(uint32(b)+1, castagnoli, key), castagnoli, value)
 }
 
 // seal completes a stored value whose first checksumSize bytes are free.
@@ -117,17 +115,21 @@ func keyText(b bucket, key []byte) string {
 	return fmt.Sprintf("%x", key)
 }
 
-func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func numberKey(n uint64) []byte { return appendNumber(nil, n) }
 
-func indexKey(number uint64, index int) []byte {
-	return binary.BigEndian.AppendUint32(numberKey(number), uint32(index))
+func indexKey(number uint64, index int) []byte { return appendIndex(nil, number, index) }
+
+func blockKey(id, block uint64) []byte { return appendBlock(nil, id, block) }
+
+func appendNumber(b []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(b, n) }
+
+func appendIndex(b []byte, number uint64, index int) []byte {
+	return binary.BigEndian.AppendUint32(appendNumber(b, number), uint32(index))
 }
 
-func blockKey(id, block uint64) []byte { return binary.BigEndian.AppendUint64(numberKey(id), block) }
+func appendBlock(b []byte, id, block uint64) []byte { return appendNumber(appendNumber(b, id), block) }
 
-func writerKey(number uint64, w ledger.Writer) []byte {
-	key := make([]byte, 0, 10+len(w.Principal)+len(w.Name))
-	key = binary.BigEndian.AppendUint64(key, number)
-	key = binary.BigEndian.AppendUint16(key, uint16(len(w.Principal))) // at most 256: package wire
-	return append(append(key, w.Principal...), w.Name...)
+func appendWriter(b []byte, number uint64, w ledger.Writer) []byte {
+	b = binary.BigEndian.AppendUint16(appendNumber(b, number), uint16(len(w.Principal))) // at most 256: package wire
+	return append(append(b, w.Principal...), w.Name...)
 }

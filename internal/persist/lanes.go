@@ -6,8 +6,8 @@ import "github.com/dpaccountant/accountant/internal/ledger"
 type lanes struct {
 	w       *writing
 	before  head // of the ledger, before the proposal
-	touched []*touched
-	index   map[ledger.Writer]*touched // of touched, once there are many
+	touched []touched
+	index   map[ledger.Writer]int // of touched, once there are many
 }
 
 type touched struct {
@@ -19,34 +19,40 @@ type touched struct {
 // few is how many lanes are searched without an index.
 const few = 8
 
-// of returns a writer's lane, to be changed by advance.
+// of returns a writer's lane, to be changed by advance before the next call.
 func (ls *lanes) of(w ledger.Writer) (*touched, error) {
-	if ls.index != nil {
-		if t := ls.index[w]; t != nil {
-			return t, nil
-		}
-	} else {
-		for _, t := range ls.touched {
-			if t.writer == w {
-				return t, nil
-			}
-		}
+	if i, ok := ls.find(w); ok {
+		return &ls.touched[i], nil
 	}
 	l, err := ls.w.lane(ls.before, w)
 	if err != nil {
 		return nil, err
 	}
-	t := &touched{lane: l, writer: w, fresh: l.id == 0}
-	ls.touched = append(ls.touched, t)
-	if ls.index == nil && len(ls.touched) > few {
-		ls.index = make(map[ledger.Writer]*touched, 4*few)
-		for _, t := range ls.touched {
-			ls.index[t.writer] = t
+	ls.touched = append(ls.touched, touched{lane: l, writer: w, fresh: l.id == 0})
+	last := len(ls.touched) - 1
+	switch {
+	case ls.index != nil:
+		ls.index[w] = last
+	case last == few:
+		ls.index = make(map[ledger.Writer]int, 4*few)
+		for i, t := range ls.touched {
+			ls.index[t.writer] = i
 		}
-	} else if ls.index != nil {
-		ls.index[w] = t
 	}
-	return t, nil
+	return &ls.touched[last], nil
+}
+
+func (ls *lanes) find(w ledger.Writer) (int, bool) {
+	if ls.index != nil {
+		i, ok := ls.index[w]
+		return i, ok
+	}
+	for i := range ls.touched {
+		if ls.touched[i].writer == w {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // advance makes e, at a log key, the lane's newest entry.

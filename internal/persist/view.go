@@ -13,8 +13,10 @@ import (
 // view reads rows within one transaction. Everything is verified when it is
 // read; what does not fit is ErrDamaged.
 type view struct {
-	tx     *bolt.Tx
-	opened [buckets]*bolt.Bucket
+	tx      *bolt.Tx
+	opened  [buckets]*bolt.Bucket
+	cursors [buckets]*bolt.Cursor // for get: they keep their memory
+	key     []byte                // room for the key of one get
 }
 
 func (v *view) bucket(b bucket) (*bolt.Bucket, error) {
@@ -30,12 +32,17 @@ func (v *view) bucket(b bucket) (*bolt.Bucket, error) {
 // get returns a verified value, which is valid within the transaction only; nil
 // if there is none.
 func (v *view) get(b bucket, key []byte) ([]byte, error) {
-	bb, err := v.bucket(b)
-	if err != nil {
-		return nil, err
+	c := v.cursors[b]
+	if c == nil {
+		bb, err := v.bucket(b)
+		if err != nil {
+			return nil, err
+		}
+		c = bb.Cursor()
+		v.cursors[b] = c
 	}
-	stored := bb.Get(key)
-	if stored == nil {
+	found, stored := c.Seek(key)
+	if !bytes.Equal(found, key) {
 		return nil, nil
 	}
 	return unseal(b, key, stored)
@@ -60,7 +67,8 @@ func must[T any](v *view, b bucket, key []byte, parse func([]byte) (T, error)) (
 
 // number returns a ledger's number, or ErrNotFound.
 func (v *view) number(name string) (uint64, error) {
-	value, err := v.get(ledgersBucket, []byte(name))
+	v.key = append(v.key[:0], name...)
+	value, err := v.get(ledgersBucket, v.key)
 	if err != nil {
 		return 0, err
 	}
@@ -75,7 +83,8 @@ func (v *view) number(name string) (uint64, error) {
 }
 
 func (v *view) head(number uint64) (head, error) {
-	return must(v, headsBucket, numberKey(number), func(b []byte) (head, error) { return parseHead(number, b) })
+	v.key = appendNumber(v.key[:0], number)
+	return must(v, headsBucket, v.key, func(b []byte) (head, error) { return parseHead(number, b) })
 }
 
 // find returns a ledger's head by name.
@@ -89,14 +98,14 @@ func (v *view) find(name string) (head, error) {
 
 // lane returns a writer's lane; the zero lane if it has written nothing.
 func (v *view) lane(h head, w ledger.Writer) (lane, error) {
-	key := writerKey(h.number, w)
-	value, err := v.get(writersBucket, key)
+	v.key = appendWriter(v.key[:0], h.number, w)
+	value, err := v.get(writersBucket, v.key)
 	if err != nil || value == nil {
 		return lane{}, err
 	}
 	l, err := parseLane(value)
 	if err != nil {
-		return lane{}, damaged(writersBucket, key, "%v", err)
+		return lane{}, damaged(writersBucket, v.key, "%v", err)
 	}
 	if l.id == h.writer {
 		return h.lane(), nil
@@ -112,7 +121,8 @@ func (v *view) total(h head, index int) (uint64, error) {
 	case index < inlineTotals:
 		return h.totals[index], nil
 	}
-	return must(v, countsBucket, indexKey(h.number, index), parseUint64)
+	v.key = appendIndex(v.key[:0], h.number, index)
+	return must(v, countsBucket, v.key, parseUint64)
 }
 
 // logged is a record of the log.
@@ -123,7 +133,8 @@ type logged struct {
 }
 
 func (v *view) logged(key uint64) (logged, error) {
-	return must(v, logBucket, numberKey(key), func(b []byte) (l logged, err error) {
+	v.key = appendNumber(v.key[:0], key)
+	return must(v, logBucket, v.key, func(b []byte) (l logged, err error) {
 		if len(b) < logHeaderSize {
 			return l, fmt.Errorf("%d bytes; at least %d", len(b), logHeaderSize)
 		}

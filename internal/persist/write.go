@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -28,23 +27,25 @@ type row struct {
 	key, value []byte
 }
 
-// value returns room for a sealed value of up to n bytes, its checksum free.
-func (w *writing) value(n int) []byte {
-	n += checksumSize
+// room returns an empty slice with room for n bytes.
+func (w *writing) room(n int) []byte {
 	if cap(w.arena)-len(w.arena) < n {
 		w.arena = make([]byte, 0, max(n, 64<<10))
 	}
 	start := len(w.arena)
 	w.arena = w.arena[:start+n]
-	return w.arena[start : start+checksumSize : start+n]
+	return w.arena[start : start : start+n]
 }
+
+// value returns room for a value of up to n bytes after its checksum.
+func (w *writing) value(n int) []byte { return w.room(checksumSize + n)[:checksumSize] }
 
 func (w *writing) stage(b bucket, key, value []byte) {
 	w.staged = append(w.staged, row{b, key, seal(b, key, value)})
 }
 
 func (w *writing) stageUint64(b bucket, key []byte, n uint64) {
-	w.stage(b, key, binary.BigEndian.AppendUint64(w.value(8), n))
+	w.stage(b, key, appendNumber(w.value(8), n))
 }
 
 // stageLog adds a record to the log and returns its key.
@@ -54,18 +55,19 @@ func (w *writing) stageLog(number uint64, previous ledger.Hash, raw []byte) uint
 	if number == 0 {
 		number = key // a genesis
 	}
-	value := binary.BigEndian.AppendUint64(w.value(logHeaderSize+len(raw)), number)
+	value := appendNumber(w.value(logHeaderSize+len(raw)), number)
 	value = append(append(value, previous[:]...), raw...)
-	w.stage(logBucket, numberKey(key), value)
+	w.stage(logBucket, appendNumber(w.room(8), key), value)
 	return key
 }
 
 func (w *writing) stageHead(h head) {
-	w.stage(headsBucket, numberKey(h.number), h.append(w.value(maxHeadSize)))
+	w.stage(headsBucket, appendNumber(w.room(8), h.number), h.append(w.value(maxHeadSize)))
 }
 
 func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
-	w.stage(writersBucket, writerKey(h.number, name), l.append(w.value(maxLaneSize)))
+	key := appendWriter(w.room(10+len(name.Principal)+len(name.Name)), h.number, name)
+	w.stage(writersBucket, key, l.append(w.value(maxLaneSize)))
 }
 
 // decide runs an operation that stages rows. Its error is that operation's own:
@@ -153,14 +155,20 @@ func (v *view) existing(spec ledger.Spec) (ledger.Summary, error) {
 // append stages a batch of proposals.
 func (w *writing) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	hashes := make([][]ledger.Hash, len(batch))
-	seen := make(map[string]bool, len(batch))
-	for i, p := range batch {
-		if seen[p.Ledger] {
-			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", p.Ledger)
+	var seen map[string]bool
+	if len(batch) > 1 {
+		seen = make(map[string]bool, len(batch))
+	}
+	for i := range batch {
+		name := batch[i].Ledger
+		if seen[name] {
+			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", name)
 		}
-		seen[p.Ledger] = true
+		if seen != nil {
+			seen[name] = true
+		}
 		var err error
-		if hashes[i], err = w.propose(p); err != nil {
+		if hashes[i], err = w.propose(&batch[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +176,7 @@ func (w *writing) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 }
 
 // propose stages one proposal, if its ledger is where the proposal expects it.
-func (w *writing) propose(p ledger.Proposal) ([]ledger.Hash, error) {
+func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	h, err := w.find(p.Ledger)
 	if err != nil {
 		return nil, err
@@ -176,11 +184,14 @@ func (w *writing) propose(p ledger.Proposal) ([]ledger.Hash, error) {
 	if p.Expected != h.at {
 		return nil, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict, p.Expected.Position, h.at.Position)
 	}
-	before := make([]uint64, len(p.Counts))
-	for i, c := range p.Counts {
-		if before[i], err = w.total(h, c.Index); err != nil {
+	var few [4]uint64
+	before := few[:0]
+	for _, c := range p.Counts {
+		n, err := w.total(h, c.Index)
+		if err != nil {
 			return nil, err
 		}
+		before = append(before, n)
 	}
 	if err := p.Check(h.summary(), before); err != nil {
 		return nil, err
