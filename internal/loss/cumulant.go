@@ -66,6 +66,30 @@ func around(k complex128, err float64) ComplexValue {
 	return ComplexValue{k, err, num.UpBy(real(k), err)}
 }
 
+// guarded is line with |M(s)| ≤ M(θ) as a further bound, and with no NaN: what
+// overflowed has an infinite error.
+func guarded(line Line, onAxis Value) Line {
+	upper := onAxis.Upper()
+	return func(t float64) ComplexValue {
+		v := line(t)
+		if cmplx.IsNaN(v.K) || cmplx.IsInf(v.K) || !(v.Err >= 0) {
+			return ComplexValue{cmplx.NaN(), math.Inf(1), upper}
+		}
+		v.Upper = math.Min(v.Upper, upper)
+		return v
+	}
+}
+
+// realValue is a real value with slopes from its line, +Inf where it overflows.
+func realValue(s float64, line Line) Value {
+	at := line(0)
+	v := Value{K: real(at.K), Err: at.Err}
+	if math.IsNaN(v.K) || math.IsInf(v.K, 1) || !(v.Err >= 0) {
+		return Value{K: math.Inf(1), Err: math.Inf(1)}
+	}
+	return withSlopes(v, s, line)
+}
+
 // withSlopes fills Slope and Curvature from a step off the real axis:
 // K(s+ih) = K(s) + ih·K'(s) − h²/2·K”(s) + ….
 func withSlopes(v Value, s float64, line Line) Value {

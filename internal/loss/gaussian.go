@@ -38,19 +38,25 @@ func (g gaussian) Cumulant(_ Direction, s float64) Value {
 	}
 	// Multiplied in this order, a small μ does not underflow where s is large.
 	k := (s * g.mu) * ((s + 1) * g.mu) / 2
+	if math.IsInf(k, 0) || math.IsNaN(k) {
+		return Value{K: math.Copysign(math.Inf(1), s*(s+1)), Err: math.Inf(1)}
+	}
 	return Value{
 		K: k, Err: 12*num.Ulp*math.Abs(k) + math.SmallestNonzeroFloat64*(1+math.Abs(s)),
 		Slope: (s + 0.5) * g.mu * g.mu, Curvature: g.mu * g.mu,
 	}
 }
 
-func (g gaussian) Line(_ Direction, theta float64) Line {
-	return func(t float64) ComplexValue {
+func (g gaussian) Line(d Direction, theta float64) Line {
+	return guarded(func(t float64) ComplexValue {
 		s := complex(theta, t)
+		if s == 0 || s == -1 {
+			return ComplexValue{}
+		}
 		k := (s * complex(g.mu, 0)) * ((s + 1) * complex(g.mu, 0)) / 2
 		size := cmplx.Abs(s) * g.mu * cmplx.Abs(s+1) * g.mu / 2
 		return around(k, 16*num.Ulp*size+math.SmallestNonzeroFloat64*(1+cmplx.Abs(s)))
-	}
+	}, g.Cumulant(d, theta))
 }
 
 func (g gaussian) order() [4]float64 { return [4]float64{g.mu} }

@@ -32,16 +32,16 @@ func (l laplace) MaxLoss(Direction) float64 { return l.e0 }
 
 func (l laplace) Cumulant(_ Direction, s float64) Value {
 	m, _ := mirrored(s)
-	line := l.rightLine(m)
-	at := line(0)
-	v := withSlopes(Value{K: real(at.K), Err: at.Err}, m, line)
+	v := realValue(m, l.rightLine(m))
 	if m != s {
 		v.Slope = -v.Slope
 	}
 	return v
 }
 
-func (l laplace) Line(_ Direction, theta float64) Line { return mirroredLine(theta, l.rightLine) }
+func (l laplace) Line(d Direction, theta float64) Line {
+	return guarded(mirroredLine(theta, l.rightLine), l.Cumulant(d, theta))
+}
 
 // rightLine is Line for θ ≥ −½.
 func (l laplace) rightLine(theta float64) Line {

@@ -46,6 +46,10 @@ type rule struct {
 
 func newLine(p sampledPair, theta float64) *sampledLine {
 	l := &sampledLine{pair: p, theta: theta}
+	if !(p.mu > 0x1p-400 && p.mu < 0x1p20 && math.Abs(theta) < 0x1p60) { // where products would leave float64
+		l.gaveUp = true
+		return l
+	}
 	if theta > 0 && p.logExcessBound(theta) > 5 {
 		tilted, _, _ := p.components(theta)
 		if peak := p.peak(tilted); peak > 5 {
@@ -90,6 +94,9 @@ func (l *sampledLine) makeRule(size float64) bool {
 func (l *sampledLine) ruleOf(h, target float64) (rule, bool) {
 	tilted, first, second := l.pair.components(l.theta)
 	cs, mirrored := [3]component{tilted, first, second}, [3]component{tilted.mirror(), first.mirror(), second.mirror()}
+	if !(h > 0x1p-40) {
+		return rule{}, false
+	}
 	used := 3
 	if l.large {
 		used = 1
@@ -223,24 +230,35 @@ func (l *sampledLine) value() Value {
 		v.K, v.Err = fromExcess(l.moment, l.err)
 		mass = 1 + l.moment
 	}
+	if !(v.Err < math.Inf(1)) { // M is not kept apart from 0
+		return l.convexity()
+	}
 	v.Slope = l.slope / mass
 	v.Curvature = l.curvature/mass - v.Slope*v.Slope
 	return v
 }
 
-// convexity is what the bound on M alone tells: 0 ≤ K ≤ ln(1 − q + q·M of the
+// convexity is what bounds on M alone tell: 0 ≤ K ≤ ln(1 − q + q·M of the
 // unsampled Gaussian) for θ > 0, and K ≥ θ·KL(P‖Q) ≥ θ·q·KL unsampled below 0.
 func (l *sampledLine) convexity() Value {
 	s, reach := l.theta, l.pair.turn()
 	divergence := l.pair.rate * reach * reach / 2
-	if s <= 0 {
+	switch {
+	case s == 0:
+		return Value{Slope: divergence}
+	case s < 0 && math.IsInf(divergence, 1):
+		return Value{Err: divergence}
+	case s < 0:
 		k := s * divergence / 2
 		return Value{K: k, Err: -k * (1 + 8*num.Ulp), Slope: divergence}
 	}
 	bound := num.Log1pExp(l.pair.logExcessBound(s)) * (1 + 8*num.Ulp)
+	if l.pair.kind == addPair {
+		bound = math.Min(bound, -s*math.Log1p(-l.pair.rate)*(1+8*num.Ulp)) // L ≤ −ln(1−q)
+	}
 	v := Value{K: bound / 2, Err: num.Up(bound/2 + math.SmallestNonzeroFloat64)}
 	if math.IsInf(bound, 1) {
-		return Value{K: bound}
+		return Value{K: bound, Err: bound}
 	}
 	v.Slope = (s + 0.5) * reach * reach * -math.Expm1(-bound)
 	return v

@@ -45,16 +45,16 @@ func (r response) MaxLoss(Direction) float64 { return r.epsilon }
 
 func (r response) Cumulant(_ Direction, s float64) Value {
 	m, _ := mirrored(s)
-	line := r.rightLine(m)
-	at := line(0)
-	v := withSlopes(Value{K: real(at.K), Err: at.Err}, m, line)
+	v := realValue(m, r.rightLine(m))
 	if m != s {
 		v.Slope = -v.Slope
 	}
 	return v
 }
 
-func (r response) Line(_ Direction, theta float64) Line { return mirroredLine(theta, r.rightLine) }
+func (r response) Line(d Direction, theta float64) Line {
+	return guarded(mirroredLine(theta, r.rightLine), r.Cumulant(d, theta))
+}
 
 // rightLine is Line for θ ≥ −½.
 func (r response) rightLine(theta float64) Line {

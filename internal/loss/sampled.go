@@ -73,10 +73,11 @@ func (g sampledGaussian) Cumulant(d Direction, s float64) Value {
 func (g sampledGaussian) Line(d Direction, theta float64) Line {
 	m, flip := mirrored(theta)
 	line := newLine(g.pair(d, flip), m)
+	at := line.at
 	if flip {
-		return func(t float64) ComplexValue { return line.at(-t) }
+		at = func(t float64) ComplexValue { return line.at(-t) }
 	}
-	return line.at
+	return guarded(at, line.value())
 }
 
 // pair is the direction's pair, or with flip the other direction's.

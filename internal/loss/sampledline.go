@@ -81,6 +81,9 @@ func (l *sampledLine) gridFor(t float64) *grid {
 	}
 	h := l.pair.step(l.logAmplitude(t, 4)-target, t, l.pair.power(l.theta))
 	level := 0
+	if !(h > 0x1p-40) {
+		return nil
+	}
 	for r := l.base; r.h > h; r.h /= 2 {
 		if (r.last-r.first)<<level >= maxNodes {
 			return nil

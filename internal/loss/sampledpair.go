@@ -132,10 +132,7 @@ func (p *sampledPair) cut(target, reach, limit float64, cs []component) (z, logB
 		z = math.Max(z, c.up*p.mu)
 	}
 	z += reach
-	for step := 0.25; ; step *= 1.5 {
-		if z > limit {
-			return z, math.Inf(1), false
-		}
+	for step := 0.25; z <= limit; step *= 1.5 {
 		worst := math.Inf(-1)
 		for _, c := range cs {
 			worst = math.Max(worst, p.logTail(c, z))
@@ -145,6 +142,7 @@ func (p *sampledPair) cut(target, reach, limit float64, cs []component) (z, logB
 		}
 		z += step
 	}
+	return z, math.Inf(1), false
 }
 
 // mirror swaps the two ends of the axis.

@@ -55,12 +55,7 @@ func Expm2(x float64) float64 {
 	if math.Abs(x) > 1 {
 		return math.Expm1(x) - x
 	}
-	// Σ x^k/k!, k = 2 … 19; the next term is below 2⁻⁶⁰ of the first.
-	p := 1.0
-	for k := 19.0; k > 2; k-- {
-		p = 1 + x*p/k
-	}
-	return x * x / 2 * p
+	return x * x * series(x, &inverseFactorials)
 }
 
 // ExpDivergence returns x·e^x − e^x + 1 = x²/2 + x³/3 + x⁴/8 + … ≥ 0 within
@@ -73,13 +68,34 @@ func ExpDivergence(x float64) float64 {
 		}
 		return x*math.Exp(x) - math.Expm1(x)
 	}
-	// Σ (k−1)·x^k/k!, k = 2 … 20: as Expm2, with (k−1) carried along.
-	p, c := 0.0, 1.0/2432902008176640000 // 1/20!
-	for k := 20.0; k >= 2; k-- {
-		p = p*x + (k-1)*c
-		c *= k
+	return x * x * series(x, &divergenceTerms)
+}
+
+// Coefficients of x^{k−2}, k = 2 … 19: 1/k! and (k−1)/k!. For |x| ≤ 1 the rest of
+// either series is below 2⁻⁵⁷ of its sum.
+var inverseFactorials = [18]float64{
+	1. / 2, 1. / 6, 1. / 24, 1. / 120, 1. / 720, 1. / 5040,
+	1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800,
+	1. / 87178291200, 1. / 1307674368000, 1. / 20922789888000, 1. / 355687428096000, 1. / 6402373705728000, 1. / 121645100408832000,
+}
+
+var divergenceTerms = [18]float64{
+	1. / 2, 2. / 6, 3. / 24, 4. / 120, 5. / 720, 6. / 5040,
+	7. / 40320, 8. / 362880, 9. / 3628800, 10. / 39916800, 11. / 479001600, 12. / 6227020800,
+	13. / 87178291200, 14. / 1307674368000, 15. / 20922789888000, 16. / 355687428096000, 17. / 6402373705728000, 18. / 121645100408832000,
+}
+
+// series sums a power series, with fewer terms where they suffice.
+func series(x float64, c *[18]float64) float64 {
+	n := len(c) - 1
+	if math.Abs(x) < 0.0625 {
+		n = 10 // 16⁻¹¹ = 2⁻⁴⁴ times 2·11/13! is below 2⁻⁷¹
 	}
-	return x * x * p
+	sum := c[n]
+	for i := n - 1; i >= 0; i-- {
+		sum = sum*x + c[i]
+	}
+	return sum
 }
 
 // LogUp returns a float64 ≥ ln x for x ≥ 0: −Inf at 0. math.Log is within one

@@ -1,0 +1,64 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"pgregory.net/rapid"
+)
+
+// drawMechanism draws a mechanism with ordinary parameters that is defined
+// under adj.
+func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
+	positive := func(name string, low, high float64) float64 {
+		return math.Exp(rapid.Float64Range(math.Log(low), math.Log(high)).Draw(t, name))
+	}
+	all := []func() mechanism.Mechanism{
+		func() mechanism.Mechanism {
+			return mechanism.Gaussian{StandardDeviation: positive("σ", 0.3, 100), Sensitivity: 1}
+		},
+		func() mechanism.Mechanism { return mechanism.GaussianDP{Mu: positive("μ", 0.01, 3)} },
+		func() mechanism.Mechanism {
+			return mechanism.Laplace{Scale: positive("b", 0.1, 100), Sensitivity: 1}
+		},
+		func() mechanism.Mechanism { return mechanism.PureDP{Epsilon: positive("ε", 1e-4, 5)} },
+		func() mechanism.Mechanism {
+			return mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 5), Delta: positive("δ", 1e-15, 1e-4)}
+		},
+		func() mechanism.Mechanism { return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 2)} },
+		func() mechanism.Mechanism {
+			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.RandomizedResponse{Noise: rapid.Float64Range(0.01, 0.99).Draw(t, "ν"),
+				Buckets: rapid.Uint64Range(2, 1000).Draw(t, "k")}
+		},
+	}
+	n := len(all)
+	if adj == mechanism.AddOrRemoveOne {
+		n-- // randomized response is not defined there
+	}
+	return all[rapid.IntRange(0, n-1).Draw(t, "kind")]()
+}
+
+func drawAdjacency(t *rapid.T) mechanism.Adjacency {
+	return rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+}
+
+func drawLoss(t *rapid.T) Loss {
+	adj := drawAdjacency(t)
+	m := drawMechanism(t, adj)
+	if err := m.Check(adj); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Of(m, adj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func drawDirection(t *rapid.T) Direction {
+	return rapid.SampledFrom([]Direction{Remove, Add}).Draw(t, "direction")
+}

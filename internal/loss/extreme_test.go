@@ -1,0 +1,63 @@
+package loss
+
+import (
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// FuzzCumulant: whatever passes the checks gives sound, finite-time values:
+// never NaN, error bounds never negative, and bounds in the right order.
+func FuzzCumulant(f *testing.F) {
+	edges := []float64{0x1p-1022, 1e-300, 1e-150, 1e-12, 1e-3, 0.3, 1, 40, 1e6, 1e150, 1e300}
+	for i, a := range edges {
+		f.Add(uint8(i), a, edges[(3*i+1)%len(edges)], 0.01, 1.5, 2.0)
+		f.Add(uint8(i+3), a, 1.0, 1e-12, 1e6, 1e3)
+		f.Add(uint8(i+5), 1.0, a, 0x1p-1022, 1e-9, 1e-9)
+		f.Add(uint8(i+6), a, a, 1-0x1p-53, -0.4, 1e9)
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, a, b, q, s, im float64) {
+		g := mechanism.Gaussian{StandardDeviation: a, Sensitivity: b}
+		ms := []mechanism.Mechanism{
+			g, mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a},
+			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: a}, mechanism.GaussianDP{Mu: a},
+			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g},
+			mechanism.RandomizedResponse{Noise: q, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
+		}
+		m := ms[int(kind)%len(ms)]
+		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
+			if m.Check(adj) != nil || math.IsNaN(s) || math.Abs(s) > 1e12 || !(math.Abs(im) <= 1e12) {
+				continue
+			}
+			l, err := Of(m, adj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fact := l.Facts()
+			if !(fact.Rho >= 0) || !(fact.Epsilon >= 0) || !(fact.Atom >= 0 && fact.Atom < 1) {
+				t.Fatalf("%v: %+v", m, fact)
+			}
+			for _, d := range []Direction{Remove, Add} {
+				v := l.Cumulant(d, s)
+				if math.IsNaN(v.K) || !(v.Err >= 0) {
+					t.Fatalf("%v %v %v: K(%v) = %v ± %v", m, adj, d, s, v.K, v.Err)
+				}
+				if (s >= 0 || s <= -1) && v.Upper() < 0 || s > -1 && s < 0 && !fact.BoundOnly && v.Lower() > 0 {
+					t.Fatalf("%v %v %v: K(%v) = %v ± %v has the wrong sign", m, adj, d, s, v.K, v.Err)
+				}
+				if s > 0 && v.Lower() > s*l.MaxLoss(d)*(1+1e-12) {
+					t.Fatalf("%v %v %v: K(%v) ≥ %v, losses up to %v", m, adj, d, s, v.Lower(), l.MaxLoss(d))
+				}
+				if fact.BoundOnly {
+					continue
+				}
+				c := l.Line(d, s)(im)
+				if !(c.Err >= 0) || math.IsNaN(c.Upper) || cmplx.IsNaN(c.K) && !math.IsInf(c.Err, 1) {
+					t.Fatalf("%v %v %v: K(%v+%vi) = %+v", m, adj, d, s, im, c)
+				}
+			}
+		}
+	})
+}
