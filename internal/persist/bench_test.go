@@ -24,11 +24,11 @@ type appender struct {
 	known    bool
 }
 
-func newAppender(b *testing.B, s *Store, i int) *appender {
+func newAppender(s *Store, i int) (*appender, error) {
 	name := fmt.Sprintf("bench/ledger-%d", i)
 	sum, _, err := s.Create(storetest.Genesis(name))
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	v := ledger.Charge{
 		Events: []mechanism.Event{{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}, Count: 1}},
@@ -37,7 +37,7 @@ func newAppender(b *testing.B, s *Store, i int) *appender {
 	return &appender{
 		s: s, verb: v, digest: wire.Digest(v), proposal: ledger.Proposal{Ledger: name, Expected: sum.Head},
 		writer: ledger.Writer{Principal: "unverified:anonymous", Name: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i)*2654435761, i+1)},
-	}
+	}, nil
 }
 
 // next makes a proposal of n entries.
@@ -85,7 +85,10 @@ func BenchmarkHotLedger(b *testing.B) {
 	for _, group := range []int{1, 10, 100, 500} {
 		b.Run(fmt.Sprintf("group=%d", group), func(b *testing.B) {
 			bench(b, func(s *Store) int {
-				a := newAppender(b, s, 0)
+				a, err := newAppender(s, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
 				c0 := cpu()
 				b.ResetTimer()
 				for range b.N {
@@ -112,9 +115,18 @@ func BenchmarkManyLedgers(b *testing.B) {
 				appenders := make([]*appender, c.ledgers)
 				var create sync.WaitGroup
 				for i := range appenders {
-					create.Go(func() { appenders[i] = newAppender(b, s, i) })
+					create.Go(func() {
+						a, err := newAppender(s, i)
+						if err != nil {
+							b.Error(err)
+						}
+						appenders[i] = a
+					})
 				}
 				create.Wait()
+				if b.Failed() {
+					return 0
+				}
 				rounds := max(1, b.N/c.ledgers) // b.N counts Appends
 				c0 := cpu()
 				b.ResetTimer()

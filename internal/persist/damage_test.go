@@ -32,7 +32,9 @@ func fill(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		appendTo(t, s, sum, 600, 20)
+		if err := tryAppend(s, sum, 600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -40,24 +42,21 @@ func fill(t *testing.T) string {
 	return path
 }
 
-// appendTo writes n entries to a new ledger, of distinct mechanisms by turns.
-func appendTo(t testing.TB, s ledger.Store, sum ledger.Summary, n, distinct int) {
-	t.Helper()
-	st := ledger.NewState(ledger.Snapshot{Summary: sum}, nil)
-	b := ledger.NewBatch(st)
+// tryAppend appends n entries to a new ledger, of 20 mechanisms by turns.
+func tryAppend(s ledger.Store, sum ledger.Summary, n int) error {
+	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}, nil))
 	last := map[ledger.Writer]uint64{}
 	for i := range n {
 		w := lane1(i / 3 % 2)
-		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%distinct)}, Count: 1}}}
+		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%20)}, Count: 1}}}
 		last[w]++
-		d := b.Decide(ledger.Request{Writer: w, Sequence: last[w], Digest: wire.Digest(v), Verb: v}, last[w]-1, sum.Genesis.Time)
-		if d.Outcome != ledger.Accepted {
-			t.Fatal(d.Err)
+		r := ledger.Request{Writer: w, Sequence: last[w], Digest: wire.Digest(v), Verb: v}
+		if d := b.Decide(r, last[w]-1, sum.Genesis.Time); d.Outcome != ledger.Accepted {
+			return d.Err
 		}
 	}
-	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Append([]ledger.Proposal{b.Proposal()})
+	return err
 }
 
 // readAll reads all that fill has written, and returns it as text, or the first

@@ -52,7 +52,7 @@ type Config struct {
 
 // Commit is what one durable commit took.
 type Commit struct {
-	Operations int // Appends and Creates that it made durable
+	Operations int // Appends and Creates that it answered, refusals among them
 	Entries    int // log records
 	Bytes      int // keys and values written, before bbolt's pages
 	Duration   time.Duration

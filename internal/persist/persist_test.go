@@ -2,7 +2,10 @@ package persist
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -31,6 +34,17 @@ func harness(c Config) storetest.Harness {
 			c := c
 			c.Path = filepath.Join(t.TempDir(), "new", "directory", "ledgers.db")
 			t.Cleanup(func() { checkFile(t, c.Path) })
+			var allocated int64
+			c.hooks.allocate = func(f *os.File, from, to int64) error {
+				allocated = max(allocated, to) // also before the store was opened again
+				return allocate(f, from, to)
+			}
+			// bbolt must never have to extend the file: that may fail in a commit.
+			c.Observe = func(Commit) {
+				if info, err := os.Stat(c.Path); err != nil || info.Size() > allocated {
+					t.Errorf("the file has %d bytes, %d were allocated ahead; %v", info.Size(), allocated, err)
+				}
+			}
 			return mustOpen(t, c)
 		},
 		Reopen: func(t *testing.T, s ledger.Store) ledger.Store {
@@ -161,6 +175,85 @@ func (r *reopening) Close() error {
 	defer r.mu.Unlock()
 	r.closed = true
 	return r.s.Close()
+}
+
+// TestGroup holds one commit until others wait, and sees them share the next: one
+// that conflicts and one that is too large fail alone.
+func TestGroup(t *testing.T) {
+	const n = 20
+	held, waiting := make(chan struct{}), make(chan struct{})
+	hold := false
+	var commits []Commit
+	s := mustOpen(t, Config{
+		Path: filepath.Join(t.TempDir(), "s.db"), MaxBatchBytes: 20_000,
+		Observe: func(c Commit) { commits = append(commits, c) },
+		hooks: hooks{noSync: true, commit: func(tx *bolt.Tx) error {
+			if hold {
+				close(held)
+				<-waiting
+				hold = false
+			}
+			return tx.Commit()
+		}},
+	})
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("l/%02d", i)
+	}
+	mustCreate(t, s, names...)
+	large, _, err := s.Create(storetest.Genesis("large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proposals []ledger.Proposal
+	for i, name := range names {
+		proposals = append(proposals, propose(t, s, name, lane1(i%2)))
+	}
+	proposals = append(proposals, propose(t, s, names[0], lane1(1))) // conflicts with the first
+	before := len(commits)
+	hold = true
+	errs := make([]error, len(proposals)+2)
+	var wg sync.WaitGroup
+	wg.Go(func() { // the commit that is held
+		if _, _, err := s.Create(storetest.Genesis("held")); err != nil {
+			t.Errorf("Create = %v", err)
+		}
+	})
+	<-held
+	for i, p := range proposals {
+		wg.Go(func() { _, errs[i] = s.Append([]ledger.Proposal{p}) })
+	}
+	wg.Go(func() { errs[len(proposals)] = tryAppend(s, large, 1000) })
+	wg.Go(func() { _, errs[len(proposals)+1] = s.Append([]ledger.Proposal{{Ledger: "absent"}}) })
+	for len(s.queue) < len(errs) {
+		runtime.Gosched()
+	}
+	close(waiting)
+	wg.Wait()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	conflicts := 0
+	for i, err := range errs[:len(proposals)] {
+		switch {
+		case errors.Is(err, ledger.ErrConflict) && (i == 0 || i == n):
+			conflicts++
+		case err != nil:
+			t.Errorf("Append %d = %v", i, err)
+		}
+	}
+	if conflicts != 1 {
+		t.Errorf("%d conflicts of two Appends on one head, want 1", conflicts)
+	}
+	if err := errs[len(proposals)]; !errors.Is(err, ledger.ErrTooLarge) {
+		t.Errorf("a large Append = %v, want ErrTooLarge", err)
+	}
+	if err := errs[len(proposals)+1]; !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("Append to no ledger = %v, want ErrNotFound", err)
+	}
+	if got := commits[before:]; len(got) != 2 || got[1].Operations != len(errs) || got[1].Entries != n {
+		t.Errorf("commits %+v; want the one that was held, then one with %d entries", got, n)
+	}
 }
 
 func TestCloseAnswersWhatWaits(t *testing.T) {
