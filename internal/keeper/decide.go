@@ -69,7 +69,6 @@ func (q *queue) decide(items []item) {
 		}
 		if try == maxAttempts {
 			failure = fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, try)
-			q.verdicts = q.verdicts[:0] // all were decided on an old state
 			break
 		}
 	}
@@ -106,8 +105,8 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	}
 	d := b.Decide(r, w.last, now)
 	if errors.Is(d.Err, ledger.ErrGap) && w.attempt != q.attempt {
-		// Another process may have written in this lane. Every other decision on
-		// an old state holds on the newest too, or else its Append conflicts.
+		// Another process may have written in this lane. Every other refusal on an
+		// old state holds on the newest too: totals only grow, a close is final.
 		if err := q.readWriter(w); err != nil {
 			return verdict{kind: settled, err: err}
 		}

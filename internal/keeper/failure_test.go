@@ -56,6 +56,33 @@ func TestFailedAppend(t *testing.T) {
 	}
 }
 
+// In a batch that fails, what was refused before anything was accepted keeps its
+// reason; what came after an accepted one fell with it.
+func TestRefusalsInFailedBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestStore("a")
+		release := hold(s, "a", func(n int) fault {
+			if n > 1 {
+				return fault{err: ledger.ErrUnavailable}
+			}
+			return fault{}
+		})
+		k := newKeeper(t, Config{Store: s})
+		var calls []*pending
+		for _, r := range []ledger.Request{
+			charge("first", 1, 1), charge("gap", 2, 1), charge("second", 1, 1), charge("another gap", 2, 1),
+		} {
+			calls = append(calls, async(k, t.Context(), "a", r))
+			synctest.Wait()
+		}
+		release()
+		synctest.Wait()
+		for i, want := range []error{nil, ledger.ErrGap, ledger.ErrUnavailable, ledger.ErrUnavailable} {
+			wantErr(t, calls[i].err, want)
+		}
+	})
+}
+
 // A store that breaks its contract is not believed.
 func TestWrongHashes(t *testing.T) {
 	s := newTestStore("a")

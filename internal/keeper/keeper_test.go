@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -277,6 +278,95 @@ func TestQueueIsBounded(t *testing.T) {
 		}
 		if q := k.queues["a"]; q.waiting != 0 || q.bytes != 0 || q.running || len(q.writers) != 1 {
 			t.Errorf("queue: %d waiting, %d bytes, running %v, %d writers; want it at rest with 1", q.waiting, q.bytes, q.running, len(q.writers))
+		}
+	})
+}
+
+// An answer that is there is given, even if the caller has given up.
+func TestAnswerBeforeCancellation(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		c := &call{done: make(chan struct{}, 1), result: Result{Replayed: true}}
+		c.done <- struct{}{}
+		if r, err := c.wait(ctx); !r.Replayed || err != nil {
+			t.Fatalf("answer: %+v, %v", r, err)
+		}
+	}
+}
+
+// Batches keep to their bounds, and a request over them is a batch of its own.
+func TestBatchIsBounded(t *testing.T) {
+	one := weigh(charge("w", 1, 1))
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   []int
+	}{
+		{"everything that waits", Config{}, []int{1, 20}},
+		{"requests", Config{BatchRequests: 4}, []int{1, 4, 4, 4, 4, 4}},
+		{"bytes", Config{BatchBytes: 3*one + 1}, []int{1, 3, 3, 3, 3, 3, 3, 2}},
+		{"fewer bytes than a request", Config{BatchBytes: 1}, slices.Repeat([]int{1}, 21)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newTestStore("a")
+				held := make(chan struct{})
+				var got []int
+				s.fault = func(_ int, p ledger.Proposal) fault {
+					<-held
+					got = append(got, len(p.Entries))
+					return fault{}
+				}
+				c.config.Store = s
+				k := newKeeper(t, c.config)
+				l := open(t, k, "w", 0)
+				send(t, l, numbered(1)...)
+				synctest.Wait()
+				for i := range uint64(20) {
+					send(t, l, numbered(i+2)...)
+				}
+				close(held)
+				synctest.Wait()
+				if !slices.Equal(got, c.want) {
+					t.Errorf("entries of each append: %v; want %v", got, c.want)
+				}
+				defer l.Close()
+				if q := k.queues["a"]; cap(q.spare) > 16 || cap(q.verdicts) > 16 {
+					t.Errorf("scratch of a queue at rest: %d items, %d verdicts", cap(q.spare), cap(q.verdicts))
+				}
+			})
+		})
+	}
+}
+
+// Ledgers do not wait for each other, however many there are; afterwards few
+// goroutines stay.
+func TestManyLedgersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestStore()
+		held := make(chan struct{})
+		s.fault = func(int, ledger.Proposal) fault { <-held; return fault{} }
+		k := newKeeper(t, Config{Store: s})
+		var calls []*pending
+		for i := range 3 * maxIdleWorkers {
+			name := fmt.Sprint("l", i)
+			if _, _, err := k.Create(t.Context(), ledger.Genesis{Spec: ledger.Spec{Name: name}}); err != nil {
+				t.Fatal(err)
+			}
+			calls = append(calls, async(k, t.Context(), name, charge("w", 1, 1)))
+		}
+		synctest.Wait()
+		if s.appends != len(calls) {
+			t.Errorf("appends in flight: %d; want %d", s.appends, len(calls))
+		}
+		close(held)
+		synctest.Wait()
+		for _, c := range calls {
+			wantErr(t, c.err, nil)
+		}
+		if n := k.idleWorkers.Load(); n != maxIdleWorkers {
+			t.Errorf("goroutines that stay: %d; want %d", n, maxIdleWorkers)
 		}
 	})
 }

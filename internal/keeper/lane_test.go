@@ -269,6 +269,33 @@ func TestOpenWaitsForCall(t *testing.T) {
 	})
 }
 
+// A lane that somebody waits for, or uses, is not forgotten, however few are
+// kept: two records of one lane would be two senders.
+func TestLaneInUseIsKept(t *testing.T) {
+	for range 30 { // of a race between the waiting and the forgetting
+		synctest.Test(t, func(t *testing.T) {
+			s := newTestStore("a")
+			release := hold(s, "a", nil)
+			k := newKeeper(t, Config{Store: s, MaxWriters: 1})
+			async(k, t.Context(), "a", charge("first", 1, 1))
+			synctest.Wait()
+			async(k, t.Context(), "a", charge("w", 1, 1))
+			synctest.Wait()
+			async(k, t.Context(), "a", charge("v", 1, 1))
+			var l *Lane
+			go func() { l, _, _ = k.Open(t.Context(), "a", writerOf("w")) }()
+			synctest.Wait()
+			release()
+			synctest.Wait()
+			refuses(t, k, charge("w", 2, 1), ErrBusy)
+			k.writers.drop([]*writer{l.w}) // as if it had come into use just now
+			refuses(t, k, charge("w", 2, 1), ErrBusy)
+			l.Close()
+			do(t, k, charge("w", 2, 1))
+		})
+	}
+}
+
 // Sending waits while too much is unanswered or unread.
 func TestWindow(t *testing.T) {
 	for _, c := range []struct {

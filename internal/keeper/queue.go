@@ -111,6 +111,10 @@ func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result,
 		k.release(q, 1)
 		return Result{}, err
 	}
+	return c.wait(ctx)
+}
+
+func (c *call) wait(ctx context.Context) (Result, error) {
 	select {
 	case <-c.done:
 		return c.result, c.err
