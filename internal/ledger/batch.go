@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -91,18 +92,22 @@ func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
 
 // charge adds the events' counts, or nothing at all.
 func (b *Batch) charge(c Charge, checkOnly bool) (Decision, bool) {
-	total, fresh := b.total, 0
-	for _, e := range c.Events {
-		t, err := mechanism.AddCount(total, e.Count)
-		if err != nil {
-			return refused(ErrOutOfRange, "%v", err), false
+	total := b.total
+	var fresh map[mechanism.Mechanism]bool
+	for i, e := range c.Events {
+		if total > math.MaxInt64-uint64(e.Count) {
+			return refused(ErrOutOfRange, "events[%d].count: %d; allowed: at most %d more in this ledger (a total of 2^63 − 1)",
+				i, e.Count, math.MaxInt64-total), false
 		}
-		total = t
+		total += uint64(e.Count)
 		if _, known := b.indexOf(e.Mechanism); !known {
-			fresh++
+			if fresh == nil {
+				fresh = map[mechanism.Mechanism]bool{}
+			}
+			fresh[e.Mechanism] = true
 		}
 	}
-	if n := len(b.state.parts) + len(b.added) + fresh; n > MaxDistinct {
+	if n := len(b.state.parts) + len(b.added) + len(fresh); len(fresh) > 0 && n > MaxDistinct {
 		return refused(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct), false
 	}
 	if checkOnly {

@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Every field of a Spec counts when two requests are compared: a field that is
+// added and forgotten there would let a different spec pass as the same.
+func TestSpecEqual(t *testing.T) {
+	full := func() Spec {
+		return Spec{"a", mechanism.ZeroOut, "user", "d", "1", "me", []Label{{"k", "v"}}, 1}
+	}
+	if !full().Equal(full()) {
+		t.Error("equal specs differ")
+	}
+	empty, none := full(), full()
+	empty.Labels, none.Labels = []Label{}, nil
+	if !empty.Equal(none) {
+		t.Error("no labels and an empty list differ")
+	}
+	for i := range reflect.TypeFor[Spec]().NumField() {
+		other := full()
+		field := reflect.ValueOf(&other).Elem().Field(i)
+		if field.IsZero() {
+			t.Fatalf("%s: not set in this test", reflect.TypeFor[Spec]().Field(i).Name)
+		}
+		field.SetZero()
+		if other.Equal(full()) || full().Equal(other) {
+			t.Errorf("%s: specs that differ in it are equal", reflect.TypeFor[Spec]().Field(i).Name)
+		}
+	}
+	for _, labels := range [][]Label{{{"k", "w"}}, {{"j", "v"}}, {{"k", "v"}, {"l", ""}}} {
+		other := full()
+		other.Labels = labels
+		if other.Equal(full()) {
+			t.Errorf("labels %v equal %v", labels, full().Labels)
+		}
+	}
+}
+
+// The hashes are plain SHA-256 at any length, so that anyone can verify a chain.
+func TestHashesArePlain(t *testing.T) {
+	for _, raw := range []string{"", "x", strings.Repeat("long", 1000)} {
+		if got, want := GenesisHash([]byte(raw)), Hash(sha256.Sum256([]byte("accountant ledger genesis v1\x00"+raw))); got != want {
+			t.Errorf("genesis of %d bytes: %x; want %x", len(raw), got, want)
+		}
+		previous := Hash{1, 2, 3}
+		if got, want := EntryHash(previous, []byte(raw)), Hash(sha256.Sum256([]byte("accountant ledger entry v1\x00"+string(previous[:])+raw))); got != want {
+			t.Errorf("entry of %d bytes: %x; want %x", len(raw), got, want)
+		}
+	}
+}
+
+func TestReceipt(t *testing.T) {
+	e := Entry{Position: 3, Writer: Writer{"p", "w"}, Sequence: 2, Digest: Digest{9}, Time: noon, Verb: Close{}}
+	want := Receipt{StoreID: "s", Ledger: "a", Writer: e.Writer, Sequence: 2, Position: 3, Head: Hash{5}, Time: noon}
+	if got := e.Receipt("s", "a", Hash{5}); got != want {
+		t.Errorf("of an entry: %+v; want %+v", got, want)
+	}
+	if got := (Record{Entry: e, Hash: Hash{5}, Previous: Hash{4}}).Receipt("s", "a"); got != want {
+		t.Errorf("of a record: %+v; want %+v", got, want)
+	}
+}
+
+// What a state gives away is the caller's: changing it changes nothing.
+func TestCompositionIsACopy(t *testing.T) {
+	snap := snapshot()
+	s := NewState(snap, nil)
+	s.Composition().Parts[0].Count = 99
+	snap.Parts[1].Count = 99
+	if c := s.Composition(); c.Parts[0].Count != 10 || c.Parts[1].Count != 20 || c.Adjacency != mechanism.AddOrRemoveOne {
+		t.Errorf("composition: %+v", c)
+	}
+}
+
+// A store refuses every proposal that does not follow from its state.
+func TestProposalCheck(t *testing.T) {
+	on := snapshot().Summary
+	good := func() (Proposal, []uint64) {
+		return Proposal{
+			Ledger: "a", Expected: on.Head,
+			Entries: []Entry{
+				{Position: 8, Verb: Charge{Events: []mechanism.Event{event(1, 2), event(9, 3)}}},
+				{Position: 9, Verb: Charge{Events: []mechanism.Event{event(8, 1)}}},
+				{Position: 10, Verb: Close{}},
+			},
+			Counts: []CountChange{{0, noise(1), 12}, {3, noise(9), 3}, {4, noise(8), 1}},
+			Total:  66, Closed: true,
+		}, []uint64{10, 0, 0}
+	}
+	p, before := good()
+	if err := p.Check(on, before); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		spoil  func(p *Proposal, on *Summary, before []uint64)
+		expect string
+	}{
+		{"no entries", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries = nil }, "entries: 0"},
+		{"closed before", func(_ *Proposal, on *Summary, _ []uint64) { on.Closed = true }, "the ledger is closed"},
+		{"first position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[0].Position = 9 }, "entries[0].position: 9; allowed: 8"},
+		{"later position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[2].Position = 9 }, "entries[2].position"},
+		{"after a close", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[1].Verb = Close{} }, "entries[1]: a closing"},
+		{"total", func(p *Proposal, _ *Summary, _ []uint64) { p.Total++ }, "total: 67; allowed: 66"},
+		{"overflow", func(_ *Proposal, on *Summary, _ []uint64) { on.Total = 1<<63 - 5 }, "2^63"},
+		{"not closed", func(p *Proposal, _ *Summary, _ []uint64) { p.Closed = false }, "closed: false; allowed: true"},
+		{"closed without a close", func(p *Proposal, _ *Summary, _ []uint64) {
+			p.Entries = p.Entries[:2]
+		}, "closed: true; allowed: false"},
+		{"negative index", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Index = -1 }, "counts[0].index"},
+		{"index with a gap", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Index = 4 }, "counts[1].index"},
+		{"index twice", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Index = 3 }, "counts[2].index"},
+		{"no mechanism", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Mechanism = nil }, "counts[1].mechanism: missing"},
+		{"count that does not grow", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total = 10 }, "counts[0].total: 10"},
+		{"count that shrinks", func(_ *Proposal, _ *Summary, before []uint64) { before[0] = 50 }, "counts[0].total: 12"},
+		{"count too small", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total-- }, "6 more altogether"},
+		{"count too large", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total++ }, "6 more altogether"},
+		{"count above the total", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total = 1 << 63 }, "counts[2].total"},
+		{"count missing", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts = p.Counts[:2] }, "6 more altogether"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, before := good()
+			on := on
+			c.spoil(&p, &on, before)
+			if err := p.Check(on, before); err == nil || !strings.Contains(err.Error(), c.expect) {
+				t.Errorf("error: %v; want %q in it", err, c.expect)
+			}
+		})
+	}
+}

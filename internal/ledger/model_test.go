@@ -1,0 +1,212 @@
+package ledger
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// model is the dumb ledger: a list of entries, looked through for each question.
+type model struct {
+	base      Snapshot
+	committed []Record
+	pending   []Entry
+}
+
+func (m *model) all() (entries []Entry) {
+	for _, r := range m.committed {
+		entries = append(entries, r.Entry)
+	}
+	return append(entries, m.pending...)
+}
+
+func (m *model) last(w Writer, entries []Entry) (n uint64) {
+	for _, e := range entries {
+		if e.Writer == w {
+			n++
+		}
+	}
+	return n
+}
+
+// parts adds up the base and entries, in the order of first use.
+func (m *model) parts(entries []Entry) (parts []mechanism.Part, total uint64, closed bool) {
+	parts = slices.Clone(m.base.Parts)
+	total = m.base.Total
+	for _, e := range entries {
+		c, ok := e.Verb.(Charge)
+		closed = closed || !ok
+		for _, ev := range c.Events {
+			i := slices.IndexFunc(parts, func(p mechanism.Part) bool { return p.Mechanism == ev.Mechanism })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, mechanism.Part{Mechanism: ev.Mechanism})
+			}
+			parts[i].Count += uint64(ev.Count)
+			total += uint64(ev.Count)
+		}
+	}
+	return parts, total, closed
+}
+
+// decide is what Decide should say: the outcome, the sentinel and the entry.
+func (m *model) decide(r Request) (Outcome, error, int) {
+	entries := m.all()
+	_, total, closed := m.parts(entries)
+	last := m.last(r.Writer, entries)
+	switch {
+	case r.Sequence == 0 || r.Sequence > last+1:
+		return Refused, ErrGap, -1
+	case r.Sequence <= last:
+		return Duplicate, nil, slices.IndexFunc(m.pending, func(e Entry) bool { return e.Writer == r.Writer && e.Sequence == r.Sequence })
+	case closed:
+		return Refused, ErrClosed, -1
+	}
+	if c, ok := r.Verb.(Charge); ok {
+		for _, e := range c.Events {
+			if total += uint64(e.Count); total > math.MaxInt64 {
+				return Refused, ErrOutOfRange, -1
+			}
+		}
+	}
+	if r.CheckOnly {
+		return Accepted, nil, -1
+	}
+	m.pending = append(m.pending, Entry{
+		Position: uint64(len(entries)) + 1, Writer: r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: noon, Verb: r.Verb,
+	})
+	return Accepted, nil, len(m.pending) - 1
+}
+
+func drawRequest(rt *rapid.T, m *model) Request {
+	w := Writer{rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "principal"), rapid.SampledFrom([]string{"v", "w"}).Draw(rt, "writer")}
+	r := Request{Writer: w, CheckOnly: rapid.IntRange(0, 4).Draw(rt, "check only") == 0, Digest: Digest{rapid.Byte().Draw(rt, "digest")}}
+	// Around the next one: mostly right.
+	r.Sequence = m.last(w, m.all()) + uint64(rapid.SampledFrom([]int{1, 1, 1, 1, 0, 2, -1, -3}).Draw(rt, "sequence"))
+	if r.Sequence > math.MaxInt64 {
+		r.Sequence = 0
+	}
+	if rapid.IntRange(0, 30).Draw(rt, "close") == 0 {
+		r.Verb = Close{}
+		return r
+	}
+	var c Charge
+	for range rapid.IntRange(1, 3).Draw(rt, "events") {
+		count := rapid.OneOf(rapid.Uint32Range(1, 5), rapid.Just(uint32(math.MaxUint32))).Draw(rt, "count")
+		c.Events = append(c.Events, event(float64(rapid.IntRange(1, 5).Draw(rt, "sigma")), count))
+	}
+	r.Verb = c
+	return r
+}
+
+// Decisions, batches that are applied or discarded, and states that are read
+// again from a snapshot and a tail agree with the dumb ledger.
+func TestAgainstModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &model{base: Snapshot{Summary: Summary{Genesis: Genesis{Spec: Spec{Name: "a", Adjacency: mechanism.ZeroOut}}, Head: Head{Hash: Hash{1}}}}}
+		if rapid.Bool().Draw(rt, "nearly full") {
+			m.base.Total = math.MaxInt64 - uint64(rapid.SampledFrom([]uint32{0, 3, 20, math.MaxUint32}).Draw(rt, "room"))
+			m.base.Parts = []mechanism.Part{{Mechanism: noise(1), Count: m.base.Total}}
+			m.base.Distinct = 1
+		}
+		state := NewState(m.base, nil)
+		batch := NewBatch(state)
+		rt.Repeat(map[string]func(*rapid.T){
+			"decide": func(rt *rapid.T) { m.checkDecision(rt, batch) },
+			"apply": func(rt *rapid.T) {
+				m.checkProposal(rt, batch, state)
+				for i, e := range m.pending {
+					m.committed = append(m.committed, Record{Entry: e, Hash: Hash{byte(e.Position), byte(e.Position >> 8), byte(i)}})
+				}
+				m.pending = nil
+				if n := len(m.committed); n > 0 {
+					state.Apply(batch, Head{uint64(n), m.committed[n-1].Hash})
+				}
+				batch = NewBatch(state)
+			},
+			"discard": func(*rapid.T) {
+				m.pending = nil
+				batch = NewBatch(state)
+			},
+			"": func(rt *rapid.T) {
+				m.checkState(rt, state)
+				cut := rapid.IntRange(0, len(m.committed)).Draw(rt, "snapshot after")
+				old := NewState(m.base, m.committed[:cut])
+				m.checkState(rt, NewState(Snapshot{old.Summary(), old.Composition().Parts}, m.committed[cut:]))
+			},
+		})
+	})
+}
+
+func (m *model) checkDecision(rt *rapid.T, b *Batch) {
+	r := drawRequest(rt, m)
+	committed := uint64(0)
+	for _, rec := range m.committed {
+		if rec.Entry.Writer == r.Writer {
+			committed++
+		}
+	}
+	outcome, err, entry := m.decide(r)
+	d := b.Decide(r, committed, noon)
+	if d.Outcome != outcome || !errors.Is(d.Err, err) || (d.Err == nil) != (err == nil) || d.Entry != entry {
+		rt.Fatalf("decision: %+v; want %v, %v, %d", d, outcome, err, entry)
+	}
+}
+
+func (m *model) checkProposal(rt *rapid.T, b *Batch, state *State) {
+	p := b.Proposal()
+	parts, total, closed := m.parts(m.all())
+	if p.Ledger != "a" || p.Expected != state.Summary().Head || p.Total != total || p.Closed != closed || len(p.Entries) != len(m.pending) {
+		rt.Fatalf("proposal: %+v; want total %d, closed %v, %d entries", p, total, closed, len(m.pending))
+	}
+	for i, e := range p.Entries {
+		want := m.pending[i]
+		if e.Position != want.Position || e.Writer != want.Writer || e.Sequence != want.Sequence || e.Digest != want.Digest {
+			rt.Fatalf("entry %d: %+v; want %+v", i, e, want)
+		}
+	}
+	old := state.Composition().Parts
+	before := make([]uint64, len(p.Counts))
+	changed := 0
+	for i, c := range p.Counts {
+		if c.Index < len(old) {
+			before[i] = old[c.Index].Count
+		}
+		if want := parts[c.Index]; c.Mechanism != want.Mechanism || c.Total != want.Count {
+			rt.Fatalf("count: %+v; want %+v", c, want)
+		}
+	}
+	for i, part := range parts {
+		if i >= len(old) || part.Count != old[i].Count {
+			changed++
+		}
+	}
+	if changed != len(p.Counts) {
+		rt.Fatalf("counts: %d; want the %d that changed", len(p.Counts), changed)
+	}
+	if len(p.Entries) > 0 {
+		if err := p.Check(state.Summary(), before); err != nil {
+			rt.Fatal(err)
+		}
+	}
+}
+
+func (m *model) checkState(rt *rapid.T, s *State) {
+	var entries []Entry
+	head := m.base.Head
+	for _, r := range m.committed {
+		entries = append(entries, r.Entry)
+		head = Head{r.Entry.Position, r.Hash}
+	}
+	parts, total, closed := m.parts(entries)
+	sum, c := s.Summary(), s.Composition()
+	if sum.Head != head || sum.Total != total || sum.Closed != closed || sum.Distinct != len(parts) ||
+		c.Adjacency != mechanism.ZeroOut || !slices.Equal(c.Parts, parts) {
+		rt.Fatalf("state: %+v, %v; want head %v, total %d, closed %v, %v", sum, c.Parts, head, total, closed, parts)
+	}
+}
