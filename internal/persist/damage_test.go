@@ -26,6 +26,12 @@ func lane1(i int) ledger.Writer {
 func fill(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.db")
+	fillAt(t, path)
+	return path
+}
+
+func fillAt(t *testing.T, path string) {
+	t.Helper()
 	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	for _, name := range []string{"l", "m"} {
 		sum, _, err := s.Create(storetest.Genesis(name))
@@ -39,7 +45,6 @@ func fill(t *testing.T) string {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // tryAppend appends n entries to a new ledger, of 20 mechanisms by turns.
