@@ -148,29 +148,36 @@ func (p *sampledPair) cut(target, reach, limit float64, cs []component) (z, logB
 // mirror swaps the two ends of the axis.
 func (c component) mirror() component { return component{c.down, c.up} }
 
-// peak estimates the largest value of ln of the tilted component, from the
-// stationary points z = up·μ·w(z) − down·μ·w(−z) that iteration finds from both
-// ends. It only sets a scale.
+// peak estimates the largest value of ln of the tilted component, at the
+// stationary points z = up·μ·w(z) − down·μ·w(−z). It only sets a scale.
 func (p *sampledPair) peak(c component) float64 {
-	best := p.log(c, 0)
-	for _, start := range []float64{0, math.Max(c.up, 0)*p.mu + math.Max(-c.down, 0)*p.mu} {
-		z := start
-		for range 12 {
-			_, up, _ := p.logRatio(z)
-			_, down, _ := p.logRatio(-z)
-			next := p.mu * (c.up*up - c.down*down)
-			if c.up < 0 { // the iteration would swing: Newton instead
-				slope := 1 - c.up*p.mu*p.mu*up*(1-up)
-				next = z - (z-next)/slope
+	pull := func(z float64) float64 {
+		_, up, _ := p.logRatio(z)
+		_, down, _ := p.logRatio(-z)
+		return p.mu * (c.up*up - c.down*down)
+	}
+	if c.up < 0 { // the logarithm is concave: one maximum, left of 0
+		lo, hi := c.up*p.mu, 0.0
+		for range 50 {
+			if z := (lo + hi) / 2; pull(z) > z {
+				lo = z
+			} else {
+				hi = z
 			}
+		}
+		return p.log(c, hi)
+	}
+	// Iteration climbs from 0 to the lowest maximum and descends to the highest.
+	best := math.Inf(-1)
+	for _, z := range []float64{0, c.up*p.mu + math.Max(-c.down, 0)*p.mu} {
+		for range 12 {
+			next := pull(z)
 			if math.Abs(next-z) < 0.05 {
 				break
 			}
 			z = next
 		}
-		if v := p.log(c, z); v > best {
-			best = v
-		}
+		best = math.Max(best, p.log(c, z))
 	}
 	return best
 }
