@@ -6,7 +6,7 @@ K is returned as a principal logarithm: compare modulo 2πi.
 from mpmath import mp, mpc, mpf
 from mpmath.calculus.quadrature import GaussLegendre
 
-from .fast import convert, exponential_slope, exponential_sum, gaussian_grid
+from .fast import convert, exponential_scan, exponential_slope, exponential_sum, gaussian_grid
 from .number import Inexact
 from .pairs import Atoms, Line, Pieces
 
@@ -25,6 +25,12 @@ def moment(pair, s, digits, level=0, with_slope=False):
         return m0 * factor, m1 * factor
     re, im = exponential_sum(terms, s.real, s.imag)
     return mpc(re, im) * factor
+
+
+def moments(pair, theta, start, step, count, digits, level=0):
+    """E_P[e^{sL}; L < ∞] at s = θ + i(start + j·step), j < count, on one grid fine enough for the last."""
+    terms, factor = _terms(pair, mpc(theta, start + step * (count - 1)), digits, level)
+    return [mpc(re, im) * factor for re, im in exponential_scan(terms, theta, start, step, count)]
 
 
 def _terms(pair, s, digits, level):
@@ -102,17 +108,17 @@ def _step(pair, theta, t, digits):
         # Gaussian times e^{i·slope·x}: the best w is near 2π/h.
         h = 2 * mp.pi / (c * t + mp.sqrt(2 * need))
     else:
-        # Half-way to the zeros |1−q + qe^u| ≥ (its value on the axis)/√2 and |arg| ≤ π/2.
+        # Half-way to the zeros |1−q + qe^u| ≥ (its value on the axis)/√2 and |arg| ≤ |Im u|.
         w = min(pair.width / 2, mp.sqrt(2 * need))
-        h = 2 * mp.pi * w / (need + w * w / 2 + mpf(0.7) * (1 + abs(theta)) + 2 * c * w * t)
-    return mp.ldexp(1, int(mp.floor(mp.log(h, 2))))
+        h = 2 * mp.pi * w / (need + w * w / 2 + mpf(0.7) * (1 + abs(theta)) + (2 if pair.key[2] == "R" else 1) * c * w * t)
+    return mpf(2) ** (mp.floor(4 * mp.log(h, 2)) / 4)
 
 
 def _line_terms(pair, s, digits, level):
     theta, t = s.real, abs(s.imag)
     a, b = _line_range(pair, theta, digits)
     h = mp.ldexp(_step(pair, theta, t, digits), -level)
-    a = mp.floor(a / h) * h  # through fixed dyadic numbers, so that the next s finds the same grid
+    a = mp.floor(a / h) * h  # from a round multiple, so that the next s finds the same grid
     n = int(mp.ceil((b - a) / h))
     if n > 400000:
         raise Inexact("quadrature would need too many nodes")

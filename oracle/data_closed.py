@@ -1,5 +1,7 @@
 """internal/pld/testdata/closed.json: one Laplace, groups of randomized response and pure-DP, (ε,δ) atoms — exact sums."""
 
+from functools import partial
+
 from mpmath import mp, mpf
 
 from . import atoms, laplace
@@ -7,6 +9,7 @@ from . import mechanisms as m
 from .ledger import event, workload
 from .number import agree, exact, text
 from .pairs import ADD_OR_REMOVE, REPLACE
+from .writing import File
 
 DELTAS = [1e-300, 1e-100, 1e-30, 1e-15, 1e-10, 1e-8, 1e-5, 1e-3, 0.05, 0.3, 0.9]
 
@@ -48,35 +51,54 @@ def _epsilons(e0, n):
     return sorted(set(round(x, 6) if x > 0.01 else x for x in picks))
 
 
-def build():
-    mp.dps = 400  # P and Q sums cancel to the size of δ
-    rows = []
-    for scale, sensitivity, adjacency in [(1.0, 1.0, ADD_OR_REMOVE), (0.1, 1.0, ADD_OR_REMOVE), (100.0, 1.0, ADD_OR_REMOVE), (1e6, 1.0, ADD_OR_REMOVE),
-                                          (0.01, 1.0, ADD_OR_REMOVE), (3.0, 2.0, REPLACE)]:
-        w = workload(f"laplace-{scale}-{adjacency}", adjacency, event(m.laplace(scale, sensitivity)))
-        e0 = m.shift_of(w["events"][0]["mechanism"], adjacency)
-        with mp.workdps(380):
-            rows.append(_truth(_OneLaplace(e0), w, [float(e0) * f for f in (0.0, 0.1, 0.5, 0.9, 0.999999, 1.5)], DELTAS))
-    for e0, n in [(1.0, 1), (0.1, 2), (0.1, 3), (0.05, 50), (1.0, 100), (2.0, 7), (10.0, 3), (30.0, 2), (0.01, 1000), (0.5, 1000), (1e-3, 10000), (0.1, 10000),
-                  (1e-6, 1000), (1e-9, 100), (0.01, 100000), (1e-3, 100000), (3.0, 100000)]:
-        w = workload(f"pure-{e0}x{n}", ADD_OR_REMOVE, event(m.pure(e0), n))
-        with mp.workdps(400 + int(n * e0 / 2.3) if n * e0 < 400 else 420):
-            rows.append(_truth(atoms.Steps(atoms.binary_rows(e0, n)), w, _epsilons(e0, n), DELTAS))
-    for e0, n in [(0.1, 100), (1.0986122886681098, 100), (0.01, 5000)]:
-        w = workload(f"response-{e0}x{n}", REPLACE, event(m.response(e0), n))
-        rows.append(_truth(atoms.Steps(atoms.binary_rows(e0, n)), w, _epsilons(e0, n), DELTAS))
-    for e0, k, n in [(1.0, 3, 1), (2.3978952727983707, 10, 20), (1.0, 4, 100), (0.1, 1000, 500), (5.0, 100, 10), (0.02, 3, 5000), (0.5, 1 << 40, 50)]:
-        w = workload(f"response-{e0}-k{k}x{n}", REPLACE, event(m.response(e0, k), n))
-        rows.append(_truth(atoms.Steps(atoms.trinomial_rows(e0, k, n)), w, _epsilons(e0, n), DELTAS))
-    for e0, d0, n in [(0.05, 1e-9, 20), (1.0, 1e-6, 1), (1.0, 1e-6, 50), (0.1, 1e-18, 1000), (0.01, 1e-300, 100), (0.5, 0.5, 3), (0.1, 1e-12, 100000)]:
-        w = workload(f"approximate-{e0}-{d0}x{n}", ADD_OR_REMOVE, event(m.approximate(e0, d0), n))
-        curve = atoms.Steps(atoms.binary_rows(e0, n), atoms.approximate_infinite([(d0, n)]))
-        rows.append(_truth(curve, w, _epsilons(e0, n), DELTAS))
+def laplace_row(scale, sensitivity, adjacency):
+    w = workload(f"laplace-{scale}-{adjacency}", adjacency, event(m.laplace(scale, sensitivity)))
+    e0 = m.shift_of(w["events"][0]["mechanism"], adjacency)
+    return _truth(_OneLaplace(e0), w, [float(e0) * f for f in (0.0, 0.1, 0.5, 0.9, 0.999999, 1.5)], DELTAS)
+
+
+def pure_row(e0, n):
+    w = workload(f"pure-{e0}x{n}", ADD_OR_REMOVE, event(m.pure(e0), n))
+    return _truth(atoms.Steps(atoms.binary_rows(e0, n)), w, _epsilons(e0, n), DELTAS)
+
+
+def response_row(e0, k, n):
+    w = workload(f"response-{e0}" + (f"-k{k}" if k else "") + f"x{n}", REPLACE, event(m.response(e0, k), n))
+    return _truth(atoms.Steps(atoms.trinomial_rows(e0, k or 2, n)), w, _epsilons(e0, n), DELTAS)
+
+
+def noise_row(noise, k, n):
+    """Parametrised by ν: the answer is uniform with probability ν, so a false value has ν/k."""
+    x = exact(noise)
+    e0 = mp.log1p((1 - x) * k / x)
+    w = workload(f"response-noise-{noise}-k{k}x{n}", REPLACE, event({"randomizedResponse": {"noise": noise, "buckets": k}}, n))
+    return _truth(atoms.Steps(atoms.trinomial_rows(e0, k, n)), w, _epsilons(float(e0), n), DELTAS)
+
+
+def approximate_row(e0, d0, n):
+    w = workload(f"approximate-{e0}-{d0}x{n}", ADD_OR_REMOVE, event(m.approximate(e0, d0), n))
+    return _truth(atoms.Steps(atoms.binary_rows(e0, n), atoms.approximate_infinite([(d0, n)])), w, _epsilons(e0, n), DELTAS)
+
+
+def together_row():
     w = workload("pure-and-approximate-one-epsilon", ADD_OR_REMOVE, event(m.pure(0.1), 30), event(m.approximate(0.1, 1e-7), 20), event(m.approximate(0.1, 1e-5), 2))
-    rows.append(_truth(atoms.Steps(atoms.binary_rows(0.1, 52), atoms.approximate_infinite([(1e-7, 20), (1e-5, 2)])), w, _epsilons(0.1, 52), DELTAS))
-    return {"about": "Exact curves, 30 digits: truth rows give delta at epsilon (logDelta too; delta 0 is exact) or the least epsilon >= 0 at delta "
-                     "(Infinity below delta_infinity). Inputs are binary64, taken exactly. Where epsilon is exactly a loss the sums with > and >= agree.",
-            "rows": rows}
+    return _truth(atoms.Steps(atoms.binary_rows(0.1, 52), atoms.approximate_infinite([(1e-7, 20), (1e-5, 2)])), w, _epsilons(0.1, 52), DELTAS)
 
 
-FILES = {"pld/testdata/closed.json": build}
+def rows():
+    out = [partial(laplace_row, *x) for x in [(1.0, 1.0, ADD_OR_REMOVE), (0.1, 1.0, ADD_OR_REMOVE), (100.0, 1.0, ADD_OR_REMOVE), (1e6, 1.0, ADD_OR_REMOVE),
+                                              (0.01, 1.0, ADD_OR_REMOVE), (3.0, 2.0, REPLACE)]]
+    out += [partial(pure_row, *x) for x in [(1.0, 1), (0.1, 2), (0.1, 3), (0.05, 50), (1.0, 100), (2.0, 7), (10.0, 3), (30.0, 2), (0.01, 1000), (0.5, 1000), (1e-3, 10000),
+                                            (0.1, 10000), (1e-6, 1000), (1e-9, 100), (0.01, 100000), (1e-3, 100000), (3.0, 100000)]]
+    out += [partial(response_row, *x) for x in [(0.1, None, 100), (1.0986122886681098, None, 100), (0.01, None, 5000), (1.0, 3, 1), (2.3978952727983707, 10, 20), (1.0, 4, 100),
+                                                (0.1, 1000, 500), (5.0, 100, 10), (0.02, 3, 5000), (0.5, 1 << 40, 50)]]
+    out += [partial(noise_row, *x) for x in [(0.5, 2, 100), (0.5, 10, 20), (1e-9, 5, 3), (0.999, 100, 1000)]]
+    out += [partial(approximate_row, *x) for x in [(0.05, 1e-9, 20), (1.0, 1e-6, 1), (1.0, 1e-6, 50), (0.1, 1e-18, 1000), (0.01, 1e-300, 100), (0.5, 0.5, 3), (0.1, 1e-12, 100000)]]
+    return out + [together_row]
+
+
+ABOUT = ("Exact curves, 30 digits: truth rows give delta at epsilon (logDelta too; delta 0 is exact) or the least epsilon >= 0 at delta "
+         "(Infinity below delta_infinity). Inputs are binary64, taken exactly.")
+
+# 400 digits: the sums over P and over Q cancel to the size of delta.
+FILES = {"pld/testdata/closed.json": lambda: File(ABOUT, 400, {"rows": rows()})}

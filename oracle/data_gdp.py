@@ -1,9 +1,12 @@
 """internal/gdp/testdata: the exact Gaussian curve and its inverse."""
 
+from functools import partial
+
 from mpmath import mp
 
 from .normal import gaussian_epsilon, gaussian_log_delta, log_cdf
 from .number import exact, text
+from .writing import File
 
 MUS = [1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.3, 0.5, 1.0, 1.7, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0]
 EPSILONS = [0.0, 1e-8, 1e-4, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 100.0, 700.0, 800.0, 5e3, 1e5, 1e6]
@@ -22,22 +25,23 @@ def log_complement(mu, epsilon):
     return max(a, b) + mp.log1p(mp.exp(-abs(a - b)))
 
 
-def build():
-    mp.dps = 60
-    curve, inverse = [], []
-    for mu in MUS:
-        for epsilon in EPSILONS + NEGATIVE:
-            x, e = exact(mu), exact(epsilon)
-            curve.append({"mu": mu, "epsilon": epsilon, "logDelta": text(gaussian_log_delta(x, e)), "logOneMinusDelta": text(log_complement(x, e))})
-        for delta in DELTAS:
-            with mp.workdps(50):
-                inverse.append({"mu": mu, "delta": delta, "epsilon": text(gaussian_epsilon(exact(mu), mp.log(exact(delta))))})
-    far = []
-    for mu in [0.1, 1.0, 10.0]:
-        for log_delta in [-1e3, -1e4, -1e6, -1e9, -1e-3, -1e-6, -1e-9]:
-            with mp.workdps(50):
-                far.append({"mu": mu, "logDelta": log_delta, "epsilon": text(gaussian_epsilon(exact(mu), exact(log_delta)))})
-    return {"about": ABOUT, "deltaOfEpsilon": curve, "epsilonOfDelta": inverse, "epsilonOfLogDelta": far}
+def curve_row(mu, epsilon):
+    x, e = exact(mu), exact(epsilon)
+    return {"mu": mu, "epsilon": epsilon, "logDelta": text(gaussian_log_delta(x, e)), "logOneMinusDelta": text(log_complement(x, e))}
 
 
-FILES = {"gdp/testdata/gaussian.json": build}
+def inverse_row(mu, delta):
+    return {"mu": mu, "delta": delta, "epsilon": text(gaussian_epsilon(exact(mu), mp.log(exact(delta))))}
+
+
+def far_row(mu, log_delta):
+    return {"mu": mu, "logDelta": log_delta, "epsilon": text(gaussian_epsilon(exact(mu), exact(log_delta)))}
+
+
+def tables():
+    return {"deltaOfEpsilon": [partial(curve_row, mu, epsilon) for mu in MUS for epsilon in EPSILONS + NEGATIVE],
+            "epsilonOfDelta": [partial(inverse_row, mu, delta) for mu in MUS for delta in DELTAS],
+            "epsilonOfLogDelta": [partial(far_row, mu, x) for mu in [0.1, 1.0, 10.0] for x in [-1e3, -1e4, -1e6, -1e9, -1e-3, -1e-6, -1e-9]]}
+
+
+FILES = {"gdp/testdata/gaussian.json": lambda: File(ABOUT, 60, tables())}

@@ -1,6 +1,7 @@
 """internal/loss/testdata: K(s) of single mechanisms at real and complex s."""
 
 import random
+from functools import partial
 
 from mpmath import mp, mpc, mpf
 
@@ -8,6 +9,7 @@ from . import mechanisms as m
 from .cumulant import cumulant
 from .number import Inexact, text
 from .pairs import ADD, ADD_OR_REMOVE, REMOVE, REPLACE
+from .writing import File
 
 REAL = [-0.999, -0.75, -0.5, -0.1, -1e-3, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 3.7, 7.0, 15.5, 31.0, 60.0]
 COMPLEX = [(-0.9, 0.3), (-0.5, 1.0), (-0.5, 37.0), (-0.25, 4.0), (-0.1, 250.0), (0.1, 0.01), (0.3, 5.0), (0.5, 100.0), (0.5, 1000.0), (1.0, 1e-4), (1.0, 1.0),
@@ -46,42 +48,40 @@ def sampled_gaussian(q_values, sigmas, seed, reals, complexes, replace=False):
             sensitivity = r.choice([1.0, 1.0, 0.5, 3.0])
             mech = m.sampled(q, m.gaussian(sigma * sensitivity, sensitivity))
             for direction in (REMOVE,) if replace else (REMOVE, ADD):
-                rows.append(row(mech, REPLACE if replace else ADD_OR_REMOVE, direction, sample_points(r, reals, complexes)))
+                rows.append(partial(row, mech, REPLACE if replace else ADD_OR_REMOVE, direction, sample_points(r, reals, complexes)))
     return rows
 
 
 def plain():
-    mp.dps = 50
     every = [(x, 0.0) for x in REAL] + COMPLEX
     rows = []
     for sigma, sensitivity in [(0.5, 1.0), (1.0, 1.0), (2.5, 0.7), (20.0, 1.0), (1e4, 1.0)]:
-        rows.append(row(m.gaussian(sigma, sensitivity), ADD_OR_REMOVE, REMOVE, every))
-    rows.append(row(m.gaussian(1.0, 1.0), ADD_OR_REMOVE, ADD, every[::3]))
-    rows.append(row(m.gaussian(3.0, 1.0), REPLACE, REMOVE, every[::2]))
-    rows.append(row(m.gaussian_dp(0.3), ADD_OR_REMOVE, REMOVE, every[::3]))
+        rows.append(partial(row, m.gaussian(sigma, sensitivity), ADD_OR_REMOVE, REMOVE, every))
+    rows.append(partial(row, m.gaussian(1.0, 1.0), ADD_OR_REMOVE, ADD, every[::3]))
+    rows.append(partial(row, m.gaussian(3.0, 1.0), REPLACE, REMOVE, every[::2]))
+    rows.append(partial(row, m.gaussian_dp(0.3), ADD_OR_REMOVE, REMOVE, every[::3]))
     for scale, sensitivity in [(0.1, 1.0), (1.0, 1.0), (3.0, 2.0), (50.0, 1.0), (1e4, 1.0), (1e8, 1.0)]:
-        rows.append(row(m.laplace(scale, sensitivity), ADD_OR_REMOVE, REMOVE, every[::1 if scale < 10 else 2] + [(-0.5, 0.0), (-0.5, 1e-3), (-0.49999, 0.0)]))
-    rows.append(row(m.laplace(1.0, 1.0), ADD_OR_REMOVE, ADD, every[::3]))
-    rows.append(row(m.laplace(5.0, 1.0), REPLACE, REMOVE, every[::2]))
+        rows.append(partial(row, m.laplace(scale, sensitivity), ADD_OR_REMOVE, REMOVE, every[::1 if scale < 10 else 2] + [(-0.5, 0.0), (-0.5, 1e-3), (-0.49999, 0.0)]))
+    rows.append(partial(row, m.laplace(1.0, 1.0), ADD_OR_REMOVE, ADD, every[::3]))
+    rows.append(partial(row, m.laplace(5.0, 1.0), REPLACE, REMOVE, every[::2]))
     for e in [1e-9, 1e-5, 0.01, 0.1, 1.0, 5.0, 30.0]:
-        rows.append(row(m.pure(e), ADD_OR_REMOVE, REMOVE, every[::2]))
-    rows.append(row(m.pure(0.7), ADD_OR_REMOVE, ADD, every[::3]))
+        rows.append(partial(row, m.pure(e), ADD_OR_REMOVE, REMOVE, every[::2]))
+    rows.append(partial(row, m.pure(0.7), ADD_OR_REMOVE, ADD, every[::3]))
     for e in [0.1, 1.3]:
-        rows.append(row(m.response(e), REPLACE, REMOVE, every[::2]))
+        rows.append(partial(row, m.response(e), REPLACE, REMOVE, every[::2]))
     for e, k in [(0.1, 3), (1.0, 4), (2.3978952727983707, 10), (1e-4, 7), (4.0, 1000)]:
-        rows.append(row(m.response(e, k), REPLACE, REMOVE, every[::2]))
+        rows.append(partial(row, m.response(e, k), REPLACE, REMOVE, every[::2]))
     for e, d in [(0.05, 1e-9), (1.0, 0.01), (0.3, 0.5)]:
-        rows.append(row(m.approximate(e, d), ADD_OR_REMOVE, REMOVE, every[::4]))
+        rows.append(partial(row, m.approximate(e, d), ADD_OR_REMOVE, REMOVE, every[::4]))
     return rows
 
 
 def sampled_other():
-    mp.dps = 50
     rows = []
     every = [(x, 0.0) for x in REAL] + COMPLEX
     for q, inner in [(0.01, m.laplace(1.0)), (0.3, m.laplace(2.0)), (1e-6, m.laplace(0.5)), (0.01, m.pure(1.0)), (0.5, m.pure(0.2)), (1e-6, m.pure(0.5))]:
         for direction in (REMOVE, ADD):
-            rows.append(row(m.sampled(q, inner), ADD_OR_REMOVE, direction, every[::3]))
+            rows.append(partial(row, m.sampled(q, inner), ADD_OR_REMOVE, direction, every[::3]))
     return rows
 
 
@@ -93,14 +93,10 @@ ABOUT = ("K(s) = ln E_P[e^{sL} | L finite], L = ln dP/dQ, at s = s[0] + i s[1]; 
          "compare Im modulo 2 pi. 30 digits of |K|. Inputs are binary64, taken exactly. REMOVE: P is the output with the record.")
 
 
-def file(build):
-    return lambda: {"about": ABOUT, "rows": build()}
-
-
 FILES = {
-    "loss/testdata/plain.json": file(plain),
-    "loss/testdata/sampled_other.json": file(sampled_other),
-    "loss/testdata/sampled_gaussian_small_q.json": file(lambda: sampled_gaussian(SMALL_Q, SIGMAS, 11, 3, 4)),
-    "loss/testdata/sampled_gaussian_large_q.json": file(lambda: sampled_gaussian(LARGE_Q, SIGMAS, 12, 3, 4)),
-    "loss/testdata/sampled_gaussian_replace_one.json": file(lambda: sampled_gaussian([1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.5, 1.0], SIGMAS, 13, 3, 4, replace=True)),
+    "loss/testdata/plain.json": lambda: File(ABOUT, 50, {"rows": plain()}),
+    "loss/testdata/sampled_other.json": lambda: File(ABOUT, 50, {"rows": sampled_other()}),
+    "loss/testdata/sampled_gaussian_small_q.json": lambda: File(ABOUT, 50, {"rows": sampled_gaussian(SMALL_Q, SIGMAS, 11, 3, 4)}),
+    "loss/testdata/sampled_gaussian_large_q.json": lambda: File(ABOUT, 50, {"rows": sampled_gaussian(LARGE_Q, SIGMAS, 12, 3, 4)}),
+    "loss/testdata/sampled_gaussian_replace_one.json": lambda: File(ABOUT, 50, {"rows": sampled_gaussian([1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.5, 1.0], SIGMAS, 13, 3, 4, replace=True)}),
 }

@@ -1,14 +1,16 @@
 """internal/rdp/testdata: ε(α) of single mechanisms, and the best conversions of compositions over real orders."""
 
 import random
+from functools import partial
 
 from mpmath import mp, mpf
 
 from . import mechanisms as m
 from .cumulant import cumulant
-from .ledger import Composition, event, renyi_epsilon, renyi_log_delta, sides, workload
+from .ledger import event, renyi_epsilon, renyi_log_delta, sides, workload
 from .number import Inexact, agree, exact, text
-from .pairs import ADD, ADD_OR_REMOVE, REMOVE, REPLACE
+from .pairs import ADD_OR_REMOVE, REMOVE, REPLACE
+from .writing import File
 
 ORDERS = [1.0001, 1.01, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.5, 8.0, 12.7, 16.0, 32.0, 64.0, 100.3, 256.0, 1024.0]
 
@@ -36,13 +38,12 @@ def orders_of(mechanism, adjacency, direction, orders):
     return {"mechanism": mechanism, "adjacency": adjacency, "direction": direction, "orders": rows}
 
 
-def build_orders():
-    mp.dps = 60
+def orders():
     r = random.Random(21)
     rows = []
     def add(mechanism, adjacency, orders=None):
         for d in m.directions(mechanism, adjacency):
-            rows.append(orders_of(mechanism, adjacency, d, orders or sorted(r.sample(ORDERS, 7))))
+            rows.append(partial(orders_of, mechanism, adjacency, d, orders or sorted(r.sample(ORDERS, 7))))
     add(m.sampled(0.5, m.gaussian(2.0)), ADD_OR_REMOVE, ORDERS)  # its series in fractional orders diverges
     add(m.gaussian(1.3), ADD_OR_REMOVE)
     add(m.gaussian(1.3), REPLACE)
@@ -60,8 +61,7 @@ def build_orders():
     for q in [1e-5, 0.01, 0.2, 0.9]:
         for sigma in [0.5, 1.0, 4.0]:
             add(m.sampled(q, m.gaussian(sigma)), REPLACE)
-    return {"about": "Renyi divergence D_alpha(P||Q) = K(alpha - 1)/(alpha - 1) at binary64 orders alpha; 30 digits. Integer orders of sampled Gaussians "
-                     "(REMOVE) checked against the binomial sum. With approximateDp: conditional on finite loss.", "rows": rows}
+    return rows
 
 
 def compositions():
@@ -108,7 +108,7 @@ def convert_one(work, deltas, epsilons):
                 epsilon, s = renyi_epsilon(c, delta)
             except Inexact:
                 continue  # orders beyond 10^6: nothing a test should search
-            row[name] = {"infimum": text(epsilon), "alphaMinusOne": text(s, 18)}
+            row[name] = {"infimum": text(epsilon), "alphaMinusOne": text(s, 12)}
         if len(row) == 1 + len(parts):
             infima = [v["infimum"] for v in row.values() if isinstance(v, dict)]
             row["epsilon"] = "Infinity" if "Infinity" in infima else text(max([mpf(0)] + [mpf(v) for v in infima]))
@@ -123,7 +123,7 @@ def convert_one(work, deltas, epsilons):
             finite = c.log_finite()
             # δ = δ_∞ + (1 − δ_∞) δ_finite
             total = mp.log(-mp.expm1(finite) + mp.exp(finite + log_delta))
-            row[name] = {"logDelta": text(total), "alphaMinusOne": text(s, 18)}
+            row[name] = {"logDelta": text(total), "alphaMinusOne": text(s, 12)}
         if len(row) == 1 + len(parts):
             row["logDelta"] = text(max(mpf(v["logDelta"]) for v in row.values() if isinstance(v, dict)))
             by_epsilon.append(row)
@@ -131,15 +131,16 @@ def convert_one(work, deltas, epsilons):
     return out
 
 
-def build_conversions():
-    mp.dps = 60
-    rows = [convert_one(w, [1e-300, 1e-100, 1e-30, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 0.1], [0.1, 1.0, 4.0, 20.0]) for w in compositions()]
-    return {"about": "Best conversion over all real orders alpha > 1 (Canonne, Kamath, Steinke 2020, Prop. 12), 30 digits. Each direction (REMOVE, ADD; one if "
-                     "symmetric) has its own infimum, possibly negative; epsilon = max(0, larger), logDelta the larger. delta_infinity of approximateDp is "
-                     "taken out before and put back after; no finite epsilon below it. Rows are absent where the best order exceeds 10^6.", "rows": rows}
+DELTAS = [1e-300, 1e-100, 1e-30, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 0.1]
+EPSILONS = [0.1, 1.0, 4.0, 20.0]
 
+ABOUT_ORDERS = ("Renyi divergence D_alpha(P||Q) = K(alpha - 1)/(alpha - 1) at binary64 orders alpha; 30 digits. Integer orders of sampled Gaussians "
+                "(REMOVE) checked against the binomial sum. With approximateDp: conditional on finite loss.")
+ABOUT_CONVERSIONS = ("Best conversion over all real orders alpha > 1 (Canonne, Kamath, Steinke 2020, Prop. 12), 30 digits. Each direction (REMOVE, ADD; one if "
+                     "symmetric) has its own infimum, possibly negative; epsilon = max(0, larger), logDelta the larger. delta_infinity of approximateDp is "
+                     "taken out before and put back after; no finite epsilon below it. Rows are absent where the best order exceeds 10^6.")
 
 FILES = {
-    "rdp/testdata/orders.json": build_orders,
-    "rdp/testdata/conversions.json": build_conversions,
+    "rdp/testdata/orders.json": lambda: File(ABOUT_ORDERS, 60, {"rows": orders()}),
+    "rdp/testdata/conversions.json": lambda: File(ABOUT_CONVERSIONS, 60, {"rows": [partial(convert_one, w, DELTAS, EPSILONS) for w in compositions()]}),
 }

@@ -1,5 +1,7 @@
 """Long sums in MPFR (gmpy2), five times faster than through mpmath objects; same precision, same inputs."""
 
+import operator
+
 import gmpy2
 from mpmath import mp, mpf
 
@@ -88,3 +90,23 @@ def gaussian_grid(shift, q, kind, a, h, n):
             else:
                 rows.append((plain + r, r - log_ratio(x, -shift)))
         return rows
+
+
+def exponential_scan(terms, theta, start, step, count):
+    """[Σ e^{p + (θ+it)l}] for t = start + j·step, j < count: each term is turned by the constant e^{i·step·l}."""
+    with context():
+        theta, start, step = to_mpfr(theta), to_mpfr(start), to_mpfr(step)
+        values, turns = [], []
+        for p, l in terms:
+            size = gmpy2.exp(p + theta * l)
+            sine, cosine = gmpy2.sin_cos(start * l)
+            values.append(gmpy2.mpc(size * cosine, size * sine))
+            sine, cosine = gmpy2.sin_cos(step * l)
+            turns.append(gmpy2.mpc(cosine, sine))
+        out = []
+        for j in range(count):
+            if j:
+                values = list(map(operator.mul, values, turns))
+            total = sum(values, gmpy2.mpc(0))
+            out.append((from_mpfr(total.real), from_mpfr(total.imag)))
+        return out

@@ -2,9 +2,34 @@
 
 import json
 import os
+from dataclasses import dataclass
+
+from mpmath import mp
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INTERNAL = os.path.join(REPOSITORY, "internal")
+
+
+@dataclass
+class File:
+    """What a file says about itself, the working digits, and its tables as functions that make one row each."""
+    about: str
+    dps: int
+    tables: dict
+
+    def row(self, table, index):
+        with mp.workdps(self.dps):
+            return self.tables[table][index]()
+
+    def build(self, progress=lambda done, of: None):
+        out, of, done = {"about": self.about}, sum(map(len, self.tables.values())), 0
+        for name, makers in self.tables.items():
+            out[name] = []
+            for index in range(len(makers)):
+                out[name].append(self.row(name, index))
+                done += 1
+                progress(done, of)
+        return out
 
 
 def dump(value):
