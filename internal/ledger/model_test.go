@@ -117,7 +117,11 @@ func TestAgainstModel(t *testing.T) {
 		state := NewState(m.base, nil)
 		batch := NewBatch(state)
 		rt.Repeat(map[string]func(*rapid.T){
-			"decide": func(rt *rapid.T) { m.checkDecision(rt, batch) },
+			"decide": func(rt *rapid.T) {
+				for range rapid.IntRange(1, 8).Draw(rt, "requests") {
+					m.checkDecision(rt, batch)
+				}
+			},
 			"apply": func(rt *rapid.T) {
 				m.checkProposal(rt, batch, state)
 				for i, e := range m.pending {
