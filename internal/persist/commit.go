@@ -12,14 +12,19 @@ import (
 
 // operation is one Create or Append on its way through the committer.
 type operation struct {
-	genesis *ledger.Genesis
-	batch   []ledger.Proposal
+	create *creation         // or
+	batch  []ledger.Proposal // to append
 
+	hashes [][]ledger.Hash
+	err    error
+	done   chan struct{} // closed when the results are set
+}
+
+// creation is a Create with its results.
+type creation struct {
+	genesis ledger.Genesis
 	summary ledger.Summary
 	created bool
-	hashes  [][]ledger.Hash
-	err     error
-	done    chan struct{} // closed when the fields above are set
 }
 
 const (
@@ -59,6 +64,7 @@ type committer struct {
 	nextKey  uint64        // of the log
 	expected int           // operations that were under way at the last commit's end
 	took     time.Duration // the last commit
+	arena    arena
 }
 
 // collect adds what waits in the queue. While calls overlap, it waits for those
@@ -106,13 +112,14 @@ func (c *committer) commit(ops []*operation) int {
 	if err != nil {
 		return answer(ops, fmt.Errorf("%w: %s: %w", ledger.ErrUnavailable, c.config.Path, err))
 	}
-	w := &writing{view: view{tx: tx}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes}
+	c.arena.reset()
+	w := &writing{view: view{tx: tx}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {
 		o := ops[n]
 		err, fatal := w.decide(func() (err error) {
-			if o.genesis != nil {
-				o.summary, o.created, err = w.create(*o.genesis)
+			if c := o.create; c != nil {
+				c.summary, c.created, err = w.create(c.genesis)
 			} else {
 				o.hashes, err = w.append(o.batch)
 			}

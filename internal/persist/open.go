@@ -182,7 +182,7 @@ func (s *Store) initialise() error {
 				return err
 			}
 		}
-		w := &writing{view: view{tx: tx}}
+		w := &writing{view: view{tx: tx}, arena: &arena{}}
 		w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), s.config.hooks.version))
 		w.stage(metaBucket, []byte("store"), append(w.value(len(s.id)), s.id...))
 		s.published.tx = tx.ID()

@@ -103,11 +103,11 @@ func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err 
 		return sum, false, err
 	}
 	g.StoreID = s.id
-	o := &operation{genesis: &g, done: make(chan struct{})}
+	o := &operation{create: &creation{genesis: g}, done: make(chan struct{})}
 	if err := s.do(o); err != nil {
 		return ledger.Summary{}, false, err
 	}
-	return o.summary, o.created, nil
+	return o.create.summary, o.create.created, nil
 }
 
 // Append implements ledger.Store.

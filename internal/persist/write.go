@@ -18,8 +18,8 @@ type writing struct {
 	bytes   int // of keys and values put
 	entries int
 
-	staged []row  // of the operation at hand
-	arena  []byte // room for values: bbolt keeps them until the commit
+	staged []row // of the operation at hand
+	arena  *arena
 }
 
 type row struct {
@@ -27,18 +27,45 @@ type row struct {
 	key, value []byte
 }
 
+// arena is room for keys and values, which bbolt holds on to until the commit.
+type arena struct {
+	chunks [][]byte
+	used   int // chunks in use; the last of them has room left
+}
+
+const (
+	chunkSize = 64 << 10
+	maxChunks = 64 // kept from one commit to the next
+)
+
 // room returns an empty slice with room for n bytes.
-func (w *writing) room(n int) []byte {
-	if cap(w.arena)-len(w.arena) < n {
-		w.arena = make([]byte, 0, max(n, 64<<10))
+func (a *arena) room(n int) []byte {
+	if n > chunkSize {
+		return make([]byte, 0, n)
 	}
-	start := len(w.arena)
-	w.arena = w.arena[:start+n]
-	return w.arena[start : start : start+n]
+	if a.used == 0 || cap(a.chunks[a.used-1])-len(a.chunks[a.used-1]) < n {
+		if a.used == len(a.chunks) {
+			a.chunks = append(a.chunks, make([]byte, 0, chunkSize))
+		}
+		a.used++
+	}
+	chunk := &a.chunks[a.used-1]
+	start := len(*chunk)
+	*chunk = (*chunk)[:start+n]
+	return (*chunk)[start : start : start+n]
+}
+
+// reset gives all room back: nothing that came from it may be used any more.
+func (a *arena) reset() {
+	a.chunks = a.chunks[:min(len(a.chunks), maxChunks)]
+	for i := range a.chunks {
+		a.chunks[i] = a.chunks[i][:0]
+	}
+	a.used = 0
 }
 
 // value returns room for a value of up to n bytes after its checksum.
-func (w *writing) value(n int) []byte { return w.room(checksumSize + n)[:checksumSize] }
+func (w *writing) value(n int) []byte { return w.arena.room(checksumSize + n)[:checksumSize] }
 
 func (w *writing) stage(b bucket, key, value []byte) {
 	w.staged = append(w.staged, row{b, key, seal(b, key, value)})
@@ -57,16 +84,16 @@ func (w *writing) stageLog(number uint64, previous ledger.Hash, raw []byte) uint
 	}
 	value := appendNumber(w.value(logHeaderSize+len(raw)), number)
 	value = append(append(value, previous[:]...), raw...)
-	w.stage(logBucket, appendNumber(w.room(8), key), value)
+	w.stage(logBucket, appendNumber(w.arena.room(8), key), value)
 	return key
 }
 
 func (w *writing) stageHead(h head) {
-	w.stage(headsBucket, appendNumber(w.room(8), h.number), h.append(w.value(maxHeadSize)))
+	w.stage(headsBucket, appendNumber(w.arena.room(8), h.number), h.append(w.value(maxHeadSize)))
 }
 
 func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
-	key := appendWriter(w.room(10+len(name.Principal)+len(name.Name)), h.number, name)
+	key := appendWriter(w.arena.room(10+len(name.Principal)+len(name.Name)), h.number, name)
 	w.stage(writersBucket, key, l.append(w.value(maxLaneSize)))
 }
 
@@ -101,8 +128,11 @@ func (w *writing) put() error {
 		if err != nil {
 			return err
 		}
-		if r.bucket == logBucket {
-			bb.FillPercent = appendFill
+		switch r.bucket {
+		case logBucket:
+			bb.FillPercent = logFill
+		case headsBucket:
+			bb.FillPercent = headsFill
 		}
 		if err := bb.Put(r.key, r.value); err != nil {
 			return fmt.Errorf("bucket %s, key %s: %w", r.bucket, keyText(r.bucket, r.key), err)
@@ -113,8 +143,12 @@ func (w *writing) put() error {
 	return nil
 }
 
-// appendFill is how full bbolt leaves the pages of keys that only grow.
-const appendFill = 0.95
+// How full bbolt leaves the pages that it splits. New keys come last in both
+// buckets; heads grow a little, by the length of their numbers.
+const (
+	logFill   = 0.95
+	headsFill = 0.8
+)
 
 // create stages a new ledger, or finds the one of an equal spec.
 func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
