@@ -49,6 +49,8 @@ type fake struct {
 	calls      map[string]int
 	hold       chan struct{} // if set, streams wait for it before each charge
 	dropped    int           // charges behind a rejected one
+	deaf       bool          // streams do not end when the client has no more to say
+	server     *grpc.Server
 }
 
 type fakeLedger struct {
@@ -71,6 +73,7 @@ func (f *fake) start(t testing.TB, cfg Config) *Client {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer()
+	f.server = server
 	pb.RegisterAccountantServiceServer(server, f)
 	go func() { _ = server.Serve(listener) }() // ends with Stop
 	t.Cleanup(server.Stop)
@@ -214,7 +217,10 @@ func (f *fake) ReportStream(stream grpc.BidiStreamingServer[pb.ReportStreamReque
 	rejected := uint64(0)
 	for {
 		m, err := stream.Recv()
-		if err == io.EOF {
+		if err == io.EOF && f.deaf {
+			<-stream.Context().Done()
+			return stream.Context().Err()
+		} else if err == io.EOF {
 			return nil
 		} else if err != nil {
 			return err

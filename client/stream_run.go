@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// drain is how long a finished stream waits for the daemon to let go of the
-	// lane, so that the lane's next call does not find it busy.
-	drain = time.Second
+	// maxDrain is how long a finished stream waits for the daemon to let go of
+	// the lane, so that the lane's next call does not find it busy.
+	maxDrain = time.Second
 	// burst is how many charges the sender takes out of the queue at once.
 	burst = 256
 )
@@ -182,7 +182,7 @@ func (c *connection) exchange() error {
 		// Let the daemon end the lane in peace: it drops what is behind the
 		// refused charge, and no charge with that number will come.
 		close(c.halt)
-		c.watchdog.Reset(drain)
+		c.watchdog.Reset(min(maxDrain, c.c.cfg.Timeout))
 		for more := error(nil); more == nil; {
 			_, more = c.wire.Recv()
 		}
@@ -236,7 +236,7 @@ func (c *connection) next(batch []frozen) (_ []frozen, end bool) {
 	c.reach = max(c.reach, c.first+uint64(c.sent)-1)
 	end = len(batch) == 0 && c.closing
 	if end && c.sent == 0 {
-		c.watchdog.Reset(drain)
+		c.watchdog.Reset(min(maxDrain, c.c.cfg.Timeout))
 	}
 	return batch, end
 }
@@ -278,7 +278,7 @@ func (c *connection) acknowledged(a *pb.ReportStreamResponse_Acknowledged) error
 	case c.sent > 0:
 		c.watchdog.Reset(c.c.cfg.Timeout)
 	case c.closing && len(c.queue) == 0:
-		c.watchdog.Reset(drain)
+		c.watchdog.Reset(min(maxDrain, c.c.cfg.Timeout))
 	default:
 		c.watchdog.Stop()
 	}

@@ -83,6 +83,12 @@ func TestStreamWritesOnceInOrder(t *testing.T) {
 			if st := s.Status(); st.Outstanding != 0 || st.Acknowledged != uint64(n) {
 				r.Fatalf("flushed: %+v", st)
 			}
+			s.mu.Lock()
+			left := s.bytes
+			s.mu.Unlock()
+			if left != 0 {
+				r.Fatalf("%d bytes of an empty queue", left)
+			}
 		}
 		if err := s.Close(t.Context()); err != nil {
 			r.Fatal(err)
@@ -171,6 +177,91 @@ func TestStreamRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNotes(t, f, []string{"1", "2", "7", "8"})
+	wantNoGoroutines(t)
+}
+
+// TestStreamRejectedBehindASilence: a charge whose acknowledgement was still
+// owed when one behind it was refused is written, and not listed as refused.
+func TestStreamRejectedBehindASilence(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	f.set(script("Charge", none, quiet))
+	f.refuse = func(c *pb.Charge) error {
+		if c.Labels["n"] == "3" {
+			return status.Error(codes.InvalidArgument, "n: 3; allowed: others")
+		}
+		return nil
+	}
+	s := stream(t, c)
+	streamSteps(t, s, 1, 3)
+	e := asError(t, s.Close(t.Context()))
+	if e.Code != codes.InvalidArgument || e.Sequence != 3 || len(e.NotCharged) != 1 || e.NotCharged[0].Labels["n"] != "3" {
+		t.Errorf("%+v", e)
+	}
+	wantNotes(t, f, count(1, 2))
+}
+
+// TestStreamForbiddenLater: what a stream has sent stays of unknown outcome when
+// the daemon will not talk to this caller any more.
+func TestStreamForbiddenLater(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	s := stream(t, c)
+	f.set(func(op string) fault { return map[string]fault{"Open": failBefore, "Charge": failAfter}[op] })
+	streamSteps(t, s, 1, 1)
+	if e := asError(t, s.Close(expired(t))); !e.Unknown || len(c.Pending("a")) != 1 {
+		t.Fatalf("%+v, pending %v", e, c.Pending("a"))
+	}
+	f.set(func(string) fault { return forbidden })
+	if err := c.Settle(t.Context(), "a"); !asError(t, err).Unknown || len(c.Pending("a")) != 1 {
+		t.Fatalf("%v, pending %v", err, c.Pending("a"))
+	}
+	f.set(nil)
+	if err := c.Settle(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantNotes(t, f, count(1, 1))
+}
+
+// TestStreamEndsWithoutTheDaemon: a daemon that does not end the stream, or is
+// gone, does not hold up a stream that has nothing to wait for.
+func TestStreamEndsWithoutTheDaemon(t *testing.T) {
+	t.Run("deaf", func(t *testing.T) {
+		f := newFake("a")
+		f.deaf = true
+		c := f.start(t, Config{Timeout: 20 * time.Millisecond})
+		for n := range 2 {
+			s := stream(t, c)
+			streamSteps(t, s, 1, n)
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		f.refuse = func(*pb.Charge) error { return status.Error(codes.OutOfRange, "enough") }
+		s := stream(t, c)
+		streamSteps(t, s, 2, 2)
+		if err := s.Close(t.Context()); status.Code(err) != codes.OutOfRange {
+			t.Error(err)
+		}
+	})
+	t.Run("gone", func(t *testing.T) {
+		f := newFake("a")
+		c := f.start(t, Config{BackoffMin: time.Hour, BackoffMax: time.Hour})
+		s := stream(t, c)
+		streamSteps(t, s, 1, 1)
+		if err := s.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.server.Stop()
+		for live := true; live; runtime.Gosched() {
+			s.mu.Lock()
+			live = s.live
+			s.mu.Unlock()
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 	wantNoGoroutines(t)
 }
 

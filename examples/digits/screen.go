@@ -93,7 +93,7 @@ func (s *screen) privacy(l *pb.Ledger, answer *pb.QueryPrivacyResponse) {
 			note = fmt.Sprintf("Rényi order %.2f", a.GetOrder())
 		}
 		if a.GetAnalysis() == answer.GetAnalysis() {
-			note = strings.TrimSpace("◀ the least " + note)
+			note = strings.TrimSuffix("◀ the least; "+note, "; ")
 		}
 		fmt.Fprintf(table, "    %s\t%s\t%s\n", a.GetAnalysis(), value, note)
 	}
