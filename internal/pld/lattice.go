@@ -21,7 +21,6 @@ import (
 // because δ' = −e^ε·Q(L > ε) and e^{l}·Q(L = l) = P(L = l). All terms are
 // positive, so relative precision holds in any tail (docs/math.md §4).
 type lattice struct {
-	one     loss.Loss
 	n       float64 // ≤ 2⁵³
 	e0      float64
 	buckets float64 // k
@@ -29,19 +28,19 @@ type lattice struct {
 	small   float64 // e^{−ε0}
 }
 
-// maxSteps bounds the walk along the lattice, a fraction of a second. A walk
+// maxSteps bounds the walk along the lattice, a tenth of a second. A walk
 // that would be longer ends with the bound proven so far.
-const maxSteps = 1 << 24
+const maxSteps = 1 << 22
 
 func newLattice(c loss.Composition, n float64) (curve, string) {
 	f := c[0].Loss.Facts()
 	switch {
 	case n > 1<<53:
 		return nil, "more than 2^53 releases: too many for the exact sum"
-	case math.IsInf(f.Epsilon, 1):
-		return nil, "the loss of one release has no finite bound"
+	case !(n*f.Epsilon < 1e300):
+		return nil, "the largest loss is beyond 1e300: too large for the exact sum"
 	}
-	l := lattice{one: c[0].Loss, n: n, e0: f.Epsilon, buckets: f.Buckets, stride: 1, small: math.Exp(-f.Epsilon)}
+	l := lattice{n: n, e0: f.Epsilon, buckets: f.Buckets, stride: 1, small: math.Exp(-f.Epsilon)}
 	if l.buckets == 2 {
 		l.stride = 2
 	}
@@ -129,23 +128,32 @@ func (l lattice) logDelta(epsilon float64) (loss.Bounds, float64) {
 	return loss.Bounds{Lower: low, Upper: math.Min(0, high)}, 0
 }
 
-// exponent is Chernoff's for P(L > ε): the largest sε − n·K(s), s ≥ 0.
-func (l lattice) exponent(epsilon float64) float64 {
-	v := l.one.Cumulant(loss.Remove, 1e-9/math.Max(1, l.e0))
-	if l.n*v.Slope >= epsilon {
-		return 0
-	}
-	s := l.saddle(func(s float64, v loss.Value) float64 { return l.n*v.Slope - epsilon })
-	v = l.one.Cumulant(loss.Remove, s)
-	return math.Max(0, s*epsilon-l.n*v.K)
+// tilt returns κ(τ) = ln E_P[e^{τm}] of one release's m ∈ {−1, 0, 1} and κ'(τ),
+// for 0 ≤ τ ≤ maxTilt, in units in which ε0 may be as small as it likes.
+func (l lattice) tilt(tau float64) (value, slope float64) {
+	whole := 1 + (l.buckets-1)*l.small
+	up, down := 1/whole, l.small/whole
+	x := up*math.Expm1(tau) + down*math.Expm1(-tau)
+	return math.Log1p(x), (up*math.Exp(tau) - down*math.Exp(-tau)) / (1 + x)
 }
 
-// saddle returns about where an increasing function of s crosses 0.
-func (l lattice) saddle(f func(s float64, v loss.Value) float64) float64 {
-	_, s := num.Crossing(func(s float64) (float64, float64) {
-		return f(s, l.one.Cumulant(loss.Remove, s)), 0
-	}, 1e-12, 1e3+1e3/l.e0, 1, 1e-3, 100)
-	return s
+const maxTilt = 300
+
+// saddle returns about where an increasing function of τ crosses 0.
+func (l lattice) saddle(f func(tau, value, slope float64) float64) float64 {
+	_, tau := num.Crossing(func(tau float64) (float64, float64) {
+		value, slope := l.tilt(tau)
+		return f(tau, value, slope), 0
+	}, 1e-12, maxTilt, 1, 1e-3, 100)
+	return tau
+}
+
+// exponent is Chernoff's for P(L > ε): the largest τm − n·κ(τ), m = ε/ε0.
+func (l lattice) exponent(epsilon float64) float64 {
+	m := epsilon / l.e0
+	tau := l.saddle(func(_, _, slope float64) float64 { return l.n*slope - m })
+	value, _ := l.tilt(tau)
+	return math.Max(0, tau*m-l.n*value)
 }
 
 // start returns the point from which to walk so that what lies above has mass
@@ -153,15 +161,16 @@ func (l lattice) saddle(f func(s float64, v loss.Value) float64) float64 {
 func (l lattice) start(exponent float64) (v, logTail float64) {
 	top := l.n * math.Log1p((l.buckets-1)*l.small) // −ln of the mass of the top
 	for aim := exponent; aim < top; aim += 10 + aim/4 {
-		s := l.saddle(func(s float64, v loss.Value) float64 { return l.n*(s*v.Slope-v.K) - aim })
-		k := l.one.Cumulant(loss.Remove, s)
-		v = math.Floor((l.n - l.n*k.Slope/l.e0) / l.stride)
+		tau := l.saddle(func(tau, value, slope float64) float64 { return l.n*(tau*slope-value) - aim })
+		value, slope := l.tilt(tau)
+		v = math.Floor(l.n * (1 - slope) / l.stride)
 		if !(v > 16) {
 			break
 		}
-		// P(L ≥ l_{v−1}) ≤ e^{n·K(s) − s·l_{v−1}}
-		a, b := l.n*k.Upper(), s*l.at(v-1, 0)
-		if logTail = num.UpBy(a-b, 8*num.Ulp*(math.Abs(a)+math.Abs(b))); logTail < 5-exponent {
+		// P(m ≥ n − stride·(v−1)) ≤ e^{n·κ(τ) − τ·(n − stride·(v−1))}; κ is within
+		// 8·(τ + κ) Ulp.
+		a, b := l.n*value, tau*(l.n-l.stride*(v-1))
+		if logTail = num.UpBy(a-b, 8*num.Ulp*(a+b+l.n*tau)); logTail < 5-exponent {
 			return v, logTail
 		}
 	}

@@ -1,0 +1,165 @@
+package accountant
+
+import (
+	"math"
+	"math/rand"
+	"reflect"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"pgregory.net/rapid"
+)
+
+func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
+	positive := func(name string, low, high float64) float64 {
+		return math.Exp(rapid.Float64Range(math.Log(low), math.Log(high)).Draw(t, name))
+	}
+	all := []func() mechanism.Mechanism{
+		func() mechanism.Mechanism { return mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.5, 100)} },
+		func() mechanism.Mechanism { return mechanism.GaussianDP{Mu: positive("μ", 0.01, 2)} },
+		func() mechanism.Mechanism {
+			return mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1}
+		},
+		func() mechanism.Mechanism { return mechanism.PureDP{Epsilon: positive("ε", 1e-3, 2)} },
+		func() mechanism.Mechanism {
+			return mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 2), Delta: positive("δ", 1e-15, 1e-7)}
+		},
+		func() mechanism.Mechanism { return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.5)} },
+		func() mechanism.Mechanism {
+			return sampledGaussian(positive("q", 1e-5, 0.999), positive("σ", 0.5, 10))
+		},
+		func() mechanism.Mechanism {
+			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
+		},
+	}
+	n := len(all)
+	if adj == mechanism.AddOrRemoveOne {
+		n--
+	}
+	return mechanism.Event{Mechanism: all[rapid.IntRange(0, n-1).Draw(t, "kind")](), Count: rapid.Uint32Range(1, 300).Draw(t, "count")}
+}
+
+func drawEvents(t *rapid.T) (mechanism.Adjacency, []mechanism.Event) {
+	adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+	events := make([]mechanism.Event, rapid.IntRange(1, 4).Draw(t, "events"))
+	for i := range events {
+		events[i] = drawEvent(t, adj)
+	}
+	return adj, events
+}
+
+func drawQuestion(t *rapid.T) Question {
+	if rapid.Bool().Draw(t, "asked by δ") {
+		return AtDelta(math.Exp(-rapid.Float64Range(0.01, 600).Draw(t, "−ln δ")))
+	}
+	return AtEpsilon(rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 100)).Draw(t, "ε"))
+}
+
+func mustAsk(t *rapid.T, adj mechanism.Adjacency, events []mechanism.Event, q Question) Answer {
+	c, err := mechanism.Compose(adj, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Ask(c, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// value is what was asked for, on a scale on which more is worse.
+func value(a Answer, q Question) float64 {
+	if q.Delta != nil {
+		return a.Epsilon
+	}
+	return a.LogDelta
+}
+
+// Neither the order of reports nor how they are grouped matters, to the last
+// bit: an answer can be replayed.
+func TestOrderAndGroupingDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		adj, events := drawEvents(t)
+		q := drawQuestion(t)
+		want := mustAsk(t, adj, events, q)
+		var single []mechanism.Event
+		for _, e := range events {
+			for range e.Count {
+				single = append(single, mechanism.Event{Mechanism: e.Mechanism, Count: 1})
+			}
+		}
+		rand.New(rand.NewSource(int64(len(single)))).Shuffle(len(single), func(i, j int) { single[i], single[j] = single[j], single[i] })
+		if got := mustAsk(t, adj, single, q); !reflect.DeepEqual(got, want) {
+			t.Fatalf("one by one, shuffled: %+v\nin groups: %+v", got, want)
+		}
+	})
+}
+
+// More steps never lower the answer, beyond the search's 1e−9.
+func TestMoreStepsNeverCostLess(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		adj, events := drawEvents(t)
+		q := drawQuestion(t)
+		before := value(mustAsk(t, adj, events, q), q)
+		more := append(append([]mechanism.Event{}, events...), drawEvent(t, adj))
+		after := value(mustAsk(t, adj, more, q), q)
+		if after < before-1e-9*(1+math.Abs(before)) {
+			t.Fatalf("%v after %+v, %v with one more", before, events, after)
+		}
+	})
+}
+
+// The answer is the least of all analyses, above its lower bound; the
+// questions agree: δ(ε(δ)) ≤ δ.
+func TestAnswerIsLeast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		adj, events := drawEvents(t)
+		q := drawQuestion(t)
+		a := mustAsk(t, adj, events, q)
+		winner := false
+		for _, r := range a.Analyses {
+			if r.Unsupported != "" {
+				if r != (Result{Analysis: r.Analysis, Unsupported: r.Unsupported}) {
+					t.Fatalf("unsupported with numbers: %+v", r)
+				}
+				continue
+			}
+			bound := r.Epsilon
+			if q.Epsilon != nil {
+				bound = r.LogDelta
+				if !(r.Delta >= 0 && r.Delta <= 1) || math.Exp(r.LogDelta) > r.Delta {
+					t.Fatalf("%+v", r)
+				}
+			}
+			if math.IsNaN(bound) || bound < value(a, q) {
+				t.Fatalf("answer %+v above %+v", a, r)
+			}
+			winner = winner || r.Analysis == a.Analysis && bound == value(a, q)
+		}
+		if !winner {
+			t.Fatalf("%+v is no analysis's bound", a)
+		}
+		if a.EpsilonLower != nil && *a.EpsilonLower > a.Epsilon || a.DeltaLower != nil && *a.DeltaLower > a.Delta {
+			t.Fatalf("lower bound above: %+v", a)
+		}
+		if q.Delta != nil && a.Epsilon > 0 && !math.IsInf(a.Epsilon, 1) {
+			back := mustAsk(t, adj, events, AtEpsilon(a.Epsilon))
+			if back.LogDelta > math.Log(*q.Delta)+1e-6*(1-math.Log(*q.Delta)) {
+				t.Fatalf("ε(%v) = %v, but ln δ there is %v", *q.Delta, a.Epsilon, back.LogDelta)
+			}
+		}
+	})
+}
+
+// Smaller δ never costs less.
+func TestEpsilonFallsWithDelta(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		adj, events := drawEvents(t)
+		x := rapid.Float64Range(0.01, 600).Draw(t, "−ln δ")
+		y := x + rapid.Float64Range(0, 50).Draw(t, "more")
+		a, b := mustAsk(t, adj, events, AtDelta(math.Exp(-x))), mustAsk(t, adj, events, AtDelta(math.Exp(-y)))
+		if b.Epsilon < a.Epsilon*(1-1e-9) {
+			t.Fatalf("ε = %v at the larger δ, %v at the smaller", a.Epsilon, b.Epsilon)
+		}
+	})
+}

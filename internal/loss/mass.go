@@ -1,0 +1,91 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Side says which way a pair's parameters are rounded where they are not known
+// exactly: Facts are rounded up from what was reported by less than 2⁻⁵¹.
+type Side uint8
+
+const (
+	// Dominating: the pair is at least as bad as the loss.
+	Dominating Side = iota
+	// Dominated: the loss is at least as bad as the pair.
+	Dominated
+)
+
+// Pair is a loss's pair (P, Q) in one direction as masses on the axis of the
+// loss L = ln(P/Q)(x), x ~ P: what a lattice needs, for any mechanism
+// (docs/math.md §3). P is not normalised to the finite losses.
+type Pair interface {
+	// Ends returns finite losses lo ≤ hi outside of which P has little mass:
+	// ln P(L < lo) is about logBelow at most and ln P(hi < L < ∞) about logAbove.
+	// They steer; Tails proves.
+	Ends(logBelow, logAbove float64) (lo, hi float64)
+
+	// Cells fills cells[i] with what lies in (edges[i], edges[i+1]], atoms apart.
+	// edges increase and may end with ±Inf; there is one cell less. A cell holds
+	// outcomes with losses in (edges[i] − slack, edges[i+1] + slack] only.
+	Cells(edges []float64, cells []Mass) (slack float64)
+
+	// Tails returns the finite losses' ln P(L ≤ l) and ln P(L > l), atoms
+	// included, at a point within slack of l.
+	Tails(l float64) Tails
+
+	// Atoms are the finite losses with a mass of their own, increasing.
+	Atoms() []Mass
+
+	// Infinite is P(L = ∞).
+	Infinite() float64
+
+	// Null is the mass of Q where P has none.
+	Null() float64
+
+	// Anchor is the loss around which most of P gathers: there a grid point
+	// serves best.
+	Anchor() float64
+}
+
+// Mass is a set of outcomes: P's mass and the loss ln(P/Q) of the whole set.
+type Mass struct {
+	LogP, Loss      float64 // LogP = −Inf: nothing
+	LogErr, LossErr float64 // bounds on their errors
+}
+
+// Tails are masses beyond a point, both within Err.
+type Tails struct {
+	LogBelow, LogAbove, Err float64
+}
+
+// paired is a loss whose pair is known as masses.
+type paired interface {
+	pairOf(d Direction, side Side) Pair
+}
+
+// PairOf returns l's pair in one direction; false where none is known, or where
+// its parameters are outside the range that masses are computed for.
+func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
+	p, ok := l.(paired)
+	if !ok {
+		return nil, false
+	}
+	if pair := p.pairOf(d, side); pair != nil {
+		return pair, true
+	}
+	return nil, false
+}
+
+// sided returns a parameter v > 0 as it is, or rounded down by what it may have
+// been rounded up.
+func sided(v float64, side Side) float64 {
+	if side == Dominated {
+		return v * (1 - 16*num.Ulp)
+	}
+	return v
+}
+
+// nothing is the mass of an empty set.
+func nothing() Mass { return Mass{LogP: math.Inf(-1)} }

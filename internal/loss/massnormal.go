@@ -1,0 +1,106 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// interval is a part (a, b] of the axis of a standard normal, given exactly.
+type interval struct {
+	a, b float64
+}
+
+// narrow reports whether series serves: the density changes by at most e there.
+func (v interval) narrow() bool {
+	c, w := (v.a+v.b)/2, (v.b-v.a)/2
+	return w <= 0.25 && math.Abs(c)*w <= 1
+}
+
+// series returns i with Φ(c+w) − Φ(c−w) = 2w·φ(c)·(1 + i) for a narrow interval,
+// and the sum of its terms' moduli: its error is within 16 Ulp of that.
+//
+// The integrand φ(c+wx)/φ(c) = e^{−cwx − w²x²/2} has the Taylor coefficients
+// a_{k+1} = −(cw·a_k + w²·a_{k−1})/(k+1). By Cauchy's bound on |x| = 10 those
+// from k = 22 on add less than 10⁻¹⁷ (docs/math.md §3).
+func series(c, w float64) (i, size float64) {
+	s, t := c*w, w*w
+	before, here := 1.0, -s // a_0, a_1
+	for k := 1.0; k < 21; k += 2 {
+		even := -(s*here + t*before) / (k + 1) // a_{k+1}
+		term := even / (k + 2)
+		i += term
+		size += math.Abs(term)
+		odd := -(s*even + t*here) / (k + 2)
+		before, here = even, odd
+		if math.Abs(even)+math.Abs(odd) < 1e-19 {
+			break
+		}
+	}
+	return i, size + t
+}
+
+// log returns ln[Φ(b) − Φ(a)] and a bound on its error.
+func (v interval) log() (value, err float64) {
+	if !(v.a < v.b) {
+		return math.Inf(-1), 0
+	}
+	if v.narrow() {
+		c, w := (v.a+v.b)/2, (v.b-v.a)/2
+		i, size := series(c, w)
+		value = num.LogNormalDensity(c) + math.Log(2*w) + math.Log1p(i)
+		return value, num.Ulp * (16 + 4*c*c + 16*size + 2*math.Abs(value))
+	}
+	a, b := v.a, v.b
+	if a+b < 0 { // the nearer tail
+		a, b = -b, -a
+	}
+	if a < 0 { // 0 is inside: at least 0.09 is left
+		rest := num.NormalTail(-a) + num.NormalTail(b)
+		return math.Log1p(-rest), num.Ulp * 32 * rest / (1 - rest)
+	}
+	top, bottom := num.LogNormalCDF(-a), logTail(b)
+	value = num.LogSubExp(top, bottom)
+	// The tails differ by a factor of 1.5 at least (docs/math.md §3).
+	return value, num.Ulp * (16 + 140*math.Abs(top) + 8*math.Abs(value))
+}
+
+// logTail is ln(1 − Φ(x)) for x ≥ 0, maybe +Inf; −Inf where Φ is 1.
+func logTail(x float64) float64 {
+	if math.IsInf(x, 1) {
+		return math.Inf(-1)
+	}
+	return num.LogNormalCDF(-x)
+}
+
+// logNormalCDF is ln Φ(x) for any x, ±Inf included, and a bound on its error for
+// an x that is within dx.
+func logNormalCDF(x, dx float64) (value, err float64) {
+	switch {
+	case math.IsInf(x, -1):
+		return math.Inf(-1), 0
+	case math.IsInf(x, 1):
+		return 0, 0
+	}
+	value = num.LogNormalCDF(x)
+	// d ln Φ/dx ≤ 1 + |x| below 0, at most φ(0)·2 above.
+	return value, num.Ulp*40*math.Abs(value) + dx*(1+math.Max(0, -x))
+}
+
+// logMix returns ln(1 − q + q·e^x), with q's logarithm given.
+func logMix(rate, logRate, x float64) float64 {
+	if x > 40 {
+		return x + logRate + math.Log1p((1-rate)/rate*math.Exp(-x))
+	}
+	y := rate * math.Expm1(x)
+	if y < -0.5 {
+		return math.Log(1 - rate + rate*math.Exp(x))
+	}
+	return math.Log1p(y)
+}
+
+// mixShare is the share q·e^x/(1 − q + q·e^x) of the second part: the derivative
+// of logMix.
+func mixShare(rate, x float64) float64 {
+	return rate / (rate + (1-rate)*math.Exp(-x))
+}
