@@ -100,9 +100,9 @@ func TestOnceUnderDisconnections(t *testing.T) {
 		ledgers++
 		ledger := fmt.Sprintf("run/%d", ledgers)
 		s.NewLedger(ledger)
-		lives := rapid.SliceOfN(rapid.IntRange(1, 20_000), 0, 8).Draw(r, "bytes")
-		streams := rapid.SliceOfN(rapid.Bool(), 1, 4).Draw(r, "streams")
-		each := rapid.IntRange(0, 60).Draw(r, "charges")
+		lives := rapid.SliceOfN(rapid.IntRange(1, 10_000), 0, 8).Draw(r, "bytes")
+		streams := rapid.SliceOfN(rapid.Bool(), 1, 3).Draw(r, "streams")
+		each := rapid.IntRange(0, 40).Draw(r, "charges")
 		c := connect(t, s, client.Config{Window: rapid.IntRange(1, 40).Draw(r, "window")}, lives...)
 		defer func() { _ = c.Close() }()
 		n := 0
