@@ -20,8 +20,6 @@ type appender struct {
 	verb     ledger.Charge
 	digest   ledger.Digest
 	writer   ledger.Writer
-	total    uint64
-	known    bool
 }
 
 func newAppender(s *Store, i int) (*appender, error) {

@@ -88,6 +88,7 @@ func TestContractTinyLimits(t *testing.T) {
 
 func TestContractReopened(t *testing.T) {
 	h := harness(Config{AllocationStep: 1 << 20})
+	h.WithoutModel = true // its calls open the store anew anyhow
 	reopen := h.Reopen
 	open := h.Open
 	h.Open = func(t *testing.T) ledger.Store { return &reopening{t: t, s: open(t), reopen: reopen} }
