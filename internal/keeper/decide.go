@@ -153,6 +153,10 @@ func (q *queue) firstReceipt(w *writer, sequence uint64) (receipt, error) {
 		return w.first, nil
 	}
 	record, err := q.k.config.Store.RecordOf(q.name, w.key, sequence)
+	if errors.Is(err, ledger.ErrNotFound) { // though its lane has come further
+		err = fmt.Errorf("%w: %s: no record of sequence %d of writer %s, which stands at %d",
+			ledger.ErrDamaged, q.name, sequence, w.key.Name, w.last)
+	}
 	if err != nil {
 		return receipt{}, err
 	}

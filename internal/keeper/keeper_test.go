@@ -133,6 +133,34 @@ func TestDamagedLedger(t *testing.T) {
 	}
 }
 
+// A lane whose rows cannot be read, or do not fit together, is refused alone.
+func TestDamagedLane(t *testing.T) {
+	s := newTestStore("a")
+	k := newKeeper(t, Config{Store: lostStore{s}})
+	do(t, k, charge("w", 1, 1))
+	do(t, k, charge("w", 2, 1))
+	refuses(t, k, charge("w", 1, 1), ledger.ErrDamaged)
+	refuses(t, k, charge("unreadable", 1, 1), ledger.ErrDamaged)
+	_, _, err := k.Open(t.Context(), "a", writerOf("unreadable"))
+	wantErr(t, err, ledger.ErrDamaged)
+	do(t, k, charge("w", 3, 1))
+	checkLedger(t, k, s, "a")
+}
+
+// lostStore has lost its index of records, and one writer's row.
+type lostStore struct{ *testStore }
+
+func (lostStore) RecordOf(string, ledger.Writer, uint64) (ledger.Record, error) {
+	return ledger.Record{}, ledger.ErrNotFound
+}
+
+func (s lostStore) Writer(name string, w ledger.Writer) (sequence, position uint64, err error) {
+	if w.Name == "unreadable" {
+		return 0, 0, ledger.ErrDamaged
+	}
+	return s.testStore.Writer(name, w)
+}
+
 // hold makes the store's appends of a ledger wait until release is called.
 func hold(s *testStore, name string, f func(n int) fault) (release func()) {
 	held := make(chan struct{})

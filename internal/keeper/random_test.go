@@ -241,7 +241,9 @@ func (c *client) answered(sequence uint64, result Result, err error) bool {
 	case err != nil:
 		c.fail("%s %s: sequence %d after %d: %w", c.ledger, c.name, sequence, c.next-1, err)
 		return false
-	case sequence > c.next:
+	// On two keepers an earlier stream's requests may be written by the other one
+	// meanwhile, and then what was sent as a gap is none.
+	case sequence > c.next && len(c.keepers) == 1:
 		c.fail("%s %s: sequence %d acknowledged after %d", c.ledger, c.name, sequence, c.next-1)
 		return false
 	}
