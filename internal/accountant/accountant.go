@@ -30,6 +30,11 @@ type Question struct {
 	Delta   *float64 // in (0, 1)
 	Epsilon *float64 // in nats; finite and ≥ 0
 
+	// MaxGap is the wanted upper − lower, of ε in nats or of ln δ; finite and > 0.
+	// Nil: each analysis's own. It steers only how much work is done: the bounds
+	// of the answer say what was reached.
+	MaxGap *float64
+
 	// Stop, where it is not nil, is asked between steps of long computations.
 	// Once it returns true the best bound proven so far is the answer.
 	Stop func() bool
@@ -53,8 +58,9 @@ type Answer struct {
 	// EpsilonLower (asked by δ) and DeltaLower (asked by ε) bound the truth from
 	// below: from the same facts no accountant can prove less. Nil where no
 	// analysis that applies knows one.
-	EpsilonLower *float64
-	DeltaLower   *float64
+	EpsilonLower  *float64
+	DeltaLower    *float64
+	LogDeltaLower *float64 // ln of the lower bound on δ; set where DeltaLower is
 
 	Analysis Analysis // the winner: the first in listing order with the least bound
 	Analyses []Result // every analysis, in listing order
@@ -85,6 +91,13 @@ func (q Question) Check() error {
 		return &mechanism.ParameterError{Field: "delta", Value: number(*q.Delta), Allowed: "a number in (0, 1)"}
 	case q.Epsilon != nil && (!(*q.Epsilon >= 0) || math.IsInf(*q.Epsilon, 1)):
 		return &mechanism.ParameterError{Field: "epsilon", Value: number(*q.Epsilon), Allowed: "a finite number ≥ 0"}
+	}
+	return checkGap(q.MaxGap)
+}
+
+func checkGap(gap *float64) error {
+	if gap != nil && (!(*gap > 0) || math.IsInf(*gap, 1)) {
+		return &mechanism.ParameterError{Field: "max_gap", Value: number(*gap), Allowed: "a finite number > 0"}
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func (q Question) least(bounds []bound) Answer {
 	}
 	a.Epsilon, a.Delta, a.LogDelta = *q.Epsilon, winner.Delta, winner.LogDelta
 	if !math.IsInf(lower, -1) || a.Delta == 0 {
-		lower = num.ExpDown(lower)
-		a.DeltaLower = &lower
+		delta := num.ExpDown(lower)
+		a.DeltaLower, a.LogDeltaLower = &delta, &lower
 	}
 	return a
 }
