@@ -22,18 +22,14 @@ const (
 // (docs/math.md §3). P is not normalised to the finite losses.
 type Pair interface {
 	// Ends returns finite losses lo ≤ hi outside of which P has little mass:
-	// ln P(L < lo) is about logBelow at most and ln P(hi < L < ∞) about logAbove.
-	// They steer; Tails proves.
+	// ln P(L < lo) is about logBelow at most and ln P(hi < L < ∞) about logAbove,
+	// or less. They steer; Cells proves.
 	Ends(logBelow, logAbove float64) (lo, hi float64)
 
 	// Cells fills cells[i] with what lies in (edges[i], edges[i+1]], atoms apart.
 	// edges increase and may end with ±Inf; there is one cell less. A cell holds
 	// outcomes with losses in (edges[i] − slack, edges[i+1] + slack] only.
 	Cells(edges []float64, cells []Mass) (slack float64)
-
-	// Tails returns the finite losses' ln P(L ≤ l) and ln P(L > l), atoms
-	// included, at a point within slack of l.
-	Tails(l float64) Tails
 
 	// Atoms are the finite losses with a mass of their own, increasing.
 	Atoms() []Mass
@@ -53,11 +49,6 @@ type Pair interface {
 type Mass struct {
 	LogP, Loss      float64 // LogP = −Inf: nothing
 	LogErr, LossErr float64 // bounds on their errors
-}
-
-// Tails are masses beyond a point, both within Err.
-type Tails struct {
-	LogBelow, LogAbove, Err float64
 }
 
 // paired is a loss whose pair is known as masses.

@@ -46,17 +46,6 @@ func (p laplacePair) Cells(edges []float64, cells []Mass) (slack float64) {
 	return 0
 }
 
-func (p laplacePair) Tails(l float64) Tails {
-	switch {
-	case l < -p.e0:
-		return Tails{LogBelow: math.Inf(-1)}
-	case l >= p.e0:
-		return Tails{LogAbove: math.Inf(-1)}
-	}
-	log := -math.Ln2 - (p.e0-l)/2
-	return Tails{log, math.Log1p(-math.Exp(log)), num.Ulp * (8 + 2*p.e0)}
-}
-
 func (p laplacePair) Atoms() []Mass {
 	return []Mass{
 		{LogP: -math.Ln2 - p.e0, Loss: -p.e0, LogErr: num.Ulp * (2 + 2*p.e0)},
@@ -108,20 +97,6 @@ func (p atomicPair) Cells(_ []float64, cells []Mass) (slack float64) {
 		cells[i] = nothing()
 	}
 	return 0
-}
-
-func (p atomicPair) Tails(l float64) Tails {
-	var below, above num.LogSum
-	var err float64
-	for _, a := range p.atoms {
-		if a.Loss <= l {
-			below.Add(a.LogP)
-		} else {
-			above.Add(a.LogP)
-		}
-		err = math.Max(err, a.LogErr)
-	}
-	return Tails{below.Log(), above.Log(), err + num.Ulp*float64(8+len(p.atoms))}
 }
 
 func (p atomicPair) Atoms() []Mass     { return p.atoms }

@@ -75,7 +75,7 @@ func (g gaussianPair) cell(v interval) Mass {
 	}
 	other := interval{v.a + g.mu, v.b + g.mu} // z under Q
 	c, w := (v.a+v.b)/2, (v.b-v.a)/2
-	if v.narrow() && w <= 0.25 && math.Abs(c+g.mu)*w <= 1 {
+	if v.narrow() && math.Abs(c+g.mu)*w <= 1 {
 		i, sizeP := series(c, w)
 		j, sizeQ := series(c+g.mu, w)
 		p := num.LogNormalDensity(c) + math.Log(2*w) + math.Log1p(i)
@@ -90,7 +90,7 @@ func (g gaussianPair) cell(v interval) Mass {
 	q, errQ := other.log()
 	// a + μ is rounded: in Q's tail that counts (1 + |z|) times.
 	x := math.Max(finite(other.a), finite(other.b))
-	errQ += num.Ulp * 4 * x * (2 + x)
+	errQ += num.Ulp * 5 * x * (2 + x)
 	return Mass{LogP: p, Loss: p - q, LogErr: errP, LossErr: errP + errQ}
 }
 
@@ -100,13 +100,6 @@ func finite(x float64) float64 {
 		return 0
 	}
 	return math.Abs(x)
-}
-
-func (g gaussianPair) Tails(l float64) Tails {
-	z := g.at(l)
-	below, e1 := logNormalCDF(z, 0)
-	above, e2 := logNormalCDF(-z, 0)
-	return Tails{below, above, math.Max(e1, e2)}
 }
 
 func (gaussianPair) Atoms() []Mass     { return nil }

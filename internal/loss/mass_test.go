@@ -1,0 +1,228 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// edgesAround is an axis from −∞ to ∞ with n equal cells where P is not below
+// e^{−depth}.
+func edgesAround(p Pair, n int, depth float64) []float64 {
+	lo, hi := p.Ends(-depth, -depth)
+	edges := []float64{math.Inf(-1)}
+	for i := range n + 1 {
+		edges = append(edges, lo+(hi-lo)*float64(i)/float64(n))
+	}
+	return append(edges, math.Inf(1))
+}
+
+// outcomes are all masses of a pair on n cells and its atoms.
+func outcomes(p Pair, n int, depth float64) ([]Mass, []float64, float64) {
+	edges := edgesAround(p, n, depth)
+	cells := make([]Mass, len(edges)-1)
+	slack := p.Cells(edges, cells)
+	return append(cells, p.Atoms()...), edges, slack
+}
+
+func massPairs(t testing.TB) map[string][2]Pair {
+	pairs := map[string][2]Pair{}
+	add := func(l Loss) {
+		var both [2]Pair
+		for _, d := range []Direction{Remove, Add} {
+			p, ok := PairOf(l, d, Dominating)
+			if !ok {
+				t.Fatalf("%+v has no pair", l)
+			}
+			both[d] = p
+		}
+		pairs[fmt.Sprintf("%T%+v", l, l)] = both
+	}
+	for _, mu := range []float64{1e-6, 0.05, 1, 7, 300} {
+		add(gaussian{mu})
+	}
+	for _, e := range []float64{1e-7, 0.05, 1, 20, 200} {
+		add(laplace{e})
+		add(response{epsilon: e, buckets: 2})
+		add(response{epsilon: e, buckets: 10, atom: 1e-3})
+	}
+	for _, replace := range []bool{false, true} {
+		for _, q := range []float64{1e-9, 1e-3, 0.1, 0.5, 0.999} {
+			for _, mu := range []float64{0.02, 1, 5} {
+				add(sampledGaussian{mu: mu, rate: q, replace: replace})
+			}
+		}
+	}
+	for _, q := range []float64{1e-6, 0.01, 0.7} {
+		for _, inner := range []Loss{laplace{0.5}, laplace{8}, response{epsilon: 1, buckets: 2}, response{epsilon: 2, buckets: 2, atom: 1e-4}} {
+			var both [2]Pair
+			for _, d := range []Direction{Remove, Add} {
+				p, _ := PairOf(inner, d, Dominating)
+				both[d] = SampledPair(p, q, d)
+			}
+			pairs[fmt.Sprintf("sampled %v %T%+v", q, inner, inner)] = both
+		}
+	}
+	return pairs
+}
+
+// P and Q sum to 1, every cell's loss lies in the cell, and the divergence at 0
+// from below and above encloses the exact one where that is known.
+func TestMassesAddUp(t *testing.T) {
+	for name, both := range massPairs(t) {
+		for d, p := range both {
+			ms, edges, slack := outcomes(p, 500, 60)
+			var sumP, sumQ num.Sum
+			var errP, errQ float64
+			for i, m := range ms {
+				if m.LogP < -745 {
+					continue
+				}
+				if math.IsNaN(m.LogP) || math.IsNaN(m.Loss) || !(m.LogErr < 1e-9) || !(m.LossErr <= 1e-9*(1+math.Abs(m.Loss))) {
+					t.Fatalf("%s %v: %+v", name, Direction(d), m)
+				}
+				x, y := math.Exp(m.LogP), math.Exp(m.LogP-m.Loss)
+				sumP.Add(x)
+				sumQ.Add(y)
+				errP += x * m.LogErr
+				errQ += y * (m.LogErr + m.LossErr)
+				if i < len(edges)-1 && !(m.Loss >= edges[i]-slack-m.LossErr && m.Loss <= edges[i+1]+slack+m.LossErr) {
+					t.Errorf("%s %v: the cell (%v, %v] has loss %v", name, Direction(d), edges[i], edges[i+1], m.Loss)
+				}
+			}
+			if off := math.Abs(sumP.Value() + p.Infinite() - 1); !(off <= errP+4*num.Ulp) {
+				t.Errorf("%s %v: P sums to 1%+.3g, bound %.3g", name, Direction(d), sumP.Value()+p.Infinite()-1, errP)
+			}
+			// Far losses have no digits of Q left in the unit they are small in.
+			if off := math.Abs(sumQ.Value() + p.Null() - 1); !(off <= errQ+8*num.Ulp) {
+				t.Errorf("%s %v: Q sums to 1%+.3g, bound %.3g", name, Direction(d), sumQ.Value()+p.Null()-1, errQ)
+			}
+			if !(errP < 1e-11) {
+				t.Errorf("%s %v: P is only within %.3g", name, Direction(d), errP)
+			}
+		}
+	}
+}
+
+// The other direction's P is this one's Q at the negative loss.
+func TestMassesMirror(t *testing.T) {
+	for name, both := range massPairs(t) {
+		edges := edgesAround(both[0], 40, 60)
+		mirror := make([]float64, len(edges))
+		for i, e := range edges {
+			mirror[len(edges)-1-i] = -e
+		}
+		a, b := make([]Mass, len(edges)-1), make([]Mass, len(edges)-1)
+		s, u := both[0].Cells(edges, a), both[1].Cells(mirror, b)
+		for i, m := range a {
+			o := b[len(b)-1-i]
+			if math.IsInf(m.LogP, -1) != math.IsInf(o.LogP, -1) {
+				if math.Max(m.LogP, o.LogP) > -40 && edges[i+1]-edges[i] > s+u {
+					t.Errorf("%s (%v, %v]: %+v and %+v", name, edges[i], edges[i+1], m, o)
+				}
+				continue
+			}
+			// An edge that moves by the slack moves the mass with the density, at most
+			// about the cell's over its width here.
+			moved := (s + u) / (edges[i+1] - edges[i]) * 50
+			if off := math.Abs(m.Loss + o.Loss); off > m.LossErr+o.LossErr+s+u+1e-9*math.Abs(m.Loss) {
+				t.Errorf("%s (%v, %v]: losses %v and %v", name, edges[i], edges[i+1], m.Loss, o.Loss)
+			}
+			if off := math.Abs(m.LogP - m.Loss - o.LogP); off > m.LogErr+m.LossErr+o.LogErr+moved+1e-7 && m.LogP > -200 {
+				t.Errorf("%s (%v, %v]: Q is e^%v, mirrored P e^%v: %g", name, edges[i], edges[i+1], m.LogP-m.Loss, o.LogP, off)
+			}
+		}
+	}
+}
+
+// e^{K(s)} lies between the moments of the lattice rounded down and up.
+func TestMassesAgainstCumulant(t *testing.T) {
+	losses := []Loss{
+		gaussian{0.7}, laplace{1.3}, response{epsilon: 0.8, buckets: 7}, response{epsilon: 2, buckets: 2, atom: 0.1},
+		sampledGaussian{mu: 1, rate: 0.01}, sampledGaussian{mu: 2, rate: 0.3}, sampledGaussian{mu: 1.2, rate: 0.05, replace: true},
+	}
+	for _, l := range losses {
+		for _, d := range []Direction{Remove, Add} {
+			p, _ := PairOf(l, d, Dominating)
+			ms, edges, slack := outcomes(p, 8000, 700)
+			for _, s := range []float64{-0.4, 0.5, 3, 8} {
+				var low, high num.LogSum
+				for i, m := range ms {
+					a, b := m.Loss, m.Loss
+					if i < len(edges)-1 {
+						if i == 0 || i == len(edges)-2 { // past e^{−700}; nothing to see of it in K
+							continue
+						}
+						a, b = edges[i]-slack, edges[i+1]+slack
+					}
+					low.Add(m.LogP - m.LogErr + math.Min(s*a, s*b))
+					high.Add(m.LogP + m.LogErr + math.Max(s*a, s*b))
+				}
+				rest := math.Log1p(-p.Infinite())
+				k := l.Cumulant(d, s)
+				if !(low.Log()-rest <= k.Upper()+1e-12 && k.Lower()-1e-12 <= high.Log()-rest) || high.Log()-low.Log() > 0.2 {
+					t.Errorf("%T%+v %v: K(%v) = %v, masses give [%v, %v]", l, l, d, s, k.K, low.Log()-rest, high.Log()-rest)
+				}
+			}
+		}
+	}
+}
+
+// A cell is the sum of its parts, whatever the widths: narrow cells come from
+// the series, wide ones from tails.
+func TestNormalIntervals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.Float64Range(-36, 36).Draw(t, "a")
+		w := math.Exp(rapid.Float64Range(-12, 1).Draw(t, "ln w"))
+		parts := rapid.IntRange(2, 40).Draw(t, "parts")
+		b := a + w
+		whole, err := interval{a, b}.log()
+		var sum num.LogSum
+		var worst float64
+		from := a
+		for i := range parts {
+			to := a + (b-a)*float64(i+1)/float64(parts)
+			if i == parts-1 {
+				to = b
+			}
+			v, e := interval{from, to}.log()
+			sum.Add(v)
+			worst = math.Max(worst, e)
+			from = to
+		}
+		if off := math.Abs(sum.Log() - whole); !(off <= err+worst+16*num.Ulp*(1+math.Abs(whole))) {
+			t.Errorf("(%v, %v]: %v, in %d parts %v: off %.3g, bounds %.3g %.3g", a, b, whole, parts, sum.Log(), off, err, worst)
+		}
+		if !(err < 1e-10) {
+			t.Errorf("(%v, %v]: error %v", a, b, err)
+		}
+	})
+}
+
+// The lower side's parameters are smaller, and both exist together.
+func TestSides(t *testing.T) {
+	m := mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}
+	l, err := Of(m, mechanism.AddOrRemoveOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	high, _ := PairOf(l, Remove, Dominating)
+	low, _ := PairOf(l, Remove, Dominated)
+	h, g := high.(samplePair), low.(samplePair)
+	if !(g.rate < h.rate && g.rate > h.rate*(1-1e-14) && g.inner.(gaussianPair).mu < h.inner.(gaussianPair).mu) {
+		t.Errorf("%+v, %+v", h, g)
+	}
+	if _, ok := PairOf(zeroConcentrated{1}, Remove, Dominating); ok {
+		t.Error("a zCDP guarantee has no pair")
+	}
+	for _, mu := range []float64{math.NaN(), math.Inf(1), 1e-200, 1e9} {
+		if GaussianPair(mu) != nil {
+			t.Errorf("a pair for μ = %v", mu)
+		}
+	}
+}
