@@ -927,7 +927,11 @@ type QueryPrivacyRequest struct {
 	//
 	//	*QueryPrivacyRequest_Delta
 	//	*QueryPrivacyRequest_Epsilon
-	Given         isQueryPrivacyRequest_Given `protobuf_oneof:"given"`
+	Given isQueryPrivacyRequest_Given `protobuf_oneof:"given"`
+	// The wanted upper − lower, of ε in nats or of ln δ. Best effort, within the
+	// call's deadline: the answer's bounds say what was reached. If absent, the
+	// service's own. Range: finite and > 0.
+	MaxGap        *float64 `protobuf:"fixed64,5,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1012,6 +1016,13 @@ func (x *QueryPrivacyRequest) GetEpsilon() float64 {
 	return 0
 }
 
+func (x *QueryPrivacyRequest) GetMaxGap() float64 {
+	if x != nil && x.MaxGap != nil {
+		return *x.MaxGap
+	}
+	return 0
+}
+
 type isQueryPrivacyRequest_Subject interface {
 	isQueryPrivacyRequest_Subject()
 }
@@ -1072,7 +1083,9 @@ type QueryPrivacyResponse struct {
 	// Every analysis, in a fixed order.
 	Analyses []*AnalysisResult `protobuf:"bytes,9,rep,name=analyses,proto3" json:"analyses,omitempty"`
 	// The ledger's position that was read; absent for a workload.
-	Position      *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	// ln δ of the lower bound; present where delta_lower is.
+	LogDeltaLower *float64 `protobuf:"fixed64,11,opt,name=log_delta_lower,json=logDeltaLower,proto3,oneof" json:"log_delta_lower,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1173,6 +1186,13 @@ func (x *QueryPrivacyResponse) GetAnalyses() []*AnalysisResult {
 func (x *QueryPrivacyResponse) GetPosition() uint64 {
 	if x != nil && x.Position != nil {
 		return *x.Position
+	}
+	return 0
+}
+
+func (x *QueryPrivacyResponse) GetLogDeltaLower() float64 {
+	if x != nil && x.LogDeltaLower != nil {
+		return *x.LogDeltaLower
 	}
 	return 0
 }
@@ -1695,7 +1715,7 @@ var File_accountant_v1_accountant_service_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\n" +
-	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"D\n" +
+	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -1762,14 +1782,17 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\"]\n" +
 	"\x11GetWriterResponse\x12#\n" +
 	"\rlast_sequence\x18\x01 \x01(\x04R\flastSequence\x12#\n" +
-	"\rlast_position\x18\x02 \x01(\x04R\flastPosition\"\xae\x01\n" +
+	"\rlast_position\x18\x02 \x01(\x04R\flastPosition\"\xd8\x01\n" +
 	"\x13QueryPrivacyRequest\x12\x18\n" +
 	"\x06ledger\x18\x01 \x01(\tH\x00R\x06ledger\x125\n" +
 	"\bworkload\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadH\x00R\bworkload\x12\x16\n" +
 	"\x05delta\x18\x03 \x01(\x01H\x01R\x05delta\x12\x1a\n" +
-	"\aepsilon\x18\x04 \x01(\x01H\x01R\aepsilonB\t\n" +
+	"\aepsilon\x18\x04 \x01(\x01H\x01R\aepsilon\x12\x1c\n" +
+	"\amax_gap\x18\x05 \x01(\x01H\x02R\x06maxGap\x88\x01\x01B\t\n" +
 	"\asubjectB\a\n" +
-	"\x05given\"\xd6\x03\n" +
+	"\x05givenB\n" +
+	"\n" +
+	"\b_max_gap\"\x97\x04\n" +
 	"\x14QueryPrivacyResponse\x12\x19\n" +
 	"\x05delta\x18\x01 \x01(\x01H\x00R\x05delta\x88\x01\x01\x12\x1d\n" +
 	"\aepsilon\x18\x02 \x01(\x01H\x01R\aepsilon\x88\x01\x01\x12(\n" +
@@ -1782,7 +1805,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\arunning\x18\b \x01(\x01H\x05R\arunning\x88\x01\x01\x129\n" +
 	"\banalyses\x18\t \x03(\v2\x1d.accountant.v1.AnalysisResultR\banalyses\x12\x1f\n" +
 	"\bposition\x18\n" +
-	" \x01(\x04H\x06R\bposition\x88\x01\x01B\b\n" +
+	" \x01(\x04H\x06R\bposition\x88\x01\x01\x12+\n" +
+	"\x0flog_delta_lower\x18\v \x01(\x01H\aR\rlogDeltaLower\x88\x01\x01B\b\n" +
 	"\x06_deltaB\n" +
 	"\n" +
 	"\b_epsilonB\x10\n" +
@@ -1792,7 +1816,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"_log_deltaB\n" +
 	"\n" +
 	"\b_runningB\v\n" +
-	"\t_position\"\x88\x02\n" +
+	"\t_positionB\x12\n" +
+	"\x10_log_delta_lower\"\x88\x02\n" +
 	"\x0eAnalysisResult\x12\x1a\n" +
 	"\banalysis\x18\x01 \x01(\tR\banalysis\x12\x1d\n" +
 	"\aepsilon\x18\x02 \x01(\x01H\x00R\aepsilon\x88\x01\x01\x12\x19\n" +
@@ -1817,7 +1842,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x13ListEntriesResponse\x12.\n" +
 	"\aentries\x18\x01 \x03(\v2\x14.accountant.v1.EntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
-	"\agenesis\x18\x03 \x01(\fR\agenesis2\x8b\x06\n" +
+	"\agenesis\x18\x03 \x01(\fR\agenesis2\xc3\a\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
@@ -1826,7 +1851,9 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1d.accountant.v1.ReportResponse\x12[\n" +
 	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse(\x010\x01\x12N\n" +
 	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\x12W\n" +
-	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\x12T\n" +
+	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\x12f\n" +
+	"\x11QueryPrivacyCurve\x12'.accountant.v1.QueryPrivacyCurveRequest\x1a(.accountant.v1.QueryPrivacyCurveResponse\x12N\n" +
+	"\tCalibrate\x12\x1f.accountant.v1.CalibrateRequest\x1a .accountant.v1.CalibrateResponse\x12T\n" +
 	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponseBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
 var (
@@ -1873,6 +1900,10 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*Charge)(nil),                              // 27: accountant.v1.Charge
 	(*Workload)(nil),                            // 28: accountant.v1.Workload
 	(*Entry)(nil),                               // 29: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),            // 30: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                    // 31: accountant.v1.CalibrateRequest
+	(*QueryPrivacyCurveResponse)(nil),           // 32: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                   // 33: accountant.v1.CalibrateResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	24, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
@@ -1900,18 +1931,22 @@ var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	10, // 22: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
 	12, // 23: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
 	14, // 24: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	17, // 25: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	1,  // 26: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 27: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 28: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 29: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 30: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	11, // 31: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	13, // 32: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	15, // 33: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	18, // 34: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	26, // [26:35] is the sub-list for method output_type
-	17, // [17:26] is the sub-list for method input_type
+	30, // 25: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	31, // 26: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	17, // 27: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	1,  // 28: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 29: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 30: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 31: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 32: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	11, // 33: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	13, // 34: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	15, // 35: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	32, // 36: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	33, // 37: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	18, // 38: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	28, // [28:39] is the sub-list for method output_type
+	17, // [17:28] is the sub-list for method input_type
 	17, // [17:17] is the sub-list for extension type_name
 	17, // [17:17] is the sub-list for extension extendee
 	0,  // [0:17] is the sub-list for field type_name
@@ -1922,6 +1957,8 @@ func file_accountant_v1_accountant_service_proto_init() {
 	if File_accountant_v1_accountant_service_proto != nil {
 		return
 	}
+	file_accountant_v1_calibrate_proto_init()
+	file_accountant_v1_curve_proto_init()
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_accountant_service_proto_msgTypes[10].OneofWrappers = []any{

@@ -21,15 +21,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AccountantService_CreateLedger_FullMethodName = "/accountant.v1.AccountantService/CreateLedger"
-	AccountantService_GetLedger_FullMethodName    = "/accountant.v1.AccountantService/GetLedger"
-	AccountantService_ListLedgers_FullMethodName  = "/accountant.v1.AccountantService/ListLedgers"
-	AccountantService_CloseLedger_FullMethodName  = "/accountant.v1.AccountantService/CloseLedger"
-	AccountantService_Report_FullMethodName       = "/accountant.v1.AccountantService/Report"
-	AccountantService_ReportStream_FullMethodName = "/accountant.v1.AccountantService/ReportStream"
-	AccountantService_GetWriter_FullMethodName    = "/accountant.v1.AccountantService/GetWriter"
-	AccountantService_QueryPrivacy_FullMethodName = "/accountant.v1.AccountantService/QueryPrivacy"
-	AccountantService_ListEntries_FullMethodName  = "/accountant.v1.AccountantService/ListEntries"
+	AccountantService_CreateLedger_FullMethodName      = "/accountant.v1.AccountantService/CreateLedger"
+	AccountantService_GetLedger_FullMethodName         = "/accountant.v1.AccountantService/GetLedger"
+	AccountantService_ListLedgers_FullMethodName       = "/accountant.v1.AccountantService/ListLedgers"
+	AccountantService_CloseLedger_FullMethodName       = "/accountant.v1.AccountantService/CloseLedger"
+	AccountantService_Report_FullMethodName            = "/accountant.v1.AccountantService/Report"
+	AccountantService_ReportStream_FullMethodName      = "/accountant.v1.AccountantService/ReportStream"
+	AccountantService_GetWriter_FullMethodName         = "/accountant.v1.AccountantService/GetWriter"
+	AccountantService_QueryPrivacy_FullMethodName      = "/accountant.v1.AccountantService/QueryPrivacy"
+	AccountantService_QueryPrivacyCurve_FullMethodName = "/accountant.v1.AccountantService/QueryPrivacyCurve"
+	AccountantService_Calibrate_FullMethodName         = "/accountant.v1.AccountantService/Calibrate"
+	AccountantService_ListEntries_FullMethodName       = "/accountant.v1.AccountantService/ListEntries"
 )
 
 // AccountantServiceClient is the client API for AccountantService service.
@@ -62,6 +64,13 @@ type AccountantServiceClient interface {
 	// QueryPrivacy answers what a ledger or a workload costs: the least proven
 	// upper bound over every analysis that is valid for all of it.
 	QueryPrivacy(ctx context.Context, in *QueryPrivacyRequest, opts ...grpc.CallOption) (*QueryPrivacyResponse, error)
+	// QueryPrivacyCurve answers δ at many ε, the trade-off between the errors of a
+	// test for a record, the attacker's advantage and the equal error rate.
+	QueryPrivacyCurve(ctx context.Context, in *QueryPrivacyCurveRequest, opts ...grpc.CallOption) (*QueryPrivacyCurveResponse, error)
+	// Calibrate finds the smallest noise, the largest count or the largest sampling
+	// probability of one event with which it and all that stays fixed cost at most
+	// a target. If nothing fits: INVALID_ARGUMENT, with the least possible target.
+	Calibrate(ctx context.Context, in *CalibrateRequest, opts ...grpc.CallOption) (*CalibrateResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
 }
@@ -157,6 +166,26 @@ func (c *accountantServiceClient) QueryPrivacy(ctx context.Context, in *QueryPri
 	return out, nil
 }
 
+func (c *accountantServiceClient) QueryPrivacyCurve(ctx context.Context, in *QueryPrivacyCurveRequest, opts ...grpc.CallOption) (*QueryPrivacyCurveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QueryPrivacyCurveResponse)
+	err := c.cc.Invoke(ctx, AccountantService_QueryPrivacyCurve_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Calibrate(ctx context.Context, in *CalibrateRequest, opts ...grpc.CallOption) (*CalibrateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CalibrateResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Calibrate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *accountantServiceClient) ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListEntriesResponse)
@@ -197,6 +226,13 @@ type AccountantServiceServer interface {
 	// QueryPrivacy answers what a ledger or a workload costs: the least proven
 	// upper bound over every analysis that is valid for all of it.
 	QueryPrivacy(context.Context, *QueryPrivacyRequest) (*QueryPrivacyResponse, error)
+	// QueryPrivacyCurve answers δ at many ε, the trade-off between the errors of a
+	// test for a record, the attacker's advantage and the equal error rate.
+	QueryPrivacyCurve(context.Context, *QueryPrivacyCurveRequest) (*QueryPrivacyCurveResponse, error)
+	// Calibrate finds the smallest noise, the largest count or the largest sampling
+	// probability of one event with which it and all that stays fixed cost at most
+	// a target. If nothing fits: INVALID_ARGUMENT, with the least possible target.
+	Calibrate(context.Context, *CalibrateRequest) (*CalibrateResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
 	mustEmbedUnimplementedAccountantServiceServer()
@@ -232,6 +268,12 @@ func (UnimplementedAccountantServiceServer) GetWriter(context.Context, *GetWrite
 }
 func (UnimplementedAccountantServiceServer) QueryPrivacy(context.Context, *QueryPrivacyRequest) (*QueryPrivacyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method QueryPrivacy not implemented")
+}
+func (UnimplementedAccountantServiceServer) QueryPrivacyCurve(context.Context, *QueryPrivacyCurveRequest) (*QueryPrivacyCurveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QueryPrivacyCurve not implemented")
+}
+func (UnimplementedAccountantServiceServer) Calibrate(context.Context, *CalibrateRequest) (*CalibrateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Calibrate not implemented")
 }
 func (UnimplementedAccountantServiceServer) ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEntries not implemented")
@@ -390,6 +432,42 @@ func _AccountantService_QueryPrivacy_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountantService_QueryPrivacyCurve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QueryPrivacyCurveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).QueryPrivacyCurve(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_QueryPrivacyCurve_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).QueryPrivacyCurve(ctx, req.(*QueryPrivacyCurveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Calibrate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CalibrateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Calibrate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Calibrate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Calibrate(ctx, req.(*CalibrateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountantService_ListEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListEntriesRequest)
 	if err := dec(in); err != nil {
@@ -442,6 +520,14 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "QueryPrivacy",
 			Handler:    _AccountantService_QueryPrivacy_Handler,
+		},
+		{
+			MethodName: "QueryPrivacyCurve",
+			Handler:    _AccountantService_QueryPrivacyCurve_Handler,
+		},
+		{
+			MethodName: "Calibrate",
+			Handler:    _AccountantService_Calibrate_Handler,
 		},
 		{
 			MethodName: "ListEntries",
