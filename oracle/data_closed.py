@@ -20,7 +20,8 @@ def _truth(curve, work, epsilons, deltas):
         d = curve.delta(exact(epsilon))
         row = {"epsilon": epsilon, "delta": text(d)}
         if d > 0:
-            row["logDelta"] = text(mp.log(d))
+            # What is left of 1 − δ below the working digits is noise.
+            row["logDelta"] = text(mp.log(d) if abs(1 - d) > mpf(10) ** -(mp.dps - 40) else 0)
         rows.append(row)
     for delta in deltas:
         rows.append({"delta": delta, "epsilon": text(curve.epsilon(exact(delta)))})

@@ -32,13 +32,14 @@ class Line:
 class Pieces:
     """Densities analytic between break points, and the loss constant (with closed masses) beyond the outer two.
 
-    left, right: (P mass, Q mass) of the two tails, whose loss is constant.
+    left, right: (P mass, Q mass) of the two tails, whose loss is constant. plain: Δ/b if a Laplace without sampling.
     """
     log_p: Callable
     log_q: Callable
     breaks: tuple
     left: tuple
     right: tuple
+    plain: object = None
 
 
 @dataclass
@@ -103,7 +104,8 @@ def laplace_pieces(e0, q=1, direction=REMOVE, symmetric=False):
         return mass(which[1], below, edge) if which[1] is not None else mp.exp(edge if below else -edge) / 2
     if direction == ADD:
         p, w = w, p
-    return Pieces(p[0], w[0], breaks, (tails(p, True, lo), tails(w, True, lo)), (tails(p, False, hi), tails(w, False, hi)))
+    return Pieces(p[0], w[0], breaks, (tails(p, True, lo), tails(w, True, lo)), (tails(p, False, hi), tails(w, False, hi)),
+                  e0 if q == 1 else None)
 
 
 def response_atoms(epsilon, buckets=2):
