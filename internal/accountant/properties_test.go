@@ -127,7 +127,7 @@ func TestAnswerIsLeast(t *testing.T) {
 			bound := r.Epsilon
 			if q.Epsilon != nil {
 				bound = r.LogDelta
-				if !(r.Delta >= 0 && r.Delta <= 1) || math.Exp(r.LogDelta) > r.Delta {
+				if !(r.Delta >= 0 && r.Delta <= 1) || math.Exp(r.LogDelta)*(1-1e-13) > r.Delta {
 					t.Fatalf("%+v", r)
 				}
 			}

@@ -149,6 +149,6 @@ func LogTotalDown(logFinite, atom float64) float64 {
 	if atom == 0 {
 		return logFinite
 	}
-	v := num.LogAddExp(math.Log(atom), math.Log1p(-atom)+logFinite)
+	v := num.LogAddExp(num.Log(atom), math.Log1p(-atom)+logFinite)
 	return num.DownBy(v, 16*num.Ulp*(1+math.Abs(v)))
 }

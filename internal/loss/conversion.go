@@ -60,7 +60,7 @@ func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsil
 		if a < 0 { // only by rounding, at small s
 			a = 0
 		}
-		return math.Log(a) - math.Log(-logDelta), at * (at*v.Curvature + 1/(1+at)) / a
+		return num.Log(a) - num.Log(-logDelta), at * (at*v.Curvature + 1/(1+at)) / a
 	}
 	guess := func(v Value) float64 { return math.Sqrt(-logDelta / (v.K / 2)) } // exact for K = ρ·s(s+1), at s = 1
 	search(curve, balance, guess, first, stop)
@@ -77,7 +77,7 @@ func LeastLogDelta(curve Curve, epsilon, first float64, stop func() bool) (logDe
 			logDelta, s = d, at
 		}
 		right := epsilon + math.Log1p(1/at)
-		return math.Log(v.Slope) - math.Log(right), at*v.Curvature/v.Slope + 1/((1+at)*right)
+		return num.Log(v.Slope) - num.Log(right), at*v.Curvature/v.Slope + 1/((1+at)*right)
 	}
 	guess := func(v Value) float64 { return math.Max(epsilon, 0.1) / v.K }
 	search(curve, balance, guess, first, stop)

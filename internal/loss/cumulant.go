@@ -51,7 +51,7 @@ func fromExcess(excess, err float64) (k, kerr float64) {
 func fromComplexExcess(excess complex128, err float64) ComplexValue {
 	k := num.ComplexLog1p(excess)
 	modulus := cmplx.Abs(1 + excess)
-	upper := num.Up(math.Log(modulus+err) + 4*num.Ulp)
+	upper := num.Up(num.Log(modulus+err) + 4*num.Ulp)
 	rest := modulus - err
 	if !(rest > 0) {
 		return ComplexValue{k, math.Inf(1), upper}

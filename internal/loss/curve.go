@@ -24,7 +24,7 @@ func GaussianLogDelta(mu, epsilon float64) (b Bounds, slope float64) {
 	if epsilon < 0 {
 		// δ(ε) = 1 − e^ε + e^ε·δ(−ε), all terms positive.
 		b, slope = GaussianLogDelta(mu, -epsilon)
-		head := math.Log(-math.Expm1(epsilon))
+		head := num.Log(-math.Expm1(epsilon))
 		at := func(v float64) float64 { return num.LogAddExp(head, epsilon+v) }
 		slack := 16 * num.Ulp * (1 + math.Abs(head) - epsilon)
 		return Bounds{num.DownBy(at(b.Lower), slack), math.Min(0, num.UpBy(at(b.Upper), slack))}, slope
@@ -41,7 +41,7 @@ func GaussianLogDelta(mu, epsilon float64) (b Bounds, slope float64) {
 	y := x + mu/2
 	moves := (y + 1.5) * (y + 1.5)
 	if value > -1e4 {
-		moves = math.Exp(num.LogNormalDensity(c) + math.Log(mu) - value)
+		moves = math.Exp(num.LogNormalDensity(c) + num.Log(mu) - value)
 	}
 	mills := num.Mills(y)
 	err += num.Ulp * moves * (16 + 3*mills*(x+mu))
@@ -92,5 +92,5 @@ func Inverse(curve func(epsilon float64) (Bounds, float64), delta, top float64) 
 // GaussianTop bounds ε(δ) of the Gaussian pair from above: δ ≤ Φ(μ/2 − ε/μ) ≤
 // e^{−x²/2} at ε = μ²/2 + μ·x.
 func GaussianTop(mu, delta float64) float64 {
-	return (mu*mu/2 + mu*math.Sqrt(-2*math.Log(delta))) * (1 + 1e-9)
+	return (mu*mu/2 + mu*math.Sqrt(-2*num.Log(delta))) * (1 + 1e-9)
 }

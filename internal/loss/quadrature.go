@@ -81,7 +81,7 @@ func (l *sampledLine) guess(size float64) float64 {
 // makeRule chooses step and ends for an error below size·e^{precision}, and
 // reports whether the rule is short enough.
 func (l *sampledLine) makeRule(size float64) bool {
-	target := math.Log(size) + precision
+	target := num.Log(size) + precision
 	if l.large || l.theta == 0 {
 		target = precision
 	}
@@ -112,16 +112,16 @@ func (l *sampledLine) ruleOf(h, target float64) (rule, bool) {
 // multiplies, at s = θ + it; mass is an upper bound on M(θ)·e^{−shift}.
 func (l *sampledLine) logAmplitude(t, mass float64) float64 {
 	if l.large {
-		return math.Log(4 * mass)
+		return num.Log(4 * mass)
 	}
 	size := math.Hypot(l.theta, t)
 	if size <= 0.5 && size > 0 {
 		// |p·e^{sΛ} − p| ≤ |s|·|p|·|Λ|·e^{|sΛ|} ≤ 2|s|·|p|·e^{|Λ|} with |arg| ≤ 2π, and
 		// ∫φ·p²/q is bounded by convexity; twice, for s and for θ.
 		reciprocal := num.Log1pExp(l.pair.logExcessBound(1))
-		return math.Log(8*size) + num.LogAddExp(math.Ln2+2*math.Pi+num.LogAddExp(reciprocal, 0), math.Ln2)
+		return num.Log(8*size) + num.LogAddExp(math.Ln2+2*math.Pi+num.LogAddExp(reciprocal, 0), math.Ln2)
 	}
-	return math.Log(4 * (mass + 1 + 2*size))
+	return num.Log(4 * (mass + 1 + 2*size))
 }
 
 // integrate fills the moments at t = 0.
@@ -221,7 +221,7 @@ func (l *sampledLine) value() Value {
 	v := Value{}
 	mass := l.moment
 	if l.large {
-		v.K = l.shift + math.Log(l.moment)
+		v.K = l.shift + num.Log(l.moment)
 		v.Err = math.Inf(1)
 		if rest := l.moment - l.err; rest > 0 {
 			v.Err = l.err/rest + 4*num.Ulp*(1+math.Abs(l.shift)+math.Abs(v.K))

@@ -82,7 +82,7 @@ func (g sampledGaussian) Line(d Direction, theta float64) Line {
 
 // pair is the direction's pair, or with flip the other direction's.
 func (g sampledGaussian) pair(d Direction, flip bool) sampledPair {
-	p := sampledPair{mu: g.mu, rate: g.rate, logRate: math.Log(g.rate), odds: (1 - g.rate) / g.rate}
+	p := sampledPair{mu: g.mu, rate: g.rate, logRate: num.Log(g.rate), odds: (1 - g.rate) / g.rate}
 	switch {
 	case g.replace:
 		p.kind = replacePair

@@ -75,7 +75,7 @@ func (l *sampledLine) gridFor(t float64) *grid {
 	if l.gaveUp {
 		return nil
 	}
-	target := precision + math.Log(l.guess(math.Hypot(l.theta, t)))
+	target := precision + num.Log(l.guess(math.Hypot(l.theta, t)))
 	if l.large {
 		target = precision
 	}

@@ -20,9 +20,9 @@ func LogBinomialMass(k, n, p, q float64) (value, err float64) {
 	}
 	a, b := deviance(k, n*p), deviance(n-k, n*q)
 	value = stirlingError(n) - stirlingError(k) - stirlingError(n-k) - a - b +
-		(math.Log(n/k)-math.Log(n-k))/2 - logSqrtTwoPi
+		(Log(n/k)-Log(n-k))/2 - logSqrtTwoPi
 	// An error of 5 Ulp in n·p changes a by 5·|n·p − k| Ulp.
-	return value, Ulp * (16 + 4*(a+b) + 6*math.Abs(n*p-k) + 6*math.Abs(n*q-(n-k)) + math.Abs(value) + 2*math.Log(n))
+	return value, Ulp * (16 + 4*(a+b) + 6*math.Abs(n*p-k) + 6*math.Abs(n*q-(n-k)) + math.Abs(value) + 2*Log(n))
 }
 
 // logPower returns n·ln q where p = 1 − q.
@@ -31,14 +31,14 @@ func logPower(n, p, q float64) (value, err float64) {
 		value = n * math.Log1p(-p)
 		return value, Ulp * 4 * math.Abs(value)
 	}
-	value = n * math.Log(q)
+	value = n * Log(q)
 	return value, Ulp * (2*math.Abs(value) + 2*n)
 }
 
 // deviance returns x·ln(x/m) + m − x ≥ 0 for x > 0, m > 0.
 func deviance(x, m float64) float64 {
 	if math.Abs(x-m) > 0.1*(x+m) {
-		return x*math.Log(x/m) + m - x
+		return x*Log(x/m) + m - x
 	}
 	// With v = (x−m)/(x+m): ln(x/m) = 2·(v + v³/3 + v⁵/5 + …).
 	v := (x - m) / (x + m)

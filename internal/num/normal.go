@@ -17,10 +17,10 @@ func LogNormalCDF(x float64) float64 {
 	case x > 0:
 		return math.Log1p(-NormalTail(x))
 	case x > -2:
-		return math.Log(NormalTail(-x))
+		return Log(NormalTail(-x))
 	}
 	mills, _ := millsTail(-x)
-	return LogNormalDensity(x) + math.Log(mills)
+	return LogNormalDensity(x) + Log(mills)
 }
 
 // NormalTail returns 1 − Φ(x) within 16 Ulp of its value, down to where it
@@ -88,11 +88,11 @@ func LogTailGap(c, d float64) (value, err float64) {
 		for i, x := range legendreNodes {
 			mean += legendreWeights[i] / 2 * (millsSlope(c+d*(0.5+x/2)) + millsSlope(c+d*(0.5-x/2)))
 		}
-		value = LogNormalDensity(c) + math.Log(d) + math.Log(mean)
+		value = LogNormalDensity(c) + Log(d) + Log(mean)
 		if value < -math.MaxFloat64 {
 			return -math.MaxFloat64, 0
 		}
-		return value, Ulp * (100 + 2*math.Abs(value) + 3*math.Abs(math.Log(d)))
+		return value, Ulp * (100 + 2*math.Abs(value) + 3*math.Abs(Log(d)))
 	case c < -1:
 		// Φ(−c) ≥ 0.84 and the other term is at most 0.16·1.26.
 		tail := math.Exp(LogNormalDensity(c)) * Mills(c+d)
@@ -101,7 +101,7 @@ func LogTailGap(c, d float64) (value, err float64) {
 		return math.Log1p(-missing), Ulp*missing*(60+4*math.Min(c*c, 1600)) + math.SmallestNonzeroFloat64
 	}
 	a, b := Mills(c), Mills(c+d)
-	value = LogNormalDensity(c) + math.Log(a-b)
+	value = LogNormalDensity(c) + Log(a-b)
 	return value, Ulp * (8 + 3*math.Abs(value) + 32*(a+b)/(a-b))
 }
 

@@ -214,3 +214,24 @@ func TestMiddle(t *testing.T) {
 		t.Errorf("Middle of neighbours = %v", m)
 	}
 }
+
+// math.Log is wrong below the normal range on amd64; these values are from
+// mpmath.
+func TestLogOfSubnormals(t *testing.T) {
+	for x, want := range map[float64]float64{
+		math.SmallestNonzeroFloat64: -744.4400719213812,
+		0x1p-1050:                   -727.8045395879425,
+		1e-310:                      -713.8013788281542,
+		0x1p-1022:                   -708.3964185322641,
+	} {
+		if got := Log(x); math.Abs(got-want) > 4*Ulp*-want {
+			t.Errorf("Log(%v) = %v, want %v", x, got, want)
+		}
+		if up, down := LogUp(x), LogDown(x); !(down < want && want < up) {
+			t.Errorf("Log(%v) is not in [%v, %v]", x, down, up)
+		}
+	}
+	if !math.IsInf(Log(0), -1) || !math.IsNaN(Log(-1)) {
+		t.Error("Log's edges")
+	}
+}

@@ -55,5 +55,5 @@ func (s *LogSum) Log() float64 {
 	if !s.any {
 		return math.Inf(-1)
 	}
-	return s.shift + math.Log(s.sum.Value())
+	return s.shift + Log(s.sum.Value())
 }

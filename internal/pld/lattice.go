@@ -55,7 +55,7 @@ func (l lattice) at(v, epsilon float64) float64 {
 // epsilonOf returns one end of ε(δ), walking down until the curve passes delta
 // between l_v and l_{v+1}.
 func (l lattice) epsilonOf(delta float64, upper bool) float64 {
-	logDelta := math.Log(delta)
+	logDelta := num.Log(delta)
 	w := l.newWalk(50 - logDelta)
 	// Far from passing, rounding does not matter.
 	shift, limit := w.shift, 0.9*math.Exp(logDelta-w.shift)
@@ -112,11 +112,12 @@ func (l lattice) logDelta(epsilon float64) (loss.Bounds, float64) {
 	if l.at(0, epsilon) <= 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0
 	}
-	w := l.newWalk(l.exponent(epsilon) + 60 + math.Log(l.n))
+	w := l.newWalk(l.exponent(epsilon) + 60 + num.Log(l.n))
 	for l.at(w.v+1, epsilon) > 0 {
-		if w.steps >= maxSteps {
+		// δ only rises on the way down: near 1, or after long, 1 is its upper bound.
+		if full := w.steps&1023 == 1 && w.shift+num.Log(w.delta) > -1e-14; full || w.steps >= maxSteps {
 			low, _ := w.logBounds(w.delta)
-			return loss.Bounds{Lower: low, Upper: 0}, 0
+			return loss.Bounds{Lower: math.Min(0, low), Upper: 0}, 0
 		}
 		w.down()
 	}

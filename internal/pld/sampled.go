@@ -31,7 +31,7 @@ func (s sampled) epsilon(delta float64) loss.Bounds {
 }
 
 func (s sampled) remove(epsilon float64) (loss.Bounds, float64) {
-	logRate := math.Log(s.rate)
+	logRate := num.Log(s.rate)
 	var u, steep float64 // u and du/dε
 	if epsilon < 700 {
 		ratio := math.Expm1(epsilon) / s.rate
@@ -64,9 +64,9 @@ func (s sampled) addAt(epsilon, w float64) (upper, lower float64) {
 	if !(w > 0) {
 		return math.Inf(-1), math.Inf(-1)
 	}
-	v := math.Max(0, math.Log(s.rate/w))
+	v := math.Max(0, num.Log(s.rate/w))
 	b, slope := loss.GaussianLogDelta(s.mu, v)
-	head := epsilon + math.Log(w)
+	head := epsilon + num.Log(w)
 	slack := num.Ulp * (slope*(8*v+16) + 8*math.Abs(head) + 8*epsilon + 8)
 	return math.Min(0, num.UpBy(b.Upper+head, slack)), num.DownBy(b.Lower+head, slack)
 }
@@ -85,7 +85,7 @@ type replaced struct {
 }
 
 func newReplaced(mu, rate float64) replaced {
-	r := replaced{mu: mu, rate: rate, logRate: math.Log(rate), logOdds: math.Log1p(-rate) - math.Log(rate)}
+	r := replaced{mu: mu, rate: rate, logRate: num.Log(rate), logOdds: math.Log1p(-rate) - num.Log(rate)}
 	r.logRateE = num.Ulp * (8 + 2*math.Abs(r.logRate))
 	r.logOdsE = r.logRateE + num.Ulp*(8*rate/(1-rate)+2*math.Abs(math.Log1p(-rate)))
 	return r
@@ -121,7 +121,7 @@ func (r replaced) logDelta(epsilon float64) (loss.Bounds, float64) {
 	value := num.LogAddExp(a, b)
 
 	// z's error moves ln δ by at most its larger ratio of μ·φ·m to either gap.
-	scale := num.LogNormalDensity(z) + math.Log(mu*num.Mills(z))
+	scale := num.LogNormalDensity(z) + num.Log(mu*num.Mills(z))
 	// At near that is at most m/(−m') ≤ z + 1.5, at far (y + 1.5)²·1.26.
 	y := z + mu
 	moves := math.Max(z+1.5, 1.26*(y+1.5)*(y+1.5))

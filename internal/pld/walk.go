@@ -87,7 +87,7 @@ func (w *walk) relative() float64 {
 // logBounds encloses the logarithm of a positive combination x of b and delta,
 // with what lies above the starting point.
 func (w *walk) logBounds(x float64) (low, high float64) {
-	mid, e := w.shift+math.Log(x), w.relative()
+	mid, e := w.shift+num.Log(x), w.relative()
 	slack := e + 8*num.Ulp*(math.Abs(w.shift)+math.Abs(mid))
 	// For the lower end ε0 itself is taken to be too high by 8 Ulp.
 	m := w.l.n - w.l.stride*w.v
