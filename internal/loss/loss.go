@@ -77,6 +77,10 @@ type Facts struct {
 	// guarantee is one with k = 2.
 	Buckets float64
 
+	// Rounded: with Buckets, Epsilon is not what was reported but computed from it
+	// and rounded up.
+	Rounded bool
+
 	// SampledMu and Rate are μ = Δ/σ of one record and q where the loss is
 	// exactly the Poisson-sampled Gaussian's; otherwise 0. With Symmetric it is
 	// the replace-one pair.

@@ -21,6 +21,7 @@ type response struct {
 	epsilon float64 // ε0 > 0, maybe +Inf
 	buckets float64 // k, a whole number
 	atom    float64 // m
+	rounded bool    // ε0 was computed, and rounded up
 }
 
 // ofRandomizedResponse takes ε0 as given, or ln(1 + k(1−ν)/ν) rounded up.
@@ -31,13 +32,13 @@ func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
 	}
 	ratio := num.MulUp(k, num.DivUp(num.Up(1-m.Noise), m.Noise))
 	// Log1p is within one unit in the last place.
-	return response{epsilon: num.Up(num.Up(math.Log1p(ratio))), buckets: k}
+	return response{epsilon: num.Up(num.Up(math.Log1p(ratio))), buckets: k, rounded: true}
 }
 
 func (r response) Facts() Facts {
 	return Facts{
 		Name: "randomized response", Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon,
-		Buckets: r.buckets, Symmetric: true,
+		Buckets: r.buckets, Rounded: r.rounded, Symmetric: true,
 	}
 }
 

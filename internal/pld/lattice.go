@@ -26,6 +26,7 @@ type lattice struct {
 	buckets float64 // k
 	stride  float64
 	small   float64 // e^{−ε0}
+	rounded bool    // ε0 may be too high by 8 Ulp
 }
 
 // maxSteps bounds the walk along the lattice, a tenth of a second. A walk
@@ -43,6 +44,9 @@ func newLattice(c loss.Composition, n float64) (curve, string) {
 	l := lattice{n: n, e0: f.Epsilon, buckets: f.Buckets, stride: 1, small: math.Exp(-f.Epsilon)}
 	if l.buckets == 2 {
 		l.stride = 2
+	}
+	for _, f := range c.Facts() {
+		l.rounded = l.rounded || f.Rounded
 	}
 	return l, ""
 }
@@ -101,7 +105,11 @@ func (l lattice) epsilonOf(delta float64, upper bool) float64 {
 		return 0
 	}
 	fall := math.Log1p(-math.Max(0, rest))
-	return math.Max(0, num.DownBy(top*(1-8*num.Ulp)+fall, 4*num.Ulp*(top-fall)))
+	slack := 4 * num.Ulp * (top - fall)
+	if l.rounded {
+		slack += 8 * num.Ulp * top
+	}
+	return math.Max(0, num.DownBy(top+fall, slack))
 }
 
 func (l lattice) epsilon(delta float64) loss.Bounds {

@@ -89,9 +89,14 @@ func (w *walk) relative() float64 {
 func (w *walk) logBounds(x float64) (low, high float64) {
 	mid, e := w.shift+num.Log(x), w.relative()
 	slack := e + 8*num.Ulp*(math.Abs(w.shift)+math.Abs(mid))
-	// For the lower end ε0 itself is taken to be too high by 8 Ulp.
-	m := w.l.n - w.l.stride*w.v
-	lower := slack + 16*num.Ulp*w.l.e0*(math.Abs(m)+40*math.Sqrt(w.l.n)+10)
+	lower := slack
+	if w.l.rounded {
+		// ln P(m) moves with ε0 by at most about twice the distance of m from its
+		// mean.
+		_, mean := w.l.tilt(0)
+		m := w.l.n - w.l.stride*w.v
+		lower += 16 * num.Ulp * w.l.e0 * (2*math.Abs(m-w.l.n*mean) + 40*math.Sqrt(w.l.n) + 10)
+	}
 	return num.DownBy(mid, lower), num.UpBy(num.LogAddExp(mid, w.logTail), slack)
 }
 
