@@ -40,7 +40,7 @@ type QueryPrivacyCurveRequest struct {
 	// The first ε of an evenly spaced range, in nats; 0 if absent. Range: finite
 	// and ≥ 0.
 	EpsilonMin *float64 `protobuf:"fixed64,4,opt,name=epsilon_min,json=epsilonMin,proto3,oneof" json:"epsilon_min,omitempty"`
-	// The last ε of the range, in nats. Range: finite and ≥ epsilon_min. If absent,
+	// The last ε of the range, in nats. Range: finite and > epsilon_min. If absent,
 	// where δ is about 1e-10; and where that is infinite or not above epsilon_min,
 	// where it is 1e-6 or 1e-3, or epsilon_min + 1.
 	EpsilonMax *float64 `protobuf:"fixed64,5,opt,name=epsilon_max,json=epsilonMax,proto3,oneof" json:"epsilon_max,omitempty"`

@@ -1,0 +1,188 @@
+package accountant
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+const (
+	// MaxCurvePoints bounds the ε, and the α, of one curve.
+	MaxCurvePoints = 1000
+	// DefaultCurvePoints is the number of ε of a range where none is given.
+	DefaultCurvePoints = 100
+)
+
+// CurveQuestion asks for δ at many ε: at Epsilons, or evenly over a range.
+type CurveQuestion struct {
+	Epsilons []float64 // in nats, in any order; each finite and ≥ 0; at most MaxCurvePoints
+
+	// The range, where Epsilons is empty.
+	Min    float64  // in nats; finite and ≥ 0
+	Max    *float64 // in nats; finite and > Min. Nil: where δ is about 1e−10
+	Points int      // 2 … MaxCurvePoints; 0 for DefaultCurvePoints
+
+	Alphas []float64 // of the trade-off; each in [0, 1]. Empty: the corners of its bound
+
+	MaxGap *float64    // of ln δ, as in Question
+	Stop   func() bool // as in Question
+}
+
+// Curve is a composition's privacy curve and what follows from it for a test
+// of which of two neighbouring datasets was used. Whatever the attacker can do
+// is bounded from above, whatever errors he must make from below; the bounds
+// from the other side show how tight that is.
+type Curve struct {
+	Points   []CurvePoint    // as asked
+	TradeOff []TradeOffPoint // as asked, or by increasing α
+
+	// Advantage bounds the total variation distance δ(0), the most that
+	// 1 − α − β of a test can be, from above; AdvantageLower from below.
+	Advantage, AdvantageLower float64
+
+	// EqualError bounds the error of a test whose two errors are equal from
+	// below: (1 − δ(0))/2. The true δ(0) proves none above EqualErrorUpper.
+	EqualError, EqualErrorUpper float64
+}
+
+// CurvePoint is δ at one ε; its fields are those of Answer.
+type CurvePoint struct {
+	Epsilon                   float64
+	Delta, LogDelta           float64
+	DeltaLower, LogDeltaLower *float64
+	Analysis                  Analysis
+}
+
+// AskCurve answers q for c, which must come from mechanism.Compose; no bound is
+// on the wrong side of the truth. It fails with a *mechanism.ParameterError
+// where q is not allowed. After Stop the remaining points have the best bounds
+// that take no search.
+func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
+	if err := q.Check(); err != nil {
+		return Curve{}, err
+	}
+	asked, err := q.epsilons(c)
+	if err != nil {
+		return Curve{}, err
+	}
+	sorted := slices.Compact(slices.Sorted(slices.Values(append([]float64{0}, asked...))))
+	points := make([]CurvePoint, len(sorted))
+	for i, epsilon := range sorted {
+		a, err := Ask(c, Question{Epsilon: &epsilon, MaxGap: q.MaxGap, Stop: q.Stop})
+		if err != nil {
+			return Curve{}, err
+		}
+		points[i] = CurvePoint{a.Epsilon, a.Delta, a.LogDelta, a.DeltaLower, a.LogDeltaLower, a.Analysis}
+	}
+	decrease(points)
+	out := Curve{Points: make([]CurvePoint, len(asked))}
+	for i, epsilon := range asked {
+		at, _ := slices.BinarySearchFunc(points, epsilon, func(p CurvePoint, e float64) int { return cmp.Compare(p.Epsilon, e) })
+		out.Points[i] = points[at]
+	}
+	out.test(points, q.Alphas)
+	return out, nil
+}
+
+// Check returns nil, or a *mechanism.ParameterError on what is not allowed.
+func (q CurveQuestion) Check() error {
+	const finite = "a finite number ≥ 0"
+	bad := func(field, value, allowed string) error {
+		return &mechanism.ParameterError{Field: field, Value: value, Allowed: allowed}
+	}
+	for list, n := range map[string]int{"epsilons": len(q.Epsilons), "alphas": len(q.Alphas)} {
+		if n > MaxCurvePoints {
+			return bad(list, fmt.Sprintf("%d given", n), fmt.Sprintf("at most %d", MaxCurvePoints))
+		}
+	}
+	for i, e := range q.Epsilons {
+		if !isFinite(e) {
+			return bad(fmt.Sprintf("epsilons[%d]", i), number(e), finite)
+		}
+	}
+	for i, a := range q.Alphas {
+		if !(a >= 0 && a <= 1) {
+			return bad(fmt.Sprintf("alphas[%d]", i), number(a), "a number in [0, 1]")
+		}
+	}
+	if len(q.Epsilons) > 0 {
+		if q.Min != 0 || q.Max != nil || q.Points != 0 {
+			return bad("epsilons", "given together with a range", "epsilons alone, or epsilon_min, epsilon_max and points")
+		}
+		return checkGap(q.MaxGap)
+	}
+	switch {
+	case !isFinite(q.Min):
+		return bad("epsilon_min", number(q.Min), finite)
+	case q.Max != nil && !(isFinite(*q.Max) && *q.Max > q.Min):
+		return bad("epsilon_max", number(*q.Max), "a finite number > epsilon_min = "+number(q.Min))
+	case q.Points != 0 && !(q.Points >= 2 && q.Points <= MaxCurvePoints):
+		return bad("points", fmt.Sprint(q.Points), fmt.Sprintf("a whole number from 2 to %d", MaxCurvePoints))
+	}
+	return checkGap(q.MaxGap)
+}
+
+// isFinite accepts finite numbers ≥ 0.
+func isFinite(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
+
+// epsilons are the ε to answer.
+func (q CurveQuestion) epsilons(c mechanism.Composition) ([]float64, error) {
+	if len(q.Epsilons) > 0 {
+		return q.Epsilons, nil
+	}
+	top, err := q.top(c)
+	if err != nil {
+		return nil, err
+	}
+	n := q.Points
+	if n == 0 {
+		n = DefaultCurvePoints
+	}
+	all := make([]float64, n)
+	for i := range all {
+		// Within [Min, top] and increasing, however it rounds.
+		all[i] = math.Min(q.Min+(top-q.Min)*(float64(i)/float64(n-1)), top)
+	}
+	all[n-1] = top
+	return all, nil
+}
+
+// top is the last ε of the range: where what is still to be seen of δ ends.
+func (q CurveQuestion) top(c mechanism.Composition) (float64, error) {
+	if q.Max != nil {
+		return *q.Max, nil
+	}
+	for _, delta := range [...]float64{1e-10, 1e-6, 1e-3} {
+		a, err := Ask(c, Question{Delta: &delta, MaxGap: q.MaxGap, Stop: q.Stop})
+		if err != nil {
+			return 0, err
+		}
+		if a.Epsilon > q.Min && isFinite(a.Epsilon) {
+			return a.Epsilon, nil
+		}
+	}
+	return math.Max(q.Min+1, num.Up(q.Min)), nil
+}
+
+// decrease carries bounds along the curve, which decreases: an upper bound on δ
+// holds at every larger ε, a lower bound at every smaller one. points are by
+// increasing ε.
+func decrease(points []CurvePoint) {
+	for i := 1; i < len(points); i++ {
+		p, before := &points[i], points[i-1]
+		if before.LogDelta < p.LogDelta {
+			p.LogDelta, p.Analysis = before.LogDelta, before.Analysis
+		}
+		p.Delta = math.Min(p.Delta, before.Delta)
+	}
+	for i := len(points) - 2; i >= 0; i-- {
+		p, after := &points[i], points[i+1]
+		if after.LogDeltaLower != nil && (p.LogDeltaLower == nil || *p.LogDeltaLower < *after.LogDeltaLower) {
+			p.DeltaLower, p.LogDeltaLower = after.DeltaLower, after.LogDeltaLower
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package accountant
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"pgregory.net/rapid"
+)
+
+func askCurve(t testing.TB, c mechanism.Composition, q CurveQuestion) Curve {
+	t.Helper()
+	curve, err := AskCurve(c, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return curve
+}
+
+// phi and quantile are the standard normal's distribution function and its
+// inverse (by bisection: math.Erfcinv has no digits below 1e−16).
+func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+func quantile(p float64) float64 {
+	low, high := -40.0, 40.0
+	for range 200 {
+		if mid := (low + high) / 2; phi(mid) < p {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// gaussianBeta is G_μ(α) = Φ(Φ⁻¹(1 − α) − μ) (Dong–Roth–Su 2022, eq. 6).
+func gaussianBeta(mu, alpha float64) float64 {
+	switch alpha {
+	case 0:
+		return 1
+	case 1:
+		return 0
+	}
+	return phi(-quantile(alpha) - mu)
+}
+
+// A Gaussian's trade-off function is known: it lies between both bounds, which
+// meet it as the ε get denser; δ(0) = 2Φ(μ/2) − 1 and the equal error Φ(−μ/2).
+func TestCurveOfGaussian(t *testing.T) {
+	for _, mu := range []float64{0.1, 1, 3} {
+		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: mu}, Count: 1})
+		top := 12 * mu
+		curve := askCurve(t, c, CurveQuestion{Max: &top, Points: MaxCurvePoints})
+		for _, p := range curve.TradeOff {
+			want := gaussianBeta(mu, p.Alpha)
+			const rounding = 1e-14 // of this test's own Φ
+			if p.Beta > want*(1+rounding)+rounding || p.BetaUpper < want-rounding {
+				t.Fatalf("μ = %v, α = %v: [%v, %v] without G_μ(α) = %v", mu, p.Alpha, p.Beta, p.BetaUpper, want)
+			}
+			// The tangent's slope is e^ε, and α moves with ε by φ(·)/μ ≤ 0.4/μ: lines at
+			// a distance h in ε leave h²/8 of that below, at most 3h²/8 above.
+			h := top / (MaxCurvePoints - 1)
+			if p.BetaUpper-p.Beta > h*h*math.Max(1, 1/mu) {
+				t.Fatalf("μ = %v, α = %v: [%v, %v], h = %v", mu, p.Alpha, p.Beta, p.BetaUpper, h)
+			}
+		}
+		for name, v := range map[string][3]float64{
+			"advantage":   {curve.AdvantageLower, 2*phi(mu/2) - 1, curve.Advantage},
+			"equal error": {curve.EqualError, phi(-mu / 2), curve.EqualErrorUpper},
+		} {
+			if !(v[0] <= v[1]*(1+1e-13) && v[1]*(1-1e-13) <= v[2] && v[2]-v[0] <= 1e-13) {
+				t.Errorf("μ = %v: %s in [%v, %v], want %v", mu, name, v[0], v[2], v[1])
+			}
+		}
+		for i, p := range curve.Points {
+			if a := ask(t, c, AtEpsilon(p.Epsilon)); p.Delta > a.Delta || p.LogDelta > a.LogDelta || *p.DeltaLower < *a.DeltaLower {
+				t.Errorf("point %d %+v is worse than the answer %+v", i, p, a)
+			}
+		}
+	}
+}
+
+// ε-DP: the polygon of its two lines, advantage tanh(ε/2), equal error
+// 1/(1 + e^ε) (Kairouz–Oh–Viswanath 2015, fig. 1), here ε = 2, δ = 0.
+func TestCurveOfPureDP(t *testing.T) {
+	const closed = 1e-13 // what the closed forms add for their rounding
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 2}, Count: 1})
+	x := math.Exp(2)
+	curve := askCurve(t, c, CurveQuestion{Epsilons: []float64{3, 2, 0.5, 0}})
+	for i, want := range []float64{0, 0, (x - math.Exp(0.5)) / (1 + x), (x - 1) / (1 + x)} {
+		if p := curve.Points[i]; math.Abs(p.Delta-want) > closed || want == 0 && !(p.Delta == 0 && math.IsInf(p.LogDelta, -1)) {
+			t.Errorf("%+v, want δ = %v", p, want)
+		}
+	}
+	if math.Abs(curve.Advantage-math.Tanh(1)) > closed || math.Abs(curve.EqualError-1/(1+x)) > closed {
+		t.Errorf("advantage %v, equal error %v", curve.Advantage, curve.EqualError)
+	}
+	at := askCurve(t, c, CurveQuestion{Epsilons: []float64{2}, Alphas: []float64{1, 0.01, 0.5, 0}}).TradeOff
+	for i, want := range []TradeOffPoint{{Alpha: 1, Beta: 0}, {Alpha: 0.01, Beta: 1 - 0.01*x}, {Alpha: 0.5, Beta: 0.5 / x}, {Alpha: 0, Beta: 1}} {
+		if p := at[i]; p.Alpha != want.Alpha || math.Abs(p.Beta-want.Beta) > 1e-14 || p.BetaUpper < want.Beta {
+			t.Errorf("%+v, want %+v", p, want)
+		}
+	}
+	// Three corners: (0, 1), the equal error, (1, 0).
+	corners := askCurve(t, c, CurveQuestion{Epsilons: []float64{2}}).TradeOff
+	if len(corners) != 3 || corners[0].Beta != 1 || math.Abs(corners[1].Alpha-corners[1].Beta) > 1e-15 || corners[2].Alpha != 1 {
+		t.Errorf("corners %+v", corners)
+	}
+}
+
+// Nothing applied: the attacker guesses. An infinite loss for certain: he knows.
+func TestCurveAtTheEnds(t *testing.T) {
+	curve := askCurve(t, compose(t, mechanism.ZeroOut), CurveQuestion{})
+	if curve.Advantage != 0 || curve.EqualErrorUpper != 0.5 || curve.EqualError < 0.5-1e-15 || len(curve.Points) != DefaultCurvePoints {
+		t.Errorf("nothing: %+v", curve)
+	}
+	for _, p := range curve.TradeOff {
+		if math.Abs(p.Beta-(1-p.Alpha)) > 1e-15 {
+			t.Errorf("nothing: %+v", p)
+		}
+	}
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1e-3}, Count: 1})
+	curve = askCurve(t, c, CurveQuestion{Epsilons: []float64{0, 1, 1e3, 1e300}})
+	if curve.Advantage != 1 || curve.EqualError > 1e-300 || curve.Points[3].Delta > 1e-300 {
+		t.Errorf("μ = 1000: %+v", curve)
+	}
+	c = compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 0.25}, Count: 1})
+	curve = askCurve(t, c, CurveQuestion{}) // δ never is below 0.25: no ε to end at
+	if last := curve.Points[DefaultCurvePoints-1]; last.Epsilon != 1 || math.Abs(last.Delta-0.25) > 1e-15 {
+		t.Errorf("δ_∞ = 0.25: %+v", last)
+	}
+	if first := curve.TradeOff[0]; first.Alpha != 0 || math.Abs(first.Beta-0.75) > 1e-15 {
+		t.Errorf("δ_∞ = 0.25: %+v", first)
+	}
+}
+
+// The range, and the ε as they were given.
+func TestCurveEpsilons(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1})
+	top := 3.0
+	var got []float64
+	for _, p := range askCurve(t, c, CurveQuestion{Min: 1, Max: &top, Points: 5}).Points {
+		got = append(got, p.Epsilon)
+	}
+	if !slices.Equal(got, []float64{1, 1.5, 2, 2.5, 3}) {
+		t.Errorf("range %v", got)
+	}
+	got = nil
+	for _, p := range askCurve(t, c, CurveQuestion{Epsilons: []float64{3, 0, 3, 1}}).Points {
+		got = append(got, p.Epsilon)
+	}
+	if !slices.Equal(got, []float64{3, 0, 3, 1}) {
+		t.Errorf("list %v", got)
+	}
+	points := askCurve(t, c, CurveQuestion{}).Points
+	if want := ask(t, c, AtDelta(1e-10)).Epsilon; points[len(points)-1].Epsilon != want || points[0].Epsilon != 0 {
+		t.Errorf("default range ends at %v, want ε(1e−10) = %v", points[len(points)-1].Epsilon, want)
+	}
+	points = askCurve(t, c, CurveQuestion{Min: 1e6, Points: 2}).Points
+	if points[1].Epsilon != 1e6+1 {
+		t.Errorf("default range beyond the curve ends at %v", points[1].Epsilon)
+	}
+}
+
+func TestCurveCheck(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne)
+	number := func(v float64) *float64 { return &v }
+	many := make([]float64, MaxCurvePoints+1)
+	for field, q := range map[string]CurveQuestion{
+		"epsilons":    {Epsilons: many},
+		"epsilons[1]": {Epsilons: []float64{0, -1}},
+		"epsilons[0]": {Epsilons: []float64{math.NaN()}},
+		"epsilons[2]": {Epsilons: []float64{0, 1, math.Inf(1)}},
+		"alphas":      {Alphas: many},
+		"alphas[0]":   {Alphas: []float64{1.5}},
+		"alphas[1]":   {Alphas: []float64{0, math.NaN()}},
+		"epsilon_min": {Min: -1},
+		"epsilon_max": {Min: 1, Max: number(1)},
+		"points":      {Points: 1},
+		"max_gap":     {MaxGap: number(0)},
+	} {
+		_, err := AskCurve(c, q)
+		var bad *mechanism.ParameterError
+		if !errors.As(err, &bad) || bad.Field != field || bad.Value == "" || bad.Allowed == "" {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, q := range []CurveQuestion{
+		{Min: math.NaN()}, {Min: math.Inf(1)}, {Max: number(math.Inf(1))}, {Max: number(math.NaN())}, {Max: number(0)}, {Points: MaxCurvePoints + 1}, {Points: -1},
+		{Epsilons: []float64{1}, Min: 1}, {Epsilons: []float64{1}, Max: number(2)}, {Epsilons: []float64{1}, Points: 5},
+		{MaxGap: number(math.NaN())}, {MaxGap: number(math.Inf(1))}, {Epsilons: []float64{1}, MaxGap: number(-1)},
+	} {
+		if _, err := AskCurve(c, q); err == nil {
+			t.Errorf("%+v is accepted", q)
+		}
+	}
+}
+
+// A stop that has come already still leaves a sound curve.
+func TestCurveStopped(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000})
+	q := CurveQuestion{Epsilons: []float64{0, 1, 2, 4}}
+	best := askCurve(t, c, q)
+	q.Stop = func() bool { return true }
+	for i, p := range askCurve(t, c, q).Points {
+		if p.Delta < best.Points[i].Delta*(1-1e-9) || p.Delta > 1 {
+			t.Errorf("%+v, at leisure %+v", p, best.Points[i])
+		}
+	}
+}
+
+// Bounds are in order, δ and β decrease, and β is convex: no bound of the
+// attacker's power contradicts another.
+func TestCurveProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		adj, events := drawEvents(t)
+		c, err := mechanism.Compose(adj, events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := CurveQuestion{Points: rapid.IntRange(2, 6).Draw(t, "points")}
+		curve, err := AskCurve(c, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range curve.Points {
+			if !(p.Delta >= 0 && p.Delta <= 1) || p.LogDelta > 0 || p.DeltaLower != nil && (*p.DeltaLower > p.Delta || *p.LogDeltaLower > p.LogDelta) {
+				t.Fatalf("%+v", p)
+			}
+			if i > 0 && (p.Delta > curve.Points[i-1].Delta || p.LogDelta > curve.Points[i-1].LogDelta) {
+				t.Fatalf("%+v after %+v", p, curve.Points[i-1])
+			}
+		}
+		all := curve.TradeOff
+		if all[0].Alpha != 0 || all[len(all)-1].Alpha != 1 || all[len(all)-1].Beta != 0 {
+			t.Fatalf("from %+v to %+v", all[0], all[len(all)-1])
+		}
+		least := math.Inf(1)
+		for i, p := range all {
+			if !(p.Beta >= 0 && p.Beta <= p.BetaUpper && p.BetaUpper <= 1) || p.Alpha+p.Beta < 1-curve.Advantage-1e-15 {
+				t.Fatalf("%+v, advantage %v", p, curve.Advantage)
+			}
+			least = math.Min(least, math.Max(p.Alpha, p.Beta))
+			if i == 0 {
+				continue
+			}
+			before := all[i-1]
+			if p.Alpha <= before.Alpha || p.Beta > before.Beta || p.BetaUpper > before.BetaUpper+1e-14 {
+				t.Fatalf("%+v after %+v", p, before)
+			}
+			if i > 1 {
+				first := all[i-2]
+				straight := first.Beta + (p.Beta-first.Beta)*((before.Alpha-first.Alpha)/(p.Alpha-first.Alpha))
+				if before.Beta > straight+1e-14 {
+					t.Fatalf("not convex: %+v, %+v, %+v", first, before, p)
+				}
+			}
+		}
+		if curve.EqualError > curve.EqualErrorUpper || curve.AdvantageLower > curve.Advantage ||
+			curve.EqualError > 0 && math.Abs(least-curve.EqualError) > 1e-14 { // 0 where e^ε overflows
+
+			t.Fatalf("equal error %v, in the trade-off %v; %+v", curve.EqualError, least, curve)
+		}
+		// A denser list of ε proves no less and leaves no more open.
+		dense := q
+		dense.Points = 4*q.Points - 3
+		alphas := []float64{0, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1}
+		q.Alphas, dense.Alphas = alphas, alphas
+		a, errA := AskCurve(c, q)
+		b, errB := AskCurve(c, dense)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		for i, p := range b.TradeOff {
+			if p.Beta < a.TradeOff[i].Beta-1e-12 || p.BetaUpper > a.TradeOff[i].BetaUpper+1e-12 || p.BetaUpper < a.TradeOff[i].Beta {
+				t.Fatalf("denser %+v, before %+v", p, a.TradeOff[i])
+			}
+		}
+	})
+}
+
+// Randomized response has a test whose errors are known: answer as reported.
+// With ε0 and two answers α = β = 1/(1 + e^{ε0}), its equal error.
+func TestCurveOfRandomizedResponse(t *testing.T) {
+	c := compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 1})
+	curve := askCurve(t, c, CurveQuestion{Points: 50})
+	want := 1 / (1 + math.E)
+	if curve.EqualError > want || curve.EqualErrorUpper < want || curve.EqualErrorUpper-curve.EqualError > 1e-13 {
+		t.Errorf("[%v, %v], want %v", curve.EqualError, curve.EqualErrorUpper, want)
+	}
+}
