@@ -1,0 +1,269 @@
+package pld
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Bounds on the work of one attempt, and so on memory: about 100 bytes a node
+// or cell.
+const (
+	maxLatticeNodes = 1 << 18
+	maxLatticeCells = 1 << 18 // of one loss
+	maxLatticeWork  = 1 << 22 // of all cells, and of nodes × losses
+)
+
+// latticeAim is where on the curve an attempt is to be precise, and how much.
+type latticeAim struct {
+	latticeSaddle
+	// gap is the width aimed at: of ln δ, or of ln(1 − δ) for θ < 0.
+	gap float64
+	// coarsest bounds the step from above; 0 for no bound.
+	coarsest float64
+}
+
+// negligible is ln of what tails, aliases and such may be, relative to what is
+// asked for.
+func (a *latticeAim) negligible() float64 { return math.Log(0.02 * math.Min(0.5, a.gap)) }
+
+// ends cuts a term's tails where they do not matter for the aim.
+func (p *latticeProblem) ends(t *latticeTerm, a *latticeAim) (lo, hi float64) {
+	each := a.negligible() - math.Log(p.releases)
+	logAbove := each + a.log
+	k, _, _ := t.cumulant(a.theta)
+	lo, hi = t.upper.Ends(math.Min(each, each+a.log)-20, logAbove-1)
+	hi = math.Max(hi, lo)
+	// What lies below counts with its tilted mass; in 1 − δ as it is, too.
+	low := bisect(lo, hi, func(l float64) bool {
+		v, _ := tails(t.upper, l)
+		return v+a.theta*l <= each+k && (a.theta > 0 || v <= each+a.log)
+	})
+	high := -bisect(-hi, -lo, func(l float64) bool {
+		_, v := tails(t.upper, -l)
+		return v <= logAbove
+	})
+	return low, math.Max(low, high)
+}
+
+// bisect returns a point of [lo, hi] at which ok holds, near the last one; lo
+// where it holds nowhere.
+func bisect(lo, hi float64, ok func(float64) bool) float64 {
+	if ok(hi) {
+		return hi
+	}
+	for range 12 {
+		mid := lo + (hi-lo)/2
+		if ok(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// tails are ln P(L ≤ l) and ln P(l < L < ∞), about.
+func tails(p loss.Pair, l float64) (below, above float64) {
+	var cells [2]loss.Mass
+	p.Cells([]float64{math.Inf(-1), l, math.Inf(1)}, cells[:])
+	below, above = cells[0].LogP, cells[1].LogP
+	for _, m := range p.Atoms() {
+		if m.Loss <= l {
+			below = num.LogAddExp(below, m.LogP)
+		} else {
+			above = num.LogAddExp(above, m.LogP)
+		}
+	}
+	return below, above
+}
+
+// firstStep estimates the step for the aim: a loss at a distance x from the
+// anchor's grid point costs its tilted mass times θ(1+θ)/2·min(h²/4, xh) on both
+// sides together.
+func (p *latticeProblem) firstStep(a *latticeAim) float64 {
+	type part struct{ weight, distance float64 }
+	var parts []part
+	for i := range p.terms {
+		t := &p.terms[i]
+		if t.atomic {
+			continue
+		}
+		k, _, _ := t.cumulant(a.theta)
+		anchor := t.upper.Anchor()
+		for _, m := range t.rough {
+			if w := math.Exp(m.LogP + a.theta*m.Loss - k); w > 1e-12 {
+				parts = append(parts, part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor)})
+			}
+		}
+	}
+	most := math.Inf(1) // for atoms alone: the widest spacing
+	for i := range p.terms {
+		if s := p.terms[i].span; s > 0 {
+			most = math.Min(most, s)
+		}
+	}
+	if math.IsInf(most, 1) {
+		most = 8 * a.spread
+	}
+	if a.coarsest > 0 {
+		most = math.Min(most, a.coarsest)
+	}
+	cost := func(h float64) float64 {
+		var sum float64
+		for _, q := range parts {
+			sum += q.weight * math.Min(h*h/4, q.distance*h)
+		}
+		return sum
+	}
+	for h := most; ; h *= 0.8 {
+		if !(cost(h) > a.gap) || h < most*1e-9 {
+			return h
+		}
+	}
+}
+
+// aligned returns a step at most h, not below h/2, that divides the distances
+// between atoms as nearly as possible: an atom that is off by r costs its span
+// times r.
+func (p *latticeProblem) aligned(h float64) float64 {
+	var widest *latticeTerm
+	several := false
+	for i := range p.terms {
+		t := &p.terms[i]
+		if t.span == 0 {
+			continue
+		}
+		if widest != nil && t.span != widest.span {
+			several = true
+		}
+		if widest == nil || t.span*t.count > widest.span*widest.count {
+			widest = t
+		}
+	}
+	if widest == nil {
+		return h
+	}
+	first := math.Ceil(widest.span/h - 1e-9)
+	if !several {
+		return widest.span / first
+	}
+	best, step := math.Inf(1), widest.span/first
+	const tries = 4096
+	for i := range tries {
+		k := first + float64(i)
+		if k > 2*first {
+			break
+		}
+		s := widest.span / k
+		var cost float64
+		for j := range p.terms {
+			if t := &p.terms[j]; t.span > 0 {
+				n := t.span / s
+				cost += t.count * t.span * math.Abs(n-math.Round(n)) * s
+			}
+		}
+		// A smaller step must be worth it.
+		if cost = (cost + 1e-12*widest.span*widest.count*s) / math.Sqrt(s); cost < best {
+			best, step = cost, s
+		}
+	}
+	return step
+}
+
+// latticeMeasures are all terms on grids of one step.
+type latticeMeasures struct {
+	step         float64
+	upper, lower []latticePart
+	gap          float64 // of ln E[e^{θL}] between both sides
+	feasible     bool    // the step asked for was fine enough to be allowed
+}
+
+// measures puts every term on grids of a step h or the least allowed one above it.
+func (p *latticeProblem) measures(a *latticeAim, h float64, stop func() bool) *latticeMeasures {
+	m := &latticeMeasures{feasible: true}
+	type ends struct{ lo, hi float64 }
+	all := make([]ends, len(p.terms))
+	var cells, most float64
+	for i := range p.terms {
+		lo, hi := p.ends(&p.terms[i], a)
+		all[i] = ends{lo, hi}
+		if !p.terms[i].atomic {
+			cells += hi - lo
+		}
+		most = math.Max(most, hi-lo)
+	}
+	if least := math.Max(cells/maxLatticeWork, most/maxLatticeCells); h < least {
+		h, m.feasible = least, false
+	}
+	m.step = p.aligned(h)
+	for i := range p.terms {
+		if stop() {
+			return nil
+		}
+		t := &p.terms[i]
+		task := latticeTask{pair: t.upper, theta: a.theta, lo: all[i].lo, hi: all[i].hi, roundUp: a.theta > 0}
+		up := task.pessimistic(latticeGrid{t.upper.Anchor(), m.step})
+		task.pair, task.roundUp = t.lower, a.theta < 0
+		low := task.optimistic(latticeGrid{t.lower.Anchor(), m.step})
+		m.upper = append(m.upper, latticePart{up, t.count})
+		m.lower = append(m.lower, latticePart{low, t.count})
+		m.gap += t.count * math.Abs(up.scale-low.scale)
+	}
+	return m
+}
+
+// fine finds measures whose gap is what the aim allows, or the finest allowed.
+func (p *latticeProblem) fine(a *latticeAim, stop func() bool) *latticeMeasures {
+	var m *latticeMeasures
+	h := p.firstStep(a)
+	for range 6 {
+		next := p.measures(a, h, stop)
+		if next == nil {
+			return m
+		}
+		m = next
+		if m.gap <= a.gap || !m.feasible {
+			return m
+		}
+		h = m.step * math.Max(0.05, math.Min(0.7, 0.9*math.Sqrt(a.gap/m.gap)))
+	}
+	return m
+}
+
+// moment sums the parts' ln E[e^{(θ+d)L}; L < ∞], means and variances.
+func moment(parts []latticePart, d float64) (k, mean, variance float64) {
+	for i := range parts {
+		a, b, c := parts[i].measure.tiltedTo(d)
+		k += parts[i].count * a
+		mean += parts[i].count * b
+		variance += parts[i].count * c
+	}
+	return k, mean, variance
+}
+
+// nodes chooses their number so that what is folded in is negligible, and tells
+// the Chernoff bounds that prove it for θ > 0.
+func (a *latticeAim) nodes(m *latticeMeasures, k, variance float64) (n int, above []latticeChernoff) {
+	beyond := -a.negligible()
+	var period float64
+	if a.theta < 0 {
+		period = math.Max((beyond-a.log)/-a.theta, (beyond-a.log+a.epsilon)/(1+a.theta))
+	} else {
+		period = (beyond - a.log) / a.theta
+		right := math.Inf(1)
+		spread := math.Sqrt(variance) + m.step/8
+		for _, f := range []float64{0.5, 1, 2, 4} {
+			d := f * math.Sqrt(2*beyond) / spread
+			at, _, _ := moment(m.lower, d)
+			at += 1e-9 * math.Abs(at-k) // its rounding
+			above = append(above, latticeChernoff{a.theta + d, at})
+			right = math.Min(right, (at-(a.theta+d)*a.epsilon-a.log+beyond)/d)
+		}
+		period = math.Max(period, right)
+	}
+	n = 1 << bits.Len(uint(math.Max(8, math.Min(period/m.step, maxLatticeNodes))))
+	return min(n, maxLatticeNodes), above
+}

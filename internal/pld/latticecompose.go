@@ -1,0 +1,91 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// deepest is the least ln δ the lattice resolves.
+const deepest = -745
+
+// newLatticeProblem takes a composition in one direction, or says why it cannot.
+// All Gaussians become one with μ² = Σ n_j·μ_j².
+func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, string) {
+	_, atom := c.Atom()
+	p := &latticeProblem{maxLoss: c.MaxLoss(d), atom: math.Inf(-1)}
+	if atom > 0 {
+		p.atom = num.LogUp(atom)
+	}
+	var squares, least num.Sum
+	for _, t := range c {
+		f := t.Loss.Facts()
+		n := num.Count(t.Count)
+		switch {
+		case n > 1<<53:
+			return nil, "more than 2^53 releases of one mechanism are too many for the lattice"
+		case f.BoundOnly:
+			return nil, "no pair of distributions is known for a " + f.Name
+		case f.Mu > 0:
+			squares.Add(n * f.Mu * f.Mu)
+			least.Add(n * f.Mu * f.Mu)
+			continue
+		}
+		upper, ok := loss.PairOf(t.Loss, d, loss.Dominating)
+		lower, okLow := loss.PairOf(t.Loss, d, loss.Dominated)
+		if !ok || !okLow {
+			return nil, "a " + f.Name + " has parameters out of the range of the lattice"
+		}
+		p.add(upper, lower, n)
+	}
+	if s := squares.Value(); s > 0 {
+		mu := math.Sqrt(s)
+		upper := loss.GaussianPair(mu * (1 + 16*num.Ulp))
+		lower := loss.GaussianPair(mu * (1 - 32*num.Ulp))
+		if upper == nil || lower == nil {
+			return nil, "the Gaussians together are out of the range of the lattice"
+		}
+		p.add(upper, lower, 1)
+	}
+	return p, ""
+}
+
+func (p *latticeProblem) add(upper, lower loss.Pair, n float64) {
+	p.terms = append(p.terms, newLatticeTerm(upper, lower, n, deepest))
+	p.releases += n
+}
+
+// latticeDirections are those to compose: one where both are the same.
+func latticeDirections(c loss.Composition) []loss.Direction {
+	if c.Symmetric() {
+		return []loss.Direction{loss.Remove}
+	}
+	return []loss.Direction{loss.Remove, loss.Add}
+}
+
+// latticeAnswers asks every direction; the larger curve counts.
+func latticeAnswers(c loss.Composition, q *latticeQuestion, stop func() bool) (b loss.Bounds, reason string) {
+	b = loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
+	for _, d := range latticeDirections(c) {
+		p, reason := newLatticeProblem(c, d)
+		if reason != "" {
+			return loss.Bounds{}, reason
+		}
+		one := p.solve(q, stop)
+		b.Lower, b.Upper = math.Max(b.Lower, one.Lower), math.Max(b.Upper, one.Upper)
+	}
+	return b, ""
+}
+
+// latticeLogDelta encloses ln δ at ε ≥ 0 on the lattice, within gap if its bounds
+// on work allow and stop, which may be nil, does not end it before; the interval
+// is sound however wide.
+func latticeLogDelta(c loss.Composition, epsilon, gap float64, stop func() bool) (loss.Bounds, string) {
+	return latticeAnswers(c, &latticeQuestion{epsilon: epsilon, gap: gap}, stop)
+}
+
+// latticeEpsilon encloses ε at δ in (0, 1) likewise: +Inf where δ is below δ_∞.
+func latticeEpsilon(c loss.Composition, delta, gap float64, stop func() bool) (loss.Bounds, string) {
+	return latticeAnswers(c, &latticeQuestion{byDelta: true, delta: delta, gap: gap}, stop)
+}

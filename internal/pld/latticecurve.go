@@ -1,0 +1,156 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// latticePart is a measure and how many releases have it.
+type latticePart struct {
+	measure latticeMeasure
+	count   float64 // ≤ 2⁵³
+}
+
+// latticeCurve is the curve of a composition on the lattice, in one direction and
+// from one side, for every ε at once. For a tilt θ > 0 it holds the finite part
+// of δ(ε), for −1 < θ < 0 of 1 − δ(ε) = E[min(1, e^{ε−L})].
+//
+// With y_i the tilted masses of the sum of losses, folded with the period N·step,
+// the sums
+//
+//	tail_i  = Σ_{j≥0} y_{i+j}·e^{−(1+θ)jh}
+//	gap_i   = Σ_{j≥0} y_{i+j}·e^{−θjh}·(1 − e^{−jh})     θ > 0
+//	below_i = Σ_{j≥1} y_{i−j}·e^{θjh}                    θ < 0
+//
+// run around the period for ever. Together with the last factors of log they are
+// the trapezoid sum of the contour integral with step 2π/(Nh), its kernel folded
+// (docs/math.md §3.5): Σ_m e^{mθW}·δ(ε + mW), W = Nh, or the same of 1 − δ. Every
+// term is positive: nothing cancels, and what is folded in only adds.
+type latticeCurve struct {
+	latticeGrid // of the sum of losses
+	theta       float64
+	tail, other []float64
+	scale       float64 // ln E[e^{θL}; L < ∞]
+	tailErr     float64 // absolute errors of the sums
+	otherErr    float64
+	relative    float64 // relative error of the sums' recurrences
+	slack       float64 // error of scale
+	shift       float64 // Σ n_j·shift_j and rounding of positions
+	period      float64 // W
+	lost        float64 // ln(1 − Π(1 − lost_j)^{n_j})
+	dropped     float64 // Σ n_j·dropped_j
+	above       []latticeChernoff
+}
+
+// latticeChernoff is a tilt θ' > θ with ln E[e^{θ'L}; L < ∞].
+type latticeChernoff struct {
+	theta, k float64
+}
+
+// newLatticeCurve composes the parts with n nodes.
+func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve {
+	first := parts[0].measure
+	c := &latticeCurve{latticeGrid: latticeGrid{step: first.step}, theta: first.theta, period: float64(n) * first.step}
+	f := newLatticeFFT(n)
+	spectrum := newLatticeSpectrum(n)
+	folded := make([]float64, n)
+	coefficients := make([]complex128, n/2+1)
+	var offset, scale, lost num.Sum
+	for _, p := range parts {
+		if stop() {
+			return nil
+		}
+		m := p.measure
+		clear(folded)
+		for i, w := range m.weights {
+			folded[(m.first+i)&(n-1)] += w
+		}
+		f.forward(folded, coefficients)
+		spectrum.multiply(coefficients, p.count, f.error())
+		offset.Add(p.count * m.offset)
+		scale.Add(p.count * m.scale)
+		lost.Add(p.count * math.Log1p(-m.lost))
+		c.slack += p.count * math.Abs(m.scale) * 4 * num.Ulp
+		c.shift += p.count * (m.shift + 4*num.Ulp*math.Abs(m.offset))
+		c.dropped += p.count * m.dropped
+	}
+	c.offset, c.scale = offset.Value(), scale.Value()
+	c.lost = math.Log(-math.Expm1(lost.Value()))
+	y := folded
+	noise := spectrum.invert(f, y)
+	c.sums(y, noise)
+	return c
+}
+
+// sums fills tail and other by their recurrences, twice around the period.
+func (c *latticeCurve) sums(y []float64, noise float64) {
+	n := len(y)
+	h := c.step
+	c.tail, c.other = make([]float64, n), make([]float64, n)
+	fall := math.Exp(-(1 + c.theta) * h)
+	once := -math.Expm1(-(1 + c.theta) * c.period)
+	step := -math.Expm1(-(1 + c.theta) * h)
+	c.tailErr = noise / step
+	b := 0.0
+	for i := n - 1; i >= 0; i-- {
+		b = y[i] + fall*b
+	}
+	b /= once
+	for i := n - 1; i >= 0; i-- {
+		b = y[i] + fall*b
+		c.tail[i] = b
+	}
+	c.relative = num.Ulp * (64 + 16*float64(n))
+	if c.theta > 0 {
+		fall, rise := math.Exp(-c.theta*h), -math.Expm1(-h)
+		d := 0.0
+		for i := n - 1; i >= 0; i-- {
+			d = fall * (d + rise*c.tail[(i+1)%n])
+		}
+		d /= -math.Expm1(-c.theta * c.period)
+		for i := n - 1; i >= 0; i-- {
+			d = fall * (d + rise*c.tail[(i+1)%n])
+			c.other[i] = d
+		}
+		// 1/(1−e^{−θh}) − 1/(1−e^{−(1+θ)h})
+		c.otherErr = noise * fall * rise / (-math.Expm1(-c.theta*h) * step)
+		return
+	}
+	grow := math.Exp(c.theta * h)
+	a := 0.0
+	for i := range n {
+		a = grow * (a + y[i])
+	}
+	a /= -math.Expm1(c.theta * c.period)
+	for i := range n {
+		c.other[i] = a
+		a = grow * (a + y[i])
+	}
+	c.otherErr = noise * grow / -math.Expm1(c.theta*h)
+}
+
+// at returns ln of the sum at ε with its error added or taken off: −Inf where
+// nothing is left.
+func (c *latticeCurve) at(epsilon float64, up bool) float64 {
+	i := math.Ceil((epsilon - c.offset) / c.step)
+	l := math.FMA(i, c.step, c.offset)
+	o := math.Max(0, l-epsilon)
+	n := float64(len(c.tail))
+	k := int(i - n*math.Floor(i/n))
+	tail, other := c.tail[k], c.other[k]
+	share := -math.Expm1(-o) // of the tail: 1 − e^{ε−l}
+	if c.theta < 0 {
+		share = math.Exp(-o)
+	}
+	v := other + share*tail
+	err := c.otherErr + share*c.tailErr + c.relative*v
+	slack := c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*l))
+	if up {
+		v += err
+	} else {
+		v = math.Max(0, v-err)
+		slack = -slack
+	}
+	return c.scale - c.theta*l + math.Log(v) + slack
+}

@@ -1,0 +1,202 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// latticeGrid is the axis of losses offset + i·step, i whole. The offsets of a
+// composition add up, so every loss may have its own.
+type latticeGrid struct {
+	offset, step float64
+}
+
+func (g latticeGrid) at(i int) float64 { return math.FMA(float64(i), g.step, g.offset) }
+
+// below is the last point at or below l, give or take tolerance.
+func (g latticeGrid) below(l float64) int {
+	i := int(math.Floor((l - g.offset) / g.step))
+	if l+g.tolerance(l) >= g.at(i+1) {
+		return i + 1
+	}
+	return i
+}
+
+// tolerance covers the rounding of positions near l. What is moved by it is
+// paid for with latticeMeasure.shift.
+func (g latticeGrid) tolerance(l float64) float64 {
+	return 8 * num.Ulp * (math.Abs(g.offset) + math.Abs(l) + g.step)
+}
+
+// latticeMeasure is P on a grid for one release, tilted:
+//
+//	weights[i] = P(L = at(first+i))·e^{θ·at(first+i) − scale},  Σ weights = 1.
+//
+// With the counts n_j, the sum of true losses is at most, or at least, the
+// lattice's plus, or minus, Σ n_j·shift_j; so rounding of positions is paid once.
+type latticeMeasure struct {
+	latticeGrid
+	theta   float64
+	first   int
+	weights []float64
+	scale   float64 // ln E[e^{θL}; L < ∞] on the lattice
+
+	shift float64
+
+	// lost bounds the mass at L = +∞: from above on the pessimistic side, where
+	// the cut tail is in it, from below on the other.
+	lost float64
+	// dropped bounds the finite mass that an optimistic measure left out.
+	dropped float64
+}
+
+// latticeTask says what of a pair to put on the lattice and how.
+type latticeTask struct {
+	pair   loss.Pair
+	theta  float64
+	lo, hi float64 // the losses to resolve; beyond them tails are cut
+	// roundUp: weights are rounded up, otherwise down.
+	roundUp bool
+}
+
+// rounded is an exponent with its error taken to the task's side.
+func (t *latticeTask) rounded(m loss.Mass, l float64) float64 {
+	err := m.LogErr + 4*num.Ulp*(2+math.Abs(m.LogP)+math.Abs(t.theta*l))
+	if t.roundUp {
+		return m.LogP + err + t.theta*l
+	}
+	return m.LogP - err + t.theta*l
+}
+
+// finish normalises the weights.
+func (t *latticeTask) finish(m *latticeMeasure, scale float64) {
+	var total num.Sum
+	for _, w := range m.weights {
+		total.Add(w)
+	}
+	sum := total.Value()
+	for i := range m.weights {
+		m.weights[i] /= sum
+	}
+	// The weights' own roundings, a dozen each, in one place.
+	slack := 32 * num.Ulp
+	if !t.roundUp {
+		slack = -slack
+	}
+	m.scale = scale + math.Log(sum) + slack
+}
+
+// least is what a positive weight is at least when rounded up: it may underflow
+// where the tilt makes it irrelevant, but it must not vanish.
+const least = 0x1p-1000
+
+// pessimistic puts the pair on the grid by connect-the-dots (Doroshenko et al.
+// 2022, arXiv 2207.04380v3, §4): the mass of a cell (a, b] goes to its two ends
+// so that P's and Q's masses are both kept,
+//
+//	p_b = p·(1 − e^{−(m−a)})/(1 − e^{−(b−a)}),  p_a = p − p_b,  m = ln(p/q).
+//
+// The original pair is a post-processing of the result. What is above hi goes to
+// +∞, what is below lo up to the lowest point; every rounding moves mass up.
+func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
+	m := latticeMeasure{latticeGrid: g, theta: t.theta, lost: t.pair.Infinite()}
+	m.first = int(math.Floor((t.lo - g.offset) / g.step))
+	last := max(g.below(t.hi), m.first)
+	if g.at(last) < t.hi-g.tolerance(t.hi) {
+		last++
+	}
+	n := last - m.first
+	edges := make([]float64, n+3)
+	edges[0], edges[n+2] = math.Inf(-1), math.Inf(1)
+	for i := range n + 1 {
+		edges[i+1] = g.at(m.first + i)
+	}
+	cells := make([]loss.Mass, n+2)
+	slack := t.pair.Cells(edges, cells)
+	atoms := t.pair.Atoms()
+
+	reach := math.Max(math.Abs(edges[1]), math.Abs(edges[n+1]))
+	m.shift = slack + g.tolerance(reach)
+	up := func(a loss.Mass) float64 { return a.Loss + a.LossErr + m.shift }
+
+	m.weights = make([]float64, n+1)
+	scale := math.Inf(-1)
+	for i, c := range cells[:n+1] {
+		scale = math.Max(scale, c.LogP+t.theta*edges[i+1])
+	}
+	for _, a := range atoms {
+		scale = math.Max(scale, a.LogP+t.theta*a.Loss)
+	}
+	fall, width := math.Exp(-t.theta*g.step), -math.Expm1(-g.step)
+	// place puts a mass into the cell below point i.
+	place := func(a loss.Mass, i int) {
+		if math.IsInf(a.LogP, -1) {
+			return
+		}
+		w := math.Exp(t.rounded(a, edges[i+1]) - scale)
+		if t.roundUp {
+			w = math.Max(w, least)
+		}
+		share := -math.Expm1(edges[i]-up(a)) / width
+		if i == 0 || share >= 1 {
+			m.weights[i] += w
+			return
+		}
+		share = math.Max(0, share)
+		m.weights[i] += w * share
+		m.weights[i-1] += w * (1 - share) * fall
+	}
+	for i, c := range cells[:n+1] {
+		place(c, i)
+	}
+	lost := math.Exp(cells[n+1].LogP + cells[n+1].LogErr)
+	for _, a := range atoms {
+		i := g.below(a.Loss) - m.first
+		if g.at(m.first+i) < a.Loss-g.tolerance(a.Loss) {
+			i++
+		} else {
+			m.shift = math.Max(m.shift, slack+g.tolerance(reach)+a.LossErr+g.tolerance(a.Loss))
+		}
+		switch {
+		case i > n:
+			lost += math.Exp(a.LogP + a.LogErr)
+		default:
+			place(a, max(i, 0))
+		}
+	}
+	if lost > 0 {
+		m.lost = num.Up((m.lost + lost) * (1 + 8*num.Ulp))
+	}
+	t.finish(&m, scale)
+	return m
+}
+
+// tiltedTo returns ln E[e^{(θ+d)L}; L < ∞] on the lattice, mean and variance of L
+// under that tilt. It is within latticeMomentError.
+func (m *latticeMeasure) tiltedTo(d float64) (k, mean, variance float64) {
+	n := len(m.weights)
+	ends := [2]float64{m.at(m.first), m.at(m.first + n - 1)}
+	shift := math.Max(d*ends[0], d*ends[1])
+	var sum, first, second float64
+	center := m.at(m.first + n/2)
+	for i, w := range m.weights {
+		if w == 0 {
+			continue
+		}
+		x := m.at(m.first + i)
+		v := w
+		if d != 0 {
+			v *= math.Exp(d*x - shift)
+		}
+		sum += v
+		first += v * (x - center)
+		second += v * (x - center) * (x - center)
+	}
+	if d == 0 {
+		shift = 0
+	}
+	mean = first / sum
+	return m.scale + shift + math.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
+}

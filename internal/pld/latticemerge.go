@@ -1,0 +1,254 @@
+package pld
+
+import (
+	"math"
+	"sort"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// lump is a set of outcomes that is merged or split as one: its loss and P's mass
+// times e^{θ·loss − scale}. Equal shares of a set have the set's loss.
+type lump struct {
+	loss, weight float64
+}
+
+// optimistic puts a pair dominated by the task's on the grid: outcomes are
+// merged, and split at random, into groups whose loss ln(p/q) is exactly a grid
+// point. That is post-processing, so no rounding of losses is lost; only a rest
+// at the anchor may be rounded down, and the offset is moved until it is small.
+//
+// A group around x holds losses from about x − h/2 to x + h/2, which costs
+// O(h²) a release.
+func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
+	lumps, anchor, scale, dropped := t.lumps(g)
+	var best latticeMeasure
+	for try := 0; ; try++ {
+		m, rest := t.merge(append([]lump(nil), lumps...), anchor, g)
+		t.finish(&m, scale)
+		m.lost, m.dropped = t.pair.Infinite(), dropped
+		if try == 0 || (m.scale > best.scale) == (t.theta > 0) {
+			best = m
+		}
+		// What rounding the rest costs, against what merging does.
+		if rest*math.Abs(t.theta) < g.step*g.step*math.Abs(t.theta)*(1+t.theta)/200 || try == 4 {
+			return best
+		}
+		g.offset += rest
+	}
+}
+
+// lumps are the pair's masses in half cells around the grid's points and its
+// atoms, by increasing loss, and the index of the most likely one. Losses and
+// masses are rounded down (masses up with roundUp); what lies below the first
+// point is dropped.
+func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dropped float64) {
+	first := int(math.Floor((t.lo - g.offset) / g.step))
+	last := max(g.below(t.hi), first) + 1
+	n := 2*(last-first) + 2
+	edges := make([]float64, n+2)
+	edges[0], edges[n+1] = math.Inf(-1), math.Inf(1)
+	for i := range n {
+		edges[i+1] = g.at(first) + (float64(i)-1)*g.step/2
+	}
+	cells := make([]loss.Mass, n+1)
+	t.pair.Cells(edges, cells)
+	cells = append(cells, t.pair.Atoms()...)
+
+	scale = math.Inf(-1)
+	for _, c := range cells {
+		scale = math.Max(scale, c.LogP+t.theta*c.Loss)
+	}
+	lumps = make([]lump, 0, len(cells))
+	most, at := math.Inf(-1), 0.0
+	floor := g.at(first)
+	ceiling := g.at(last)
+	for _, c := range cells {
+		l := c.Loss - c.LossErr
+		if math.IsInf(c.LogP, -1) {
+			continue
+		}
+		if l < floor {
+			dropped += math.Exp(c.LogP + c.LogErr)
+			continue
+		}
+		l = math.Min(l, ceiling)
+		w := math.Exp(t.rounded(c, l) - scale)
+		if t.roundUp {
+			w = math.Max(w, least)
+		}
+		if w == 0 {
+			continue
+		}
+		lumps = append(lumps, lump{l, w})
+		if c.LogP > most {
+			most, at = c.LogP, l
+		}
+	}
+	sort.SliceStable(lumps, func(i, j int) bool { return lumps[i].loss < lumps[j].loss })
+	anchor = sort.Search(len(lumps), func(i int) bool { return lumps[i].loss >= at })
+	return lumps, min(anchor, max(0, len(lumps)-1)), scale, dropped * (1 + 1e-9)
+}
+
+// merging is the state of one pass over the lumps.
+type merging struct {
+	latticeGrid
+	theta   float64
+	lumps   []lump
+	anchor  int
+	first   int
+	weights []float64
+}
+
+// merge groups the lumps from both ends towards the anchor: from where P is rare
+// to where it is not, a group always finds what it lacks without using up the
+// next (docs/math.md §3.3). rest is by how much the group at the anchor was
+// rounded down.
+func (t *latticeTask) merge(lumps []lump, anchor int, g latticeGrid) (m latticeMeasure, rest float64) {
+	s := merging{latticeGrid: g, theta: t.theta, lumps: lumps, anchor: anchor}
+	s.first = g.below(lumps[0].loss) - 1
+	s.weights = make([]float64, g.below(lumps[len(lumps)-1].loss)-s.first+2)
+	left := []lump{}
+	if l, ok := s.upwards(); ok {
+		left = append(left, l)
+	}
+	if l, ok := s.downwards(); ok {
+		left = append(left, l)
+	}
+	left = append(left, s.lumps[anchor])
+	rest = s.settle(left)
+
+	lo, hi := 0, len(s.weights)-1
+	for lo < hi && s.weights[lo] == 0 {
+		lo++
+	}
+	for hi > lo && s.weights[hi] == 0 {
+		hi--
+	}
+	m = latticeMeasure{latticeGrid: g, theta: t.theta, first: s.first + lo, weights: s.weights[lo : hi+1]}
+	// A group's loss is exact but for the rounding of what was balanced in it.
+	m.shift = 4 * g.tolerance(math.Abs(s.at(s.first))+math.Abs(s.at(s.first+hi)))
+	return m, rest
+}
+
+// share is a lump's part in a group at x: P's mass there and P − Q·e^x, both
+// tilted to x.
+func (s *merging) share(l lump, x float64) (mass, excess float64) {
+	d := x - l.loss
+	mass = l.weight * math.Exp(s.theta*d)
+	return mass, -mass * math.Expm1(d)
+}
+
+// lumpOf is a group at x as a lump.
+func (s *merging) lumpOf(x, mass, excess float64) lump {
+	r := excess / mass
+	d := -math.Log1p(8*num.Ulp*math.Abs(r) - r) // rounded down
+	return lump{x + d, mass * math.Exp(s.theta*d)}
+}
+
+func (s *merging) add(k int, mass float64) { s.weights[k-s.first] += mass }
+
+// upwards groups the lumps below the anchor, each group around the next point
+// above its lowest lump. It returns a last group that found too little.
+func (s *merging) upwards() (left lump, ok bool) {
+	for i := 0; i < s.anchor; {
+		l := s.lumps[i]
+		if l.weight == 0 {
+			i++
+			continue
+		}
+		k := s.below(l.loss)
+		low := s.at(k)
+		if d := l.loss - low; d < (s.at(k+1)-l.loss)*(s.lumps[i+1].loss-l.loss)*(1+s.theta)/2 || d <= s.tolerance(low) {
+			// Lifting would cost more than rounding down: far from everything else.
+			mass, _ := s.share(l, low)
+			s.add(k, mass)
+			i++
+			continue
+		}
+		x := s.at(k + 1)
+		var mass, excess float64
+		for ; i < s.anchor && s.lumps[i].loss <= x; i++ {
+			m, e := s.share(s.lumps[i], x)
+			mass += m
+			excess += e
+		}
+		for j := i; excess < 0; j++ {
+			if j > s.anchor || s.lumps[j].loss <= x {
+				return s.lumpOf(x, mass, excess), true
+			}
+			m, e := s.share(s.lumps[j], x)
+			f := math.Min(1, -excess/e)
+			mass += f * m
+			excess = math.Min(0, excess+f*e)
+			s.lumps[j].weight *= 1 - f
+			if f < 1 {
+				break
+			}
+		}
+		s.add(k+1, mass)
+	}
+	return lump{}, false
+}
+
+// downwards groups the lumps above the anchor, each group around the next point
+// below its highest lump.
+func (s *merging) downwards() (left lump, ok bool) {
+	for i := len(s.lumps) - 1; i > s.anchor; {
+		l := s.lumps[i]
+		if l.weight == 0 {
+			i--
+			continue
+		}
+		k := s.below(l.loss)
+		x := s.at(k)
+		if (l.loss-s.lumps[i-1].loss)*(1+s.theta)/2 >= 1 || l.loss-x <= s.tolerance(x) {
+			mass, _ := s.share(l, x) // rounded down
+			s.add(k, mass)
+			i--
+			continue
+		}
+		var mass, excess float64
+		for ; i > s.anchor && s.lumps[i].loss >= x; i-- {
+			m, e := s.share(s.lumps[i], x)
+			mass += m
+			excess += e
+		}
+		for j := i; excess > 0; j-- {
+			if j < s.anchor || s.lumps[j].loss >= x {
+				return s.lumpOf(x, mass, excess), true
+			}
+			m, e := s.share(s.lumps[j], x)
+			f := math.Min(1, -excess/e)
+			mass += f * m
+			excess = math.Max(0, excess+f*e)
+			s.lumps[j].weight *= 1 - f
+			if f < 1 {
+				break
+			}
+		}
+		s.add(k, mass)
+	}
+	return lump{}, false
+}
+
+// settle merges what is left and rounds it down to the grid.
+func (s *merging) settle(left []lump) (rest float64) {
+	k := s.below(s.lumps[s.anchor].loss)
+	x := s.at(k)
+	var mass, excess float64
+	for _, l := range left {
+		m, e := s.share(l, x)
+		mass += m
+		excess += e
+	}
+	if mass == 0 {
+		return 0
+	}
+	all := s.lumpOf(x, mass, excess)
+	k = s.below(all.loss)
+	mass, _ = s.share(all, s.at(k))
+	s.add(max(k, s.first), mass)
+	return math.Max(0, all.loss-s.at(k))
+}

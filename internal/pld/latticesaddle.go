@@ -1,0 +1,150 @@
+package pld
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// latticeTerm is a loss's pairs for both sides and how often it was incurred.
+type latticeTerm struct {
+	upper, lower loss.Pair
+	count        float64
+
+	// rough are some hundred outcomes that steer: nothing is proven with them.
+	rough  []loss.Mass
+	atomic bool    // there are only atoms
+	span   float64 // from the first atom to the last, 0 for fewer than two
+}
+
+// newLatticeTerm looks the pair over: cells that widen away from the anchor, and
+// atoms. deepest is the least ln δ that will matter.
+func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm {
+	t := latticeTerm{upper: upper, lower: lower, count: count}
+	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
+	anchor := upper.Anchor()
+	reach := math.Max(anchor-lo, hi-anchor)
+	edges := []float64{math.Inf(-1), anchor, math.Inf(1)}
+	const octaves, each = 26, 4
+	for i := range octaves * each {
+		d := reach * math.Exp2(-float64(i)/each)
+		edges = append(edges, anchor-d, anchor+d)
+	}
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	cells := make([]loss.Mass, len(edges)-1)
+	upper.Cells(edges, cells)
+	atoms := upper.Atoms()
+	for _, c := range cells {
+		if !math.IsInf(c.LogP, -1) && !math.IsInf(c.Loss, 0) {
+			t.rough = append(t.rough, c)
+		}
+	}
+	t.atomic = len(t.rough) == 0
+	t.rough = append(t.rough, atoms...)
+	if len(atoms) > 1 {
+		t.span = atoms[len(atoms)-1].Loss - atoms[0].Loss
+	}
+	return t
+}
+
+// cumulant is about K(θ), K'(θ) and K”(θ) of one release's finite losses, not
+// normalised.
+func (t *latticeTerm) cumulant(theta float64) (k, mean, variance float64) {
+	shift := math.Inf(-1)
+	for _, m := range t.rough {
+		shift = math.Max(shift, m.LogP+theta*m.Loss)
+	}
+	var sum, first, second float64
+	for _, m := range t.rough {
+		w := math.Exp(m.LogP + theta*m.Loss - shift)
+		sum += w
+		first += w * m.Loss
+	}
+	mean = first / sum
+	for _, m := range t.rough {
+		w := math.Exp(m.LogP + theta*m.Loss - shift)
+		second += w * (m.Loss - mean) * (m.Loss - mean)
+	}
+	return shift + math.Log(sum), mean, second / sum
+}
+
+// cumulant sums the terms'.
+func (p *latticeProblem) cumulant(theta float64) (k, mean, variance float64) {
+	for i := range p.terms {
+		t := &p.terms[i]
+		a, b, c := t.cumulant(theta)
+		k += t.count * a
+		mean += t.count * b
+		variance += t.count * c
+	}
+	return k, mean, variance
+}
+
+// latticeSaddle is a tilt with about the point (ε, ln δ) of the curve's finite
+// part it serves best; below 0, with ln(1 − δ) in its place.
+type latticeSaddle struct {
+	theta, epsilon, log float64
+	spread              float64 // standard deviation of the tilted sum of losses
+}
+
+// at is the saddle point of K(θ) − θε − ln|θ| − ln(1+θ) and Laplace's estimate
+// there.
+func (p *latticeProblem) at(theta float64) latticeSaddle {
+	k, mean, variance := p.cumulant(theta)
+	epsilon := mean - 1/theta - 1/(1+theta)
+	curvature := variance + 1/(theta*theta) + 1/((1+theta)*(1+theta))
+	log := k - theta*epsilon - math.Log(math.Abs(theta)) - math.Log1p(theta) - math.Log(2*math.Pi*curvature)/2
+	return latticeSaddle{theta, epsilon, log, math.Sqrt(variance)}
+}
+
+// Tilts to search; beyond, nothing is lost but time.
+const leastTilt, mostTilt = 1e-9, 1e15
+
+// direct finds the tilt θ > 0 where rises passes 0.
+func (p *latticeProblem) direct(rises func(latticeSaddle) float64, most float64) latticeSaddle {
+	_, theta := num.Crossing(func(theta float64) (float64, float64) {
+		return rises(p.at(theta)), 0
+	}, leastTilt, most, 1, 1e-3, 60)
+	return p.at(theta)
+}
+
+// complement finds the tilt −1 < θ < 0 where rises passes 0. It searches −θ/(1+θ),
+// in which saddles run backwards.
+func (p *latticeProblem) complement(rises func(latticeSaddle) float64) latticeSaddle {
+	tilt := func(v float64) float64 { return -v / (1 + v) }
+	_, v := num.Crossing(func(v float64) (float64, float64) {
+		return -rises(p.at(tilt(v))), 0
+	}, leastTilt, 1e9, 1, 1e-3, 60)
+	return p.at(tilt(v))
+}
+
+// nearCertain is the δ above which 1 − δ is computed.
+const nearCertain = 0.85
+
+// saddleAt is the saddle for an ε.
+func (p *latticeProblem) saddleAt(epsilon float64) latticeSaddle {
+	s := p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
+	if s.log < math.Log(nearCertain) {
+		return s
+	}
+	return p.complement(func(s latticeSaddle) float64 { return s.epsilon - epsilon })
+}
+
+// saddleFor is the saddle for a δ of the finite part, or for ε = 0 where that is
+// enough. Where the curve is steep θ need not be above most.
+func (p *latticeProblem) saddleFor(logDelta, most float64) latticeSaddle {
+	var s latticeSaddle
+	if logDelta < math.Log(nearCertain) {
+		s = p.direct(func(s latticeSaddle) float64 { return logDelta - s.log }, most)
+	} else {
+		rest := math.Log(-math.Expm1(logDelta))
+		s = p.complement(func(s latticeSaddle) float64 { return s.log - rest })
+	}
+	if s.epsilon < 0 {
+		return p.saddleAt(0)
+	}
+	return s
+}
