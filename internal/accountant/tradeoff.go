@@ -96,20 +96,39 @@ func provenSides(points []CurvePoint) []side {
 	return out
 }
 
-// provenBeta is β(α) from below.
+// provenBeta is β(α) from below. Every line is a bound, so only the best needs
+// directed rounding.
 func provenBeta(sides []side, alpha float64) float64 {
+	steep, flat := bestLines(sides, alpha)
 	best := 0.0
-	for _, s := range sides {
-		if alpha == 0 {
-			best = math.Max(best, s.rest)
-			continue
-		}
-		best = math.Max(best, num.Down(s.rest-num.MulUp(s.ratio, alpha)))
-		if s.rest > alpha {
-			best = math.Max(best, num.Down(num.Down(s.rest-alpha)/s.ratio))
-		}
+	if s := sides[steep]; alpha == 0 {
+		best = s.rest
+	} else if v := num.Down(s.rest - num.MulUp(s.ratio, alpha)); v > best {
+		best = v
+	}
+	if s := sides[flat]; s.rest > alpha {
+		best = math.Max(best, num.Down(num.Down(s.rest-alpha)/s.ratio))
 	}
 	return best
+}
+
+// bestLines are the indices of the largest of rest − ratio·α and of
+// (rest − α)/ratio, but for rounding.
+func bestLines(sides []side, alpha float64) (steep, flat int) {
+	most, more := math.Inf(-1), math.Inf(-1)
+	for i, s := range sides {
+		v := s.rest
+		if alpha > 0 { // e^ε may be +Inf
+			v -= s.ratio * alpha
+		}
+		if v > most {
+			most, steep = v, i
+		}
+		if w := (s.rest - alpha) / s.ratio; w > more {
+			more, flat = w, i
+		}
+	}
+	return steep, flat
 }
 
 // slack covers that a point's x is e^ε rounded (the slope of δ is at least
@@ -174,14 +193,12 @@ func possibleSides(points []CurvePoint) []side {
 
 // possibleBeta is β(α) from above.
 func possibleBeta(sides []side, alpha float64) float64 {
-	best := 0.0
-	for _, s := range sides {
-		best = math.Max(best, num.Up(s.rest-num.Down(s.ratio*alpha)))
-		if s.rest > alpha {
-			best = math.Max(best, num.Up(num.Up(s.rest-alpha)/s.ratio))
-		}
-	}
-	return math.Min(best, math.Min(1, num.Up(1-alpha)))
+	steep, flat := bestLines(sides, alpha)
+	s, f := sides[steep], sides[flat]
+	best := math.Max(0, math.Max(s.rest-s.ratio*alpha, (f.rest-alpha)/f.ratio))
+	// Wherever a line is not negative its terms are at most 1 + slack, and ratio
+	// is at least 1: no line is above the best by more than their rounding.
+	return math.Min(best+8*num.Ulp, math.Min(1, num.Up(1-alpha)))
 }
 
 // corners are the α at which the proven bound bends, by increasing α, with 0, 1

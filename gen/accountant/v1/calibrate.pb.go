@@ -24,62 +24,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Parameter is what to solve for.
-type CalibrateRequest_Parameter int32
+// Solve is the parameter to solve for.
+type CalibrateRequest_Solve int32
 
 const (
 	// Not given: refused.
-	CalibrateRequest_PARAMETER_UNSPECIFIED CalibrateRequest_Parameter = 0
+	CalibrateRequest_SOLVE_UNSPECIFIED CalibrateRequest_Solve = 0
 	// The smallest noise: standard_deviation of a Gaussian, or noise_multiplier
 	// where that is given or no sensitivity is; scale of a Laplace; of the inner
 	// mechanism where it is sampled.
-	CalibrateRequest_STANDARD_DEVIATION CalibrateRequest_Parameter = 1
+	CalibrateRequest_STANDARD_DEVIATION CalibrateRequest_Solve = 1
 	// The largest count. Range of the answer: 1 to 4294967295.
-	CalibrateRequest_COUNT CalibrateRequest_Parameter = 2
-	// The largest sampling_probability of a poisson_sampled.
-	CalibrateRequest_SAMPLING_PROBABILITY CalibrateRequest_Parameter = 3
+	CalibrateRequest_COUNT CalibrateRequest_Solve = 2
+	// The largest sampling_probability of a poisson_sampled, instead of its sizes.
+	// Range of the answer: (0, 1].
+	CalibrateRequest_SAMPLING_PROBABILITY CalibrateRequest_Solve = 3
 )
 
-// Enum value maps for CalibrateRequest_Parameter.
+// Enum value maps for CalibrateRequest_Solve.
 var (
-	CalibrateRequest_Parameter_name = map[int32]string{
-		0: "PARAMETER_UNSPECIFIED",
+	CalibrateRequest_Solve_name = map[int32]string{
+		0: "SOLVE_UNSPECIFIED",
 		1: "STANDARD_DEVIATION",
 		2: "COUNT",
 		3: "SAMPLING_PROBABILITY",
 	}
-	CalibrateRequest_Parameter_value = map[string]int32{
-		"PARAMETER_UNSPECIFIED": 0,
-		"STANDARD_DEVIATION":    1,
-		"COUNT":                 2,
-		"SAMPLING_PROBABILITY":  3,
+	CalibrateRequest_Solve_value = map[string]int32{
+		"SOLVE_UNSPECIFIED":    0,
+		"STANDARD_DEVIATION":   1,
+		"COUNT":                2,
+		"SAMPLING_PROBABILITY": 3,
 	}
 )
 
-func (x CalibrateRequest_Parameter) Enum() *CalibrateRequest_Parameter {
-	p := new(CalibrateRequest_Parameter)
+func (x CalibrateRequest_Solve) Enum() *CalibrateRequest_Solve {
+	p := new(CalibrateRequest_Solve)
 	*p = x
 	return p
 }
 
-func (x CalibrateRequest_Parameter) String() string {
+func (x CalibrateRequest_Solve) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (CalibrateRequest_Parameter) Descriptor() protoreflect.EnumDescriptor {
+func (CalibrateRequest_Solve) Descriptor() protoreflect.EnumDescriptor {
 	return file_accountant_v1_calibrate_proto_enumTypes[0].Descriptor()
 }
 
-func (CalibrateRequest_Parameter) Type() protoreflect.EnumType {
+func (CalibrateRequest_Solve) Type() protoreflect.EnumType {
 	return &file_accountant_v1_calibrate_proto_enumTypes[0]
 }
 
-func (x CalibrateRequest_Parameter) Number() protoreflect.EnumNumber {
+func (x CalibrateRequest_Solve) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use CalibrateRequest_Parameter.Descriptor instead.
-func (CalibrateRequest_Parameter) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use CalibrateRequest_Solve.Descriptor instead.
+func (CalibrateRequest_Solve) EnumDescriptor() ([]byte, []int) {
 	return file_accountant_v1_calibrate_proto_rawDescGZIP(), []int{0, 0}
 }
 
@@ -95,7 +96,7 @@ type CalibrateRequest struct {
 	// it is does not matter. Required.
 	Event *Event `protobuf:"bytes,3,opt,name=event,proto3" json:"event,omitempty"`
 	// What to solve for. Required.
-	Parameter CalibrateRequest_Parameter `protobuf:"varint,4,opt,name=parameter,proto3,enum=accountant.v1.CalibrateRequest_Parameter" json:"parameter,omitempty"`
+	Solve CalibrateRequest_Solve `protobuf:"varint,4,opt,name=solve,proto3,enum=accountant.v1.CalibrateRequest_Solve" json:"solve,omitempty"`
 	// ε, in nats, that everything together may cost at target_delta. Range: finite
 	// and ≥ 0. Required.
 	TargetEpsilon *float64 `protobuf:"fixed64,5,opt,name=target_epsilon,json=targetEpsilon,proto3,oneof" json:"target_epsilon,omitempty"`
@@ -156,11 +157,11 @@ func (x *CalibrateRequest) GetEvent() *Event {
 	return nil
 }
 
-func (x *CalibrateRequest) GetParameter() CalibrateRequest_Parameter {
+func (x *CalibrateRequest) GetSolve() CalibrateRequest_Solve {
 	if x != nil {
-		return x.Parameter
+		return x.Solve
 	}
-	return CalibrateRequest_PARAMETER_UNSPECIFIED
+	return CalibrateRequest_SOLVE_UNSPECIFIED
 }
 
 func (x *CalibrateRequest) GetTargetEpsilon() float64 {
@@ -315,16 +316,16 @@ var File_accountant_v1_calibrate_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\n" +
-	"\x1daccountant/v1/calibrate.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\"\xb1\x03\n" +
+	"\x1daccountant/v1/calibrate.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\"\x9d\x03\n" +
 	"\x10CalibrateRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x123\n" +
 	"\bworkload\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadR\bworkload\x12*\n" +
-	"\x05event\x18\x03 \x01(\v2\x14.accountant.v1.EventR\x05event\x12G\n" +
-	"\tparameter\x18\x04 \x01(\x0e2).accountant.v1.CalibrateRequest.ParameterR\tparameter\x12*\n" +
+	"\x05event\x18\x03 \x01(\v2\x14.accountant.v1.EventR\x05event\x12;\n" +
+	"\x05solve\x18\x04 \x01(\x0e2%.accountant.v1.CalibrateRequest.SolveR\x05solve\x12*\n" +
 	"\x0etarget_epsilon\x18\x05 \x01(\x01H\x00R\rtargetEpsilon\x88\x01\x01\x12&\n" +
-	"\ftarget_delta\x18\x06 \x01(\x01H\x01R\vtargetDelta\x88\x01\x01\"c\n" +
-	"\tParameter\x12\x19\n" +
-	"\x15PARAMETER_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\ftarget_delta\x18\x06 \x01(\x01H\x01R\vtargetDelta\x88\x01\x01\"[\n" +
+	"\x05Solve\x12\x15\n" +
+	"\x11SOLVE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12STANDARD_DEVIATION\x10\x01\x12\t\n" +
 	"\x05COUNT\x10\x02\x12\x18\n" +
 	"\x14SAMPLING_PROBABILITY\x10\x03B\x11\n" +
@@ -364,16 +365,16 @@ func file_accountant_v1_calibrate_proto_rawDescGZIP() []byte {
 var file_accountant_v1_calibrate_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_accountant_v1_calibrate_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_accountant_v1_calibrate_proto_goTypes = []any{
-	(CalibrateRequest_Parameter)(0), // 0: accountant.v1.CalibrateRequest.Parameter
-	(*CalibrateRequest)(nil),        // 1: accountant.v1.CalibrateRequest
-	(*CalibrateResponse)(nil),       // 2: accountant.v1.CalibrateResponse
-	(*Workload)(nil),                // 3: accountant.v1.Workload
-	(*Event)(nil),                   // 4: accountant.v1.Event
+	(CalibrateRequest_Solve)(0), // 0: accountant.v1.CalibrateRequest.Solve
+	(*CalibrateRequest)(nil),    // 1: accountant.v1.CalibrateRequest
+	(*CalibrateResponse)(nil),   // 2: accountant.v1.CalibrateResponse
+	(*Workload)(nil),            // 3: accountant.v1.Workload
+	(*Event)(nil),               // 4: accountant.v1.Event
 }
 var file_accountant_v1_calibrate_proto_depIdxs = []int32{
 	3, // 0: accountant.v1.CalibrateRequest.workload:type_name -> accountant.v1.Workload
 	4, // 1: accountant.v1.CalibrateRequest.event:type_name -> accountant.v1.Event
-	0, // 2: accountant.v1.CalibrateRequest.parameter:type_name -> accountant.v1.CalibrateRequest.Parameter
+	0, // 2: accountant.v1.CalibrateRequest.solve:type_name -> accountant.v1.CalibrateRequest.Solve
 	4, // 3: accountant.v1.CalibrateResponse.event:type_name -> accountant.v1.Event
 	4, // [4:4] is the sub-list for method output_type
 	4, // [4:4] is the sub-list for method input_type

@@ -166,10 +166,16 @@ type LedgerSpec struct {
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What guards the budget. PLAN and FILTER are refused by this version.
 	Policy LedgerSpec_Policy `protobuf:"varint,8,opt,name=policy,proto3,enum=accountant.v1.LedgerSpec_Policy" json:"policy,omitempty"`
-	// The plan of a PLAN ledger. Refused by this version.
+	// The plan of a PLAN ledger, with the ledger's adjacency. If its only event has
+	// count 0, that is as many as fit the budgets. Refused by this version.
 	Plan *Workload `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
-	// Refused by this version.
-	Budgets       []*Budget `protobuf:"bytes,10,rep,name=budgets,proto3" json:"budgets,omitempty"`
+	// FILTER: what is enforced, at least one. PLAN: what the plan must keep within,
+	// without guards. At most 16. Refused by this version.
+	Budgets []*Budget `protobuf:"bytes,10,rep,name=budgets,proto3" json:"budgets,omitempty"`
+	// Of a FILTER ledger: a run with the ledger's adjacency that every guard must be
+	// able to charge within its budget, and that an RDP guard without an order gets
+	// the best one for. Refused by this version.
+	ExpectedRun   *Workload `protobuf:"bytes,11,opt,name=expected_run,json=expectedRun,proto3" json:"expected_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,7 +280,17 @@ func (x *LedgerSpec) GetBudgets() []*Budget {
 	return nil
 }
 
-// Budget is a bound on what a ledger may spend.
+func (x *LedgerSpec) GetExpectedRun() *Workload {
+	if x != nil {
+		return x.ExpectedRun
+	}
+	return nil
+}
+
+// Budget is a bound on what a ledger may spend: epsilon and delta with every
+// guard; epsilon alone with BASIC; rho with ZCDP, rho and delta with
+// APPROXIMATE_ZCDP, mu with GDP; without a guard (PLAN) epsilon and delta, rho
+// or mu.
 type Budget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ε, in nats. Range: > 0.
@@ -287,7 +303,8 @@ type Budget struct {
 	Mu *float64 `protobuf:"fixed64,4,opt,name=mu,proto3,oneof" json:"mu,omitempty"`
 	// Which rule enforces the budget.
 	Guard Budget_Guard `protobuf:"varint,5,opt,name=guard,proto3,enum=accountant.v1.Budget_Guard" json:"guard,omitempty"`
-	// The Rényi order α of an RDP guard. Range: > 1.
+	// The Rényi order α of an RDP guard; if absent, the best for expected_run.
+	// Range: > 1.
 	Order         *float64 `protobuf:"fixed64,6,opt,name=order,proto3,oneof" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -848,7 +865,7 @@ var File_accountant_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"\x1aaccountant/v1/ledger.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbd\x04\n" +
+	"\x1aaccountant/v1/ledger.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\x04\n" +
 	"\n" +
 	"LedgerSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12?\n" +
@@ -862,7 +879,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06policy\x18\b \x01(\x0e2 .accountant.v1.LedgerSpec.PolicyR\x06policy\x12+\n" +
 	"\x04plan\x18\t \x01(\v2\x17.accountant.v1.WorkloadR\x04plan\x12/\n" +
 	"\abudgets\x18\n" +
-	" \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x1a9\n" +
+	" \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12:\n" +
+	"\fexpected_run\x18\v \x01(\v2\x17.accountant.v1.WorkloadR\vexpectedRun\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"G\n" +
@@ -971,20 +989,21 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
 	12, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	3,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	1,  // 5: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
-	2,  // 6: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	13, // 7: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
-	13, // 8: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	13, // 9: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
-	7,  // 10: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	8,  // 11: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	14, // 12: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	10, // 13: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	12, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
+	2,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
+	13, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	13, // 9: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	13, // 10: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	7,  // 11: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
+	8,  // 12: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	14, // 13: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	10, // 14: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }

@@ -36,6 +36,8 @@ type Genesis struct {
 	Principal string `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
 	// When, in nanoseconds since 1970-01-01 UTC.
 	TimeUnixNanos int64 `protobuf:"varint,4,opt,name=time_unix_nanos,json=timeUnixNanos,proto3" json:"time_unix_nanos,omitempty"`
+	// What the spec came to; of a PLAN or FILTER ledger.
+	Resolution    *Resolution `protobuf:"bytes,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -98,6 +100,196 @@ func (x *Genesis) GetTimeUnixNanos() int64 {
 	return 0
 }
 
+func (x *Genesis) GetResolution() *Resolution {
+	if x != nil {
+		return x.Resolution
+	}
+	return nil
+}
+
+// Resolution is what a spec came to when its ledger was created.
+type Resolution struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of a FILTER ledger: the limit of each of the spec's budgets, in order.
+	Limits []*Limit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
+	// Of a PLAN ledger: distinct mechanisms with their largest counts.
+	Plan          []*PlannedMechanism `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Resolution) Reset() {
+	*x = Resolution{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Resolution) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Resolution) ProtoMessage() {}
+
+func (x *Resolution) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Resolution.ProtoReflect.Descriptor instead.
+func (*Resolution) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Resolution) GetLimits() []*Limit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *Resolution) GetPlan() []*PlannedMechanism {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// Limit is what a guard's sums may not pass.
+type Limit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The budget's guard.
+	Guard v1.Budget_Guard `protobuf:"varint,1,opt,name=guard,proto3,enum=accountant.v1.Budget_Guard" json:"guard,omitempty"`
+	// Of the sum of ε, of ρ, of μ², or of the Rényi divergences at order.
+	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Of the sum of δ; 0 where none is allowed.
+	Delta float64 `protobuf:"fixed64,3,opt,name=delta,proto3" json:"delta,omitempty"`
+	// The Rényi order α of an RDP guard; otherwise 0.
+	Order         float64 `protobuf:"fixed64,4,opt,name=order,proto3" json:"order,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limit) Reset() {
+	*x = Limit{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limit) ProtoMessage() {}
+
+func (x *Limit) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
+func (*Limit) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Limit) GetGuard() v1.Budget_Guard {
+	if x != nil {
+		return x.Guard
+	}
+	return v1.Budget_Guard(0)
+}
+
+func (x *Limit) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Limit) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *Limit) GetOrder() float64 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+// PlannedMechanism is a mechanism of a plan.
+type PlannedMechanism struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mechanism.
+	Mechanism *v1.Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// How often it may be applied; from 1 to 2^63 − 1.
+	Count         uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlannedMechanism) Reset() {
+	*x = PlannedMechanism{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlannedMechanism) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlannedMechanism) ProtoMessage() {}
+
+func (x *PlannedMechanism) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlannedMechanism.ProtoReflect.Descriptor instead.
+func (*PlannedMechanism) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PlannedMechanism) GetMechanism() *v1.Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *PlannedMechanism) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 // Entry is one record of the log.
 type Entry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -130,7 +322,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[1]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -142,7 +334,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[1]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -155,7 +347,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{1}
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Entry) GetPosition() uint64 {
@@ -261,12 +453,27 @@ var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
 const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\"\x99\x01\n" +
+	"!accountant/record/v1/record.proto\x12\x14accountant.record.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\xdb\x01\n" +
 	"\aGenesis\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12\x1c\n" +
 	"\tprincipal\x18\x03 \x01(\tR\tprincipal\x12&\n" +
-	"\x0ftime_unix_nanos\x18\x04 \x01(\x03R\rtimeUnixNanos\"\xfa\x02\n" +
+	"\x0ftime_unix_nanos\x18\x04 \x01(\x03R\rtimeUnixNanos\x12@\n" +
+	"\n" +
+	"resolution\x18\x05 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
+	"resolution\"}\n" +
+	"\n" +
+	"Resolution\x123\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1b.accountant.record.v1.LimitR\x06limits\x12:\n" +
+	"\x04plan\x18\x02 \x03(\v2&.accountant.record.v1.PlannedMechanismR\x04plan\"|\n" +
+	"\x05Limit\x121\n" +
+	"\x05guard\x18\x01 \x01(\x0e2\x1b.accountant.v1.Budget.GuardR\x05guard\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x14\n" +
+	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x14\n" +
+	"\x05order\x18\x04 \x01(\x01R\x05order\"`\n" +
+	"\x10PlannedMechanism\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xfa\x02\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -293,23 +500,33 @@ func file_accountant_record_v1_record_proto_rawDescGZIP() []byte {
 	return file_accountant_record_v1_record_proto_rawDescData
 }
 
-var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_accountant_record_v1_record_proto_goTypes = []any{
-	(*Genesis)(nil),       // 0: accountant.record.v1.Genesis
-	(*Entry)(nil),         // 1: accountant.record.v1.Entry
-	(*v1.LedgerSpec)(nil), // 2: accountant.v1.LedgerSpec
-	(*v1.Charge)(nil),     // 3: accountant.v1.Charge
-	(*v1.Close)(nil),      // 4: accountant.v1.Close
+	(*Genesis)(nil),          // 0: accountant.record.v1.Genesis
+	(*Resolution)(nil),       // 1: accountant.record.v1.Resolution
+	(*Limit)(nil),            // 2: accountant.record.v1.Limit
+	(*PlannedMechanism)(nil), // 3: accountant.record.v1.PlannedMechanism
+	(*Entry)(nil),            // 4: accountant.record.v1.Entry
+	(*v1.LedgerSpec)(nil),    // 5: accountant.v1.LedgerSpec
+	(v1.Budget_Guard)(0),     // 6: accountant.v1.Budget.Guard
+	(*v1.Mechanism)(nil),     // 7: accountant.v1.Mechanism
+	(*v1.Charge)(nil),        // 8: accountant.v1.Charge
+	(*v1.Close)(nil),         // 9: accountant.v1.Close
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
-	2, // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
-	3, // 1: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
-	4, // 2: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	5, // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
+	1, // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.record.v1.Resolution
+	2, // 2: accountant.record.v1.Resolution.limits:type_name -> accountant.record.v1.Limit
+	3, // 3: accountant.record.v1.Resolution.plan:type_name -> accountant.record.v1.PlannedMechanism
+	6, // 4: accountant.record.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	7, // 5: accountant.record.v1.PlannedMechanism.mechanism:type_name -> accountant.v1.Mechanism
+	8, // 6: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
+	9, // 7: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -317,7 +534,7 @@ func file_accountant_record_v1_record_proto_init() {
 	if File_accountant_record_v1_record_proto != nil {
 		return
 	}
-	file_accountant_record_v1_record_proto_msgTypes[1].OneofWrappers = []any{
+	file_accountant_record_v1_record_proto_msgTypes[4].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),
 	}
@@ -327,7 +544,7 @@ func file_accountant_record_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_record_v1_record_proto_rawDesc), len(file_accountant_record_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

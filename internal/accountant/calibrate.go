@@ -1,0 +1,167 @@
+package accountant
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Calibration asks for one parameter of one event, such that the event and all
+// that stays fixed cost at most a target.
+type Calibration struct {
+	// Fixed is what stays as it is, maybe nothing, and the adjacency.
+	Fixed mechanism.Composition
+	// Event is solved for. Its value of the parameter does not matter; where it is
+	// allowed, it is where the search starts.
+	Event mechanism.Event
+	Solve Solve
+
+	Epsilon float64 // of the target, in nats; finite and ≥ 0
+	Delta   float64 // of the target, in (0, 1)
+
+	Stop func() bool // as in Question
+}
+
+// Solve names the parameter to solve for.
+type Solve uint8
+
+// What can be solved for.
+const (
+	SolveStandardDeviation   Solve = iota + 1 // the smallest noise of a Gaussian or Laplace, sampled or not
+	SolveCount                                // the largest count
+	SolveSamplingProbability                  // the largest sampling probability, instead of sizes
+)
+
+// String is the API's spelling.
+func (s Solve) String() string {
+	switch s {
+	case SolveStandardDeviation:
+		return "STANDARD_DEVIATION"
+	case SolveCount:
+		return "COUNT"
+	case SolveSamplingProbability:
+		return "SAMPLING_PROBABILITY"
+	}
+	return fmt.Sprintf("Solve(%d)", uint8(s))
+}
+
+// Calibrated is the parameter that was found.
+type Calibrated struct {
+	Event mechanism.Event // with the value in it
+	Field string          // what was solved for: "noise_multiplier", "count", …
+	Value float64
+
+	// Exceeding is the nearest value tried that does not fit; nil where Value is
+	// the end of its range.
+	Exceeding *float64
+
+	// Answer is that of everything, the event included, at the target's δ: its
+	// Epsilon is at most the target's.
+	Answer Answer
+}
+
+// Tolerance is the relative distance between Value and Exceeding, at most, of
+// noises and probabilities. Counts are exact.
+const Tolerance = 1e-6
+
+// ErrStopped says that Stop came before any value was proven to fit.
+var ErrStopped = errors.New("no time left: no value was proven to fit yet")
+
+// Calibrate finds the least noise, or the largest count or probability, that
+// fits: Ask says of everything together that it costs at most the target. So it
+// errs to the safe side exactly as Ask does. It searches on the logarithm of
+// the value, in a bracket, for the equality of the logarithms of ε; the true ε
+// is monotone in each parameter (less noise, more steps and larger samples are
+// each simulated by the other with post-processing).
+//
+// After Stop the best value so far is returned. It fails with a
+// *mechanism.ParameterError where the question is not allowed or nothing fits,
+// and with ErrStopped.
+func Calibrate(q Calibration) (Calibrated, error) {
+	s, err := newSearch(q)
+	if err != nil {
+		return Calibrated{}, err
+	}
+	return s.run()
+}
+
+// Check returns nil, or a *mechanism.ParameterError on what is not allowed.
+func (q Calibration) Check() error {
+	_, err := q.check()
+	return err
+}
+
+func (q Calibration) check() (knob, error) {
+	bad := func(field, value, allowed string) (knob, error) {
+		return knob{}, &mechanism.ParameterError{Field: field, Value: value, Allowed: allowed}
+	}
+	switch {
+	case !isFinite(q.Epsilon):
+		return bad("target_epsilon", number(q.Epsilon), "a finite number ≥ 0")
+	case !(q.Delta > 0 && q.Delta < 1):
+		return bad("target_delta", number(q.Delta), "a number in (0, 1)")
+	case q.Event.Mechanism == nil:
+		return bad("event.mechanism", "missing", "one of the mechanisms of docs/mechanisms.md")
+	}
+	k, err := q.knob()
+	if err != nil {
+		return knob{}, err
+	}
+	trial := k.start
+	if trial == 0 {
+		trial = 1
+	}
+	if err := k.set(trial).Check(q.Fixed.Adjacency); err != nil {
+		return knob{}, inEvent(err)
+	}
+	return k, nil
+}
+
+// inEvent places what an event's own Check says below the field "event".
+func inEvent(err error) error {
+	var p *mechanism.ParameterError
+	if !errors.As(err, &p) || p.Field == "adjacency" {
+		return err
+	}
+	moved := *p
+	if p.Field == "count" || p.Field == "mechanism" {
+		moved.Field = "event." + p.Field
+	} else {
+		moved.Field = "event.mechanism." + p.Field
+	}
+	return &moved
+}
+
+// tooLittle says that a target cannot be met, and what could be.
+func (q Calibration) tooLittle(least float64, why string) error {
+	if math.IsInf(least, 1) {
+		return &mechanism.ParameterError{Field: "target_delta", Value: number(q.Delta), Allowed: "a larger one: at this ε is ∞, " + why}
+	}
+	return &mechanism.ParameterError{Field: "target_epsilon", Value: number(q.Epsilon),
+		Allowed: fmt.Sprintf("at least %s with target_delta %s: %s", number(least), number(q.Delta), why)}
+}
+
+// Join is everything of a and b, which have the same adjacency. It fails with a
+// *mechanism.ParameterError where a mechanism's total count would pass 2^63 − 1.
+func Join(a, b mechanism.Composition) (mechanism.Composition, error) {
+	out := mechanism.Composition{Adjacency: a.Adjacency, Parts: append([]mechanism.Part{}, a.Parts...)}
+	at := make(map[mechanism.Mechanism]int, len(a.Parts))
+	for i, p := range out.Parts {
+		at[p.Mechanism] = i
+	}
+	for _, p := range b.Parts {
+		i, ok := at[p.Mechanism]
+		if !ok {
+			out.Parts = append(out.Parts, p)
+			continue
+		}
+		if p.Count > math.MaxInt64-out.Parts[i].Count {
+			return mechanism.Composition{}, &mechanism.ParameterError{Field: "count", Value: fmt.Sprint(p.Count),
+				Allowed: fmt.Sprintf("at most %d more of this mechanism (a total of 2^63 − 1)", math.MaxInt64-out.Parts[i].Count)}
+		}
+		out.Parts[i].Count += p.Count
+	}
+	return out, nil
+}
