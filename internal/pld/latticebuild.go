@@ -21,8 +21,6 @@ type latticeAim struct {
 	latticeSaddle
 	// gap is the width aimed at: of ln δ, or of ln(1 − δ) for θ < 0.
 	gap float64
-	// coarsest bounds the step from above; 0 for no bound.
-	coarsest float64
 }
 
 // negligible is ln of what tails, aliases and such may be, relative to what is
@@ -46,6 +44,14 @@ func (p *latticeProblem) ends(t *latticeTerm, a *latticeAim) (lo, hi float64) {
 		return v <= logAbove
 	})
 	return low, math.Max(low, high)
+}
+
+func (p *latticeProblem) allEnds(a *latticeAim) []latticeEnds {
+	all := make([]latticeEnds, len(p.terms))
+	for i := range p.terms {
+		all[i].lo, all[i].hi = p.ends(&p.terms[i], a)
+	}
+	return all
 }
 
 // bisect returns a point of [lo, hi] at which ok holds, near the last one; lo
@@ -107,9 +113,6 @@ func (p *latticeProblem) firstStep(a *latticeAim) float64 {
 	}
 	if math.IsInf(most, 1) {
 		most = 8 * a.spread
-	}
-	if a.coarsest > 0 {
-		most = math.Min(most, a.coarsest)
 	}
 	cost := func(h float64) float64 {
 		var sum float64
@@ -173,64 +176,67 @@ func (p *latticeProblem) aligned(h float64) float64 {
 	return step
 }
 
+// latticeEnds are the losses of a term between which it is resolved.
+type latticeEnds struct{ lo, hi float64 }
+
 // latticeMeasures are all terms on grids of one step.
 type latticeMeasures struct {
 	step         float64
 	upper, lower []latticePart
 	gap          float64 // of ln E[e^{θL}] between both sides
-	feasible     bool    // the step asked for was fine enough to be allowed
 }
 
-// measures puts every term on grids of a step h or the least allowed one above it.
-func (p *latticeProblem) measures(a *latticeAim, h float64, stop func() bool) *latticeMeasures {
-	m := &latticeMeasures{feasible: true}
-	type ends struct{ lo, hi float64 }
-	all := make([]ends, len(p.terms))
-	var cells, most float64
-	for i := range p.terms {
-		lo, hi := p.ends(&p.terms[i], a)
-		all[i] = ends{lo, hi}
-		if !p.terms[i].atomic {
-			cells += hi - lo
-		}
-		most = math.Max(most, hi-lo)
-	}
-	if least := math.Max(cells/maxLatticeWork, most/maxLatticeCells); h < least {
-		h, m.feasible = least, false
-	}
-	m.step = p.aligned(h)
+// measures puts every term on grids of a step of at most h.
+func (p *latticeProblem) measures(a *latticeAim, ends []latticeEnds, h float64, stop func() bool) *latticeMeasures {
+	m := &latticeMeasures{step: p.aligned(h)}
 	for i := range p.terms {
 		if stop() {
 			return nil
 		}
 		t := &p.terms[i]
-		task := latticeTask{pair: t.upper, theta: a.theta, lo: all[i].lo, hi: all[i].hi, roundUp: a.theta > 0}
+		task := latticeTask{pair: t.upper, theta: a.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0}
 		up := task.pessimistic(latticeGrid{t.upper.Anchor(), m.step})
 		task.pair, task.roundUp = t.lower, a.theta < 0
 		low := task.optimistic(latticeGrid{t.lower.Anchor(), m.step})
 		m.upper = append(m.upper, latticePart{up, t.count})
 		m.lower = append(m.lower, latticePart{low, t.count})
-		m.gap += t.count * math.Abs(up.scale-low.scale)
+		m.gap += t.count * math.Abs(up.moment-low.moment)
 	}
 	return m
 }
 
-// fine finds measures whose gap is what the aim allows, or the finest allowed.
-func (p *latticeProblem) fine(a *latticeAim, stop func() bool) *latticeMeasures {
+// fitting finds measures whose gap is what the aim allows and not much less, or
+// those of the least step.
+func (p *latticeProblem) fitting(a *latticeAim, ends []latticeEnds, least float64, stop func() bool) *latticeMeasures {
 	var m *latticeMeasures
-	h := p.firstStep(a)
-	for range 6 {
-		next := p.measures(a, h, stop)
-		if next == nil {
+	h := math.Max(least, p.firstStep(a))
+	for try := range 6 {
+		next := p.measures(a, ends, h, stop)
+		if next == nil || try > 0 && m.gap <= a.gap && next.gap > a.gap {
 			return m
 		}
 		m = next
-		if m.gap <= a.gap || !m.feasible {
+		wish := 0.9 * math.Sqrt(a.gap/math.Max(m.gap, 1e-300))
+		switch {
+		case m.gap > a.gap && h > least:
+			h = math.Max(least, m.step*math.Max(0.05, math.Min(0.7, wish)))
+		case try < 2 && wish > 2 && !p.atomic():
+			h = m.step * math.Min(wish, 8)
+		default:
 			return m
 		}
-		h = m.step * math.Max(0.05, math.Min(0.7, 0.9*math.Sqrt(a.gap/m.gap)))
 	}
 	return m
+}
+
+// atomic: every term has atoms only.
+func (p *latticeProblem) atomic() bool {
+	for i := range p.terms {
+		if !p.terms[i].atomic {
+			return false
+		}
+	}
+	return true
 }
 
 // moment sums the parts' ln E[e^{(θ+d)L}; L < ∞], means and variances.
@@ -244,26 +250,68 @@ func moment(parts []latticePart, d float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
-// nodes chooses their number so that what is folded in is negligible, and tells
-// the Chernoff bounds that prove it for θ > 0.
-func (a *latticeAim) nodes(m *latticeMeasures, k, variance float64) (n int, above []latticeChernoff) {
+// latticePlan is how an aim is to be transformed.
+type latticePlan struct {
+	theta  float64   // the transform's tilt
+	period float64   // so long that what is folded in is negligible
+	proofs []float64 // tilts whose Chernoff bounds prove it for θ > 0
+}
+
+// plan chooses tilt and period. Where losses have a heavy right tail, a tilt below
+// the saddle's needs a much shorter period; it costs e^{G(θ)−G(saddle)} of the
+// precision, G(θ) = K(θ) − θε − ln θ − ln(1+θ).
+func (p *latticeProblem) plan(a *latticeAim) latticePlan {
 	beyond := -a.negligible()
-	var period float64
 	if a.theta < 0 {
-		period = math.Max((beyond-a.log)/-a.theta, (beyond-a.log+a.epsilon)/(1+a.theta))
-	} else {
-		period = (beyond - a.log) / a.theta
-		right := math.Inf(1)
-		spread := math.Sqrt(variance) + m.step/8
-		for _, f := range []float64{0.5, 1, 2, 4} {
-			d := f * math.Sqrt(2*beyond) / spread
-			at, _, _ := moment(m.lower, d)
-			at += 1e-9 * math.Abs(at-k) // its rounding
-			above = append(above, latticeChernoff{a.theta + d, at})
-			right = math.Min(right, (at-(a.theta+d)*a.epsilon-a.log+beyond)/d)
-		}
-		period = math.Max(period, right)
+		return latticePlan{theta: a.theta, period: math.Max((beyond-a.log)/-a.theta, (beyond-a.log+a.epsilon)/(1+a.theta))}
 	}
-	n = 1 << bits.Len(uint(math.Max(8, math.Min(period/m.step, maxLatticeNodes))))
-	return min(n, maxLatticeNodes), above
+	g := func(theta float64) float64 {
+		k, _, _ := p.cumulant(theta)
+		return k - theta*a.epsilon - math.Log(theta) - math.Log1p(theta)
+	}
+	type proof struct{ theta, size float64 } // the tilt, and what it must prove small
+	var tried []proof
+	for t := a.theta / 4; t < 100*(a.theta+1/a.spread); t *= 1.2 {
+		k, _, _ := p.cumulant(t)
+		tried = append(tried, proof{t, k - t*a.epsilon - a.log + beyond})
+	}
+	best := latticePlan{period: math.Inf(1)}
+	saddle := g(a.theta)
+	const mostLoss = 8 // of digits, in nats
+	for _, f := range []float64{1, 0.85, 0.7, 0.55, 0.4} {
+		t := f * a.theta
+		if f < 1 && g(t)-saddle > mostLoss {
+			break
+		}
+		right, at := math.Inf(1), t*2
+		for _, o := range tried {
+			if v := o.size / (o.theta - t); o.theta > t && v < right {
+				right, at = v, o.theta
+			}
+		}
+		if v := math.Max((beyond-a.log)/t, right); v < best.period*0.95 {
+			best = latticePlan{t, v, []float64{at, at + 0.3*(at-t)}}
+		}
+	}
+	return best
+}
+
+// leastStep is the least step that the work allows: for a period, and for every
+// term between its ends.
+func (p *latticeProblem) leastStep(period float64, ends []latticeEnds) float64 {
+	nodes := math.Min(maxLatticeNodes, float64(uint(maxLatticeWork)/uint(len(p.terms))))
+	least := 1.1 * period / nodes
+	var cells float64
+	for i, e := range ends {
+		if !p.terms[i].atomic {
+			cells += e.hi - e.lo
+		}
+		least = math.Max(least, (e.hi-e.lo)/maxLatticeCells)
+	}
+	return math.Max(least, cells/maxLatticeWork)
+}
+
+func latticeNodes(period, step float64) int {
+	n := 1 << bits.Len(uint(math.Max(8, math.Min(1.05*period/step, maxLatticeNodes/2))))
+	return min(n, maxLatticeNodes)
 }

@@ -160,26 +160,31 @@ func (r *latticeAnswer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	return b
 }
 
-// attempt computes both curves for an aim; nil where stop ends it before.
-func (p *latticeProblem) attempt(a *latticeAim, stop func() bool) (*latticeAnswer, *latticeMeasures) {
-	m := p.fine(a, stop)
-	if m == nil || stop() {
-		return nil, nil
+// compose computes both curves from measures; nil where stop ends it before. It
+// moves the measures to the plan's tilt.
+func (p *latticeProblem) compose(m *latticeMeasures, plan latticePlan, stop func() bool) *latticeAnswer {
+	var above []latticeChernoff
+	theta := m.lower[0].measure.theta
+	for _, t := range plan.proofs {
+		k, _, _ := moment(m.lower, t-theta)
+		above = append(above, latticeChernoff{t, k + 1e-9*(1+math.Abs(k))}) // its rounding
 	}
-	k, _, variance := moment(m.lower, 0)
-	n, above := a.nodes(m, k, variance)
-	for n > 256 && n*len(p.terms) > maxLatticeWork {
-		n /= 2
+	if d := plan.theta - theta; d != 0 {
+		for i := range m.upper {
+			m.upper[i].measure.tilt(d)
+			m.lower[i].measure.tilt(d)
+		}
 	}
+	n := latticeNodes(plan.period, m.step)
 	r := &latticeAnswer{maxLoss: p.maxLoss, atom: p.atom}
 	if r.upper = newLatticeCurve(m.upper, n, stop); r.upper == nil {
-		return nil, nil
+		return nil
 	}
 	if r.lower = newLatticeCurve(m.lower, n, stop); r.lower == nil {
-		return nil, nil
+		return nil
 	}
 	r.lower.above = above
-	return r, m
+	return r
 }
 
 // latticeQuestion is one query; exactly one of its readings is used.
@@ -222,7 +227,9 @@ func (p *latticeProblem) aim(q *latticeQuestion) latticeAim {
 
 // solve narrows the answer until it is as narrow as asked for, no better one is
 // to be had, or stop ends it: then the best so far.
-func (p *latticeProblem) solve(q *latticeQuestion, stop func() bool) loss.Bounds {
+//
+// Another direction's lower end, enough, ends it too: below that nothing matters.
+func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() bool) loss.Bounds {
 	if stop == nil {
 		stop = func() bool { return false }
 	}
@@ -231,13 +238,26 @@ func (p *latticeProblem) solve(q *latticeQuestion, stop func() bool) loss.Bounds
 		return best
 	}
 	a := p.aim(q)
-	target := q.gap / 3
+	target := 0.6 * q.gap
 	if q.byDelta {
 		target *= math.Abs(a.theta)
 	}
 	a.gap = math.Min(0.3, 50*target) // a coarse look first
-	for try := range 6 {
-		r, m := p.attempt(&a, stop)
+	var step float64
+	for try := range 8 {
+		plan := p.plan(&a)
+		ends := p.allEnds(&a)
+		least := p.leastStep(plan.period, ends)
+		var m *latticeMeasures
+		if try == 0 {
+			m = p.fitting(&a, ends, least, stop)
+		} else {
+			m = p.measures(&a, ends, math.Max(step, least), stop)
+		}
+		if m == nil {
+			break
+		}
+		r := p.compose(m, plan, stop)
 		if r == nil {
 			break
 		}
@@ -249,15 +269,21 @@ func (p *latticeProblem) solve(q *latticeQuestion, stop func() bool) loss.Bounds
 		b := q.answer(r, guess)
 		best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
 		width := best.Upper - best.Lower
-		if !(width > q.gap) || !m.feasible && try > 0 || try > 2 && width > 0.9*was || stop() {
+		if latticeTrace != nil {
+			latticeTrace("  try %d θ=%.4g→%.4g ε=%.4g log=%.4g aim %.3g: step %.3g ≥ %.3g n=%d cells %d gap %.3g: [%.8g %.8g] width %.3g", try, a.theta, plan.theta, a.epsilon, a.log, a.gap, m.step, least, len(r.upper.tail), len(m.upper[0].measure.weights), m.gap, b.Lower, b.Upper, b.Upper-b.Lower)
+		}
+		if !(width > q.gap) || best.Upper <= enough || try > 2 && !(width < 0.8*was) || stop() {
 			break
 		}
-		p.retilt(q, &a, m, best)
-		a.gap = target
-		if try > 0 {
-			a.gap *= math.Pow(0.4, float64(try))
+		factor := 0.125
+		if own := b.Upper - b.Lower; !math.IsInf(own, 0) {
+			factor = math.Max(1./64, math.Min(0.6, math.Pow(0.8*q.gap/own, 0.6)))
 		}
-		a.coarsest = m.step
+		if step = m.step * factor; m.step <= 1.01*least && try > 0 {
+			break
+		}
+		a.gap = target
+		p.retilt(q, &a, m, best)
 	}
 	return best
 }
@@ -266,17 +292,17 @@ func (p *latticeProblem) solve(q *latticeQuestion, stop func() bool) loss.Bounds
 // step on K(θ) − θε − ln|θ| − ln(1+θ).
 func (p *latticeProblem) retilt(q *latticeQuestion, a *latticeAim, m *latticeMeasures, best loss.Bounds) {
 	theta := a.theta
-	if q.byDelta && math.IsInf(best.Upper, 1) || !q.byDelta && math.IsInf(best.Lower, -1) {
+	switch {
+	case q.byDelta && math.IsInf(best.Upper, 1):
 		return
-	}
-	if q.byDelta {
+	case q.byDelta:
 		a.epsilon = best.Upper
-	} else if theta > 0 {
-		a.log = best.Upper
-	} else {
+	case theta > 0:
+		a.log = math.Min(math.Max(a.log, best.Lower), best.Upper)
+	case best.Lower > -1:
 		a.log = math.Log(-math.Expm1((best.Upper + best.Lower) / 2))
 	}
-	_, mean, variance := moment(m.upper, 0)
+	_, mean, variance := moment(m.upper, theta-m.upper[0].measure.theta)
 	slope := mean - a.epsilon - 1/theta - 1/(1+theta)
 	next := theta - slope/(variance+1/(theta*theta)+1/((1+theta)*(1+theta)))
 	if theta > 0 {
@@ -289,3 +315,5 @@ func (p *latticeProblem) retilt(q *latticeQuestion, a *latticeAim, m *latticeMea
 	}
 	a.spread = math.Sqrt(variance)
 }
+
+var latticeTrace func(string, ...any)

@@ -50,6 +50,13 @@ type latticeMeasure struct {
 	lost float64
 	// dropped bounds the finite mass that an optimistic measure left out.
 	dropped float64
+
+	// roundUp: weights and scale were rounded up, otherwise down.
+	roundUp bool
+
+	// moment is about ln E[e^{θL}; L < ∞] had the tail above not been cut: both
+	// sides' tell what the step costs.
+	moment float64
 }
 
 // latticeTask says what of a pair to put on the lattice and how.
@@ -85,7 +92,7 @@ func (t *latticeTask) finish(m *latticeMeasure, scale float64) {
 	if !t.roundUp {
 		slack = -slack
 	}
-	m.scale = scale + math.Log(sum) + slack
+	m.scale, m.roundUp = scale+math.Log(sum)+slack, t.roundUp
 }
 
 // least is what a positive weight is at least when rounded up: it may underflow
@@ -151,7 +158,10 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 	for i, c := range cells[:n+1] {
 		place(c, i)
 	}
-	lost := math.Exp(cells[n+1].LogP + cells[n+1].LogErr)
+	lost, cut := math.Exp(cells[n+1].LogP+cells[n+1].LogErr), 0.0
+	if lost > 0 {
+		cut = math.Exp(cells[n+1].LogP + t.theta*cells[n+1].Loss - scale)
+	}
 	for _, a := range atoms {
 		i := g.below(a.Loss) - m.first
 		if g.at(m.first+i) < a.Loss-g.tolerance(a.Loss) {
@@ -170,6 +180,7 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 		m.lost = num.Up((m.lost + lost) * (1 + 8*num.Ulp))
 	}
 	t.finish(&m, scale)
+	m.moment = math.Log(math.Exp(m.scale-scale)+cut) + scale
 	return m
 }
 
@@ -199,4 +210,35 @@ func (m *latticeMeasure) tiltedTo(d float64) (k, mean, variance float64) {
 	}
 	mean = first / sum
 	return m.scale + shift + math.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
+}
+
+// tilt moves the measure to the tilt θ + d. Weights that vanish there are kept
+// from doing so on the side that is rounded up; on the other it is allowed.
+func (m *latticeMeasure) tilt(d float64) {
+	n := len(m.weights)
+	shift := math.Max(d*m.at(m.first), d*m.at(m.first+n-1))
+	var sum num.Sum
+	for i, w := range m.weights {
+		if w == 0 {
+			continue
+		}
+		w *= math.Exp(d*m.at(m.first+i) - shift)
+		if m.roundUp {
+			w = math.Max(w, least)
+		}
+		m.weights[i] = w
+		sum.Add(w)
+	}
+	total := sum.Value()
+	for i := range m.weights {
+		m.weights[i] /= total
+	}
+	// Each weight's rounding, its exponent's included.
+	reach := math.Abs(d) * math.Max(math.Abs(m.at(m.first)), math.Abs(m.at(m.first+n-1)))
+	slack := num.Ulp * (32 + 8*reach)
+	if !m.roundUp {
+		slack = -slack
+	}
+	m.scale += shift + math.Log(total) + slack
+	m.theta += d
 }

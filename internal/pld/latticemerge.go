@@ -22,12 +22,16 @@ type lump struct {
 // A group around x holds losses from about x − h/2 to x + h/2, which costs
 // O(h²) a release.
 func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
-	lumps, anchor, scale, dropped := t.lumps(g)
+	lumps, anchor, scale, dropped, cut := t.lumps(g)
+	if len(lumps) == 0 {
+		return latticeMeasure{latticeGrid: g, theta: t.theta, weights: []float64{0}, scale: math.Inf(-1), moment: math.Inf(-1)}
+	}
 	var best latticeMeasure
 	for try := 0; ; try++ {
 		m, rest := t.merge(append([]lump(nil), lumps...), anchor, g)
 		t.finish(&m, scale)
 		m.lost, m.dropped = t.pair.Infinite(), dropped
+		m.moment = math.Log(math.Max(0, math.Exp(m.scale-scale)+cut)) + scale
 		if try == 0 || (m.scale > best.scale) == (t.theta > 0) {
 			best = m
 		}
@@ -42,8 +46,8 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 // lumps are the pair's masses in half cells around the grid's points and its
 // atoms, by increasing loss, and the index of the most likely one. Losses and
 // masses are rounded down (masses up with roundUp); what lies below the first
-// point is dropped.
-func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dropped float64) {
+// point is dropped. cut is what ending the grid takes from the tilted mass.
+func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dropped, cut float64) {
 	first := int(math.Floor((t.lo - g.offset) / g.step))
 	last := max(g.below(t.hi), first) + 1
 	n := 2*(last-first) + 2
@@ -73,6 +77,8 @@ func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dro
 			dropped += math.Exp(c.LogP + c.LogErr)
 			continue
 		}
+		cut -= math.Exp(c.LogP + t.theta*math.Min(l, ceiling) - scale)
+		cut += math.Exp(c.LogP + t.theta*l - scale)
 		l = math.Min(l, ceiling)
 		w := math.Exp(t.rounded(c, l) - scale)
 		if t.roundUp {
@@ -88,7 +94,7 @@ func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dro
 	}
 	sort.SliceStable(lumps, func(i, j int) bool { return lumps[i].loss < lumps[j].loss })
 	anchor = sort.Search(len(lumps), func(i int) bool { return lumps[i].loss >= at })
-	return lumps, min(anchor, max(0, len(lumps)-1)), scale, dropped * (1 + 1e-9)
+	return lumps, min(anchor, max(0, len(lumps)-1)), scale, dropped * (1 + 1e-9), cut
 }
 
 // merging is the state of one pass over the lumps.
