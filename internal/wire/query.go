@@ -18,19 +18,17 @@ type Query struct {
 // ToQuestion converts a query.
 func ToQuestion(r *pb.QueryPrivacyRequest) (Query, error) {
 	var q Query
+	var err error
 	switch s := r.GetSubject().(type) {
 	case *pb.QueryPrivacyRequest_Ledger:
-		if err := CheckLedgerName("ledger", s.Ledger); err != nil {
-			return Query{}, err
-		}
-		q.Ledger = s.Ledger
+		q.Ledger, err = toLedger(s.Ledger)
 	case *pb.QueryPrivacyRequest_Workload:
-		var err error
-		if _, q.Workload, err = ToWorkload(s.Workload); err != nil {
-			return Query{}, under("workload", err)
-		}
+		q.Workload, err = toSubject(s.Workload)
 	default:
-		return Query{}, absent("ledger", "exactly one of ledger, workload")
+		err = errNoSubject()
+	}
+	if err != nil {
+		return Query{}, err
 	}
 	switch g := r.GetGiven().(type) {
 	case *pb.QueryPrivacyRequest_Delta:
@@ -38,11 +36,24 @@ func ToQuestion(r *pb.QueryPrivacyRequest) (Query, error) {
 	case *pb.QueryPrivacyRequest_Epsilon:
 		q.Question = accountant.AtEpsilon(g.Epsilon)
 	}
+	q.Question.MaxGap = r.MaxGap
 	if err := q.Question.Check(); err != nil {
 		return Query{}, fromDomain(err)
 	}
 	return q, nil
 }
+
+func toLedger(name string) (string, error) { return name, CheckLedgerName("ledger", name) }
+
+func toSubject(w *pb.Workload) (mechanism.Composition, error) {
+	_, c, err := ToWorkload(w)
+	if err != nil {
+		return mechanism.Composition{}, under("workload", err)
+	}
+	return c, nil
+}
+
+func errNoSubject() error { return absent("ledger", "exactly one of ledger, workload") }
 
 // guaranteeDescriptive is what an answer without a budget means.
 const guaranteeDescriptive = "descriptive"
@@ -63,7 +74,7 @@ func FromAnswer(q accountant.Question, a accountant.Answer, position *uint64) *p
 		r.Running = &a.Epsilon
 	} else {
 		delta := positiveDelta(a.Delta, a.LogDelta)
-		r.Delta, r.LogDelta, r.DeltaLower = &delta, &a.LogDelta, a.DeltaLower
+		r.Delta, r.LogDelta, r.DeltaLower, r.LogDeltaLower = &delta, &a.LogDelta, a.DeltaLower, a.LogDeltaLower
 		r.Running = &delta
 	}
 	for i, result := range a.Analyses {

@@ -43,6 +43,17 @@ func TestToQuestion(t *testing.T) {
 	}
 }
 
+func TestMaxGap(t *testing.T) {
+	r := &query{Subject: byLedger("a"), Given: givenDelta(1e-5)}
+	if q, err := ToQuestion(r); err != nil || q.Question.MaxGap != nil {
+		t.Errorf("%+v, %v", q, err)
+	}
+	r.MaxGap = proto.Float64(1e-3)
+	if q, err := ToQuestion(r); err != nil || q.Question.MaxGap == nil || *q.Question.MaxGap != 1e-3 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
 func TestToQuestionErrors(t *testing.T) {
 	ledger := byLedger("a")
 	for _, c := range []struct {
@@ -64,6 +75,10 @@ func TestToQuestionErrors(t *testing.T) {
 		{"epsilon", &query{Subject: ledger, Given: givenEpsilon(-1)}},
 		{"epsilon", &query{Subject: ledger, Given: givenEpsilon(math.NaN())}},
 		{"epsilon", &query{Subject: ledger, Given: givenEpsilon(math.Inf(1))}},
+		{"max_gap", &query{Subject: ledger, Given: givenDelta(0.5), MaxGap: proto.Float64(0)}},
+		{"max_gap", &query{Subject: ledger, Given: givenDelta(0.5), MaxGap: proto.Float64(-1)}},
+		{"max_gap", &query{Subject: ledger, Given: givenEpsilon(1), MaxGap: proto.Float64(math.NaN())}},
+		{"max_gap", &query{Subject: ledger, Given: givenEpsilon(1), MaxGap: proto.Float64(math.Inf(1))}},
 	} {
 		got, err := ToQuestion(c.q)
 		checkInvalid(t, err, c.field)
@@ -90,6 +105,15 @@ func TestFromAnswerAtDelta(t *testing.T) {
 		}}
 	if !proto.Equal(r, want) {
 		t.Errorf("got %v, want %v", r, want)
+	}
+}
+
+// A lower bound on δ goes on in its logarithm.
+func TestFromAnswerLower(t *testing.T) {
+	delta, log := 0.0, -900.0
+	r := FromAnswer(accountant.AtEpsilon(1), accountant.Answer{Epsilon: 1, LogDelta: -800, DeltaLower: &delta, LogDeltaLower: &log}, nil)
+	if r.DeltaLower == nil || r.GetDeltaLower() != 0 || r.GetLogDeltaLower() != -900 {
+		t.Errorf("%v", r)
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 
 // RejectUnknown refuses a request with a field that this version does not know:
 // a newer client's request must not lose a part silently. It looks at every
-// depth, except into charges and workloads, which can be large and many: ToCharge
-// and ToWorkload refuse unknown fields in those.
+// depth, except into charges, workloads and events, which can be large and many:
+// ToCharge, ToWorkload and ToCalibration refuse unknown fields in those.
 func RejectUnknown(m proto.Message) error {
 	switch m := m.(type) {
 	case *pb.ReportRequest:
 		return known("request", m)
 	case *pb.ReportStreamRequest:
 		return cmp.Or(known("request", m), known("open", m.GetOpen()), known("charge", m.GetCharge()))
-	case *pb.QueryPrivacyRequest:
+	case *pb.QueryPrivacyRequest, *pb.QueryPrivacyCurveRequest, *pb.CalibrateRequest:
 		return known("request", m)
 	}
 	path, u := unknownIn(m.ProtoReflect(), 0)

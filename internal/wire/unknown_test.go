@@ -30,6 +30,8 @@ func TestRejectUnknown(t *testing.T) {
 		{"a stream's opening", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{}}}, nil, "open"},
 		{"a stream's charge", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Charge: charge}}}, nil, "charge"},
 		{"a query", &query{}, nil, "request"},
+		{"a curve's query", &pb.QueryPrivacyCurveRequest{}, nil, "request"},
+		{"a calibration", &pb.CalibrateRequest{}, nil, "request"},
 		{"a plan", &pb.LedgerSpec{Plan: &pb.Workload{Events: gaussianEvents(3)}}, nil, "plan.events[2].mechanism.gaussian"},
 		{"a map's value", &structpb.Struct{Fields: map[string]*structpb.Value{"k": {}}}, nil, `fields["k"]`},
 	} {

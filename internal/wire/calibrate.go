@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"errors"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// CalibrationQuery is what a CalibrateRequest asks. What was charged to the
+// ledger is not yet in Calibration.Fixed.
+type CalibrationQuery struct {
+	Ledger      string // its name, or ""
+	Workload    bool   // whether a workload sets Fixed, and the adjacency
+	Calibration accountant.Calibration
+}
+
+// ToCalibration converts a request. Without a workload its adjacency, and so the
+// event, are still to be checked: see With.
+func ToCalibration(r *pb.CalibrateRequest) (CalibrationQuery, error) {
+	q := CalibrationQuery{Ledger: r.GetLedger(), Workload: r.GetWorkload() != nil}
+	if q.Ledger == "" && !q.Workload {
+		return CalibrationQuery{}, absent("ledger", "a ledger, a workload (for its adjacency; it may have no events), or both")
+	}
+	if q.Ledger != "" {
+		if err := CheckLedgerName("ledger", q.Ledger); err != nil {
+			return CalibrationQuery{}, err
+		}
+	}
+	c := &q.Calibration
+	var err error
+	if q.Workload {
+		if c.Fixed, err = toSubject(r.Workload); err != nil {
+			return CalibrationQuery{}, err
+		}
+	}
+	if r.Event == nil {
+		return CalibrationQuery{}, absent("event", "the event to solve for")
+	}
+	if err := known("event", r.Event); err != nil {
+		return CalibrationQuery{}, err
+	}
+	m, err := toMechanism(r.Event.Mechanism, 0)
+	if err != nil {
+		var e *InvalidError
+		if errors.As(err, &e) && e.Field != "mechanism" {
+			err = under("mechanism", err)
+		}
+		return CalibrationQuery{}, under("event", err)
+	}
+	c.Event = mechanism.Event{Mechanism: m, Count: r.Event.Count}
+	switch r.Solve {
+	case pb.CalibrateRequest_STANDARD_DEVIATION:
+		c.Solve = accountant.SolveStandardDeviation
+	case pb.CalibrateRequest_COUNT:
+		c.Solve = accountant.SolveCount
+	case pb.CalibrateRequest_SAMPLING_PROBABILITY:
+		c.Solve = accountant.SolveSamplingProbability
+	default:
+		const allowed = "STANDARD_DEVIATION, COUNT or SAMPLING_PROBABILITY"
+		if r.Solve == pb.CalibrateRequest_SOLVE_UNSPECIFIED {
+			return CalibrationQuery{}, absent("solve", allowed)
+		}
+		return CalibrationQuery{}, invalid("solve", r.Solve.String(), allowed)
+	}
+	if r.TargetEpsilon == nil {
+		return CalibrationQuery{}, absent("target_epsilon", "a finite number ≥ 0")
+	}
+	if r.TargetDelta == nil {
+		return CalibrationQuery{}, absent("target_delta", "a number in (0, 1)")
+	}
+	c.Epsilon, c.Delta = *r.TargetEpsilon, *r.TargetDelta
+	if q.Workload {
+		if err := checkCalibration(*c); err != nil {
+			return CalibrationQuery{}, err
+		}
+	}
+	return q, nil
+}
+
+// With adds what was charged to the ledger to what stays fixed.
+func (q CalibrationQuery) With(charged mechanism.Composition) (accountant.Calibration, error) {
+	c := q.Calibration
+	if q.Workload && c.Fixed.Adjacency != charged.Adjacency {
+		return accountant.Calibration{}, invalid("workload.adjacency", c.Fixed.Adjacency.String(), "the ledger's, "+charged.Adjacency.String())
+	}
+	var err error
+	if c.Fixed, err = accountant.Join(charged, c.Fixed); err != nil {
+		return accountant.Calibration{}, under("workload.events", fromDomain(err))
+	}
+	if err := checkCalibration(c); err != nil {
+		return accountant.Calibration{}, err
+	}
+	return c, nil
+}
+
+// checkCalibration gives an event that is not defined for the adjacency its path.
+func checkCalibration(c accountant.Calibration) error {
+	err := c.Check()
+	var a *mechanism.AdjacencyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &a):
+		return under("event.mechanism", fromDomain(err))
+	}
+	return fromDomain(err)
+}
+
+// FromCalibrated makes the API's view of the answer. position is that of the
+// ledger that was read, nil without one.
+func FromCalibrated(c accountant.Calibrated, position *uint64) *pb.CalibrateResponse {
+	return &pb.CalibrateResponse{
+		Field: c.Field, Value: c.Value, ExceedingValue: c.Exceeding,
+		Event:   &pb.Event{Mechanism: FromMechanism(c.Event.Mechanism), Count: c.Event.Count},
+		Epsilon: &c.Answer.Epsilon, EpsilonLower: c.Answer.EpsilonLower, Delta: &c.Answer.Delta,
+		Analysis: string(c.Answer.Analysis), Guarantee: guaranteeDescriptive, Position: position,
+	}
+}

@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"math"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// CurveQuery is what a QueryPrivacyCurveRequest asks.
+type CurveQuery struct {
+	Ledger   string                // its name, or "" where a workload is asked about
+	Workload mechanism.Composition // where Ledger is ""
+	Question accountant.CurveQuestion
+}
+
+// ToCurveQuestion converts a query of a curve.
+func ToCurveQuestion(r *pb.QueryPrivacyCurveRequest) (CurveQuery, error) {
+	var q CurveQuery
+	var err error
+	switch s := r.GetSubject().(type) {
+	case *pb.QueryPrivacyCurveRequest_Ledger:
+		q.Ledger, err = toLedger(s.Ledger)
+	case *pb.QueryPrivacyCurveRequest_Workload:
+		q.Workload, err = toSubject(s.Workload)
+	default:
+		err = errNoSubject()
+	}
+	if err != nil {
+		return CurveQuery{}, err
+	}
+	if len(r.Epsilons) > 0 && r.EpsilonMin != nil { // also a 0 that is given
+		return CurveQuery{}, invalid("epsilons", "given together with epsilon_min", "epsilons alone, or epsilon_min, epsilon_max and points")
+	}
+	q.Question = accountant.CurveQuestion{
+		Epsilons: r.Epsilons, Min: r.GetEpsilonMin(), Max: r.EpsilonMax,
+		Points: int(min(r.Points, math.MaxInt32)), Alphas: r.Alphas, MaxGap: r.MaxGap,
+	}
+	if err := q.Question.Check(); err != nil {
+		return CurveQuery{}, fromDomain(err)
+	}
+	return q, nil
+}
+
+// FromCurve makes the API's view of a curve. position is that of the ledger that
+// was read, nil for a workload.
+func FromCurve(c accountant.Curve, position *uint64) *pb.QueryPrivacyCurveResponse {
+	r := &pb.QueryPrivacyCurveResponse{
+		Points: make([]*pb.CurvePoint, len(c.Points)), TradeOff: make([]*pb.TradeOffPoint, len(c.TradeOff)),
+		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
+		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
+		Guarantee: guaranteeDescriptive, Position: position,
+	}
+	for i, p := range c.Points {
+		r.Points[i] = &pb.CurvePoint{
+			Epsilon: p.Epsilon, Delta: positiveDelta(p.Delta, p.LogDelta), LogDelta: p.LogDelta,
+			DeltaLower: p.DeltaLower, LogDeltaLower: p.LogDeltaLower, Analysis: string(p.Analysis),
+		}
+	}
+	for i, p := range c.TradeOff {
+		r.TradeOff[i] = &pb.TradeOffPoint{Alpha: p.Alpha, Beta: p.Beta, BetaUpper: p.BetaUpper}
+	}
+	return r
+}
