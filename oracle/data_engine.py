@@ -12,11 +12,11 @@ from .pairs import ADD_OR_REMOVE, REPLACE
 from .writing import File
 
 G, S, L = m.gaussian, m.sampled, m.laplace
-NARROW = 1 / 64  # τ of the window for few steps of a small rate: ε − Σ n ln(1−q) is 30 times as much or more
+NARROW = 1 / 40  # τ of the window for few steps of a small rate: ε − Σ n ln(1−q) is 20 times as much or more
 
 
 def row(work, epsilons, deltas, tau=None):
-    window = (30, tau) if tau else None
+    window = (20, tau) if tau else None
     truth = []
     for given in [("epsilon", e) for e in epsilons] + [("delta", d) for d in deltas]:
         value, direction, digits = truth_row(work, given, window)

@@ -64,12 +64,13 @@ def gaussian_log_delta_by_quadrature(mu, epsilon):
     mu, epsilon = mpf(mu), mpf(epsilon)
     edge = epsilon / mu + mu / 2
     scale = 1 / (1 + abs(edge - mu))
-    f = lambda w: mp.npdf(edge + w * scale, mu, 1) * -mp.expm1(-mu * w * scale)
+    # Divided by its size at the edge: the quadrature judges its error absolutely.
+    f = lambda w: mp.exp(-(edge - mu) * w * scale - (w * scale) ** 2 / 2) * -mp.expm1(-mu * w * scale)
     reach = abs(edge - mu) + mp.sqrt(5 * mp.dps)
     points = [mpf(0)]
     while points[-1] * scale < reach + abs(edge) and len(points) < 400 and points[-1] < 4 * mp.dps:
         points.append(points[-1] + 2)
-    return mp.log(scale * mp.quad(f, points))
+    return mp.log(scale * mp.quad(f, points)) + mp.log(mp.npdf(edge, mu, 1))
 
 
 def gaussian_epsilon(mu, log_delta):

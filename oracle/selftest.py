@@ -42,7 +42,7 @@ def mirrors():
 
 
 def _contour(work, epsilon, digits, tau=None, direction=REMOVE):
-    side = engine.Side(sides(work)[direction], direction, (30, tau) if tau else None)
+    side = engine.Side(sides(work)[direction], direction, (16, tau) if tau else None)
     return side._contour(lambda k, t: k.log_delta(exact(epsilon), t), side.saddle(exact(epsilon)), digits)
 
 
@@ -54,10 +54,10 @@ def contours():
     side = engine.Side(sides(w)[REMOVE], REMOVE)
     agree(_contour(w, 1.0, 26), side.log_delta(exact(1.0)), 25, "Gaussians and finite losses")
     w = workload("", ADD_OR_REMOVE, event(m.sampled(0.1, m.gaussian(1.0))))
-    agree(_contour(w, 1.0, 20, 1 / 40), mp.log(single.sampled_gaussian_remove(mpf(1), exact(0.1), mpf(1))), 20, "one step, window")
+    agree(_contour(w, 1.0, 16, 1 / 20), mp.log(single.sampled_gaussian_remove(mpf(1), exact(0.1), mpf(1))), 15, "one step, window")
     w = workload("", ADD_OR_REMOVE, event(m.sampled(0.1, m.gaussian(1.0)), 2))
     pair = (mpf(1), exact(0.1))
-    agree(_contour(w, 1.0, 20, 1 / 40), mp.log(single.two_sampled_gaussians_remove(pair, pair, mpf(1), 22)), 20, "two steps, window")
+    agree(_contour(w, 1.0, 16, 1 / 20), mp.log(single.two_sampled_gaussians_remove(pair, pair, mpf(1), 18)), 15, "two steps, window")
 
 
 def laplaces():
