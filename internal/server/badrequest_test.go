@@ -54,6 +54,19 @@ func TestBadRequests(t *testing.T) {
 	workload := func(w *pb.Workload) error {
 		return query(&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{Workload: w}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}})
 	}
+	curve := func(r *pb.QueryPrivacyCurveRequest) error {
+		r.Subject = &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "taken"}
+		_, err := s.Client.QueryPrivacyCurve(ctx, r)
+		return err
+	}
+	number := func(v float64) *float64 { return &v }
+	calibrate := func(change func(*pb.CalibrateRequest)) error {
+		r := &pb.CalibrateRequest{Ledger: "taken", Event: servertest.Gaussian(1, 1).Events[0], Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
+			TargetEpsilon: number(9), TargetDelta: number(1e-5)}
+		change(r)
+		_, err := s.Client.Calibrate(ctx, r)
+		return err
+	}
 	ledgers := func(r *pb.ListLedgersRequest) error {
 		_, err := s.Client.ListLedgers(ctx, r)
 		return err
@@ -156,6 +169,30 @@ func TestBadRequests(t *testing.T) {
 		{"workload without adjacency", workload(&pb.Workload{}), invalid, []string{"workload.adjacency: missing", "allowed: ADD_OR_REMOVE_ONE"}},
 		{"workload's event", workload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Events: []*pb.Event{{}}}), invalid, []string{"workload.events[0].mechanism: missing", "allowed: one of"}},
 		{"workload's name", workload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Name: strings.Repeat("n", 257)}), invalid, []string{"workload.name: ", "allowed: at most 256 bytes"}},
+
+		{"max_gap", query(&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "taken"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 0.5}, MaxGap: number(0)}), invalid, []string{"max_gap: 0", "allowed: a finite number > 0"}},
+		{"curve: unknown ledger", func() error {
+			_, err := s.Client.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "nowhere"}})
+			return err
+		}(), codes.NotFound, []string{"nowhere"}},
+		{"curve: nothing", func() error {
+			_, err := s.Client.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{})
+			return err
+		}(), invalid, []string{"ledger: missing", "allowed: exactly one of ledger, workload"}},
+		{"curve: ε", curve(&pb.QueryPrivacyCurveRequest{Epsilons: []float64{0, -1}}), invalid, []string{"epsilons[1]: -1", "allowed: a finite number ≥ 0"}},
+		{"curve: range", curve(&pb.QueryPrivacyCurveRequest{EpsilonMin: number(2), EpsilonMax: number(2)}), invalid, []string{"epsilon_max: 2", "allowed: a finite number > epsilon_min = 2"}},
+		{"curve: points", curve(&pb.QueryPrivacyCurveRequest{Points: 1001}), invalid, []string{"points: 1001", "allowed: a whole number from 2 to 1000"}},
+		{"curve: α", curve(&pb.QueryPrivacyCurveRequest{Alphas: []float64{1.5}}), invalid, []string{"alphas[0]: 1.5", "allowed: a number in [0, 1]"}},
+		{"curve: max_gap", curve(&pb.QueryPrivacyCurveRequest{MaxGap: number(math.NaN())}), invalid, []string{"max_gap: NaN", "allowed: a finite number > 0"}},
+		{"calibrate: unknown ledger", calibrate(func(r *pb.CalibrateRequest) { r.Ledger = "nowhere" }), codes.NotFound, []string{"nowhere"}},
+		{"calibrate: no base", calibrate(func(r *pb.CalibrateRequest) { r.Ledger = "" }), invalid, []string{"ledger: missing", "allowed: a ledger, a workload"}},
+		{"calibrate: another adjacency", calibrate(func(r *pb.CalibrateRequest) { r.Workload = &pb.Workload{Adjacency: pb.Workload_ZERO_OUT} }), invalid, []string{"workload.adjacency: ZERO_OUT", "allowed: the ledger's, ADD_OR_REMOVE_ONE"}},
+		{"calibrate: solve", calibrate(func(r *pb.CalibrateRequest) { r.Solve = 0 }), invalid, []string{"solve: missing", "allowed: STANDARD_DEVIATION, COUNT or SAMPLING_PROBABILITY"}},
+		{"calibrate: not sampled", calibrate(func(r *pb.CalibrateRequest) { r.Solve = pb.CalibrateRequest_SAMPLING_PROBABILITY }), invalid, []string{"solve: SAMPLING_PROBABILITY", "allowed: STANDARD_DEVIATION or COUNT for a gaussian"}},
+		{"calibrate: event", calibrate(func(r *pb.CalibrateRequest) { r.Event.Count = 0 }), invalid, []string{"event.count: missing or 0", "allowed: a whole number"}},
+		{"calibrate: target ε", calibrate(func(r *pb.CalibrateRequest) { *r.TargetEpsilon = -1 }), invalid, []string{"target_epsilon: -1", "allowed: a finite number ≥ 0"}},
+		{"calibrate: target δ", calibrate(func(r *pb.CalibrateRequest) { r.TargetDelta = nil }), invalid, []string{"target_delta: missing", unit}},
+		{"calibrate: spent", calibrate(func(r *pb.CalibrateRequest) { *r.TargetEpsilon = 4 }), invalid, []string{"target_epsilon: 4", "allowed: at least 4.377178", "what stays fixed costs that"}},
 
 		{"list: prefix", ledgers(&pb.ListLedgersRequest{Prefix: "A"}), invalid, []string{`prefix: "A"`, "allowed:"}},
 		{"list: page size", ledgers(&pb.ListLedgersRequest{PageSize: 1001}), invalid, []string{"page_size: 1001", "1000"}},

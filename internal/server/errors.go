@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -45,6 +46,7 @@ var table = []struct {
 	{ledger.ErrConflict, codes.Unavailable, false, ""}, // after bounded retries
 	{ledger.ErrDamaged, codes.DataLoss, false, ""},
 	{errDraining, codes.Unavailable, false, ""},
+	{accountant.ErrStopped, codes.DeadlineExceeded, false, "; nothing was written: ask with more time"},
 	{context.Canceled, codes.Canceled, false, ""},
 	{context.DeadlineExceeded, codes.DeadlineExceeded, false,
 		"; a write may still happen: send it again, with the same writer and sequence"},

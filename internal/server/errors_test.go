@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -41,6 +42,7 @@ func TestErrorTable(t *testing.T) {
 		{keeper.ErrBusy, codes.Aborted, false},
 		{keeper.ErrReplaced, codes.Aborted, false},
 		{errDraining, codes.Unavailable, false},
+		{accountant.ErrStopped, codes.DeadlineExceeded, false},
 		{context.Canceled, codes.Canceled, false},
 		{context.DeadlineExceeded, codes.DeadlineExceeded, false},
 		{errors.New("disk on fire"), codes.Internal, false},

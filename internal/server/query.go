@@ -15,13 +15,9 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	if err != nil {
 		return nil, err
 	}
-	composition, position := q.Workload, (*uint64)(nil)
-	if q.Ledger != "" {
-		c, summary, err := s.keeper.Composition(ctx, q.Ledger)
-		if err != nil {
-			return nil, err
-		}
-		composition, position = c, &summary.Head.Position
+	composition, position, err := s.subject(ctx, q.Ledger, q.Workload)
+	if err != nil {
+		return nil, err
 	}
 	q.Question.Stop = stopFor(ctx, time.Now())
 	start := time.Now()

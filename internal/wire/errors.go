@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -53,7 +54,7 @@ func fromDomain(err error) error {
 	switch {
 	case errors.As(err, &p):
 		value := p.Value
-		if value == "missing or 0" && p.Field != "count" {
+		if value == "missing or 0" && !strings.HasSuffix(p.Field, "count") {
 			value = missing
 		}
 		return &InvalidError{p.Field, value, p.Allowed, err}
