@@ -1,0 +1,85 @@
+package client
+
+import (
+	"context"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// Given is what a question fixes: see Delta and Epsilon.
+type Given struct {
+	value float64
+	kind  givenKind
+	gap   *float64
+}
+
+type givenKind uint8
+
+const (
+	givenNothing givenKind = iota // refused by the daemon
+	givenDelta
+	givenEpsilon
+)
+
+// Delta asks for ε at this δ in (0, 1).
+func Delta(delta float64) Given { return Given{value: delta, kind: givenDelta} }
+
+// Epsilon asks for δ at this finite ε ≥ 0, in nats.
+func Epsilon(epsilon float64) Given { return Given{value: epsilon, kind: givenEpsilon} }
+
+// WithMaxGap asks the same for bounds that are at most gap apart: those of ε in
+// nats, or of ln δ. Best effort: the answer's bounds say what was reached.
+func (g Given) WithMaxGap(gap float64) Given {
+	g.gap = &gap
+	return g
+}
+
+// Query asks what a ledger costs: the least proven upper bound on ε or δ over
+// every analysis that is valid for all of it.
+func (c *Client) Query(ctx context.Context, ledger string, given Given) (*pb.QueryPrivacyResponse, error) {
+	return c.query(ctx, "Query", ledger, given, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger}})
+}
+
+// Compute asks the same of a workload that is in no ledger.
+func (c *Client) Compute(ctx context.Context, workload *pb.Workload, given Given) (*pb.QueryPrivacyResponse, error) {
+	return c.query(ctx, "Compute", "", given, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{Workload: workload}})
+}
+
+func (c *Client) query(ctx context.Context, op, ledger string, given Given, request *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
+	switch given.kind {
+	case givenDelta:
+		request.Given = &pb.QueryPrivacyRequest_Delta{Delta: given.value}
+	case givenEpsilon:
+		request.Given = &pb.QueryPrivacyRequest_Epsilon{Epsilon: given.value}
+	}
+	request.MaxGap = given.gap
+	var answer *pb.QueryPrivacyResponse
+	err := c.read(ctx, op, ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.QueryPrivacy(ctx, request)
+		return err
+	})
+	return answer, err
+}
+
+// Curve asks for δ at many ε of a ledger or a workload, and what that means for
+// an attacker who tests whether a record is in the data.
+func (c *Client) Curve(ctx context.Context, request *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
+	var answer *pb.QueryPrivacyCurveResponse
+	err := c.read(ctx, "Curve", request.GetLedger(), func(ctx context.Context) (err error) {
+		answer, err = c.api.QueryPrivacyCurve(ctx, request)
+		return err
+	})
+	return answer, err
+}
+
+// Calibrate asks for the smallest noise, the largest count or the largest
+// sampling probability of one event with which it, a ledger and a workload
+// together cost at most a target. It charges nothing.
+func (c *Client) Calibrate(ctx context.Context, request *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {
+	var answer *pb.CalibrateResponse
+	err := c.read(ctx, "Calibrate", request.GetLedger(), func(ctx context.Context) (err error) {
+		answer, err = c.api.Calibrate(ctx, request)
+		return err
+	})
+	return answer, err
+}
