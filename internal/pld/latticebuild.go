@@ -21,6 +21,9 @@ type latticeAim struct {
 	latticeSaddle
 	// gap is the width aimed at: of ln δ, or of ln(1 − δ) for θ < 0.
 	gap float64
+	// excess is by how much the curve lies below Chernoff's bound at the tilt, in
+	// nats: what the measures' moments differ by counts that much more in ln δ.
+	excess float64
 }
 
 // negligible is ln of what tails, aliases and such may be, relative to what is
@@ -28,10 +31,15 @@ type latticeAim struct {
 func (a *latticeAim) negligible() float64 { return math.Log(0.02 * math.Min(0.5, a.gap)) }
 
 // ends cuts a term's tails where they do not matter for the aim.
+//
+// What lies below is moved up to lo, or left out: by Chernoff's bound its tilted
+// mass counts relative to all, which where the curve is far below that bound is
+// more than δ by the excess.
 func (p *latticeProblem) ends(t *latticeTerm, a *latticeAim) (lo, hi float64) {
 	each := a.negligible() - math.Log(p.releases)
 	logAbove := each + a.log
 	k, _, _ := t.cumulant(a.theta)
+	k -= a.excess
 	lo, hi = t.upper.Ends(math.Min(each, each+a.log)-20, logAbove-1)
 	hi = math.Max(hi, lo)
 	// What lies below counts with its tilted mass; in 1 − δ as it is, too.
@@ -99,7 +107,7 @@ func (p *latticeProblem) firstStep(a *latticeAim) float64 {
 		}
 		k, _, _ := t.cumulant(a.theta)
 		anchor := t.upper.Anchor()
-		for _, m := range t.rough {
+		for _, m := range t.rough[:t.used] {
 			if w := math.Exp(m.LogP + a.theta*m.Loss - k); w > 1e-12 {
 				parts = append(parts, part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor)})
 			}
@@ -122,7 +130,7 @@ func (p *latticeProblem) firstStep(a *latticeAim) float64 {
 		return sum
 	}
 	for h := most; ; h *= 0.8 {
-		if !(cost(h) > a.gap) || h < most*1e-9 {
+		if !(cost(h)*math.Exp(a.excess) > a.gap) || h < most*1e-9 {
 			return h
 		}
 	}
@@ -183,7 +191,7 @@ type latticeEnds struct{ lo, hi float64 }
 type latticeMeasures struct {
 	step         float64
 	upper, lower []latticePart
-	gap          float64 // of ln E[e^{θL}] between both sides
+	gap          float64 // about, of ln δ between both sides
 }
 
 // measures puts every term on grids of a step of at most h.
@@ -202,6 +210,7 @@ func (p *latticeProblem) measures(a *latticeAim, ends []latticeEnds, h float64, 
 		m.lower = append(m.lower, latticePart{low, t.count})
 		m.gap += t.count * math.Abs(up.moment-low.moment)
 	}
+	m.gap *= math.Exp(a.excess)
 	return m
 }
 
@@ -216,12 +225,15 @@ func (p *latticeProblem) fitting(a *latticeAim, ends []latticeEnds, least float6
 			return m
 		}
 		m = next
+		if latticeTrace != nil {
+			latticeTrace("    fit %d step %.3g gap %.3g cells %d excess %.3g", try, m.step, m.gap, len(m.upper[0].measure.weights), a.excess)
+		}
 		wish := 0.9 * math.Sqrt(a.gap/math.Max(m.gap, 1e-300))
 		switch {
 		case m.gap > a.gap && h > least:
 			h = math.Max(least, m.step*math.Max(0.05, math.Min(0.7, wish)))
-		case try < 2 && wish > 2 && !p.atomic():
-			h = m.step * math.Min(wish, 8)
+		case wish > 2 && !p.atomic():
+			h = m.step * math.Min(wish, 16)
 		default:
 			return m
 		}
@@ -277,7 +289,9 @@ func (p *latticeProblem) plan(a *latticeAim) latticePlan {
 	}
 	best := latticePlan{period: math.Inf(1)}
 	saddle := g(a.theta)
-	const mostLoss = 8 // of digits, in nats
+	// Of about 31 nats of digits rounding takes ln n, the excess and what the gap
+	// needs.
+	mostLoss := 28 - math.Log(p.releases) - a.excess + a.negligible()
 	for _, f := range []float64{1, 0.85, 0.7, 0.55, 0.4} {
 		t := f * a.theta
 		if f < 1 && g(t)-saddle > mostLoss {

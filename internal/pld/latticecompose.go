@@ -13,11 +13,8 @@ const deepest = -745
 // newLatticeProblem takes a composition in one direction, or says why it cannot.
 // All Gaussians become one with μ² = Σ n_j·μ_j².
 func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, string) {
-	_, atom := c.Atom()
-	p := &latticeProblem{maxLoss: c.MaxLoss(d), atom: math.Inf(-1)}
-	if atom > 0 {
-		p.atom = num.LogUp(atom)
-	}
+	low, high := c.Atom()
+	p := &latticeProblem{maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares, least num.Sum
 	for _, t := range c {
 		f := t.Loss.Facts()

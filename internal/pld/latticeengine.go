@@ -10,9 +10,9 @@ import (
 // latticeProblem is a composition in one direction, ready for the lattice.
 type latticeProblem struct {
 	terms    []latticeTerm
-	releases float64 // Σ count
-	maxLoss  float64 // bounds the finite losses' sum from above
-	atom     float64 // ln of an upper bound on P(L = ∞)
+	releases float64     // Σ count
+	maxLoss  float64     // bounds the finite losses' sum from above
+	atom     loss.Bounds // encloses ln P(L = ∞)
 }
 
 // latticeAnswer is both sides of one attempt; the measures' K tell where the next
@@ -20,7 +20,8 @@ type latticeProblem struct {
 type latticeAnswer struct {
 	upper, lower *latticeCurve
 	// maxLoss and atom are the problem's: beyond maxLoss only the atom is left.
-	maxLoss, atom float64
+	maxLoss float64
+	atom    loss.Bounds
 }
 
 // logDelta encloses ln δ at ε. The position of the lattice is within shift of
@@ -52,7 +53,7 @@ func (r *latticeAnswer) logDelta(epsilon float64) loss.Bounds {
 	b.Upper = math.Min(0, num.UpBy(b.Upper, rounding*(1+math.Abs(b.Upper))))
 	b.Lower = num.DownBy(b.Lower, rounding*(1+math.Abs(b.Lower)))
 	if epsilon >= r.maxLoss {
-		b.Upper = math.Min(b.Upper, r.atom)
+		b.Upper = math.Min(b.Upper, r.atom.Upper)
 	}
 	if math.IsNaN(b.Upper) {
 		b.Upper = 0
@@ -94,7 +95,7 @@ func (r *latticeAnswer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	proven := func(e float64) bool { return r.logDelta(e).Upper <= down }
 	refuted := func(e float64) bool { return r.logDelta(e).Lower >= up }
 	b := loss.Bounds{Lower: 0, Upper: math.Inf(1)}
-	if down >= r.atom {
+	if down >= r.atom.Upper {
 		b.Upper = r.maxLoss
 	}
 	if proven(0) {
@@ -203,24 +204,35 @@ func (q *latticeQuestion) answer(r *latticeAnswer, guess float64) loss.Bounds {
 	return r.logDelta(q.epsilon)
 }
 
-// trivial holds without any computation.
-func (p *latticeProblem) trivial(q *latticeQuestion) loss.Bounds {
+// trivial holds without any computation, and whether no more is needed.
+func (p *latticeProblem) trivial(q *latticeQuestion, enough float64) (b loss.Bounds, done bool) {
+	none := len(p.terms) == 0
 	if !q.byDelta {
-		return loss.Bounds{Lower: math.Inf(-1), Upper: 0}
+		b = loss.Bounds{Lower: math.Inf(-1), Upper: 0}
+		if q.epsilon >= p.maxLoss || none {
+			b = p.atom
+		}
+		return b, q.epsilon >= p.maxLoss || none || p.releases > 1<<53
 	}
-	b := loss.Bounds{Lower: 0, Upper: math.Inf(1)}
-	if math.Log(q.delta) > p.atom {
+	b = loss.Bounds{Lower: 0, Upper: math.Inf(1)}
+	switch {
+	case math.Log(q.delta) <= p.atom.Lower:
+		b.Lower = math.Inf(1) // any ε has more
+		return b, true
+	case num.LogDown(q.delta) >= p.atom.Upper && !none:
 		b.Upper = p.maxLoss
+	case num.LogDown(q.delta) >= p.atom.Upper:
+		b.Upper = 0
 	}
-	return b
+	return b, none || b.Upper <= enough || p.releases > 1<<53
 }
 
 // aim is the first saddle for a question.
 func (p *latticeProblem) aim(q *latticeQuestion) latticeAim {
 	if !q.byDelta {
-		return latticeAim{latticeSaddle: p.saddleAt(q.epsilon)}
+		return latticeAim{latticeSaddle: p.saddleAt(q.epsilon, math.Inf(-1))}
 	}
-	atom := math.Exp(p.atom)
+	atom := math.Exp(p.atom.Upper)
 	rest := math.Max(q.delta-atom, q.delta*1e-9) / (1 - math.Min(atom, q.delta))
 	return latticeAim{latticeSaddle: p.saddleFor(math.Log(math.Min(rest, 1-1e-9)), 100/q.gap)}
 }
@@ -233,8 +245,8 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	if stop == nil {
 		stop = func() bool { return false }
 	}
-	best := p.trivial(q)
-	if len(p.terms) == 0 || p.releases > 1<<53 {
+	best, done := p.trivial(q, enough)
+	if done {
 		return best
 	}
 	a := p.aim(q)
@@ -245,6 +257,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	a.gap = math.Min(0.3, 50*target) // a coarse look first
 	var step float64
 	for try := range 8 {
+		p.excess(&a)
 		plan := p.plan(&a)
 		ends := p.allEnds(&a)
 		least := p.leastStep(plan.period, ends)
@@ -272,48 +285,59 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		if latticeTrace != nil {
 			latticeTrace("  try %d θ=%.4g→%.4g ε=%.4g log=%.4g aim %.3g: step %.3g ≥ %.3g n=%d cells %d gap %.3g: [%.8g %.8g] width %.3g", try, a.theta, plan.theta, a.epsilon, a.log, a.gap, m.step, least, len(r.upper.tail), len(m.upper[0].measure.weights), m.gap, b.Lower, b.Upper, b.Upper-b.Lower)
 		}
+		if latticeTrace != nil {
+			e := q.epsilon
+			if q.byDelta {
+				e = best.Upper
+			}
+			latticeTrace("    at %.5g: upper %.5g (down %.5g) lost %.4g; lower %.5g folded %.4g lost %.4g shift %.3g %.3g", e, r.upper.at(e, true), r.upper.at(e, false), r.upper.lost, r.lower.at(e, false), r.lower.folded(e), r.lower.lost, r.upper.shift, r.lower.shift)
+		}
 		if !(width > q.gap) || best.Upper <= enough || try > 2 && !(width < 0.8*was) || stop() {
 			break
 		}
 		factor := 0.125
 		if own := b.Upper - b.Lower; !math.IsInf(own, 0) {
-			factor = math.Max(1./64, math.Min(0.6, math.Pow(0.8*q.gap/own, 0.6)))
+			factor = math.Max(1./64, math.Min(0.6, math.Sqrt(0.8*q.gap/own)))
 		}
 		if step = m.step * factor; m.step <= 1.01*least && try > 0 {
 			break
 		}
 		a.gap = target
-		p.retilt(q, &a, m, best)
+		p.retilt(q, &a, best)
 	}
 	return best
 }
 
-// retilt moves the aim to the saddle as the last measures tell it, by a Newton
-// step on K(θ) − θε − ln|θ| − ln(1+θ).
-func (p *latticeProblem) retilt(q *latticeQuestion, a *latticeAim, m *latticeMeasures, best loss.Bounds) {
-	theta := a.theta
-	switch {
-	case q.byDelta && math.IsInf(best.Upper, 1):
+// excess fills it in.
+func (p *latticeProblem) excess(a *latticeAim) {
+	k, _, _ := p.cumulant(a.theta)
+	at := k - a.theta*a.epsilon - math.Log(math.Abs(a.theta)) - math.Log1p(a.theta)
+	// Laplace's own factor is no excess.
+	a.excess = math.Max(0, at-a.log-math.Log1p(a.spread*math.Abs(a.theta))-1)
+}
+
+// retilt moves the aim to where the bounds are by now.
+func (p *latticeProblem) retilt(q *latticeQuestion, a *latticeAim, best loss.Bounds) {
+	if q.byDelta && math.IsInf(best.Upper, 1) {
 		return
+	}
+	s := a.latticeSaddle
+	switch {
+	case a.theta < 0:
+		if !q.byDelta && best.Lower > -1 {
+			s.log = math.Log(-math.Expm1((best.Upper + best.Lower) / 2))
+		}
 	case q.byDelta:
-		a.epsilon = best.Upper
-	case theta > 0:
-		a.log = math.Min(math.Max(a.log, best.Lower), best.Upper)
-	case best.Lower > -1:
-		a.log = math.Log(-math.Expm1((best.Upper + best.Lower) / 2))
+		if s = p.saddleAt(best.Upper, a.log); s.theta > 100/q.gap {
+			s = p.at(100 / q.gap)
+			s.epsilon, s.log = best.Upper, a.log
+		}
+	default:
+		s = p.saddleAt(q.epsilon, math.Min(math.Max(a.log, best.Lower), best.Upper))
 	}
-	_, mean, variance := moment(m.upper, theta-m.upper[0].measure.theta)
-	slope := mean - a.epsilon - 1/theta - 1/(1+theta)
-	next := theta - slope/(variance+1/(theta*theta)+1/((1+theta)*(1+theta)))
-	if theta > 0 {
-		next = math.Max(theta/3, math.Min(3*theta, next))
-	} else {
-		next = math.Max(theta-(1+theta)/2, math.Min(theta/2, next))
+	if s.theta > 0 == (a.theta > 0) {
+		a.latticeSaddle = s
 	}
-	if math.Abs(next/theta-1) > 0.1 && !(q.byDelta && next > 100/q.gap) {
-		a.theta = next
-	}
-	a.spread = math.Sqrt(variance)
 }
 
 var latticeTrace func(string, ...any)

@@ -46,7 +46,7 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 // lumps are the pair's masses in half cells around the grid's points and its
 // atoms, by increasing loss, and the index of the most likely one. Losses and
 // masses are rounded down (masses up with roundUp); what lies below the first
-// point is dropped. cut is what ending the grid takes from the tilted mass.
+// point is dropped, and what lies above the last, but for θ < 0 moved down to it. cut is what ending the grid takes from the tilted mass.
 func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dropped, cut float64) {
 	first := int(math.Floor((t.lo - g.offset) / g.step))
 	last := max(g.below(t.hi), first) + 1
@@ -77,8 +77,15 @@ func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dro
 			dropped += math.Exp(c.LogP + c.LogErr)
 			continue
 		}
-		cut -= math.Exp(c.LogP + t.theta*math.Min(l, ceiling) - scale)
-		cut += math.Exp(c.LogP + t.theta*l - scale)
+		if l > ceiling {
+			cut += math.Exp(c.LogP + t.theta*l - scale)
+			if t.theta < 0 {
+				cut -= math.Exp(c.LogP + t.theta*ceiling - scale)
+			}
+		}
+		if l > ceiling && t.theta > 0 {
+			continue
+		}
 		l = math.Min(l, ceiling)
 		w := math.Exp(t.rounded(c, l) - scale)
 		if t.roundUp {

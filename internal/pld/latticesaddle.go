@@ -1,8 +1,10 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -13,8 +15,12 @@ type latticeTerm struct {
 	upper, lower loss.Pair
 	count        float64
 
-	// rough are some hundred outcomes that steer: nothing is proven with them.
+	// rough are some hundred outcomes by increasing loss, and above the mass from
+	// each on: they steer, nothing is proven with them. Of the last, what is too
+	// rare to matter is not used.
 	rough  []loss.Mass
+	above  []float64
+	used   int
 	atomic bool    // there are only atoms
 	span   float64 // from the first atom to the last, 0 for fewer than two
 }
@@ -44,27 +50,42 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 	}
 	t.atomic = len(t.rough) == 0
 	t.rough = append(t.rough, atoms...)
+	slices.SortFunc(t.rough, func(a, b loss.Mass) int { return cmp.Compare(a.Loss, b.Loss) })
+	t.above = make([]float64, len(t.rough))
+	sum := math.Inf(-1)
+	for i := len(t.rough) - 1; i >= 0; i-- {
+		sum = num.LogAddExp(sum, t.rough[i].LogP)
+		t.above[i] = sum
+	}
+	t.used = len(t.rough)
 	if len(atoms) > 1 {
 		t.span = atoms[len(atoms)-1].Loss - atoms[0].Loss
 	}
 	return t
 }
 
+// ignore leaves out of cumulant what has mass e^{logAbove} at most.
+func (t *latticeTerm) ignore(logAbove float64) {
+	t.used = sort.Search(len(t.above), func(i int) bool { return t.above[i] <= logAbove })
+	t.used = max(t.used, 1)
+}
+
 // cumulant is about K(θ), K'(θ) and K”(θ) of one release's finite losses, not
 // normalised.
 func (t *latticeTerm) cumulant(theta float64) (k, mean, variance float64) {
 	shift := math.Inf(-1)
-	for _, m := range t.rough {
+	rough := t.rough[:t.used]
+	for _, m := range rough {
 		shift = math.Max(shift, m.LogP+theta*m.Loss)
 	}
 	var sum, first, second float64
-	for _, m := range t.rough {
+	for _, m := range rough {
 		w := math.Exp(m.LogP + theta*m.Loss - shift)
 		sum += w
 		first += w * m.Loss
 	}
 	mean = first / sum
-	for _, m := range t.rough {
+	for _, m := range rough {
 		w := math.Exp(m.LogP + theta*m.Loss - shift)
 		second += w * (m.Loss - mean) * (m.Loss - mean)
 	}
@@ -124,27 +145,57 @@ func (p *latticeProblem) complement(rises func(latticeSaddle) float64) latticeSa
 // nearCertain is the δ above which 1 − δ is computed.
 const nearCertain = 0.85
 
-// saddleAt is the saddle for an ε.
-func (p *latticeProblem) saddleAt(epsilon float64) latticeSaddle {
-	s := p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
-	if s.log < math.Log(nearCertain) {
-		return s
+// ignored is ln of the share of δ that tails may have which do not matter.
+const ignored = 11
+
+// ignore leaves out of cumulant the tails that do not matter where ln δ is log:
+// of what is left, a heavy tail needs a much larger tilt, and a shorter period.
+func (p *latticeProblem) ignore(log float64) {
+	each := log - math.Log(p.releases) - ignored
+	for i := range p.terms {
+		p.terms[i].ignore(each)
 	}
-	return p.complement(func(s latticeSaddle) float64 { return s.epsilon - epsilon })
+}
+
+// saddleAt is the saddle for an ε where ln δ is about log; where that is not
+// known, −Inf, it is found.
+func (p *latticeProblem) saddleAt(epsilon, log float64) latticeSaddle {
+	known := !math.IsInf(log, -1)
+	p.ignore(log)
+	var s latticeSaddle
+	for range 4 {
+		s = p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
+		if s.log >= math.Log(nearCertain) {
+			p.ignore(math.Inf(-1))
+			return p.complement(func(s latticeSaddle) float64 { return s.epsilon - epsilon })
+		}
+		if known {
+			s.log = log
+			return s
+		}
+		p.ignore(s.log)
+	}
+	return s
 }
 
 // saddleFor is the saddle for a δ of the finite part, or for ε = 0 where that is
 // enough. Where the curve is steep θ need not be above most.
 func (p *latticeProblem) saddleFor(logDelta, most float64) latticeSaddle {
+	p.ignore(logDelta)
 	var s latticeSaddle
 	if logDelta < math.Log(nearCertain) {
 		s = p.direct(func(s latticeSaddle) float64 { return logDelta - s.log }, most)
 	} else {
+		p.ignore(math.Inf(-1))
 		rest := math.Log(-math.Expm1(logDelta))
 		s = p.complement(func(s latticeSaddle) float64 { return s.log - rest })
 	}
 	if s.epsilon < 0 {
-		return p.saddleAt(0)
+		return p.saddleAt(0, math.Inf(-1))
+	}
+	s.log = logDelta
+	if s.theta < 0 {
+		s.log = math.Log(-math.Expm1(logDelta))
 	}
 	return s
 }
