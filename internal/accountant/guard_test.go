@@ -1,0 +1,313 @@
+package accountant
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+func TestBudgetsAreRefused(t *testing.T) {
+	run, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: mechanism.GaussianDP{Mu: 1}, Count: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		budget Budget
+		field  string
+	}{
+		{Budget{}, "bound"},
+		{Budget{Epsilon: 1}, "bound"},
+		{Budget{Epsilon: 1, Delta: 1e-5}, "guard"},
+		{Budget{Guard: GuardBasic}, "bound"},
+		{Budget{Guard: GuardBasic, Delta: 1e-5}, "bound"},
+		{Budget{Guard: GuardBasic, Rho: 1}, "bound"},
+		{Budget{Guard: GuardZCDP, Epsilon: 1}, "bound"},
+		{Budget{Guard: GuardZCDP, Mu: 1}, "bound"},
+		{Budget{Guard: GuardZCDP, Rho: 1, Epsilon: 1, Delta: 1e-5}, "bound"},
+		{Budget{Guard: GuardApproximateZCDP, Rho: 1}, "bound"},
+		{Budget{Guard: GuardGDP, Rho: 1}, "bound"},
+		{Budget{Guard: GuardRDP, Rho: 1}, "bound"},
+		{Budget{Guard: GuardRDP + 1, Epsilon: 1, Delta: 1e-5}, "guard"},
+		{Budget{Guard: GuardBasic, Epsilon: -1}, "epsilon"},
+		{Budget{Guard: GuardBasic, Epsilon: inf}, "epsilon"},
+		{Budget{Guard: GuardBasic, Epsilon: nan}, "epsilon"},
+		{Budget{Guard: GuardBasic, Epsilon: 1, Delta: 1}, "delta"},
+		{Budget{Guard: GuardBasic, Epsilon: 1, Delta: -1e-5}, "delta"},
+		{Budget{Guard: GuardZCDP, Rho: -1}, "rho"},
+		{Budget{Guard: GuardGDP, Mu: inf}, "mu"},
+		{Budget{Guard: GuardRDP, Epsilon: 1, Delta: 1e-5, Order: 1}, "order"},
+		{Budget{Guard: GuardRDP, Epsilon: 1, Delta: 1e-5, Order: inf}, "order"},
+		{Budget{Guard: GuardZCDP, Epsilon: 1, Delta: 1e-5, Order: 2}, "order"},
+		// ln(1/δ)/(α − 1) alone is 115.
+		{Budget{Guard: GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 1.1}, "order"},
+		{Budget{Guard: GuardGDP, Mu: 1e-200}, "bound"}, // μ² underflows
+	} {
+		_, err := c.budget.Resolve(run)
+		var pe *mechanism.ParameterError
+		if !errors.As(err, &pe) || pe.Field != c.field || pe.Allowed == "" {
+			t.Errorf("%+v: %v; want an error about %s", c.budget, err, c.field)
+		}
+	}
+	if _, err := (Budget{Guard: GuardRDP, Epsilon: 1, Delta: 1e-5}).Resolve(mechanism.Composition{}); err == nil {
+		t.Error("an RDP guard without an order and without a run to choose it for")
+	}
+}
+
+func drawBound(t *rapid.T) (epsilon, delta float64) {
+	return math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "lg ε")), math.Pow(10, rapid.Float64Range(-12, -2).Draw(t, "lg δ"))
+}
+
+// What spends a whole limit keeps within the budget by the analysis it belongs
+// to, and a little more does not.
+func TestLimitsMeetTheirBudgets(t *testing.T) {
+	const slack = 1e-9 // relative; the margin is 2⁻⁴⁸, and ε(ρ), δ(μ) are steep enough
+	rapid.Check(t, func(t *rapid.T) {
+		epsilon, delta := drawBound(t)
+		order := 1 + math.Pow(10, rapid.Float64Range(0, 4).Draw(t, "lg(α − 1)"))
+		for _, c := range []struct {
+			guard Guard
+			spend func(l Limit, share float64) mechanism.Mechanism
+		}{
+			{GuardZCDP, func(l Limit, share float64) mechanism.Mechanism {
+				return mechanism.ZeroConcentratedDP{Rho: l.Value * share}
+			}},
+			{GuardGDP, func(l Limit, share float64) mechanism.Mechanism {
+				return mechanism.GaussianDP{Mu: math.Sqrt(l.Value * share)}
+			}},
+		} {
+			l, err := Budget{Guard: c.guard, Epsilon: epsilon, Delta: delta}.Resolve(mechanism.Composition{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, share := range []float64{1 - 1e-15, 1 + slack} {
+				a := mustAsk(t, mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: c.spend(l, share), Count: 1}}, AtDelta(delta))
+				if fits := a.Epsilon <= epsilon; fits != (share < 1) {
+					t.Fatalf("%v: %g of the limit %g costs ε = %g, the budget is %g", c.guard, share, l.Value, a.Epsilon, epsilon)
+				}
+			}
+		}
+		l, err := Budget{Guard: GuardRDP, Epsilon: epsilon, Delta: delta, Order: order}.Resolve(mechanism.Composition{})
+		if err != nil {
+			var pe *mechanism.ParameterError
+			if !errors.As(err, &pe) || loss.EpsilonAt(order-1, 0, math.Log(delta)) < epsilon*(1-slack) {
+				t.Fatal(err)
+			}
+			return
+		}
+		at := func(share float64) float64 { return loss.EpsilonAt(order-1, (order-1)*l.Value*share, math.Log(delta)) }
+		if at(1) > epsilon || at(1) > 0 && at(1+1e-9)+1e-9*l.Value < epsilon {
+			t.Fatalf("order %g: the limit %g costs ε = %g, the budget is %g", order, l.Value, at(1), epsilon)
+		}
+	})
+}
+
+// ρ = ½ at δ = 1e−6 is ε = 5.2215 (docs/math.md §4.5).
+func TestLimitOfKnownConversion(t *testing.T) {
+	l, err := Budget{Guard: GuardZCDP, Epsilon: 5.2215, Delta: 1e-6}.Resolve(mechanism.Composition{})
+	if err != nil || math.Abs(l.Value-0.5) > 1e-4 {
+		t.Errorf("ρ = %g, %v; want ½", l.Value, err)
+	}
+	half, err := Budget{Guard: GuardApproximateZCDP, Epsilon: 5.2215, Delta: 2e-6}.Resolve(mechanism.Composition{})
+	if err != nil || half.Value != l.Value || half.Delta != 1e-6 {
+		t.Errorf("with as much δ for failures: %+v, %v; want ρ = %g", half, err, l.Value)
+	}
+}
+
+// The chosen order fits as many runs as any other, but for the rounding to three
+// digits.
+func TestChosenOrderIsTheBest(t *testing.T) {
+	for _, c := range []struct {
+		q, sigma       float64
+		epsilon, delta float64
+	}{{0.01, 1.1, 8, 1e-5}, {1e-3, 0.8, 2, 1e-6}, {0.5, 5, 1, 1e-9}, {1, 20, 3, 1e-5}} {
+		m := mechanism.PoissonSampled{SamplingProbability: c.q, Mechanism: mechanism.Gaussian{NoiseMultiplier: c.sigma}}
+		run, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: m, Count: 1000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits := func(order float64) (float64, float64) {
+			l, err := Budget{Guard: GuardRDP, Epsilon: c.epsilon, Delta: c.delta, Order: order}.Resolve(run)
+			if err != nil {
+				return 0, order
+			}
+			cost, reason := l.Cost(m, mechanism.AddOrRemoveOne)
+			if reason != "" {
+				t.Fatal(reason)
+			}
+			return float64(Whole) / float64(cost.Value), l.Order
+		}
+		chosen, order := fits(0)
+		for s := 0.01; s < 1e4; s *= 1.1 {
+			if n, _ := fits(1 + s); n > chosen*1.001 {
+				t.Fatalf("%+v: %g fit at the chosen order %g, %g at %g", c, chosen, order, n, 1+s)
+			}
+		}
+	}
+}
+
+// A cost is the real one rounded up, by less than a share and a few units in the
+// last place.
+func TestCostsRoundUp(t *testing.T) {
+	const adj = mechanism.ReplaceOne
+	rapid.Check(t, func(t *rapid.T) {
+		p := func(name string) float64 { return math.Pow(10, rapid.Float64Range(-4, 4).Draw(t, name)) }
+		m := rapid.SampledFrom([]mechanism.Mechanism{
+			mechanism.Gaussian{StandardDeviation: p("σ"), Sensitivity: p("Δ")}, mechanism.Gaussian{NoiseMultiplier: p("noise")},
+			mechanism.Laplace{Scale: p("b"), Distance: p("d")}, mechanism.RandomizedResponse{Epsilon: p("ε")},
+			mechanism.RandomizedResponse{Noise: 0.3, Buckets: 5},
+			mechanism.PureDP{Epsilon: p("ε")}, mechanism.ApproximateDP{Epsilon: p("ε"), Delta: 1e-9},
+			mechanism.ZeroConcentratedDP{Rho: p("ρ")}, mechanism.GaussianDP{Mu: p("μ")},
+			mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+		}).Draw(t, "mechanism")
+		one, err := loss.Of(m, adj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := one.Facts()
+		s := p("s")
+		k := math.Max(one.Cumulant(loss.Remove, s).K, one.Cumulant(loss.Add, s).K)
+		for _, c := range []struct {
+			limit Limit
+			real  float64
+		}{
+			{Limit{Guard: GuardBasic, Value: p("limit"), Delta: 1e-5}, f.Epsilon},
+			{Limit{Guard: GuardApproximateZCDP, Value: p("limit"), Delta: 1e-5}, f.Rho},
+			{Limit{Guard: GuardGDP, Value: p("limit")}, f.Mu * f.Mu},
+			{Limit{Guard: GuardRDP, Value: p("limit"), Delta: 1e-5, Order: 1 + s}, k / s},
+		} {
+			cost, reason := c.limit.Cost(m, adj)
+			if reason != "" {
+				if c.real > 0 && !math.IsInf(c.real, 1) && f.Atom == 0 {
+					t.Fatalf("%v of %+v: %s", m, c.limit, reason)
+				}
+				continue
+			}
+			if c.limit.Guard == GuardGDP && f.Mu == 0 {
+				continue // sampled: its own test
+			}
+			want := c.real / c.limit.Value * float64(Whole)
+			got := float64(cost.Value)
+			if c.limit.Guard == GuardRDP { // K is known within its error
+				if v := one.Cumulant(loss.Remove, s); v.Err > 1e-9*math.Abs(v.K) {
+					continue
+				}
+				want *= 1 - 1e-9
+			}
+			if got < want*(1-1e-14) && cost.Value != math.MaxUint64 || got > want*(1+1e-8)+1 && want < float64(Whole) {
+				t.Fatalf("%v of %+v: %d shares; want %g", m, c.limit, cost.Value, want)
+			}
+		}
+	})
+}
+
+// Sampled Gaussians get no amplification from ρ and μ.
+func TestGuardsWithoutAmplification(t *testing.T) {
+	g := mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}
+	sampled := mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: g}
+	for _, l := range []Limit{{Guard: GuardZCDP, Value: 1}, {Guard: GuardGDP, Value: 1}} {
+		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
+			a, why := l.Cost(g, adj)
+			b, whyNot := l.Cost(sampled, adj)
+			if a != b || why+whyNot != "" || a.Value == 0 {
+				t.Errorf("%v, %v: %v sampled, %v not; %s %s", l.Guard, adj, b, a, why, whyNot)
+			}
+		}
+	}
+}
+
+// Each guard refuses by name what it cannot charge.
+func TestGuardsRefuse(t *testing.T) {
+	g, e, d := mechanism.Gaussian{NoiseMultiplier: 1}, mechanism.PureDP{Epsilon: 1}, mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-6}
+	for _, c := range []struct {
+		limit Limit
+		m     mechanism.Mechanism
+		says  string
+	}{
+		{Limit{Guard: GuardBasic, Value: 1}, g, "a gaussian has no single (ε, δ), which the guard BASIC adds up"},
+		{Limit{Guard: GuardBasic, Value: 1}, d, "a approximate_dp leaves δ = 1e-06 to failures, of which the guard BASIC of this budget allows none"},
+		{Limit{Guard: GuardZCDP, Value: 1}, d, "a approximate_dp leaves δ = 1e-06 to failures, of which the guard ZCDP of this budget allows none"},
+		{Limit{Guard: GuardRDP, Value: 1, Order: 2}, d, "a approximate_dp leaves δ = 1e-06 to failures, of which the guard RDP of this budget allows none"},
+		{Limit{Guard: GuardGDP, Value: 1}, e, "a pure_dp has no μ, which the guard GDP adds up: only Gaussian noise has"},
+		{Limit{Guard: GuardGDP, Value: 1}, mechanism.ZeroConcentratedDP{Rho: 1}, "a zero_concentrated_dp has no μ, which the guard GDP adds up: only Gaussian noise has"},
+		{Limit{Value: 1}, e, "the budget has no guard"},
+	} {
+		if _, reason := c.limit.Cost(c.m, mechanism.AddOrRemoveOne); reason != c.says {
+			t.Errorf("%v, %v: %q; want %q", c.limit.Guard, c.m, reason, c.says)
+		}
+	}
+}
+
+// What does not fit at all is more than the whole, never a small number.
+func TestCostsSaturate(t *testing.T) {
+	for _, c := range []struct {
+		limit Limit
+		m     mechanism.Mechanism
+	}{
+		{Limit{Guard: GuardBasic, Value: 1e-300}, mechanism.PureDP{Epsilon: 1e300}},
+		{Limit{Guard: GuardZCDP, Value: 1}, mechanism.Gaussian{StandardDeviation: 1e-300, Sensitivity: 1e300}},
+		{Limit{Guard: GuardRDP, Value: 1, Order: 1e6}, mechanism.Gaussian{StandardDeviation: 1e-300, Sensitivity: 1e300}},
+	} {
+		if cost, reason := c.limit.Cost(c.m, mechanism.AddOrRemoveOne); cost.Value != math.MaxUint64 || reason != "" {
+			t.Errorf("%v of %+v: %v, %s", c.m, c.limit, cost, reason)
+		}
+	}
+	if cost, _ := (Limit{Guard: GuardBasic, Value: 1e300}).Cost(mechanism.PureDP{Epsilon: 1e-300}, mechanism.AddOrRemoveOne); cost.Value != 1 {
+		t.Errorf("a negligible cost: %d shares; want 1", cost.Value)
+	}
+}
+
+// Squares of short decimals stay exact.
+func TestSquareDown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.Float64Range(1e-100, 1e100).Draw(t, "x")
+		square := decimal(x)
+		square.Mul(square, square)
+		got := squareDown(x)
+		next := new(big.Rat).Mul(decimal(got), big.NewRat(1<<50+1, 1<<50))
+		if decimal(got).Cmp(square) > 0 || next.Cmp(square) < 0 {
+			t.Fatalf("%g² = %g", x, got)
+		}
+	})
+	for x, want := range map[float64]float64{0.3: 0.09, 0.7: 0.49, 1.1: 1.21} {
+		if got := squareDown(x); got != want {
+			t.Errorf("%g² = %g", x, got)
+		}
+	}
+}
+
+// Plans are compared with budgets by every analysis, and exactly by ρ and μ.
+func TestMet(t *testing.T) {
+	of := func(m mechanism.Mechanism, n uint64) mechanism.Composition {
+		return mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{{Mechanism: m, Count: n}}}
+	}
+	dp := mechanism.PureDP{Epsilon: 0.1}
+	for _, c := range []struct {
+		budget Budget
+		c      mechanism.Composition
+		want   bool
+	}{
+		{Budget{Rho: 0.5}, of(mechanism.Gaussian{NoiseMultiplier: 10}, 100), true},
+		{Budget{Rho: 0.5}, of(mechanism.Gaussian{NoiseMultiplier: 10}, 101), false},
+		{Budget{Rho: 0.5}, of(mechanism.ApproximateDP{Epsilon: 0.1, Delta: 1e-9}, 1), false},
+		{Budget{Mu: 0.3}, of(mechanism.Gaussian{NoiseMultiplier: 10}, 9), true},
+		{Budget{Mu: 0.3}, of(mechanism.Gaussian{NoiseMultiplier: 10}, 10), false},
+		{Budget{Mu: 10}, of(dp, 1), false},
+		// ε of μ = 1 at δ = 1e−5 is 4.377178 (docs/math.md §0).
+		{Budget{Epsilon: 4.3772, Delta: 1e-5}, of(mechanism.GaussianDP{Mu: 1}, 1), true},
+		{Budget{Epsilon: 4.3771, Delta: 1e-5}, of(mechanism.GaussianDP{Mu: 1}, 1), false},
+	} {
+		if got, err := c.budget.Met(c.c, nil); got != c.want || err != nil {
+			t.Errorf("%v of %v: %v, %v", c.budget, c.c.Parts, got, err)
+		}
+	}
+	if _, err := (Budget{Epsilon: 1}).Met(of(dp, 1), nil); err == nil {
+		t.Error("a budget without δ was compared")
+	}
+}

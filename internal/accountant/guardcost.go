@@ -1,0 +1,156 @@
+package accountant
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Whole is a limit in the shares that costs are counted in: 10¹²·2⁶·3⁵·7·11·13.
+// Sums of whole shares are exact, do not drift and do not depend on the order.
+// It has many divisors, so that the numbers people write divide without a rest:
+// ten times ε = 0.1, or thirty times, is exactly 1, or 3. What rounding up loses
+// is at most 6.5e−11 of a budget in 10⁹ steps.
+const Whole uint64 = 15_567_552_000_000_000_000
+
+// Cost is what one application of a mechanism takes of a limit, in shares of
+// 1/Whole rounded up. It is at least 1, and math.MaxUint64 where it is more than
+// that: more than the whole limit.
+type Cost struct {
+	Value uint64 // of Limit.Value
+	Delta uint64 // of Limit.Delta; 0 for a mechanism that never fails
+}
+
+// Cost is what one application of m under adj takes of the limit, or the reason
+// why the guard cannot charge it. m must have passed Check(adj).
+//
+// Parameters and limits are read as the shortest decimals that identify them:
+// what a person wrote. Costs that are rational in those are exact; the others
+// come from package loss, rounded up.
+func (l Limit) Cost(m mechanism.Mechanism, adj mechanism.Adjacency) (Cost, string) {
+	one, err := loss.Of(m, adj)
+	if err != nil {
+		return Cost{}, err.Error()
+	}
+	f := one.Facts()
+	value, reason := l.value(m, adj, one, f)
+	if reason != "" {
+		return Cost{}, reason
+	}
+	c := Cost{Value: shares(value, l.Value)}
+	if f.Atom > 0 {
+		if l.Delta == 0 {
+			return Cost{}, "a " + m.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
+		}
+		c.Delta = shares(decimal(f.Atom), l.Delta)
+	}
+	return c, ""
+}
+
+// value is the cost in the units of l.Value, nil for more than any limit.
+func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Loss, f loss.Facts) (*big.Rat, string) {
+	name := "a " + m.Kind()
+	switch l.Guard {
+	case GuardBasic:
+		switch m := m.(type) {
+		case mechanism.PureDP:
+			return decimal(m.Epsilon), ""
+		case mechanism.ApproximateDP:
+			return decimal(m.Epsilon), ""
+		case mechanism.Laplace:
+			scale, distance := m.Ratio(adj)
+			return quotient(distance, scale), ""
+		case mechanism.RandomizedResponse:
+			if m.Noise == 0 {
+				return decimal(m.Epsilon), ""
+			}
+		}
+		if math.IsInf(f.Epsilon, 1) {
+			return nil, name + " has no single (ε, δ), which the guard BASIC adds up"
+		}
+		return binary(f.Epsilon), ""
+	case GuardZCDP, GuardApproximateZCDP:
+		if z, ok := m.(mechanism.ZeroConcentratedDP); ok {
+			return decimal(z.Rho), ""
+		}
+		if squared := gaussian(m, adj); squared != nil {
+			return squared.Quo(squared, big.NewRat(2, 1)), "" // ρ = μ²/2
+		}
+		if math.IsInf(f.Rho, 1) {
+			return nil, name + " has no ρ, which the guard " + l.Guard.String() + " adds up"
+		}
+		return binary(f.Rho), ""
+	case GuardGDP:
+		if squared := gaussian(m, adj); squared != nil {
+			return squared, ""
+		}
+		return nil, name + " has no μ, which the guard GDP adds up: only Gaussian noise has"
+	case GuardRDP:
+		s := l.Order - 1
+		k := math.Max(one.Cumulant(loss.Remove, s).Upper(), one.Cumulant(loss.Add, s).Upper())
+		return binary(num.DivUp(math.Max(k, 0), s)), ""
+	}
+	return nil, "the budget has no guard"
+}
+
+// gaussian returns μ² of Gaussian noise, nil for other mechanisms. Sampling is
+// given no amplification: at large orders it has none, and (ε, δ) curves of the
+// sampled pair lie below the unsampled one's.
+func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
+	var mu *big.Rat
+	switch m := m.(type) {
+	case mechanism.PoissonSampled:
+		return gaussian(m.Mechanism, adj)
+	case mechanism.Gaussian:
+		sigma, distance := m.Ratio(adj)
+		mu = quotient(distance, sigma)
+	case mechanism.GaussianDP:
+		mu = decimal(m.Mu)
+	default:
+		return nil
+	}
+	return mu.Mul(mu, mu)
+}
+
+// shares is ceil(value/limit·Whole), at least 1 and at most math.MaxUint64.
+func shares(value *big.Rat, limit float64) uint64 {
+	if value == nil {
+		return math.MaxUint64
+	}
+	q := new(big.Rat).Quo(value, decimal(limit))
+	q.Mul(q, new(big.Rat).SetInt(new(big.Int).SetUint64(Whole)))
+	n, rest := new(big.Int).QuoRem(q.Num(), q.Denom(), new(big.Int))
+	if rest.Sign() > 0 {
+		n.Add(n, big.NewInt(1))
+	}
+	switch {
+	case !n.IsUint64():
+		return math.MaxUint64
+	case n.Sign() == 0:
+		return 1
+	}
+	return n.Uint64()
+}
+
+// decimal is the shortest decimal that identifies a positive, finite float64.
+func decimal(x float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
+	if !ok {
+		panic("accountant: not a finite number: " + number(x)) // Check has refused those
+	}
+	return r
+}
+
+func quotient(x, y float64) *big.Rat { return new(big.Rat).Quo(decimal(x), decimal(y)) }
+
+// binary is a float64 itself, nil for +Inf.
+func binary(x float64) *big.Rat {
+	if math.IsInf(x, 1) || math.IsNaN(x) {
+		return nil
+	}
+	return new(big.Rat).SetFloat64(x)
+}
