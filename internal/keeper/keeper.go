@@ -13,6 +13,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,8 @@ func (k *Keeper) Close(ctx context.Context) error {
 }
 
 // Create makes a ledger, or returns the one of an equal spec and false. A zero
-// g.Time is set from the clock. See ledger.Store.
+// g.Time is set from the clock, and what the spec comes to (g.Resolution) is
+// found here, once. See ledger.Store and ledger.Resolve.
 func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, bool, error) {
 	if err := k.enter(ctx); err != nil {
 		return ledger.Summary{}, false, err
@@ -150,6 +152,16 @@ func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, 
 	defer k.leave()
 	if g.Time.IsZero() {
 		g.Time = k.now()
+	}
+	if g.Spec.Policy != ledger.Descriptive {
+		// To resolve a spec can be long; one that is there already need not be.
+		if _, _, err := k.config.Store.GenesisRecord(g.Spec.Name); errors.Is(err, ledger.ErrNotFound) {
+			if g.Resolution, err = ledger.Resolve(g.Spec, func() bool { return ctx.Err() != nil }); err != nil {
+				return ledger.Summary{}, false, cmp.Or(ctx.Err(), err)
+			}
+		} else if err != nil {
+			return ledger.Summary{}, false, err
+		}
 	}
 	return k.config.Store.Create(g)
 }

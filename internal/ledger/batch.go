@@ -19,12 +19,13 @@ type Batch struct {
 	last    map[Writer]uint64
 	total   uint64
 	closed  bool
+	draft   *draft // of the state's account; nil without budgets
 }
 
 // NewBatch starts an empty batch on top of s, which must not change until the
 // batch is applied or discarded.
 func NewBatch(s *State) *Batch {
-	return &Batch{
+	b := &Batch{
 		state:  s,
 		totals: map[int]uint64{},
 		index:  map[mechanism.Mechanism]int{},
@@ -32,6 +33,10 @@ func NewBatch(s *State) *Batch {
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
 	}
+	if s.account != nil {
+		b.draft = s.account.draft()
+	}
+	return b
 }
 
 // Grow makes room for n more entries at once.
@@ -109,6 +114,14 @@ func (b *Batch) charge(c Charge, checkOnly bool) (Decision, bool) {
 	}
 	if n := len(b.state.parts) + len(b.added) + len(fresh); len(fresh) > 0 && n > MaxDistinct {
 		return refused(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct), false
+	}
+	if b.draft != nil {
+		if err := b.draft.take(c.Events); err != nil {
+			return Decision{Outcome: Refused, Err: err, Entry: -1}, false
+		}
+		if checkOnly {
+			b.draft.untake(c.Events)
+		}
 	}
 	if checkOnly {
 		return Decision{}, true

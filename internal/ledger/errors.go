@@ -17,6 +17,8 @@ var (
 	ErrGap = errors.New("sequence number out of order")
 	// ErrReused: the sequence number was used for something else.
 	ErrReused = errors.New("sequence number was already used with different content")
+	// ErrBudget: a budget or the plan does not allow it; see BudgetError.
+	ErrBudget = errors.New("budget exceeded")
 	// ErrOutOfRange: a total would pass its limit.
 	ErrOutOfRange = errors.New("total out of range")
 

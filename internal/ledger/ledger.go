@@ -5,46 +5,10 @@
 package ledger
 
 import (
-	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
-
-// Policy says what guards a ledger's budget.
-type Policy uint8
-
-// Descriptive has no budget: answers assume that parameters and stopping do not
-// depend on outputs. It is the zero value and, until budgets exist, the only one.
-const Descriptive Policy = 0
-
-// Label is a key with a value. Lists of labels are sorted by key, keys distinct.
-type Label struct{ Key, Value string }
-
-// Spec is what a ledger is created with, as requested. It never changes.
-type Spec struct {
-	Name           string
-	Adjacency      mechanism.Adjacency
-	PrivacyUnit    string // whose contribution the sensitivity bounds
-	DatasetID      string
-	DatasetVersion string
-	Owner          string
-	Labels         []Label
-	Policy         Policy
-}
-
-// Equal reports whether two requests ask for the same ledger.
-func (s Spec) Equal(o Spec) bool {
-	labels := slices.Equal(s.Labels, o.Labels)
-	s.Labels, o.Labels = nil, nil
-	return labels && s.sameFields(o)
-}
-
-func (s Spec) sameFields(o Spec) bool {
-	return s.Name == o.Name && s.Adjacency == o.Adjacency && s.PrivacyUnit == o.PrivacyUnit &&
-		s.DatasetID == o.DatasetID && s.DatasetVersion == o.DatasetVersion &&
-		s.Owner == o.Owner && s.Policy == o.Policy
-}
 
 // Hash is SHA-256 over a domain tag, the previous hash and stored bytes.
 type Hash [32]byte
@@ -99,10 +63,11 @@ type Head struct {
 
 // Genesis is the first record of a ledger's chain.
 type Genesis struct {
-	Spec      Spec
-	StoreID   string
-	Principal string
-	Time      time.Time
+	Spec       Spec
+	Resolution Resolution
+	StoreID    string
+	Principal  string
+	Time       time.Time
 }
 
 // Summary is a ledger without its counts.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -13,7 +14,9 @@ import (
 // added and forgotten there would let a different spec pass as the same.
 func TestSpecEqual(t *testing.T) {
 	full := func() Spec {
-		return Spec{"a", mechanism.ZeroOut, "user", "d", "1", "me", []Label{{"k", "v"}}, 1}
+		return Spec{"a", mechanism.ZeroOut, "user", "d", "1", "me", []Label{{"k", "v"}}, Filtered,
+			Workload{"plan", []mechanism.Event{event(1, 2)}}, []accountant.Budget{{Guard: accountant.GuardGDP, Mu: 1}},
+			Workload{"run", []mechanism.Event{event(2, 1)}}}
 	}
 	if !full().Equal(full()) {
 		t.Error("equal specs differ")
@@ -32,6 +35,17 @@ func TestSpecEqual(t *testing.T) {
 		field.SetZero()
 		if other.Equal(full()) || full().Equal(other) {
 			t.Errorf("%s: specs that differ in it are equal", reflect.TypeFor[Spec]().Field(i).Name)
+		}
+	}
+	for _, change := range []func(*Spec){
+		func(s *Spec) { s.Plan.Name = "other" }, func(s *Spec) { s.Plan.Events[0].Count++ },
+		func(s *Spec) { s.ExpectedRun.Events = nil }, func(s *Spec) { s.Budgets[0].Mu = 2 },
+		func(s *Spec) { s.Budgets = append(s.Budgets, s.Budgets[0]) },
+	} {
+		other := full()
+		change(&other)
+		if other.Equal(full()) {
+			t.Errorf("%+v equals %+v", other, full())
 		}
 	}
 	for _, labels := range [][]Label{{{"k", "w"}}, {{"j", "v"}}, {{"k", "v"}, {"l", ""}}} {

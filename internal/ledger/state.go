@@ -16,6 +16,7 @@ type State struct {
 	summary Summary
 	parts   []mechanism.Part
 	index   map[mechanism.Mechanism]int
+	account *account // nil without budgets
 }
 
 // NewState makes a state of what a store has loaded: a snapshot and the
@@ -28,6 +29,7 @@ func NewState(s Snapshot, tail []Record) *State {
 	for _, r := range tail {
 		st.replay(r)
 	}
+	st.account = newAccount(s.Genesis, st.parts)
 	return st
 }
 
@@ -62,6 +64,9 @@ func (s *State) add(m mechanism.Mechanism, count uint64) {
 func (s *State) Apply(b *Batch, head Head) {
 	for _, c := range b.changes() {
 		s.add(c.Mechanism, c.Total-s.count(c.Index))
+	}
+	if b.draft != nil {
+		s.account.apply(b.draft)
 	}
 	s.summary.Closed = b.closed
 	s.summary.Head = head

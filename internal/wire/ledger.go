@@ -67,28 +67,38 @@ func ToClose(reason string) (ledger.Close, error) {
 }
 
 // ToSpec converts a ledger's spec. What this version cannot keep, it refuses:
-// PLAN, FILTER, plan and budgets. Fields in errors start with "spec.".
+// PLAN, FILTER, plan, budgets and expected run. Fields in errors start with
+// "spec.".
 func ToSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	spec, err := toSpec(s)
+	if refused := refuseBudgets(s); refused != nil {
+		spec, err = ledger.Spec{}, refused
+	}
 	if err != nil {
 		return ledger.Spec{}, under("spec", err)
 	}
 	return spec, nil
 }
 
+func refuseBudgets(s *pb.LedgerSpec) error {
+	const descriptive = "DESCRIPTIVE (or unset)"
+	switch p := s.GetPolicy(); {
+	case p != pb.LedgerSpec_POLICY_UNSPECIFIED && p != pb.LedgerSpec_DESCRIPTIVE:
+		return invalid("policy", p.String(), descriptive)
+	case s.GetPlan() != nil:
+		return invalid("plan", "given", "no plan: policy "+descriptive)
+	case len(s.GetBudgets()) > 0:
+		return invalid("budgets", fmt.Sprintf("%d given", len(s.Budgets)), "no budgets: policy "+descriptive)
+	case s.GetExpectedRun() != nil:
+		return invalid("expected_run", "given", "no expected run: policy "+descriptive)
+	}
+	return nil
+}
+
 func toSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	adj, err := ToAdjacency("adjacency", s.GetAdjacency())
 	if err != nil {
 		return ledger.Spec{}, err
-	}
-	const descriptive = "DESCRIPTIVE (or unset)"
-	switch p := s.GetPolicy(); {
-	case p != pb.LedgerSpec_POLICY_UNSPECIFIED && p != pb.LedgerSpec_DESCRIPTIVE:
-		return ledger.Spec{}, invalid("policy", p.String(), descriptive)
-	case s.GetPlan() != nil:
-		return ledger.Spec{}, invalid("plan", "given", "no plan: policy "+descriptive)
-	case len(s.GetBudgets()) > 0:
-		return ledger.Spec{}, invalid("budgets", fmt.Sprintf("%d given", len(s.Budgets)), "no budgets: policy "+descriptive)
 	}
 	labels, err := toLabels("labels", s.GetLabels())
 	if err != nil {
@@ -97,7 +107,10 @@ func toSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	spec := ledger.Spec{
 		Name: s.GetName(), Adjacency: adj, PrivacyUnit: s.GetPrivacyUnit(),
 		DatasetID: s.GetDatasetId(), DatasetVersion: s.GetDatasetVersion(),
-		Owner: s.GetOwner(), Labels: labels, Policy: ledger.Descriptive,
+		Owner: s.GetOwner(), Labels: labels,
+	}
+	if err := toPolicy(s, &spec); err != nil {
+		return ledger.Spec{}, err
 	}
 	return spec, checkSpec(spec)
 }
@@ -107,16 +120,19 @@ func checkSpec(s ledger.Spec) error {
 	if err := CheckLedgerName("name", s.Name); err != nil {
 		return err
 	}
-	if err := checkText("privacy_unit", s.PrivacyUnit, maxUnit); err != nil {
-		return err
+	for _, t := range []struct {
+		field, text string
+		limit       int
+	}{
+		{"privacy_unit", s.PrivacyUnit, maxUnit}, {"dataset_id", s.DatasetID, maxText},
+		{"dataset_version", s.DatasetVersion, maxText}, {"owner", s.Owner, maxText},
+		{"plan.name", s.Plan.Name, maxText}, {"expected_run.name", s.ExpectedRun.Name, maxText},
+	} {
+		if err := checkText(t.field, t.text, t.limit); err != nil {
+			return err
+		}
 	}
-	if err := checkText("dataset_id", s.DatasetID, maxText); err != nil {
-		return err
-	}
-	if err := checkText("dataset_version", s.DatasetVersion, maxText); err != nil {
-		return err
-	}
-	return checkText("owner", s.Owner, maxText)
+	return checkPolicy(s)
 }
 
 // FromSpec is the inverse of ToSpec.
@@ -124,7 +140,8 @@ func FromSpec(s ledger.Spec) *pb.LedgerSpec {
 	return &pb.LedgerSpec{
 		Name: s.Name, Adjacency: FromAdjacency(s.Adjacency), PrivacyUnit: s.PrivacyUnit,
 		DatasetId: s.DatasetID, DatasetVersion: s.DatasetVersion,
-		Owner: s.Owner, Labels: fromLabels(s.Labels), Policy: pb.LedgerSpec_DESCRIPTIVE,
+		Owner: s.Owner, Labels: fromLabels(s.Labels), Policy: fromPolicy(s.Policy),
+		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: fromBudgets(s.Budgets), ExpectedRun: fromPlan(s.Adjacency, s.ExpectedRun),
 	}
 }
 

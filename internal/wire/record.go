@@ -115,6 +115,7 @@ func MarshalGenesis(g ledger.Genesis) ([]byte, error) {
 	}
 	return marshal(&recordv1.Genesis{
 		Spec: FromSpec(g.Spec), StoreId: g.StoreID, Principal: g.Principal, TimeUnixNanos: nanos,
+		Resolution: fromResolution(g.Resolution),
 	})
 }
 
@@ -129,9 +130,12 @@ func UnmarshalGenesis(b []byte) (ledger.Genesis, error) {
 	if err != nil {
 		return ledger.Genesis{}, damaged("genesis", err)
 	}
-	spec, err := ToSpec(r.Spec)
+	spec, err := toSpec(r.Spec)
+	if err != nil {
+		return ledger.Genesis{}, damaged("genesis", under("spec", err))
+	}
 	g := ledger.Genesis{Spec: spec, StoreID: r.StoreId, Principal: r.Principal, Time: fromNanos(r.TimeUnixNanos)}
-	if err == nil {
+	if g.Resolution, err = toResolution(r.Resolution); err == nil {
 		err = checkGenesis(g)
 	}
 	if err != nil {
@@ -152,15 +156,13 @@ func checkGenesis(g ledger.Genesis) error {
 	case err != nil:
 	case !g.Spec.Adjacency.Valid():
 		err = invalid("adjacency", g.Spec.Adjacency.String(), "ADD_OR_REMOVE_ONE, REPLACE_ONE or ZERO_OUT")
-	case g.Spec.Policy != ledger.Descriptive:
-		err = invalid("policy", fmt.Sprint(g.Spec.Policy), "DESCRIPTIVE")
 	default:
 		err = checkLabels("labels", g.Spec.Labels)
 	}
 	if err != nil {
 		return under("spec", err)
 	}
-	return nil
+	return checkResolution(g.Spec, g.Resolution)
 }
 
 // MarshalMechanism makes the bytes of a descriptor (accountant.v1.Mechanism),

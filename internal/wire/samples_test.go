@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -60,6 +61,34 @@ func someGenesis() ledger.Genesis {
 		},
 		StoreID: someUUID, Principal: somePrincipal, Time: time.Unix(1790000000, 1).UTC(),
 	}
+}
+
+// plannedGenesis and filteredGenesis have everything that a PLAN or FILTER
+// ledger can have. Their numbers need not be what a resolution would find.
+func plannedGenesis() ledger.Genesis {
+	g := someGenesis()
+	g.Spec.Policy = ledger.Planned
+	g.Spec.Plan = ledger.Workload{Name: "train", Events: []mechanism.Event{{Mechanism: everyMechanism[6], Count: 1000}, {Mechanism: everyMechanism[7], Count: 2}}}
+	g.Spec.Budgets = []accountant.Budget{{Epsilon: 8, Delta: 1e-5}, {Mu: 1.5}}
+	g.Resolution.Plan = []mechanism.Part{{Mechanism: everyMechanism[6], Count: 1000}, {Mechanism: everyMechanism[7], Count: 2}}
+	return g
+}
+
+func filteredGenesis() ledger.Genesis {
+	g := someGenesis()
+	g.Spec.Policy = ledger.Filtered
+	g.Spec.ExpectedRun = ledger.Workload{Events: []mechanism.Event{{Mechanism: everyMechanism[6], Count: 1000}}}
+	g.Spec.Budgets = []accountant.Budget{
+		{Guard: accountant.GuardBasic, Epsilon: 3}, {Guard: accountant.GuardZCDP, Rho: 0.25},
+		{Guard: accountant.GuardApproximateZCDP, Rho: 0.25, Delta: 1e-6}, {Guard: accountant.GuardGDP, Mu: 1.5},
+		{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5}, {Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 12},
+	}
+	g.Resolution.Limits = []accountant.Limit{
+		{Guard: accountant.GuardBasic, Value: 3}, {Guard: accountant.GuardZCDP, Value: 0.25},
+		{Guard: accountant.GuardApproximateZCDP, Value: 0.25, Delta: 1e-6}, {Guard: accountant.GuardGDP, Value: 2.25},
+		{Guard: accountant.GuardRDP, Value: 4.5, Order: 3.78}, {Guard: accountant.GuardRDP, Value: 7.1, Order: 12},
+	}
+	return g
 }
 
 // positive draws a parameter in (0, ∞), often at an edge.

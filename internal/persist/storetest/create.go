@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -189,5 +190,53 @@ func testList(t *testing.T, h Harness) {
 				t.Errorf("List(%q, %q, %d)[%d] =\n%+v, want\n%+v", c.prefix, c.after, c.limit, i, sum, want)
 			}
 		}
+	}
+}
+
+// testBudgets: what a spec with budgets came to is kept with it, and found again
+// with an equal spec that is not resolved.
+func testBudgets(t *testing.T, h Harness) {
+	s := h.Open(t)
+	plan, filter := Genesis("plan"), Genesis("filter")
+	plan.Spec.Policy, filter.Spec.Policy = ledger.Planned, ledger.Filtered
+	plan.Spec.Plan = ledger.Workload{Name: "train", Events: []mechanism.Event{{Mechanism: mech(0), Count: 0}}}
+	plan.Spec.Budgets = []accountant.Budget{{Rho: 2}} // of ρ = 2 a step, with REPLACE_ONE
+	filter.Spec.Budgets = []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: 4}, {Guard: accountant.GuardRDP, Epsilon: 50, Delta: 1e-5, Order: 4}}
+	for _, g := range []ledger.Genesis{plan, filter} {
+		var err error
+		if g.Resolution, err = ledger.Resolve(g.Spec, nil); err != nil {
+			t.Fatal(err)
+		}
+		first, created, err := s.Create(g)
+		if err != nil || !created || !first.Genesis.Resolution.Equal(g.Resolution) {
+			t.Fatalf("Create = %+v, %v, %v; want %+v", first, created, err, g)
+		}
+		s = h.Reopen(t, s)
+		g.Resolution = ledger.Resolution{}
+		again, created, err := s.Create(g)
+		if err != nil || created || !reflect.DeepEqual(again, first) {
+			t.Errorf("Create again = %+v, %v, %v; want %+v", again, created, err, first)
+		}
+		b := &book{t: t, s: s, name: g.Spec.Name, state: ledger.NewState(ledger.Snapshot{Summary: first}, nil), last: map[ledger.Writer]uint64{}}
+		b.append(b.charge(writer(0), 0, 1))
+		snapshot, tail, err := s.Load(g.Spec.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range []*ledger.State{b.state, ledger.NewState(snapshot, tail)} {
+			d := ledger.NewBatch(state).Decide(ledger.Request{Writer: writer(1), Sequence: 1, Verb: ledger.Charge{
+				Events: []mechanism.Event{{Mechanism: mech(0), Count: 2}}}}, 0, timeOf(0))
+			if !errors.Is(d.Err, ledger.ErrBudget) {
+				t.Errorf("%s: two more were decided as %+v", g.Spec.Name, d)
+			}
+		}
+		other := g
+		other.Spec.Budgets = other.Spec.Budgets[1:]
+		if _, created, err := s.Create(other); created || !errors.Is(err, ledger.ErrExists) {
+			t.Errorf("Create with other budgets = %v, %v; want ErrExists", created, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

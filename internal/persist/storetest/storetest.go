@@ -32,6 +32,7 @@ func Run(t *testing.T, h Harness) {
 		{"Create", testCreate},
 		{"CreateEqualSpec", testCreateEqualSpec},
 		{"CreateConcurrently", testCreateConcurrently},
+		{"Budgets", testBudgets},
 		{"NotFound", testNotFound},
 		{"Append", testAppend},
 		{"AppendConflict", testConflict},

@@ -1,0 +1,237 @@
+package ledger
+
+import (
+	"math/bits"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// account is what a PLAN or FILTER ledger allows, and how much of it is used. A
+// plan is counted by mechanism; a filter in whole shares of each limit, so that
+// sums are exact and do not depend on the order. Nothing here computes an (ε, δ):
+// accepting by a recomputed ε would be a stopping rule that is not valid
+// (docs/math.md §5). Its lines are a cache that only the deciding goroutine uses.
+type account struct {
+	spec   Spec
+	limits []accountant.Limit
+	plan   map[mechanism.Mechanism]uint64 // nil without a plan
+	lines  map[mechanism.Mechanism]*line
+	idle   int // lines that nothing was used of
+	used   []usage
+	drafts uint64    // made so far
+	recent [4]recent // a running job takes turns between few mechanisms
+	turn   int
+}
+
+// recent is a line that was asked for: to compare a mechanism is cheaper than to
+// look it up.
+type recent struct {
+	mechanism mechanism.Mechanism
+	line      *line
+}
+
+// line is one mechanism: what it costs, and how much of it is used.
+type line struct {
+	costs   []accountant.Cost // of each limit
+	reasons []string          // why a limit's guard cannot charge it; nil if all can
+	allowed uint64            // by the plan
+	used    uint64
+	next    uint64 // what is used of it in the draft of this number
+	draft   uint64
+}
+
+// usage is what is used of a limit, in shares of 1/accountant.Whole.
+type usage struct{ value, delta tally }
+
+// tally is an unsigned 128-bit number. The sum of all counts stays below 2⁶³, so
+// counts times costs stay below 2¹²⁷.
+type tally struct{ hi, lo uint64 }
+
+func (t *tally) add(cost, count uint64) {
+	hi, lo := bits.Mul64(cost, count)
+	var carry uint64
+	t.lo, carry = bits.Add64(t.lo, lo, 0)
+	t.hi += hi + carry
+}
+
+func (t *tally) sub(cost, count uint64) {
+	hi, lo := bits.Mul64(cost, count)
+	var borrow uint64
+	t.lo, borrow = bits.Sub64(t.lo, lo, 0)
+	t.hi -= hi + borrow
+}
+
+// over reports whether t is more than the whole limit.
+func (t tally) over() bool { return t.hi > 0 || t.lo > accountant.Whole }
+
+// left is what remains of the limit.
+func (t tally) left() uint64 {
+	if t.over() {
+		return 0
+	}
+	return accountant.Whole - t.lo
+}
+
+// newAccount makes the account of a ledger on which used was used; nil for a
+// policy without budgets.
+func newAccount(g Genesis, used []mechanism.Part) *account {
+	if g.Spec.Policy == Descriptive {
+		return nil
+	}
+	a := &account{
+		spec: g.Spec, limits: g.Resolution.Limits,
+		lines: make(map[mechanism.Mechanism]*line, len(used)),
+		used:  make([]usage, len(g.Resolution.Limits)),
+	}
+	if g.Spec.Policy == Planned {
+		a.plan = make(map[mechanism.Mechanism]uint64, len(g.Resolution.Plan))
+		for _, p := range g.Resolution.Plan {
+			a.plan[p.Mechanism] = p.Count
+		}
+	}
+	d := a.draft()
+	for _, p := range used {
+		d.add(a.line(p.Mechanism), p.Count)
+	}
+	a.apply(d)
+	return a
+}
+
+// line returns a mechanism's line. What it costs is found once: a mechanism
+// that is refused again and again costs no search each time.
+func (a *account) line(m mechanism.Mechanism) *line {
+	for i := range a.recent {
+		if r := &a.recent[i]; r.line != nil && r.mechanism == m {
+			return r.line
+		}
+	}
+	l, ok := a.lines[m]
+	if !ok {
+		l = a.open(m)
+	}
+	a.recent[a.turn] = recent{m, l}
+	a.turn = (a.turn + 1) % len(a.recent)
+	return l
+}
+
+func (a *account) open(m mechanism.Mechanism) *line {
+	l := &line{allowed: a.plan[m]}
+	if len(a.limits) > 0 {
+		l.costs = make([]accountant.Cost, len(a.limits))
+	}
+	for i, limit := range a.limits {
+		cost, reason := limit.Cost(m, a.spec.Adjacency)
+		if reason != "" {
+			if l.reasons == nil {
+				l.reasons = make([]string, len(a.limits))
+			}
+			l.reasons[i] = reason
+			cost = accountant.Cost{Value: 1<<64 - 1} // if it was charged all the same: nothing is left
+		}
+		l.costs[i] = cost
+	}
+	a.lines[m] = l
+	a.idle++
+	return l
+}
+
+// maxIdleLines bounds the lines kept of mechanisms that were only asked for.
+const maxIdleLines = 4096
+
+// draft starts changes on top of a, which ends older drafts.
+func (a *account) draft() *draft {
+	if a.idle > maxIdleLines {
+		for m, l := range a.lines {
+			if l.used == 0 {
+				delete(a.lines, m)
+			}
+		}
+		a.idle, a.recent = 0, [4]recent{}
+	}
+	a.drafts++
+	d := &draft{account: a, number: a.drafts}
+	d.used = append(d.few[:0], a.used...)
+	return d
+}
+
+// apply makes a draft's changes.
+func (a *account) apply(d *draft) {
+	copy(a.used, d.used)
+	for _, l := range d.changed {
+		switch {
+		case l.used == 0 && l.next > 0:
+			a.idle--
+		case l.used > 0 && l.next == 0:
+			a.idle++
+		}
+		l.used = l.next
+	}
+}
+
+// draft is changes to an account, as of a batch.
+type draft struct {
+	*account
+	number  uint64
+	used    []usage
+	changed []*line
+	few     [4]usage
+}
+
+// count is what is used of a line.
+func (d *draft) count(l *line) uint64 {
+	if l.draft == d.number {
+		return l.next
+	}
+	return l.used
+}
+
+func (d *draft) set(l *line, count uint64) {
+	if l.draft != d.number {
+		l.draft = d.number
+		d.changed = append(d.changed, l)
+	}
+	l.next = count
+}
+
+func (d *draft) add(l *line, count uint64) {
+	d.set(l, d.count(l)+count)
+	for i := range l.costs {
+		d.used[i].value.add(l.costs[i].Value, count)
+		d.used[i].delta.add(l.costs[i].Delta, count)
+	}
+}
+
+// give takes back what was added: sums are exact, so nothing is left of it.
+func (d *draft) give(l *line, count uint64) {
+	d.set(l, d.count(l)-count)
+	for i := range l.costs {
+		d.used[i].value.sub(l.costs[i].Value, count)
+		d.used[i].delta.sub(l.costs[i].Delta, count)
+	}
+}
+
+// take uses events, all of them or, with an error, none.
+func (d *draft) take(events []mechanism.Event) error {
+	ok := true
+	for _, e := range events {
+		l := d.line(e.Mechanism)
+		d.add(l, uint64(e.Count))
+		ok = ok && l.reasons == nil && (d.plan == nil || d.count(l) <= l.allowed)
+	}
+	for i := range d.used {
+		ok = ok && !d.used[i].value.over() && !d.used[i].delta.over()
+	}
+	if ok {
+		return nil
+	}
+	d.untake(events)
+	return d.refuse(events)
+}
+
+// untake undoes take.
+func (d *draft) untake(events []mechanism.Event) {
+	for _, e := range events {
+		d.give(d.line(e.Mechanism), uint64(e.Count))
+	}
+}

@@ -1,0 +1,172 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// BudgetError is a refusal by budgets or by the plan: nothing was written and
+// nothing is used up. It is an ErrBudget.
+type BudgetError struct {
+	Broken []Shortfall      // every budget it breaks
+	Fits   []mechanism.Part // how many of each of its mechanisms would still fit, alone
+}
+
+// Shortfall is what is missing of one budget, or of the plan.
+type Shortfall struct {
+	Budget string  // "budgets[0] (ε = 8 at δ = 1e-05 by RDP)", or "plan"
+	Unit   string  // what is counted: "ε", "δ", "ρ", "μ²", "Rényi divergence at α = 12", or a mechanism
+	Needed float64 // rounded up
+	Left   float64 // rounded down
+	Short  float64 // rounded up
+	Reason string  // why the guard cannot charge it; then there are no numbers
+}
+
+func (s Shortfall) String() string {
+	if s.Reason != "" {
+		return fmt.Sprintf("%s: %s", s.Budget, s.Reason)
+	}
+	return fmt.Sprintf("%s: needs %.6g of %s, %.6g is left, short by %.6g", s.Budget, s.Needed, s.Unit, s.Left, s.Short)
+}
+
+// maxListed bounds how many mechanisms a message lists.
+const maxListed = 8
+
+func (e *BudgetError) Error() string {
+	var b strings.Builder
+	b.WriteString(ErrBudget.Error())
+	for i, s := range e.Broken {
+		if i == maxListed {
+			fmt.Fprintf(&b, "; and %d more", len(e.Broken)-i)
+			break
+		}
+		b.WriteString(map[bool]string{true: ": ", false: "; "}[i == 0])
+		b.WriteString(s.String())
+	}
+	for i, f := range e.Fits {
+		if i == maxListed {
+			fmt.Fprintf(&b, ", and others")
+			break
+		}
+		b.WriteString(map[bool]string{true: "; allowed: ", false: ", or "}[i == 0])
+		fmt.Fprintf(&b, "%d × %v", f.Count, f.Mechanism)
+	}
+	return b.String()
+}
+
+// Unwrap is ErrBudget.
+func (e *BudgetError) Unwrap() error { return ErrBudget }
+
+// refuse makes the refusal of events that do not fit.
+func (d *draft) refuse(events []mechanism.Event) error {
+	c, err := mechanism.Compose(d.spec.Adjacency, events)
+	if err != nil { // they were checked before
+		return refuse(ErrBudget, "%v", err)
+	}
+	e := &BudgetError{Broken: d.shortfalls(c.Parts)}
+	for _, p := range c.Parts {
+		e.Fits = append(e.Fits, mechanism.Part{Mechanism: p.Mechanism, Count: d.fits(p.Mechanism)})
+	}
+	return e
+}
+
+// shortfalls lists what parts break on top of the account as it is.
+func (a *account) shortfalls(parts []mechanism.Part) []Shortfall { return a.draft().shortfalls(parts) }
+
+func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
+	if d.plan != nil {
+		for _, p := range parts {
+			l := d.line(p.Mechanism)
+			left := uint64(0)
+			if used := d.count(l); used < l.allowed {
+				left = l.allowed - used
+			}
+			switch {
+			case l.allowed == 0:
+				list = append(list, Shortfall{Budget: "plan", Reason: p.Mechanism.String() + " is not in it"})
+			case p.Count > left:
+				list = append(list, Shortfall{Budget: "plan", Unit: p.Mechanism.String(),
+					Needed: float64(p.Count), Left: float64(left), Short: float64(p.Count - left)})
+			}
+		}
+	}
+	for i, limit := range d.limits {
+		budget := fmt.Sprintf("budgets[%d] (%v)", i, d.spec.Budgets[i])
+		var need usage
+		reason := ""
+		for _, p := range parts {
+			l := d.line(p.Mechanism)
+			need.value.add(l.costs[i].Value, p.Count)
+			need.delta.add(l.costs[i].Delta, p.Count)
+			if l.reasons != nil && reason == "" {
+				reason = l.reasons[i]
+			}
+		}
+		if reason != "" {
+			list = append(list, Shortfall{Budget: budget, Reason: reason})
+			continue
+		}
+		for _, m := range []struct {
+			unit       string
+			need, used tally
+			whole      float64
+		}{
+			{unitOf(limit), need.value, d.used[i].value, limit.Value},
+			{"δ", need.delta, d.used[i].delta, limit.Delta},
+		} {
+			left := m.used.left()
+			if m.need.hi == 0 && m.need.lo <= left {
+				continue
+			}
+			short, borrow := bits.Sub64(m.need.lo, left, 0)
+			amount := func(hi, lo uint64, round float64) float64 {
+				shares := math.Ldexp(float64(hi), 64) + float64(lo)
+				return shares / float64(accountant.Whole) * m.whole * (1 + round*0x1p-49)
+			}
+			list = append(list, Shortfall{Budget: budget, Unit: m.unit,
+				Needed: amount(m.need.hi, m.need.lo, 1), Left: amount(0, left, -1),
+				Short: amount(m.need.hi-borrow, short, 1)})
+		}
+	}
+	return list
+}
+
+// fits is how many of a mechanism would still fit.
+func (d *draft) fits(m mechanism.Mechanism) uint64 {
+	l := d.line(m)
+	if l.reasons != nil {
+		return 0
+	}
+	n := uint64(math.MaxInt64)
+	if d.plan != nil {
+		n = 0
+		if used := d.count(l); used < l.allowed {
+			n = l.allowed - used
+		}
+	}
+	for i, c := range l.costs {
+		n = min(n, d.used[i].value.left()/c.Value)
+		if c.Delta > 0 {
+			n = min(n, d.used[i].delta.left()/c.Delta)
+		}
+	}
+	return n
+}
+
+// unitOf names what a guard adds up.
+func unitOf(l accountant.Limit) string {
+	switch l.Guard {
+	case accountant.GuardBasic:
+		return "ε"
+	case accountant.GuardGDP:
+		return "μ²"
+	case accountant.GuardRDP:
+		return fmt.Sprintf("Rényi divergence at α = %g", l.Order)
+	}
+	return "ρ"
+}

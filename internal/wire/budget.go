@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// toPolicy converts the policy with what belongs to it.
+func toPolicy(s *pb.LedgerSpec, spec *ledger.Spec) (err error) {
+	switch s.GetPolicy() {
+	case pb.LedgerSpec_POLICY_UNSPECIFIED, pb.LedgerSpec_DESCRIPTIVE:
+		spec.Policy = ledger.Descriptive
+	case pb.LedgerSpec_PLAN:
+		spec.Policy = ledger.Planned
+	case pb.LedgerSpec_FILTER:
+		spec.Policy = ledger.Filtered
+	default:
+		return invalid("policy", s.Policy.String(), "PLAN, FILTER or DESCRIPTIVE (or unset)")
+	}
+	if spec.Plan, err = toPlan("plan", spec.Adjacency, s.GetPlan()); err != nil {
+		return err
+	}
+	if spec.ExpectedRun, err = toPlan("expected_run", spec.Adjacency, s.GetExpectedRun()); err != nil {
+		return err
+	}
+	for i, b := range s.GetBudgets() {
+		budget, err := toBudget(b)
+		if err != nil {
+			return under(fmt.Sprintf("budgets[%d]", i), err)
+		}
+		spec.Budgets = append(spec.Budgets, budget)
+	}
+	return nil
+}
+
+func fromPolicy(p ledger.Policy) pb.LedgerSpec_Policy {
+	switch p {
+	case ledger.Planned:
+		return pb.LedgerSpec_PLAN
+	case ledger.Filtered:
+		return pb.LedgerSpec_FILTER
+	}
+	return pb.LedgerSpec_DESCRIPTIVE
+}
+
+// toPlan converts a workload of a spec; its events' ranges are checkPolicy's.
+func toPlan(field string, adj mechanism.Adjacency, w *pb.Workload) (ledger.Workload, error) {
+	if w == nil {
+		return ledger.Workload{}, nil
+	}
+	if err := known(field, w); err != nil {
+		return ledger.Workload{}, err
+	}
+	if a := w.GetAdjacency(); a != FromAdjacency(adj) {
+		return ledger.Workload{}, invalid(field+".adjacency", a.String(), adj.String()+", the ledger's")
+	}
+	switch n := len(w.GetEvents()); {
+	case n == 0:
+		return ledger.Workload{}, absent(field+".events", "at least one event, or no "+field)
+	case n > MaxWorkloadEvents:
+		return ledger.Workload{}, invalid(field+".events", fmt.Sprintf("%d events", n), fmt.Sprintf("at most %d", MaxWorkloadEvents))
+	}
+	events, err := toEvents(field+".events", w.GetEvents())
+	if err != nil {
+		return ledger.Workload{}, err
+	}
+	return ledger.Workload{Name: w.GetName(), Events: events}, nil
+}
+
+func fromPlan(adj mechanism.Adjacency, w ledger.Workload) *pb.Workload {
+	if w.IsZero() {
+		return nil
+	}
+	return &pb.Workload{Name: w.Name, Adjacency: FromAdjacency(adj), Events: FromEvents(w.Events)}
+}
+
+var guards = map[pb.Budget_Guard]accountant.Guard{
+	pb.Budget_GUARD_UNSPECIFIED: accountant.GuardNone,
+	pb.Budget_BASIC:             accountant.GuardBasic,
+	pb.Budget_ZCDP:              accountant.GuardZCDP,
+	pb.Budget_APPROXIMATE_ZCDP:  accountant.GuardApproximateZCDP,
+	pb.Budget_GDP:               accountant.GuardGDP,
+	pb.Budget_RDP:               accountant.GuardRDP,
+}
+
+// toBudget converts a budget. A number that is given must not be 0, which stands
+// for one that is not.
+func toBudget(b *pb.Budget) (budget accountant.Budget, err error) {
+	if err := known("budget", b); err != nil {
+		return budget, err
+	}
+	guard, ok := guards[b.GetGuard()]
+	if !ok {
+		return budget, invalid("guard", b.GetGuard().String(), "BASIC, ZCDP, APPROXIMATE_ZCDP, GDP or RDP")
+	}
+	budget.Guard = guard
+	for _, n := range []struct {
+		field   string
+		from    *float64
+		to      *float64
+		allowed string
+	}{
+		{"epsilon", b.Epsilon, &budget.Epsilon, "a finite number > 0"}, {"delta", b.Delta, &budget.Delta, "a number in (0, 1)"},
+		{"rho", b.Rho, &budget.Rho, "a finite number > 0"}, {"mu", b.Mu, &budget.Mu, "a finite number > 0"},
+		{"order", b.Order, &budget.Order, "a finite number > 1"},
+	} {
+		if n.from == nil {
+			continue
+		}
+		if *n.from == 0 {
+			return budget, invalid(n.field, "0", n.allowed)
+		}
+		*n.to = *n.from
+	}
+	return budget, nil
+}
+
+func fromBudgets(budgets []accountant.Budget) (out []*pb.Budget) {
+	given := func(v float64) *float64 {
+		if v == 0 {
+			return nil
+		}
+		return &v
+	}
+	for _, b := range budgets {
+		out = append(out, &pb.Budget{
+			Guard: fromGuard(b.Guard), Epsilon: given(b.Epsilon), Delta: given(b.Delta),
+			Rho: given(b.Rho), Mu: given(b.Mu), Order: given(b.Order),
+		})
+	}
+	return out
+}
+
+func fromGuard(g accountant.Guard) pb.Budget_Guard {
+	for wire, guard := range guards {
+		if guard == g {
+			return wire
+		}
+	}
+	return pb.Budget_GUARD_UNSPECIFIED
+}
+
+// checkPolicy checks what CheckPolicy does, with the fields in the API's path.
+func checkPolicy(s ledger.Spec) error {
+	for _, w := range []struct {
+		field  string
+		events []mechanism.Event
+	}{{"plan.events", s.Plan.Events}, {"expected_run.events", s.ExpectedRun.Events}} {
+		if len(w.events) == 1 && w.events[0].Count == 0 && w.field == "plan.events" { // as many as fit
+			w.events = []mechanism.Event{{Mechanism: w.events[0].Mechanism, Count: 1}}
+		}
+		if err := checkEvents(s.Adjacency, w.field, w.events); err != nil {
+			return err
+		}
+	}
+	if err := s.CheckPolicy(); err != nil {
+		return fromDomain(err)
+	}
+	return nil
+}
+
+// checkResolution checks that a resolution is one of the spec's policy and that
+// its numbers are in their ranges. It is not found anew: it is a fact.
+func checkResolution(s ledger.Spec, r ledger.Resolution) error {
+	limits, plan := 0, 0
+	switch s.Policy {
+	case ledger.Filtered:
+		limits = len(s.Budgets)
+	case ledger.Planned:
+		plan = 1
+	}
+	if len(r.Limits) != limits {
+		return invalid("resolution.limits", fmt.Sprintf("%d limits", len(r.Limits)), fmt.Sprintf("%d, one of each FILTER budget", limits))
+	}
+	if min(len(r.Plan), 1) != plan {
+		return invalid("resolution.plan", fmt.Sprintf("%d mechanisms", len(r.Plan)), "at least one with the policy PLAN, none with others")
+	}
+	for i, l := range r.Limits {
+		if err := checkLimit(s.Budgets[i], l); err != nil {
+			return under(fmt.Sprintf("resolution.limits[%d]", i), err)
+		}
+	}
+	seen := make(map[mechanism.Mechanism]bool, len(r.Plan))
+	total := uint64(0)
+	for i, p := range r.Plan {
+		field := fmt.Sprintf("resolution.plan[%d]", i)
+		err := checkEvents(s.Adjacency, "resolution.plan", []mechanism.Event{{Mechanism: p.Mechanism, Count: 1}})
+		switch {
+		case err != nil:
+			return err
+		case seen[p.Mechanism]:
+			return invalid(field+".mechanism", p.Mechanism.String()+" again", "distinct mechanisms")
+		case p.Count == 0 || p.Count > math.MaxInt64-total:
+			return invalid(field+".count", fmt.Sprint(p.Count), "a whole number ≥ 1, together at most 2^63 − 1")
+		}
+		seen[p.Mechanism] = true
+		total += p.Count
+	}
+	return nil
+}
+
+func checkLimit(b accountant.Budget, l accountant.Limit) error {
+	finite := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	switch {
+	case l.Guard != b.Guard:
+		return invalid("guard", l.Guard.String(), b.Guard.String()+", the budget's")
+	case !finite(l.Value):
+		return invalid("value", fmt.Sprint(l.Value), "a finite number > 0")
+	case !(l.Delta >= 0 && l.Delta < 1):
+		return invalid("delta", fmt.Sprint(l.Delta), "a number in [0, 1)")
+	case (l.Guard == accountant.GuardRDP) != (l.Order > 1) || math.IsInf(l.Order, 1) || l.Order < 0:
+		return invalid("order", fmt.Sprint(l.Order), "a finite number > 1 with the guard RDP, otherwise 0")
+	}
+	return nil
+}

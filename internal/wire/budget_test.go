@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// Specs with budgets come back as they were requested.
+func TestBudgetSpecs(t *testing.T) {
+	for _, g := range []ledger.Genesis{plannedGenesis(), filteredGenesis()} {
+		got, err := toSpec(FromSpec(g.Spec))
+		if err != nil || !reflect.DeepEqual(got, g.Spec) {
+			t.Errorf("%+v came back as %+v, %v", g.Spec, got, err)
+		}
+	}
+	many := plannedGenesis().Spec
+	many.Plan.Events = many.Plan.Events[:1]
+	many.Plan.Events[0].Count = 0
+	if got, err := toSpec(FromSpec(many)); err != nil || !reflect.DeepEqual(got, many) {
+		t.Errorf("as many as fit came back as %+v, %v", got, err)
+	}
+}
+
+// Until budgets are served, the API refuses them.
+func TestBudgetsAreNotServed(t *testing.T) {
+	run := filteredGenesis().Spec
+	run.Policy, run.Budgets = ledger.Descriptive, nil
+	for field, s := range map[string]ledger.Spec{"spec.policy": plannedGenesis().Spec, "spec.expected_run": run} {
+		_, err := ToSpec(FromSpec(s))
+		checkInvalid(t, err, field)
+	}
+}
+
+func TestBudgetSpecErrors(t *testing.T) {
+	planned := func() *pb.LedgerSpec { return FromSpec(plannedGenesis().Spec) }
+	filtered := func() *pb.LedgerSpec { return FromSpec(filteredGenesis().Spec) }
+	for _, c := range []struct {
+		field  string
+		spec   *pb.LedgerSpec
+		change func(*pb.LedgerSpec)
+	}{
+		{"policy", planned(), func(s *pb.LedgerSpec) { s.Policy = 9 }},
+		{"plan", planned(), func(s *pb.LedgerSpec) { s.Policy = 0 }},
+		{"plan.events", planned(), func(s *pb.LedgerSpec) { s.Plan = nil }},
+		{"plan.events", planned(), func(s *pb.LedgerSpec) { s.Plan.Events = nil }},
+		{"plan.events", planned(), func(s *pb.LedgerSpec) { s.Plan.Events = gaussianEvents(MaxWorkloadEvents + 1) }},
+		{"plan.events[1].count", planned(), func(s *pb.LedgerSpec) { s.Plan.Events[1].Count = 0 }},
+		{"plan.events[0].mechanism", planned(), func(s *pb.LedgerSpec) { s.Plan.Events[0].Mechanism = nil }},
+		{"plan.events[0].mechanism.poisson_sampled.sampling_probability", planned(), func(s *pb.LedgerSpec) {
+			s.Plan.Events[0].Mechanism.GetPoissonSampled().SamplingProbability = proto.Float64(0.1)
+		}},
+		{"plan.adjacency", planned(), func(s *pb.LedgerSpec) { s.Plan.Adjacency = pb.Workload_ZERO_OUT }},
+		{"plan.adjacency", planned(), func(s *pb.LedgerSpec) { s.Plan.Adjacency = 0 }},
+		{"plan.name", planned(), func(s *pb.LedgerSpec) { s.Plan.Name = strings.Repeat("n", 257) }},
+		{"plan", planned(), func(s *pb.LedgerSpec) { s.Plan.ProtoReflect().SetUnknown(unknownField) }},
+		{"budgets[1].guard", planned(), func(s *pb.LedgerSpec) { s.Budgets[1].Guard = pb.Budget_GDP }},
+		{"budgets", filtered(), func(s *pb.LedgerSpec) { s.Budgets = nil }},
+		{"budgets[0]", filtered(), func(s *pb.LedgerSpec) { s.Budgets[0].ProtoReflect().SetUnknown(unknownField) }},
+		{"budgets[0].guard", filtered(), func(s *pb.LedgerSpec) { s.Budgets[0].Guard = 0 }},
+		{"budgets[0].guard", filtered(), func(s *pb.LedgerSpec) { s.Budgets[0].Guard = 9 }},
+		{"budgets[0].epsilon", filtered(), func(s *pb.LedgerSpec) { s.Budgets[0].Epsilon = proto.Float64(0) }},
+		{"budgets[0].epsilon", filtered(), func(s *pb.LedgerSpec) { s.Budgets[0].Epsilon = proto.Float64(-1) }},
+		{"budgets[0].bound", filtered(), func(s *pb.LedgerSpec) { s.Budgets[0].Mu = proto.Float64(1) }},
+		{"budgets[5].order", filtered(), func(s *pb.LedgerSpec) { s.Budgets[5].Order = proto.Float64(1) }},
+		{"expected_run.events[0].count", filtered(), func(s *pb.LedgerSpec) { s.ExpectedRun.Events[0].Count = 0 }},
+	} {
+		c.change(c.spec)
+		_, err := toSpec(c.spec)
+		if strings.HasSuffix(c.field, "plan") || strings.HasSuffix(c.field, "]") {
+			var e *InvalidError
+			if !errors.As(err, &e) || !strings.HasPrefix(e.Field, c.field) {
+				t.Errorf("%v; want an error about %s", err, c.field)
+			}
+			continue
+		}
+		checkInvalid(t, err, c.field)
+	}
+}
+
+func TestDamagedResolutions(t *testing.T) {
+	for _, c := range []struct {
+		says   string
+		from   ledger.Genesis
+		change func(*recordv1.Genesis)
+	}{
+		{"resolution.limits: 0 limits; allowed: 6", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution = nil }},
+		{"resolution.limits: 5 limits", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits = g.Resolution.Limits[1:] }},
+		{"resolution.limits[0].guard: ZCDP; allowed: BASIC", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = pb.Budget_ZCDP }},
+		{"resolution.limits[0].guard: 9", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = 9 }},
+		{"resolution.limits[1].value: 0", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Value = 0 }},
+		{"resolution.limits[1].delta: 1", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Delta = 1 }},
+		{"resolution.limits[1].order: 2", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Order = 2 }},
+		{"resolution.limits[4].order: 1", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[4].Order = 1 }},
+		{"resolution.plan: 0 mechanisms", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan = nil }},
+		{"resolution.plan[1].count: 0", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 0 }},
+		{"resolution.plan[1].count: 9223372036854775807", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 1<<63 - 1 }},
+		{"resolution.plan[1].mechanism: missing", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = nil }},
+		{"again; allowed: distinct mechanisms", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = g.Resolution.Plan[0].Mechanism }},
+		{"resolution.plan: 2 mechanisms", someGenesis(), func(g *recordv1.Genesis) {
+			g.Resolution = fromResolution(plannedGenesis().Resolution)
+		}},
+		{"unknown field 99", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.ProtoReflect().SetUnknown(unknownField) }},
+	} {
+		raw, err := MarshalGenesis(c.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g recordv1.Genesis
+		if err := proto.Unmarshal(raw, &g); err != nil {
+			t.Fatal(err)
+		}
+		c.change(&g)
+		if raw, err = proto.Marshal(&g); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := UnmarshalGenesis(raw); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Genesis{}) {
+			t.Errorf("%+v, %v; want damaged: %s", got, err, c.says)
+		}
+	}
+	unresolved := filteredGenesis()
+	unresolved.Resolution = ledger.Resolution{}
+	if _, err := MarshalGenesis(unresolved); err == nil {
+		t.Error("a FILTER ledger was written without its limits")
+	}
+}
