@@ -16,6 +16,7 @@ func (p *program) query() *cobra.Command {
 		Long: `Ask for the least proven upper bound on ε at a given δ, or on δ at a given ε, of
 what was charged to a ledger, over every analysis that is valid for all of it.`,
 		Example: `  accountctl query team/mnist --delta 1e-5
+  accountctl query team/mnist --delta 1e-5 --max-gap 1e-9
   accountctl query team/mnist --epsilon 1 --output json`,
 		Args: names("NAME"),
 	}
@@ -29,6 +30,9 @@ what was charged to a ledger, over every analysis that is valid for all of it.`,
 		given := client.Epsilon(q.epsilon)
 		if byDelta(request) {
 			given = client.Delta(q.delta)
+		}
+		if request.MaxGap != nil {
+			given = given.WithMaxGap(q.gap)
 		}
 		answer, err := ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyResponse, error) {
 			return daemon.Query(ctx, args[0], given)

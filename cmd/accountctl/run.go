@@ -48,10 +48,11 @@ Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger;
 		Example: `  accountctl compute --file workload.json --delta 1e-5
   accountctl ledger create team/mnist --adjacency add-or-remove-one
   accountctl report team/mnist gaussian --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --count 100
-  accountctl query team/mnist --delta 1e-5`,
+  accountctl query team/mnist --delta 1e-5
+  accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5`,
 		Version: version.String(),
 	},
-		p.compute(), p.ledger(), p.report(), p.query(), p.entries(), p.version(), p.completion())
+		p.compute(), p.calibrate(), p.ledger(), p.report(), p.query(), p.curve(), p.entries(), p.version(), p.completion())
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)

@@ -30,7 +30,7 @@ type probe struct {
 
 const (
 	mostProbes = 200
-	aim        = 0.3 * Tolerance // distance of the final probes from the estimate
+	aim        = 0.1 * Tolerance // distance of the final probes from the estimate
 	near       = 1e-3            // from here one secant step is better than aim
 )
 
