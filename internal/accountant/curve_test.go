@@ -52,7 +52,8 @@ func TestCurveOfGaussian(t *testing.T) {
 	for _, mu := range []float64{0.1, 1, 3} {
 		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: mu}, Count: 1})
 		top := 12 * mu
-		curve := askCurve(t, c, CurveQuestion{Max: &top, Points: MaxCurvePoints})
+		const n = 300
+		curve := askCurve(t, c, CurveQuestion{Max: &top, Points: n})
 		for _, p := range curve.TradeOff {
 			want := gaussianBeta(mu, p.Alpha)
 			const rounding = 1e-14 // of this test's own Φ
@@ -61,7 +62,7 @@ func TestCurveOfGaussian(t *testing.T) {
 			}
 			// The tangent's slope is e^ε, and α moves with ε by φ(·)/μ ≤ 0.4/μ: lines at
 			// a distance h in ε leave h²/8 of that below, at most 3h²/8 above.
-			h := top / (MaxCurvePoints - 1)
+			h := top / (n - 1)
 			if p.BetaUpper-p.Beta > h*h*math.Max(1, 1/mu) {
 				t.Fatalf("μ = %v, α = %v: [%v, %v], h = %v", mu, p.Alpha, p.Beta, p.BetaUpper, h)
 			}
@@ -74,12 +75,51 @@ func TestCurveOfGaussian(t *testing.T) {
 				t.Errorf("μ = %v: %s in [%v, %v], want %v", mu, name, v[0], v[2], v[1])
 			}
 		}
-		for i, p := range curve.Points {
+		for i, p := range curve.Points[:20] {
 			if a := ask(t, c, AtEpsilon(p.Epsilon)); p.Delta > a.Delta || p.LogDelta > a.LogDelta || *p.DeltaLower < *a.DeltaLower {
 				t.Errorf("point %d %+v is worse than the answer %+v", i, p, a)
 			}
 		}
 	}
+}
+
+// Whatever the bounds and wherever the ε, the truth is between: here a
+// Gaussian's, bounded as loosely as it happens.
+func TestTradeOffOfLooseBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mu := math.Exp(rapid.Float64Range(-4, 2).Draw(t, "ln μ"))
+		loose := rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.5}).Draw(t, "loose")
+		epsilon := 0.0
+		var points []CurvePoint
+		for range rapid.IntRange(1, 20).Draw(t, "points") {
+			delta := phi(mu/2-epsilon/mu) - math.Exp(epsilon)*phi(-mu/2-epsilon/mu)
+			if math.IsNaN(delta) {
+				delta = 0 // e^ε overflows
+			}
+			up := rapid.Float64Range(0, loose).Draw(t, "up")
+			p := CurvePoint{Epsilon: epsilon, Delta: math.Min(1, math.Max(0, delta)*(1+up)+up*1e-3+1e-15)}
+			p.LogDelta = math.Log(p.Delta)
+			if rapid.IntRange(0, 5).Draw(t, "known") > 0 {
+				lower := math.Max(0, delta*(1-rapid.Float64Range(0, loose).Draw(t, "down"))-1e-15)
+				log := math.Log(lower)
+				p.DeltaLower, p.LogDeltaLower = &lower, &log
+			}
+			points = append(points, p)
+			epsilon += mu * math.Exp(rapid.Float64Range(-30, 3).Draw(t, "ln step"))
+		}
+		decrease(points)
+		alphas := append(rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(t, "alphas"), 0, 1e-9, 1e-4, 1)
+		var curve Curve
+		curve.test(points, alphas)
+		for _, p := range curve.TradeOff {
+			if want := gaussianBeta(mu, p.Alpha); p.Beta > want+1e-13 || p.BetaUpper < want-1e-13 {
+				t.Fatalf("α = %v: [%v, %v] without %v", p.Alpha, p.Beta, p.BetaUpper, want)
+			}
+		}
+		if want := 2*phi(mu/2) - 1; curve.Advantage < want-1e-15 || curve.AdvantageLower > want+1e-15 || curve.EqualError > phi(-mu/2)+1e-15 || curve.EqualErrorUpper < phi(-mu/2)-1e-15 {
+			t.Fatalf("%+v, want advantage %v", curve, want)
+		}
+	})
 }
 
 // ε-DP: the polygon of its two lines, advantage tanh(ε/2), equal error

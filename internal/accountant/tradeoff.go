@@ -12,13 +12,13 @@ import (
 //
 //	α + e^ε·β ≥ 1 − δ  and  e^ε·α + β ≥ 1 − δ
 //
-// (Wasserman–Zhou 2010, arXiv 0811.2501v3, Thm 2.4; Kairouz–Oh–Viswanath 2015,
-// arXiv 1311.0776v4, Thm 2.1). A privacy curve that covers both directions
+// (Wasserman–Zhou 2010, arXiv 0811.2501, Thm 2.4; Kairouz–Oh–Viswanath 2015,
+// arXiv 1311.0776, Thm 2.1). A privacy curve that covers both directions
 // therefore proves
 //
 //	β(α) = sup over ε ≥ 0 of max{0, 1 − δ(ε) − e^ε·α, e^{−ε}·(1 − δ(ε) − α)}
 //
-// and nothing more (Dong–Roth–Su 2022, arXiv 1905.02383v3, §2.4: the trade-off
+// and nothing more (Dong–Roth–Su 2022, arXiv 1905.02383v3, §2: the trade-off
 // function is the supremum of these lines). With upper bounds on δ, at any
 // finite set of ε, each line holds, and so does their maximum: β.
 //
