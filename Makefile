@@ -33,8 +33,10 @@ bin/golangci-lint: tools/lint/go.sum
 
 BUF = tools/buf/node_modules/.bin/buf
 
-$(BUF): tools/buf/package-lock.json
-	cd tools/buf && npm ci --no-audit --no-fund
+# Without a lock file: it would have to name every platform's binary, and a
+# registry need not carry all of them. The version is pinned exactly.
+$(BUF): tools/buf/package.json
+	cd tools/buf && npm install --no-package-lock --no-audit --no-fund
 	@touch $@
 
 proto: $(BUF) ## lint, format and breaking changes of the protos
