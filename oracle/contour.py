@@ -104,7 +104,7 @@ class Contour:
 def deviation(composition, theta):
     """Standard deviation of the tilted loss, by a second difference."""
     h = min(mpf(theta) / 4, mpf(1) / 100)
-    digits = composition.steer_digits()
+    digits = composition.steer_digits() - 10
     up, down = composition.slope(theta + h, digits)[1], composition.slope(theta - h, digits)[1]
     return mp.sqrt(abs(up - down) / (2 * h))
 

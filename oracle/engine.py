@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from . import atoms, contour, conversion, laplace, single
 from .ledger import sides
 from .normal import gaussian_log_delta
-from .number import Inexact, agree, exact, root
+from .number import exact, root, root_near
 from .pairs import ADD, Atoms, Line, Pieces
 
 DIGITS = 26
@@ -116,7 +116,7 @@ class Side:
         return conversion.best_log_delta(slope, lambda s: slope(s)[0], epsilon, steer=3)[1]
 
     def _slope(self, s):
-        return self.all.slope(s, self.all.steer_digits())
+        return self.all.slope(s, self.all.steer_digits() - 14)
 
     def _contour(self, evaluate, theta, digits):
         theta = mpf(round(float(theta), 3 - int(mp.floor(mp.log10(theta)))))
@@ -154,16 +154,12 @@ class Side:
         if guess <= 0 or self.log_delta(mpf(0), 12) <= log_delta:
             if self.log_delta(mpf(0)) <= log_delta:
                 return mpf(0)
-        # First roughly, from the Rényi order; then with the saddle of that ε.
-        solve = lambda low, high, tight: lambda k, tau: root(lambda e: log_delta - k.log_delta(e, tau), low, high, tight)
-        rough = self._contour(solve(*self._bracket(guess, theta, log_delta), 9), theta, 8)
-        theta = self.saddle(rough)
-        return self._contour(solve(rough - abs(rough) / 10 ** 6, rough + abs(rough) / 10 ** 6, digits + 3), theta, digits)
-
-    def _bracket(self, guess, theta, log_delta):
-        """The order's bound lies above ε; below it, by no more than the gap of a Gaussian-like tail."""
-        gap = mp.log(theta * contour.deviation(self.all, theta) + 2) * 3 / theta + mpf(4) / theta
-        return max(guess - gap, guess / 1000), guess + abs(guess) / 100
+        # First roughly, from the Rényi order; then with the saddle of that ε. A first, coarse step may put ε elsewhere.
+        def solve(near, width, tight):
+            return lambda k, tau: root_near(lambda e: log_delta - k.log_delta(e, tau), near, width, tight)
+        gap = mpf(2) / theta
+        rough = self._contour(solve(guess - gap, gap, 9), theta, 8)
+        return self._contour(solve(rough, abs(rough) / 10 ** 6, digits + 3), self.saddle(rough), digits)
 
 
 def _log(x):

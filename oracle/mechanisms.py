@@ -3,7 +3,7 @@
 from mpmath import mp, mpf
 
 from .number import exact
-from .pairs import (ADD, ADD_OR_REMOVE, REMOVE, REPLACE, Line, approximate_atoms, gaussian_line, laplace_pieces,
+from .pairs import (ADD, ADD_OR_REMOVE, REMOVE, REPLACE, approximate_atoms, gaussian_line, laplace_pieces,
                     response_atoms, sampled_atoms)
 
 
@@ -43,6 +43,8 @@ def kind(mechanism):
 def shift_of(mechanism, adjacency):
     """The neighbours' distance in units of the noise (Gaussian: μ, Laplace: Δ/b); REPLACE_ONE doubles a sensitivity."""
     name, f = kind(mechanism)
+    if "noiseMultiplier" in f:
+        return (2 if adjacency == REPLACE else 1) / exact(f["noiseMultiplier"])
     noise = exact(f["standardDeviation"] if name == "gaussian" else f["scale"])
     if "distance" in f:
         return exact(f["distance"]) / noise
@@ -61,13 +63,17 @@ def pair_of(mechanism, adjacency, direction):
     if name == "randomizedResponse":
         if adjacency == ADD_OR_REMOVE:
             raise ValueError("randomized response is not defined under ADD_OR_REMOVE_ONE")
+        if "noise" in f:  # uniform with probability ν: each false value has ν/k
+            noise, k = exact(f["noise"]), f["buckets"]
+            return response_atoms(mp.log1p((1 - noise) * k / noise), k)
         return response_atoms(f["epsilon"], f.get("buckets", 2))
     if name == "pureDp":
         return response_atoms(f["epsilon"])
     if name == "approximateDp":
         return approximate_atoms(f["epsilon"], f["delta"])
     if name == "poissonSampled":
-        return _sampled_pair(f["samplingProbability"], f["mechanism"], adjacency, direction)
+        q = exact(f["samplingProbability"]) if "samplingProbability" in f else mpf(f["batchSize"]) / f["datasetSize"]
+        return _sampled_pair(q, f["mechanism"], adjacency, direction)
     raise ValueError(f"no pair for {name}")
 
 

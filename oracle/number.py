@@ -96,3 +96,13 @@ def root(f, lo, hi, digits):
                 flo /= 2
             side = 1
     raise Inexact("root search did not settle")
+
+
+def root_near(f, guess, width, digits):
+    """The root of an increasing f: the bracket guess ± width is widened until it holds it."""
+    lo, hi = guess - width, guess + width
+    while f(lo) > 0:
+        hi, lo, width = lo, lo - 8 * width, 8 * width
+    while f(hi) < 0:
+        lo, hi, width = hi, hi + 8 * width, 8 * width
+    return root(f, lo, hi, digits)

@@ -54,6 +54,8 @@ def gaussian_line(shift, q, direction, symmetric):
     ADD_OR_REMOVE: the record is there (mixture) or not (mean 0). symmetric: replaced by one that moves the other way.
     """
     shift, q = exact(shift), exact(q)
+    if q == 1 and symmetric:
+        shift, symmetric = 2 * shift, False  # only the distance of two normal laws counts
     plain = lambda x: -(x * x + mp.log(2 * mp.pi)) / 2
     def mix(mean):
         # ln[(1−q)φ(x) + qφ(x−mean)]
