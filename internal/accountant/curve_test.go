@@ -91,6 +91,7 @@ func TestTradeOffOfLooseBounds(t *testing.T) {
 		loose := rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.5}).Draw(t, "loose")
 		epsilon := 0.0
 		var points []CurvePoint
+		alphas := []float64{0, 1e-9, 1e-4, 1}
 		for range rapid.IntRange(1, 20).Draw(t, "points") {
 			delta := phi(mu/2-epsilon/mu) - math.Exp(epsilon)*phi(-mu/2-epsilon/mu)
 			if math.IsNaN(delta) {
@@ -105,10 +106,14 @@ func TestTradeOffOfLooseBounds(t *testing.T) {
 				p.DeltaLower, p.LogDeltaLower = &lower, &log
 			}
 			points = append(points, p)
-			epsilon += mu * math.Exp(rapid.Float64Range(-30, 3).Draw(t, "ln step"))
+			step := mu * math.Exp(rapid.OneOf(rapid.Float64Range(-3, 1), rapid.Float64Range(-40, 3)).Draw(t, "ln step"))
+			for _, e := range []float64{epsilon, epsilon + step/2} { // where the line of e touches, and its mirror image
+				alpha := phi(-e/mu - mu/2)
+				alphas = append(alphas, alpha, gaussianBeta(mu, alpha))
+			}
+			epsilon += step
 		}
 		decrease(points)
-		alphas := append(rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(t, "alphas"), 0, 1e-9, 1e-4, 1)
 		var curve Curve
 		curve.test(points, alphas)
 		for _, p := range curve.TradeOff {
@@ -163,7 +168,7 @@ func TestCurveAtTheEnds(t *testing.T) {
 	}
 	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1e-3}, Count: 1})
 	curve = askCurve(t, c, CurveQuestion{Epsilons: []float64{0, 1, 1e3, 1e300}})
-	if curve.Advantage != 1 || curve.EqualError > 1e-300 || curve.Points[3].Delta > 1e-300 {
+	if curve.Advantage != 1 || curve.EqualError > 1e-300 || curve.Points[3].Delta > 1e-300 || curve.TradeOff[0].Beta < 1-1e-15 {
 		t.Errorf("μ = 1000: %+v", curve)
 	}
 	c = compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 0.25}, Count: 1})
@@ -173,6 +178,23 @@ func TestCurveAtTheEnds(t *testing.T) {
 	}
 	if first := curve.TradeOff[0]; first.Alpha != 0 || math.Abs(first.Beta-0.75) > 1e-15 {
 		t.Errorf("δ_∞ = 0.25: %+v", first)
+	}
+}
+
+// A bound holds on: from above at every larger ε, from below at every smaller.
+func TestDecrease(t *testing.T) {
+	low := []float64{0.1, 0.2}
+	logs := []float64{math.Log(0.1), math.Log(0.2)}
+	points := []CurvePoint{
+		{Epsilon: 0, Delta: 0.5, LogDelta: math.Log(0.5), Analysis: RDP},
+		{Epsilon: 1, Delta: 0.6, LogDelta: math.Log(0.6), Analysis: PLD, DeltaLower: &low[0], LogDeltaLower: &logs[0]},
+		{Epsilon: 2, Delta: 0.4, LogDelta: math.Log(0.4), Analysis: PLD, DeltaLower: &low[1], LogDeltaLower: &logs[1]},
+	}
+	decrease(points)
+	for i, want := range []CurvePoint{{Delta: 0.5, Analysis: RDP}, {Delta: 0.5, Analysis: RDP}, {Delta: 0.4, Analysis: PLD}} {
+		if p := points[i]; p.Delta != want.Delta || p.LogDelta != math.Log(want.Delta) || p.Analysis != want.Analysis || *p.DeltaLower != 0.2 || *p.LogDeltaLower != math.Log(0.2) {
+			t.Errorf("%+v, want %+v", p, want)
+		}
 	}
 }
 
@@ -273,6 +295,11 @@ func TestCurveProperties(t *testing.T) {
 				t.Fatalf("%+v after %+v", p, curve.Points[i-1])
 			}
 		}
+		// The points that all else follows from: δ at 0 is among them.
+		sorted := curve.Points
+		if sorted[0].Epsilon != 0 {
+			t.Fatalf("from %v", sorted[0].Epsilon)
+		}
 		all := curve.TradeOff
 		if all[0].Alpha != 0 || all[len(all)-1].Alpha != 1 || all[len(all)-1].Beta != 0 {
 			t.Fatalf("from %+v to %+v", all[0], all[len(all)-1])
@@ -289,6 +316,11 @@ func TestCurveProperties(t *testing.T) {
 			before := all[i-1]
 			if p.Alpha <= before.Alpha || p.Beta > before.Beta || p.BetaUpper > before.BetaUpper+1e-14 {
 				t.Fatalf("%+v after %+v", p, before)
+			}
+			// Straight between two corners.
+			middle := p.Alpha/2 + before.Alpha/2
+			if v := provenBeta(provenSides(sorted), middle); middle > before.Alpha && math.Abs(v-p.Beta/2-before.Beta/2) > 1e-14 {
+				t.Fatalf("β(%v) = %v between %+v and %+v", middle, v, before, p)
 			}
 			if i > 1 {
 				first := all[i-2]

@@ -205,17 +205,11 @@ func possibleBeta(sides []side, alpha float64) float64 {
 // and the equal error: between them the bound is straight, but for rounding.
 // sides are by increasing ε.
 func corners(sides []side, equal float64) []float64 {
-	// The upper envelope of the lines rest − ratio·α, steepest first.
+	// The upper envelope of the lines rest − ratio·α, steepest and highest first.
 	var hull []side
 	meet := func(a, b side) float64 { return (a.rest - b.rest) / (a.ratio - b.ratio) }
 	for _, s := range slices.Backward(sides) {
-		if math.IsInf(s.ratio, 1) {
-			continue
-		}
-		for n := len(hull); n > 0 && s.rest >= hull[n-1].rest; n = len(hull) {
-			hull = hull[:n-1] // nowhere above s
-		}
-		if n := len(hull); n > 0 && s.ratio == hull[n-1].ratio {
+		if n := len(hull); math.IsInf(s.ratio, 1) || n > 0 && s.ratio == hull[n-1].ratio {
 			continue
 		}
 		for n := len(hull); n > 1 && meet(hull[n-1], s) <= meet(hull[n-2], hull[n-1]); n = len(hull) {
@@ -224,9 +218,13 @@ func corners(sides []side, equal float64) []float64 {
 		hull = append(hull, s)
 	}
 	out := []float64{0, equal, 1, provenBeta(sides, 0)}
+	bend := func(alpha float64) { out = append(out, alpha, provenBeta(sides, alpha)) } // and its mirror image
+	if math.IsInf(sides[len(sides)-1].ratio, 1) {
+		bend(math.SmallestNonzeroFloat64) // the lines that overflow hold at 0 alone
+	}
 	for i := 1; i < len(hull); i++ {
 		if alpha := meet(hull[i-1], hull[i]); alpha > 0 && alpha < equal {
-			out = append(out, alpha, provenBeta(sides, alpha)) // and its mirror image
+			bend(alpha)
 		}
 	}
 	slices.Sort(out)

@@ -47,7 +47,7 @@ type QueryPrivacyCurveRequest struct {
 	// How many ε the range has. Range: 2 to 1,000; 100 if 0.
 	Points uint32 `protobuf:"varint,6,opt,name=points,proto3" json:"points,omitempty"`
 	// The α at which the trade-off is wanted, in any order; at most 1,000. Range of
-	// each: [0, 1]. If empty, the corners of the proven bound.
+	// each: [0, 1]. If empty, the corners of the proven bound: it is straight between.
 	Alphas []float64 `protobuf:"fixed64,7,rep,packed,name=alphas,proto3" json:"alphas,omitempty"`
 	// The wanted upper − lower of ln δ at each ε. Best effort: the bounds say what
 	// was reached. Range: finite and > 0.
