@@ -194,9 +194,13 @@ type latticeMeasures struct {
 	gap          float64 // about, of ln δ between both sides
 }
 
-// measures puts every term on grids of a step of at most h.
+// measures puts every term on grids of a step of at most h; nil where stop ends
+// it before.
 func (p *latticeProblem) measures(a *latticeAim, ends []latticeEnds, h float64, stop func() bool) *latticeMeasures {
 	m := &latticeMeasures{step: p.aligned(h)}
+	if !(m.step > 0 && m.step < 1e300) {
+		return nil
+	}
 	for i := range p.terms {
 		if stop() {
 			return nil
@@ -225,9 +229,6 @@ func (p *latticeProblem) fitting(a *latticeAim, ends []latticeEnds, least float6
 			return m
 		}
 		m = next
-		if latticeTrace != nil {
-			latticeTrace("    fit %d step %.3g gap %.3g cells %d excess %.3g", try, m.step, m.gap, len(m.upper[0].measure.weights), a.excess)
-		}
 		wish := 0.9 * math.Sqrt(a.gap/math.Max(m.gap, 1e-300))
 		switch {
 		case m.gap > a.gap && h > least:

@@ -131,9 +131,12 @@ func (c *latticeCurve) sums(y []float64, noise float64) {
 }
 
 // at returns ln of the sum at ε with its error added or taken off: −Inf where
-// nothing is left.
+// nothing is left, NaN where ε is beyond counting points.
 func (c *latticeCurve) at(epsilon float64, up bool) float64 {
 	i := math.Ceil((epsilon - c.offset) / c.step)
+	if !(math.Abs(i) < 1<<52) {
+		return math.NaN()
+	}
 	l := math.FMA(i, c.step, c.offset)
 	o := math.Max(0, l-epsilon)
 	n := float64(len(c.tail))

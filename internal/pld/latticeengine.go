@@ -32,7 +32,7 @@ func (r *latticeAnswer) logDelta(epsilon float64) loss.Bounds {
 	before := epsilon - up.shift - 8*num.Ulp*(math.Abs(epsilon)+math.Abs(up.offset))
 	after := epsilon + low.shift + 8*num.Ulp*(math.Abs(epsilon)+math.Abs(low.offset))
 	if up.theta > 0 {
-		b.Upper = num.LogAddExp(up.lost, up.at(before, true))
+		b.Upper = num.LogAddExp(up.lost, math.Min(up.at(before, true), up.chernoff(before)))
 		v := low.at(after, false)
 		if a := low.folded(after); a < v {
 			b.Lower = num.LogAddExp(low.lost, v+num.Log1mExp(v-a))
@@ -62,6 +62,12 @@ func (r *latticeAnswer) logDelta(epsilon float64) loss.Bounds {
 		b.Lower = math.Inf(-1)
 	}
 	return b
+}
+
+// chernoff bounds ln δ of the finite part by K(θ) alone, for θ > 0.
+func (c *latticeCurve) chernoff(epsilon float64) float64 {
+	v := c.scale - c.theta*epsilon - c.theta*math.Log1p(1/c.theta) - math.Log1p(c.theta)
+	return v + c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*epsilon))
 }
 
 // folded returns ln of a bound on what the sum at ε has too much: the terms m ≠ 0
@@ -163,12 +169,18 @@ func (r *latticeAnswer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 
 // compose computes both curves from measures; nil where stop ends it before. It
 // moves the measures to the plan's tilt.
-func (p *latticeProblem) compose(m *latticeMeasures, plan latticePlan, stop func() bool) *latticeAnswer {
+func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan latticePlan, stop func() bool) *latticeAnswer {
 	var above []latticeChernoff
 	theta := m.lower[0].measure.theta
+	right := math.Inf(1) // the period as the measures themselves want it
 	for _, t := range plan.proofs {
 		k, _, _ := moment(m.lower, t-theta)
-		above = append(above, latticeChernoff{t, k + 1e-9*(1+math.Abs(k))}) // its rounding
+		k += 1e-9 * (1 + math.Abs(k)) // its rounding
+		above = append(above, latticeChernoff{t, k})
+		right = math.Min(right, (k-t*a.epsilon-a.log-a.negligible())/(t-plan.theta))
+	}
+	if len(above) > 0 && right < 16*plan.period {
+		plan.period = math.Max(plan.period, right)
 	}
 	if d := plan.theta - theta; d != 0 {
 		for i := range m.upper {
@@ -227,6 +239,10 @@ func (p *latticeProblem) trivial(q *latticeQuestion, enough float64) (b loss.Bou
 	return b, none || b.Upper <= enough || p.releases > 1<<53
 }
 
+// mostTilting bounds θ·gap where ε is asked for: what ln δ is wrong by counts 1/θ
+// in ε.
+const mostTilting = 400
+
 // aim is the first saddle for a question.
 func (p *latticeProblem) aim(q *latticeQuestion) latticeAim {
 	if !q.byDelta {
@@ -234,7 +250,7 @@ func (p *latticeProblem) aim(q *latticeQuestion) latticeAim {
 	}
 	atom := math.Exp(p.atom.Upper)
 	rest := math.Max(q.delta-atom, q.delta*1e-9) / (1 - math.Min(atom, q.delta))
-	return latticeAim{latticeSaddle: p.saddleFor(math.Log(math.Min(rest, 1-1e-9)), 100/q.gap)}
+	return latticeAim{latticeSaddle: p.saddleFor(math.Log(math.Min(rest, 1-1e-9)), mostTilting/q.gap)}
 }
 
 // solve narrows the answer until it is as narrow as asked for, no better one is
@@ -261,6 +277,9 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		plan := p.plan(&a)
 		ends := p.allEnds(&a)
 		least := p.leastStep(plan.period, ends)
+		if !(plan.period > 0 && least > 0 && least < 1e300) { // parameters beyond floating point
+			break
+		}
 		var m *latticeMeasures
 		if try == 0 {
 			m = p.fitting(&a, ends, least, stop)
@@ -270,7 +289,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		if m == nil {
 			break
 		}
-		r := p.compose(m, plan, stop)
+		r := p.compose(&a, m, plan, stop)
 		if r == nil {
 			break
 		}
@@ -282,17 +301,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		b := q.answer(r, guess)
 		best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
 		width := best.Upper - best.Lower
-		if latticeTrace != nil {
-			latticeTrace("  try %d θ=%.4g→%.4g ε=%.4g log=%.4g aim %.3g: step %.3g ≥ %.3g n=%d cells %d gap %.3g: [%.8g %.8g] width %.3g", try, a.theta, plan.theta, a.epsilon, a.log, a.gap, m.step, least, len(r.upper.tail), len(m.upper[0].measure.weights), m.gap, b.Lower, b.Upper, b.Upper-b.Lower)
-		}
-		if latticeTrace != nil {
-			e := q.epsilon
-			if q.byDelta {
-				e = best.Upper
-			}
-			latticeTrace("    at %.5g: upper %.5g (down %.5g) lost %.4g; lower %.5g folded %.4g lost %.4g shift %.3g %.3g", e, r.upper.at(e, true), r.upper.at(e, false), r.upper.lost, r.lower.at(e, false), r.lower.folded(e), r.lower.lost, r.upper.shift, r.lower.shift)
-		}
-		if !(width > q.gap) || best.Upper <= enough || try > 2 && !(width < 0.8*was) || stop() {
+		if !(width > q.gap) || best.Upper <= enough || (try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
 			break
 		}
 		factor := 0.125
@@ -328,9 +337,8 @@ func (p *latticeProblem) retilt(q *latticeQuestion, a *latticeAim, best loss.Bou
 			s.log = math.Log(-math.Expm1((best.Upper + best.Lower) / 2))
 		}
 	case q.byDelta:
-		if s = p.saddleAt(best.Upper, a.log); s.theta > 100/q.gap {
-			s = p.at(100 / q.gap)
-			s.epsilon, s.log = best.Upper, a.log
+		if s = p.saddleAt(best.Upper, a.log); s.theta > mostTilting/q.gap {
+			s = p.at(mostTilting / q.gap)
 		}
 	default:
 		s = p.saddleAt(q.epsilon, math.Min(math.Max(a.log, best.Lower), best.Upper))
@@ -339,5 +347,3 @@ func (p *latticeProblem) retilt(q *latticeQuestion, a *latticeAim, best loss.Bou
 		a.latticeSaddle = s
 	}
 }
-
-var latticeTrace func(string, ...any)

@@ -24,10 +24,11 @@ func (g latticeGrid) below(l float64) int {
 	return i
 }
 
-// tolerance covers the rounding of positions near l. What is moved by it is
-// paid for with latticeMeasure.shift.
+// tolerance covers the rounding of positions near l, and what loss.Dominated
+// takes off a parameter. What is moved by it is paid for with
+// latticeMeasure.shift.
 func (g latticeGrid) tolerance(l float64) float64 {
-	return 8 * num.Ulp * (math.Abs(g.offset) + math.Abs(l) + g.step)
+	return 48 * num.Ulp * (math.Abs(g.offset) + math.Abs(l) + g.step)
 }
 
 // latticeMeasure is P on a grid for one release, tilted:

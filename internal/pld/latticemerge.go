@@ -16,8 +16,8 @@ type lump struct {
 
 // optimistic puts a pair dominated by the task's on the grid: outcomes are
 // merged, and split at random, into groups whose loss ln(p/q) is exactly a grid
-// point. That is post-processing, so no rounding of losses is lost; only a rest
-// at the anchor may be rounded down, and the offset is moved until it is small.
+// point. That is post-processing, so no rounding of losses is lost; what is left
+// at the anchor may cost more, and the offset is moved until it does not.
 //
 // A group around x holds losses from about x − h/2 to x + h/2, which costs
 // O(h²) a release.
@@ -26,21 +26,28 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 	if len(lumps) == 0 {
 		return latticeMeasure{latticeGrid: g, theta: t.theta, weights: []float64{0}, scale: math.Inf(-1), moment: math.Inf(-1)}
 	}
+	enough := g.step * g.step / 50 // against h²/12 of all other groups
 	var best latticeMeasure
-	for try := 0; ; try++ {
-		m, rest := t.merge(append([]lump(nil), lumps...), anchor, g)
+	slope := -1.0 // of the rest, with the offset
+	var before, moved float64
+	for try := range 8 {
+		m, rest, cost := t.merge(append([]lump(nil), lumps...), anchor, g)
 		t.finish(&m, scale)
 		m.lost, m.dropped = t.pair.Infinite(), dropped
 		m.moment = math.Log(math.Max(0, math.Exp(m.scale-scale)+cut)) + scale
 		if try == 0 || (m.scale > best.scale) == (t.theta > 0) {
 			best = m
 		}
-		// What rounding the rest costs, against what merging does.
-		if rest*math.Abs(t.theta) < g.step*g.step*math.Abs(t.theta)*(1+t.theta)/200 || try == 4 {
-			return best
+		if cost <= enough {
+			break
 		}
-		g.offset += rest
+		if s := (rest - before) / moved; try > 0 && s < -0.3 && s > -3 {
+			slope = s
+		}
+		before, moved = rest, (math.Min(g.step/1000, enough*(1+t.theta)/8)-rest)/slope
+		g.offset += moved
 	}
+	return best
 }
 
 // lumps are the pair's masses in half cells around the grid's points and its
@@ -60,14 +67,15 @@ func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dro
 	t.pair.Cells(edges, cells)
 	cells = append(cells, t.pair.Atoms()...)
 
+	floor, ceiling := g.at(first), g.at(last)
 	scale = math.Inf(-1)
 	for _, c := range cells {
-		scale = math.Max(scale, c.LogP+t.theta*c.Loss)
+		if c.Loss >= floor {
+			scale = math.Max(scale, c.LogP+t.theta*math.Min(c.Loss, ceiling))
+		}
 	}
 	lumps = make([]lump, 0, len(cells))
 	most, at := math.Inf(-1), 0.0
-	floor := g.at(first)
-	ceiling := g.at(last)
 	for _, c := range cells {
 		l := c.Loss - c.LossErr
 		if math.IsInf(c.LogP, -1) {
@@ -116,9 +124,8 @@ type merging struct {
 
 // merge groups the lumps from both ends towards the anchor: from where P is rare
 // to where it is not, a group always finds what it lacks without using up the
-// next (docs/math.md §3.3). rest is by how much the group at the anchor was
-// rounded down.
-func (t *latticeTask) merge(lumps []lump, anchor int, g latticeGrid) (m latticeMeasure, rest float64) {
+// next (docs/math.md §3.3). rest and cost are settle's.
+func (t *latticeTask) merge(lumps []lump, anchor int, g latticeGrid) (m latticeMeasure, rest, cost float64) {
 	s := merging{latticeGrid: g, theta: t.theta, lumps: lumps, anchor: anchor}
 	s.first = g.below(lumps[0].loss) - 1
 	s.weights = make([]float64, g.below(lumps[len(lumps)-1].loss)-s.first+2)
@@ -130,7 +137,7 @@ func (t *latticeTask) merge(lumps []lump, anchor int, g latticeGrid) (m latticeM
 		left = append(left, l)
 	}
 	left = append(left, s.lumps[anchor])
-	rest = s.settle(left)
+	rest, cost = s.settle(left)
 
 	lo, hi := 0, len(s.weights)-1
 	for lo < hi && s.weights[lo] == 0 {
@@ -142,7 +149,7 @@ func (t *latticeTask) merge(lumps []lump, anchor int, g latticeGrid) (m latticeM
 	m = latticeMeasure{latticeGrid: g, theta: t.theta, first: s.first + lo, weights: s.weights[lo : hi+1]}
 	// A group's loss is exact but for the rounding of what was balanced in it.
 	m.shift = 4 * g.tolerance(math.Abs(s.at(s.first))+math.Abs(s.at(s.first+hi)))
-	return m, rest
+	return m, rest, cost
 }
 
 // share is a lump's part in a group at x: P's mass there and P − Q·e^x, both
@@ -246,22 +253,73 @@ func (s *merging) downwards() (left lump, ok bool) {
 	return lump{}, false
 }
 
-// settle merges what is left and rounds it down to the grid.
-func (s *merging) settle(left []lump) (rest float64) {
+// settle merges what is left and brings it to the grid: down with what it needs
+// from groups below, up with what it needs from groups above, or by rounding
+// down, whichever costs least. rest is by how much it lay above the nearest
+// point; cost is what bringing it there takes, in units of θ(1+θ)/2 of the tilted
+// mass.
+func (s *merging) settle(left []lump) (rest, cost float64) {
 	k := s.below(s.lumps[s.anchor].loss)
 	x := s.at(k)
-	var mass, excess float64
+	var mass, excess, total float64
 	for _, l := range left {
 		m, e := s.share(l, x)
 		mass += m
 		excess += e
 	}
+	for _, w := range s.weights {
+		total += w
+	}
 	if mass == 0 {
-		return 0
+		return 0, 0
 	}
 	all := s.lumpOf(x, mass, excess)
-	k = s.below(all.loss)
+	k = max(s.below(all.loss), s.first)
+	low, high := all.loss-s.at(k), s.at(k+1)-all.loss
+	if rest = low; rest > high {
+		rest = -high
+	}
+	down, below := s.neighbour(k, -1)
+	up, above := s.neighbour(k+1, 1)
+	down, up = down*low, up*high
+	cost = math.Max(0, low) * 2 / (1 + s.theta)
+	switch {
+	case low <= s.tolerance(x):
+		cost = 0
+	case down < cost && down <= up && s.blend(all, k, below):
+		cost = down
+		return rest, cost * all.weight / (total + all.weight)
+	case up < cost && s.blend(all, k+1, above):
+		cost = up
+		return rest, cost * all.weight / (total + all.weight)
+	}
 	mass, _ = s.share(all, s.at(k))
-	s.add(max(k, s.first), mass)
-	return math.Max(0, all.loss-s.at(k))
+	s.add(k, mass)
+	return rest, cost * all.weight / (total + all.weight)
+}
+
+// neighbour finds the nearest group beyond point k on one side: its distance from
+// there, +Inf for none, and its index.
+func (s *merging) neighbour(k, side int) (distance float64, j int) {
+	for j = k - s.first + side; j >= 0 && j < len(s.weights); j += side {
+		if s.weights[j] > 0 {
+			return math.Abs(float64(j+s.first-k)) * s.step, j
+		}
+	}
+	return math.Inf(1), 0
+}
+
+// blend brings l to point k with a share of the group at index j, if half of that
+// is enough.
+func (s *merging) blend(l lump, k, j int) bool {
+	x := s.at(k)
+	mass, excess := s.share(l, x)
+	m, e := s.share(lump{s.at(s.first + j), s.weights[j]}, x)
+	f := -excess / e
+	if !(f >= 0 && f <= 0.5) {
+		return false
+	}
+	s.weights[j] *= 1 - f
+	s.add(k, mass+f*m)
+	return true
 }

@@ -25,8 +25,8 @@ type latticeTerm struct {
 	span   float64 // from the first atom to the last, 0 for fewer than two
 }
 
-// newLatticeTerm looks the pair over: cells that widen away from the anchor, and
-// atoms. deepest is the least ln δ that will matter.
+// newLatticeTerm looks the pair over: cells that widen away from the anchor, even
+// ones, and atoms. deepest is the least ln δ that will matter.
 func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm {
 	t := latticeTerm{upper: upper, lower: lower, count: count}
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
@@ -38,12 +38,17 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 		d := reach * math.Exp2(-float64(i)/each)
 		edges = append(edges, anchor-d, anchor+d)
 	}
+	const even = 160
+	for i := range even {
+		edges = append(edges, lo+(hi-lo)*float64(i)/even)
+	}
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	cells := make([]loss.Mass, len(edges)-1)
 	upper.Cells(edges, cells)
 	atoms := upper.Atoms()
-	for _, c := range cells {
+	// Not the first: all of Q that is far from P may be in it, and its loss far away.
+	for _, c := range cells[1:] {
 		if !math.IsInf(c.LogP, -1) && !math.IsInf(c.Loss, 0) {
 			t.rough = append(t.rough, c)
 		}
@@ -67,7 +72,7 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 // ignore leaves out of cumulant what has mass e^{logAbove} at most.
 func (t *latticeTerm) ignore(logAbove float64) {
 	t.used = sort.Search(len(t.above), func(i int) bool { return t.above[i] <= logAbove })
-	t.used = max(t.used, 1)
+	t.used = max(1, min(t.used+1, len(t.rough)))
 }
 
 // cumulant is about K(θ), K'(θ) and K”(θ) of one release's finite losses, not
@@ -150,10 +155,20 @@ const ignored = 11
 
 // ignore leaves out of cumulant the tails that do not matter where ln δ is log:
 // of what is left, a heavy tail needs a much larger tilt, and a shorter period.
-func (p *latticeProblem) ignore(log float64) {
-	each := log - math.Log(p.releases) - ignored
-	for i := range p.terms {
-		p.terms[i].ignore(each)
+// The sum of what is left still passes epsilon, if it can.
+func (p *latticeProblem) ignore(log, epsilon float64) {
+	for each := log - math.Log(p.releases) - ignored; ; each -= 10 {
+		var most float64
+		all := true
+		for i := range p.terms {
+			t := &p.terms[i]
+			t.ignore(each)
+			most += t.count * t.rough[t.used-1].Loss
+			all = all && t.used == len(t.rough)
+		}
+		if most > epsilon || all {
+			return
+		}
 	}
 }
 
@@ -161,19 +176,19 @@ func (p *latticeProblem) ignore(log float64) {
 // known, −Inf, it is found.
 func (p *latticeProblem) saddleAt(epsilon, log float64) latticeSaddle {
 	known := !math.IsInf(log, -1)
-	p.ignore(log)
+	p.ignore(log, epsilon)
 	var s latticeSaddle
 	for range 4 {
 		s = p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
 		if s.log >= math.Log(nearCertain) {
-			p.ignore(math.Inf(-1))
+			p.ignore(math.Inf(-1), epsilon)
 			return p.complement(func(s latticeSaddle) float64 { return s.epsilon - epsilon })
 		}
 		if known {
 			s.log = log
 			return s
 		}
-		p.ignore(s.log)
+		p.ignore(s.log, epsilon)
 	}
 	return s
 }
@@ -181,21 +196,23 @@ func (p *latticeProblem) saddleAt(epsilon, log float64) latticeSaddle {
 // saddleFor is the saddle for a δ of the finite part, or for ε = 0 where that is
 // enough. Where the curve is steep θ need not be above most.
 func (p *latticeProblem) saddleFor(logDelta, most float64) latticeSaddle {
-	p.ignore(logDelta)
-	var s latticeSaddle
-	if logDelta < math.Log(nearCertain) {
-		s = p.direct(func(s latticeSaddle) float64 { return logDelta - s.log }, most)
-	} else {
-		p.ignore(math.Inf(-1))
+	p.ignore(logDelta, 0)
+	if logDelta >= math.Log(nearCertain) {
+		p.ignore(math.Inf(-1), 0)
 		rest := math.Log(-math.Expm1(logDelta))
-		s = p.complement(func(s latticeSaddle) float64 { return s.log - rest })
+		s := p.complement(func(s latticeSaddle) float64 { return s.log - rest })
+		if s.epsilon < 0 {
+			return p.saddleAt(0, math.Inf(-1))
+		}
+		s.log = rest
+		return s
 	}
-	if s.epsilon < 0 {
+	s := p.direct(func(s latticeSaddle) float64 { return logDelta - s.log }, most)
+	switch {
+	case !(s.epsilon >= 0):
 		return p.saddleAt(0, math.Inf(-1))
-	}
-	s.log = logDelta
-	if s.theta < 0 {
-		s.log = math.Log(-math.Expm1(logDelta))
+	case s.theta < 0.99*most:
+		s.log = logDelta
 	}
 	return s
 }

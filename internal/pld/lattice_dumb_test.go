@@ -1,0 +1,186 @@
+package pld
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+)
+
+// outcome is a product outcome: its loss and P's mass.
+type outcome struct{ loss, mass float64 }
+
+// dumbSum composes atoms by listing every outcome.
+func dumbSum(terms []latticeTerm) []outcome {
+	all := []outcome{{0, 1}}
+	for _, t := range terms {
+		for range int(t.count) {
+			var next []outcome
+			for _, o := range all {
+				for _, a := range t.upper.Atoms() {
+					next = append(next, outcome{o.loss + a.Loss, o.mass * math.Exp(a.LogP)})
+				}
+			}
+			slices.SortFunc(next, func(a, b outcome) int {
+				if a.loss < b.loss {
+					return -1
+				}
+				return 1
+			})
+			all = all[:0]
+			for _, o := range next {
+				if n := len(all); n > 0 && o.loss-all[n-1].loss < 1e-13*(1+math.Abs(o.loss)) {
+					all[n-1].mass += o.mass
+				} else {
+					all = append(all, o)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func dumbDelta(all []outcome, infinite, epsilon float64) float64 {
+	sum := infinite
+	for _, o := range all {
+		if o.loss > epsilon {
+			sum += o.mass * -math.Expm1(epsilon-o.loss)
+		}
+	}
+	return sum
+}
+
+// Mixtures of atoms of any size, sampled or not, against all their outcomes.
+func TestLatticeAgainstAllOutcomes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &latticeProblem{maxLoss: math.Inf(1), atom: loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}}
+		d := rapid.SampledFrom([]loss.Direction{loss.Remove, loss.Add}).Draw(t, "direction")
+		finite := 1.0
+		for i := range rapid.IntRange(1, 3).Draw(t, "kinds") {
+			m := drawAtomic(t, i)
+			upper, ok := loss.PairOf(m, d, loss.Dominating)
+			lower, okLow := loss.PairOf(m, d, loss.Dominated)
+			if !ok || !okLow {
+				t.Fatal("no pair")
+			}
+			if rapid.Bool().Draw(t, "sampled") {
+				q := rapid.Float64Range(0.001, 0.9).Draw(t, "rate")
+				upper, lower = loss.SampledPair(upper, q, d), loss.SampledPair(lower, q, d)
+			}
+			n := rapid.IntRange(1, 4).Draw(t, "count")
+			p.add(upper, lower, float64(n))
+			finite *= math.Pow(1-upper.Infinite(), float64(n))
+		}
+		if finite < 1 {
+			b := math.Log1p(-finite)
+			p.atom = loss.Bounds{Lower: b - 1e-9, Upper: b + 1e-9}
+		}
+		all := dumbSum(p.terms)
+		for range 3 {
+			epsilon := rapid.Float64Range(0, all[len(all)-1].loss+0.1).Draw(t, "ε")
+			epsilon = math.Max(epsilon, 0)
+			want := math.Log(dumbDelta(all, 1-finite, epsilon))
+			b := p.solve(&latticeQuestion{epsilon: epsilon, gap: 1e-2}, math.Inf(-1), nil)
+			if !(b.Lower <= want+1e-9 && want-1e-9 <= b.Upper) {
+				t.Errorf("ln δ(%v) in [%v, %v], all outcomes say %v", epsilon, b.Lower, b.Upper, want)
+			}
+			delta := math.Exp(want)
+			if !(delta > 0 && delta < 1) || delta < (1-finite)*1.0001 {
+				continue
+			}
+			e := p.solve(&latticeQuestion{byDelta: true, delta: delta, gap: 1e-4}, math.Inf(-1), nil)
+			// δ is flat where there is no mass: then ε has no digits.
+			slack := 1e-7 + 1e-9*epsilon
+			if !(e.Lower <= epsilon+slack && epsilon-slack <= e.Upper) && dumbDelta(all, 1-finite, epsilon-1e-6) > delta*(1+1e-9) {
+				t.Errorf("ε(%v) in [%v, %v], all outcomes say %v", delta, e.Lower, e.Upper, epsilon)
+			}
+			if !(e.Upper-e.Lower <= 1e-3) {
+				t.Logf("ε(%v) in [%v, %v]", delta, e.Lower, e.Upper)
+			}
+		}
+	})
+}
+
+// The transform against the convolution itself: folded, tilted, in both readings.
+func TestLatticeCurveAgainstConvolution(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := math.Exp(rapid.Float64Range(-6, 0).Draw(t, "ln h"))
+		theta := rapid.SampledFrom([]float64{0.05, 0.4, 1, 3, 12, -0.02, -0.5, -0.9}).Draw(t, "θ")
+		var parts []latticePart
+		var plain []outcome
+		plain = append(plain, outcome{0, 1})
+		for range rapid.IntRange(1, 3).Draw(t, "kinds") {
+			m := latticeMeasure{latticeGrid: latticeGrid{rapid.Float64Range(-1, 1).Draw(t, "offset") * h, h}, theta: theta}
+			m.first = rapid.IntRange(-10, 3).Draw(t, "first")
+			weights := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "weights")
+			var sum, tilted float64
+			for _, w := range weights {
+				sum += w
+			}
+			if sum == 0 {
+				weights[0], sum = 1, 1
+			}
+			for i := range weights {
+				weights[i] /= sum
+				tilted += weights[i] * math.Exp(theta*m.at(m.first+i))
+			}
+			m.scale = math.Log(tilted)
+			for i, w := range weights {
+				m.weights = append(m.weights, w*math.Exp(theta*m.at(m.first+i))/tilted)
+			}
+			n := rapid.IntRange(1, 3).Draw(t, "count")
+			parts = append(parts, latticePart{m, float64(n)})
+			for range n {
+				var next []outcome
+				for _, o := range plain {
+					for i, w := range weights {
+						next = append(next, outcome{o.loss + m.at(m.first+i), o.mass * w})
+					}
+				}
+				byPoint := map[int]outcome{}
+				for _, o := range next {
+					k := int(math.Round(o.loss / h * 1e6))
+					byPoint[k] = outcome{o.loss, byPoint[k].mass + o.mass}
+				}
+				plain = plain[:0]
+				for _, o := range byPoint {
+					plain = append(plain, o)
+				}
+			}
+		}
+		nodes := rapid.SampledFrom([]int{16, 64, 512}).Draw(t, "nodes")
+		c := newLatticeCurve(parts, nodes, func() bool { return false })
+		for range 4 {
+			epsilon := rapid.Float64Range(-30, 30).Draw(t, "ε/h") * h
+			// The folded sum, term by term.
+			var want float64
+			for m := -400; m <= 400; m++ {
+				x := epsilon + float64(m)*c.period
+				var v float64
+				for _, o := range plain {
+					if theta > 0 && o.loss > x {
+						v += o.mass * -math.Expm1(x-o.loss)
+					} else if theta < 0 {
+						v += o.mass * math.Exp(math.Min(0, x-o.loss))
+					}
+				}
+				if v > 0 {
+					want += v * math.Exp(theta*float64(m)*c.period)
+				}
+			}
+			low, high := c.at(epsilon, false), c.at(epsilon, true)
+			// The sum over m is cut where its terms are this small.
+			rest := math.Exp(-400*math.Min(math.Abs(theta), 1-math.Abs(math.Min(theta, 0)))*c.period) * 1e3
+			slack := 1e-11 + rest/want
+			if want > 0 && !(low <= math.Log(want)+slack && math.Log(want)-slack <= high) {
+				t.Errorf("θ=%v N=%d: at %v [%v, %v], the convolution says %v", theta, nodes, epsilon, low, high, math.Log(want))
+			}
+			if high-low > 1e-6 && math.Log(want) > c.scale-theta*epsilon-12 {
+				t.Errorf("θ=%v N=%d: at %v [%v, %v] is wide", theta, nodes, epsilon, low, high)
+			}
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package pld
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/losstest"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// latticeProblemsOf puts a workload on the lattice, in every direction. Sampled
+// mechanisms other than the Gaussian are given to it as pairs.
+func latticeProblemsOf(t *testing.T, w losstest.Workload) []*latticeProblem {
+	t.Helper()
+	plain := w
+	plain.Events = nil
+	type sample struct {
+		inner loss.Loss
+		rate  float64
+		count float64
+	}
+	var samples []sample
+	for _, e := range w.Events {
+		s, ok := e.Mechanism.Mechanism.(mechanism.PoissonSampled)
+		if ok {
+			if _, gaussian := s.Mechanism.(mechanism.Gaussian); !gaussian {
+				l, err := loss.Of(s.Mechanism, mechanism.Adjacency(w.Adjacency))
+				if err != nil {
+					t.Fatal(err)
+				}
+				samples = append(samples, sample{l, s.Probability(), float64(e.Count)})
+				continue
+			}
+		}
+		plain.Events = append(plain.Events, e)
+	}
+	m, err := plain.Composition()
+	if err != nil {
+		t.Fatalf("%s: %v", w.Name, err)
+	}
+	c, err := loss.Compose(m)
+	if err != nil {
+		t.Fatalf("%s: %v", w.Name, err)
+	}
+	directions := latticeDirections(c)
+	if len(samples) > 0 {
+		directions = []loss.Direction{loss.Remove, loss.Add}
+	}
+	var problems []*latticeProblem
+	for _, d := range directions {
+		p, reason := newLatticeProblem(c, d)
+		if reason != "" {
+			t.Fatalf("%s: %s", w.Name, reason)
+		}
+		var lost float64
+		for _, s := range samples {
+			upper, _ := loss.PairOf(s.inner, d, loss.Dominating)
+			lower, _ := loss.PairOf(s.inner, d, loss.Dominated)
+			p.add(loss.SampledPair(upper, s.rate, d), loss.SampledPair(lower, s.rate, d), s.count)
+			p.maxLoss = math.Inf(1)
+			lost += s.count * math.Log1p(-loss.SampledPair(upper, s.rate, d).Infinite())
+		}
+		if lost < 0 {
+			b := math.Log(-math.Expm1(lost))
+			p.atom = loss.Bounds{Lower: b - 1e-13*math.Abs(b), Upper: b + 1e-13*math.Abs(b)}
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// askLattice asks every direction.
+func askLattice(problems []*latticeProblem, q *latticeQuestion) loss.Bounds {
+	b := loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
+	for _, p := range problems {
+		one := p.solve(q, b.Lower, nil)
+		b.Lower, b.Upper = math.Max(b.Lower, one.Lower), math.Max(b.Upper, one.Upper)
+	}
+	return b
+}
+
+// latticeRows checks every row of an oracle's file: enclosed within tolerance
+// (relative), and as narrow as asked for unless wide names the workload.
+func latticeRows(t *testing.T, rows []losstest.Workload, tolerance float64, wide map[string]bool) {
+	t.Helper()
+	for _, w := range rows {
+		problems := latticeProblemsOf(t, w)
+		narrow := true
+		for _, r := range w.Truth {
+			if r.AskedByEpsilon {
+				q := latticeQuestion{epsilon: r.Epsilon.Value, gap: 1e-2}
+				b := askLattice(problems, &q)
+				want := math.Inf(-1)
+				switch {
+				case r.LogDelta.Given:
+					want = r.LogDelta.Value
+				case r.Delta.Value > 0:
+					want = math.Log(r.Delta.Value)
+				}
+				slack := tolerance
+				if !math.IsInf(want, 0) {
+					slack += 4e-16 * math.Abs(want)
+				}
+				if !(b.Lower <= want+slack && want-slack <= b.Upper) {
+					t.Errorf("%s: ln δ(%v) in [%v, %v], want %v", w.Name, q.epsilon, b.Lower, b.Upper, want)
+				}
+				if !(b.Upper-b.Lower <= q.gap) && !math.IsInf(want, 0) {
+					narrow = false
+					t.Logf("%s: ln δ(%v) = %v in [%v, %v]", w.Name, q.epsilon, want, b.Lower, b.Upper)
+				}
+				continue
+			}
+			want := r.Epsilon.Value
+			q := latticeQuestion{byDelta: true, delta: r.Delta.Value, gap: 1e-4 * math.Max(1, want)}
+			if math.IsInf(want, 1) {
+				q.gap = 1e-4
+			}
+			b := askLattice(problems, &q)
+			slack := (tolerance + 4e-16) * want
+			if !(b.Lower <= want+slack && (want-slack <= b.Upper || b.Upper == want)) {
+				t.Errorf("%s: ε(%v) in [%v, %v], want %v", w.Name, q.delta, b.Lower, b.Upper, want)
+			}
+			if !(b.Upper-b.Lower <= q.gap) && !math.IsInf(want, 0) {
+				narrow = false
+				t.Logf("%s: ε(%v) = %v in [%v, %v]", w.Name, q.delta, want, b.Lower, b.Upper)
+			}
+		}
+		if narrow == wide[w.Name] {
+			t.Errorf("%s: narrow is %v", w.Name, narrow)
+		}
+	}
+}
+
+func TestLatticeAgainstOracleMixtures(t *testing.T) {
+	var data struct{ Rows []losstest.Workload }
+	losstest.Read(t, "testdata/engine_mixtures.json", &data)
+	latticeRows(t, data.Rows, 1e-15, nil)
+}
+
+func TestLatticeAgainstOracleClosed(t *testing.T) {
+	var data struct{ Rows []losstest.Workload }
+	losstest.Read(t, "testdata/closed.json", &data)
+	latticeRows(t, data.Rows, 1e-15, map[string]bool{
+		// δ below e^{−1000}, past what the lattice resolves.
+		"response-0.1-k1000x500": true,
+		// A mass of 1 − 10⁻¹² at the loss 0: the rounding of positions shows.
+		"response-0.5-k1099511627776x50": true,
+		// δ and δ_∞ agree in all digits of a float64.
+		"approximate-0.1-1e-18x1000": true,
+	})
+}
+
+func TestLatticeAgainstReferenceWorkloads(t *testing.T) {
+	var rows []losstest.Workload
+	losstest.Read(t, "../accountant/testdata/workloads.json", &rows)
+	latticeRows(t, rows, 2e-10, map[string]bool{
+		// A million steps of q = 10⁻⁴: the steps the work allows are too wide.
+		"dpsgd-million": true,
+	})
+}

@@ -1,0 +1,182 @@
+package pld
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+func lossOf(t interface{ Fatal(...any) }, m mechanism.Mechanism, adj mechanism.Adjacency) loss.Loss {
+	l, err := loss.Of(m, adj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// drawAtomic draws a mechanism with finitely many losses.
+func drawAtomic(t *rapid.T, i int) loss.Loss {
+	epsilon := rapid.SampledFrom([]float64{0.05, 0.1, 0.3, math.Pi / 7, 1, 2.5}).Draw(t, "ε0")
+	if rapid.Bool().Draw(t, "any") {
+		epsilon = math.Exp(rapid.Float64Range(-7, 1.5).Draw(t, "ln ε0"))
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 0:
+		return lossOf(t, mechanism.PureDP{Epsilon: epsilon}, mechanism.AddOrRemoveOne)
+	case 1:
+		return lossOf(t, mechanism.ApproximateDP{Epsilon: epsilon, Delta: 1e-3}, mechanism.AddOrRemoveOne)
+	}
+	return lossOf(t, mechanism.RandomizedResponse{Epsilon: epsilon, Buckets: 5}, mechanism.ReplaceOne)
+}
+
+// drawLoss draws a mechanism of any kind.
+func drawLoss(t *rapid.T) loss.Loss {
+	scale := math.Exp(rapid.Float64Range(-1, 3).Draw(t, "ln scale"))
+	switch rapid.IntRange(0, 4).Draw(t, "mechanism") {
+	case 0:
+		return lossOf(t, mechanism.Gaussian{NoiseMultiplier: scale}, mechanism.AddOrRemoveOne)
+	case 1:
+		return lossOf(t, mechanism.Laplace{Scale: scale, Sensitivity: 1}, mechanism.AddOrRemoveOne)
+	case 2:
+		q := math.Exp(rapid.Float64Range(-12, -0.1).Draw(t, "ln q"))
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
+		return lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, adj)
+	}
+	return drawAtomic(t, 0)
+}
+
+func drawComposition(t *rapid.T, most uint64) loss.Composition {
+	var c loss.Composition
+	for range rapid.IntRange(1, 3).Draw(t, "losses") {
+		c = append(c, loss.Term{Loss: drawLoss(t), Count: rapid.Uint64Range(1, most).Draw(t, "count")})
+	}
+	return c
+}
+
+func drawDelta(t *rapid.T) float64 {
+	return math.Exp(rapid.SampledFrom([]float64{-0.01, -0.7, -5, -12, -30, -100, -500}).Draw(t, "ln δ"))
+}
+
+// The lower end is never above the Rényi bound, and the interval is not empty;
+// asked back by the ε found, the δ intervals overlap.
+func TestLatticeIsConsistent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, delta := drawComposition(t, 200), drawDelta(t)
+		e, reason := latticeEpsilon(c, delta, 1e-3, nil)
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		if !(e.Lower <= e.Upper && e.Lower >= 0) {
+			t.Fatalf("ε(%v) in [%v, %v]", delta, e.Lower, e.Upper)
+		}
+		_, atom := c.Atom()
+		finite := loss.Finite(delta, atom)
+		if !(finite > 0) {
+			return
+		}
+		var renyi float64
+		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
+			r, _ := loss.LeastEpsilon(func(s float64) loss.Value { return c.Cumulant(d, s) }, math.Log(finite), 0, nil)
+			renyi = math.Max(renyi, r)
+		}
+		if !(e.Lower <= renyi) {
+			t.Errorf("ε(%v) is at least %v, but Rényi proves %v", delta, e.Lower, renyi)
+		}
+		if math.IsInf(e.Upper, 1) || e.Lower == 0 {
+			return
+		}
+		at, _ := latticeLogDelta(c, e.Lower, 1e-2, nil)
+		if !(at.Upper >= math.Log(delta)-1e-9) {
+			t.Errorf("δ(%v) = %v at least, but ln δ is at most %v there", e.Lower, delta, at.Upper)
+		}
+		at, _ = latticeLogDelta(c, e.Upper, 1e-2, nil)
+		if !(at.Lower <= math.Log(delta)+1e-9) {
+			t.Errorf("δ(%v) = %v at most, but ln δ is at least %v there", e.Upper, delta, at.Lower)
+		}
+	})
+}
+
+// More releases never cost less, and a Gaussian never less than a noisier one.
+func TestLatticeIsMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, delta := drawComposition(t, 50), drawDelta(t)
+		more := append(loss.Composition(nil), c...)
+		i := rapid.IntRange(0, len(c)-1).Draw(t, "which")
+		more[i].Count += rapid.Uint64Range(1, 5).Draw(t, "extra")
+		a, _ := latticeEpsilon(c, delta, 1e-3, nil)
+		b, _ := latticeEpsilon(more, delta, 1e-3, nil)
+		if !(a.Lower <= b.Upper) {
+			t.Errorf("ε(%v) is at least %v, with more releases at most %v", delta, a.Lower, b.Upper)
+		}
+	})
+}
+
+// One release against the closed forms.
+func TestLatticeHoldsClosedForms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scale := math.Exp(rapid.Float64Range(-2, 6).Draw(t, "ln scale"))
+		epsilon := math.Exp(rapid.Float64Range(-9, 1).Draw(t, "ln ε")) / scale
+		var l loss.Loss
+		var want loss.Bounds
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			l = lossOf(t, mechanism.GaussianDP{Mu: 1 / scale}, mechanism.AddOrRemoveOne)
+			epsilon *= 10
+			want, _ = loss.GaussianLogDelta(1/scale, epsilon)
+		case 1:
+			l = lossOf(t, mechanism.Laplace{Scale: scale, Sensitivity: 1}, mechanism.AddOrRemoveOne)
+			want, _ = laplace{l.Facts().Laplace}.logDelta(epsilon)
+		case 2:
+			q := math.Exp(rapid.Float64Range(-10, -0.1).Draw(t, "ln q"))
+			l = lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.AddOrRemoveOne)
+			want, _ = sampled{mu: l.Facts().SampledMu, rate: q}.logDelta(epsilon)
+		case 3:
+			q := math.Exp(rapid.Float64Range(-10, -0.1).Draw(t, "ln q"))
+			l = lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.ReplaceOne)
+			want, _ = newReplaced(l.Facts().SampledMu, q).logDelta(epsilon)
+		}
+		b, reason := latticeLogDelta(loss.Composition{{Loss: l, Count: 1}}, epsilon, 1e-2, nil)
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		if !(b.Lower <= want.Upper && want.Lower <= b.Upper) {
+			t.Errorf("%+v: ln δ(%v) in [%v, %v], closed form [%v, %v]", l, epsilon, b.Lower, b.Upper, want.Lower, want.Upper)
+		}
+	})
+}
+
+// However early it is stopped, the answer holds what the full one encloses.
+func TestLatticeStops(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, delta := drawComposition(t, 50), drawDelta(t)
+		full, _ := latticeEpsilon(c, delta, 1e-3, nil)
+		left := rapid.IntRange(0, 40).Draw(t, "calls")
+		early, reason := latticeEpsilon(c, delta, 1e-3, func() bool { left--; return left < 0 })
+		if reason != "" || !(early.Lower <= full.Upper && full.Lower <= early.Upper) || math.IsNaN(early.Lower+early.Upper) && !math.IsInf(early.Upper, 1) {
+			t.Errorf("stopped [%v, %v] %s, in full [%v, %v]", early.Lower, early.Upper, reason, full.Lower, full.Upper)
+		}
+	})
+}
+
+// What has no pair, or none that is computed, is refused with the reason.
+func TestLatticeRefuses(t *testing.T) {
+	for _, m := range []mechanism.Mechanism{
+		mechanism.ZeroConcentratedDP{Rho: 0.5},
+		mechanism.Gaussian{NoiseMultiplier: 1e-9},
+		mechanism.Laplace{Scale: 1e-4, Sensitivity: 1},
+		mechanism.PureDP{Epsilon: 1e4},
+	} {
+		c := loss.Composition{{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: 2}}
+		if _, reason := latticeEpsilon(c, 1e-5, 1e-4, nil); reason == "" {
+			t.Errorf("%v was answered", m)
+		}
+	}
+	c := loss.Composition{{Loss: lossOf(t, mechanism.PureDP{Epsilon: 1}, mechanism.AddOrRemoveOne), Count: 1 << 60}}
+	if _, reason := latticeEpsilon(c, 1e-5, 1e-4, nil); reason == "" {
+		t.Error("2^60 releases were answered")
+	}
+}
