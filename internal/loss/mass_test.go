@@ -226,3 +226,28 @@ func TestSides(t *testing.T) {
 		}
 	}
 }
+
+// Atoms far below the normal range keep their logarithm: the sampled atom of
+// what only P has is the inner one (ln 5e−324 = −744.44…, mpmath).
+func TestSubnormalAtoms(t *testing.T) {
+	const tiny, logTiny = math.SmallestNonzeroFloat64, -744.4400719213812
+	inner := atomicPair{[]Mass{{}}, tiny, tiny}
+	for _, d := range []Direction{Remove, Add} {
+		atoms := SampledPair(inner, 0.5, d).Atoms()
+		for _, a := range atoms {
+			want := logTiny
+			if d == Remove {
+				want -= math.Ln2
+			}
+			if a.LogP > -1 {
+				continue
+			}
+			if math.Abs(a.LogP-want) > a.LogErr+4*num.Ulp*-want {
+				t.Errorf("%v: %+v, want ln P = %v", d, a, want)
+			}
+		}
+		if len(atoms) != 2 {
+			t.Errorf("%v: atoms %+v", d, atoms)
+		}
+	}
+}

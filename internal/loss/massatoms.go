@@ -75,8 +75,8 @@ func (r response) pairOf(_ Direction, side Side) Pair {
 	atoms := []Mass{{LogP: top.LogP - e, Loss: -e, LogErr: top.LogErr + num.Ulp*(2*e+math.Abs(top.LogP))}}
 	if r.buckets > 2 {
 		atoms = append(atoms, Mass{
-			LogP:   math.Log(r.buckets-2) - e + top.LogP,
-			LogErr: top.LogErr + num.Ulp*(2*math.Abs(math.Log(r.buckets-2)-e)+math.Abs(top.LogP)+2),
+			LogP:   num.Log(r.buckets-2) - e + top.LogP,
+			LogErr: top.LogErr + num.Ulp*(2*math.Abs(num.Log(r.buckets-2)-e)+math.Abs(top.LogP)+2),
 		})
 	}
 	return atomicPair{append(atoms, top), r.atom, r.atom}

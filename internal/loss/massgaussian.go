@@ -78,7 +78,7 @@ func (g gaussianPair) cell(v interval) Mass {
 	if v.narrow() && math.Abs(c+g.mu)*w <= 1 {
 		i, sizeP := series(c, w)
 		j, sizeQ := series(c+g.mu, w)
-		p := num.LogNormalDensity(c) + math.Log(2*w) + math.Log1p(i)
+		p := num.LogNormalDensity(c) + num.Log(2*w) + math.Log1p(i)
 		l := g.loss(c)
 		return Mass{
 			LogP: p, Loss: l + math.Log1p(i) - math.Log1p(j),

@@ -48,7 +48,7 @@ func (v interval) log() (value, err float64) {
 	if v.narrow() {
 		c, w := (v.a+v.b)/2, (v.b-v.a)/2
 		i, size := series(c, w)
-		value = num.LogNormalDensity(c) + math.Log(2*w) + math.Log1p(i)
+		value = num.LogNormalDensity(c) + num.Log(2*w) + math.Log1p(i)
 		return value, num.Ulp * (16 + 4*c*c + 16*size + 2*math.Abs(value))
 	}
 	a, b := v.a, v.b
@@ -88,7 +88,7 @@ func logMix(rate, logRate, x float64) float64 {
 	}
 	y := rate * math.Expm1(x)
 	if y < -0.5 {
-		return math.Log(1 - rate + rate*math.Exp(x))
+		return num.Log(1 - rate + rate*math.Exp(x))
 	}
 	return math.Log1p(y)
 }

@@ -33,7 +33,7 @@ func SampledPair(inner Pair, rate float64, d Direction) Pair {
 		return nil
 	}
 	return samplePair{
-		inner: inner, rate: rate, logRate: math.Log(rate), miss: math.Log1p(-rate), add: d == Add,
+		inner: inner, rate: rate, logRate: num.Log(rate), miss: math.Log1p(-rate), add: d == Add,
 	}
 }
 
@@ -70,7 +70,7 @@ func (p samplePair) back(l float64) float64 {
 		v = l - p.logRate + math.Log1p(-(1-p.rate)*math.Exp(-l))
 	case l < -1:
 		if r := math.Exp(l) - (1 - p.rate); r > 0 {
-			v = math.Log(r / p.rate)
+			v = num.Log(r / p.rate)
 		}
 	default:
 		if x := math.Expm1(l) / p.rate; x > -1 {
@@ -147,13 +147,13 @@ func (p samplePair) sample(m Mass) Mass {
 func (p samplePair) Atoms() []Mass {
 	var atoms []Mass
 	if n := p.inner.Null(); n > 0 && !p.add {
-		atoms = append(atoms, Mass{LogP: math.Log(n) + p.miss, Loss: p.miss, LogErr: num.Ulp * 4 * (1 - math.Log(n) - p.miss), LossErr: num.Ulp * 2 * -p.miss})
+		atoms = append(atoms, Mass{LogP: num.Log(n) + p.miss, Loss: p.miss, LogErr: num.Ulp * 4 * (1 - num.Log(n) - p.miss), LossErr: num.Ulp * 2 * -p.miss})
 	}
 	for _, a := range p.inner.Atoms() {
 		atoms = append(atoms, p.sample(a))
 	}
 	if m := p.inner.Infinite(); m > 0 && p.add {
-		atoms = append(atoms, Mass{LogP: math.Log(m), Loss: -p.miss, LogErr: num.Ulp * 2 * -math.Log(m), LossErr: num.Ulp * 2 * -p.miss})
+		atoms = append(atoms, Mass{LogP: num.Log(m), Loss: -p.miss, LogErr: num.Ulp * 2 * -num.Log(m), LossErr: num.Ulp * 2 * -p.miss})
 	}
 	return atoms
 }
@@ -195,7 +195,7 @@ func newReplacedPair(mu, rate float64) Pair {
 	if !(rate >= 1e-15 && rate < 1) || GaussianPair(mu) == nil {
 		return nil
 	}
-	return replacedPair{mu: mu, rate: rate, logRate: math.Log(rate), logOdds: math.Log1p(-rate) - math.Log(rate)}
+	return replacedPair{mu: mu, rate: rate, logRate: num.Log(rate), logOdds: math.Log1p(-rate) - num.Log(rate)}
 }
 
 func (p replacedPair) mix(x float64) float64 { return logMix(p.rate, p.logRate, x) }
