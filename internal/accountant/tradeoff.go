@@ -78,8 +78,8 @@ func equalAdvantage(p CurvePoint) float64 {
 	if p.Epsilon > 700 {
 		return 1
 	}
-	above := num.AddUp(num.Up(math.Expm1(p.Epsilon)), 2*p.Delta)
-	return math.Min(1, num.Up(above/num.Down(1+num.Down(math.Exp(p.Epsilon)))))
+	above := num.AddUp(num.Expm1Up(p.Epsilon), 2*p.Delta)
+	return math.Min(1, num.Up(above/num.Down(1+num.ExpDown(p.Epsilon))))
 }
 
 // provenSides has the lines that upper bounds on δ prove: e^ε rounded up, 1 − δ
@@ -87,7 +87,7 @@ func equalAdvantage(p CurvePoint) float64 {
 func provenSides(points []CurvePoint) []side {
 	out := make([]side, len(points))
 	for i, p := range points {
-		rest := math.Max(num.Down(1-p.Delta), num.Down(num.Down(-math.Expm1(p.LogDelta))))
+		rest := math.Max(num.Down(1-p.Delta), -num.Expm1Up(p.LogDelta))
 		if p.Delta == 0 {
 			rest = 1
 		}

@@ -131,7 +131,7 @@ func LogTotal(logFinite, atom float64) float64 {
 	if atom == 0 {
 		return logFinite
 	}
-	rest := num.Up(math.Log1p(-atom)) + logFinite
+	rest := num.Log1pUp(-atom) + logFinite
 	v := num.LogAddExp(num.LogUp(atom), rest)
 	return math.Min(0, num.UpBy(v, 16*num.Ulp*(1+math.Abs(v))))
 }

@@ -31,8 +31,7 @@ func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
 		return response{epsilon: m.Epsilon, buckets: k}
 	}
 	ratio := num.MulUp(k, num.DivUp(num.Up(1-m.Noise), m.Noise))
-	// Log1p is within one unit in the last place.
-	return response{epsilon: num.Up(num.Up(math.Log1p(ratio))), buckets: k, rounded: true}
+	return response{epsilon: num.Log1pUp(ratio), buckets: k, rounded: true}
 }
 
 func (r response) Facts() Facts {

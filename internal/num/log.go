@@ -108,15 +108,43 @@ func series(x float64, c *[18]float64) float64 {
 	return sum
 }
 
+// The standard library's functions are not correctly rounded. Measured on
+// some 300,000 points each against 113 bits (amd64, Go 1.26, with and without FMA,
+// and the portable versions of other machines), in units in the last place of
+// the exact value: Exp 1.73, Log 0.82, Log1p 0.79, Expm1 0.81. The worst of
+// them are in testdata/elementary.json. Bounds below take 2 for Exp and 1 for
+// the others, in twice as many steps: below a power of two a step is half of
+// the unit above it.
+const (
+	expSteps = 4
+	logSteps = 2
+)
+
+// stepsUp returns the n-th float64 above x.
+func stepsUp(x float64, n int) float64 {
+	for range n {
+		x = Up(x)
+	}
+	return x
+}
+
+// stepsDown returns the n-th float64 below x.
+func stepsDown(x float64, n int) float64 {
+	for range n {
+		x = Down(x)
+	}
+	return x
+}
+
 // LogUp returns a float64 ≥ ln x for x ≥ 0: −Inf at 0.
 func LogUp(x float64) float64 {
 	if x == 0 || x == 1 {
 		return Log(x)
 	}
 	if x < 0x1p-1022 {
-		return Up(Up(Log(x)))
+		return stepsUp(Log(x), 2*logSteps)
 	}
-	return Up(Log(x))
+	return stepsUp(Log(x), logSteps)
 }
 
 // LogDown returns a float64 ≤ ln x for x ≥ 0.
@@ -125,18 +153,33 @@ func LogDown(x float64) float64 {
 		return Log(x)
 	}
 	if x < 0x1p-1022 {
-		return Down(Down(Log(x)))
+		return stepsDown(Log(x), 2*logSteps)
 	}
-	return Down(Log(x))
+	return stepsDown(Log(x), logSteps)
 }
 
-// ExpUp returns a float64 ≥ e^x: positive for every x but −Inf. math.Exp is
-// within one unit in the last place.
+// Log1pUp returns a float64 ≥ ln(1 + x) for x ≥ −1: −Inf at −1.
+func Log1pUp(x float64) float64 {
+	if x == 0 || x == -1 {
+		return math.Log1p(x)
+	}
+	return stepsUp(math.Log1p(x), logSteps)
+}
+
+// Expm1Up returns a float64 ≥ e^x − 1.
+func Expm1Up(x float64) float64 {
+	if x == 0 || math.IsInf(x, -1) {
+		return math.Expm1(x)
+	}
+	return stepsUp(math.Expm1(x), logSteps)
+}
+
+// ExpUp returns a float64 ≥ e^x: positive for every x but −Inf.
 func ExpUp(x float64) float64 {
 	if x == 0 || math.IsInf(x, -1) {
 		return math.Exp(x)
 	}
-	return Up(math.Exp(x))
+	return stepsUp(math.Exp(x), expSteps)
 }
 
 // ExpDown returns a float64 ≤ e^x, and ≥ 0.
@@ -144,5 +187,5 @@ func ExpDown(x float64) float64 {
 	if x == 0 {
 		return 1
 	}
-	return math.Max(0, Down(math.Exp(x)))
+	return math.Max(0, stepsDown(math.Exp(x), expSteps))
 }
