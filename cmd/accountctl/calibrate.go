@@ -210,7 +210,7 @@ func inFile(file string, at int, err error) error {
 func (p *program) writeCalibrated(a *accountantv1.CalibrateResponse, target float64) error {
 	const digits = 9 // a relative 1e-8, below the search's own tolerance
 	value, which := ceil(a.GetValue(), digits), "smallest"
-	next := "the end of its range"
+	next := "it ends its range, or the time ended"
 	switch a.GetField() {
 	case "count":
 		value, which = fmt.Sprintf("%.0f", a.GetValue()), "largest"

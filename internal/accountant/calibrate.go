@@ -54,7 +54,7 @@ type Calibrated struct {
 	Value float64
 
 	// Exceeding is the nearest value tried that does not fit; nil where Value is
-	// the end of its range.
+	// the end of its range, and after Stop.
 	Exceeding *float64
 
 	// Answer is that of everything, the event included, at the target's δ: its

@@ -205,6 +205,14 @@ func TestCalibrateEnds(t *testing.T) {
 	}
 	// No room is left for the same mechanism: its total is bounded.
 	full := compose(t, mechanism.AddOrRemoveOne)
+	// ε = 0 is a target too: δ(0) = 2Φ(μ/2) − 1 ≤ δ, from any start.
+	for _, sigma := range []float64{1e-9, 1e-3, 1, 1e3, 1e9} {
+		q := Calibration{Fixed: fixed, Solve: SolveStandardDeviation, Delta: 0.01, Event: mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}, Count: 1}}
+		got := calibrate(t, q)
+		if want := 1 / (2 * quantile(0.505)); math.Abs(got.Value/want-1) > 2*Tolerance || got.Answer.Epsilon != 0 {
+			t.Errorf("from %v: %+v, want %v", sigma, got, want)
+		}
+	}
 	m := mechanism.Gaussian{NoiseMultiplier: 1e15}
 	full.Parts = []mechanism.Part{{Mechanism: m, Count: math.MaxInt64 - 7}}
 	q := Calibration{Fixed: full, Solve: SolveCount, Epsilon: 1, Delta: 1e-5, Event: mechanism.Event{Mechanism: m}}
@@ -271,15 +279,41 @@ func TestCalibrateStopped(t *testing.T) {
 	q := Calibration{Fixed: compose(t, mechanism.AddOrRemoveOne), Event: mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000}, Solve: SolveStandardDeviation, Epsilon: 1, Delta: 1e-5}
 	best := calibrate(t, q)
 	for asks := range 40 {
-		n := 0
-		q.Stop = func() bool { n++; return n > asks }
+		n, late := 0, false
+		q.Stop = func() bool { n++; late = n > asks; return late }
 		got := calibrate(t, q)
+		if (got.Exceeding == nil) != late {
+			t.Errorf("stopped after %d: %+v", asks, got)
+		}
 		if got.Value < best.Value*(1-Tolerance) || got.Answer.Epsilon > q.Epsilon {
 			t.Fatalf("stopped after %d: %+v, at leisure %v", asks, got, best.Value)
 		}
 		if a := ask(t, compose(t, mechanism.AddOrRemoveOne, got.Event), AtDelta(q.Delta)); a.Epsilon > q.Epsilon {
 			t.Fatalf("stopped after %d: σ = %v has ε = %v", asks, got.Value, a.Epsilon)
 		}
+	}
+}
+
+// With no time at all the first value that fits is the answer; where none can be
+// found there is no answer.
+func TestCalibrateWithoutTime(t *testing.T) {
+	q := Calibration{Fixed: compose(t, mechanism.AddOrRemoveOne), Event: mechanism.Event{Mechanism: sampledGaussian(0.01, 1000), Count: 1000},
+		Solve: SolveStandardDeviation, Epsilon: 1, Delta: 1e-5, Stop: func() bool { return true }}
+	s, err := newSearch(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.run(); err != nil || s.probes != 1 || got.Value != 1000 || got.Exceeding != nil {
+		t.Errorf("%+v, %v after %d probes; want 1000 after 1", got, err, s.probes)
+	}
+	q.Solve, q.Epsilon = SolveCount, 1e-9
+	q.Event.Mechanism = mechanism.Gaussian{NoiseMultiplier: 1}
+	if got, err := Calibrate(q); !errors.Is(err, ErrStopped) {
+		t.Errorf("%+v, %v; want ErrStopped", got, err)
+	}
+	q.Fixed = compose(t, mechanism.AddOrRemoveOne, q.Event)
+	if got, err := Calibrate(q); !errors.Is(err, ErrStopped) {
+		t.Errorf("%+v, %v; want ErrStopped", got, err)
 	}
 }
 

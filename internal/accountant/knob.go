@@ -68,7 +68,7 @@ func inRange(v, most float64) float64 {
 func noise(m mechanism.Mechanism) (field string, own float64, set func(float64) mechanism.Mechanism) {
 	switch m := m.(type) {
 	case mechanism.Gaussian:
-		if m.NoiseMultiplier != 0 || m.StandardDeviation == 0 && m.Sensitivity == 0 && m.Distance == 0 {
+		if m.StandardDeviation == 0 && m.Sensitivity == 0 && m.Distance == 0 {
 			return "noise_multiplier", m.NoiseMultiplier, func(v float64) mechanism.Mechanism {
 				m.NoiseMultiplier = v
 				return m
@@ -121,9 +121,9 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 	default:
 		return 1
 	}
-	perStep := func() float64 { return math.Expm1(math.Pow(distance/scale, 2)) }
-	if p == 1 && k.field != "sampling_probability" {
-		perStep = func() float64 { return math.Pow(distance/scale, 2) }
+	perStep := distance / scale * distance / scale
+	if p < 1 || k.field == "sampling_probability" {
+		perStep = math.Expm1(perStep)
 	}
 	var v float64
 	switch {
@@ -132,9 +132,9 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 	case k.falls:
 		v = distance / math.Sqrt(math.Log1p(room/(n*p*p)))
 	case k.whole:
-		v = math.Floor(room / (p * p * perStep()))
+		v = math.Floor(room / (p * p * perStep))
 	default:
-		v = math.Sqrt(room / (n * perStep()))
+		v = math.Sqrt(room / (n * perStep))
 	}
 	if !(v >= k.least && v <= k.most) {
 		v = math.Max(k.least, math.Min(k.most, 1))

@@ -14,7 +14,7 @@ type search struct {
 	start float64
 
 	fits, exceeds *probe     // the bracket, each nil until there is one
-	last, before  *probe     // the latest two with a finite error, for secant steps
+	before        *probe     // the one before the latest, for secant steps
 	reach, beyond float64    // while one side is open: the longest step, and how far past the estimate
 	widths        [3]float64 // of the bracket, the latest three
 	late          bool       // Stop has come
@@ -48,7 +48,10 @@ func newSearch(q Calibration) (*search, error) {
 		if err != nil {
 			return nil, err
 		}
-		if spent = a.Epsilon; spent > q.Epsilon {
+		switch spent = a.Epsilon; {
+		case spent > q.Epsilon && s.late:
+			return nil, ErrStopped
+		case spent > q.Epsilon:
 			return nil, q.tooLittle(spent, "what stays fixed costs that")
 		}
 	}
@@ -72,13 +75,11 @@ func (s *search) run() (Calibrated, error) {
 		} else {
 			s.exceeds = p
 		}
-		if !math.IsInf(p.err, 0) {
-			s.before, s.last = s.last, p
-		}
 		if s.done() {
 			break
 		}
 		v = s.next(p)
+		s.before = p
 	}
 	switch {
 	case s.fits != nil:
@@ -91,15 +92,16 @@ func (s *search) run() (Calibrated, error) {
 
 func (s *search) result() Calibrated {
 	out := Calibrated{Event: s.knob.set(s.fits.value), Field: s.knob.field, Value: s.fits.value, Answer: s.fits.answer}
-	if s.exceeds != nil {
+	if s.exceeds != nil && !s.late {
 		out.Exceeding = &s.exceeds.value
 	}
 	return out
 }
 
 func (s *search) ask(c mechanism.Composition) (Answer, error) {
-	s.late = s.late || s.q.Stop != nil && s.q.Stop()
-	return Ask(c, Question{Delta: &s.q.Delta, Stop: s.q.Stop})
+	a, err := Ask(c, Question{Delta: &s.q.Delta, Stop: s.q.Stop})
+	s.late = s.late || s.q.Stop != nil && s.q.Stop() // then a is only what could be proven in time
+	return a, err
 }
 
 func (s *search) probe(v float64) (*probe, error) {
@@ -195,11 +197,9 @@ func (s *search) next(p *probe) float64 {
 	return s.value(root+past, 1)
 }
 
-// estimate is where the error is likely 0, and how far from p that is.
+// estimate is where the error is likely 0, and how far from p that is: both are
+// infinite where p's error is.
 func (s *search) estimate(p *probe) (root, step float64) {
-	if s.last == nil || s.last != p {
-		return math.NaN(), math.Inf(1)
-	}
 	slope := 1.0
 	if s.before != nil {
 		if v := (p.err - s.before.err) / (p.u - s.before.u); v > 1e-3 && v < 1e3 {

@@ -190,8 +190,8 @@ type CalibrateResponse struct {
 	// largest count. If there was no time left, the best that is proven to fit.
 	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
 	// The nearest value that was tried and does not fit: the count + 1, or a noise
-	// or a probability within 1e-6 unless time ran out. Absent if value is the end
-	// of its range.
+	// or a probability within a relative 1e-6. Absent if value is the end of its
+	// range, or there was no time left.
 	ExceedingValue *float64 `protobuf:"fixed64,3,opt,name=exceeding_value,json=exceedingValue,proto3,oneof" json:"exceeding_value,omitempty"`
 	// The event with the value in it.
 	Event *Event `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
