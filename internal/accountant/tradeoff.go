@@ -132,7 +132,7 @@ func bestLines(sides []side, alpha float64) (steep, flat int) {
 }
 
 // slack covers that a point's x is e^ε rounded (the slope of δ is at least
-// −1/x, so δ moves by at most 2⁻⁵²) and the rounding of a few operations on
+// −1/x, so δ moves by at most 2⁻⁵¹) and the rounding of a few operations on
 // numbers that are at most 2.
 const slack = 16 * num.Ulp
 
