@@ -71,21 +71,35 @@ func (c Composition) Symmetric() bool {
 
 // Cumulant returns K(s) = Σ n_j·K_j(s) of the finite part in one direction.
 func (c Composition) Cumulant(d Direction, s float64) Value {
-	var k, slope, curvature num.Sum
-	var err, size float64
+	var sum ValueSum
 	for _, t := range c {
-		v, n := t.Loss.Cumulant(d, s), float64(t.Count)
-		k.Add(n * v.K)
-		slope.Add(n * v.Slope)
-		curvature.Add(n * v.Curvature)
-		err += n * v.Err
-		size += n * math.Abs(v.K)
+		sum.Add(float64(t.Count), t.Loss.Cumulant(d, s))
 	}
+	return sum.Value()
+}
+
+// ValueSum is Σ n·K with its error; the zero value is 0.
+type ValueSum struct {
+	k, slope, curvature num.Sum
+	err, size           float64
+}
+
+// Add adds n·v for a count n rounded to nearest.
+func (s *ValueSum) Add(n float64, v Value) {
+	s.k.Add(n * v.K)
+	s.slope.Add(n * v.Slope)
+	s.curvature.Add(n * v.Curvature)
+	s.err += n * v.Err
+	s.size += n * math.Abs(v.K)
+}
+
+// Value is the sum so far.
+func (s *ValueSum) Value() Value {
 	return Value{
-		K: k.Value(), Slope: slope.Value(), Curvature: curvature.Value(),
+		K: s.k.Value(), Slope: s.slope.Value(), Curvature: s.curvature.Value(),
 		// Counts and products are within Ulp each; the sum of the errors itself is
 		// within len·Ulp.
-		Err: err*(1+1e-6) + 6*num.Ulp*size,
+		Err: s.err*(1+1e-6) + 6*num.Ulp*s.size,
 	}
 }
 

@@ -13,6 +13,8 @@ type grid struct {
 	nodes []tiltedNode
 	slope float64 // of M − 1 on this very rule, or 0 with large
 	noise float64 // bound on the error of slope
+
+	turns *turns // made when needed
 }
 
 type tiltedNode struct {

@@ -1,0 +1,246 @@
+package loss
+
+import (
+	"math"
+	"sort"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// cells are what the decay bounds of a sampledPair are made of: the line z cut
+// into cells, with bounds on each cell's mass under the tilted density
+//
+//	g0(z) = φ(z)·p^{1+θ}·q^{−θ}/M(θ)
+//
+// and on the total variation of g = g0/λ', where λ(z) is the loss, or minus it,
+// as an increasing function of z (docs/math.md §2.3).
+type cells struct {
+	at   []float64 // boundaries, increasing; one more than there are cells
+	loss []float64 // λ there
+	off  []float64 // its error
+	edge []float64 // upper bounds on g there
+
+	high, variation []float64  // of each cell: mass from above, ∫|g'| from above
+	low             []massCell // and mass from below
+
+	outside float64 // bound on the mass beyond either end
+	middle  bool    // λ' is least in the middle, otherwise at the left end
+
+	before      []float64 // masses up to each boundary, from above
+	left, after []float64 // ∫|g'| left and right of each boundary, from above
+
+	heavy []massCell // those of low that are worth a pair
+}
+
+const (
+	maxCells  = 4096
+	cellWidth = 0.25
+	cellTail  = -26 // ln of the mass left outside
+	slopCells = 1e-7
+)
+
+// newCells cuts the line for a pair tilted by θ with K(θ) = k; nil where that
+// takes too many cells or too much is lost to rounding.
+func newCells(p sampledPair, theta float64, k Value) *cells {
+	up, _, _ := p.components(theta)
+	if !(p.mu > 0x1p-400 && p.mu < 0x1p20 && math.Abs(theta) < 0x1p40) || !(k.Err < slopCells) {
+		return nil
+	}
+	limit := maxCells * cellWidth
+	target := cellTail + math.Min(0, k.K)
+	reach := math.Sqrt(-2 * target)
+	right, a, okRight := p.cut(target, reach, limit, []component{up})
+	left, b, okLeft := p.cut(target, reach, limit, []component{up.mirror()})
+	if !okLeft || !okRight {
+		return nil
+	}
+	c := &cells{middle: p.kind == replacePair, outside: num.Up(math.Exp(a-k.Lower()) + math.Exp(b-k.Lower()))}
+	w := newCellWalk(&p, up, k.K)
+	if !c.fill(w, -left, right) {
+		return nil
+	}
+	c.total()
+	c.heavy = worthPairs(c.low)
+	return c
+}
+
+// cellWalk evaluates g0, g and the derivatives of their logarithms.
+type cellWalk struct {
+	p    *sampledPair
+	c    component
+	k    float64
+	logs float64 // of μ
+}
+
+func newCellWalk(p *sampledPair, c component, k float64) cellWalk {
+	return cellWalk{p, c, k, math.Log(p.mu)}
+}
+
+// cellPoint is what is known at one z.
+type cellPoint struct {
+	z, loss    float64
+	logDensity float64 // ln g0
+	logFlux    float64 // ln g
+	slope      float64 // (ln g0)'
+	fluxSlope  float64 // (ln g)'
+	up, down   float64 // w(z), w(−z)
+	off        float64 // error of loss
+	err        float64 // error of the logarithms
+}
+
+func (w *cellWalk) point(z float64) cellPoint {
+	mu := w.p.mu
+	l, up, err := w.p.logRatio(z)
+	x := cellPoint{z: z, loss: l, up: up}
+	var m, down, errM float64
+	rate := up
+	if w.p.kind == replacePair {
+		m, down, errM = w.p.logRatio(-z)
+		x.loss -= m
+		x.down = down
+		rate += down
+	}
+	x.logDensity = -z*z/2 - logSqrtTwoPi + w.c.up*l + w.c.down*m - w.k
+	x.slope = -z + mu*(w.c.up*up-w.c.down*down)
+	// λ' = μ·(w(z) + w(−z)), the second only for the replace pair. ln w is within
+	// its u's error.
+	x.logFlux = x.logDensity - w.logs - math.Log(rate)
+	x.fluxSlope = x.slope - mu*(up*(1-up)-down*(1-down))/rate
+	x.off = num.Ulp * (err + errM + 2*math.Abs(x.loss))
+	x.err = num.Ulp * (32 + z*z + 4*math.Abs(w.k) + (2+math.Abs(w.c.up))*(err+4*math.Abs(l)) + (2+math.Abs(w.c.down))*(errM+4*math.Abs(m)) +
+		8*mu*(math.Abs(z)+mu))
+	return x
+}
+
+// turn bounds w(1−w) between two points, at z and at −z.
+func turnBetween(a, b float64) float64 {
+	if (a-0.5)*(b-0.5) <= 0 {
+		return 0.25
+	}
+	return math.Max(a*(1-a), b*(1-b)) * (1 + 1e-12)
+}
+
+func (c *cells) fill(w cellWalk, lo, hi float64) bool {
+	mu2 := w.p.mu * w.p.mu
+	x := w.point(lo)
+	c.add(x)
+	worst := x.err
+	for x.z < hi {
+		if len(c.low) == maxCells {
+			return false
+		}
+		// Short where the logarithms bend. The guess of the next point is refined once.
+		bend := (math.Abs(w.c.up)+1)*turnBetween(x.up, x.up) + (math.Abs(w.c.down)+1)*turnBetween(x.down, x.down)
+		h := cellWidth / math.Sqrt(1+mu2*bend)
+		_, up, _ := w.p.logRatio(x.z + h)
+		bend = (math.Abs(w.c.up) + 1) * turnBetween(x.up, up)
+		if w.p.kind == replacePair {
+			_, down, _ := w.p.logRatio(-x.z - h)
+			bend += (math.Abs(w.c.down) + 1) * turnBetween(x.down, down)
+		}
+		h = math.Max(cellWidth/math.Sqrt(1+mu2*bend), 1e-6)
+		next := w.point(x.z + h)
+		mid := w.point(x.z + (next.z-x.z)/2)
+		worst = math.Max(worst, math.Max(next.err, mid.err))
+		c.cell(w, x, mid, next)
+		c.add(next)
+		x = next
+	}
+	return worst < slopCells
+}
+
+func (c *cells) add(x cellPoint) {
+	c.at = append(c.at, x.z)
+	c.loss = append(c.loss, x.loss)
+	c.off = append(c.off, x.off)
+	c.edge = append(c.edge, math.Exp(x.logFlux)*(1+4*slopCells))
+}
+
+// cell bounds one cell from the second derivatives
+//
+//	(ln g0)″ = −1 + up·μ²·w(1−w)(z) + down·μ²·w(1−w)(−z)
+//
+// and (ln g)″, which has up + 1 for up with one w. With two, the logarithm of
+// w(z) + w(−z) bends by at most 2μ² and at most twice the sum of both w(1−w)
+// over that of both w, times μ².
+func (c *cells) cell(w cellWalk, a, mid, b cellPoint) {
+	h := b.z - a.z
+	mu2 := w.p.mu * w.p.mu
+	turn, back := mu2*turnBetween(a.up, b.up), 0.0
+	if w.p.kind == replacePair {
+		back = mu2 * turnBetween(a.down, b.down)
+	}
+	below := 1 + math.Max(0, -w.c.up)*turn + math.Max(0, -w.c.down)*back // (ln g0)″ ≥ −below
+	above := math.Max(0, w.c.up)*turn + math.Max(0, w.c.down)*back       // (ln g0)″ ≤ above
+	// With y = z − mid, ∫e^{by − By²/2} ≥ h·e^{−Bh²/24} by Jensen.
+	density := math.Exp(mid.logDensity)
+	m := massCell{mass: h * density * math.Exp(-below*h*h/24) * (1 - 4*slopCells), left: a.loss - a.off, right: b.loss + b.off}
+	m.least, m.most = w.mean(a, mid, b, turn+back)
+	c.low = append(c.low, m)
+	x := mid.slope * h / 2
+	grow := 1.0
+	if math.Abs(x) > 1e-4 {
+		grow = math.Sinh(x) / x
+	}
+	c.high = append(c.high, h*density*grow*math.Exp(above*h*h/8)*(1+4*slopCells))
+
+	bend := 1 + math.Abs(w.c.up+1)*turn
+	if w.p.kind == replacePair {
+		ratio := (turn + back) / (a.up + b.down) // w(z) increases, w(−z) decreases
+		bend = 1 + math.Abs(w.c.up)*turn + math.Abs(w.c.down)*back + 2*math.Min(mu2, ratio)
+	}
+	steepest := math.Abs(mid.fluxSlope) + bend*h/2
+	if math.Abs(mid.fluxSlope) > bend*h/2*(1+1e-6)+slopCells { // monotone
+		c.variation = append(c.variation, (math.Abs(math.Exp(a.logFlux)-math.Exp(b.logFlux)))+
+			4*slopCells*(math.Exp(a.logFlux)+math.Exp(b.logFlux)))
+		return
+	}
+	c.variation = append(c.variation, h*steepest*math.Exp(mid.logFlux+steepest*h/2)*(1+4*slopCells))
+}
+
+// mean bounds E[λ | cell]. Where |(ln g0)'| ≤ β, the mean of y = z − mid is within
+// βh²/12 of 0, as under the density e^{βy}; λ is within turn·y²/2 of its tangent,
+// y² ≤ h²/4.
+func (w cellWalk) mean(a, mid, b cellPoint, turn float64) (least, most float64) {
+	h := b.z - a.z
+	steepest := math.Abs(mid.slope) + (1+(1+math.Abs(w.c.up)+math.Abs(w.c.down))*turn)*h/2
+	off := w.p.mu*(mid.up+mid.down)*math.Min(h/2, steepest*h*h/12)*(1+1e-9) + turn*h*h/8 + mid.off
+	return math.Max(a.loss-a.off, mid.loss-off), math.Min(b.loss+b.off, mid.loss+off)
+}
+
+// smooth is (b) and (c): integrating by parts where λ' is not small and paying
+// the mass elsewhere,
+//
+//	|φ(t)| ≤ P(z ∉ I) + [Σ g(ends of I) + TV_I(g)]/t,
+//
+// the least over I = [z, right end), or I = both sides of [−z, z].
+func (c *cells) smooth(t float64) float64 {
+	n := len(c.low)
+	best := math.Inf(1)
+	consider := func(mass, variation float64) { best = math.Min(best, mass+(c.edge[n]+variation)/t) }
+	if !c.middle {
+		for i := 0; i <= n; i++ {
+			consider(c.outside+c.before[i], c.edge[i]+c.after[i])
+		}
+	} else {
+		// Cells i … j−1 are inside, from the one that holds 0 to both sides alike.
+		i := sort.SearchFloat64s(c.at, 0)
+		for j := i; i >= 0 && j <= n; i, j = i-1, j+1 {
+			consider(c.outside+(c.before[j]-c.before[i])+1e-12, c.edge[0]+c.left[i]+c.edge[i]+c.edge[j]+c.after[j])
+		}
+	}
+	return bounded(math.Log(best*(1+1e-9)) + 1e-9) // 1e-9: sums of 4,096 terms
+}
+
+// total fills the running sums.
+func (c *cells) total() {
+	n := len(c.low)
+	c.before, c.left, c.after = make([]float64, n+1), make([]float64, n+1), make([]float64, n+1)
+	for i := range n {
+		c.before[i+1] = c.before[i] + c.high[i]
+		c.left[i+1] = c.left[i] + c.variation[i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		c.after[i] = c.after[i+1] + c.variation[i]
+	}
+}

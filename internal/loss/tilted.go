@@ -1,0 +1,90 @@
+package loss
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Tilted is one loss in one direction on the line Re s = θ > −1: all that an
+// integral along it needs. It is not for concurrent use.
+type Tilted struct {
+	loss  Loss
+	d     Direction
+	theta float64
+
+	k     Value
+	decay decay // made when needed
+
+	sampled *sampledLine // for a sampledGaussian; at −1−θ of the other direction with flip
+	flip    bool
+}
+
+// Tilt returns l on the line Re s = theta.
+func Tilt(l Loss, d Direction, theta float64) *Tilted {
+	t := &Tilted{loss: l, d: d, theta: theta}
+	if g, ok := l.(sampledGaussian); ok {
+		m, flip := mirrored(theta)
+		t.sampled, t.flip = newLine(g.pair(d, flip), m), flip
+		if t.k = t.sampled.value(); flip {
+			t.k.Slope = -t.k.Slope
+		}
+		return t
+	}
+	t.k = l.Cumulant(d, theta)
+	return t
+}
+
+// K is K(θ).
+func (t *Tilted) K() Value { return t.k }
+
+// Along returns K(θ + ik·step) − K(θ) for k = 0 … n−1, with the error of the
+// difference. Upper ≤ 0 bounds its real part, also where Err is +Inf. Every
+// k·step must be exact: a step of few bits.
+func (t *Tilted) Along(step float64, n int) []ComplexValue {
+	out := make([]ComplexValue, n)
+	if t.sampled != nil {
+		t.sampled.along(step, out)
+		if t.flip {
+			for k := range out {
+				out[k].K = cmplx.Conj(out[k].K)
+			}
+		}
+		return out
+	}
+	line := t.loss.Line(t.d, t.theta)
+	for k := 1; k < n; k++ {
+		v := line(float64(k) * step)
+		v.K -= complex(t.k.K, 0)
+		out[k] = ComplexValue{v.K, v.Err + t.k.Err + num.Ulp*cmplx.Abs(v.K), math.Min(0, num.Up(v.Upper-t.k.Lower()))}
+		if cmplx.IsNaN(v.K) || !(out[k].Err >= 0) {
+			out[k] = unknown
+		}
+	}
+	return out
+}
+
+// Work estimates what one value at t costs, in units of a few nanoseconds.
+func (t *Tilted) Work(at float64) float64 {
+	if t.sampled == nil {
+		return 10
+	}
+	p := &t.sampled.pair
+	span := 18 + p.mu*(1+math.Max(0, t.theta))
+	return span * (6 + 6*p.mu + at*p.turn()) / math.Pi
+}
+
+// Decay bounds the tilted characteristic function
+//
+//	φ(t) = M(θ+it)/M(θ),  M(s) = E[e^{sL} | L < ∞],
+//
+// on an interval: for 0 < t0 ≤ t1 ≤ +Inf it returns an upper bound ≤ 0 on
+// ln|φ(t)| over t0 ≤ t ≤ t1, or 0 where nothing better is known. With closely it
+// may take a millisecond where that helps (docs/math-contour.md §3).
+func (t *Tilted) Decay(t0, t1 float64, closely bool) float64 {
+	if t.decay == nil {
+		t.decay = t.newDecay()
+	}
+	return t.decay(t0, t1, closely)
+}
