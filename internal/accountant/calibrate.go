@@ -13,8 +13,7 @@ import (
 type Calibration struct {
 	// Fixed is what stays as it is, maybe nothing, and the adjacency.
 	Fixed mechanism.Composition
-	// Event is solved for. Its value of the parameter does not matter; where it is
-	// allowed, it is where the search starts.
+	// Event is solved for. Its value of the parameter does not matter.
 	Event mechanism.Event
 	Solve Solve
 
@@ -109,11 +108,7 @@ func (q Calibration) check() (knob, error) {
 	if err != nil {
 		return knob{}, err
 	}
-	trial := k.start
-	if trial == 0 {
-		trial = 1
-	}
-	if err := k.set(trial).Check(q.Fixed.Adjacency); err != nil {
+	if err := k.set(k.own()).Check(q.Fixed.Adjacency); err != nil {
 		return knob{}, inEvent(err)
 	}
 	return k, nil

@@ -96,8 +96,9 @@ func noise(m mechanism.Mechanism) (field string, own float64, set func(float64) 
 	return "", 0, nil
 }
 
-// guess starts the search where the central limit theorem puts the answer: n
-// steps with sampling probability p cost about what one Gaussian costs with
+// guess starts the search where the central limit theorem puts the answer, or at
+// the event's own value where it says nothing: n steps with sampling probability
+// p cost about what one Gaussian costs with
 //
 //	μ² = n·p²·(e^{(d/σ)²} − 1)
 //
@@ -119,7 +120,7 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 	case mechanism.Laplace:
 		scale, distance = m.Ratio(q.Fixed.Adjacency)
 	default:
-		return 1
+		return k.own()
 	}
 	perStep := distance / scale * distance / scale
 	if p < 1 || k.field == "sampling_probability" {
@@ -137,7 +138,15 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 		v = math.Sqrt(room / (n * perStep))
 	}
 	if !(v >= k.least && v <= k.most) {
-		v = math.Max(k.least, math.Min(k.most, 1))
+		return k.own()
 	}
 	return v
+}
+
+// own is the event's own value, or one in the range.
+func (k knob) own() float64 {
+	if k.start == 0 {
+		return math.Min(k.most, 1)
+	}
+	return math.Min(k.most, k.start)
 }

@@ -34,14 +34,13 @@ const (
 	near       = 1e-3            // from here one secant step is better than aim
 )
 
-// newSearch checks the question and what stays fixed, and chooses a start: the
-// event's own value, or a guess.
+// newSearch checks the question and what stays fixed, and guesses a start.
 func newSearch(q Calibration) (*search, error) {
 	k, err := q.check()
 	if err != nil {
 		return nil, err
 	}
-	s := &search{q: q, knob: k, start: k.start}
+	s := &search{q: q, knob: k}
 	spent := 0.0
 	if len(q.Fixed.Parts) > 0 {
 		a, err := s.ask(q.Fixed)
@@ -55,9 +54,7 @@ func newSearch(q Calibration) (*search, error) {
 			return nil, q.tooLittle(spent, "what stays fixed costs that")
 		}
 	}
-	if s.start == 0 {
-		s.start = q.guess(k, spent)
-	}
+	s.start = q.guess(k, spent)
 	return s, nil
 }
 
