@@ -89,3 +89,140 @@ func TestConcurrentChargesKeepTheBudget(t *testing.T) {
 		t.Errorf("%d acknowledged, %d charged, %v; want 10", accepted.Load(), sum.Total, err)
 	}
 }
+
+func verb(writer string, sequence uint64, v ledger.Verb) ledger.Request {
+	return ledger.Request{Writer: lane(writer), Sequence: sequence, Digest: digestOf(v), Verb: v}
+}
+
+// lane is a writer with a name that the memory store takes.
+func lane(letter string) ledger.Writer {
+	return writerOf(fmt.Sprintf("00000000-0000-4000-8000-%012x", letter))
+}
+
+// digestOf stands for package wire's, which this room does not import.
+func digestOf(v ledger.Verb) ledger.Digest {
+	var d ledger.Digest
+	copy(d[:], fmt.Sprintf("%T", v))
+	return d
+}
+
+func tenths(n uint32) []mechanism.Event {
+	return []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: n}}
+}
+
+// Reservations expire by entries, once each however many daemons try, and only
+// what is left of them is charged.
+func TestExpire(t *testing.T) {
+	store := memory.New(memory.Config{})
+	now := time.Unix(1000, 0)
+	config := Config{Store: store, Digest: digestOf, Now: func() time.Time { return now }}
+	k, other := newKeeper(t, config), newKeeper(t, config)
+	for _, name := range []string{"a", "b", "idle"} {
+		g := budgeted()
+		g.Spec.Name = name
+		if _, _, err := k.Create(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next, err := k.Expire(t.Context()); !next.IsZero() || err != nil {
+		t.Errorf("nothing open: %v, %v", next, err)
+	}
+	do := func(name string, r ledger.Request) {
+		t.Helper()
+		if _, err := k.Do(t.Context(), name, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("a", verb("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: 10 * time.Second}))
+	do("a", verb("w", 2, ledger.Reserve{Events: tenths(3), Lifetime: 20 * time.Second}))
+	do("b", verb("w", 1, ledger.Reserve{Events: tenths(2), Lifetime: 15 * time.Second}))
+	expect := func(k *Keeper, at int64, wantNext int64, wantSpent, wantOpen int) {
+		t.Helper()
+		now = time.Unix(at, 0)
+		next, err := k.Expire(t.Context())
+		if err != nil || wantNext == 0 != next.IsZero() || wantNext != 0 && next.Unix() != wantNext {
+			t.Fatalf("at %d: %v, %v; want %d", at, next, err, wantNext)
+		}
+		snapshot, _, err := store.Load("a")
+		if err != nil || snapshot.Total != uint64(wantSpent) || len(snapshot.Open) != wantOpen {
+			t.Errorf("at %d: %d spent, %d open, %v; want %d, %d", at, snapshot.Total, len(snapshot.Open), err, wantSpent, wantOpen)
+		}
+	}
+	expect(k, 1009, 1010, 0, 2)
+	now = time.Unix(1012, 0)
+	do("a", verb("w", 3, ledger.Commit{Reservation: 1, Events: tenths(3)})) // late, but before the entry
+	expect(k, 1012, 1015, 4, 1)
+	expect(other, 1012, 1015, 4, 1)
+	_, err := k.Do(t.Context(), "a", verb("w", 4, ledger.Commit{Reservation: 1, Events: tenths(1)}))
+	wantErr(t, err, ledger.ErrReservation)
+	expect(k, 1030, 0, 7, 0)
+	expect(other, 1030, 0, 7, 0)
+	records, err := store.Records("a", 1, 100)
+	if err != nil || len(records) != 5 {
+		t.Fatalf("%d records, %v; want 5", len(records), err)
+	}
+	for _, i := range []int{3, 4} {
+		e := records[i].Entry
+		if v, ok := e.Verb.(ledger.Expire); !ok || e.Writer.Principal != "daemon" || e.Digest != digestOf(v) {
+			t.Errorf("record %d: %+v; want an expiry", i, e)
+		}
+	}
+	_, err = newKeeper(t, Config{Store: store}).Expire(t.Context())
+	if err == nil {
+		t.Error("expired without digests")
+	}
+}
+
+// A store that fails for one ledger does not keep others from expiring.
+func TestExpireGoesOn(t *testing.T) {
+	store := memory.New(memory.Config{})
+	now := time.Unix(1000, 0)
+	k := newKeeper(t, Config{Store: store, Digest: digestOf, Now: func() time.Time { return now }})
+	for _, name := range []string{"a", "b"} {
+		g := budgeted()
+		g.Spec.Name = name
+		if _, _, err := k.Create(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Do(t.Context(), name, verb("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: time.Second})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Minute)
+	store.FailNext(memory.Unavailable)
+	_, err := k.Expire(t.Context())
+	wantErr(t, err, ledger.ErrUnavailable)
+	if names, err := store.Reserving(); err != nil || len(names) != 1 || names[0] != "a" {
+		t.Errorf("still open: %v, %v; want that of a", names, err)
+	}
+	if next, err := k.Expire(t.Context()); err != nil || !next.IsZero() {
+		t.Errorf("again: %v, %v", next, err)
+	}
+}
+
+// What another keeper has given back is there at once: a refusal is by the newest
+// state.
+func TestRefusalsAreByTheNewestState(t *testing.T) {
+	store := memory.New(memory.Config{})
+	k, other := newKeeper(t, Config{Store: store}), newKeeper(t, Config{Store: store})
+	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Do(t.Context(), "a", verb("w", 1, ledger.Reserve{Events: tenths(10), Lifetime: time.Hour})); err != nil {
+		t.Fatal(err)
+	}
+	_, err := other.Do(t.Context(), "a", verb("v", 1, ledger.Charge{Events: tenths(1)}))
+	wantErr(t, err, ledger.ErrBudget)
+	if _, err := k.Do(t.Context(), "a", verb("w", 2, ledger.Release{Reservation: 1})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Do(t.Context(), "a", verb("v", 1, ledger.Charge{Events: tenths(1)})); err != nil {
+		t.Errorf("after the release: %v", err)
+	}
+	if _, err := other.Do(t.Context(), "a", verb("v", 2, ledger.Reserve{Events: tenths(2), Lifetime: time.Hour})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Do(t.Context(), "a", verb("w", 3, ledger.Commit{Reservation: 4, Events: tenths(1)})); err != nil {
+		t.Errorf("a commit of what another keeper has reserved: %v", err)
+	}
+}

@@ -48,11 +48,19 @@ func (q *queue) decide(items []item) {
 		for i := range items {
 			q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
 		}
-		if len(b.Entries()) == 0 {
+		var hashes []ledger.Hash
+		var err error
+		switch {
+		case q.stale:
+			q.stale = false
+			q.forget()
+			err = ledger.ErrConflict
+		case len(b.Entries()) == 0:
 			q.answer(items, nil, nil, nil)
 			return
+		default:
+			hashes, err = q.append(b)
 		}
-		hashes, err := q.append(b)
 		if err == nil {
 			q.answer(items, b.Entries(), hashes, nil)
 			return
@@ -105,8 +113,7 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	}
 	d := b.Decide(r, w.last, now)
 	if errors.Is(d.Err, ledger.ErrGap) && w.attempt != q.attempt {
-		// Another process may have written in this lane. Every other refusal on an
-		// old state holds on the newest too: totals only grow, a close is final.
+		// Another process may have written in this lane.
 		if err := q.readWriter(w); err != nil {
 			return verdict{kind: settled, err: err}
 		}
@@ -116,6 +123,9 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	case d.Outcome == ledger.Accepted:
 		return verdict{kind: answered, entry: d.Entry}
 	case d.Outcome == ledger.Refused:
+		if err := q.compare(b, d.Err); err != nil {
+			return verdict{kind: settled, err: err}
+		}
 		return verdict{kind: kind, err: d.Err}
 	case d.Entry >= 0:
 		if b.Entries()[d.Entry].Digest != r.Digest {
@@ -131,6 +141,21 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 		return verdict{kind: settled, err: err}
 	}
 	return verdict{kind: settled, result: Result{first.Receipt, true}}
+}
+
+// compare finds out whether a refusal is by the newest state: another process may
+// have given back a reservation. Where the batch has entries their Append tells.
+// All other refusals hold on every later state too: totals only grow, a close is
+// final.
+func (q *queue) compare(b *ledger.Batch, refusal error) error {
+	if len(b.Entries()) > 0 || q.compared == q.attempt ||
+		!errors.Is(refusal, ledger.ErrBudget) && !errors.Is(refusal, ledger.ErrReservation) {
+		return nil
+	}
+	q.compared = q.attempt
+	newer, err := q.k.config.Store.Records(q.name, b.Proposal().Expected.Position+1, 1)
+	q.stale = err == nil && len(newer) > 0
+	return err
 }
 
 // readWriter reads where a lane stands.
@@ -178,16 +203,23 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 	case err != nil && !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, ledger.ErrUnknown):
 		err = fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
 	}
-	q.stateMu.Lock()
-	defer q.stateMu.Unlock()
 	if err != nil {
-		q.state = nil
-		q.epoch++
+		q.forget()
 		return nil, err
 	}
+	q.stateMu.Lock()
+	defer q.stateMu.Unlock()
 	last := len(entries) - 1
 	q.state.Apply(b, ledger.Head{Position: entries[last].Position, Hash: all[0][last]})
 	return all[0], nil
+}
+
+// forget drops the state: the next use reads it again.
+func (q *queue) forget() {
+	q.stateMu.Lock()
+	defer q.stateMu.Unlock()
+	q.state = nil
+	q.epoch++
 }
 
 // answer gives every item its answer: those that do not depend on the batch

@@ -39,6 +39,10 @@ type Config struct {
 	Store ledger.Store     // not closed by the Keeper
 	Now   func() time.Time // clock of entries; time.Now if nil
 
+	// Digest is that of a request's verb (wire.Digest), for what the Keeper itself
+	// writes. Only Expire needs it.
+	Digest func(ledger.Verb) ledger.Digest
+
 	MaxLedgers    int // ledgers kept loaded while nobody uses them; 10,000 if 0
 	MaxMechanisms int // their distinct mechanisms, all together; 1,048,576 if 0
 	MaxWriters    int // lanes kept while nobody uses them; 65,536 if 0

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // queue is a ledger in memory: its committed state, its lanes, and the requests
@@ -32,6 +33,8 @@ type queue struct {
 	// Of the deciding goroutine. While it runs there is only one.
 	epoch    uint64 // raised when the state and what writers knew is forgotten
 	attempt  uint64 // raised with each try to decide a batch
+	compared uint64 // the attempt whose state was compared with the store
+	stale    bool   // and was not the newest
 	verdicts []verdict
 	touched  []*Lane
 }
@@ -98,8 +101,8 @@ type Result struct {
 // ctx.Err(), but the request is in the queue and will be decided: the lane is
 // busy until then, and the same request sent again gets its receipt.
 //
-// Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrOutOfRange,
-// ErrTooLarge; of the store: ledger.ErrUnavailable (nothing was written),
+// Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrBudget,
+// ErrReservation, ErrOutOfRange, ErrTooLarge; of the store: ledger.ErrUnavailable (nothing was written),
 // ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
 func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
 	q, err := k.acquire(ctx, name)
@@ -261,13 +264,22 @@ func (q *queue) rewind() {
 // weigh is about the memory of a request.
 func weigh(r ledger.Request) int {
 	n := 256
-	switch v := r.Verb.(type) {
-	case ledger.Charge:
-		n += 96 * len(v.Events)
-		for _, l := range v.Labels {
+	charged := func(events []mechanism.Event, labels []ledger.Label) {
+		n += 96 * len(events)
+		for _, l := range labels {
 			n += 32 + len(l.Key) + len(l.Value)
 		}
+	}
+	switch v := r.Verb.(type) {
+	case ledger.Charge:
+		charged(v.Events, v.Labels)
+	case ledger.Reserve:
+		charged(v.Events, v.Labels)
+	case ledger.Commit:
+		charged(v.Events, v.Labels)
 	case ledger.Close:
+		n += len(v.Reason)
+	case ledger.Release:
 		n += len(v.Reason)
 	}
 	return n

@@ -101,6 +101,8 @@ func (s *testStore) Records(name string, _ uint64, _ int) ([]ledger.Record, erro
 	return l.records, nil
 }
 
+func (s *testStore) Reserving() ([]string, error) { panic("unused") }
+
 func (s *testStore) GenesisRecord(string) ([]byte, ledger.Hash, error) { panic("unused") }
 
 func (s *testStore) Writer(name string, w ledger.Writer) (sequence, position uint64, err error) {

@@ -2,10 +2,13 @@ package ledger
 
 import (
 	"errors"
+	"maps"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -143,10 +146,11 @@ func TestIdleLinesAreBounded(t *testing.T) {
 	}
 }
 
-// budgetModel is the dumb account: all that was accepted, added up anew.
+// budgetModel is the dumb account: all that was accepted, gone through anew for
+// each question.
 type budgetModel struct {
 	genesis            Genesis
-	committed, pending []mechanism.Event
+	committed, pending []Verb // entry i has position i + 1
 	costs              map[int]map[mechanism.Mechanism]accountant.Cost
 }
 
@@ -166,41 +170,131 @@ func (m *budgetModel) cost(limit int, of mechanism.Mechanism) (accountant.Cost, 
 	return c, c.Value > 0
 }
 
-// fits adds up exact costs: of a plan counts, of a limit Σ n·ceil(cost·Whole/limit).
-func (m *budgetModel) fits(events []mechanism.Event) bool {
-	all := slices.Concat(m.committed, m.pending, events)
-	if m.genesis.Spec.Policy == Planned {
-		for _, p := range m.genesis.Resolution.Plan {
-			for _, e := range all {
-				if e.Mechanism == p.Mechanism {
-					p.Count -= uint64(e.Count)
-				}
+// multiset is counts by mechanism.
+type multiset map[mechanism.Mechanism]uint64
+
+func (s multiset) add(o multiset) {
+	for m, n := range o {
+		s[m] += n
+	}
+}
+
+func setOf(events []mechanism.Event) multiset {
+	s := multiset{}
+	for _, e := range events {
+		s[e.Mechanism] += uint64(e.Count)
+	}
+	return s
+}
+
+// state is what verbs have charged, and what is open.
+func (m *budgetModel) state(verbs []Verb) (spent multiset, open map[uint64]multiset, closed bool) {
+	spent, open = multiset{}, map[uint64]multiset{}
+	for i, v := range verbs {
+		switch v := v.(type) {
+		case Charge:
+			spent.add(setOf(v.Events))
+		case Reserve:
+			open[uint64(i)+1] = setOf(v.Events)
+		case Commit:
+			spent.add(setOf(v.Events))
+			rest := 0
+			for mech, n := range setOf(v.Events) {
+				open[v.Reservation][mech] -= n
 			}
-			if p.Count>>63 != 0 {
-				return false
+			for mech, n := range open[v.Reservation] {
+				if n == 0 {
+					delete(open[v.Reservation], mech)
+				}
+				rest += int(n)
+			}
+			if rest == 0 {
+				delete(open, v.Reservation)
+			}
+		case Release:
+			delete(open, v.Reservation)
+		case Expire:
+			spent.add(open[v.Reservation])
+			delete(open, v.Reservation)
+		case Close:
+			for _, rest := range open {
+				spent.add(rest)
+			}
+			clear(open)
+			closed = true
+		}
+	}
+	return spent, open, closed
+}
+
+// allows is the sentinel that a verb is refused with, nil if it is not.
+func (m *budgetModel) allows(v Verb) error {
+	_, open, closed := m.state(slices.Concat(m.committed, m.pending))
+	if closed {
+		return ErrClosed
+	}
+	held := func(position uint64, events []mechanism.Event) error {
+		rest, ok := open[position]
+		for mech, n := range setOf(events) {
+			ok = ok && rest[mech] >= n
+		}
+		if !ok {
+			return ErrReservation
+		}
+		return nil
+	}
+	switch v := v.(type) {
+	case Charge:
+		return m.fits(v.Events)
+	case Reserve:
+		return m.fits(v.Events)
+	case Commit:
+		return held(v.Reservation, v.Events)
+	case Release:
+		return held(v.Reservation, nil)
+	case Expire:
+		return held(v.Reservation, nil)
+	}
+	return nil
+}
+
+// fits adds up what is charged, open and asked for: of a plan counts, of a limit
+// Σ n·ceil(cost·Whole/limit).
+func (m *budgetModel) fits(events []mechanism.Event) error {
+	all, open, _ := m.state(slices.Concat(m.committed, m.pending))
+	for _, rest := range open {
+		all.add(rest)
+	}
+	all.add(setOf(events))
+	if m.genesis.Spec.Policy == Planned {
+		planned := multiset{}
+		for _, p := range m.genesis.Resolution.Plan {
+			planned[p.Mechanism] = p.Count
+		}
+		for mech, n := range all {
+			if n > planned[mech] {
+				return ErrBudget
 			}
 		}
-		return !slices.ContainsFunc(all, func(e mechanism.Event) bool {
-			return !slices.ContainsFunc(m.genesis.Resolution.Plan, func(p mechanism.Part) bool { return p.Mechanism == e.Mechanism })
-		})
+		return nil
 	}
 	for i := range m.genesis.Resolution.Limits {
 		var value, delta big.Int
-		for _, e := range all {
-			cost, chargeable := m.cost(i, e.Mechanism)
+		for mech, count := range all {
+			cost, chargeable := m.cost(i, mech)
 			if !chargeable {
-				return false
+				return ErrBudget
 			}
-			n := big.NewInt(int64(e.Count))
+			n := new(big.Int).SetUint64(count)
 			value.Add(&value, new(big.Int).Mul(n, new(big.Int).SetUint64(cost.Value)))
 			delta.Add(&delta, new(big.Int).Mul(n, new(big.Int).SetUint64(cost.Delta)))
 		}
 		whole := new(big.Int).SetUint64(accountant.Whole)
 		if value.Cmp(whole) > 0 || delta.Cmp(whole) > 0 {
-			return false
+			return ErrBudget
 		}
 	}
-	return true
+	return nil
 }
 
 func drawBudgetSpec(rt *rapid.T) Spec {
@@ -225,43 +319,136 @@ func drawBudgetEvents(rt *rapid.T) []mechanism.Event {
 	}), 1, 3).Draw(rt, "events")
 }
 
-// Whatever is charged, asked, applied, discarded and read again, exactly what
-// the dumb account allows is accepted.
+func (m *budgetModel) drawVerb(rt *rapid.T) Verb {
+	_, open, _ := m.state(slices.Concat(m.committed, m.pending))
+	some := append(slices.Sorted(maps.Keys(open)), 1, 99)
+	position := rapid.SampledFrom(some).Draw(rt, "reservation")
+	switch rapid.IntRange(0, 19).Draw(rt, "verb") {
+	case 0:
+		return Release{Reservation: position}
+	case 1:
+		return Expire{Reservation: position}
+	case 2:
+		if rapid.IntRange(0, 9).Draw(rt, "close") == 0 {
+			return Close{}
+		}
+	case 3, 4, 5, 6:
+		return Reserve{Events: drawBudgetEvents(rt), Lifetime: time.Second}
+	case 7, 8, 9, 10, 11:
+		events := drawBudgetEvents(rt)
+		if rapid.Bool().Draw(rt, "all of it") {
+			events = nil
+			for mech, n := range open[position] {
+				events = append(events, mechanism.Event{Mechanism: mech, Count: uint32(n)})
+			}
+		}
+		if len(events) > 0 {
+			return Commit{Reservation: position, Events: events}
+		}
+	}
+	return Charge{Events: drawBudgetEvents(rt)}
+}
+
+// Whatever is charged, reserved, committed, released, expired, asked, applied,
+// discarded and read again, exactly what the dumb account allows is accepted.
 func TestBudgetsAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		base := resolved(rt, drawBudgetSpec(rt))
 		m := &budgetModel{genesis: base.Genesis}
 		state := NewState(base, nil)
 		batch := NewBatch(state)
-		sequence, committed := uint64(0), uint64(0)
+		var records []Record
 		rt.Repeat(map[string]func(*rapid.T){
 			"decide": func(rt *rapid.T) {
-				r := request("w", sequence+1, drawBudgetEvents(rt)...)
+				r := Request{Writer: Writer{"p", "w"}, Sequence: uint64(len(m.committed)+len(m.pending)) + 1, Verb: m.drawVerb(rt)}
 				r.CheckOnly = rapid.IntRange(0, 3).Draw(rt, "check only") == 0
-				d := batch.Decide(r, committed, noon)
-				events := r.Verb.(Charge).Events
-				if fits := m.fits(events); fits != (d.Outcome == Accepted) || !fits && !errors.Is(d.Err, ErrBudget) {
-					rt.Fatalf("%v: %+v; the model says %v", events, d, fits)
+				want := m.allows(r.Verb)
+				d := batch.Decide(r, uint64(len(m.committed)), noon)
+				if !errors.Is(d.Err, want) || (want == nil) != (d.Outcome == Accepted) {
+					rt.Fatalf("%+v: %+v; the model says %v", r.Verb, d, want)
 				}
 				if d.Outcome == Accepted && !r.CheckOnly {
-					sequence++
-					m.pending = append(m.pending, events...)
+					m.pending = append(m.pending, r.Verb)
 				}
 				m.checkFits(rt, d)
 			},
 			"apply": func(*rapid.T) {
-				state.Apply(batch, Head{sequence, Hash{2}})
-				committed = sequence
+				m.checkProposal(rt, batch.Proposal(), state)
+				for _, e := range batch.Entries() {
+					records = append(records, Record{Entry: e, Hash: Hash{2}})
+				}
+				if len(m.pending) > 0 {
+					state.Apply(batch, Head{uint64(len(records)), Hash{2}})
+				}
 				m.committed, m.pending = append(m.committed, m.pending...), nil
 				batch = NewBatch(state)
 			},
 			"discard and read again": func(rt *rapid.T) {
-				sequence, m.pending = committed, nil
-				state = NewState(Snapshot{state.Summary(), state.Composition().Parts}, nil)
+				m.pending = nil
+				cut := rapid.IntRange(0, len(records)).Draw(rt, "snapshot after")
+				old := NewState(base, records[:cut])
+				state = NewState(Snapshot{old.Summary(), old.Composition().Parts, old.Reservations()}, records[cut:])
 				batch = NewBatch(state)
 			},
+			"": func(rt *rapid.T) { m.checkState(rt, state) },
 		})
 	})
+}
+
+func (m *budgetModel) checkState(rt *rapid.T, s *State) {
+	spent, open, closed := m.state(m.committed)
+	got, total := multiset{}, uint64(0)
+	for _, p := range s.Composition().Parts {
+		got[p.Mechanism] += p.Count
+		total += p.Count
+	}
+	left := map[uint64]multiset{}
+	for _, r := range s.Reservations() {
+		left[r.Position] = multiset{}
+		for _, p := range r.Rest {
+			left[r.Position][p.Mechanism] += p.Count
+		}
+		if !r.Deadline.Equal(noon.Add(time.Second)) {
+			rt.Fatalf("deadline of %+v", r)
+		}
+	}
+	sum := s.Summary()
+	if !maps.Equal(got, spent) || !reflect.DeepEqual(left, open) || sum.Closed != closed || sum.Total != total {
+		rt.Fatalf("state: %v, open %v, %+v; want %v, open %v, closed %v", got, left, sum, spent, open, closed)
+	}
+}
+
+// checkProposal: a store takes what a batch proposes, and not without any of the
+// reservations it changes.
+func (m *budgetModel) checkProposal(rt *rapid.T, p Proposal, state *State) {
+	if len(p.Entries) == 0 {
+		return
+	}
+	parts, open := state.Composition().Parts, state.Reservations()
+	before := make([]uint64, len(p.Counts))
+	for i, c := range p.Counts {
+		if c.Index < len(parts) {
+			before[i] = parts[c.Index].Count
+		}
+	}
+	if err := p.Check(state.Summary(), before, open); err != nil {
+		rt.Fatal(err)
+	}
+	for i, r := range p.Open {
+		spoilt := p
+		spoilt.Open = slices.Delete(slices.Clone(p.Open), i, i+1)
+		if spoilt.Check(state.Summary(), before, open) == nil {
+			rt.Fatalf("a proposal without the change of reservation %d was taken", r.Position)
+		}
+		if len(r.Rest) > 0 {
+			spoilt.Open = slices.Clone(p.Open)
+			spoilt.Open[i].Rest = slices.Clone(r.Rest)
+			spoilt.Open[i].Rest[0].Count++
+			if spoilt.Check(state.Summary(), before, open) == nil {
+				rt.Fatalf("a proposal that leaves too much of reservation %d was taken", r.Position)
+			}
+		}
+	}
 }
 
 // checkFits: what a refusal says would fit does, and one more does not.
@@ -280,7 +467,7 @@ func (m *budgetModel) checkFits(rt *rapid.T, d Decision) {
 			}
 			return []mechanism.Event{{Mechanism: f.Mechanism, Count: uint32(n)}}
 		}
-		if f.Count < 1<<31 && (!m.fits(of(f.Count)) || m.fits(of(f.Count+1))) {
+		if f.Count < 1<<31 && (m.fits(of(f.Count)) != nil || m.fits(of(f.Count+1)) == nil) {
 			rt.Fatalf("%v: not the most that fits", d.Err)
 		}
 	}

@@ -20,6 +20,10 @@ type Batch struct {
 	total   uint64
 	closed  bool
 	draft   *draft // of the state's account; nil without budgets
+
+	held     reservations // the state's until one is changed
+	ownsHeld bool
+	changed  map[uint64]bool // reservations, by position
 }
 
 // NewBatch starts an empty batch on top of s, which must not change until the
@@ -32,6 +36,7 @@ func NewBatch(s *State) *Batch {
 		last:   map[Writer]uint64{},
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
+		held:   s.held,
 	}
 	if s.account != nil {
 		b.draft = s.account.draft()
@@ -76,33 +81,67 @@ func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
 	case b.closed:
 		return refused(ErrClosed, "ledger: %s; allowed: an open ledger", b.state.summary.Genesis.Spec.Name)
 	}
-	switch v := r.Verb.(type) {
-	case Charge:
-		if d, ok := b.charge(v, r.CheckOnly); !ok {
-			return d
-		}
-	case Close:
-		b.closed = b.closed || !r.CheckOnly
+	position := b.state.summary.Head.Position + uint64(len(b.entries)) + 1
+	if err := b.do(r, position, now); err != nil {
+		return Decision{Outcome: Refused, Err: err, Entry: -1}
 	}
 	if r.CheckOnly {
 		return Decision{Outcome: Accepted, Entry: -1}
 	}
 	b.last[r.Writer] = r.Sequence
 	b.entries = append(b.entries, Entry{
-		Position: b.state.summary.Head.Position + uint64(len(b.entries)) + 1,
+		Position: position,
 		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Verb: r.Verb,
 	})
 	return Decision{Outcome: Accepted, Entry: len(b.entries) - 1}
 }
 
+// do does what a verb asks, or nothing at all.
+func (b *Batch) do(r Request, position uint64, now time.Time) error {
+	switch v := r.Verb.(type) {
+	case Charge:
+		return b.charge(v, r.CheckOnly)
+	case Reserve:
+		return b.reserve(v, position, now, r.CheckOnly)
+	case Commit:
+		return b.commit(v, r.CheckOnly)
+	case Release:
+		return b.release(v, r.CheckOnly)
+	case Expire:
+		return b.expire(v, r.CheckOnly)
+	case Close:
+		if !r.CheckOnly {
+			b.spendAll()
+			b.closed = true
+		}
+	}
+	return nil
+}
+
 // charge adds the events' counts, or nothing at all.
-func (b *Batch) charge(c Charge, checkOnly bool) (Decision, bool) {
-	total := b.total
+func (b *Batch) charge(c Charge, checkOnly bool) error {
+	if err := b.admit(c.Events); err != nil {
+		return err
+	}
+	if !checkOnly {
+		for _, e := range c.Events {
+			b.count(e.Mechanism, uint64(e.Count))
+		}
+	} else if b.draft != nil {
+		b.draft.untake(c.Events)
+	}
+	return nil
+}
+
+// admit checks that events can be charged on top of what is charged and reserved,
+// and takes them from the budgets.
+func (b *Batch) admit(events []mechanism.Event) error {
+	total := b.total + b.held.total
 	var fresh map[mechanism.Mechanism]bool
-	for i, e := range c.Events {
+	for i, e := range events {
 		if total > math.MaxInt64-uint64(e.Count) {
-			return refused(ErrOutOfRange, "events[%d].count: %d; allowed: at most %d more in this ledger (a total of 2^63 − 1)",
-				i, e.Count, math.MaxInt64-total), false
+			return refuse(ErrOutOfRange, "events[%d].count: %d; allowed: at most %d more in this ledger (a total of 2^63 − 1)",
+				i, e.Count, math.MaxInt64-total)
 		}
 		total += uint64(e.Count)
 		if _, known := b.indexOf(e.Mechanism); !known {
@@ -112,34 +151,37 @@ func (b *Batch) charge(c Charge, checkOnly bool) (Decision, bool) {
 			fresh[e.Mechanism] = true
 		}
 	}
-	if n := len(b.state.parts) + len(b.added) + len(fresh); len(fresh) > 0 && n > MaxDistinct {
-		return refused(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct), false
+	// Reservations count as if all of their mechanisms were new: to charge them
+	// later must not fail.
+	if n := len(b.state.parts) + len(b.added) + b.held.parts + len(fresh); len(fresh) > 0 && n > MaxDistinct {
+		return refuse(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct)
 	}
 	if b.draft != nil {
-		if err := b.draft.take(c.Events); err != nil {
-			return Decision{Outcome: Refused, Err: err, Entry: -1}, false
-		}
-		if checkOnly {
-			b.draft.untake(c.Events)
-		}
+		return b.draft.take(events)
 	}
-	if checkOnly {
-		return Decision{}, true
+	return nil
+}
+
+// spend counts what was reserved: budgets have it already.
+func (b *Batch) spend(parts []mechanism.Part) {
+	for _, p := range parts {
+		b.count(p.Mechanism, p.Count)
 	}
-	b.total = total
-	for _, e := range c.Events {
-		i, known := b.indexOf(e.Mechanism)
-		if !known {
-			i = len(b.state.parts) + len(b.added)
-			b.added = append(b.added, e.Mechanism)
-			b.index[e.Mechanism] = i
-		}
-		if _, changed := b.totals[i]; !changed {
-			b.totals[i] = b.state.count(i)
-		}
-		b.totals[i] += uint64(e.Count)
+}
+
+// count adds to a mechanism's total.
+func (b *Batch) count(m mechanism.Mechanism, count uint64) {
+	b.total += count
+	i, known := b.indexOf(m)
+	if !known {
+		i = len(b.state.parts) + len(b.added)
+		b.added = append(b.added, m)
+		b.index[m] = i
 	}
-	return Decision{}, true
+	if _, changed := b.totals[i]; !changed {
+		b.totals[i] = b.state.count(i)
+	}
+	b.totals[i] += count
 }
 
 func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {
@@ -173,6 +215,7 @@ func (b *Batch) Proposal() Proposal {
 		Expected: b.state.summary.Head,
 		Entries:  b.entries,
 		Counts:   b.changes(),
+		Open:     b.opened(),
 		Total:    b.total,
 		Closed:   b.closed,
 	}

@@ -19,6 +19,8 @@ var (
 	ErrReused = errors.New("sequence number was already used with different content")
 	// ErrBudget: a budget or the plan does not allow it; see BudgetError.
 	ErrBudget = errors.New("budget exceeded")
+	// ErrReservation: no such open reservation, or it does not hold that much.
+	ErrReservation = errors.New("not in the reservation")
 	// ErrOutOfRange: a total would pass its limit.
 	ErrOutOfRange = errors.New("total out of range")
 

@@ -20,7 +20,7 @@ type Digest [32]byte
 // UUID, or "request/X" for a single charge under the user's key X.
 type Writer struct{ Principal, Name string }
 
-// Verb is what an entry does: Charge or Close.
+// Verb is what an entry does: Charge, Reserve, Commit, Release, Expire or Close.
 type Verb interface{ verb() }
 
 // Charge adds events, together or not at all. The events have passed
@@ -30,7 +30,8 @@ type Charge struct {
 	Labels []Label
 }
 
-// Close ends the ledger: it takes no more charges.
+// Close ends the ledger: it takes no more charges. What open reservations hold is
+// charged.
 type Close struct{ Reason string }
 
 func (Charge) verb() {}
@@ -84,6 +85,7 @@ type Summary struct {
 type Snapshot struct {
 	Summary
 	Parts []mechanism.Part
+	Open  []Reservation // by position
 }
 
 // Receipt proves that an entry was written. It carries no balance, so that the

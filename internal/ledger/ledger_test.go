@@ -108,7 +108,7 @@ func TestProposalCheck(t *testing.T) {
 		}, []uint64{10, 0, 0}
 	}
 	p, before := good()
-	if err := p.Check(on, before); err != nil {
+	if err := p.Check(on, before, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestProposalCheck(t *testing.T) {
 			p, before := good()
 			on := on
 			c.spoil(&p, &on, before)
-			if err := p.Check(on, before); err == nil || !strings.Contains(err.Error(), c.expect) {
+			if err := p.Check(on, before, nil); err == nil || !strings.Contains(err.Error(), c.expect) {
 				t.Errorf("error: %v; want %q in it", err, c.expect)
 			}
 		})

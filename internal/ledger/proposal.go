@@ -2,40 +2,45 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // Check returns nil if the proposal follows from the ledger's state on, whose
-// head it expects: positions without a gap, nothing after a closing, and totals
-// that grow by exactly what the entries charge. before holds, for each of Counts,
-// that mechanism's total now, 0 for a new one. Batch makes no other proposals; a
-// store checks them all the same, before anything is written.
-func (p Proposal) Check(on Summary, before []uint64) error {
+// head it expects: positions without a gap, nothing after a closing, totals that
+// grow by exactly what the entries charge, and reservations of exactly what they
+// leave. before holds, for each of Counts, that mechanism's total now, 0 for a new
+// one; open has the open reservations of those in Open, and all of them if the
+// ledger is closed. Batch makes no other proposals; a store checks them all the
+// same, before anything is written.
+func (p Proposal) Check(on Summary, before []uint64, open []Reservation) error {
 	if len(p.Entries) == 0 {
 		return p.wrong("entries", 0, "at least 1")
 	}
 	if on.Closed {
 		return p.wrong("entries", len(p.Entries), "0, the ledger is closed")
 	}
-	total := on.Total
+	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open))}
+	for _, r := range open {
+		sums.rest[r.Position] = r.Total()
+	}
 	for i, e := range p.Entries {
 		if want := on.Head.Position + 1 + uint64(i); e.Position != want {
 			return p.wrong(fmt.Sprintf("entries[%d].position", i), e.Position, want)
 		}
-		switch v := e.Verb.(type) {
-		case Charge:
-			for _, event := range v.Events {
-				if total > math.MaxInt64-uint64(event.Count) {
-					return p.wrong("total", "more than 2^63 − 1", "at most 2^63 − 1")
-				}
-				total += uint64(event.Count)
-			}
-		case Close:
-			if i != len(p.Entries)-1 {
-				return p.wrong(fmt.Sprintf("entries[%d]", i), "a closing", "a closing as the last entry only")
-			}
+		if value, allowed := sums.do(e); allowed != "" {
+			return p.wrong(fmt.Sprintf("entries[%d]", i), value, allowed)
+		}
+		if _, closing := e.Verb.(Close); closing && i != len(p.Entries)-1 {
+			return p.wrong(fmt.Sprintf("entries[%d]", i), "a closing", "a closing as the last entry only")
 		}
 	}
+	if err := p.checkOpen(sums.rest, open); err != nil {
+		return err
+	}
+	total := sums.total
 	if p.Total != total {
 		return p.wrong("total", p.Total, total)
 	}
@@ -43,6 +48,112 @@ func (p Proposal) Check(on Summary, before []uint64) error {
 		return p.wrong("closed", p.Closed, closing)
 	}
 	return p.checkCounts(on, before)
+}
+
+// sums is what entries do to the sum of counts and to those of reservations.
+type sums struct {
+	total uint64
+	rest  map[uint64]uint64 // of open reservations
+}
+
+// do adds an entry, or says what is wrong with it and what is allowed.
+func (s *sums) do(e Entry) (value any, allowed string) {
+	add := func(n uint64) (any, string) {
+		if s.total > math.MaxInt64-n {
+			return "a total above 2^63 − 1", "at most 2^63 − 1"
+		}
+		s.total += n
+		return nil, ""
+	}
+	of := func(position uint64) (n uint64, value any, allowed string) {
+		n, ok := s.rest[position]
+		if !ok {
+			return 0, fmt.Sprintf("reservation %d", position), "an open reservation that is among the changed"
+		}
+		return n, nil, ""
+	}
+	switch v := e.Verb.(type) {
+	case Charge:
+		return add(sum(v.Events))
+	case Reserve:
+		s.rest[e.Position] = sum(v.Events)
+	case Commit:
+		n, value, allowed := of(v.Reservation)
+		if allowed != "" {
+			return value, allowed
+		}
+		part := sum(v.Events)
+		if part > n {
+			return fmt.Sprintf("%d of reservation %d", part, v.Reservation), fmt.Sprintf("at most %d", n)
+		}
+		if s.rest[v.Reservation] = n - part; n == part {
+			delete(s.rest, v.Reservation)
+		}
+		return add(part)
+	case Release:
+		_, value, allowed := of(v.Reservation)
+		delete(s.rest, v.Reservation)
+		return value, allowed
+	case Expire:
+		n, value, allowed := of(v.Reservation)
+		if allowed != "" {
+			return value, allowed
+		}
+		delete(s.rest, v.Reservation)
+		return add(n)
+	case Close:
+		all := uint64(0)
+		for _, n := range s.rest {
+			if all > math.MaxInt64-n {
+				return "a total above 2^63 − 1", "at most 2^63 − 1"
+			}
+			all += n
+		}
+		clear(s.rest)
+		return add(all)
+	}
+	return nil, ""
+}
+
+// sum is the sum of counts; below 2^63, as a charge has at most 2^31 events.
+func sum(events []mechanism.Event) (n uint64) {
+	for _, e := range events {
+		n += uint64(e.Count)
+	}
+	return n
+}
+
+// checkOpen compares the changed reservations with what the entries left of them.
+func (p Proposal) checkOpen(rest map[uint64]uint64, open []Reservation) error {
+	left := maps.Clone(rest)
+	listed := make(map[uint64]bool, len(p.Open))
+	for i, r := range p.Open {
+		field := fmt.Sprintf("open[%d]", i)
+		if i > 0 && p.Open[i-1].Position >= r.Position {
+			return p.wrong(field+".position", r.Position, "increasing positions")
+		}
+		if n := r.Total(); n != rest[r.Position] {
+			return p.wrong(field, fmt.Sprintf("%d left", n), rest[r.Position])
+		}
+		for _, part := range r.Rest {
+			if part.Count == 0 || part.Mechanism == nil {
+				return p.wrong(field, "nothing left of a mechanism", "only mechanisms of which something is left")
+			}
+		}
+		listed[r.Position] = true
+		delete(left, r.Position)
+	}
+	for _, r := range open { // those that did not change need not be listed
+		if n, still := rest[r.Position]; still && n == r.Total() {
+			delete(left, r.Position)
+		} else if !listed[r.Position] {
+			return p.wrong("open", fmt.Sprintf("reservation %d is missing", r.Position), "all that change")
+		}
+	}
+	for position := range left {
+		return p.wrong("open", fmt.Sprintf("reservation %d is missing", position), "all that change")
+	}
+	return nil
 }
 
 func (p Proposal) checkCounts(on Summary, before []uint64) error {

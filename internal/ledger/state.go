@@ -17,19 +17,20 @@ type State struct {
 	parts   []mechanism.Part
 	index   map[mechanism.Mechanism]int
 	account *account // nil without budgets
+	held    reservations
 }
 
 // NewState makes a state of what a store has loaded: a snapshot and the
 // records after it, in order.
 func NewState(s Snapshot, tail []Record) *State {
-	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts), index: make(map[mechanism.Mechanism]int, len(s.Parts))}
+	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts), index: make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
 	}
 	for _, r := range tail {
 		st.replay(r)
 	}
-	st.account = newAccount(s.Genesis, st.parts)
+	st.account = newAccount(s.Genesis, slices.Concat(st.parts, st.Reserved()))
 	return st
 }
 
@@ -41,10 +42,33 @@ func (s *State) replay(r Record) {
 		for _, e := range v.Events {
 			s.add(e.Mechanism, uint64(e.Count))
 		}
+	case Reserve:
+		s.held.set(Reservation{Position: r.Entry.Position, Deadline: r.Entry.Time.Add(v.Lifetime), Rest: merged(v.Events)})
+	case Commit:
+		rest, _, _ := s.held.open[v.Reservation].without(v.Events)
+		s.held.set(rest)
+		for _, e := range v.Events {
+			s.add(e.Mechanism, uint64(e.Count))
+		}
+	case Release:
+		s.held.set(Reservation{Position: v.Reservation})
+	case Expire:
+		s.spend(s.held.open[v.Reservation])
 	case Close:
+		for _, r := range s.held.list() {
+			s.spend(r)
+		}
 		s.summary.Closed = true
 	}
 	s.summary.Head = Head{r.Entry.Position, r.Hash}
+}
+
+// spend counts what is left of a reservation.
+func (s *State) spend(r Reservation) {
+	for _, p := range r.Rest {
+		s.add(p.Mechanism, p.Count)
+	}
+	s.held.set(Reservation{Position: r.Position})
 }
 
 func (s *State) add(m mechanism.Mechanism, count uint64) {
@@ -68,6 +92,7 @@ func (s *State) Apply(b *Batch, head Head) {
 	if b.draft != nil {
 		s.account.apply(b.draft)
 	}
+	s.held = b.held
 	s.summary.Closed = b.closed
 	s.summary.Head = head
 }

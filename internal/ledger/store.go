@@ -51,6 +51,9 @@ type Store interface {
 	// GenesisRecord returns a ledger's genesis as stored, with its hash.
 	GenesisRecord(ledger string) (raw []byte, hash Hash, err error)
 
+	// Reserving returns the names of all ledgers with open reservations.
+	Reserving() ([]string, error)
+
 	// Append writes proposals for distinct ledgers atomically and returns each
 	// one's hashes, an entry each, in order: the last is the new head.
 	Append(batch []Proposal) ([][]Hash, error)
@@ -66,8 +69,9 @@ type Proposal struct {
 	Expected Head
 	Entries  []Entry // positions Expected.Position + 1, + 2 …; at least one
 	Counts   []CountChange
-	Total    uint64 // the ledger's new sum of counts
-	Closed   bool   // whether the ledger is closed afterwards
+	Open     []Reservation // those that change, by position, as they are afterwards; nothing left: closed
+	Total    uint64        // the ledger's new sum of counts
+	Closed   bool          // whether the ledger is closed afterwards
 }
 
 // CountChange is a mechanism's new total. Indexes of new mechanisms follow the

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
@@ -33,6 +35,7 @@ func fill(t *testing.T) string {
 func fillAt(t *testing.T, path string) {
 	t.Helper()
 	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	reserveAt(t, s)
 	for _, name := range []string{"l", "m"} {
 		sum, _, err := s.Create(storetest.Genesis(name))
 		if err != nil {
@@ -43,6 +46,33 @@ func fillAt(t *testing.T, path string) {
 		}
 	}
 	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reserveAt makes a third ledger with two open reservations.
+func reserveAt(t *testing.T, s ledger.Store) {
+	t.Helper()
+	g := storetest.Genesis("r")
+	g.Spec.Policy = ledger.Filtered
+	g.Spec.Budgets = []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 100}}
+	var err error
+	if g.Resolution, err = ledger.Resolve(g.Spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	sum, _, err := s.Create(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}, nil))
+	for i := range 2 {
+		v := ledger.Reserve{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i)}, Count: 9}}, Lifetime: time.Hour}
+		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: wire.Digest(v), Verb: v}
+		if d := b.Decide(r, 0, g.Time); d.Outcome != ledger.Accepted {
+			t.Fatal(d.Err)
+		}
+	}
+	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -73,6 +103,17 @@ func readAll(s *Store) (string, error) {
 		return "", err
 	}
 	fmt.Fprintln(&out, sums)
+	for _, sum := range sums {
+		snapshot, _, err := s.Load(sum.Genesis.Spec.Name)
+		if err != nil {
+			return "", err
+		}
+		last, position, err := s.Writer(sum.Genesis.Spec.Name, lane1(0))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(&out, snapshot, last, position)
+	}
 	for _, name := range []string{"l", "m"} {
 		snapshot, _, err := s.Load(name)
 		if err != nil {

@@ -42,11 +42,16 @@ const (
 	// sequencesBucket: lane id (8), sequence/indexEvery (8) → log key (8) of
 	// every indexEvery-th entry of a lane.
 	sequencesBucket
+	// reservationsBucket: ledger number (8), position (8) → what is left of an open
+	// reservation (accountant.record.v1.Reservation). Files from before it was there
+	// get it when they are opened; a program that does not know it cannot read the
+	// genesis of any ledger in it.
+	reservationsBucket
 	buckets
 )
 
 var bucketNames = [buckets]string{
-	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences",
+	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences", "reservations",
 }
 
 func (b bucket) String() string { return bucketNames[b] }

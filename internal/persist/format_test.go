@@ -89,6 +89,10 @@ func TestRows(t *testing.T) {
 		for range min(h.distinct, inlineTotals) {
 			h.totals = append(h.totals, number.Draw(t, "count"))
 		}
+		if rapid.Bool().Draw(t, "reservations") {
+			h.open = rapid.Uint64Range(1, 1<<40).Draw(t, "open")
+			h.held = rapid.Uint64Range(h.open, 1<<63-1).Draw(t, "held")
+		}
 		b := h.append(nil)
 		if len(b) > maxHeadSize {
 			t.Fatalf("a head of %d bytes; at most %d were reckoned with", len(b), maxHeadSize)

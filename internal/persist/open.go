@@ -103,7 +103,7 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	isNew := false
+	isNew, grow := false, false
 	read := func(tx *bolt.Tx) (err error) {
 		if size := tx.Size(); size > info.Size() {
 			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
@@ -116,6 +116,7 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		if err := s.checkFormat(v); err != nil {
 			return err
 		}
+		grow = tx.Bucket([]byte(reservationsBucket.String())) == nil
 		nextKey, err = v.next()
 		s.published.tx = tx.ID()
 		return err
@@ -128,6 +129,15 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 			return 0, err
 		}
 		nextKey = 1
+	}
+	if grow {
+		if err := s.db.Update(func(tx *bolt.Tx) error {
+			s.published.tx = tx.ID()
+			_, err := tx.CreateBucket([]byte(reservationsBucket.String()))
+			return err
+		}); err != nil {
+			return 0, err
+		}
 	}
 	if s.config.hooks.noSync {
 		return nextKey, nil
@@ -158,7 +168,7 @@ func (s *Store) checkFormat(v *view) error {
 	if err != nil {
 		return err
 	}
-	for b := range buckets {
+	for b := range reservationsBucket { // prepare makes that one, if need be
 		if _, err := v.bucket(b); err != nil {
 			return err
 		}

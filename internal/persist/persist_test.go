@@ -123,6 +123,12 @@ func (r *reopening) ID() string {
 	return s.ID()
 }
 
+func (r *reopening) Reserving() ([]string, error) {
+	s, done := r.again()
+	defer done()
+	return s.Reserving()
+}
+
 func (r *reopening) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	s, done := r.again()
 	defer done()

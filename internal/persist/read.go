@@ -30,7 +30,10 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 					h.at.Hash, h.at.Position, newest.Hash, newest.Entry.Position)
 			}
 		}
-		snapshot.Parts, err = v.parts(h)
+		if snapshot.Parts, err = v.parts(h); err != nil {
+			return err
+		}
+		snapshot.Open, err = v.open(h)
 		return err
 	})
 	if err != nil {

@@ -22,6 +22,11 @@ type head struct {
 	writer   uint64   // id of the lane of the newest entry; 0 before the first
 	sequence uint64   // that lane's last sequence number
 	totals   []uint64 // of the first min(distinct, inlineTotals) mechanisms
+
+	// The open reservations: without these a row of theirs that is lost would make
+	// a budget larger. In the row only while there are any.
+	open uint64 // their number
+	held uint64 // the sum of their counts
 }
 
 func (h head) summary() ledger.Summary {
@@ -33,7 +38,7 @@ func (h head) lane() lane {
 	return lane{id: h.writer, sequence: h.sequence, position: h.at.Position, last: h.last}
 }
 
-const maxHeadSize = len(ledger.Hash{}) + 1 + (6+inlineTotals)*binary.MaxVarintLen64
+const maxHeadSize = len(ledger.Hash{}) + 1 + (6+inlineTotals+2)*binary.MaxVarintLen64
 
 // append adds the row's bytes: the hash, closed, then numbers as varints.
 func (h head) append(b []byte) []byte {
@@ -48,6 +53,9 @@ func (h head) append(b []byte) []byte {
 	}
 	for _, n := range h.totals {
 		b = binary.AppendUvarint(b, n)
+	}
+	if h.open > 0 {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, h.open), h.held)
 	}
 	return b
 }
@@ -72,6 +80,10 @@ func parseHead(number uint64, b []byte) (head, error) {
 		for i := range h.totals {
 			h.totals[i] = r.next()
 		}
+	}
+	if len(r.b) > 0 {
+		h.open, h.held = r.next(), r.next()
+		r.bad = r.bad || h.open == 0 || h.held < h.open || h.held > math.MaxInt64
 	}
 	return h, r.end()
 }

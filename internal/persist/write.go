@@ -24,7 +24,7 @@ type writing struct {
 
 type row struct {
 	bucket     bucket
-	key, value []byte
+	key, value []byte // no value: to be deleted
 }
 
 // arena is room for keys and values, which bbolt holds on to until the commit.
@@ -134,7 +134,12 @@ func (w *writing) put() error {
 		case headsBucket:
 			bb.FillPercent = headsFill
 		}
-		if err := bb.Put(r.key, r.value); err != nil {
+		if r.value == nil {
+			err = bb.Delete(r.key)
+		} else {
+			err = bb.Put(r.key, r.value)
+		}
+		if err != nil {
 			return fmt.Errorf("bucket %s, key %s: %w", r.bucket, keyText(r.bucket, r.key), err)
 		}
 		w.puts++
@@ -227,7 +232,11 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 		}
 		before = append(before, n)
 	}
-	if err := p.Check(h.summary(), before); err != nil {
+	open, err := w.openOf(h, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Check(h.summary(), before, open); err != nil {
 		return nil, err
 	}
 	lanes := lanes{w: w, before: h}
@@ -257,6 +266,9 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 		hashes = append(hashes, h.at.Hash)
 	}
 	if err := w.counts(&h, p.Counts); err != nil {
+		return nil, err
+	}
+	if err := w.reservations(&h, p.Open, open); err != nil {
 		return nil, err
 	}
 	h.total, h.closed = p.Total, p.Closed

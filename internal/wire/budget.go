@@ -185,23 +185,9 @@ func checkResolution(s ledger.Spec, r ledger.Resolution) error {
 			return under(fmt.Sprintf("resolution.limits[%d]", i), err)
 		}
 	}
-	seen := make(map[mechanism.Mechanism]bool, len(r.Plan))
-	total := uint64(0)
-	for i, p := range r.Plan {
-		field := fmt.Sprintf("resolution.plan[%d]", i)
-		err := checkEvents(s.Adjacency, "resolution.plan", []mechanism.Event{{Mechanism: p.Mechanism, Count: 1}})
-		switch {
-		case err != nil:
-			return err
-		case seen[p.Mechanism]:
-			return invalid(field+".mechanism", p.Mechanism.String()+" again", "distinct mechanisms")
-		case p.Count == 0 || p.Count > math.MaxInt64-total:
-			return invalid(field+".count", fmt.Sprint(p.Count), "a whole number ≥ 1, together at most 2^63 − 1")
-		}
-		seen[p.Mechanism] = true
-		total += p.Count
-	}
-	return nil
+	return checkParts("resolution.plan", r.Plan, func(m mechanism.Mechanism) error {
+		return mechanism.Event{Mechanism: m, Count: 1}.Check(s.Adjacency)
+	})
 }
 
 func checkLimit(b accountant.Budget, l accountant.Limit) error {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // digestTag separates these hashes from all others. Its version counts the
@@ -17,8 +19,12 @@ const digestTag = "accountant request digest v1\x00"
 
 // Tags of the verbs, never changed or used again.
 const (
-	tagCharge = 1
-	tagClose  = 2
+	tagCharge  = 1
+	tagClose   = 2
+	tagReserve = 3
+	tagCommit  = 4
+	tagRelease = 5
+	tagExpire  = 6
 )
 
 // Digest is SHA-256 over a domain tag with a version and the canonical encoding
@@ -33,16 +39,30 @@ func Digest(v ledger.Verb) ledger.Digest {
 func appendVerb(b []byte, v ledger.Verb) []byte {
 	switch v := v.(type) {
 	case ledger.Charge:
-		b = binary.BigEndian.AppendUint64(append(b, tagCharge), uint64(len(v.Events)))
-		for _, e := range v.Events {
-			b = binary.BigEndian.AppendUint32(b, e.Count)
-			b = appendMechanism(b, e.Mechanism)
-		}
-		return appendLabels(b, v.Labels)
+		return appendCharged(append(b, tagCharge), v.Events, v.Labels)
 	case ledger.Close:
 		return appendText(append(b, tagClose), v.Reason)
+	case ledger.Reserve:
+		b = binary.BigEndian.AppendUint64(append(b, tagReserve), uint64(v.Lifetime/time.Second))
+		return appendCharged(b, v.Events, v.Labels)
+	case ledger.Commit:
+		b = binary.BigEndian.AppendUint64(append(b, tagCommit), v.Reservation)
+		return appendCharged(b, v.Events, v.Labels)
+	case ledger.Release:
+		return appendText(binary.BigEndian.AppendUint64(append(b, tagRelease), v.Reservation), v.Reason)
+	case ledger.Expire:
+		return binary.BigEndian.AppendUint64(append(b, tagExpire), v.Reservation)
 	}
 	panic(fmt.Sprintf("wire: no canonical encoding of %T", v)) // the interface is sealed: a case is missing above
+}
+
+func appendCharged(b []byte, events []mechanism.Event, labels []ledger.Label) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(len(events)))
+	for _, e := range events {
+		b = binary.BigEndian.AppendUint32(b, e.Count)
+		b = appendMechanism(b, e.Mechanism)
+	}
+	return appendLabels(b, labels)
 }
 
 func appendLabels(b []byte, labels []ledger.Label) []byte {

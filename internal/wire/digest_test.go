@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -20,8 +21,15 @@ import (
 func fewVerbs() *rapid.Generator[ledger.Verb] {
 	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
 	return rapid.Custom(func(t *rapid.T) ledger.Verb {
-		if rapid.Bool().Draw(t, "close") {
+		reservation := rapid.Uint64Range(1, 2).Draw(t, "reservation")
+		verb := rapid.IntRange(0, 8).Draw(t, "verb")
+		switch verb {
+		case 0, 1:
 			return ledger.Close{Reason: text.Draw(t, "reason")}
+		case 2, 3:
+			return ledger.Release{Reservation: reservation, Reason: text.Draw(t, "reason")}
+		case 4:
+			return ledger.Expire{Reservation: reservation}
 		}
 		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
 			return mechanism.Event{Mechanism: rapid.SampledFrom(everyMechanism).Draw(t, "mechanism"), Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
@@ -30,6 +38,12 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 			return ledger.Label{Key: text.Draw(t, "key"), Value: text.Draw(t, "value")}
 		}), 0, 2, func(l ledger.Label) string { return l.Key }).Draw(t, "labels")
 		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
+		switch verb {
+		case 5:
+			return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(reservation) * time.Second}
+		case 6:
+			return ledger.Commit{Events: events, Labels: labels, Reservation: reservation}
+		}
 		return ledger.Charge{Events: events, Labels: labels}
 	})
 }

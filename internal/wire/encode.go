@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -33,11 +35,31 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	case ledger.Close:
 		body := appendString(room[:0], 1, v.Reason)
 		return protowire.AppendBytes(appendTag(b, 10), body), nil
+	case ledger.Reserve:
+		body, err := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
+		if err != nil {
+			return nil, err
+		}
+		body = appendNumber(body, 3, uint64(v.Lifetime/time.Second))
+		return protowire.AppendBytes(appendTag(b, 11), body), nil
+	case ledger.Commit:
+		body, err := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
+		if err != nil {
+			return nil, err
+		}
+		body = appendNumber(body, 3, v.Reservation)
+		return protowire.AppendBytes(appendTag(b, 12), body), nil
+	case ledger.Release:
+		body := appendString(appendNumber(room[:0], 1, v.Reservation), 2, v.Reason)
+		return protowire.AppendBytes(appendTag(b, 13), body), nil
+	case ledger.Expire:
+		body := appendNumber(room[:0], 1, v.Reservation)
+		return protowire.AppendBytes(appendTag(b, 14), body), nil
 	}
-	return nil, absent("action", "charge or close")
+	return nil, absent("action", actions)
 }
 
-// appendCharge appends an accountant.v1.Charge.
+// appendCharge appends an accountant.v1.Charge; Reserve and Commit begin likewise.
 func appendCharge(b []byte, c ledger.Charge) ([]byte, error) {
 	var room [128]byte
 	for _, e := range c.Events {

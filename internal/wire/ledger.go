@@ -28,27 +28,33 @@ func toCharge(c *pb.Charge) (ledger.Charge, error) {
 	if err := known("charge", c); err != nil {
 		return ledger.Charge{}, err
 	}
-	if err := checkEventNumber(len(c.GetEvents())); err != nil {
-		return ledger.Charge{}, err
-	}
-	events, err := toEvents("charge.events", c.GetEvents())
-	if err != nil {
-		return ledger.Charge{}, err
-	}
-	labels, err := toLabels("charge.labels", c.GetLabels())
-	if err != nil {
-		return ledger.Charge{}, err
-	}
-	return ledger.Charge{Events: events, Labels: labels}, nil
+	events, labels, err := toCharged("charge", c.GetEvents(), c.GetLabels())
+	return ledger.Charge{Events: events, Labels: labels}, err
 }
 
-func checkEventNumber(n int) error {
+// toCharged converts what charge, reserve and commit have in common.
+func toCharged(field string, events []*pb.Event, labels map[string]string) ([]mechanism.Event, []ledger.Label, error) {
+	if err := checkEventNumber(field+".events", len(events)); err != nil {
+		return nil, nil, err
+	}
+	out, err := toEvents(field+".events", events)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := toLabels(field+".labels", labels)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, list, nil
+}
+
+func checkEventNumber(field string, n int) error {
 	const allowed = "1 to 1,000 events"
 	switch {
 	case n == 0:
-		return absent("charge.events", allowed)
+		return absent(field, allowed)
 	case n > MaxChargeEvents:
-		return invalid("charge.events", fmt.Sprintf("%d events", n), allowed)
+		return invalid(field, fmt.Sprintf("%d events", n), allowed)
 	}
 	return nil
 }

@@ -62,9 +62,19 @@ func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
 		return toCharge(a.Charge)
 	case *recordv1.Entry_Close:
 		return ledger.Close{Reason: a.Close.GetReason()}, known("close", a.Close)
+	case *recordv1.Entry_Reserve:
+		return toReserve(a.Reserve)
+	case *recordv1.Entry_Commit:
+		return toCommit(a.Commit)
+	case *recordv1.Entry_Release:
+		return ledger.Release{Reservation: a.Release.GetReservation(), Reason: a.Release.GetReason()}, known("release", a.Release)
+	case *recordv1.Entry_Expire:
+		return ledger.Expire{Reservation: a.Expire.GetReservation()}, known("expire", a.Expire)
 	}
-	return nil, absent("action", "charge or close")
+	return nil, absent("action", actions)
 }
+
+const actions = "charge, close, reserve, commit, release or expire"
 
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.
@@ -80,27 +90,45 @@ func checkEntry(e ledger.Entry) error {
 	}
 	switch v := e.Verb.(type) {
 	case ledger.Charge:
-		return checkCharge(v)
+		return checkCharge("charge", v.Events, v.Labels)
 	case ledger.Close:
 		return checkText("close.reason", v.Reason, maxReason)
+	case ledger.Reserve:
+		if err := checkLifetime("reserve.lifetime_seconds", v.Lifetime); err != nil {
+			return err
+		}
+		return checkCharge("reserve", v.Events, v.Labels)
+	case ledger.Commit:
+		if err := checkReservation("commit.reservation", v.Reservation); err != nil {
+			return err
+		}
+		return checkCharge("commit", v.Events, v.Labels)
+	case ledger.Release:
+		if err := checkReservation("release.reservation", v.Reservation); err != nil {
+			return err
+		}
+		return checkText("release.reason", v.Reason, maxReason)
+	case ledger.Expire:
+		return checkReservation("expire.reservation", v.Reservation)
 	}
-	return absent("action", "charge or close")
+	return absent("action", actions)
 }
 
-func checkCharge(c ledger.Charge) error {
-	if err := checkEventNumber(len(c.Events)); err != nil {
+// checkCharge checks what charge, reserve and commit have in common.
+func checkCharge(field string, events []mechanism.Event, labels []ledger.Label) error {
+	if err := checkEventNumber(field+".events", len(events)); err != nil {
 		return err
 	}
-	for i, e := range c.Events {
+	for i, e := range events {
 		err := checkAnywhere(e.Mechanism)
 		if err == nil && e.Count == 0 {
 			err = invalid("count", "0", "a whole number from 1 to 4294967295")
 		}
 		if err != nil {
-			return inEvent("charge.events", i, err)
+			return inEvent(field+".events", i, err)
 		}
 	}
-	return checkLabels("charge.labels", c.Labels)
+	return checkLabels(field+".labels", labels)
 }
 
 // MarshalGenesis makes the bytes of the first record of a ledger's chain

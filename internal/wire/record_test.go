@@ -52,6 +52,14 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 		r.Action = &recordv1.Entry_Charge{Charge: FromCharge(v)}
 	case ledger.Close:
 		r.Action = &recordv1.Entry_Close{Close: &pb.Close{Reason: v.Reason}}
+	case ledger.Reserve:
+		r.Action = &recordv1.Entry_Reserve{Reserve: fromReserve(v)}
+	case ledger.Commit:
+		r.Action = &recordv1.Entry_Commit{Commit: fromCommit(v)}
+	case ledger.Release:
+		r.Action = &recordv1.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
+	case ledger.Expire:
+		r.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {
@@ -100,6 +108,10 @@ func goldenEntries() (names []string, entries []ledger.Entry) {
 		add(fmt.Sprintf("%s-%d", m.Kind(), i), ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 300}}})
 	}
 	add("close", ledger.Close{Reason: "done"})
+	add("reserve", ledger.Reserve{Events: stepCharge.Events, Lifetime: time.Hour, Labels: stepCharge.Labels})
+	add("commit", ledger.Commit{Reservation: 16, Events: stepCharge.Events, Labels: stepCharge.Labels})
+	add("release", ledger.Release{Reservation: 16, Reason: "job failed"})
+	add("expire", ledger.Expire{Reservation: 16})
 	return names, entries
 }
 
@@ -196,6 +208,41 @@ func TestDamagedEntries(t *testing.T) {
 			a.Close.Reason = strings.Repeat("r", 1025)
 			e.Action = a
 		}, "close.reason: "},
+		{"no lifetime", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{Events: e.GetCharge().Events}}
+		}, "reserve.lifetime_seconds: 0; allowed: a whole number from 1 to 31622400"},
+		{"too long a lifetime", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{Events: e.GetCharge().Events, LifetimeSeconds: 31622401}}
+		}, "reserve.lifetime_seconds: 3.16224"},
+		{"nothing reserved", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{LifetimeSeconds: 1}}
+		}, "reserve.events: missing"},
+		{"unknown in reserve", func(e *recordv1.Entry) {
+			a := &pb.Reserve{Events: e.GetCharge().Events, LifetimeSeconds: 1}
+			a.ProtoReflect().SetUnknown(unknownField)
+			e.Action = &recordv1.Entry_Reserve{Reserve: a}
+		}, "reserve: unknown field 99"},
+		{"commit of nothing", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Commit{Commit: &pb.Commit{Events: e.GetCharge().Events}}
+		}, "commit.reservation: missing"},
+		{"commit without a count", func(e *recordv1.Entry) {
+			e.GetCharge().Events[0].Count = 0
+			e.Action = &recordv1.Entry_Commit{Commit: &pb.Commit{Events: e.GetCharge().Events, Reservation: 1}}
+		}, "commit.events[0].count: 0"},
+		{"unknown in commit", func(e *recordv1.Entry) {
+			a := &pb.Commit{Events: e.GetCharge().Events, Reservation: 1}
+			a.ProtoReflect().SetUnknown(unknownField)
+			e.Action = &recordv1.Entry_Commit{Commit: a}
+		}, "commit: unknown field 99"},
+		{"release of nothing", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Release{Release: &pb.Release{}}
+		}, "release.reservation: missing"},
+		{"release's reason", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Release{Release: &pb.Release{Reservation: 1, Reason: strings.Repeat("r", 1025)}}
+		}, "release.reason: "},
+		{"expiry of nothing", func(e *recordv1.Entry) {
+			e.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{}}
+		}, "expire.reservation: missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var e recordv1.Entry

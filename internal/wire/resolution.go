@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"math"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -18,12 +19,9 @@ func toResolution(r *recordv1.Resolution) (out ledger.Resolution, err error) {
 		}
 		out.Limits = append(out.Limits, accountant.Limit{Guard: guard, Value: l.GetValue(), Delta: l.GetDelta(), Order: l.GetOrder()})
 	}
-	for i, p := range r.GetPlan() {
-		m, err := toMechanism(p.GetMechanism(), 0)
-		if err != nil {
-			return ledger.Resolution{}, under(fmt.Sprintf("resolution.plan[%d]", i), err)
-		}
-		out.Plan = append(out.Plan, mechanism.Part{Mechanism: m, Count: p.GetCount()})
+	out.Plan, err = toParts("resolution.plan", r.GetPlan())
+	if err != nil {
+		return ledger.Resolution{}, err
 	}
 	return out, nil
 }
@@ -33,12 +31,50 @@ func fromResolution(r ledger.Resolution) *recordv1.Resolution {
 	if len(r.Limits) == 0 && len(r.Plan) == 0 {
 		return nil
 	}
-	out := &recordv1.Resolution{}
+	out := &recordv1.Resolution{Plan: fromParts(r.Plan)}
 	for _, l := range r.Limits {
 		out.Limits = append(out.Limits, &recordv1.Limit{Guard: fromGuard(l.Guard), Value: l.Value, Delta: l.Delta, Order: l.Order})
 	}
-	for _, p := range r.Plan {
-		out.Plan = append(out.Plan, &recordv1.PlannedMechanism{Mechanism: FromMechanism(p.Mechanism), Count: p.Count})
+	return out
+}
+
+// toParts converts without a check of ranges, which is checkParts's.
+func toParts(field string, parts []*recordv1.Part) (out []mechanism.Part, err error) {
+	for i, p := range parts {
+		m, err := toMechanism(p.GetMechanism(), 0)
+		if err != nil {
+			return nil, under(fmt.Sprintf("%s[%d]", field, i), err)
+		}
+		out = append(out, mechanism.Part{Mechanism: m, Count: p.GetCount()})
+	}
+	return out, nil
+}
+
+func fromParts(parts []mechanism.Part) (out []*recordv1.Part) {
+	for _, p := range parts {
+		out = append(out, &recordv1.Part{Mechanism: FromMechanism(p.Mechanism), Count: p.Count})
 	}
 	return out
+}
+
+// checkParts accepts distinct mechanisms with counts of at most 2^63 − 1 all
+// together; check judges a mechanism.
+func checkParts(field string, parts []mechanism.Part, check func(mechanism.Mechanism) error) error {
+	seen := make(map[mechanism.Mechanism]bool, len(parts))
+	total := uint64(0)
+	for i, p := range parts {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		err := check(p.Mechanism)
+		switch {
+		case err != nil:
+			return inEvent(field, i, err)
+		case seen[p.Mechanism]:
+			return invalid(at+".mechanism", p.Mechanism.String()+" again", "distinct mechanisms")
+		case p.Count == 0 || p.Count > math.MaxInt64-total:
+			return invalid(at+".count", fmt.Sprint(p.Count), "a whole number ≥ 1, together at most 2^63 − 1")
+		}
+		seen[p.Mechanism] = true
+		total += p.Count
+	}
+	return nil
 }

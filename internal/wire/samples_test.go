@@ -176,8 +176,20 @@ func someWriter() *rapid.Generator[ledger.Writer] {
 
 func someVerb() *rapid.Generator[ledger.Verb] {
 	return rapid.Custom(func(t *rapid.T) ledger.Verb {
-		if rapid.IntRange(0, 4).Draw(t, "verb") == 0 {
+		reservation := rapid.Uint64Min(1)
+		switch rapid.IntRange(0, 9).Draw(t, "verb") {
+		case 0:
 			return ledger.Close{Reason: someText(maxReason).Draw(t, "reason")}
+		case 1:
+			return ledger.Release{Reservation: reservation.Draw(t, "reservation"), Reason: someText(maxReason).Draw(t, "reason")}
+		case 2:
+			return ledger.Expire{Reservation: reservation.Draw(t, "reservation")}
+		case 3, 4:
+			return ledger.Reserve{Lifetime: time.Duration(rapid.IntRange(1, int(ledger.MaxLifetime/time.Second)).Draw(t, "seconds")) * time.Second,
+				Events: someEvents(1, 4).Draw(t, "events"), Labels: someLabels().Draw(t, "labels")}
+		case 5, 6:
+			return ledger.Commit{Reservation: reservation.Draw(t, "reservation"),
+				Events: someEvents(1, 4).Draw(t, "events"), Labels: someLabels().Draw(t, "labels")}
 		}
 		return ledger.Charge{Events: someEvents(1, 4).Draw(t, "events"), Labels: someLabels().Draw(t, "labels")}
 	})

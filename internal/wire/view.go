@@ -37,6 +37,14 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		e.Action = &pb.Entry_Charge{Charge: FromCharge(v)}
 	case ledger.Close:
 		e.Action = &pb.Entry_Close{Close: &pb.Close{Reason: v.Reason}}
+	case ledger.Reserve:
+		e.Action = &pb.Entry_Reserve{Reserve: fromReserve(v)}
+	case ledger.Commit:
+		e.Action = &pb.Entry_Commit{Commit: fromCommit(v)}
+	case ledger.Release:
+		e.Action = &pb.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
+	case ledger.Expire:
+		e.Action = &pb.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
 	}
 	if raw {
 		e.Raw = r.Raw

@@ -628,6 +628,10 @@ type Entry struct {
 	//
 	//	*Entry_Charge
 	//	*Entry_Close
+	//	*Entry_Reserve
+	//	*Entry_Commit
+	//	*Entry_Release
+	//	*Entry_Expire
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// SHA-256 over the domain tag, the previous hash and the stored bytes; 32 bytes.
 	Hash []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
@@ -727,6 +731,42 @@ func (x *Entry) GetClose() *Close {
 	return nil
 }
 
+func (x *Entry) GetReserve() *Reserve {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Reserve); ok {
+			return x.Reserve
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetCommit() *Commit {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Commit); ok {
+			return x.Commit
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetRelease() *Release {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Release); ok {
+			return x.Release
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetExpire() *Expire {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Expire); ok {
+			return x.Expire
+		}
+	}
+	return nil
+}
+
 func (x *Entry) GetHash() []byte {
 	if x != nil {
 		return x.Hash
@@ -755,9 +795,37 @@ type Entry_Close struct {
 	Close *Close `protobuf:"bytes,7,opt,name=close,proto3,oneof"`
 }
 
+type Entry_Reserve struct {
+	// Events were set aside.
+	Reserve *Reserve `protobuf:"bytes,10,opt,name=reserve,proto3,oneof"`
+}
+
+type Entry_Commit struct {
+	// A part of a reservation was charged.
+	Commit *Commit `protobuf:"bytes,11,opt,name=commit,proto3,oneof"`
+}
+
+type Entry_Release struct {
+	// The rest of a reservation was given back.
+	Release *Release `protobuf:"bytes,12,opt,name=release,proto3,oneof"`
+}
+
+type Entry_Expire struct {
+	// The rest of a reservation was charged, its time being over.
+	Expire *Expire `protobuf:"bytes,13,opt,name=expire,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
+
+func (*Entry_Reserve) isEntry_Action() {}
+
+func (*Entry_Commit) isEntry_Action() {}
+
+func (*Entry_Release) isEntry_Action() {}
+
+func (*Entry_Expire) isEntry_Action() {}
 
 // Charge is what a report adds to a ledger.
 type Charge struct {
@@ -815,7 +883,241 @@ func (x *Charge) GetLabels() map[string]string {
 	return nil
 }
 
-// Close ends a ledger: it takes no more charges.
+// Reserve sets events aside: they count against the budgets until they are
+// committed, released or expire.
+type Reserve struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Together or not at all; 1 to 1,000 events.
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// As of a Charge.
+	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// How long, in seconds from when the daemon took it. Range: 1 to 31622400 (366
+	// days).
+	LifetimeSeconds uint32 `protobuf:"varint,3,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Reserve) Reset() {
+	*x = Reserve{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reserve) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reserve) ProtoMessage() {}
+
+func (x *Reserve) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reserve.ProtoReflect.Descriptor instead.
+func (*Reserve) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Reserve) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *Reserve) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Reserve) GetLifetimeSeconds() uint32 {
+	if x != nil {
+		return x.LifetimeSeconds
+	}
+	return 0
+}
+
+// Commit charges a part of an open reservation.
+type Commit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most what is left of it; 1 to 1,000 events.
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// As of a Charge.
+	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The position of the entry that made it.
+	Reservation   uint64 `protobuf:"varint,3,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Commit) Reset() {
+	*x = Commit{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Commit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Commit) ProtoMessage() {}
+
+func (x *Commit) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Commit.ProtoReflect.Descriptor instead.
+func (*Commit) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Commit) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *Commit) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Commit) GetReservation() uint64 {
+	if x != nil {
+		return x.Reservation
+	}
+	return 0
+}
+
+// Release gives back what is left of a reservation: nothing was, or will be,
+// computed from the data for it.
+type Release struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of the entry that made it.
+	Reservation uint64 `protobuf:"varint,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	// Why; at most 1,024 bytes. May be empty.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Release) Reset() {
+	*x = Release{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Release) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Release) ProtoMessage() {}
+
+func (x *Release) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Release.ProtoReflect.Descriptor instead.
+func (*Release) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Release) GetReservation() uint64 {
+	if x != nil {
+		return x.Reservation
+	}
+	return 0
+}
+
+func (x *Release) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// Expire charges what is left of a reservation whose time is over. The daemon
+// writes it; until then commits and a release are in time.
+type Expire struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of the entry that made it.
+	Reservation   uint64 `protobuf:"varint,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Expire) Reset() {
+	*x = Expire{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Expire) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Expire) ProtoMessage() {}
+
+func (x *Expire) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Expire.ProtoReflect.Descriptor instead.
+func (*Expire) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Expire) GetReservation() uint64 {
+	if x != nil {
+		return x.Reservation
+	}
+	return 0
+}
+
+// Close ends a ledger: it takes no more charges. What open reservations hold is
+// charged.
 type Close struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why; at most 1,024 bytes. May be empty.
@@ -826,7 +1128,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +1140,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +1153,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Close) GetReason() string {
@@ -931,7 +1233,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1a\n" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xb4\x02\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xfe\x03\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -939,7 +1241,12 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12.\n" +
 	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12/\n" +
 	"\x06charge\x18\x06 \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
-	"\x05close\x18\a \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x12\x12\n" +
+	"\x05close\x18\a \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
+	"\areserve\x18\n" +
+	" \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
+	"\x06commit\x18\v \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
+	"\arelease\x18\f \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
+	"\x06expire\x18\r \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\t \x01(\fR\x03rawB\b\n" +
 	"\x06action\"\xac\x01\n" +
@@ -948,7 +1255,26 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2!.accountant.v1.Charge.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x1f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x01\n" +
+	"\aReserve\x12,\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x12:\n" +
+	"\x06labels\x18\x02 \x03(\v2\".accountant.v1.Reserve.LabelsEntryR\x06labels\x12)\n" +
+	"\x10lifetime_seconds\x18\x03 \x01(\rR\x0flifetimeSeconds\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xce\x01\n" +
+	"\x06Commit\x12,\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x129\n" +
+	"\x06labels\x18\x02 \x03(\v2!.accountant.v1.Commit.LabelsEntryR\x06labels\x12 \n" +
+	"\vreservation\x18\x03 \x01(\x04R\vreservation\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"C\n" +
+	"\aRelease\x12 \n" +
+	"\vreservation\x18\x01 \x01(\x04R\vreservation\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"*\n" +
+	"\x06Expire\x12 \n" +
+	"\vreservation\x18\x01 \x01(\x04R\vreservation\"\x1f\n" +
 	"\x05Close\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reasonBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
@@ -965,7 +1291,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -975,35 +1301,49 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Receipt)(nil),               // 5: accountant.v1.Receipt
 	(*Entry)(nil),                 // 6: accountant.v1.Entry
 	(*Charge)(nil),                // 7: accountant.v1.Charge
-	(*Close)(nil),                 // 8: accountant.v1.Close
-	nil,                           // 9: accountant.v1.LedgerSpec.LabelsEntry
-	nil,                           // 10: accountant.v1.Charge.LabelsEntry
-	(Workload_Adjacency)(0),       // 11: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 12: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
-	(*Event)(nil),                 // 14: accountant.v1.Event
+	(*Reserve)(nil),               // 8: accountant.v1.Reserve
+	(*Commit)(nil),                // 9: accountant.v1.Commit
+	(*Release)(nil),               // 10: accountant.v1.Release
+	(*Expire)(nil),                // 11: accountant.v1.Expire
+	(*Close)(nil),                 // 12: accountant.v1.Close
+	nil,                           // 13: accountant.v1.LedgerSpec.LabelsEntry
+	nil,                           // 14: accountant.v1.Charge.LabelsEntry
+	nil,                           // 15: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 16: accountant.v1.Commit.LabelsEntry
+	(Workload_Adjacency)(0),       // 17: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 18: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
+	(*Event)(nil),                 // 20: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	11, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	9,  // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	17, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	13, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	12, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	18, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	3,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	12, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	18, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	2,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	13, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
-	13, // 9: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	13, // 10: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	19, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	19, // 9: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	19, // 10: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
 	7,  // 11: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	8,  // 12: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	14, // 13: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	10, // 14: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 12: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	8,  // 13: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	9,  // 14: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
+	10, // 15: accountant.v1.Entry.release:type_name -> accountant.v1.Release
+	11, // 16: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	20, // 17: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	14, // 18: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	20, // 19: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	15, // 20: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	20, // 21: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	16, // 22: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -1016,6 +1356,10 @@ func file_accountant_v1_ledger_proto_init() {
 	file_accountant_v1_ledger_proto_msgTypes[4].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),
+		(*Entry_Reserve)(nil),
+		(*Entry_Commit)(nil),
+		(*Entry_Release)(nil),
+		(*Entry_Expire)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1023,7 +1367,7 @@ func file_accountant_v1_ledger_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   9,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

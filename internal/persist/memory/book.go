@@ -20,6 +20,7 @@ type book struct {
 	parts   []mechanism.Part
 	log     []stored // by position − 1
 	lanes   map[ledger.Writer][]uint64
+	open    map[uint64][]byte // reservations by position, as stored
 }
 
 // stored is one record: the bytes, the hash before and its own.
@@ -30,7 +31,7 @@ type stored struct {
 
 func newBook(genesis []byte) *book {
 	hash := ledger.GenesisHash(genesis)
-	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{}}
+	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{}, open: map[uint64][]byte{}}
 }
 
 // with returns the book after p, and how many bytes p has stored.
@@ -45,7 +46,11 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 		}
 	}
 	on := ledger.Summary{Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total}
-	if err := p.Check(on, before); err != nil {
+	open, err := b.reservations()
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := p.Check(on, before, open); err != nil {
 		return nil, 0, err
 	}
 	// Only the newest book is written on, so that the room behind its log and its
@@ -83,8 +88,33 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 		}
 		n.parts[c.Index].Count = c.Total
 	}
+	n.open = maps.Clone(b.open)
+	for _, r := range p.Open {
+		delete(n.open, r.Position)
+		if len(r.Rest) == 0 {
+			continue
+		}
+		raw, err := wire.MarshalReservation(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		size += len(raw)
+		n.open[r.Position] = raw
+	}
 	n.total, n.closed = p.Total, p.Closed
 	return &n, size, nil
+}
+
+// reservations reads the open ones, by position.
+func (b *book) reservations() (list []ledger.Reservation, err error) {
+	for _, position := range slices.Sorted(maps.Keys(b.open)) {
+		r, err := wire.UnmarshalReservation(position, b.open[position])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 func (b *book) summary() (ledger.Summary, error) {
@@ -104,6 +134,9 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 	err = s.read(name, func(b *book) (err error) {
 		snapshot.Parts = slices.Clone(b.parts)
 		if snapshot.Summary, err = b.summary(); err != nil {
+			return err
+		}
+		if snapshot.Open, err = b.reservations(); err != nil {
 			return err
 		}
 		if s.config.Tail > 0 {
@@ -127,7 +160,7 @@ func (b *book) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Reco
 	old := ledger.Snapshot{Summary: ledger.Summary{Genesis: now.Genesis, Head: ledger.Head{Hash: b.hash}}}
 	at := max(0, len(all)-n)
 	st := ledger.NewState(old, all[:at])
-	return ledger.Snapshot{Summary: st.Summary(), Parts: st.Composition().Parts}, all[at:], nil
+	return ledger.Snapshot{Summary: st.Summary(), Parts: st.Composition().Parts, Open: st.Reservations()}, all[at:], nil
 }
 
 // Writer implements ledger.Store.
@@ -176,4 +209,20 @@ func (s *Store) GenesisRecord(name string) (raw []byte, hash ledger.Hash, err er
 		return nil
 	})
 	return raw, hash, err
+}
+
+// Reserving implements ledger.Store, by name.
+func (s *Store) Reserving() (names []string, err error) {
+	s.data.mu.RLock()
+	defer s.data.mu.RUnlock()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	for name, b := range s.data.ledgers {
+		if len(b.open) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }

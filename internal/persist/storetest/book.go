@@ -164,6 +164,7 @@ func (b *book) checkState() {
 	if !slices.Equal(got.Composition().Parts, b.state.Composition().Parts) {
 		b.t.Fatalf("Load(%s) gives\n%v, want\n%v", b.name, got.Composition(), b.state.Composition())
 	}
+	b.checkOpen(snapshot, tail)
 }
 
 // checkRecord compares a record and recomputes its hash.

@@ -197,6 +197,11 @@ func testList(t *testing.T, h Harness) {
 // with an equal spec that is not resolved.
 func testBudgets(t *testing.T, h Harness) {
 	s := h.Open(t)
+	defer func() { // for the newest one, also where the test ends early
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	plan, filter := Genesis("plan"), Genesis("filter")
 	plan.Spec.Policy, filter.Spec.Policy = ledger.Planned, ledger.Filtered
 	plan.Spec.Plan = ledger.Workload{Name: "train", Events: []mechanism.Event{{Mechanism: mech(0), Count: 0}}}
@@ -235,8 +240,5 @@ func testBudgets(t *testing.T, h Harness) {
 		if _, created, err := s.Create(other); created || !errors.Is(err, ledger.ErrExists) {
 			t.Errorf("Create with other budgets = %v, %v; want ErrExists", created, err)
 		}
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
 	}
 }

@@ -41,6 +41,8 @@ func Run(t *testing.T, h Harness) {
 		{"AppendTooLarge", testTooLarge},
 		{"Counts", testCounts},
 		{"Closing", testClosing},
+		{"Reservations", testReservations},
+		{"AppendRefusesWrongReservations", testWrongReservations},
 		{"Durable", testDurable},
 		{"OldDuplicates", testOldDuplicates},
 		{"ManyWriters", testManyWriters},

@@ -113,7 +113,7 @@ type Resolution struct {
 	// Of a FILTER ledger: the limit of each of the spec's budgets, in order.
 	Limits []*Limit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
 	// Of a PLAN ledger: distinct mechanisms with their largest counts.
-	Plan          []*PlannedMechanism `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
+	Plan          []*Part `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -155,7 +155,7 @@ func (x *Resolution) GetLimits() []*Limit {
 	return nil
 }
 
-func (x *Resolution) GetPlan() []*PlannedMechanism {
+func (x *Resolution) GetPlan() []*Part {
 	if x != nil {
 		return x.Plan
 	}
@@ -235,31 +235,31 @@ func (x *Limit) GetOrder() float64 {
 	return 0
 }
 
-// PlannedMechanism is a mechanism of a plan.
-type PlannedMechanism struct {
+// Part is a mechanism with a count.
+type Part struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mechanism.
 	Mechanism *v1.Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
-	// How often it may be applied; from 1 to 2^63 − 1.
+	// How often; from 1 to 2^63 − 1.
 	Count         uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PlannedMechanism) Reset() {
-	*x = PlannedMechanism{}
+func (x *Part) Reset() {
+	*x = Part{}
 	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PlannedMechanism) String() string {
+func (x *Part) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PlannedMechanism) ProtoMessage() {}
+func (*Part) ProtoMessage() {}
 
-func (x *PlannedMechanism) ProtoReflect() protoreflect.Message {
+func (x *Part) ProtoReflect() protoreflect.Message {
 	mi := &file_accountant_record_v1_record_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -271,19 +271,19 @@ func (x *PlannedMechanism) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PlannedMechanism.ProtoReflect.Descriptor instead.
-func (*PlannedMechanism) Descriptor() ([]byte, []int) {
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
 	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *PlannedMechanism) GetMechanism() *v1.Mechanism {
+func (x *Part) GetMechanism() *v1.Mechanism {
 	if x != nil {
 		return x.Mechanism
 	}
 	return nil
 }
 
-func (x *PlannedMechanism) GetCount() uint64 {
+func (x *Part) GetCount() uint64 {
 	if x != nil {
 		return x.Count
 	}
@@ -315,6 +315,10 @@ type Entry struct {
 	//
 	//	*Entry_Charge
 	//	*Entry_Close
+	//	*Entry_Reserve
+	//	*Entry_Commit
+	//	*Entry_Release
+	//	*Entry_Expire
 	Action        isEntry_Action `protobuf_oneof:"action"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -431,6 +435,42 @@ func (x *Entry) GetClose() *v1.Close {
 	return nil
 }
 
+func (x *Entry) GetReserve() *v1.Reserve {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Reserve); ok {
+			return x.Reserve
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetCommit() *v1.Commit {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Commit); ok {
+			return x.Commit
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetRelease() *v1.Release {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Release); ok {
+			return x.Release
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetExpire() *v1.Expire {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Expire); ok {
+			return x.Expire
+		}
+	}
+	return nil
+}
+
 type isEntry_Action interface {
 	isEntry_Action()
 }
@@ -445,9 +485,92 @@ type Entry_Close struct {
 	Close *v1.Close `protobuf:"bytes,10,opt,name=close,proto3,oneof"`
 }
 
+type Entry_Reserve struct {
+	// Events were set aside.
+	Reserve *v1.Reserve `protobuf:"bytes,11,opt,name=reserve,proto3,oneof"`
+}
+
+type Entry_Commit struct {
+	// A part of a reservation was charged.
+	Commit *v1.Commit `protobuf:"bytes,12,opt,name=commit,proto3,oneof"`
+}
+
+type Entry_Release struct {
+	// The rest of a reservation was given back.
+	Release *v1.Release `protobuf:"bytes,13,opt,name=release,proto3,oneof"`
+}
+
+type Entry_Expire struct {
+	// The rest of a reservation was charged, its time being over.
+	Expire *v1.Expire `protobuf:"bytes,14,opt,name=expire,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
+
+func (*Entry_Reserve) isEntry_Action() {}
+
+func (*Entry_Commit) isEntry_Action() {}
+
+func (*Entry_Release) isEntry_Action() {}
+
+func (*Entry_Expire) isEntry_Action() {}
+
+// Reservation is what is left of an open reservation. It follows from the log.
+type Reservation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When its time is over, in nanoseconds since 1970-01-01 UTC.
+	DeadlineUnixNanos int64 `protobuf:"varint,1,opt,name=deadline_unix_nanos,json=deadlineUnixNanos,proto3" json:"deadline_unix_nanos,omitempty"`
+	// Distinct mechanisms, at least one.
+	Rest          []*Part `protobuf:"bytes,2,rep,name=rest,proto3" json:"rest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reservation) Reset() {
+	*x = Reservation{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reservation) ProtoMessage() {}
+
+func (x *Reservation) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
+func (*Reservation) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Reservation) GetDeadlineUnixNanos() int64 {
+	if x != nil {
+		return x.DeadlineUnixNanos
+	}
+	return 0
+}
+
+func (x *Reservation) GetRest() []*Part {
+	if x != nil {
+		return x.Rest
+	}
+	return nil
+}
 
 var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
 
@@ -461,19 +584,19 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x0ftime_unix_nanos\x18\x04 \x01(\x03R\rtimeUnixNanos\x12@\n" +
 	"\n" +
 	"resolution\x18\x05 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
-	"resolution\"}\n" +
+	"resolution\"q\n" +
 	"\n" +
 	"Resolution\x123\n" +
-	"\x06limits\x18\x01 \x03(\v2\x1b.accountant.record.v1.LimitR\x06limits\x12:\n" +
-	"\x04plan\x18\x02 \x03(\v2&.accountant.record.v1.PlannedMechanismR\x04plan\"|\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1b.accountant.record.v1.LimitR\x06limits\x12.\n" +
+	"\x04plan\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04plan\"|\n" +
 	"\x05Limit\x121\n" +
 	"\x05guard\x18\x01 \x01(\x0e2\x1b.accountant.v1.Budget.GuardR\x05guard\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x14\n" +
 	"\x05delta\x18\x03 \x01(\x01R\x05delta\x12\x14\n" +
-	"\x05order\x18\x04 \x01(\x01R\x05order\"`\n" +
-	"\x10PlannedMechanism\x126\n" +
+	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
+	"\x04Part\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\xfa\x02\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xc4\x04\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -485,8 +608,15 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x12previous_of_writer\x18\b \x01(\x04R\x10previousOfWriter\x12/\n" +
 	"\x06charge\x18\t \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x12,\n" +
 	"\x05close\x18\n" +
-	" \x01(\v2\x14.accountant.v1.CloseH\x00R\x05closeB\b\n" +
-	"\x06actionBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
+	" \x01(\v2\x14.accountant.v1.CloseH\x00R\x05close\x122\n" +
+	"\areserve\x18\v \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
+	"\x06commit\x18\f \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
+	"\arelease\x18\r \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
+	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expireB\b\n" +
+	"\x06action\"m\n" +
+	"\vReservation\x12.\n" +
+	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12.\n" +
+	"\x04rest\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04restBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
 
 var (
 	file_accountant_record_v1_record_proto_rawDescOnce sync.Once
@@ -500,33 +630,43 @@ func file_accountant_record_v1_record_proto_rawDescGZIP() []byte {
 	return file_accountant_record_v1_record_proto_rawDescData
 }
 
-var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_accountant_record_v1_record_proto_goTypes = []any{
-	(*Genesis)(nil),          // 0: accountant.record.v1.Genesis
-	(*Resolution)(nil),       // 1: accountant.record.v1.Resolution
-	(*Limit)(nil),            // 2: accountant.record.v1.Limit
-	(*PlannedMechanism)(nil), // 3: accountant.record.v1.PlannedMechanism
-	(*Entry)(nil),            // 4: accountant.record.v1.Entry
-	(*v1.LedgerSpec)(nil),    // 5: accountant.v1.LedgerSpec
-	(v1.Budget_Guard)(0),     // 6: accountant.v1.Budget.Guard
-	(*v1.Mechanism)(nil),     // 7: accountant.v1.Mechanism
-	(*v1.Charge)(nil),        // 8: accountant.v1.Charge
-	(*v1.Close)(nil),         // 9: accountant.v1.Close
+	(*Genesis)(nil),       // 0: accountant.record.v1.Genesis
+	(*Resolution)(nil),    // 1: accountant.record.v1.Resolution
+	(*Limit)(nil),         // 2: accountant.record.v1.Limit
+	(*Part)(nil),          // 3: accountant.record.v1.Part
+	(*Entry)(nil),         // 4: accountant.record.v1.Entry
+	(*Reservation)(nil),   // 5: accountant.record.v1.Reservation
+	(*v1.LedgerSpec)(nil), // 6: accountant.v1.LedgerSpec
+	(v1.Budget_Guard)(0),  // 7: accountant.v1.Budget.Guard
+	(*v1.Mechanism)(nil),  // 8: accountant.v1.Mechanism
+	(*v1.Charge)(nil),     // 9: accountant.v1.Charge
+	(*v1.Close)(nil),      // 10: accountant.v1.Close
+	(*v1.Reserve)(nil),    // 11: accountant.v1.Reserve
+	(*v1.Commit)(nil),     // 12: accountant.v1.Commit
+	(*v1.Release)(nil),    // 13: accountant.v1.Release
+	(*v1.Expire)(nil),     // 14: accountant.v1.Expire
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
-	5, // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
-	1, // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.record.v1.Resolution
-	2, // 2: accountant.record.v1.Resolution.limits:type_name -> accountant.record.v1.Limit
-	3, // 3: accountant.record.v1.Resolution.plan:type_name -> accountant.record.v1.PlannedMechanism
-	6, // 4: accountant.record.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	7, // 5: accountant.record.v1.PlannedMechanism.mechanism:type_name -> accountant.v1.Mechanism
-	8, // 6: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
-	9, // 7: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	6,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
+	1,  // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.record.v1.Resolution
+	2,  // 2: accountant.record.v1.Resolution.limits:type_name -> accountant.record.v1.Limit
+	3,  // 3: accountant.record.v1.Resolution.plan:type_name -> accountant.record.v1.Part
+	7,  // 4: accountant.record.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	8,  // 5: accountant.record.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	9,  // 6: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
+	10, // 7: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
+	11, // 8: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	12, // 9: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
+	13, // 10: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
+	14, // 11: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
+	3,  // 12: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -537,6 +677,10 @@ func file_accountant_record_v1_record_proto_init() {
 	file_accountant_record_v1_record_proto_msgTypes[4].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),
+		(*Entry_Reserve)(nil),
+		(*Entry_Commit)(nil),
+		(*Entry_Release)(nil),
+		(*Entry_Expire)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -544,7 +688,7 @@ func file_accountant_record_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_record_v1_record_proto_rawDesc), len(file_accountant_record_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

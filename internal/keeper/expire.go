@@ -1,0 +1,68 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// expirer is the principal of expiries. No user's is spelled like it: theirs have
+// a scheme and a colon.
+const expirer = "daemon"
+
+// Expire charges what is left of every reservation whose time is over, by an entry
+// each, and returns when the next one's is; the zero time if there is none. The
+// daemon calls it from time to time. A clock that is wrong makes entries early or
+// late, never a budget larger.
+//
+// Each entry has a lane of its own, so that it is written once, however many
+// daemons try. Errors of one ledger do not keep it from the others.
+func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
+	if k.config.Digest == nil {
+		return next, errors.New("keeper: Config.Digest: missing; allowed: the digest of verbs, without which nothing expires")
+	}
+	if err := k.enter(ctx); err != nil {
+		return next, err
+	}
+	names, err := k.config.Store.Reserving()
+	k.leave()
+	if err != nil {
+		return next, err
+	}
+	var failed []error
+	for _, name := range names {
+		var open []ledger.Reservation
+		err := k.read(ctx, name, func(s *ledger.State) { open = s.Reservations() })
+		for _, r := range open {
+			if k.now().Before(r.Deadline) {
+				if next.IsZero() || r.Deadline.Before(next) {
+					next = r.Deadline
+				}
+				continue
+			}
+			if err = k.expire(ctx, name, r.Position); err != nil {
+				break
+			}
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("ledger %s: %w", name, err))
+		}
+	}
+	return next, errors.Join(failed...)
+}
+
+func (k *Keeper) expire(ctx context.Context, name string, position uint64) error {
+	verb := ledger.Expire{Reservation: position}
+	_, err := k.Do(ctx, name, ledger.Request{
+		Writer:   ledger.Writer{Principal: expirer, Name: fmt.Sprintf("request/expire-%d", position)},
+		Sequence: 1, Digest: k.config.Digest(verb), Verb: verb,
+	})
+	switch {
+	case errors.Is(err, ledger.ErrReservation), errors.Is(err, ledger.ErrClosed), errors.Is(err, ErrBusy):
+		return nil // meanwhile it was closed, or is being
+	}
+	return err
+}
