@@ -100,6 +100,9 @@ func (p samplePair) Cells(edges []float64, cells []Mass) (slack float64) {
 	inner := make([]float64, len(edges))
 	for i, e := range edges {
 		inner[i] = p.back(e)
+		if i > 0 { // rounding must not make cells overlap
+			inner[i] = math.Max(inner[i], inner[i-1])
+		}
 		// ln(1 + (e^l − 1)/q) is within 4 Ulp of both l and itself.
 		if !math.IsInf(inner[i], 0) {
 			slack = math.Max(slack, num.Ulp*(8*math.Abs(e)+4*p.share(inner[i])*math.Abs(inner[i])))
@@ -235,7 +238,7 @@ func (p replacedPair) Cells(edges []float64, cells []Mass) (slack float64) {
 	h := p.mu * p.mu / 2
 	a := p.at(edges[0])
 	for i := range cells {
-		b := p.at(edges[i+1])
+		b := math.Max(a, p.at(edges[i+1]))
 		cells[i] = p.cell(interval{a, b})
 		if !math.IsInf(b, 0) {
 			u := math.Abs(p.mu * b)

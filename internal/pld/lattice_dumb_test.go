@@ -70,7 +70,7 @@ func TestLatticeAgainstAllOutcomes(t *testing.T) {
 				q := rapid.Float64Range(0.001, 0.9).Draw(t, "rate")
 				upper, lower = loss.SampledPair(upper, q, d), loss.SampledPair(lower, q, d)
 			}
-			n := rapid.IntRange(1, 4).Draw(t, "count")
+			n := rapid.IntRange(1, 3).Draw(t, "count")
 			p.add(upper, lower, float64(n))
 			finite *= math.Pow(1-upper.Infinite(), float64(n))
 		}
@@ -79,11 +79,11 @@ func TestLatticeAgainstAllOutcomes(t *testing.T) {
 			p.atom = loss.Bounds{Lower: b - 1e-9, Upper: b + 1e-9}
 		}
 		all := dumbSum(p.terms)
-		for range 3 {
+		for range 2 {
 			epsilon := rapid.Float64Range(0, all[len(all)-1].loss+0.1).Draw(t, "ε")
 			epsilon = math.Max(epsilon, 0)
 			want := math.Log(dumbDelta(all, 1-finite, epsilon))
-			b := p.solve(&latticeQuestion{epsilon: epsilon, gap: 1e-2}, math.Inf(-1), nil)
+			b, _ := p.solve(&latticeQuestion{epsilon: epsilon, gap: 0.05}, math.Inf(-1), nil)
 			if !(b.Lower <= want+1e-9 && want-1e-9 <= b.Upper) {
 				t.Errorf("ln δ(%v) in [%v, %v], all outcomes say %v", epsilon, b.Lower, b.Upper, want)
 			}
@@ -91,14 +91,11 @@ func TestLatticeAgainstAllOutcomes(t *testing.T) {
 			if !(delta > 0 && delta < 1) || delta < (1-finite)*1.0001 {
 				continue
 			}
-			e := p.solve(&latticeQuestion{byDelta: true, delta: delta, gap: 1e-4}, math.Inf(-1), nil)
+			e, _ := p.solve(&latticeQuestion{byDelta: true, delta: delta, gap: 1e-3}, math.Inf(-1), nil)
 			// δ is flat where there is no mass: then ε has no digits.
 			slack := 1e-7 + 1e-9*epsilon
 			if !(e.Lower <= epsilon+slack && epsilon-slack <= e.Upper) && dumbDelta(all, 1-finite, epsilon-1e-6) > delta*(1+1e-9) {
 				t.Errorf("ε(%v) in [%v, %v], all outcomes say %v", delta, e.Lower, e.Upper, epsilon)
-			}
-			if !(e.Upper-e.Lower <= 1e-3) {
-				t.Logf("ε(%v) in [%v, %v]", delta, e.Lower, e.Upper)
 			}
 		}
 	})

@@ -66,7 +66,7 @@ func drawDelta(t *rapid.T) float64 {
 func TestLatticeIsConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, delta := drawComposition(t, 200), drawDelta(t)
-		e, reason := latticeEpsilon(c, delta, 1e-3, nil)
+		e, reason := latticeEpsilon(c, delta, 1e-2, nil)
 		if reason != "" {
 			t.Fatal(reason)
 		}
@@ -89,11 +89,11 @@ func TestLatticeIsConsistent(t *testing.T) {
 		if math.IsInf(e.Upper, 1) || e.Lower == 0 {
 			return
 		}
-		at, _ := latticeLogDelta(c, e.Lower, 1e-2, nil)
+		at, _ := latticeLogDelta(c, e.Lower, 0.1, nil)
 		if !(at.Upper >= math.Log(delta)-1e-9) {
 			t.Errorf("δ(%v) = %v at least, but ln δ is at most %v there", e.Lower, delta, at.Upper)
 		}
-		at, _ = latticeLogDelta(c, e.Upper, 1e-2, nil)
+		at, _ = latticeLogDelta(c, e.Upper, 0.1, nil)
 		if !(at.Lower <= math.Log(delta)+1e-9) {
 			t.Errorf("δ(%v) = %v at most, but ln δ is at least %v there", e.Upper, delta, at.Lower)
 		}
@@ -107,8 +107,8 @@ func TestLatticeIsMonotone(t *testing.T) {
 		more := append(loss.Composition(nil), c...)
 		i := rapid.IntRange(0, len(c)-1).Draw(t, "which")
 		more[i].Count += rapid.Uint64Range(1, 5).Draw(t, "extra")
-		a, _ := latticeEpsilon(c, delta, 1e-3, nil)
-		b, _ := latticeEpsilon(more, delta, 1e-3, nil)
+		a, _ := latticeEpsilon(c, delta, 1e-2, nil)
+		b, _ := latticeEpsilon(more, delta, 1e-2, nil)
 		if !(a.Lower <= b.Upper) {
 			t.Errorf("ε(%v) is at least %v, with more releases at most %v", delta, a.Lower, b.Upper)
 		}
@@ -153,9 +153,9 @@ func TestLatticeHoldsClosedForms(t *testing.T) {
 func TestLatticeStops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, delta := drawComposition(t, 50), drawDelta(t)
-		full, _ := latticeEpsilon(c, delta, 1e-3, nil)
+		full, _ := latticeEpsilon(c, delta, 1e-2, nil)
 		left := rapid.IntRange(0, 40).Draw(t, "calls")
-		early, reason := latticeEpsilon(c, delta, 1e-3, func() bool { left--; return left < 0 })
+		early, reason := latticeEpsilon(c, delta, 1e-2, func() bool { left--; return left < 0 })
 		if reason != "" || !(early.Lower <= full.Upper && full.Lower <= early.Upper) || math.IsNaN(early.Lower+early.Upper) && !math.IsInf(early.Upper, 1) {
 			t.Errorf("stopped [%v, %v] %s, in full [%v, %v]", early.Lower, early.Upper, reason, full.Lower, full.Upper)
 		}

@@ -12,7 +12,7 @@ import (
 // or cell.
 const (
 	maxLatticeNodes = 1 << 18
-	maxLatticeCells = 1 << 18 // of one loss
+	maxLatticeCells = 1 << 17 // of one loss
 	maxLatticeWork  = 1 << 22 // of all cells, and of nodes × losses
 )
 
@@ -115,7 +115,7 @@ func (p *latticeProblem) firstStep(a *latticeAim) float64 {
 	}
 	most := math.Inf(1) // for atoms alone: the widest spacing
 	for i := range p.terms {
-		if s := p.terms[i].span; s > 0 {
+		for _, s := range p.terms[i].spans {
 			most = math.Min(most, s)
 		}
 	}
@@ -140,44 +140,34 @@ func (p *latticeProblem) firstStep(a *latticeAim) float64 {
 // between atoms as nearly as possible: an atom that is off by r costs its span
 // times r.
 func (p *latticeProblem) aligned(h float64) float64 {
-	var widest *latticeTerm
-	several := false
+	type span struct{ width, cost float64 }
+	var spans []span
+	widest := -1
 	for i := range p.terms {
 		t := &p.terms[i]
-		if t.span == 0 {
-			continue
-		}
-		if widest != nil && t.span != widest.span {
-			several = true
-		}
-		if widest == nil || t.span*t.count > widest.span*widest.count {
-			widest = t
-		}
-	}
-	if widest == nil {
-		return h
-	}
-	first := math.Ceil(widest.span/h - 1e-9)
-	if !several {
-		return widest.span / first
-	}
-	best, step := math.Inf(1), widest.span/first
-	const tries = 4096
-	for i := range tries {
-		k := first + float64(i)
-		if k > 2*first {
-			break
-		}
-		s := widest.span / k
-		var cost float64
-		for j := range p.terms {
-			if t := &p.terms[j]; t.span > 0 {
-				n := t.span / s
-				cost += t.count * t.span * math.Abs(n-math.Round(n)) * s
+		for _, w := range t.spans {
+			spans = append(spans, span{w, t.count * w})
+			if n := len(spans) - 1; widest < 0 || spans[n].cost > spans[widest].cost {
+				widest = n
 			}
 		}
+	}
+	if widest < 0 {
+		return h
+	}
+	width := spans[widest].width
+	first := math.Ceil(width/h - 1e-9)
+	best, step := math.Inf(1), width/first
+	const tries = 4096
+	for k := first; k <= math.Min(2*first, first+tries); k++ {
+		s := width / k
+		var cost float64
+		for _, o := range spans {
+			n := o.width / s
+			cost += o.cost * math.Abs(n-math.Round(n)) * s
+		}
 		// A smaller step must be worth it.
-		if cost = (cost + 1e-12*widest.span*widest.count*s) / math.Sqrt(s); cost < best {
+		if cost = (cost + 1e-12*spans[widest].cost*s) / math.Sqrt(s); cost < best {
 			best, step = cost, s
 		}
 	}

@@ -69,7 +69,7 @@ func latticeAnswers(c loss.Composition, q *latticeQuestion, stop func() bool) (b
 		if reason != "" {
 			return loss.Bounds{}, reason
 		}
-		one := p.solve(q, b.Lower, stop)
+		one, _ := p.solve(q, b.Lower, stop)
 		b.Lower, b.Upper = math.Max(b.Lower, one.Lower), math.Max(b.Upper, one.Upper)
 	}
 	return b, ""

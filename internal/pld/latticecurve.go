@@ -56,7 +56,8 @@ func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve
 	spectrum := newLatticeSpectrum(n)
 	folded := make([]float64, n)
 	coefficients := make([]complex128, n/2+1)
-	var offset, scale, lost num.Sum
+	var offset, scale, kept num.Sum
+	var lost num.LogSum
 	for _, p := range parts {
 		if stop() {
 			return nil
@@ -70,13 +71,17 @@ func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve
 		spectrum.multiply(coefficients, p.count, f.error())
 		offset.Add(p.count * m.offset)
 		scale.Add(p.count * m.scale)
-		lost.Add(p.count * math.Log1p(-m.lost))
+		kept.Add(p.count * math.Log1p(-math.Exp(m.lost)))
+		lost.Add(num.Log(p.count) + m.lost)
 		c.slack += p.count * math.Abs(m.scale) * 4 * num.Ulp
 		c.shift += p.count * (m.shift + 4*num.Ulp*math.Abs(m.offset))
 		c.dropped += p.count * m.dropped
 	}
 	c.offset, c.scale = offset.Value(), scale.Value()
-	c.lost = math.Log(-math.Expm1(lost.Value()))
+	// Where a power of what is kept has no digits, the union bound has.
+	if c.lost = lost.Log(); c.lost > -40 {
+		c.lost = num.Log(-math.Expm1(kept.Value()))
+	}
 	y := folded
 	noise := spectrum.invert(f, y)
 	c.sums(y, noise)
@@ -148,12 +153,15 @@ func (c *latticeCurve) at(epsilon float64, up bool) float64 {
 	}
 	v := other + share*tail
 	err := c.otherErr + share*c.tailErr + c.relative*v
-	slack := c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*l))
 	if up {
 		v += err
 	} else {
 		v = math.Max(0, v-err)
+	}
+	log := num.Log(v)
+	slack := c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*l)+math.Abs(finite(log)))
+	if !up {
 		slack = -slack
 	}
-	return c.scale - c.theta*l + math.Log(v) + slack
+	return c.scale - c.theta*l + log + slack
 }

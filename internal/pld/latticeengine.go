@@ -257,13 +257,15 @@ func (p *latticeProblem) aim(q *latticeQuestion) latticeAim {
 // to be had, or stop ends it: then the best so far.
 //
 // Another direction's lower end, enough, ends it too: below that nothing matters.
-func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() bool) loss.Bounds {
+// The curves it read last, nil where none were needed, answer for other ε and δ
+// nearby at no cost.
+func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() bool) (best loss.Bounds, read *latticeAnswer) {
 	if stop == nil {
 		stop = func() bool { return false }
 	}
 	best, done := p.trivial(q, enough)
 	if done {
-		return best
+		return best, nil
 	}
 	a := p.aim(q)
 	target := 0.6 * q.gap
@@ -271,7 +273,11 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		target *= math.Abs(a.theta)
 	}
 	a.gap = math.Min(0.3, 50*target) // a coarse look first
-	var step float64
+	once := !q.byDelta && a.log < deepest && !p.atomic()
+	if once { // too deep to resolve: one look for a bound from above
+		a.log, a.gap = deepest, 0.3
+	}
+	var step, work float64
 	for try := range 8 {
 		p.excess(&a)
 		plan := p.plan(&a)
@@ -293,6 +299,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		if r == nil {
 			break
 		}
+		read = r
 		guess := a.epsilon
 		if try > 0 && q.byDelta && !math.IsInf(best.Upper, 1) {
 			guess = best.Upper
@@ -301,7 +308,10 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		b := q.answer(r, guess)
 		best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
 		width := best.Upper - best.Lower
-		if !(width > q.gap) || best.Upper <= enough || (try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
+		if work += float64(len(r.upper.tail) * len(p.terms)); work > maxLatticeWork/8 {
+			break
+		}
+		if once || !(width > q.gap) || best.Upper <= enough || (try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
 			break
 		}
 		factor := 0.125
@@ -314,7 +324,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		a.gap = target
 		p.retilt(q, &a, best)
 	}
-	return best
+	return best, read
 }
 
 // excess fills it in.

@@ -46,8 +46,8 @@ type latticeMeasure struct {
 
 	shift float64
 
-	// lost bounds the mass at L = +∞: from above on the pessimistic side, where
-	// the cut tail is in it, from below on the other.
+	// lost bounds ln of the mass at L = +∞: from above on the pessimistic side,
+	// where the cut tail is in it, from below on the other.
 	lost float64
 	// dropped bounds the finite mass that an optimistic measure left out.
 	dropped float64
@@ -93,7 +93,15 @@ func (t *latticeTask) finish(m *latticeMeasure, scale float64) {
 	if !t.roundUp {
 		slack = -slack
 	}
-	m.scale, m.roundUp = scale+math.Log(sum)+slack, t.roundUp
+	m.scale, m.roundUp = scale+num.Log(sum)+slack, t.roundUp
+}
+
+// finite is x, or 0 where it is infinite.
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return 0
+	}
+	return x
 }
 
 // least is what a positive weight is at least when rounded up: it may underflow
@@ -109,7 +117,7 @@ const least = 0x1p-1000
 // The original pair is a post-processing of the result. What is above hi goes to
 // +∞, what is below lo up to the lowest point; every rounding moves mass up.
 func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
-	m := latticeMeasure{latticeGrid: g, theta: t.theta, lost: t.pair.Infinite()}
+	m := latticeMeasure{latticeGrid: g, theta: t.theta}
 	m.first = int(math.Floor((t.lo - g.offset) / g.step))
 	last := max(g.below(t.hi), m.first)
 	if g.at(last) < t.hi-g.tolerance(t.hi) {
@@ -159,10 +167,18 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 	for i, c := range cells[:n+1] {
 		place(c, i)
 	}
-	lost, cut := math.Exp(cells[n+1].LogP+cells[n+1].LogErr), 0.0
-	if lost > 0 {
-		cut = math.Exp(cells[n+1].LogP + t.theta*cells[n+1].Loss - scale)
+	var lost num.LogSum
+	var cut float64
+	lose := func(a loss.Mass) {
+		if !math.IsInf(a.LogP, -1) {
+			lost.Add(a.LogP + a.LogErr)
+			cut += math.Exp(a.LogP + t.theta*a.Loss - scale)
+		}
 	}
+	if infinite := t.pair.Infinite(); infinite > 0 {
+		lost.Add(num.LogUp(infinite))
+	}
+	lose(cells[n+1])
 	for _, a := range atoms {
 		i := g.below(a.Loss) - m.first
 		if g.at(m.first+i) < a.Loss-g.tolerance(a.Loss) {
@@ -172,16 +188,15 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 		}
 		switch {
 		case i > n:
-			lost += math.Exp(a.LogP + a.LogErr)
+			lose(a)
 		default:
 			place(a, max(i, 0))
 		}
 	}
-	if lost > 0 {
-		m.lost = num.Up((m.lost + lost) * (1 + 8*num.Ulp))
-	}
+	m.lost = lost.Log()
+	m.lost += 16 * num.Ulp * (1 + math.Abs(finite(m.lost)))
 	t.finish(&m, scale)
-	m.moment = math.Log(math.Exp(m.scale-scale)+cut) + scale
+	m.moment = num.Log(math.Exp(m.scale-scale)+cut) + scale
 	return m
 }
 
@@ -210,7 +225,7 @@ func (m *latticeMeasure) tiltedTo(d float64) (k, mean, variance float64) {
 		shift = 0
 	}
 	mean = first / sum
-	return m.scale + shift + math.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
+	return m.scale + shift + num.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
 }
 
 // tilt moves the measure to the tilt θ + d. Weights that vanish there are kept
@@ -240,6 +255,6 @@ func (m *latticeMeasure) tilt(d float64) {
 	if !m.roundUp {
 		slack = -slack
 	}
-	m.scale += shift + math.Log(total) + slack
+	m.scale += shift + num.Log(total) + slack
 	m.theta += d
 }

@@ -24,7 +24,10 @@ type lump struct {
 func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 	lumps, anchor, scale, dropped, cut := t.lumps(g)
 	if len(lumps) == 0 {
-		return latticeMeasure{latticeGrid: g, theta: t.theta, weights: []float64{0}, scale: math.Inf(-1), moment: math.Inf(-1)}
+		return latticeMeasure{
+			latticeGrid: g, theta: t.theta, weights: []float64{0}, scale: math.Inf(-1), moment: math.Inf(-1),
+			lost: num.LogDown(t.pair.Infinite()), dropped: dropped,
+		}
 	}
 	enough := g.step * g.step / 50 // against h²/12 of all other groups
 	var best latticeMeasure
@@ -33,8 +36,8 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 	for try := range 8 {
 		m, rest, cost := t.merge(append([]lump(nil), lumps...), anchor, g)
 		t.finish(&m, scale)
-		m.lost, m.dropped = t.pair.Infinite(), dropped
-		m.moment = math.Log(math.Max(0, math.Exp(m.scale-scale)+cut)) + scale
+		m.lost, m.dropped = num.LogDown(t.pair.Infinite()), dropped
+		m.moment = num.Log(math.Max(0, math.Exp(m.scale-scale)+cut)) + scale
 		if try == 0 || (m.scale > best.scale) == (t.theta > 0) {
 			best = m
 		}

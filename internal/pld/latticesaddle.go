@@ -21,34 +21,26 @@ type latticeTerm struct {
 	rough  []loss.Mass
 	above  []float64
 	used   int
-	atomic bool    // there are only atoms
-	span   float64 // from the first atom to the last, 0 for fewer than two
+	atomic bool      // there are only atoms, and few distances between them
+	spans  []float64 // these distances
 }
 
-// newLatticeTerm looks the pair over: cells that widen away from the anchor, even
-// ones, and atoms. deepest is the least ln δ that will matter.
+// newLatticeTerm looks the pair over: cells that widen away from the anchor, and
+// atoms. deepest is the least ln δ that will matter.
 func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm {
 	t := latticeTerm{upper: upper, lower: lower, count: count}
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
 	anchor := upper.Anchor()
 	reach := math.Max(anchor-lo, hi-anchor)
-	edges := []float64{math.Inf(-1), anchor, math.Inf(1)}
+	edges := []float64{math.Inf(-1), lo, anchor, hi, math.Inf(1)}
 	const octaves, each = 26, 4
 	for i := range octaves * each {
 		d := reach * math.Exp2(-float64(i)/each)
 		edges = append(edges, anchor-d, anchor+d)
 	}
-	const even = 160
-	for i := range even {
-		edges = append(edges, lo+(hi-lo)*float64(i)/even)
-	}
-	slices.Sort(edges)
-	edges = slices.Compact(edges)
-	cells := make([]loss.Mass, len(edges)-1)
-	upper.Cells(edges, cells)
 	atoms := upper.Atoms()
 	// Not the first: all of Q that is far from P may be in it, and its loss far away.
-	for _, c := range cells[1:] {
+	for _, c := range roughCells(upper, edges)[1:] {
 		if !math.IsInf(c.LogP, -1) && !math.IsInf(c.Loss, 0) {
 			t.rough = append(t.rough, c)
 		}
@@ -63,10 +55,56 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 		t.above[i] = sum
 	}
 	t.used = len(t.rough)
-	if len(atoms) > 1 {
-		t.span = atoms[len(atoms)-1].Loss - atoms[0].Loss
+	for i := 1; i < len(atoms); i++ {
+		d := atoms[i].Loss - atoms[i-1].Loss
+		same := func(s float64) bool { return math.Abs(s-d) <= 1e-12*d }
+		if d > 0 && !slices.ContainsFunc(t.spans, same) {
+			t.spans = append(t.spans, d)
+		}
+		if len(t.spans) > 3 { // as good as none
+			t.spans, t.atomic = nil, false
+			break
+		}
 	}
 	return t
+}
+
+// roughCells are the cells between edges, split where a tail falls steeply, down
+// to what a float64 can tell apart: an end where the density piles up counts too.
+func roughCells(p loss.Pair, edges []float64) []loss.Mass {
+	const steep, most = 4, 1000 // in ln of the mass beyond
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	cells := make([]loss.Mass, len(edges)-1)
+	p.Cells(edges, cells)
+	above := make([]float64, most+1)
+	for {
+		var below float64
+		above[len(cells)] = math.Inf(-1)
+		for i := len(cells) - 1; i >= 0; i-- {
+			above[i] = num.LogAddExp(above[i+1], cells[i].LogP)
+		}
+		nextEdges, next := edges[:1:1], []loss.Mass(nil)
+		below = math.Inf(-1)
+		for i, c := range cells {
+			a, b := edges[i], edges[i+1]
+			with := num.LogAddExp(below, c.LogP)
+			mid := a + (b-a)/2
+			split := c.LogP > deepest && mid > a && mid < b && i > 0 && i+1 < len(cells) && len(cells)+len(next)-i < most-1 &&
+				(above[i]-above[i+1] > steep || with-below > steep && below > -80)
+			if below = with; split {
+				var halves [2]loss.Mass
+				p.Cells([]float64{a, mid, b}, halves[:])
+				nextEdges, next = append(nextEdges, mid, b), append(next, halves[:]...)
+				continue
+			}
+			nextEdges, next = append(nextEdges, b), append(next, c)
+		}
+		if len(next) == len(cells) {
+			return cells
+		}
+		edges, cells = nextEdges, next
+	}
 }
 
 // ignore leaves out of cumulant what has mass e^{logAbove} at most.
@@ -176,21 +214,21 @@ func (p *latticeProblem) ignore(log, epsilon float64) {
 // known, −Inf, it is found.
 func (p *latticeProblem) saddleAt(epsilon, log float64) latticeSaddle {
 	known := !math.IsInf(log, -1)
-	p.ignore(log, epsilon)
-	var s latticeSaddle
-	for range 4 {
-		s = p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
-		if s.log >= math.Log(nearCertain) {
+	for try := 0; ; try++ {
+		p.ignore(log, epsilon)
+		s := p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
+		switch {
+		case s.log >= math.Log(nearCertain):
 			p.ignore(math.Inf(-1), epsilon)
 			return p.complement(func(s latticeSaddle) float64 { return s.epsilon - epsilon })
-		}
-		if known {
+		case known:
 			s.log = log
 			return s
+		case try == 5 || math.Abs(s.log-log) < 1:
+			return s
 		}
-		p.ignore(s.log, epsilon)
+		log = s.log
 	}
-	return s
 }
 
 // saddleFor is the saddle for a δ of the finite part, or for ε = 0 where that is
