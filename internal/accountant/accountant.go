@@ -74,10 +74,12 @@ type Result struct {
 	// numbers. It is empty where there are.
 	Unsupported string
 
-	Epsilon  float64 // where asked by δ; ≥ 0, maybe +Inf
-	Delta    float64 // where asked by ε; in [0, 1]
-	LogDelta float64 // where asked by ε; −Inf for δ = 0
-	Order    float64 // the Rényi order α > 1 of the bound, maybe +Inf; 0 where there is none
+	Epsilon float64 // where asked by δ; ≥ 0, maybe +Inf
+	// Delta in [0, 1] and LogDelta, −Inf for δ = 0, where asked by ε: both bound δ.
+	// One is what was proven and the other is rounded up from it.
+	Delta, LogDelta float64
+
+	Order float64 // the Rényi order α > 1 of the bound, maybe +Inf; 0 where there is none
 }
 
 // Check returns nil, or a *mechanism.ParameterError on what is not allowed.

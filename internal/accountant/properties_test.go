@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 	"pgregory.net/rapid"
 )
 
@@ -127,7 +128,12 @@ func TestAnswerIsLeast(t *testing.T) {
 			bound := r.Epsilon
 			if q.Epsilon != nil {
 				bound = r.LogDelta
-				if !(r.Delta >= 0 && r.Delta <= 1) || math.Exp(r.LogDelta)*(1-1e-13) > r.Delta {
+				// Basic composition adds up δ, all others have its logarithm.
+				consistent := r.Delta == math.Min(1, num.ExpUp(r.LogDelta))
+				if r.Analysis == Basic {
+					consistent = r.LogDelta == num.LogUp(r.Delta)
+				}
+				if !(r.Delta >= 0 && r.Delta <= 1) || !consistent {
 					t.Fatalf("%+v", r)
 				}
 			}
