@@ -20,7 +20,7 @@ func Mu(c loss.Composition) (mu float64, reason string) {
 	var largest float64
 	for _, f := range facts {
 		if !(f.Mu > 0) {
-			return 0, "not every loss is Gaussian: there is a " + f.Name
+			return 0, "not every loss is Gaussian: " + f.Name
 		}
 		largest = math.Max(largest, f.Mu)
 	}

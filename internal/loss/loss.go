@@ -109,9 +109,9 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 	case mechanism.RandomizedResponse:
 		return ofRandomizedResponse(m), nil
 	case mechanism.PureDP:
-		return response{epsilon: m.Epsilon, buckets: 2}, nil
+		return response{epsilon: m.Epsilon, buckets: 2, kind: pureDP}, nil
 	case mechanism.ApproximateDP:
-		return response{epsilon: m.Epsilon, buckets: 2, atom: m.Delta}, nil
+		return response{epsilon: m.Epsilon, buckets: 2, atom: m.Delta, kind: approximateDP}, nil
 	case mechanism.ZeroConcentratedDP:
 		return zeroConcentrated{rho: m.Rho}, nil
 	case mechanism.PoissonSampled:

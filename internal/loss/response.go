@@ -22,21 +22,28 @@ type response struct {
 	buckets float64 // k, a whole number
 	atom    float64 // m
 	rounded bool    // ε0 was computed, and rounded up
+	kind    string  // what was reported, for messages
 }
+
+const (
+	randomizedResponse = "randomized response"
+	pureDP             = "pure-DP guarantee"
+	approximateDP      = "approximate-DP guarantee"
+)
 
 // ofRandomizedResponse takes ε0 as given, or ln(1 + k(1−ν)/ν) rounded up.
 func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
 	k := float64(m.K())
 	if m.Noise == 0 {
-		return response{epsilon: m.Epsilon, buckets: k}
+		return response{epsilon: m.Epsilon, buckets: k, kind: randomizedResponse}
 	}
 	ratio := num.MulUp(k, num.DivUp(num.Up(1-m.Noise), m.Noise))
-	return response{epsilon: num.Log1pUp(ratio), buckets: k, rounded: true}
+	return response{epsilon: num.Log1pUp(ratio), buckets: k, rounded: true, kind: randomizedResponse}
 }
 
 func (r response) Facts() Facts {
 	return Facts{
-		Name: "randomized response", Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon,
+		Name: r.kind, Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon,
 		Buckets: r.buckets, Rounded: r.rounded, Symmetric: true,
 	}
 }

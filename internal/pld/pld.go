@@ -79,7 +79,7 @@ func closedForm(c loss.Composition) (curve, string) {
 			return nil, "a composition with a " + f.Name + " has no closed form"
 		}
 		if f.Epsilon != facts[0].Epsilon {
-			return nil, "randomized response or pure DP of different ε has no closed form"
+			return nil, "guarantees or randomized response of different ε have no closed form"
 		}
 		if f.Buckets != facts[0].Buckets {
 			return nil, "randomized response with different numbers of buckets has no closed form"
