@@ -20,7 +20,7 @@ type walk struct {
 	decay   float64 // e^{−g}
 	rise    float64 // 1 − e^{−g}
 	logTail float64 // ln of a bound on the mass above the starting point
-	err     float64 // relative error of the mass at its last anchor
+	err     float64 // the largest relative error of the mass at an anchor: b and delta have summed all
 	since   int     // steps since then
 }
 
@@ -58,10 +58,9 @@ func (w *walk) down() {
 	w.v++
 	w.steps++
 	if w.since++; w.since == anchorEvery && l.buckets == 2 {
-		var m float64
-		m, w.err = l.logMass(w.v)
+		m, err := l.logMass(w.v)
 		w.mass, w.since = math.Exp(m-w.shift), 0
-		w.err += 4 * num.Ulp * (math.Abs(m) + math.Abs(w.shift))
+		w.err = math.Max(w.err, err+4*num.Ulp*(math.Abs(m)+math.Abs(w.shift)))
 	}
 	w.b = w.mass + w.decay*w.b
 	if w.b > 0x1p600 || w.delta > 0x1p600 {
