@@ -20,6 +20,9 @@ func Ask(c mechanism.Composition, q Question) (Answer, error) {
 	if err := q.Check(); err != nil {
 		return Answer{}, err
 	}
+	if q.Epsilon != nil && *q.Epsilon == 0 { // maybe −0
+		q.Epsilon = new(float64)
+	}
 	losses, err := loss.Compose(c)
 	if err != nil {
 		return Answer{}, err
