@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"crypto/sha256"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,6 +36,12 @@ func TestSpecEqual(t *testing.T) {
 		field.SetZero()
 		if other.Equal(full()) || full().Equal(other) {
 			t.Errorf("%s: specs that differ in it are equal", reflect.TypeFor[Spec]().Field(i).Name)
+		}
+		name := strings.ToLower(reflect.TypeFor[Spec]().Field(i).Name)
+		err := Conflict(full(), other)
+		if field, _, _ := full().difference(other); strings.ReplaceAll(field, "_", "") != name ||
+			!errors.Is(err, ErrExists) || !strings.Contains(err.Error(), field+": ") {
+			t.Errorf("%s: the difference is said to be in %q: %v", name, field, err)
 		}
 	}
 	for _, change := range []func(*Spec){

@@ -54,33 +54,33 @@ func (m *model) parts(entries []Entry) (parts []mechanism.Part, total uint64, cl
 	return parts, total, closed
 }
 
-// decide is what Decide should say: the outcome, the sentinel and the entry.
-func (m *model) decide(r Request) (Outcome, error, int) {
+// decide is what Decide should say: the outcome, the entry and the sentinel.
+func (m *model) decide(r Request) (Outcome, int, error) {
 	entries := m.all()
 	_, total, closed := m.parts(entries)
 	last := m.last(r.Writer, entries)
 	switch {
 	case r.Sequence == 0 || r.Sequence > last+1:
-		return Refused, ErrGap, -1
+		return Refused, -1, ErrGap
 	case r.Sequence <= last:
-		return Duplicate, nil, slices.IndexFunc(m.pending, func(e Entry) bool { return e.Writer == r.Writer && e.Sequence == r.Sequence })
+		return Duplicate, slices.IndexFunc(m.pending, func(e Entry) bool { return e.Writer == r.Writer && e.Sequence == r.Sequence }), nil
 	case closed:
-		return Refused, ErrClosed, -1
+		return Refused, -1, ErrClosed
 	}
 	if c, ok := r.Verb.(Charge); ok {
 		for _, e := range c.Events {
 			if total += uint64(e.Count); total > math.MaxInt64 {
-				return Refused, ErrOutOfRange, -1
+				return Refused, -1, ErrOutOfRange
 			}
 		}
 	}
 	if r.CheckOnly {
-		return Accepted, nil, -1
+		return Accepted, -1, nil
 	}
 	m.pending = append(m.pending, Entry{
 		Position: uint64(len(entries)) + 1, Writer: r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: noon, Verb: r.Verb,
 	})
-	return Accepted, nil, len(m.pending) - 1
+	return Accepted, len(m.pending) - 1, nil
 }
 
 func drawRequest(rt *rapid.T, m *model) Request {
@@ -155,7 +155,7 @@ func (m *model) checkDecision(rt *rapid.T, b *Batch) {
 			committed++
 		}
 	}
-	outcome, err, entry := m.decide(r)
+	outcome, entry, err := m.decide(r)
 	d := b.Decide(r, committed, noon)
 	if d.Outcome != outcome || !errors.Is(d.Err, err) || (d.Err == nil) != (err == nil) || d.Entry != entry {
 		rt.Fatalf("decision: %+v; want %v, %v, %d", d, outcome, err, entry)

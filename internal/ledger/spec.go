@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -22,6 +24,14 @@ const (
 	// depend on earlier outputs too.
 	Filtered
 )
+
+// String is the API's spelling: "DESCRIPTIVE".
+func (p Policy) String() string {
+	if !p.Valid() {
+		return fmt.Sprintf("Policy(%d)", uint8(p))
+	}
+	return [...]string{"DESCRIPTIVE", "PLAN", "FILTER"}[p]
+}
 
 // Valid reports whether p is one of the policies.
 func (p Policy) Valid() bool { return p <= Filtered }
@@ -61,11 +71,54 @@ type Spec struct {
 
 // Equal reports whether two requests ask for the same ledger.
 func (s Spec) Equal(o Spec) bool {
-	same := slices.Equal(s.Labels, o.Labels) && slices.Equal(s.Budgets, o.Budgets) &&
-		s.Plan.Equal(o.Plan) && s.ExpectedRun.Equal(o.ExpectedRun)
-	return same && s.Name == o.Name && s.Adjacency == o.Adjacency && s.PrivacyUnit == o.PrivacyUnit &&
-		s.DatasetID == o.DatasetID && s.DatasetVersion == o.DatasetVersion &&
-		s.Owner == o.Owner && s.Policy == o.Policy
+	field, _, _ := s.difference(o)
+	return field == ""
+}
+
+// Conflict is ErrExists with the first field in which asked differs from there.
+func Conflict(there, asked Spec) error {
+	field, has, wants := there.difference(asked)
+	return fmt.Errorf("ledger %s: %w: %s: %s; allowed: %s, as it was created", there.Name, ErrExists, field, wants, has)
+}
+
+// difference names the first field in which s and o differ, in the API's
+// spelling, with both values; "" where there is none.
+func (s Spec) difference(o Spec) (field, mine, other string) {
+	for _, f := range []struct{ name, mine, other string }{
+		{"name", s.Name, o.Name},
+		{"privacy_unit", s.PrivacyUnit, o.PrivacyUnit},
+		{"dataset_id", s.DatasetID, o.DatasetID},
+		{"dataset_version", s.DatasetVersion, o.DatasetVersion},
+		{"owner", s.Owner, o.Owner},
+	} {
+		if f.mine != f.other {
+			return f.name, strconv.Quote(f.mine), strconv.Quote(f.other)
+		}
+	}
+	switch {
+	case s.Adjacency != o.Adjacency:
+		return "adjacency", s.Adjacency.String(), o.Adjacency.String()
+	case !slices.Equal(s.Labels, o.Labels):
+		return "labels", shorten(s.Labels), shorten(o.Labels)
+	case s.Policy != o.Policy:
+		return "policy", s.Policy.String(), o.Policy.String()
+	case !s.Plan.Equal(o.Plan):
+		return "plan", shorten(s.Plan), shorten(o.Plan)
+	case !slices.Equal(s.Budgets, o.Budgets):
+		return "budgets", shorten(s.Budgets), shorten(o.Budgets)
+	case !s.ExpectedRun.Equal(o.ExpectedRun):
+		return "expected_run", shorten(s.ExpectedRun), shorten(o.ExpectedRun)
+	}
+	return "", "", ""
+}
+
+// shorten describes a list, long ones cut.
+func shorten(v any) string {
+	text := []rune(fmt.Sprintf("%+v", v))
+	if len(text) > 128 {
+		return string(text[:128]) + "…"
+	}
+	return string(text)
 }
 
 // Resolution is what a spec came to when its ledger was created. It is kept with

@@ -186,7 +186,7 @@ func (v *view) existing(spec ledger.Spec) (ledger.Summary, error) {
 	}
 	sum, err := v.summary(spec.Name, h)
 	if err == nil && !sum.Genesis.Spec.Equal(spec) {
-		return ledger.Summary{}, fmt.Errorf("ledger %s: %w", spec.Name, ledger.ErrExists)
+		return ledger.Summary{}, ledger.Conflict(sum.Genesis.Spec, spec)
 	}
 	return sum, err
 }

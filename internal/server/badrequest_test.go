@@ -113,7 +113,7 @@ func TestBadRequests(t *testing.T) {
 		{"a plan's events", spec(func(s *pb.LedgerSpec) { s.Plan = &pb.Workload{} }), invalid, []string{"spec.plan: given", "DESCRIPTIVE (or unset)"}},
 		{"budget", spec(func(s *pb.LedgerSpec) { s.Budgets = []*pb.Budget{{}} }), invalid, []string{"spec.budgets: 1 given", "DESCRIPTIVE (or unset)"}},
 		{"large spec", spec(func(s *pb.LedgerSpec) { s.Owner = strings.Repeat("o", 600<<10) }), invalid, []string{"request: 6", "allowed: at most 524288 bytes"}},
-		{"name taken", spec(func(s *pb.LedgerSpec) { s.Name, s.Owner = "taken", "somebody" }), codes.AlreadyExists, []string{"taken", "different spec"}},
+		{"name taken", spec(func(s *pb.LedgerSpec) { s.Name, s.Owner = "taken", "somebody" }), codes.AlreadyExists, []string{"taken", "different spec", `owner: "somebody"; allowed: `}},
 
 		{"get: name", func() error { _, err := s.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: "-"}); return err }(), invalid, []string{`name: "-"`, segments}},
 		{"get: unknown ledger", func() error { _, err := s.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: "nowhere"}); return err }(), codes.NotFound, []string{"nowhere"}},

@@ -186,7 +186,7 @@ func (s *Store) existing(spec ledger.Spec) (ledger.Summary, bool, error) {
 	}
 	sum, err := b.summary()
 	if err == nil && !sum.Genesis.Spec.Equal(spec) {
-		return ledger.Summary{}, false, fmt.Errorf("ledger %s: %w", spec.Name, ledger.ErrExists)
+		return ledger.Summary{}, false, ledger.Conflict(sum.Genesis.Spec, spec)
 	}
 	return sum, err == nil, err
 }
