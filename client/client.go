@@ -50,7 +50,6 @@ package client
 
 import (
 	"context"
-	"regexp"
 	"sync"
 
 	"github.com/google/uuid"
@@ -77,10 +76,8 @@ type Client struct {
 	streams sync.WaitGroup
 }
 
-// PrincipalKey is the metadata key of Config.Principal.
+// principalKey is the metadata key of Config.Principal.
 const principalKey = "accountant-principal"
-
-var principalPattern = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,128}$`)
 
 // New makes a client and its writer's UUID. It does not connect: the first call
 // does. It refuses a configuration that cannot work, with an *Error of code

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Config says where the daemon is and how patient to be. Its zero value talks
@@ -49,6 +52,9 @@ type Config struct {
 	DialOptions []grpc.DialOption
 }
 
+// ErrNotEncrypted: Config has another machine's address without TLS or Insecure.
+var ErrNotEncrypted = errors.New("without TLS")
+
 const defaultServer = "127.0.0.1:7878"
 
 // keepAlive finds connections that died without a word.
@@ -63,8 +69,8 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 	cfg.Window = cmp.Or(cfg.Window, 2048)
 	cfg.WindowBytes = cmp.Or(cfg.WindowBytes, 16<<20)
 	switch {
-	case cfg.Principal != "" && !principalPattern.MatchString(cfg.Principal):
-		return cfg, nil, fmt.Errorf("principal: %q; allowed: at most 128 bytes of [A-Za-z0-9._@-]", cfg.Principal)
+	case cfg.Principal != "" && !wire.IsGivenPrincipal(cfg.Principal):
+		return cfg, nil, fmt.Errorf("principal: %q; allowed: %s", cfg.Principal, wire.PrincipalAllowed)
 	case cfg.Timeout < 0:
 		return cfg, nil, fmt.Errorf("timeout: %v; allowed: a positive duration", cfg.Timeout)
 	case cfg.MaxAttempts < 0:
@@ -83,7 +89,7 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 	case cfg.TLS != nil:
 		secure = credentials.NewTLS(cfg.TLS)
 	case !local && !cfg.Insecure:
-		return cfg, nil, fmt.Errorf("server: %s without TLS; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server)
+		return cfg, nil, fmt.Errorf("server: %s %w; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server, ErrNotEncrypted)
 	}
 	return cfg, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(secure),

@@ -49,6 +49,9 @@ func (n *connection) with(c *cobra.Command, do func(*client.Client) error) error
 		return usage(c, "--timeout: %v; allowed: a positive duration, such as 10s", n.timeout)
 	}
 	daemon, err := client.New(client.Config{Server: n.server, Insecure: n.insecure, Timeout: n.timeout, MaxAttempts: maxAttempts})
+	if errors.Is(err, client.ErrNotEncrypted) {
+		return usage(c, "--server: %s is on another machine; allowed: a loopback address, unix:PATH, or --insecure to go without encryption", n.server)
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package keeper
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -168,6 +169,9 @@ func (q *queue) readWriter(w *writer) error {
 }
 
 func reused(r ledger.Request) error {
+	if id, ok := strings.CutPrefix(r.Writer.Name, "request/"); ok { // the key of one charge: it has no next number
+		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID", ledger.ErrReused, id)
+	}
 	return fmt.Errorf("%w: sequence: %d of writer %s; allowed: the first content again, or the next number",
 		ledger.ErrReused, r.Sequence, r.Writer.Name)
 }

@@ -45,14 +45,15 @@ func (e *ParameterError) Error() string {
 	return fmt.Sprintf("%s: %s; allowed: %s", e.Field, e.Value, e.Allowed)
 }
 
-// AdjacencyError says that a mechanism has no meaning under an adjacency, and
-// what to report instead.
+// AdjacencyError says that a mechanism has no meaning under an adjacency, why,
+// and what to report instead.
 type AdjacencyError struct {
 	Kind      string
 	Adjacency Adjacency
+	Reason    string
 	Hint      string
 }
 
 func (e *AdjacencyError) Error() string {
-	return fmt.Sprintf("%s: not defined for adjacency %s; %s", e.Kind, e.Adjacency, e.Hint)
+	return fmt.Sprintf("%s: not defined for adjacency %s: %s; allowed: %s", e.Kind, e.Adjacency, e.Reason, e.Hint)
 }

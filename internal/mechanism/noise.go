@@ -27,6 +27,9 @@ func (g Gaussian) Check(adj Adjacency) error {
 		}
 		return firstError(checkPositive("gaussian.noise_multiplier", g.NoiseMultiplier), checkAdjacency(adj))
 	}
+	if g.StandardDeviation == 0 {
+		return &ParameterError{"gaussian.standard_deviation", "missing or 0", positive + ", or noise_multiplier alone"}
+	}
 	return checkNoise("gaussian", "standard_deviation", g.StandardDeviation, g.Sensitivity, g.Distance, adj)
 }
 

@@ -28,9 +28,9 @@ func checkPositive(field string, v float64) error {
 
 // checkProbability accepts (0, 1], or (0, 1) when open.
 func checkProbability(field string, v float64, open bool) error {
-	allowed := "a number in (0, 1]"
+	allowed := "a number in (0, 1], at least 2.3e-308"
 	if open {
-		allowed = "a number in (0, 1)"
+		allowed = "a number in (0, 1), at least 2.3e-308"
 	}
 	switch {
 	case v == 0:

@@ -43,7 +43,7 @@ func (r RandomizedResponse) Check(adj Adjacency) error {
 	}
 	if err == nil && adj == AddOrRemoveOne {
 		err = &AdjacencyError{"randomized_response", adj,
-			"a record's own answer is missing when the record is: report pure_dp with its epsilon if that is what was proven"}
+			"a record's own answer is missing when the record is", "pure_dp with its epsilon, if that is what was proven"}
 	}
 	return err
 }

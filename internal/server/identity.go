@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
 	"google.golang.org/grpc/metadata"
@@ -20,8 +19,6 @@ const (
 	anonymous  = unverified + "anonymous"
 )
 
-var principalPattern = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,128}$`)
-
 type principalKey struct{}
 
 // principal is who called; identify has put it into every call's context.
@@ -37,7 +34,7 @@ func identify(ctx context.Context) (context.Context, error) {
 	case len(given) == 0:
 	case len(given) > 1:
 		return nil, badMetadata("given %d times", len(given))
-	case !principalPattern.MatchString(given[0]):
+	case !wire.IsGivenPrincipal(given[0]):
 		return nil, badMetadata("%.140q", given[0])
 	default:
 		p = unverified + given[0]
@@ -48,5 +45,5 @@ func identify(ctx context.Context) (context.Context, error) {
 
 func badMetadata(format string, args ...any) error {
 	return &wire.InvalidError{Field: "metadata " + PrincipalKey, Value: fmt.Sprintf(format, args...),
-		Allowed: "1 to 128 bytes of [A-Za-z0-9._@-], once"}
+		Allowed: wire.PrincipalAllowed + ", once"}
 }

@@ -59,7 +59,7 @@ func fromDomain(err error) error {
 		}
 		return &InvalidError{p.Field, value, p.Allowed, err}
 	case errors.As(err, &a):
-		return &InvalidError{a.Kind, "not defined for adjacency " + a.Adjacency.String(), a.Hint, err}
+		return &InvalidError{a.Kind, "not defined for adjacency " + a.Adjacency.String() + ": " + a.Reason, a.Hint, err}
 	}
 	return err
 }

@@ -86,6 +86,12 @@ func fieldNames(md protoreflect.MessageDescriptor) string {
 func kindName(fd protoreflect.FieldDescriptor) string {
 	name := "a " + fd.Kind().String()
 	switch {
+	case fd.Kind() == protoreflect.Uint32Kind && fd.FullName().Parent().Name() == "Event":
+		name = "a whole number from 1 to 4294967295"
+	case fd.Kind() == protoreflect.Uint32Kind:
+		name = "a whole number from 0 to 4294967295"
+	case fd.Kind() == protoreflect.Uint64Kind:
+		name = "a whole number from 0 to 18446744073709551615"
 	case fd.IsMap():
 		return "an object of names with values"
 	case fd.Enum() != nil:

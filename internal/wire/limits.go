@@ -29,6 +29,8 @@ const (
 	maxText       = 256
 	maxReason     = 1024
 	maxRequestKey = 128
+
+	maxGivenPrincipal = 128
 )
 
 // CheckSize refuses a request over MaxRequestBytes.

@@ -20,9 +20,11 @@ const maxNesting = 4
 
 const (
 	allowedMechanism = "one of the mechanisms of docs/mechanisms.md"
+	allowedRequired  = "a finite number > 0 (at least 2.3e-308)"
 	allowedPositive  = "a finite number > 0, or absent"
 	allowedRate      = "a number in (0, 1], or absent"
 	allowedChance    = "a number in (0, 1), or absent"
+	allowedShare     = "a number in (0, 1), at least 2.3e-308"
 	allowedSize      = "a whole number from 1 to 2^53, or absent"
 	allowedBuckets   = "a whole number from 2 to 2^40, or absent"
 )
@@ -86,7 +88,7 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 		l := orEmpty(k.Laplace)
 		f.known("laplace", l)
 		return f.done(mechanism.Laplace{
-			Scale:       f.float("laplace.scale", l.Scale, allowedPositive),
+			Scale:       f.float("laplace.scale", l.Scale, allowedRequired),
 			Sensitivity: f.float("laplace.sensitivity", l.Sensitivity, allowedPositive),
 			Distance:    f.float("laplace.distance", l.Distance, allowedPositive),
 		})
@@ -117,22 +119,22 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	case *pb.Mechanism_PureDp:
 		p := orEmpty(k.PureDp)
 		f.known("pure_dp", p)
-		return f.done(mechanism.PureDP{Epsilon: f.float("pure_dp.epsilon", p.Epsilon, allowedPositive)})
+		return f.done(mechanism.PureDP{Epsilon: f.float("pure_dp.epsilon", p.Epsilon, allowedRequired)})
 	case *pb.Mechanism_ApproximateDp:
 		a := orEmpty(k.ApproximateDp)
 		f.known("approximate_dp", a)
 		return f.done(mechanism.ApproximateDP{
-			Epsilon: f.float("approximate_dp.epsilon", a.Epsilon, allowedPositive),
-			Delta:   f.float("approximate_dp.delta", a.Delta, allowedChance),
+			Epsilon: f.float("approximate_dp.epsilon", a.Epsilon, allowedRequired),
+			Delta:   f.float("approximate_dp.delta", a.Delta, allowedShare),
 		})
 	case *pb.Mechanism_ZeroConcentratedDp:
 		z := orEmpty(k.ZeroConcentratedDp)
 		f.known("zero_concentrated_dp", z)
-		return f.done(mechanism.ZeroConcentratedDP{Rho: f.float("zero_concentrated_dp.rho", z.Rho, allowedPositive)})
+		return f.done(mechanism.ZeroConcentratedDP{Rho: f.float("zero_concentrated_dp.rho", z.Rho, allowedRequired)})
 	case *pb.Mechanism_GaussianDp:
 		g := orEmpty(k.GaussianDp)
 		f.known("gaussian_dp", g)
-		return f.done(mechanism.GaussianDP{Mu: f.float("gaussian_dp.mu", g.Mu, allowedPositive)})
+		return f.done(mechanism.GaussianDP{Mu: f.float("gaussian_dp.mu", g.Mu, allowedRequired)})
 	}
 	return nil, invalid("mechanism", fmt.Sprintf("%T", m.Kind), allowedMechanism)
 }

@@ -51,6 +51,22 @@ func checkPrincipal(principal string) error {
 	return checkText("principal", principal, maxText)
 }
 
+// PrincipalAllowed says what IsGivenPrincipal accepts.
+const PrincipalAllowed = "1 to 128 bytes of [A-Za-z0-9._@-]"
+
+// IsGivenPrincipal reports whether a client may say that it is this principal.
+func IsGivenPrincipal(s string) bool {
+	if s == "" || len(s) > maxGivenPrincipal {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !isNameByte(c) && !('A' <= c && c <= 'Z') && c != '@' {
+			return false
+		}
+	}
+	return true
+}
+
 // CheckSequence refuses 0, and all but 1 in the lane of a "request/X": that is
 // the key of one charge.
 func CheckSequence(w ledger.Writer, sequence uint64) error {
