@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -102,7 +103,8 @@ func (p *program) entryWriter(format string, raw bool) *entryWriter {
 	}
 }
 
-// csvEntries writes a line an entry; events and labels are JSON, bytes are base64.
+// csvEntries writes a line an entry; events and labels are JSON, the hash is
+// hexadecimal, the stored bytes are base64.
 func (p *program) csvEntries(raw bool) *entryWriter {
 	w := csv.NewWriter(p.out)
 	header := []string{"position", "time", "principal", "writer", "sequence", "action", "events", "labels", "reason", "hash"}
@@ -130,7 +132,7 @@ func (p *program) csvEntries(raw bool) *entryWriter {
 			record := []string{
 				strconv.FormatUint(e.GetPosition(), 10), e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
 				e.GetPrincipal(), e.GetWriter(), strconv.FormatUint(e.GetSequence(), 10),
-				action, events, labels, e.GetClose().GetReason(), base64.StdEncoding.EncodeToString(e.GetHash()),
+				action, events, labels, e.GetClose().GetReason(), hex.EncodeToString(e.GetHash()),
 			}
 			if raw {
 				record = append(record, base64.StdEncoding.EncodeToString(e.GetRaw()))
