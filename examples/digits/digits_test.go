@@ -261,3 +261,8 @@ func TestLearns(t *testing.T) {
 		t.Errorf("accuracy %v", share)
 	}
 }
+
+// loss is −ln P(label | x), in nats.
+func (m *model) loss(e *example) float64 {
+	return -math.Log(m.probabilities(&e.x)[e.label])
+}

@@ -18,7 +18,7 @@ type settings struct {
 	learningRate        float64
 }
 
-// publicSettings give an ε of about 4 at δ = 1e−5.
+// publicSettings give a single-digit ε at δ = 1e−5.
 func publicSettings() settings {
 	return settings{
 		steps:               500,

@@ -32,12 +32,7 @@ func (m *model) probabilities(x *[features]float64) (p [classes]float64) {
 	return p
 }
 
-// loss is −ln P(label | x), in nats.
-func (m *model) loss(e *example) float64 {
-	return -math.Log(m.probabilities(&e.x)[e.label])
-}
-
-// gradientOf is the gradient of loss: row k is (P(k|x) − [k = label])·x.
+// gradientOf is the gradient of −ln P(label | x), in nats: row k is (P(k|x) − [k = label])·x.
 func (m *model) gradientOf(e *example) (g gradient) {
 	p := m.probabilities(&e.x)
 	p[e.label]--
