@@ -549,7 +549,7 @@ func (x *ReportRequest) GetCheckOnly() bool {
 // ReportResponse confirms a charge.
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absent after check_only.
+	// Absent after check_only, unless this is the answer to a duplicate.
 	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	// Whether this is the answer to a duplicate.
 	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
@@ -1647,7 +1647,7 @@ func (x *ReportStreamResponse_Acknowledged) GetReceipt() *Receipt {
 }
 
 // Rejected says why a charge was refused. The server then drops charges until
-// this sequence number comes again.
+// this sequence number, or a smaller one, comes again.
 type ReportStreamResponse_Rejected struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The refused charge's number.
