@@ -196,7 +196,7 @@ func (p *latticeProblem) measures(a *latticeAim, ends []latticeEnds, h float64, 
 			return nil
 		}
 		t := &p.terms[i]
-		task := latticeTask{pair: t.upper, theta: a.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0}
+		task := latticeTask{pair: t.upper, theta: a.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0, discrete: t.discrete}
 		up := task.pessimistic(latticeGrid{t.upper.Anchor(), m.step})
 		task.pair, task.roundUp = t.lower, a.theta < 0
 		low := task.optimistic(latticeGrid{t.lower.Anchor(), m.step})

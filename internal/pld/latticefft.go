@@ -97,8 +97,9 @@ func (f *latticeFFT) forward(x []float64, out []complex128) {
 	for k := 0; k <= m; k++ {
 		a, b := f.work[k%m], f.work[(m-k)%m]
 		b = complex(real(b), -imag(b))
-		even, odd := (a+b)/2, (a-b)/2
-		out[k] = even + f.factor(k)*complex(imag(odd), -real(odd))
+		odd := a - b
+		z := a + b + f.factor(k)*complex(imag(odd), -real(odd))
+		out[k] = complex(real(z)/2, imag(z)/2)
 	}
 }
 
@@ -111,9 +112,9 @@ func (f *latticeFFT) inverse(x []complex128, out []float64) {
 		b = complex(real(b), -imag(b))
 		w := f.factor(k)
 		w = complex(real(w), -imag(w))
-		odd := w * ((a - b) / 2)
-		z := (a+b)/2 + complex(-imag(odd), real(odd))
-		f.work[k] = complex(real(z), -imag(z))
+		odd := w * (a - b)
+		z := a + b + complex(-imag(odd), real(odd))
+		f.work[k] = complex(real(z)/2, -imag(z)/2)
 	}
 	f.complexForward()
 	scale := 1 / float64(m)

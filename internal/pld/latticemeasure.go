@@ -67,6 +67,8 @@ type latticeTask struct {
 	lo, hi float64 // the losses to resolve; beyond them tails are cut
 	// roundUp: weights are rounded up, otherwise down.
 	roundUp bool
+	// discrete: the pair has atoms only.
+	discrete bool
 }
 
 // rounded is an exponent with its error taken to the task's side.
@@ -129,8 +131,14 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 	for i := range n + 1 {
 		edges[i+1] = g.at(m.first + i)
 	}
-	cells := make([]loss.Mass, n+2)
-	slack := t.pair.Cells(edges, cells)
+	var cells []loss.Mass
+	var slack float64
+	beyond := loss.Mass{LogP: math.Inf(-1)}
+	if !t.discrete {
+		cells = make([]loss.Mass, n+2)
+		slack = t.pair.Cells(edges, cells)
+		cells, beyond = cells[:n+1], cells[n+1]
+	}
 	atoms := t.pair.Atoms()
 
 	reach := math.Max(math.Abs(edges[1]), math.Abs(edges[n+1]))
@@ -139,7 +147,7 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 
 	m.weights = make([]float64, n+1)
 	scale := math.Inf(-1)
-	for i, c := range cells[:n+1] {
+	for i, c := range cells {
 		scale = math.Max(scale, c.LogP+t.theta*edges[i+1])
 	}
 	for _, a := range atoms {
@@ -164,7 +172,7 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 		m.weights[i] += w * share
 		m.weights[i-1] += w * (1 - share) * fall
 	}
-	for i, c := range cells[:n+1] {
+	for i, c := range cells {
 		place(c, i)
 	}
 	var lost num.LogSum
@@ -178,7 +186,7 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 	if infinite := t.pair.Infinite(); infinite > 0 {
 		lost.Add(num.LogUp(infinite))
 	}
-	lose(cells[n+1])
+	lose(beyond)
 	for _, a := range atoms {
 		i := g.below(a.Loss) - m.first
 		if g.at(m.first+i) < a.Loss-g.tolerance(a.Loss) {

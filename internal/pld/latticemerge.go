@@ -60,14 +60,17 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dropped, cut float64) {
 	first := int(math.Floor((t.lo - g.offset) / g.step))
 	last := max(g.below(t.hi), first) + 1
-	n := 2*(last-first) + 2
-	edges := make([]float64, n+2)
-	edges[0], edges[n+1] = math.Inf(-1), math.Inf(1)
-	for i := range n {
-		edges[i+1] = g.at(first) + (float64(i)-1)*g.step/2
+	var cells []loss.Mass
+	if !t.discrete {
+		n := 2*(last-first) + 2
+		edges := make([]float64, n+2)
+		edges[0], edges[n+1] = math.Inf(-1), math.Inf(1)
+		for i := range n {
+			edges[i+1] = g.at(first) + (float64(i)-1)*g.step/2
+		}
+		cells = make([]loss.Mass, n+1)
+		t.pair.Cells(edges, cells)
 	}
-	cells := make([]loss.Mass, n+1)
-	t.pair.Cells(edges, cells)
 	cells = append(cells, t.pair.Atoms()...)
 
 	floor, ceiling := g.at(first), g.at(last)

@@ -18,11 +18,12 @@ type latticeTerm struct {
 	// rough are some hundred outcomes by increasing loss, and above the mass from
 	// each on: they steer, nothing is proven with them. Of the last, what is too
 	// rare to matter is not used.
-	rough  []loss.Mass
-	above  []float64
-	used   int
-	atomic bool      // there are only atoms, and few distances between them
-	spans  []float64 // these distances
+	rough    []loss.Mass
+	above    []float64
+	used     int
+	discrete bool      // there are only atoms
+	atomic   bool      // and few distances between them
+	spans    []float64 // these distances
 }
 
 // newLatticeTerm looks the pair over: cells that widen away from the anchor, and
@@ -40,12 +41,16 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 	}
 	atoms := upper.Atoms()
 	// Not the first: all of Q that is far from P may be in it, and its loss far away.
-	for _, c := range roughCells(upper, edges)[1:] {
-		if !math.IsInf(c.LogP, -1) && !math.IsInf(c.Loss, 0) {
-			t.rough = append(t.rough, c)
+	t.discrete = true
+	for i, c := range roughCells(upper, edges) {
+		if !math.IsInf(c.LogP, -1) {
+			t.discrete = false
+			if i > 0 {
+				t.rough = append(t.rough, c)
+			}
 		}
 	}
-	t.atomic = len(t.rough) == 0
+	t.atomic = t.discrete
 	t.rough = append(t.rough, atoms...)
 	slices.SortFunc(t.rough, func(a, b loss.Mass) int { return cmp.Compare(a.Loss, b.Loss) })
 	t.above = make([]float64, len(t.rough))
