@@ -227,3 +227,11 @@ func TestStop(t *testing.T) {
 		t.Errorf("ε = %v, at leisure %v", a.Epsilon, best)
 	}
 }
+
+// ε = −0 is asked as 0, and shown so.
+func TestNegativeZero(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 5}, Count: 1})
+	if a := ask(t, c, AtEpsilon(math.Copysign(0, -1))); math.Signbit(a.Epsilon) || !(a.Delta > 0) {
+		t.Errorf("%+v", a)
+	}
+}

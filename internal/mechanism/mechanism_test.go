@@ -185,3 +185,16 @@ func TestAddCountStopsBeforeOverflow(t *testing.T) {
 		t.Error("accepted a total of 2^63")
 	}
 }
+
+// What is allowed is an alternative, not a reason.
+func TestMessagesNameTheAlternative(t *testing.T) {
+	for want, m := range map[string]Mechanism{
+		"gaussian.standard_deviation: missing or 0; allowed: a finite number > 0 (at least 2.3e-308), or noise_multiplier alone": Gaussian{},
+		"poisson_sampled.sampling_probability: 5e-324; allowed: a number in (0, 1], at least 2.3e-308":                           PoissonSampled{SamplingProbability: 5e-324},
+		"the record is; allowed: pure_dp with its epsilon, if that is what was proven":                                           RandomizedResponse{Epsilon: 1},
+	} {
+		if err := m.Check(AddOrRemoveOne); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}

@@ -202,3 +202,11 @@ func TestJSONRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// Counts say their own range, not a type of Go's.
+func TestJSONCount(t *testing.T) {
+	err := UnmarshalJSON([]byte(`{"events":[{"count":-1}]}`), &pb.Workload{})
+	if err == nil || !strings.Contains(err.Error(), "events[0].count: ") || !strings.Contains(err.Error(), "allowed: a whole number from 1 to 4294967295") {
+		t.Error(err)
+	}
+}
