@@ -23,7 +23,7 @@ class Contour:
         """digits: of δ, relative. window: (p, τ) or None."""
         self.window = window
         self.composition, self.theta, self.step, self.digits = composition, mpf(theta), mpf(step), digits
-        self.work = digits + 8 + len(str(sum(n for n, _ in composition.parts)))
+        self.work = digits + 13 + len(str(sum(n for n, _ in composition.parts)))
         with mp.workdps(self.work + 20):
             self.top = self._combine([[moment(pair, mpc(self.theta, 0), self.work)] for _, pair in composition.parts], [mpc(self.theta, 0)])[0].real
             self.values = self._open_ended()
@@ -48,16 +48,20 @@ class Contour:
     def _open_ended(self, limit=200000):
         """Nodes from t = 0 until a stretch as long as half of what came before stays below the accuracy."""
         values, last = [], 0
-        floor = -(self.digits + 4) * mp.log(10) - mp.log(self.theta * (1 + self.theta))
         while len(values) < 1.5 * last + 12:
             if len(values) > limit:
                 raise Inexact(f"the contour does not end within {limit} nodes")
             for v in self._scan(len(values) * self.step, self.step, BLOCK):
                 values.append(v)
-                if v is not None and v.real + self._log_window(len(values) - 1) > floor - mp.log(len(values)):
+                if self._counts(len(values) - 1, v):
                     last = len(values)
         self.last = last
         return values[:last + 12]
+
+    def _counts(self, j, v):
+        """Whether a node's term reaches the accuracy."""
+        floor = -(self.digits + 8) * mp.log(10) - mp.log(self.theta * (1 + self.theta)) - mp.log(j + 1)
+        return v is not None and v.real + self._log_window(j) > floor
 
     def _log_window(self, j, tau=None):
         """ln Γ(p, x)/Γ(p), x = (tτ)²/2: ln of e^{−x} Σ_{k<p} x^k/k!."""
@@ -78,6 +82,10 @@ class Contour:
                 odd += self._scan((2 * len(odd) + 1) * self.step / 2, self.step, min(BLOCK, len(self.values) - len(odd)))
             self.values = [v for pair in zip(self.values, odd) for v in pair]
             self.step /= 2
+            self.last = len(self.values)
+            while not self._counts(self.last - 1, self.values[self.last - 1]):
+                self.last -= 1
+            self.values = self.values[:self.last + 12]
 
     def verify(self):
         """The moments again on a grid of half the step, at a few nodes."""
@@ -113,7 +121,7 @@ def converged(composition, theta, evaluate, digits, window=None):
     """evaluate(contour, tau) with steps halved until two agree on `digits` digits; returns (value, contour)."""
     theta = mpf(theta)
     spread = deviation(composition, theta)
-    width = min((digits + 3) * mp.log(10) / theta, 24 * spread) + 6 * spread
+    width = (digits + 3) * mp.log(10) / theta / 2 + 6 * spread
     contour = Contour(composition, theta, 2 * mp.pi / width, digits + 2, window)
     previous = evaluate(contour, None)
     for _ in range(12):
