@@ -86,12 +86,20 @@ func (q Question) gdp(c loss.Composition) bound {
 	return deltaBetween(GDP, d, reason)
 }
 
+func (q Question) wanted() pld.Wanted {
+	w := pld.Wanted{Stop: q.Stop}
+	if q.MaxGap != nil {
+		w.Gap = *q.MaxGap
+	}
+	return w
+}
+
 func (q Question) pld(c loss.Composition) bound {
 	if q.Delta != nil {
-		e, reason := pld.Epsilon(c, *q.Delta)
+		e, reason := pld.Epsilon(c, *q.Delta, q.wanted())
 		return epsilonBetween(PLD, e, reason)
 	}
-	d, reason := pld.LogDelta(c, *q.Epsilon)
+	d, reason := pld.LogDelta(c, *q.Epsilon, q.wanted())
 	return deltaBetween(PLD, d, reason)
 }
 

@@ -149,9 +149,14 @@ func TestAnswerIsLeast(t *testing.T) {
 			t.Fatalf("lower bound above: %+v", a)
 		}
 		if q.Delta != nil && a.Epsilon > 0 && !math.IsInf(a.Epsilon, 1) {
-			// ε is within the search's 1e−9, however steep δ is there.
-			back := mustAsk(t, adj, events, AtEpsilon(a.Epsilon+1e-9*(1+a.Epsilon)))
-			if l := math.Log(*q.Delta); back.LogDelta > l+1e-6*(1-l) {
+			// The true δ there is at most the one asked for: no lower bound on it is above.
+			back := mustAsk(t, adj, events, AtEpsilon(a.Epsilon))
+			if l := back.LogDeltaLower; l != nil && *l > num.LogUp(*q.Delta) {
+				t.Fatalf("ε(%v) = %v, but ln δ there is at least %v", *q.Delta, a.Epsilon, *l)
+			}
+			// ε is within the search's 1e−9, however steep δ is there; pld's within its gap.
+			back = mustAsk(t, adj, events, AtEpsilon(a.Epsilon+1e-9*(1+a.Epsilon)))
+			if l := math.Log(*q.Delta); a.Analysis != PLD && back.LogDelta > l+1e-6*(1-l) {
 				t.Fatalf("ε(%v) = %v, but ln δ there is %v", *q.Delta, a.Epsilon, back.LogDelta)
 			}
 		}

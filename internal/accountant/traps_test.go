@@ -165,9 +165,10 @@ func TestAdjacencyFactors(t *testing.T) {
 func TestReasons(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne,
 		mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 5}, Count: 1},
-		mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 0.1, Delta: 1e-9}, Count: 2})
+		mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.01}, Count: 2},
+		mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 3})
 	a := ask(t, c, AtDelta(1e-5))
-	for name, word := range map[Analysis]string{GDP: "approximate-DP guarantee", PLD: "closed form", Basic: "Gaussian"} {
+	for name, word := range map[Analysis]string{GDP: "guarantee", PLD: "zCDP", Basic: "Gaussian"} {
 		if r := result(t, a, name); !strings.Contains(r.Unsupported, word) || r.Epsilon != 0 {
 			t.Errorf("%+v: want a reason with %q and no numbers", r, word)
 		}

@@ -1,15 +1,18 @@
 // Package pld answers a composition from the distribution of its privacy loss
 // itself: exactly, from above and from below.
 //
-// It knows the closed forms: one Laplace release, one Poisson-sampled Gaussian
-// step, and randomized response, pure and approximate DP of one ε0 in any
-// number. What it cannot compute it refuses, with the reason.
+// Closed forms: one Laplace release, one Poisson-sampled Gaussian step, and
+// randomized response, pure and approximate DP of one ε0 in any number. The
+// contour (contour*.go) inverts the loss cumulant where its characteristic
+// function decays; the lattice (lattice*.go) takes the rest. All give certified
+// intervals. What has no pair is refused, with the reason.
 package pld
 
 import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // curve encloses ln δ(ε) of a composition's finite losses, for ε ≥ 0.
@@ -20,38 +23,65 @@ type curve interface {
 	epsilon(delta float64) loss.Bounds
 }
 
-// Epsilon encloses ε at δ in (0, 1): +Inf where δ is below δ_∞.
-func Epsilon(c loss.Composition, delta float64) (e loss.Bounds, reason string) {
+// Epsilon encloses ε at δ in (0, 1): +Inf where δ is below δ_∞. Closed form
+// first, else the contour, and where that refuses the lattice.
+func Epsilon(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
 	}
-	f, reason := closedForm(c)
-	if reason != "" {
-		return loss.Bounds{}, reason
-	}
 	low, high := c.Atom()
-	if e.Upper = math.Inf(1); loss.Finite(delta, high) > 0 {
-		e.Upper = f.epsilon(loss.Finite(delta, high)).Upper
+	down, up := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
+	if f, why := closedForm(c); why == "" {
+		e = loss.Bounds{Lower: math.Inf(1), Upper: math.Inf(1)}
+		if down > 0 {
+			e.Upper = f.epsilon(down).Upper
+		}
+		if delta > low {
+			e.Lower = f.epsilon(up).Lower
+		}
+		return e, ""
 	}
-	if e.Lower = math.Inf(1); delta > low {
-		e.Lower = f.epsilon(math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))).Lower
+	if down > 0 {
+		if e, reason = contourEpsilon(c, num.LogDown(down), num.LogUp(up), w); reason == "" {
+			return e, ""
+		}
 	}
-	return e, ""
+	return latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w.Stop)
 }
 
-// LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0.
-func LogDelta(c loss.Composition, epsilon float64) (logDelta loss.Bounds, reason string) {
-	none := loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
+// LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0, likewise.
+func LogDelta(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Bounds, reason string) {
 	if len(c) == 0 {
-		return none, ""
-	}
-	f, reason := closedForm(c)
-	if reason != "" {
-		return loss.Bounds{}, reason
+		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, ""
 	}
 	low, high := c.Atom()
-	finite, _ := f.logDelta(epsilon)
-	return loss.Bounds{Lower: loss.LogTotalDown(finite.Lower, low), Upper: loss.LogTotal(finite.Upper, high)}, ""
+	total := func(finite loss.Bounds) loss.Bounds {
+		return loss.Bounds{Lower: loss.LogTotalDown(finite.Lower, low), Upper: loss.LogTotal(finite.Upper, high)}
+	}
+	if f, why := closedForm(c); why == "" {
+		finite, _ := f.logDelta(epsilon)
+		return total(finite), ""
+	}
+	if finite, reason := contourLogDelta(c, epsilon, w); reason == "" {
+		return total(finite), ""
+	}
+	logDelta, reason = latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w.Stop)
+	logDelta.Upper = math.Max(logDelta.Upper, latticeFloor)
+	return logDelta, reason
+}
+
+// latticeFloor is the least ln δ that the lattice is trusted with: its masses are
+// resolved down to deepest, and deeper tails are not claimed.
+const latticeFloor = -700
+
+// What the lattice aims at where nothing is asked for: of ε in nats, of ln δ.
+const latticeEpsilonGap, latticeLogGap = 1e-4, 1e-2
+
+func (w Wanted) latticeGap(usual float64) float64 {
+	if w.Gap > 0 {
+		return w.Gap
+	}
+	return usual
 }
 
 // closedForm returns the curve of c's finite losses where one is known.

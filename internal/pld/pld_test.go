@@ -27,7 +27,7 @@ func TestClosedFormsAgainstOracle(t *testing.T) {
 		low, high := l.Atom()
 		for _, r := range w.Truth {
 			if r.AskedByEpsilon {
-				b, reason := LogDelta(l, r.Epsilon.Value)
+				b, reason := LogDelta(l, r.Epsilon.Value, Wanted{})
 				want := math.Inf(-1) // δ = 0 has no logDelta
 				if r.LogDelta.Given {
 					want = r.LogDelta.Value
@@ -35,7 +35,7 @@ func TestClosedFormsAgainstOracle(t *testing.T) {
 				encloses(t, b, want, 1e-11, 1e-9, "%s: ln δ(%v) %s", w.Name, r.Epsilon.Value, reason)
 				continue
 			}
-			b, reason := Epsilon(l, r.Delta.Value)
+			b, reason := Epsilon(l, r.Delta.Value, Wanted{})
 			if high > 0 && math.Abs(r.Delta.Value/high-1) < 1e-14 {
 				// δ and δ_∞ agree in all digits of a float64: ε is anything.
 				if !(b.Lower <= r.Epsilon.Value && r.Epsilon.Value <= b.Upper && low < high) {

@@ -51,7 +51,7 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 			if adj == mechanism.ReplaceOne {
 				want = dumb(epsilon, q, mu, -mu)
 			}
-			b, reason := LogDelta(c, epsilon)
+			b, reason := LogDelta(c, epsilon, Wanted{})
 			if reason != "" {
 				t.Fatal(reason)
 			}
@@ -63,7 +63,7 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 				t.Fatalf("%v: ln δ(%v) in [%v, %v]", adj, epsilon, b.Lower, b.Upper)
 			}
 			if want > 1e-9 {
-				e, _ := Epsilon(c, want)
+				e, _ := Epsilon(c, want, Wanted{})
 				if e.Upper < epsilon*(1-1e-12)-1e-12 || e.Lower > e.Upper || e.Upper-e.Lower > 1e-9 {
 					t.Fatalf("%v: ε(%v) in [%v, %v], want just over %v", adj, want, e.Lower, e.Upper, epsilon)
 				}
@@ -76,7 +76,7 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 func TestKnownSampledStep(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{
 		SamplingProbability: 1e-4, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}})
-	e, _ := Epsilon(c, 1e-5)
+	e, _ := Epsilon(c, 1e-5, Wanted{})
 	if math.Abs(e.Upper/2.19076e-4-1) > 3e-6 || e.Upper-e.Lower > 1e-15 {
 		t.Errorf("ε in [%v, %v], want 2.19076e−4", e.Lower, e.Upper)
 	}
@@ -92,7 +92,7 @@ func TestSampledStepNearOne(t *testing.T) {
 			mu = 2
 		}
 		for _, epsilon := range []float64{0, 0.3, 1, 4} {
-			b, _ := LogDelta(c, epsilon)
+			b, _ := LogDelta(c, epsilon, Wanted{})
 			g, _ := loss.GaussianLogDelta(mu, epsilon)
 			if math.Abs(b.Upper-g.Upper) > 1e-11 || b.Lower > g.Upper {
 				t.Errorf("%v: ln δ(%v) in [%v, %v], unsampled %v", adj, epsilon, b.Lower, b.Upper, g.Upper)
@@ -131,7 +131,7 @@ func TestLatticeAgainstDumbSum(t *testing.T) {
 				}
 			}
 		}
-		b, reason := LogDelta(c, epsilon)
+		b, reason := LogDelta(c, epsilon, Wanted{})
 		if reason != "" {
 			t.Fatal(reason)
 		}
@@ -155,28 +155,32 @@ func TestWalkIsBounded(t *testing.T) {
 		events = append(events, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 1e-3}, Count: math.MaxUint32})
 	}
 	c := compose(t, mechanism.AddOrRemoveOne, events...)
-	e, reason := Epsilon(c, 1e-5)
+	e, reason := Epsilon(c, 1e-5, Wanted{})
 	mean := 1000 * float64(math.MaxUint32) * 1e-3 * math.Tanh(0.5e-3)
 	if reason != "" || !(e.Upper >= mean && e.Lower <= e.Upper) {
 		t.Errorf("ε in [%v, %v] %s, the mean loss is %v", e.Lower, e.Upper, reason, mean)
 	}
-	if b, _ := LogDelta(c, mean/2); b.Upper < -1e-6 {
+	if b, _ := LogDelta(c, mean/2, Wanted{}); b.Upper < -1e-6 {
 		t.Errorf("ln δ at half the mean ≤ %v", b.Upper)
 	}
 }
 
-// What has no closed form says so.
+// What has no pair says so; all else is enclosed, whether or not it has a closed form.
 func TestReasons(t *testing.T) {
 	g := mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}
 	l := mechanism.Laplace{Scale: 1, Sensitivity: 1}
 	one := func(m mechanism.Mechanism, n uint32) mechanism.Event { return mechanism.Event{Mechanism: m, Count: n} }
 	for _, events := range [][]mechanism.Event{
 		{one(l, 2)}, {one(g, 2)}, {one(l, 1), one(g, 1)}, {one(mechanism.PureDP{Epsilon: 1}, 1), one(mechanism.PureDP{Epsilon: 2}, 1)},
-		{one(mechanism.ZeroConcentratedDP{Rho: 1}, 1)}, {one(mechanism.Gaussian{NoiseMultiplier: 1}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
+		{one(mechanism.Gaussian{NoiseMultiplier: 1}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
 		{one(mechanism.RandomizedResponse{Epsilon: 1, Buckets: 3}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
 	} {
-		if _, reason := Epsilon(compose(t, mechanism.ReplaceOne, events...), 0.1); reason == "" {
-			t.Errorf("%v: no reason", events)
+		e, reason := Epsilon(compose(t, mechanism.ReplaceOne, events...), 0.1, Wanted{})
+		if reason != "" || !(e.Lower > 0 && e.Lower <= e.Upper && e.Upper-e.Lower < 2e-4) {
+			t.Errorf("%v: %v %s", events, e, reason)
 		}
+	}
+	if _, reason := Epsilon(compose(t, mechanism.ReplaceOne, one(mechanism.ZeroConcentratedDP{Rho: 1}, 1)), 0.1, Wanted{}); reason == "" {
+		t.Error("a declared zCDP guarantee has a privacy loss distribution")
 	}
 }
