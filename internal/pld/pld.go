@@ -24,7 +24,8 @@ type curve interface {
 }
 
 // Epsilon encloses ε at δ in (0, 1): +Inf where δ is below δ_∞. Closed form
-// first, else the contour, and where that refuses the lattice.
+// first, else the contour, and where that refuses or stays wider than wanted the
+// lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
@@ -42,11 +43,31 @@ func Epsilon(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason
 		return e, ""
 	}
 	if down > 0 {
-		if e, reason = contourEpsilon(c, num.LogDown(down), num.LogUp(up), w); reason == "" {
+		e, reason = contourEpsilon(c, num.LogDown(down), num.LogUp(up), w)
+		if reason == "" && (e.Upper-e.Lower <= w.epsilonGap(e.Upper) || w.stopped()) {
 			return e, ""
 		}
+	} else {
+		e, reason = everything, "no finite loss is left at this delta"
 	}
-	return latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w.Stop)
+	b, refused := latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w.Stop)
+	return both(e, reason, b, refused)
+}
+
+// both is what the contour and the lattice prove together; a reason says that one
+// of them proves nothing. Should they contradict each other, neither is believed
+// against the other: the wider interval is the answer.
+func both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, string) {
+	switch {
+	case noA != "":
+		return b, noB
+	case noB != "":
+		return a, ""
+	}
+	if m := meet(a, b); m.Lower <= m.Upper {
+		return m, ""
+	}
+	return loss.Bounds{Lower: math.Min(a.Lower, b.Lower), Upper: math.Max(a.Upper, b.Upper)}, ""
 }
 
 // LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0, likewise.
@@ -62,12 +83,16 @@ func LogDelta(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Boun
 		finite, _ := f.logDelta(epsilon)
 		return total(finite), ""
 	}
-	if finite, reason := contourLogDelta(c, epsilon, w); reason == "" {
-		return total(finite), ""
+	finite, reason := contourLogDelta(c, epsilon, w)
+	if reason == "" {
+		logDelta = total(finite)
+		if math.IsInf(logDelta.Upper, -1) || logDelta.Upper-logDelta.Lower <= w.logGap() || w.stopped() {
+			return logDelta, ""
+		}
 	}
-	logDelta, reason = latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w.Stop)
-	logDelta.Upper = math.Max(logDelta.Upper, latticeFloor)
-	return logDelta, reason
+	b, refused := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w.Stop)
+	b.Upper = math.Max(b.Upper, latticeFloor)
+	return both(logDelta, reason, b, refused)
 }
 
 // latticeFloor is the least ln δ that the lattice is trusted with: its masses are
