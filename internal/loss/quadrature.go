@@ -215,8 +215,13 @@ func (n *node) slopeNoise(s, tilted, first, second float64) float64 {
 
 // value is K(θ).
 func (l *sampledLine) value() Value {
-	if l.gaveUp || l.theta > 0 && l.moment < 1e-280 {
+	if l.gaveUp {
 		return l.convexity()
+	}
+	if l.theta > 0 && l.moment < 1e-280 {
+		v := l.convexity()
+		v.Slope, v.Curvature = l.slope, l.curvature // M is 1 here
+		return v
 	}
 	v := Value{}
 	mass := l.moment
