@@ -167,7 +167,7 @@ func TestContourIsSoundEverywhere(t *testing.T) {
 		logDelta := rapid.Float64Range(-690, -1e-3).Draw(t, "ln δ")
 		delta := math.Exp(logDelta)
 		down, up := num.LogDown(delta), num.LogUp(delta)
-		hurry := rapid.IntRange(0, 5).Draw(t, "hurry") > 0
+		hurry := rapid.IntRange(0, 9).Draw(t, "hurry") > 0
 		b, _ := contourEpsilon(l, down, up, Wanted{Stop: func() bool { return hurry }})
 		if !(b.Lower <= b.Upper) {
 			t.Fatalf("%v at δ=%v: %+v", l, delta, b)

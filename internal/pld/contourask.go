@@ -92,16 +92,18 @@ func (p *parts) smallerAdd(theta, epsilon, logDelta float64) bool {
 	if !(theta > 0) {
 		return false
 	}
-	proven := func(s float64) bool {
-		k := p.cumulant(loss.Add, s)
-		v := k.Upper() - s*epsilon + chernoff(s)
-		return num.UpBy(v, 8*num.Ulp*(math.Abs(k.K)+s*epsilon+math.Abs(v)+8)) <= logDelta
-	}
+	proven := func(s float64) bool { return chernoffProves(p.cumulant(loss.Add, s), s, epsilon, logDelta) }
 	if proven(theta) {
 		return true
 	}
 	x := p.steer(loss.Add).forEpsilon(epsilon)
 	return x.theta > 0 && x.logTail < logDelta && proven(x.theta)
+}
+
+// chernoffProves reports whether K(s) = k, s > 0, proves ln δ(ε) ≤ logDelta.
+func chernoffProves(k loss.Value, s, epsilon, logDelta float64) bool {
+	v := k.Upper() - s*epsilon + chernoff(s)
+	return num.UpBy(v, 8*num.Ulp*(math.Abs(k.K)+math.Abs(s*epsilon)+math.Abs(v)+8)) <= logDelta
 }
 
 // epsilonOf is contourEpsilon in one direction; it also returns θ.

@@ -18,6 +18,26 @@ const (
 // with the reason, where the bounds would say nothing; where they are wide because a
 // longer contour would be too much work, they are wide.
 func newContour(p *parts, d loss.Direction, pl plan, w Wanted) (*contour, string) {
+	s, reason := newSite(p, d, pl, w)
+	if reason != "" {
+		return nil, reason
+	}
+	s.c.fill(s.line, s.nodes())
+	return s.c, ""
+}
+
+// site is a contour without its nodes: where it is and how far it goes.
+type site struct {
+	c       *contour
+	line    tilts
+	levels  *levels
+	end     int  // the level of the last node
+	closely bool // the levels took a closer look
+}
+
+func (s *site) nodes() int { return s.levels.at[s.end] + 1 }
+
+func newSite(p *parts, d loss.Direction, pl plan, w Wanted) (*site, string) {
 	x := pl.x
 	c := &contour{theta: x.theta, maxLoss: p.maxLoss(d)}
 	if !(pl.width > 0 && pl.width < math.MaxFloat64 && math.Abs(x.theta) < mostTheta) {
@@ -48,8 +68,7 @@ func newContour(p *parts, d loss.Direction, pl plan, w Wanted) (*contour, string
 	if c.cut = l.cut(i); l.at[i] > maxContourNodes || !(math.Log(c.cut) < -pl.need-math.Log(pl.tolerance)) {
 		return nil, "the characteristic function decays too slowly: too many nodes"
 	}
-	c.fill(line, l.at[i]+1)
-	return c, ""
+	return &site{c, line, l, i, closely}, ""
 }
 
 // shortened rounds down to 24 bits, so that every multiple k·step is exact.

@@ -93,7 +93,7 @@ func (t *tilts) k() loss.Value {
 
 // decay bounds ln Π|φ_j|^{n_j} over [t0, t1]; what is below enough is enough.
 func (t *tilts) decay(t0, t1, enough float64, closely bool) float64 {
-	sum := -t0 * t0 * (t.variance / 2) * (1 - varianceError - 8*num.Ulp)
+	sum := gaussianDecay(t.variance, t0)
 	for i, r := range t.rest {
 		if sum < enough {
 			return sum
@@ -101,6 +101,11 @@ func (t *tilts) decay(t0, t1, enough float64, closely bool) float64 {
 		sum += t.counts[i] * r.Decay(t0, t1, closely) * (1 - 1e-12) // 1e-12: the sum's rounding
 	}
 	return sum
+}
+
+// gaussianDecay bounds ln e^{−t²μ²/2} from t on.
+func gaussianDecay(variance, t float64) float64 {
+	return -t * t * (variance / 2) * (1 - varianceError - 8*num.Ulp)
 }
 
 // work estimates the cost of one value at t, in units of a few nanoseconds.

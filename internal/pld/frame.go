@@ -1,0 +1,153 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+)
+
+// frame is a contour's place with what every distinct loss has there, so that a
+// composition with other counts needs only sums: θ, the nodes, the points of the
+// alias bounds and the intervals of the truncation bound stay. Every composition
+// gets a certificate of its own from it; one that has drifted away only gets a
+// wide one, and the frame is then made anew.
+type frame struct {
+	d                         loss.Direction
+	theta, step, above, below float64
+	levels                    levels // from the last node on
+	rows                      map[loss.Loss]*frameRow
+
+	// Sums over the rows times their counts.
+	nodes            []nodeSum
+	base, over, less loss.ValueSum // K at θ, above and below
+	distinct         int           // rows with a count
+	additions        int           // since the sums were made
+
+	last float64 // the last answer, where to look for the next
+}
+
+// frameRow is one distinct loss in a frame: 32 bytes a node and a few hundred.
+type frameRow struct {
+	count             uint64 // that is in the sums
+	base, above, less loss.Value
+	along             []loss.ComplexValue
+	decay             []float64 // over each interval of the levels, then beyond
+}
+
+// rebuildAfter additions the sums are made anew from the counts: compensated sums
+// hardly drift, and their error bounds grow by less than their slack until then.
+const rebuildAfter = 1 << 16
+
+// newFrame keeps the place of a site. It is nil where the site took a closer look at
+// decays, which would be too slow for every new loss.
+func newFrame(p *parts, d loss.Direction, pl plan, s *site) *frame {
+	if s.closely || s.c.limited {
+		return nil
+	}
+	f := &frame{
+		d: d, theta: s.c.theta, step: s.c.step, above: pl.above, below: pl.below,
+		levels: levels{step: s.c.step, at: s.levels.at[s.end:], reach: s.levels.reach},
+		rows:   make(map[loss.Loss]*frameRow, len(p.rest)),
+	}
+	f.levels.logs = make([]float64, len(f.levels.at)-1)
+	for i, t := range p.rest {
+		f.rows[t.Loss] = f.newRow(t.Loss, s.line.rest[i])
+	}
+	return f
+}
+
+func (f *frame) newRow(l loss.Loss, on *loss.Tilted) *frameRow {
+	n := f.levels.at[0] + 1
+	r := &frameRow{base: on.K(), above: l.Cumulant(f.d, f.above), less: l.Cumulant(f.d, f.below), along: on.Along(f.step, n)}
+	for i, at := range f.levels.at {
+		end := math.Inf(1)
+		if i+1 < len(f.levels.at) {
+			end = float64(f.levels.at[i+1]) * f.step
+		}
+		r.decay = append(r.decay, on.Decay(float64(at)*f.step, end, false))
+	}
+	return r
+}
+
+// contour is the certificate of p in this place, nil where there is none.
+func (f *frame) contour(p *parts) *contour {
+	f.update(p)
+	c := &contour{theta: f.theta, step: f.step, maxLoss: p.maxLoss(f.d)}
+	if c.k = addGaussian(f.base.Value(), p.variance, f.theta); !(c.k.Err < 0.1) {
+		return nil
+	}
+	c.above = newAlias(c, f.above, addGaussian(f.over.Value(), p.variance, f.above))
+	c.below = newAlias(c, f.below, addGaussian(f.less.Value(), p.variance, f.below))
+	f.truncate(p)
+	c.cut = f.levels.cut(0)
+	c.re, c.im = make([]float64, len(f.nodes)), make([]float64, len(f.nodes))
+	for k := range f.nodes {
+		c.node(k, &f.nodes[k], p.variance)
+	}
+	return c
+}
+
+// truncate fills the levels with Π|φ_j|^{n_j}.
+func (f *frame) truncate(p *parts) {
+	for i, at := range f.levels.at {
+		t := float64(at) * f.step
+		sum := gaussianDecay(p.variance, t)
+		for _, t := range p.rest {
+			sum += float64(t.Count) * f.rows[t.Loss].decay[i] * (1 - 1e-12)
+		}
+		if i < len(f.levels.logs) {
+			f.levels.logs[i] = sum
+		} else {
+			f.levels.last = sum
+		}
+	}
+}
+
+// update brings the sums to p's counts: by what was added, or from the start where
+// something was taken away.
+func (f *frame) update(p *parts) {
+	if f.nodes == nil || f.additions > rebuildAfter || !f.grewTo(p) {
+		f.nodes = make([]nodeSum, f.levels.at[0]+1)
+		f.base, f.over, f.less = loss.ValueSum{}, loss.ValueSum{}, loss.ValueSum{}
+		f.distinct, f.additions = 0, 0
+		for _, r := range f.rows {
+			r.count = 0
+		}
+	}
+	for _, t := range p.rest {
+		r := f.rows[t.Loss]
+		if r == nil {
+			r = f.newRow(t.Loss, loss.Tilt(t.Loss, f.d, f.theta))
+			f.rows[t.Loss] = r
+		}
+		if r.count == t.Count {
+			continue
+		}
+		if r.count == 0 {
+			f.distinct++
+		}
+		n := float64(t.Count - r.count)
+		r.count = t.Count
+		f.base.Add(n, r.base)
+		f.over.Add(n, r.above)
+		f.less.Add(n, r.less)
+		for k := range f.nodes {
+			f.nodes[k].add(n, r.along[k])
+		}
+		f.additions++
+	}
+}
+
+// grewTo reports whether p has at least every count that is in the sums.
+func (f *frame) grewTo(p *parts) bool {
+	found := 0
+	for _, t := range p.rest {
+		if r := f.rows[t.Loss]; r != nil && r.count > 0 {
+			if r.count > t.Count {
+				return false
+			}
+			found++
+		}
+	}
+	return found == f.distinct
+}
