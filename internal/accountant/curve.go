@@ -59,8 +59,8 @@ type CurvePoint struct {
 
 // AskCurve answers q for c, which must come from mechanism.Compose; no bound is
 // on the wrong side of the truth. It fails with a *mechanism.ParameterError
-// where q is not allowed. After Stop the remaining points have the best bounds
-// that take no search.
+// where q is not allowed. Points that Stop leaves out have the bounds of their
+// neighbours: an upper bound on δ holds at every larger ε.
 func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
 	if err := q.Check(); err != nil {
 		return Curve{}, err
@@ -70,13 +70,9 @@ func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
 		return Curve{}, err
 	}
 	sorted := slices.Compact(slices.Sorted(slices.Values(append([]float64{0}, asked...))))
-	points := make([]CurvePoint, len(sorted))
-	for i, epsilon := range sorted {
-		a, err := Ask(c, Question{Epsilon: &epsilon, MaxGap: q.MaxGap, Stop: q.Stop})
-		if err != nil {
-			return Curve{}, err
-		}
-		points[i] = CurvePoint{a.Epsilon, a.Delta, a.LogDelta, a.DeltaLower, a.LogDeltaLower, a.Analysis}
+	points, err := q.points(c, sorted)
+	if err != nil {
+		return Curve{}, err
 	}
 	decrease(points)
 	out := Curve{Points: make([]CurvePoint, len(asked))}
@@ -86,6 +82,47 @@ func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
 	}
 	out.test(points, q.Alphas)
 	return out, nil
+}
+
+// points asks about every ε, the first and the last and then from coarse to fine.
+// After Stop it asks no more but about these two; what is left out has δ = 1.
+func (q CurveQuestion) points(c mechanism.Composition, epsilons []float64) ([]CurvePoint, error) {
+	points := make([]CurvePoint, len(epsilons))
+	for i, epsilon := range epsilons {
+		points[i] = CurvePoint{Epsilon: epsilon, Delta: 1}
+	}
+	for n, i := range coarseToFine(len(points)) {
+		if n >= 2 && q.Stop != nil && q.Stop() {
+			break
+		}
+		a, err := Ask(c, Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop})
+		if err != nil {
+			return nil, err
+		}
+		points[i] = CurvePoint{a.Epsilon, a.Delta, a.LogDelta, a.DeltaLower, a.LogDeltaLower, a.Analysis}
+	}
+	return points, nil
+}
+
+// coarseToFine is 0, n−1 and then the whole numbers between, halving their
+// distance.
+func coarseToFine(n int) []int {
+	order := []int{0}
+	if n > 1 {
+		order = append(order, n-1)
+	}
+	step := 1
+	for step < n {
+		step *= 2
+	}
+	for seen := map[int]bool{0: true, n - 1: true}; len(order) < n; step /= 2 {
+		for i := step; i < n; i += step {
+			if !seen[i] {
+				order, seen[i] = append(order, i), true
+			}
+		}
+	}
+	return order
 }
 
 // Check returns nil, or a *mechanism.ParameterError on what is not allowed.
@@ -174,7 +211,7 @@ func (q CurveQuestion) top(c mechanism.Composition) (float64, error) {
 func decrease(points []CurvePoint) {
 	for i := 1; i < len(points); i++ {
 		p, before := &points[i], points[i-1]
-		if before.LogDelta < p.LogDelta {
+		if before.LogDelta < p.LogDelta || p.Analysis == "" {
 			p.LogDelta, p.Analysis = before.LogDelta, before.Analysis
 		}
 		p.Delta = math.Min(p.Delta, before.Delta)

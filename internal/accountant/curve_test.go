@@ -260,15 +260,41 @@ func TestCurveCheck(t *testing.T) {
 	}
 }
 
-// A stop that has come already still leaves a sound curve.
+// A stop leaves a sound curve: of the ends at least, then of points between.
 func TestCurveStopped(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000})
-	q := CurveQuestion{Epsilons: []float64{0, 1, 2, 4}}
-	best := askCurve(t, c, q)
-	q.Stop = func() bool { return true }
-	for i, p := range askCurve(t, c, q).Points {
-		if p.Delta < best.Points[i].Delta*(1-1e-9) || p.Delta > 1 {
-			t.Errorf("%+v, at leisure %+v", p, best.Points[i])
+	q := CurveQuestion{Epsilons: []float64{0, 1, 2, 3, 4}}
+	best := askCurve(t, c, q).Points
+	for _, asks := range []int{0, 10, 1000, math.MaxInt} {
+		q.Stop = soon(asks)
+		got := askCurve(t, c, q).Points
+		for i, p := range got {
+			if p.Delta < best[i].Delta*(1-1e-9) || p.Delta > 1 || p.DeltaLower != nil && *p.DeltaLower > best[i].Delta || p.Analysis == "" {
+				t.Errorf("stopped after %d: %+v, at leisure %+v", asks, p, best[i])
+			}
+		}
+		if asks == 0 && (got[1].Delta != got[0].Delta || got[3].Delta != got[0].Delta || got[4].Delta >= got[0].Delta) {
+			t.Errorf("without time: %+v", got)
+		}
+		if asks == math.MaxInt && got[2].Delta != best[2].Delta {
+			t.Errorf("with time: %+v, want %+v", got[2], best[2])
+		}
+	}
+}
+
+func TestCoarseToFine(t *testing.T) {
+	for n, want := range map[int][]int{1: {0}, 2: {0, 1}, 3: {0, 2, 1}, 6: {0, 5, 4, 2, 1, 3}} {
+		if got := coarseToFine(n); !slices.Equal(got, want) {
+			t.Errorf("%d: %v, want %v", n, got, want)
+		}
+	}
+	for n := 1; n < 70; n++ {
+		got := coarseToFine(n)
+		slices.Sort(got)
+		for i, v := range got {
+			if len(got) != n || v != i {
+				t.Fatalf("%d: %v", n, got)
+			}
 		}
 	}
 }

@@ -30,6 +30,7 @@ type probe struct {
 
 const (
 	mostProbes = 200
+	lateProbes = 8               // after Stop, in search of any value that fits
 	aim        = 0.1 * Tolerance // distance of the final probes from the estimate
 	near       = 1e-3            // from here one secant step is better than aim
 )
@@ -62,7 +63,7 @@ func newSearch(q Calibration) (*search, error) {
 func (s *search) run() (Calibrated, error) {
 	v := s.start
 	s.reach, s.beyond = math.Ln2, aim
-	for s.probes < mostProbes {
+	for left := lateProbes; s.probes < mostProbes && left > 0; {
 		p, err := s.probe(v)
 		if err != nil {
 			return Calibrated{}, err
@@ -74,6 +75,9 @@ func (s *search) run() (Calibrated, error) {
 		}
 		if s.done() {
 			break
+		}
+		if s.late {
+			left--
 		}
 		v = s.next(p)
 		s.before = p
@@ -171,6 +175,9 @@ func (s *search) next(p *probe) float64 {
 			side = -1
 		}
 		ahead := math.Min(step+s.beyond, s.reach)
+		if s.late {
+			ahead = s.reach
+		}
 		s.reach, s.beyond = 2*s.reach, 8*s.beyond
 		return s.value(p.u+side*ahead, side)
 	}

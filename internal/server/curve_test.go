@@ -112,13 +112,13 @@ func TestCalibrateInTime(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
 	var events []*pb.Event
-	for i := range 500 {
+	for i := range 50 {
 		q, z := 1e-3+1e-6*float64(i), 1.0
 		events = append(events, &pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
 			SamplingProbability: &q, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}})
 	}
 	w := &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: events[1:]}
-	ctx, cancel := context.WithTimeout(servertest.Context(t), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(servertest.Context(t), 50*time.Millisecond)
 	defer cancel()
 	answer, err := s.Client.Calibrate(ctx, &pb.CalibrateRequest{Workload: w, Event: events[0], Solve: pb.CalibrateRequest_COUNT,
 		TargetEpsilon: proto.Float64(50), TargetDelta: proto.Float64(1e-6)})

@@ -177,6 +177,7 @@ func (*QueryPrivacyCurveRequest_Workload) isQueryPrivacyCurveRequest_Subject() {
 type QueryPrivacyCurveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The curve, in the order in which the ε were given. Both bounds decrease in ε.
+	// A point that there was no time for has the bounds of its neighbours.
 	Points []*CurvePoint `protobuf:"bytes,1,rep,name=points,proto3" json:"points,omitempty"`
 	// The trade-off between the two errors of a test, by increasing α; or in the
 	// order in which the α were given.
