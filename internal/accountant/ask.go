@@ -17,19 +17,27 @@ import (
 // *mechanism.ParameterError where q is not allowed. The empty composition has
 // ε = 0 and δ = 0.
 func Ask(c mechanism.Composition, q Question) (Answer, error) {
-	if err := q.Check(); err != nil {
+	losses, err := q.losses(c)
+	if err != nil {
 		return Answer{}, err
+	}
+	return q.all(losses, q.pld(losses)), nil
+}
+
+// losses checks q and composes c's losses.
+func (q *Question) losses(c mechanism.Composition) (loss.Composition, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
 	}
 	if q.Epsilon != nil && *q.Epsilon == 0 { // maybe −0
 		q.Epsilon = new(float64)
 	}
-	losses, err := loss.Compose(c)
-	if err != nil {
-		return Answer{}, err
-	}
-	return q.least([]bound{
-		q.gdp(losses), q.pld(losses), q.rdp(losses), q.zcdp(losses), q.basic(losses),
-	}), nil
+	return loss.Compose(c)
+}
+
+// all is the answer of every analysis, of which pld's is known.
+func (q Question) all(c loss.Composition, pld bound) Answer {
+	return q.least([]bound{q.gdp(c), pld, q.rdp(c), q.zcdp(c), q.basic(c)})
 }
 
 // bound is an analysis's result with its lower bound: on ε, or on ln δ. −Inf

@@ -116,7 +116,8 @@ func (k *Cache) ask(c loss.Composition, q question, total func(loss.Bounds) loss
 	}
 	if !c.Symmetric() {
 		epsilon, logDelta := q.skip(b)
-		if !k.add.smaller(&p, epsilon, logDelta) {
+		// A frame of the add direction was needed before: asking it costs least.
+		if k.frames[loss.Add] != nil || !k.add.smaller(&p, epsilon, logDelta) {
 			a, ok := k.direction(&p, loss.Add, q, w)
 			if !ok {
 				return q.cold()

@@ -32,6 +32,15 @@ func (w Wanted) logGap() float64 {
 	return 1e-5
 }
 
+// Reached reports whether bounds of ε, or of ln δ, are as close as wanted.
+func (w Wanted) Reached(epsilon bool, b loss.Bounds) bool {
+	gap := w.logGap()
+	if epsilon {
+		gap = w.epsilonGap(b.Upper)
+	}
+	return b.Lower == b.Upper || b.Upper-b.Lower <= gap
+}
+
 func (w Wanted) stopped() bool { return w.Stop != nil && w.Stop() }
 
 const (

@@ -20,6 +20,7 @@ type frame struct {
 	// Sums over the rows times their counts.
 	nodes            []nodeSum
 	base, over, less loss.ValueSum // K at θ, above and below
+	decays           []float64     // ln Π|φ_j|^{n_j} over each interval of the levels, then beyond
 	distinct         int           // rows with a count
 	additions        int           // since the sums were made
 
@@ -87,14 +88,11 @@ func (f *frame) contour(p *parts) *contour {
 	return c
 }
 
-// truncate fills the levels with Π|φ_j|^{n_j}.
+// truncate fills the levels with ln Π|φ_j|^{n_j}. The sums' rounding is a few Ulp an
+// addition: 1e−9 covers rebuildAfter of them and as many distinct losses.
 func (f *frame) truncate(p *parts) {
 	for i, at := range f.levels.at {
-		t := float64(at) * f.step
-		sum := gaussianDecay(p.variance, t)
-		for _, t := range p.rest {
-			sum += float64(t.Count) * f.rows[t.Loss].decay[i] * (1 - 1e-12)
-		}
+		sum := gaussianDecay(p.variance, float64(at)*f.step) + f.decays[i]*(1-1e-9)
 		if i < len(f.levels.logs) {
 			f.levels.logs[i] = sum
 		} else {
@@ -109,6 +107,7 @@ func (f *frame) update(p *parts) {
 	if f.nodes == nil || f.additions > rebuildAfter || !f.grewTo(p) {
 		f.nodes = make([]nodeSum, f.levels.at[0]+1)
 		f.base, f.over, f.less = loss.ValueSum{}, loss.ValueSum{}, loss.ValueSum{}
+		f.decays = make([]float64, len(f.levels.at))
 		f.distinct, f.additions = 0, 0
 		for _, r := range f.rows {
 			r.count = 0
@@ -133,6 +132,9 @@ func (f *frame) update(p *parts) {
 		f.less.Add(n, r.less)
 		for k := range f.nodes {
 			f.nodes[k].add(n, r.along[k])
+		}
+		for i, d := range r.decay {
+			f.decays[i] += n * d
 		}
 		f.additions++
 	}

@@ -1,0 +1,61 @@
+package accountant
+
+import (
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld"
+)
+
+// Session answers questions about one ledger as it grows. It keeps what the pld
+// analysis needs of every distinct mechanism, so that one more step of a known one
+// costs microseconds there; the composition given is the truth, and every answer is
+// proven as Ask's is, whatever was asked before. The zero value is ready. It is
+// not for concurrent use; its memory is pld.Cache's.
+type Session struct {
+	cache pld.Cache
+}
+
+// Ask is as the function Ask: every analysis. The others are computed each time.
+func (s *Session) Ask(c mechanism.Composition, q Question) (Answer, error) {
+	losses, err := q.losses(c)
+	if err != nil {
+		return Answer{}, err
+	}
+	return q.all(losses, s.pld(losses, q)), nil
+}
+
+// Tightest is Ask with the pld analysis alone wherever its upper bound is as near
+// to its lower bound as wanted: no other analysis could be lower by more than that
+// gap. The answer then lists only pld. Elsewhere it is Ask.
+func (s *Session) Tightest(c mechanism.Composition, q Question) (Answer, error) {
+	losses, err := q.losses(c)
+	if err != nil {
+		return Answer{}, err
+	}
+	b := s.pld(losses, q)
+	if q.narrow(b) {
+		return q.least([]bound{b}), nil
+	}
+	return q.all(losses, b), nil
+}
+
+func (s *Session) pld(c loss.Composition, q Question) bound {
+	if q.Delta != nil {
+		e, reason := s.cache.Epsilon(c, *q.Delta, q.wanted())
+		return epsilonBetween(PLD, e, reason)
+	}
+	d, reason := s.cache.LogDelta(c, *q.Epsilon, q.wanted())
+	return deltaBetween(PLD, d, reason)
+}
+
+// narrow reports whether b's interval is as narrow as wanted.
+func (q Question) narrow(b bound) bool {
+	if b.Unsupported != "" {
+		return false
+	}
+	upper := b.LogDelta
+	if q.Delta != nil {
+		upper = b.Epsilon
+	}
+	return q.wanted().Reached(q.Delta != nil, loss.Bounds{Lower: b.lower, Upper: upper})
+}

@@ -1,0 +1,95 @@
+package accountant
+
+import (
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/loss/losstest"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// One session over all reference workloads answers as Ask does: never below the
+// reference, its lower bound never above (tolerance as in TestReferenceWorkloads).
+func TestSessionAgainstReference(t *testing.T) {
+	var workloads []losstest.Workload
+	losstest.Read(t, "testdata/workloads.json", &workloads)
+	var s Session
+	for _, w := range workloads {
+		c, err := w.Composition()
+		if err != nil {
+			t.Fatalf("%s: %v", w.Name, err)
+		}
+		for _, r := range w.Truth {
+			q, want := AtDelta(r.Delta.Value), r.Epsilon.Value
+			if r.AskedByEpsilon {
+				q, want = AtEpsilon(r.Epsilon.Value), r.Delta.Value
+			}
+			for name, ask := range map[string]func(mechanism.Composition, Question) (Answer, error){"Ask": s.Ask, "Tightest": s.Tightest} {
+				a, err := ask(c, q)
+				if err != nil {
+					t.Fatalf("%s: %v", w.Name, err)
+				}
+				got, lower := a.Epsilon, a.EpsilonLower
+				if r.AskedByEpsilon {
+					got, lower = a.Delta, a.DeltaLower
+				}
+				if got < want*(1-tolerance) {
+					t.Errorf("%s of %s at %+v: %v is below the truth %v", name, w.Name, r, got, want)
+				}
+				if lower != nil && *lower > want*(1+tolerance) {
+					t.Errorf("%s of %s at %+v: lower bound %v is above the truth %v", name, w.Name, r, *lower, want)
+				}
+			}
+		}
+	}
+}
+
+// Tightest leaves out the others only where pld has an interval of its own.
+func TestTightestAsksTheOthersWherePLDDoesNot(t *testing.T) {
+	var s Session
+	declared := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.1}, Count: 1})
+	a, err := s.Tightest(declared, AtDelta(1e-5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := Ask(declared, AtDelta(1e-5)); a.Epsilon != want.Epsilon || len(a.Analyses) != len(want.Analyses) {
+		t.Errorf("%+v, Ask says %+v", a, want)
+	}
+	steps := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000})
+	if a, err = s.Tightest(steps, AtDelta(1e-5)); err != nil || a.Analysis != PLD || len(a.Analyses) != 1 || a.EpsilonLower == nil {
+		t.Errorf("%+v %v", a, err)
+	}
+	if _, err := s.Tightest(steps, Question{}); err == nil {
+		t.Error("a question without delta and epsilon was answered")
+	}
+}
+
+// One more step of a known mechanism, then ε, from the composition on.
+func BenchmarkSessionOneMoreStep(b *testing.B) {
+	var s Session
+	count := uint32(1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if count++; count > 2000 {
+			count = 1000
+		}
+		c := compose(b, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: count})
+		if _, err := s.Tightest(c, AtDelta(1e-5)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The same with every analysis listed.
+func BenchmarkSessionOneMoreStepAllAnalyses(b *testing.B) {
+	var s Session
+	count := uint32(1000)
+	for b.Loop() {
+		if count++; count > 2000 {
+			count = 1000
+		}
+		c := compose(b, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: count})
+		if _, err := s.Ask(c, AtDelta(1e-5)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
