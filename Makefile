@@ -1,6 +1,14 @@
 # `make demo` and `make test` need Go only; `make check` also gcc and Node (CONTRIBUTING.md).
 GO      ?= go
 FUZZTIME ?= 10s
+# Fuzzed by default: what reads bytes from outside. FUZZPKGS=./... fuzzes the
+# mathematics too, whose hardest inputs take seconds under instrumentation.
+FUZZPKGS ?= ./internal/persist ./internal/wire
+# Set for property tests that draw the same cases each time, as .ci/run does.
+RAPID_SEED ?=
+TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(1) | grep $(2) 'pgregory.net/rapid' | cut -d' ' -f1)
+SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
+RACED    = ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
 .PHONY: build demo test run race fuzz lint proto generate breaking check bench
 
@@ -11,16 +19,18 @@ demo: build ## a DP-SGD run on real digits, every step in the ledger
 	$(GO) run ./examples/digits -demo -accountantd bin/accountantd
 
 test: ## every test; no C compiler needed
-	CGO_ENABLED=0 $(GO) test ./...
+	CGO_ENABLED=0 $(GO) test $(call TESTED,./...,-v)
+	CGO_ENABLED=0 $(GO) test $(call TESTED,./...,-e) $(SEED)
 
 run: build ## a standing daemon with its data in ./data
 	bin/accountantd --data ./data
 
 race: ## the rooms with concurrency under the race detector
-	CGO_ENABLED=1 $(GO) test -race ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
+	CGO_ENABLED=1 $(GO) test -race $(call TESTED,$(RACED),-v)
+	CGO_ENABLED=1 $(GO) test -race $(call TESTED,$(RACED),-e) $(SEED)
 
 fuzz: ## each fuzz target for FUZZTIME
-	@set -e; for pkg in $$($(GO) list ./...); do \
+	@set -e; for pkg in $$($(GO) list $(FUZZPKGS)); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "fuzz $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 	  done; done
