@@ -42,7 +42,8 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 	atoms := upper.Atoms()
 	// Not the first: all of Q that is far from P may be in it, and its loss far away.
 	t.discrete = true
-	for i, c := range roughCells(upper, edges) {
+	cells := roughCells(upper, edges)
+	for i, c := range cells {
 		if !math.IsInf(c.LogP, -1) {
 			t.discrete = false
 			if i > 0 {
@@ -50,8 +51,11 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 			}
 		}
 	}
+	if len(t.rough) == 0 && !t.discrete { // all of P is at one float64
+		t.rough = append(t.rough, cells[0])
+	}
 	t.atomic = t.discrete
-	t.rough = append(t.rough, atoms...)
+	t.rough = append(t.rough, thinned(atoms)...)
 	slices.SortFunc(t.rough, func(a, b loss.Mass) int { return cmp.Compare(a.Loss, b.Loss) })
 	t.above = make([]float64, len(t.rough))
 	sum := math.Inf(-1)
@@ -72,6 +76,30 @@ func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm 
 		}
 	}
 	return t
+}
+
+// thinned merges neighbouring atoms so that a few hundred are left.
+func thinned(atoms []loss.Mass) []loss.Mass {
+	const most = 400
+	if len(atoms) <= most {
+		return atoms
+	}
+	width := (atoms[len(atoms)-1].Loss - atoms[0].Loss) / most
+	var few []loss.Mass
+	var p, q num.LogSum
+	start := atoms[0].Loss
+	for i, a := range atoms {
+		p.Add(a.LogP)
+		q.Add(a.LogP - a.Loss)
+		if i+1 == len(atoms) || atoms[i+1].Loss > start+width {
+			few = append(few, loss.Mass{LogP: p.Log(), Loss: p.Log() - q.Log()})
+			p, q = num.LogSum{}, num.LogSum{}
+			if i+1 < len(atoms) {
+				start = atoms[i+1].Loss
+			}
+		}
+	}
+	return few
 }
 
 // roughCells are the cells between edges, split where a tail falls steeply, down
