@@ -11,6 +11,7 @@ package accountantv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -610,7 +611,1176 @@ func (x *ReportResponse) GetCheckOnly() bool {
 	return false
 }
 
-// ReportStreamRequest is one message of a lane: first open, then charges.
+// ReserveRequest sets events aside.
+type ReserveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to set aside. Required.
+	Reserve       *Reserve `protobuf:"bytes,4,opt,name=reserve,proto3" json:"reserve,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveRequest) Reset() {
+	*x = ReserveRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveRequest) ProtoMessage() {}
+
+func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
+func (*ReserveRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReserveRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *ReserveRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *ReserveRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ReserveRequest) GetReserve() *Reserve {
+	if x != nil {
+		return x.Reserve
+	}
+	return nil
+}
+
+// ReserveResponse confirms it.
+type ReserveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its position names the reservation.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// When its time is over.
+	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveResponse) Reset() {
+	*x = ReserveResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveResponse) ProtoMessage() {}
+
+func (x *ReserveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveResponse.ProtoReflect.Descriptor instead.
+func (*ReserveResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ReserveResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *ReserveResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+func (x *ReserveResponse) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+// CommitRequest charges a part of a reservation.
+type CommitRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to charge. Required.
+	Commit        *Commit `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitRequest) Reset() {
+	*x = CommitRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitRequest) ProtoMessage() {}
+
+func (x *CommitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
+func (*CommitRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CommitRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *CommitRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *CommitRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *CommitRequest) GetCommit() *Commit {
+	if x != nil {
+		return x.Commit
+	}
+	return nil
+}
+
+// CommitResponse confirms it.
+type CommitResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitResponse) Reset() {
+	*x = CommitResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitResponse) ProtoMessage() {}
+
+func (x *CommitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
+func (*CommitResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CommitResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *CommitResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+// ReleaseRequest gives back what is left of a reservation.
+type ReleaseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to release. Required.
+	Release       *Release `protobuf:"bytes,4,opt,name=release,proto3" json:"release,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseRequest) Reset() {
+	*x = ReleaseRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseRequest) ProtoMessage() {}
+
+func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ReleaseRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *ReleaseRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *ReleaseRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ReleaseRequest) GetRelease() *Release {
+	if x != nil {
+		return x.Release
+	}
+	return nil
+}
+
+// ReleaseResponse confirms it.
+type ReleaseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseResponse) Reset() {
+	*x = ReleaseResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseResponse) ProtoMessage() {}
+
+func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ReleaseResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *ReleaseResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+// RefundRequest gives back what an entry charged.
+type RefundRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to give back, and why. Required.
+	Refund        *Refund `protobuf:"bytes,4,opt,name=refund,proto3" json:"refund,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefundRequest) Reset() {
+	*x = RefundRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefundRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefundRequest) ProtoMessage() {}
+
+func (x *RefundRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefundRequest.ProtoReflect.Descriptor instead.
+func (*RefundRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RefundRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *RefundRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *RefundRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *RefundRequest) GetRefund() *Refund {
+	if x != nil {
+		return x.Refund
+	}
+	return nil
+}
+
+// RefundResponse confirms it.
+type RefundResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefundResponse) Reset() {
+	*x = RefundResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefundResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefundResponse) ProtoMessage() {}
+
+func (x *RefundResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefundResponse.ProtoReflect.Descriptor instead.
+func (*RefundResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RefundResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *RefundResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+// RaiseRequest makes budgets larger.
+type RaiseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The budgets afterwards, and why. Required.
+	Raise         *Raise `protobuf:"bytes,4,opt,name=raise,proto3" json:"raise,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RaiseRequest) Reset() {
+	*x = RaiseRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RaiseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RaiseRequest) ProtoMessage() {}
+
+func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RaiseRequest.ProtoReflect.Descriptor instead.
+func (*RaiseRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RaiseRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *RaiseRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *RaiseRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *RaiseRequest) GetRaise() *Raise {
+	if x != nil {
+		return x.Raise
+	}
+	return nil
+}
+
+// RaiseResponse confirms it.
+type RaiseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RaiseResponse) Reset() {
+	*x = RaiseResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RaiseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RaiseResponse) ProtoMessage() {}
+
+func (x *RaiseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RaiseResponse.ProtoReflect.Descriptor instead.
+func (*RaiseResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *RaiseResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *RaiseResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+// WatchLedgerRequest names a ledger.
+type WatchLedgerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchLedgerRequest) Reset() {
+	*x = WatchLedgerRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchLedgerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchLedgerRequest) ProtoMessage() {}
+
+func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchLedgerRequest.ProtoReflect.Descriptor instead.
+func (*WatchLedgerRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *WatchLedgerRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// WatchLedgerResponse is the ledger's state.
+type WatchLedgerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its committed state, with balances.
+	Ledger        *Ledger `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchLedgerResponse) Reset() {
+	*x = WatchLedgerResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchLedgerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchLedgerResponse) ProtoMessage() {}
+
+func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchLedgerResponse.ProtoReflect.Descriptor instead.
+func (*WatchLedgerResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *WatchLedgerResponse) GetLedger() *Ledger {
+	if x != nil {
+		return x.Ledger
+	}
+	return nil
+}
+
+// GetStatementRequest asks for a ledger's privacy statement.
+type GetStatementRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger. Required.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The δ at which ε is stated; at most 16. Range of each: (0, 1). If empty: 1e-5,
+	// 1e-6, 1e-8 and 1e-10, and those of the ledger's budgets.
+	Deltas        []float64 `protobuf:"fixed64,2,rep,packed,name=deltas,proto3" json:"deltas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatementRequest) Reset() {
+	*x = GetStatementRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatementRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatementRequest) ProtoMessage() {}
+
+func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatementRequest.ProtoReflect.Descriptor instead.
+func (*GetStatementRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetStatementRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetStatementRequest) GetDeltas() []float64 {
+	if x != nil {
+		return x.Deltas
+	}
+	return nil
+}
+
+// GetStatementResponse has the statement.
+type GetStatementResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The statement.
+	Statement     *Statement `protobuf:"bytes,1,opt,name=statement,proto3" json:"statement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatementResponse) Reset() {
+	*x = GetStatementResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatementResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatementResponse) ProtoMessage() {}
+
+func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatementResponse.ProtoReflect.Descriptor instead.
+func (*GetStatementResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetStatementResponse) GetStatement() *Statement {
+	if x != nil {
+		return x.Statement
+	}
+	return nil
+}
+
+// Statement is what a model card needs to say of a ledger's privacy. Every bound on
+// what is lost is rounded up.
+type Statement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's committed state, with balances: unit of privacy, dataset,
+	// adjacency, policy, position, head hash and the store's identifier are here.
+	Ledger *Ledger `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// What the numbers mean: "descriptive", "plan" or "filter".
+	Guarantee string `protobuf:"bytes,2,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
+	// The mechanisms that the numbers are of: of a PLAN the plan's, otherwise what was
+	// charged; with their counts.
+	Mechanisms []*MechanismCount `protobuf:"bytes,3,rep,name=mechanisms,proto3" json:"mechanisms,omitempty"`
+	// ε at each δ, under the guarantee, and of what was charged so far.
+	Privacy []*StatedPrivacy `protobuf:"bytes,4,rep,name=privacy,proto3" json:"privacy,omitempty"`
+	// Σρ of the mechanisms, or the budget's; absent where there is none.
+	Rho *float64 `protobuf:"fixed64,5,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	// The μ of the Gaussian differential privacy of the mechanisms, or the budget's;
+	// absent where there is none.
+	Mu *float64 `protobuf:"fixed64,6,opt,name=mu,proto3,oneof" json:"mu,omitempty"`
+	// The attacker's advantage: an upper bound on 1 − α − β of any test.
+	Advantage *float64 `protobuf:"fixed64,7,opt,name=advantage,proto3,oneof" json:"advantage,omitempty"`
+	// What the numbers rest on, in words.
+	Assumptions []string `protobuf:"bytes,8,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
+	// The daemon's version.
+	Version string `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`
+	// When it was made.
+	Time          *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Statement) Reset() {
+	*x = Statement{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Statement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Statement) ProtoMessage() {}
+
+func (x *Statement) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Statement.ProtoReflect.Descriptor instead.
+func (*Statement) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Statement) GetLedger() *Ledger {
+	if x != nil {
+		return x.Ledger
+	}
+	return nil
+}
+
+func (x *Statement) GetGuarantee() string {
+	if x != nil {
+		return x.Guarantee
+	}
+	return ""
+}
+
+func (x *Statement) GetMechanisms() []*MechanismCount {
+	if x != nil {
+		return x.Mechanisms
+	}
+	return nil
+}
+
+func (x *Statement) GetPrivacy() []*StatedPrivacy {
+	if x != nil {
+		return x.Privacy
+	}
+	return nil
+}
+
+func (x *Statement) GetRho() float64 {
+	if x != nil && x.Rho != nil {
+		return *x.Rho
+	}
+	return 0
+}
+
+func (x *Statement) GetMu() float64 {
+	if x != nil && x.Mu != nil {
+		return *x.Mu
+	}
+	return 0
+}
+
+func (x *Statement) GetAdvantage() float64 {
+	if x != nil && x.Advantage != nil {
+		return *x.Advantage
+	}
+	return 0
+}
+
+func (x *Statement) GetAssumptions() []string {
+	if x != nil {
+		return x.Assumptions
+	}
+	return nil
+}
+
+func (x *Statement) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Statement) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+// MechanismCount is a mechanism with a 64-bit count.
+type MechanismCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mechanism.
+	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// How often.
+	Count         uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MechanismCount) Reset() {
+	*x = MechanismCount{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MechanismCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MechanismCount) ProtoMessage() {}
+
+func (x *MechanismCount) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
+func (*MechanismCount) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *MechanismCount) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *MechanismCount) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// StatedPrivacy is ε at one δ.
+type StatedPrivacy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// δ.
+	Delta float64 `protobuf:"fixed64,1,opt,name=delta,proto3" json:"delta,omitempty"`
+	// ε under the guarantee; may be infinite.
+	Epsilon float64 `protobuf:"fixed64,2,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
+	// No accountant can prove less from the same facts; absent where no such bound
+	// is known, and of a FILTER.
+	EpsilonLower *float64 `protobuf:"fixed64,3,opt,name=epsilon_lower,json=epsilonLower,proto3,oneof" json:"epsilon_lower,omitempty"`
+	// The analysis that gave epsilon, or the guard.
+	Analysis string `protobuf:"bytes,4,opt,name=analysis,proto3" json:"analysis,omitempty"`
+	// ε of what was charged so far.
+	Running       *float64 `protobuf:"fixed64,5,opt,name=running,proto3,oneof" json:"running,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatedPrivacy) Reset() {
+	*x = StatedPrivacy{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatedPrivacy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatedPrivacy) ProtoMessage() {}
+
+func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
+func (*StatedPrivacy) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *StatedPrivacy) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *StatedPrivacy) GetEpsilon() float64 {
+	if x != nil {
+		return x.Epsilon
+	}
+	return 0
+}
+
+func (x *StatedPrivacy) GetEpsilonLower() float64 {
+	if x != nil && x.EpsilonLower != nil {
+		return *x.EpsilonLower
+	}
+	return 0
+}
+
+func (x *StatedPrivacy) GetAnalysis() string {
+	if x != nil {
+		return x.Analysis
+	}
+	return ""
+}
+
+func (x *StatedPrivacy) GetRunning() float64 {
+	if x != nil && x.Running != nil {
+		return *x.Running
+	}
+	return 0
+}
+
+// BudgetExceeded is the detail of the RESOURCE_EXHAUSTED of a refusal by budgets or
+// the plan.
+type BudgetExceeded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Every budget that it breaks.
+	Shortfalls []*BudgetExceeded_Shortfall `protobuf:"bytes,1,rep,name=shortfalls,proto3" json:"shortfalls,omitempty"`
+	// How many of each of its mechanisms, alone, would still fit.
+	Fits          []*MechanismCount `protobuf:"bytes,2,rep,name=fits,proto3" json:"fits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetExceeded) Reset() {
+	*x = BudgetExceeded{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetExceeded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetExceeded) ProtoMessage() {}
+
+func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
+func (*BudgetExceeded) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
+	if x != nil {
+		return x.Shortfalls
+	}
+	return nil
+}
+
+func (x *BudgetExceeded) GetFits() []*MechanismCount {
+	if x != nil {
+		return x.Fits
+	}
+	return nil
+}
+
+// ReportStreamRequest is one message of a lane: first open, then charges,
+// reservations, commits and releases.
 type ReportStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one is required.
@@ -619,6 +1789,9 @@ type ReportStreamRequest struct {
 	//
 	//	*ReportStreamRequest_Open_
 	//	*ReportStreamRequest_Charge
+	//	*ReportStreamRequest_Reserve
+	//	*ReportStreamRequest_Commit
+	//	*ReportStreamRequest_Release
 	Message       isReportStreamRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -626,7 +1799,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[10]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +1811,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[10]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +1824,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -679,6 +1852,33 @@ func (x *ReportStreamRequest) GetCharge() *ReportStreamRequest_SequencedCharge {
 	return nil
 }
 
+func (x *ReportStreamRequest) GetReserve() *ReportStreamRequest_SequencedReserve {
+	if x != nil {
+		if x, ok := x.Message.(*ReportStreamRequest_Reserve); ok {
+			return x.Reserve
+		}
+	}
+	return nil
+}
+
+func (x *ReportStreamRequest) GetCommit() *ReportStreamRequest_SequencedCommit {
+	if x != nil {
+		if x, ok := x.Message.(*ReportStreamRequest_Commit); ok {
+			return x.Commit
+		}
+	}
+	return nil
+}
+
+func (x *ReportStreamRequest) GetRelease() *ReportStreamRequest_SequencedRelease {
+	if x != nil {
+		if x, ok := x.Message.(*ReportStreamRequest_Release); ok {
+			return x.Release
+		}
+	}
+	return nil
+}
+
 type isReportStreamRequest_Message interface {
 	isReportStreamRequest_Message()
 }
@@ -693,9 +1893,30 @@ type ReportStreamRequest_Charge struct {
 	Charge *ReportStreamRequest_SequencedCharge `protobuf:"bytes,2,opt,name=charge,proto3,oneof"`
 }
 
+type ReportStreamRequest_Reserve struct {
+	// A reservation.
+	Reserve *ReportStreamRequest_SequencedReserve `protobuf:"bytes,3,opt,name=reserve,proto3,oneof"`
+}
+
+type ReportStreamRequest_Commit struct {
+	// A charge of what was reserved.
+	Commit *ReportStreamRequest_SequencedCommit `protobuf:"bytes,4,opt,name=commit,proto3,oneof"`
+}
+
+type ReportStreamRequest_Release struct {
+	// A release of what was reserved.
+	Release *ReportStreamRequest_SequencedRelease `protobuf:"bytes,5,opt,name=release,proto3,oneof"`
+}
+
 func (*ReportStreamRequest_Open_) isReportStreamRequest_Message() {}
 
 func (*ReportStreamRequest_Charge) isReportStreamRequest_Message() {}
+
+func (*ReportStreamRequest_Reserve) isReportStreamRequest_Message() {}
+
+func (*ReportStreamRequest_Commit) isReportStreamRequest_Message() {}
+
+func (*ReportStreamRequest_Release) isReportStreamRequest_Message() {}
 
 // ReportStreamResponse answers messages of a lane, in order.
 type ReportStreamResponse struct {
@@ -714,7 +1935,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[11]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +1947,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[11]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +1960,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{11}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -814,7 +2035,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[12]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +2047,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[12]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +2060,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{12}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -869,7 +2090,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[13]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +2102,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[13]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +2115,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{13}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -938,7 +2159,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[14]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +2171,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[14]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +2184,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -1077,8 +2298,8 @@ type QueryPrivacyResponse struct {
 	Analysis string `protobuf:"bytes,6,opt,name=analysis,proto3" json:"analysis,omitempty"`
 	// What the answer means: "descriptive", "plan" or "filter".
 	Guarantee string `protobuf:"bytes,7,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
-	// ε (or δ) of what was charged so far. It holds only if neither the parameters
-	// nor the stop depended on outputs.
+	// ε (or δ) of what was charged so far, what is reserved not included. It holds
+	// only if neither the parameters nor the stop depended on outputs.
 	Running *float64 `protobuf:"fixed64,8,opt,name=running,proto3,oneof" json:"running,omitempty"`
 	// Every analysis, in a fixed order.
 	Analyses []*AnalysisResult `protobuf:"bytes,9,rep,name=analyses,proto3" json:"analyses,omitempty"`
@@ -1086,13 +2307,15 @@ type QueryPrivacyResponse struct {
 	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	// ln δ of the lower bound; present where delta_lower is.
 	LogDeltaLower *float64 `protobuf:"fixed64,11,opt,name=log_delta_lower,json=logDeltaLower,proto3,oneof" json:"log_delta_lower,omitempty"`
+	// What the answer rests on beyond the guarantee: refunds and raises.
+	Assumptions   []*Assumption `protobuf:"bytes,12,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[15]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +2327,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[15]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +2340,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{15}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -1197,6 +2420,13 @@ func (x *QueryPrivacyResponse) GetLogDeltaLower() float64 {
 	return 0
 }
 
+func (x *QueryPrivacyResponse) GetAssumptions() []*Assumption {
+	if x != nil {
+		return x.Assumptions
+	}
+	return nil
+}
+
 // AnalysisResult is one analysis's proven upper bound.
 type AnalysisResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1218,7 +2448,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +2460,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +2473,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -1307,7 +2537,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +2549,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +2562,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -1386,7 +2616,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1398,7 +2628,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1411,7 +2641,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -1435,6 +2665,97 @@ func (x *ListEntriesResponse) GetGenesis() []byte {
 	return nil
 }
 
+// Shortfall is what is missing of one budget, or of the plan.
+type BudgetExceeded_Shortfall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The budget's index in the spec; absent for the plan.
+	Budget *uint32 `protobuf:"varint,1,opt,name=budget,proto3,oneof" json:"budget,omitempty"`
+	// What is counted: "ε", "δ", "ρ", "μ²", "Rényi divergence at α = 12", or a mechanism.
+	Unit string `protobuf:"bytes,2,opt,name=unit,proto3" json:"unit,omitempty"`
+	// What was asked for, rounded up.
+	Needed float64 `protobuf:"fixed64,3,opt,name=needed,proto3" json:"needed,omitempty"`
+	// What remains, rounded down.
+	Left float64 `protobuf:"fixed64,4,opt,name=left,proto3" json:"left,omitempty"`
+	// needed − left, rounded up.
+	Short float64 `protobuf:"fixed64,5,opt,name=short,proto3" json:"short,omitempty"`
+	// Why the guard cannot charge it; then there are no numbers.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetExceeded_Shortfall) Reset() {
+	*x = BudgetExceeded_Shortfall{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetExceeded_Shortfall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetExceeded_Shortfall) ProtoMessage() {}
+
+func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
+func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27, 0}
+}
+
+func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
+	if x != nil && x.Budget != nil {
+		return *x.Budget
+	}
+	return 0
+}
+
+func (x *BudgetExceeded_Shortfall) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *BudgetExceeded_Shortfall) GetNeeded() float64 {
+	if x != nil {
+		return x.Needed
+	}
+	return 0
+}
+
+func (x *BudgetExceeded_Shortfall) GetLeft() float64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *BudgetExceeded_Shortfall) GetShort() float64 {
+	if x != nil {
+		return x.Short
+	}
+	return 0
+}
+
+func (x *BudgetExceeded_Shortfall) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // Open names the lane.
 type ReportStreamRequest_Open struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1448,7 +2769,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +2781,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +2794,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{10, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -1503,7 +2824,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +2836,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +2849,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{10, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -1545,6 +2866,171 @@ func (x *ReportStreamRequest_SequencedCharge) GetCharge() *Charge {
 	return nil
 }
 
+// SequencedReserve is a reservation with its number in the lane.
+type ReportStreamRequest_SequencedReserve struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to set aside. Required.
+	Reserve       *Reserve `protobuf:"bytes,2,opt,name=reserve,proto3" json:"reserve,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportStreamRequest_SequencedReserve) Reset() {
+	*x = ReportStreamRequest_SequencedReserve{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportStreamRequest_SequencedReserve) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
+
+func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
+func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 2}
+}
+
+func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ReportStreamRequest_SequencedReserve) GetReserve() *Reserve {
+	if x != nil {
+		return x.Reserve
+	}
+	return nil
+}
+
+// SequencedCommit is a commit with its number in the lane.
+type ReportStreamRequest_SequencedCommit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to charge. Required.
+	Commit        *Commit `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportStreamRequest_SequencedCommit) Reset() {
+	*x = ReportStreamRequest_SequencedCommit{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportStreamRequest_SequencedCommit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
+
+func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
+func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 3}
+}
+
+func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ReportStreamRequest_SequencedCommit) GetCommit() *Commit {
+	if x != nil {
+		return x.Commit
+	}
+	return nil
+}
+
+// SequencedRelease is a release with its number in the lane.
+type ReportStreamRequest_SequencedRelease struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to release. Required.
+	Release       *Release `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportStreamRequest_SequencedRelease) Reset() {
+	*x = ReportStreamRequest_SequencedRelease{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportStreamRequest_SequencedRelease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
+
+func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
+func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 4}
+}
+
+func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ReportStreamRequest_SequencedRelease) GetRelease() *Release {
+	if x != nil {
+		return x.Release
+	}
+	return nil
+}
+
 // Opened tells where the lane stands.
 type ReportStreamResponse_Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1556,7 +3042,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1568,7 +3054,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1581,7 +3067,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{11, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -1604,7 +3090,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +3102,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +3115,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{11, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -1655,14 +3141,16 @@ type ReportStreamResponse_Rejected struct {
 	// A google.rpc.Code.
 	Code int32 `protobuf:"varint,2,opt,name=code,proto3" json:"code,omitempty"`
 	// What was wrong, the value, and what is allowed.
-	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Of a refusal by budgets or the plan.
+	BudgetExceeded *BudgetExceeded `protobuf:"bytes,4,opt,name=budget_exceeded,json=budgetExceeded,proto3" json:"budget_exceeded,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +3162,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +3175,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{11, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -1711,11 +3199,18 @@ func (x *ReportStreamResponse_Rejected) GetDetail() string {
 	return ""
 }
 
+func (x *ReportStreamResponse_Rejected) GetBudgetExceeded() *BudgetExceeded {
+	if x != nil {
+		return x.BudgetExceeded
+	}
+	return nil
+}
+
 var File_accountant_v1_accountant_service_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\n" +
-	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"D\n" +
+	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -1752,17 +3247,123 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
 	"\n" +
-	"check_only\x18\x03 \x01(\bR\tcheckOnly\"\xc3\x02\n" +
+	"check_only\x18\x03 \x01(\bR\tcheckOnly\"\x8e\x01\n" +
+	"\x0eReserveRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
+	"\areserve\x18\x04 \x01(\v2\x16.accountant.v1.ReserveR\areserve\"\x9c\x01\n" +
+	"\x0fReserveResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\x12;\n" +
+	"\vexpire_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\"\x8a\x01\n" +
+	"\rCommitRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
+	"\x06commit\x18\x04 \x01(\v2\x15.accountant.v1.CommitR\x06commit\"^\n" +
+	"\x0eCommitResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x8e\x01\n" +
+	"\x0eReleaseRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
+	"\arelease\x18\x04 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\"_\n" +
+	"\x0fReleaseResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x8a\x01\n" +
+	"\rRefundRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
+	"\x06refund\x18\x04 \x01(\v2\x15.accountant.v1.RefundR\x06refund\"^\n" +
+	"\x0eRefundResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x86\x01\n" +
+	"\fRaiseRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12*\n" +
+	"\x05raise\x18\x04 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\"]\n" +
+	"\rRaiseResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"(\n" +
+	"\x12WatchLedgerRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"D\n" +
+	"\x13WatchLedgerResponse\x12-\n" +
+	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\"A\n" +
+	"\x13GetStatementRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"N\n" +
+	"\x14GetStatementResponse\x126\n" +
+	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xa7\x03\n" +
+	"\tStatement\x12-\n" +
+	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x1c\n" +
+	"\tguarantee\x18\x02 \x01(\tR\tguarantee\x12=\n" +
+	"\n" +
+	"mechanisms\x18\x03 \x03(\v2\x1d.accountant.v1.MechanismCountR\n" +
+	"mechanisms\x126\n" +
+	"\aprivacy\x18\x04 \x03(\v2\x1c.accountant.v1.StatedPrivacyR\aprivacy\x12\x15\n" +
+	"\x03rho\x18\x05 \x01(\x01H\x00R\x03rho\x88\x01\x01\x12\x13\n" +
+	"\x02mu\x18\x06 \x01(\x01H\x01R\x02mu\x88\x01\x01\x12!\n" +
+	"\tadvantage\x18\a \x01(\x01H\x02R\tadvantage\x88\x01\x01\x12 \n" +
+	"\vassumptions\x18\b \x03(\tR\vassumptions\x12\x18\n" +
+	"\aversion\x18\t \x01(\tR\aversion\x12.\n" +
+	"\x04time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
+	"\x04_rhoB\x05\n" +
+	"\x03_muB\f\n" +
+	"\n" +
+	"_advantage\"^\n" +
+	"\x0eMechanismCount\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xc2\x01\n" +
+	"\rStatedPrivacy\x12\x14\n" +
+	"\x05delta\x18\x01 \x01(\x01R\x05delta\x12\x18\n" +
+	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12(\n" +
+	"\repsilon_lower\x18\x03 \x01(\x01H\x00R\fepsilonLower\x88\x01\x01\x12\x1a\n" +
+	"\banalysis\x18\x04 \x01(\tR\banalysis\x12\x1d\n" +
+	"\arunning\x18\x05 \x01(\x01H\x01R\arunning\x88\x01\x01B\x10\n" +
+	"\x0e_epsilon_lowerB\n" +
+	"\n" +
+	"\b_running\"\xb0\x02\n" +
+	"\x0eBudgetExceeded\x12G\n" +
+	"\n" +
+	"shortfalls\x18\x01 \x03(\v2'.accountant.v1.BudgetExceeded.ShortfallR\n" +
+	"shortfalls\x121\n" +
+	"\x04fits\x18\x02 \x03(\v2\x1d.accountant.v1.MechanismCountR\x04fits\x1a\xa1\x01\n" +
+	"\tShortfall\x12\x1b\n" +
+	"\x06budget\x18\x01 \x01(\rH\x00R\x06budget\x88\x01\x01\x12\x12\n" +
+	"\x04unit\x18\x02 \x01(\tR\x04unit\x12\x16\n" +
+	"\x06needed\x18\x03 \x01(\x01R\x06needed\x12\x12\n" +
+	"\x04left\x18\x04 \x01(\x01R\x04left\x12\x14\n" +
+	"\x05short\x18\x05 \x01(\x01R\x05short\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reasonB\t\n" +
+	"\a_budget\"\xd5\x06\n" +
 	"\x13ReportStreamRequest\x12=\n" +
 	"\x04open\x18\x01 \x01(\v2'.accountant.v1.ReportStreamRequest.OpenH\x00R\x04open\x12L\n" +
-	"\x06charge\x18\x02 \x01(\v22.accountant.v1.ReportStreamRequest.SequencedChargeH\x00R\x06charge\x1a6\n" +
+	"\x06charge\x18\x02 \x01(\v22.accountant.v1.ReportStreamRequest.SequencedChargeH\x00R\x06charge\x12O\n" +
+	"\areserve\x18\x03 \x01(\v23.accountant.v1.ReportStreamRequest.SequencedReserveH\x00R\areserve\x12L\n" +
+	"\x06commit\x18\x04 \x01(\v22.accountant.v1.ReportStreamRequest.SequencedCommitH\x00R\x06commit\x12O\n" +
+	"\arelease\x18\x05 \x01(\v23.accountant.v1.ReportStreamRequest.SequencedReleaseH\x00R\arelease\x1a6\n" +
 	"\x04Open\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x1a\\\n" +
 	"\x0fSequencedCharge\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
-	"\x06charge\x18\x02 \x01(\v2\x15.accountant.v1.ChargeR\x06chargeB\t\n" +
-	"\amessage\"\xea\x03\n" +
+	"\x06charge\x18\x02 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\x1a`\n" +
+	"\x10SequencedReserve\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x120\n" +
+	"\areserve\x18\x02 \x01(\v2\x16.accountant.v1.ReserveR\areserve\x1a\\\n" +
+	"\x0fSequencedCommit\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
+	"\x06commit\x18\x02 \x01(\v2\x15.accountant.v1.CommitR\x06commit\x1a`\n" +
+	"\x10SequencedRelease\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x120\n" +
+	"\arelease\x18\x02 \x01(\v2\x16.accountant.v1.ReleaseR\areleaseB\t\n" +
+	"\amessage\"\xb3\x04\n" +
 	"\x14ReportStreamResponse\x12D\n" +
 	"\x06opened\x18\x01 \x01(\v2*.accountant.v1.ReportStreamResponse.OpenedH\x00R\x06opened\x12V\n" +
 	"\facknowledged\x18\x02 \x01(\v20.accountant.v1.ReportStreamResponse.AcknowledgedH\x00R\facknowledged\x12J\n" +
@@ -1771,11 +3372,12 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\rlast_sequence\x18\x01 \x01(\x04R\flastSequence\x1aZ\n" +
 	"\fAcknowledged\x12\x18\n" +
 	"\athrough\x18\x01 \x01(\x04R\athrough\x120\n" +
-	"\areceipt\x18\x02 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x1aR\n" +
+	"\areceipt\x18\x02 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x1a\x9a\x01\n" +
 	"\bRejected\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\x05R\x04code\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detailB\t\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12F\n" +
+	"\x0fbudget_exceeded\x18\x04 \x01(\v2\x1d.accountant.v1.BudgetExceededR\x0ebudgetExceededB\t\n" +
 	"\amessage\"B\n" +
 	"\x10GetWriterRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
@@ -1792,7 +3394,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\asubjectB\a\n" +
 	"\x05givenB\n" +
 	"\n" +
-	"\b_max_gap\"\x97\x04\n" +
+	"\b_max_gap\"\xd4\x04\n" +
 	"\x14QueryPrivacyResponse\x12\x19\n" +
 	"\x05delta\x18\x01 \x01(\x01H\x00R\x05delta\x88\x01\x01\x12\x1d\n" +
 	"\aepsilon\x18\x02 \x01(\x01H\x01R\aepsilon\x88\x01\x01\x12(\n" +
@@ -1806,7 +3408,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\banalyses\x18\t \x03(\v2\x1d.accountant.v1.AnalysisResultR\banalyses\x12\x1f\n" +
 	"\bposition\x18\n" +
 	" \x01(\x04H\x06R\bposition\x88\x01\x01\x12+\n" +
-	"\x0flog_delta_lower\x18\v \x01(\x01H\aR\rlogDeltaLower\x88\x01\x01B\b\n" +
+	"\x0flog_delta_lower\x18\v \x01(\x01H\aR\rlogDeltaLower\x88\x01\x01\x12;\n" +
+	"\vassumptions\x18\f \x03(\v2\x19.accountant.v1.AssumptionR\vassumptionsB\b\n" +
 	"\x06_deltaB\n" +
 	"\n" +
 	"\b_epsilonB\x10\n" +
@@ -1842,14 +3445,21 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x13ListEntriesResponse\x12.\n" +
 	"\aentries\x18\x01 \x03(\v2\x14.accountant.v1.EntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
-	"\agenesis\x18\x03 \x01(\fR\agenesis2\xc3\a\n" +
+	"\agenesis\x18\x03 \x01(\fR\agenesis2\xda\v\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
 	"\vListLedgers\x12!.accountant.v1.ListLedgersRequest\x1a\".accountant.v1.ListLedgersResponse\x12T\n" +
 	"\vCloseLedger\x12!.accountant.v1.CloseLedgerRequest\x1a\".accountant.v1.CloseLedgerResponse\x12E\n" +
 	"\x06Report\x12\x1c.accountant.v1.ReportRequest\x1a\x1d.accountant.v1.ReportResponse\x12[\n" +
-	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse(\x010\x01\x12N\n" +
+	"\fReportStream\x12\".accountant.v1.ReportStreamRequest\x1a#.accountant.v1.ReportStreamResponse(\x010\x01\x12H\n" +
+	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1e.accountant.v1.ReserveResponse\x12E\n" +
+	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1d.accountant.v1.CommitResponse\x12H\n" +
+	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1e.accountant.v1.ReleaseResponse\x12E\n" +
+	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1d.accountant.v1.RefundResponse\x12B\n" +
+	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\x12V\n" +
+	"\vWatchLedger\x12!.accountant.v1.WatchLedgerRequest\x1a\".accountant.v1.WatchLedgerResponse0\x01\x12W\n" +
+	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\x12N\n" +
 	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\x12W\n" +
 	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\x12f\n" +
 	"\x11QueryPrivacyCurve\x12'.accountant.v1.QueryPrivacyCurveRequest\x1a(.accountant.v1.QueryPrivacyCurveResponse\x12N\n" +
@@ -1868,88 +3478,160 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
-	(*CreateLedgerRequest)(nil),                 // 0: accountant.v1.CreateLedgerRequest
-	(*CreateLedgerResponse)(nil),                // 1: accountant.v1.CreateLedgerResponse
-	(*GetLedgerRequest)(nil),                    // 2: accountant.v1.GetLedgerRequest
-	(*GetLedgerResponse)(nil),                   // 3: accountant.v1.GetLedgerResponse
-	(*ListLedgersRequest)(nil),                  // 4: accountant.v1.ListLedgersRequest
-	(*ListLedgersResponse)(nil),                 // 5: accountant.v1.ListLedgersResponse
-	(*CloseLedgerRequest)(nil),                  // 6: accountant.v1.CloseLedgerRequest
-	(*CloseLedgerResponse)(nil),                 // 7: accountant.v1.CloseLedgerResponse
-	(*ReportRequest)(nil),                       // 8: accountant.v1.ReportRequest
-	(*ReportResponse)(nil),                      // 9: accountant.v1.ReportResponse
-	(*ReportStreamRequest)(nil),                 // 10: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                // 11: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                    // 12: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                   // 13: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                 // 14: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                // 15: accountant.v1.QueryPrivacyResponse
-	(*AnalysisResult)(nil),                      // 16: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                  // 17: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                 // 18: accountant.v1.ListEntriesResponse
-	(*ReportStreamRequest_Open)(nil),            // 19: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil), // 20: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamResponse_Opened)(nil),         // 21: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),   // 22: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),       // 23: accountant.v1.ReportStreamResponse.Rejected
-	(*LedgerSpec)(nil),                          // 24: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                              // 25: accountant.v1.Ledger
-	(*Receipt)(nil),                             // 26: accountant.v1.Receipt
-	(*Charge)(nil),                              // 27: accountant.v1.Charge
-	(*Workload)(nil),                            // 28: accountant.v1.Workload
-	(*Entry)(nil),                               // 29: accountant.v1.Entry
-	(*QueryPrivacyCurveRequest)(nil),            // 30: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                    // 31: accountant.v1.CalibrateRequest
-	(*QueryPrivacyCurveResponse)(nil),           // 32: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                   // 33: accountant.v1.CalibrateResponse
+	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
+	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
+	(*GetLedgerRequest)(nil),                     // 2: accountant.v1.GetLedgerRequest
+	(*GetLedgerResponse)(nil),                    // 3: accountant.v1.GetLedgerResponse
+	(*ListLedgersRequest)(nil),                   // 4: accountant.v1.ListLedgersRequest
+	(*ListLedgersResponse)(nil),                  // 5: accountant.v1.ListLedgersResponse
+	(*CloseLedgerRequest)(nil),                   // 6: accountant.v1.CloseLedgerRequest
+	(*CloseLedgerResponse)(nil),                  // 7: accountant.v1.CloseLedgerResponse
+	(*ReportRequest)(nil),                        // 8: accountant.v1.ReportRequest
+	(*ReportResponse)(nil),                       // 9: accountant.v1.ReportResponse
+	(*ReserveRequest)(nil),                       // 10: accountant.v1.ReserveRequest
+	(*ReserveResponse)(nil),                      // 11: accountant.v1.ReserveResponse
+	(*CommitRequest)(nil),                        // 12: accountant.v1.CommitRequest
+	(*CommitResponse)(nil),                       // 13: accountant.v1.CommitResponse
+	(*ReleaseRequest)(nil),                       // 14: accountant.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),                      // 15: accountant.v1.ReleaseResponse
+	(*RefundRequest)(nil),                        // 16: accountant.v1.RefundRequest
+	(*RefundResponse)(nil),                       // 17: accountant.v1.RefundResponse
+	(*RaiseRequest)(nil),                         // 18: accountant.v1.RaiseRequest
+	(*RaiseResponse)(nil),                        // 19: accountant.v1.RaiseResponse
+	(*WatchLedgerRequest)(nil),                   // 20: accountant.v1.WatchLedgerRequest
+	(*WatchLedgerResponse)(nil),                  // 21: accountant.v1.WatchLedgerResponse
+	(*GetStatementRequest)(nil),                  // 22: accountant.v1.GetStatementRequest
+	(*GetStatementResponse)(nil),                 // 23: accountant.v1.GetStatementResponse
+	(*Statement)(nil),                            // 24: accountant.v1.Statement
+	(*MechanismCount)(nil),                       // 25: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 26: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 27: accountant.v1.BudgetExceeded
+	(*ReportStreamRequest)(nil),                  // 28: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 29: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 30: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 31: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 32: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 33: accountant.v1.QueryPrivacyResponse
+	(*AnalysisResult)(nil),                       // 34: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 35: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 36: accountant.v1.ListEntriesResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 37: accountant.v1.BudgetExceeded.Shortfall
+	(*ReportStreamRequest_Open)(nil),             // 38: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 39: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 40: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 41: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 42: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 43: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 44: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 45: accountant.v1.ReportStreamResponse.Rejected
+	(*LedgerSpec)(nil),                           // 46: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 47: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 48: accountant.v1.Receipt
+	(*Charge)(nil),                               // 49: accountant.v1.Charge
+	(*Reserve)(nil),                              // 50: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 51: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 52: accountant.v1.Commit
+	(*Release)(nil),                              // 53: accountant.v1.Release
+	(*Refund)(nil),                               // 54: accountant.v1.Refund
+	(*Raise)(nil),                                // 55: accountant.v1.Raise
+	(*Mechanism)(nil),                            // 56: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 57: accountant.v1.Workload
+	(*Assumption)(nil),                           // 58: accountant.v1.Assumption
+	(*Entry)(nil),                                // 59: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),             // 60: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 61: accountant.v1.CalibrateRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 62: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 63: accountant.v1.CalibrateResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	24, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	25, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	25, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	25, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	26, // 4: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	27, // 5: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	26, // 6: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	19, // 7: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	20, // 8: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	21, // 9: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	22, // 10: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	23, // 11: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	28, // 12: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	16, // 13: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	29, // 14: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	27, // 15: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	26, // 16: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	0,  // 17: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 18: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 19: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 20: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 21: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	10, // 22: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	12, // 23: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	14, // 24: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	30, // 25: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	31, // 26: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	17, // 27: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	1,  // 28: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 29: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 30: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 31: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 32: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	11, // 33: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	13, // 34: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	15, // 35: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	32, // 36: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	33, // 37: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	18, // 38: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	28, // [28:39] is the sub-list for method output_type
-	17, // [17:28] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	46, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	47, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	47, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	47, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	48, // 4: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	49, // 5: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	48, // 6: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	50, // 7: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	48, // 8: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	51, // 9: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	52, // 10: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	48, // 11: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	53, // 12: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	48, // 13: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	54, // 14: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	48, // 15: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	55, // 16: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	48, // 17: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	47, // 18: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	24, // 19: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
+	47, // 20: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	25, // 21: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	26, // 22: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	51, // 23: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	56, // 24: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	37, // 25: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	25, // 26: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	38, // 27: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	39, // 28: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	40, // 29: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	41, // 30: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	42, // 31: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	43, // 32: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	44, // 33: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	45, // 34: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	57, // 35: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	34, // 36: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	58, // 37: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	59, // 38: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	49, // 39: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	50, // 40: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	52, // 41: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	53, // 42: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	48, // 43: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	27, // 44: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 45: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 46: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 47: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 48: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 49: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	28, // 50: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 51: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 52: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 53: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 54: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	18, // 55: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	20, // 56: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	22, // 57: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	30, // 58: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	32, // 59: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	60, // 60: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	61, // 61: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	35, // 62: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	1,  // 63: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 64: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 65: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 66: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 67: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	29, // 68: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 69: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 70: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 71: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 72: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	19, // 73: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	21, // 74: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	23, // 75: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	31, // 76: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	33, // 77: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	62, // 78: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	63, // 79: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	36, // 80: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	63, // [63:81] is the sub-list for method output_type
+	45, // [45:63] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -1961,30 +3643,36 @@ func file_accountant_v1_accountant_service_proto_init() {
 	file_accountant_v1_curve_proto_init()
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
-	file_accountant_v1_accountant_service_proto_msgTypes[10].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[24].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[26].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[28].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
+		(*ReportStreamRequest_Reserve)(nil),
+		(*ReportStreamRequest_Commit)(nil),
+		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[11].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[29].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[14].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[32].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[15].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[16].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[33].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,13 @@ const (
 	AccountantService_CloseLedger_FullMethodName       = "/accountant.v1.AccountantService/CloseLedger"
 	AccountantService_Report_FullMethodName            = "/accountant.v1.AccountantService/Report"
 	AccountantService_ReportStream_FullMethodName      = "/accountant.v1.AccountantService/ReportStream"
+	AccountantService_Reserve_FullMethodName           = "/accountant.v1.AccountantService/Reserve"
+	AccountantService_Commit_FullMethodName            = "/accountant.v1.AccountantService/Commit"
+	AccountantService_Release_FullMethodName           = "/accountant.v1.AccountantService/Release"
+	AccountantService_Refund_FullMethodName            = "/accountant.v1.AccountantService/Refund"
+	AccountantService_Raise_FullMethodName             = "/accountant.v1.AccountantService/Raise"
+	AccountantService_WatchLedger_FullMethodName       = "/accountant.v1.AccountantService/WatchLedger"
+	AccountantService_GetStatement_FullMethodName      = "/accountant.v1.AccountantService/GetStatement"
 	AccountantService_GetWriter_FullMethodName         = "/accountant.v1.AccountantService/GetWriter"
 	AccountantService_QueryPrivacy_FullMethodName      = "/accountant.v1.AccountantService/QueryPrivacy"
 	AccountantService_QueryPrivacyCurve_FullMethodName = "/accountant.v1.AccountantService/QueryPrivacyCurve"
@@ -59,6 +66,24 @@ type AccountantServiceClient interface {
 	// ReportStream is a lane with many charges in flight. Opening one ends the
 	// lane's older stream, after its queued charges are decided.
 	ReportStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReportStreamRequest, ReportStreamResponse], error)
+	// Reserve sets events aside; the receipt's position names the reservation. It
+	// travels in a lane.
+	Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error)
+	// Commit charges a part of a reservation. It travels in a lane.
+	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitResponse, error)
+	// Release gives back what is left of a reservation. It travels in a lane.
+	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
+	// Refund gives back what an entry charged, on somebody's word. It travels in a
+	// lane, and is taken on the daemon's own socket only: elsewhere PERMISSION_DENIED.
+	Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error)
+	// Raise makes budgets larger; as Refund.
+	Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*RaiseResponse, error)
+	// WatchLedger returns a ledger's state, with balances, now and after each commit;
+	// of commits that follow each other quickly only the last. It ends when the
+	// ledger is closed.
+	WatchLedger(ctx context.Context, in *WatchLedgerRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLedgerResponse], error)
+	// GetStatement returns what a model card needs to say of a ledger.
+	GetStatement(ctx context.Context, in *GetStatementRequest, opts ...grpc.CallOption) (*GetStatementResponse, error)
 	// GetWriter returns how far a lane has come.
 	GetWriter(ctx context.Context, in *GetWriterRequest, opts ...grpc.CallOption) (*GetWriterResponse, error)
 	// QueryPrivacy answers what a ledger or a workload costs: the least proven
@@ -146,6 +171,85 @@ func (c *accountantServiceClient) ReportStream(ctx context.Context, opts ...grpc
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AccountantService_ReportStreamClient = grpc.BidiStreamingClient[ReportStreamRequest, ReportStreamResponse]
 
+func (c *accountantServiceClient) Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReserveResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Reserve_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CommitResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Commit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReleaseResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Release_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RefundResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Refund_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*RaiseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RaiseResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Raise_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) WatchLedger(ctx context.Context, in *WatchLedgerRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLedgerResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AccountantService_ServiceDesc.Streams[1], AccountantService_WatchLedger_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchLedgerRequest, WatchLedgerResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AccountantService_WatchLedgerClient = grpc.ServerStreamingClient[WatchLedgerResponse]
+
+func (c *accountantServiceClient) GetStatement(ctx context.Context, in *GetStatementRequest, opts ...grpc.CallOption) (*GetStatementResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStatementResponse)
+	err := c.cc.Invoke(ctx, AccountantService_GetStatement_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *accountantServiceClient) GetWriter(ctx context.Context, in *GetWriterRequest, opts ...grpc.CallOption) (*GetWriterResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetWriterResponse)
@@ -221,6 +325,24 @@ type AccountantServiceServer interface {
 	// ReportStream is a lane with many charges in flight. Opening one ends the
 	// lane's older stream, after its queued charges are decided.
 	ReportStream(grpc.BidiStreamingServer[ReportStreamRequest, ReportStreamResponse]) error
+	// Reserve sets events aside; the receipt's position names the reservation. It
+	// travels in a lane.
+	Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error)
+	// Commit charges a part of a reservation. It travels in a lane.
+	Commit(context.Context, *CommitRequest) (*CommitResponse, error)
+	// Release gives back what is left of a reservation. It travels in a lane.
+	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
+	// Refund gives back what an entry charged, on somebody's word. It travels in a
+	// lane, and is taken on the daemon's own socket only: elsewhere PERMISSION_DENIED.
+	Refund(context.Context, *RefundRequest) (*RefundResponse, error)
+	// Raise makes budgets larger; as Refund.
+	Raise(context.Context, *RaiseRequest) (*RaiseResponse, error)
+	// WatchLedger returns a ledger's state, with balances, now and after each commit;
+	// of commits that follow each other quickly only the last. It ends when the
+	// ledger is closed.
+	WatchLedger(*WatchLedgerRequest, grpc.ServerStreamingServer[WatchLedgerResponse]) error
+	// GetStatement returns what a model card needs to say of a ledger.
+	GetStatement(context.Context, *GetStatementRequest) (*GetStatementResponse, error)
 	// GetWriter returns how far a lane has come.
 	GetWriter(context.Context, *GetWriterRequest) (*GetWriterResponse, error)
 	// QueryPrivacy answers what a ledger or a workload costs: the least proven
@@ -262,6 +384,27 @@ func (UnimplementedAccountantServiceServer) Report(context.Context, *ReportReque
 }
 func (UnimplementedAccountantServiceServer) ReportStream(grpc.BidiStreamingServer[ReportStreamRequest, ReportStreamResponse]) error {
 	return status.Error(codes.Unimplemented, "method ReportStream not implemented")
+}
+func (UnimplementedAccountantServiceServer) Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reserve not implemented")
+}
+func (UnimplementedAccountantServiceServer) Commit(context.Context, *CommitRequest) (*CommitResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Commit not implemented")
+}
+func (UnimplementedAccountantServiceServer) Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
+}
+func (UnimplementedAccountantServiceServer) Refund(context.Context, *RefundRequest) (*RefundResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Refund not implemented")
+}
+func (UnimplementedAccountantServiceServer) Raise(context.Context, *RaiseRequest) (*RaiseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Raise not implemented")
+}
+func (UnimplementedAccountantServiceServer) WatchLedger(*WatchLedgerRequest, grpc.ServerStreamingServer[WatchLedgerResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchLedger not implemented")
+}
+func (UnimplementedAccountantServiceServer) GetStatement(context.Context, *GetStatementRequest) (*GetStatementResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStatement not implemented")
 }
 func (UnimplementedAccountantServiceServer) GetWriter(context.Context, *GetWriterRequest) (*GetWriterResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetWriter not implemented")
@@ -396,6 +539,125 @@ func _AccountantService_ReportStream_Handler(srv interface{}, stream grpc.Server
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AccountantService_ReportStreamServer = grpc.BidiStreamingServer[ReportStreamRequest, ReportStreamResponse]
 
+func _AccountantService_Reserve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReserveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Reserve(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Reserve_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Reserve(ctx, req.(*ReserveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Commit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CommitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Commit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Commit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Commit(ctx, req.(*CommitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Release_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReleaseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Release(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Release_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Release(ctx, req.(*ReleaseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Refund_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RefundRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Refund(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Refund_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Refund(ctx, req.(*RefundRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Raise_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RaiseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Raise(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Raise_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Raise(ctx, req.(*RaiseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_WatchLedger_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchLedgerRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AccountantServiceServer).WatchLedger(m, &grpc.GenericServerStream[WatchLedgerRequest, WatchLedgerResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AccountantService_WatchLedgerServer = grpc.ServerStreamingServer[WatchLedgerResponse]
+
+func _AccountantService_GetStatement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStatementRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).GetStatement(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_GetStatement_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).GetStatement(ctx, req.(*GetStatementRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountantService_GetWriter_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetWriterRequest)
 	if err := dec(in); err != nil {
@@ -514,6 +776,30 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AccountantService_Report_Handler,
 		},
 		{
+			MethodName: "Reserve",
+			Handler:    _AccountantService_Reserve_Handler,
+		},
+		{
+			MethodName: "Commit",
+			Handler:    _AccountantService_Commit_Handler,
+		},
+		{
+			MethodName: "Release",
+			Handler:    _AccountantService_Release_Handler,
+		},
+		{
+			MethodName: "Refund",
+			Handler:    _AccountantService_Refund_Handler,
+		},
+		{
+			MethodName: "Raise",
+			Handler:    _AccountantService_Raise_Handler,
+		},
+		{
+			MethodName: "GetStatement",
+			Handler:    _AccountantService_GetStatement_Handler,
+		},
+		{
 			MethodName: "GetWriter",
 			Handler:    _AccountantService_GetWriter_Handler,
 		},
@@ -540,6 +826,11 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 			Handler:       _AccountantService_ReportStream_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "WatchLedger",
+			Handler:       _AccountantService_WatchLedger_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "accountant/v1/accountant_service.proto",

@@ -164,18 +164,25 @@ type LedgerSpec struct {
 	Owner string `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
 	// At most 16; keys [a-z0-9][a-z0-9._-]{0,62}, values at most 256 bytes.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What guards the budget. PLAN and FILTER are refused by this version.
+	// What guards the budget.
 	Policy LedgerSpec_Policy `protobuf:"varint,8,opt,name=policy,proto3,enum=accountant.v1.LedgerSpec_Policy" json:"policy,omitempty"`
 	// The plan of a PLAN ledger, with the ledger's adjacency. If its only event has
-	// count 0, that is as many as fit the budgets. Refused by this version.
+	// count 0, that is as many as fit the budgets.
 	Plan *Workload `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
 	// FILTER: what is enforced, at least one. PLAN: what the plan must keep within,
-	// without guards. At most 16. Refused by this version.
+	// without guards. At most 16.
 	Budgets []*Budget `protobuf:"bytes,10,rep,name=budgets,proto3" json:"budgets,omitempty"`
 	// Of a FILTER ledger: a run with the ledger's adjacency that every guard must be
 	// able to charge within its budget, and that an RDP guard without an order gets
-	// the best one for. Refused by this version.
-	ExpectedRun   *Workload `protobuf:"bytes,11,opt,name=expected_run,json=expectedRun,proto3" json:"expected_run,omitempty"`
+	// the best one for.
+	ExpectedRun *Workload `protobuf:"bytes,11,opt,name=expected_run,json=expectedRun,proto3" json:"expected_run,omitempty"`
+	// The ledger that pays for this one, by name; empty if none. At creation all that
+	// this ledger may spend is set aside there, once: a PLAN's events, or the bound of
+	// the first of a FILTER's budgets, as a declared guarantee, that the parent can
+	// charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy
+	// unit and dataset, and is open. Closing a PLAN ledger charges the parent for what
+	// was charged here and gives back the rest; closing a FILTER ledger charges all.
+	Parent        string `protobuf:"bytes,12,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +292,13 @@ func (x *LedgerSpec) GetExpectedRun() *Workload {
 		return x.ExpectedRun
 	}
 	return nil
+}
+
+func (x *LedgerSpec) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
 }
 
 // Budget is a bound on what a ledger may spend: epsilon and delta with every
@@ -404,7 +418,15 @@ type Ledger struct {
 	// The store that holds the ledger, a UUID.
 	StoreId string `protobuf:"bytes,9,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
 	// The spec's name.
-	Name          string `protobuf:"bytes,10,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,10,opt,name=name,proto3" json:"name,omitempty"`
+	// How each budget of a FILTER ledger stands, in the spec's order. Absent in lists.
+	Budgets []*BudgetBalance `protobuf:"bytes,11,rep,name=budgets,proto3" json:"budgets,omitempty"`
+	// How each mechanism of a PLAN ledger's plan stands. Absent in lists.
+	Plan []*PlanBalance `protobuf:"bytes,12,rep,name=plan,proto3" json:"plan,omitempty"`
+	// What is set aside, by position. Absent in lists.
+	Reservations []*Reservation `protobuf:"bytes,13,rep,name=reservations,proto3" json:"reservations,omitempty"`
+	// Refunds, raises and whatever else answers rest on, by position. Absent in lists.
+	Assumptions   []*Assumption `protobuf:"bytes,14,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +531,418 @@ func (x *Ledger) GetName() string {
 	return ""
 }
 
+func (x *Ledger) GetBudgets() []*BudgetBalance {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+func (x *Ledger) GetPlan() []*PlanBalance {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *Ledger) GetReservations() []*Reservation {
+	if x != nil {
+		return x.Reservations
+	}
+	return nil
+}
+
+func (x *Ledger) GetAssumptions() []*Assumption {
+	if x != nil {
+		return x.Assumptions
+	}
+	return nil
+}
+
+// BudgetBalance is how a budget of a FILTER ledger stands.
+type BudgetBalance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As enforced now: raises included, with the order that was chosen at creation.
+	Budget *Budget `protobuf:"bytes,1,opt,name=budget,proto3" json:"budget,omitempty"`
+	// What the guard adds up.
+	Value *Amount `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// The δ that mechanisms may leave to failures; absent where none is allowed.
+	Delta         *Amount `protobuf:"bytes,3,opt,name=delta,proto3" json:"delta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetBalance) Reset() {
+	*x = BudgetBalance{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetBalance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetBalance) ProtoMessage() {}
+
+func (x *BudgetBalance) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetBalance.ProtoReflect.Descriptor instead.
+func (*BudgetBalance) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BudgetBalance) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
+func (x *BudgetBalance) GetValue() *Amount {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *BudgetBalance) GetDelta() *Amount {
+	if x != nil {
+		return x.Delta
+	}
+	return nil
+}
+
+// Amount is a limit and how much of it is used. spent and reserved are rounded up,
+// limit and remaining down.
+type Amount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "ε", "δ", "ρ", "μ²" or "Rényi divergence at α = 12".
+	Unit string `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
+	// The most that may be spent.
+	Limit float64 `protobuf:"fixed64,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// What was charged.
+	Spent float64 `protobuf:"fixed64,3,opt,name=spent,proto3" json:"spent,omitempty"`
+	// What open reservations hold.
+	Reserved float64 `protobuf:"fixed64,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	// limit − spent − reserved; ≥ 0.
+	Remaining     float64 `protobuf:"fixed64,5,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Amount) Reset() {
+	*x = Amount{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Amount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Amount) ProtoMessage() {}
+
+func (x *Amount) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Amount.ProtoReflect.Descriptor instead.
+func (*Amount) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Amount) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *Amount) GetLimit() float64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *Amount) GetSpent() float64 {
+	if x != nil {
+		return x.Spent
+	}
+	return 0
+}
+
+func (x *Amount) GetReserved() float64 {
+	if x != nil {
+		return x.Reserved
+	}
+	return 0
+}
+
+func (x *Amount) GetRemaining() float64 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+// PlanBalance is how a mechanism of a plan stands.
+type PlanBalance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mechanism.
+	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// How often it may be applied.
+	Planned uint64 `protobuf:"varint,2,opt,name=planned,proto3" json:"planned,omitempty"`
+	// How often it was.
+	Spent uint64 `protobuf:"varint,3,opt,name=spent,proto3" json:"spent,omitempty"`
+	// How often open reservations hold it.
+	Reserved uint64 `protobuf:"varint,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	// planned − spent − reserved.
+	Remaining     uint64 `protobuf:"varint,5,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanBalance) Reset() {
+	*x = PlanBalance{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanBalance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanBalance) ProtoMessage() {}
+
+func (x *PlanBalance) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanBalance.ProtoReflect.Descriptor instead.
+func (*PlanBalance) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *PlanBalance) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *PlanBalance) GetPlanned() uint64 {
+	if x != nil {
+		return x.Planned
+	}
+	return 0
+}
+
+func (x *PlanBalance) GetSpent() uint64 {
+	if x != nil {
+		return x.Spent
+	}
+	return 0
+}
+
+func (x *PlanBalance) GetReserved() uint64 {
+	if x != nil {
+		return x.Reserved
+	}
+	return 0
+}
+
+func (x *PlanBalance) GetRemaining() uint64 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+// Reservation is what is left of an open reservation.
+type Reservation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of the entry that made it: its name in the ledger.
+	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// When its time is over; absent for one that a child ledger holds.
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// What is left of it; equal mechanisms may come more than once.
+	Rest []*Event `protobuf:"bytes,3,rep,name=rest,proto3" json:"rest,omitempty"`
+	// The child ledger that holds it; empty if none.
+	Child string `protobuf:"bytes,4,opt,name=child,proto3" json:"child,omitempty"`
+	// Who made it.
+	Principal     string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reservation) Reset() {
+	*x = Reservation{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reservation) ProtoMessage() {}
+
+func (x *Reservation) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
+func (*Reservation) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Reservation) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *Reservation) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *Reservation) GetRest() []*Event {
+	if x != nil {
+		return x.Rest
+	}
+	return nil
+}
+
+func (x *Reservation) GetChild() string {
+	if x != nil {
+		return x.Child
+	}
+	return ""
+}
+
+func (x *Reservation) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+// Assumption is something that people have asserted, on which answers rest.
+type Assumption struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of the entry that recorded it.
+	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// "refund" or "raise".
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// What is assumed, in words, with the reason that was given.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// Whether it makes the guarantee descriptive.
+	Descriptive   bool `protobuf:"varint,4,opt,name=descriptive,proto3" json:"descriptive,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Assumption) Reset() {
+	*x = Assumption{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Assumption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Assumption) ProtoMessage() {}
+
+func (x *Assumption) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Assumption.ProtoReflect.Descriptor instead.
+func (*Assumption) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Assumption) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *Assumption) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Assumption) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Assumption) GetDescriptive() bool {
+	if x != nil {
+		return x.Descriptive
+	}
+	return false
+}
+
 // Receipt proves that something was written; a duplicate gets the first one.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -532,7 +966,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[3]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +978,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[3]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +991,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Receipt) GetStoreId() string {
@@ -632,6 +1066,8 @@ type Entry struct {
 	//	*Entry_Commit
 	//	*Entry_Release
 	//	*Entry_Expire
+	//	*Entry_Refund
+	//	*Entry_Raise
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// SHA-256 over the domain tag, the previous hash and the stored bytes; 32 bytes.
 	Hash []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
@@ -643,7 +1079,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[4]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -655,7 +1091,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[4]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -668,7 +1104,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Entry) GetPosition() uint64 {
@@ -767,6 +1203,24 @@ func (x *Entry) GetExpire() *Expire {
 	return nil
 }
 
+func (x *Entry) GetRefund() *Refund {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Refund); ok {
+			return x.Refund
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetRaise() *Raise {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Raise); ok {
+			return x.Raise
+		}
+	}
+	return nil
+}
+
 func (x *Entry) GetHash() []byte {
 	if x != nil {
 		return x.Hash
@@ -815,6 +1269,16 @@ type Entry_Expire struct {
 	Expire *Expire `protobuf:"bytes,13,opt,name=expire,proto3,oneof"`
 }
 
+type Entry_Refund struct {
+	// What an entry had charged was given back.
+	Refund *Refund `protobuf:"bytes,14,opt,name=refund,proto3,oneof"`
+}
+
+type Entry_Raise struct {
+	// Budgets or the plan were made larger.
+	Raise *Raise `protobuf:"bytes,15,opt,name=raise,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -826,6 +1290,10 @@ func (*Entry_Commit) isEntry_Action() {}
 func (*Entry_Release) isEntry_Action() {}
 
 func (*Entry_Expire) isEntry_Action() {}
+
+func (*Entry_Refund) isEntry_Action() {}
+
+func (*Entry_Raise) isEntry_Action() {}
 
 // Charge is what a report adds to a ledger.
 type Charge struct {
@@ -841,7 +1309,7 @@ type Charge struct {
 
 func (x *Charge) Reset() {
 	*x = Charge{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[5]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +1321,7 @@ func (x *Charge) String() string {
 func (*Charge) ProtoMessage() {}
 
 func (x *Charge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[5]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +1334,7 @@ func (x *Charge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Charge.ProtoReflect.Descriptor instead.
 func (*Charge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Charge) GetEvents() []*Event {
@@ -892,15 +1360,17 @@ type Reserve struct {
 	// As of a Charge.
 	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// How long, in seconds from when the daemon took it. Range: 1 to 31622400 (366
-	// days).
+	// days); 0 only in entries, for a child ledger.
 	LifetimeSeconds uint32 `protobuf:"varint,3,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The child ledger that it is for; only in entries.
+	Child         string `protobuf:"bytes,4,opt,name=child,proto3" json:"child,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Reserve) Reset() {
 	*x = Reserve{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1382,7 @@ func (x *Reserve) String() string {
 func (*Reserve) ProtoMessage() {}
 
 func (x *Reserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[6]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1395,7 @@ func (x *Reserve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reserve.ProtoReflect.Descriptor instead.
 func (*Reserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Reserve) GetEvents() []*Event {
@@ -949,6 +1419,13 @@ func (x *Reserve) GetLifetimeSeconds() uint32 {
 	return 0
 }
 
+func (x *Reserve) GetChild() string {
+	if x != nil {
+		return x.Child
+	}
+	return ""
+}
+
 // Commit charges a part of an open reservation.
 type Commit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -964,7 +1441,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[7]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1453,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[7]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1466,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{7}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Commit) GetEvents() []*Event {
@@ -1027,7 +1504,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[8]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1516,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[8]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1529,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{8}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Release) GetReservation() uint64 {
@@ -1081,7 +1558,7 @@ type Expire struct {
 
 func (x *Expire) Reset() {
 	*x = Expire{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[9]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1570,7 @@ func (x *Expire) String() string {
 func (*Expire) ProtoMessage() {}
 
 func (x *Expire) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[9]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1583,7 @@ func (x *Expire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expire.ProtoReflect.Descriptor instead.
 func (*Expire) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{9}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Expire) GetReservation() uint64 {
@@ -1114,6 +1591,156 @@ func (x *Expire) GetReservation() uint64 {
 		return x.Reservation
 	}
 	return 0
+}
+
+// Refund gives back all that one entry charged: it asserts that nothing computed
+// for it was released. Later answers list it, and their guarantee is descriptive.
+type Refund struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of a charge, a commit, or an expiry, that was not refunded yet.
+	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// Must be true: nothing that was computed for the entry was, or will be, released.
+	NothingReleased bool `protobuf:"varint,2,opt,name=nothing_released,json=nothingReleased,proto3" json:"nothing_released,omitempty"`
+	// Why; 1 to 1,024 bytes. Required.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What is given back; only in entries.
+	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Refund) Reset() {
+	*x = Refund{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Refund) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Refund) ProtoMessage() {}
+
+func (x *Refund) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Refund.ProtoReflect.Descriptor instead.
+func (*Refund) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Refund) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *Refund) GetNothingReleased() bool {
+	if x != nil {
+		return x.NothingReleased
+	}
+	return false
+}
+
+func (x *Refund) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Refund) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Raise makes budgets, or the plan, larger. Once something was charged or set
+// aside, the guarantee of later answers is descriptive unless
+// independent_of_outputs is asserted.
+type Raise struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All budgets, with the same guards and orders, none of them smaller than
+	// before. Of a PLAN ledger: those that its plan must keep within.
+	Budgets []*Budget `protobuf:"bytes,1,rep,name=budgets,proto3" json:"budgets,omitempty"`
+	// Of a PLAN ledger: the whole new plan, with no count smaller than before.
+	Plan *Workload `protobuf:"bytes,2,opt,name=plan,proto3" json:"plan,omitempty"`
+	// Asserts that the decision to raise did not depend on outputs.
+	IndependentOfOutputs bool `protobuf:"varint,3,opt,name=independent_of_outputs,json=independentOfOutputs,proto3" json:"independent_of_outputs,omitempty"`
+	// Why; 1 to 1,024 bytes. Required.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Raise) Reset() {
+	*x = Raise{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Raise) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Raise) ProtoMessage() {}
+
+func (x *Raise) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Raise.ProtoReflect.Descriptor instead.
+func (*Raise) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Raise) GetBudgets() []*Budget {
+	if x != nil {
+		return x.Budgets
+	}
+	return nil
+}
+
+func (x *Raise) GetPlan() *Workload {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *Raise) GetIndependentOfOutputs() bool {
+	if x != nil {
+		return x.IndependentOfOutputs
+	}
+	return false
+}
+
+func (x *Raise) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 // Close ends a ledger: it takes no more charges. What open reservations hold is
@@ -1128,7 +1755,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1767,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[10]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1780,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Close) GetReason() string {
@@ -1167,7 +1794,7 @@ var File_accountant_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"\x1aaccountant/v1/ledger.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\x04\n" +
+	"\x1aaccountant/v1/ledger.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x05\n" +
 	"\n" +
 	"LedgerSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12?\n" +
@@ -1182,7 +1809,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x04plan\x18\t \x01(\v2\x17.accountant.v1.WorkloadR\x04plan\x12/\n" +
 	"\abudgets\x18\n" +
 	" \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12:\n" +
-	"\fexpected_run\x18\v \x01(\v2\x17.accountant.v1.WorkloadR\vexpectedRun\x1a9\n" +
+	"\fexpected_run\x18\v \x01(\v2\x17.accountant.v1.WorkloadR\vexpectedRun\x12\x16\n" +
+	"\x06parent\x18\f \x01(\tR\x06parent\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"G\n" +
@@ -1211,7 +1839,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06_deltaB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\b\n" +
-	"\x06_order\"\xe4\x02\n" +
+	"\x06_order\"\xc9\x04\n" +
 	"\x06Ledger\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12;\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -1225,7 +1853,40 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"totalCount\x12\x19\n" +
 	"\bstore_id\x18\t \x01(\tR\astoreId\x12\x12\n" +
 	"\x04name\x18\n" +
-	" \x01(\tR\x04name\"\xd9\x01\n" +
+	" \x01(\tR\x04name\x126\n" +
+	"\abudgets\x18\v \x03(\v2\x1c.accountant.v1.BudgetBalanceR\abudgets\x12.\n" +
+	"\x04plan\x18\f \x03(\v2\x1a.accountant.v1.PlanBalanceR\x04plan\x12>\n" +
+	"\freservations\x18\r \x03(\v2\x1a.accountant.v1.ReservationR\freservations\x12;\n" +
+	"\vassumptions\x18\x0e \x03(\v2\x19.accountant.v1.AssumptionR\vassumptions\"\x98\x01\n" +
+	"\rBudgetBalance\x12-\n" +
+	"\x06budget\x18\x01 \x01(\v2\x15.accountant.v1.BudgetR\x06budget\x12+\n" +
+	"\x05value\x18\x02 \x01(\v2\x15.accountant.v1.AmountR\x05value\x12+\n" +
+	"\x05delta\x18\x03 \x01(\v2\x15.accountant.v1.AmountR\x05delta\"\x82\x01\n" +
+	"\x06Amount\x12\x12\n" +
+	"\x04unit\x18\x01 \x01(\tR\x04unit\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x01R\x05limit\x12\x14\n" +
+	"\x05spent\x18\x03 \x01(\x01R\x05spent\x12\x1a\n" +
+	"\breserved\x18\x04 \x01(\x01R\breserved\x12\x1c\n" +
+	"\tremaining\x18\x05 \x01(\x01R\tremaining\"\xaf\x01\n" +
+	"\vPlanBalance\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x18\n" +
+	"\aplanned\x18\x02 \x01(\x04R\aplanned\x12\x14\n" +
+	"\x05spent\x18\x03 \x01(\x04R\x05spent\x12\x1a\n" +
+	"\breserved\x18\x04 \x01(\x04R\breserved\x12\x1c\n" +
+	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\xc4\x01\n" +
+	"\vReservation\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x04R\bposition\x12;\n" +
+	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\x12(\n" +
+	"\x04rest\x18\x03 \x03(\v2\x14.accountant.v1.EventR\x04rest\x12\x14\n" +
+	"\x05child\x18\x04 \x01(\tR\x05child\x12\x1c\n" +
+	"\tprincipal\x18\x05 \x01(\tR\tprincipal\"r\n" +
+	"\n" +
+	"Assumption\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12 \n" +
+	"\vdescriptive\x18\x04 \x01(\bR\vdescriptive\"\xd9\x01\n" +
 	"\aReceipt\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x16\n" +
 	"\x06ledger\x18\x02 \x01(\tR\x06ledger\x12\x16\n" +
@@ -1233,7 +1894,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1a\n" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xfe\x03\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xdd\x04\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -1246,7 +1907,9 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	" \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
 	"\x06commit\x18\v \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
 	"\arelease\x18\f \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
-	"\x06expire\x18\r \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12\x12\n" +
+	"\x06expire\x18\r \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
+	"\x06refund\x18\x0e \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
+	"\x05raise\x18\x0f \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\t \x01(\fR\x03rawB\b\n" +
 	"\x06action\"\xac\x01\n" +
@@ -1255,11 +1918,12 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2!.accountant.v1.Charge.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd9\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +
 	"\aReserve\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x12:\n" +
 	"\x06labels\x18\x02 \x03(\v2\".accountant.v1.Reserve.LabelsEntryR\x06labels\x12)\n" +
-	"\x10lifetime_seconds\x18\x03 \x01(\rR\x0flifetimeSeconds\x1a9\n" +
+	"\x10lifetime_seconds\x18\x03 \x01(\rR\x0flifetimeSeconds\x12\x14\n" +
+	"\x05child\x18\x04 \x01(\tR\x05child\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xce\x01\n" +
@@ -1274,7 +1938,17 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\vreservation\x18\x01 \x01(\x04R\vreservation\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"*\n" +
 	"\x06Expire\x12 \n" +
-	"\vreservation\x18\x01 \x01(\x04R\vreservation\"\x1f\n" +
+	"\vreservation\x18\x01 \x01(\x04R\vreservation\"\x95\x01\n" +
+	"\x06Refund\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x04R\bposition\x12)\n" +
+	"\x10nothing_released\x18\x02 \x01(\bR\x0fnothingReleased\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12,\n" +
+	"\x06events\x18\x04 \x03(\v2\x14.accountant.v1.EventR\x06events\"\xb3\x01\n" +
+	"\x05Raise\x12/\n" +
+	"\abudgets\x18\x01 \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12+\n" +
+	"\x04plan\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadR\x04plan\x124\n" +
+	"\x16independent_of_outputs\x18\x03 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x1f\n" +
 	"\x05Close\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reasonBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
@@ -1291,59 +1965,82 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
 	(*LedgerSpec)(nil),            // 2: accountant.v1.LedgerSpec
 	(*Budget)(nil),                // 3: accountant.v1.Budget
 	(*Ledger)(nil),                // 4: accountant.v1.Ledger
-	(*Receipt)(nil),               // 5: accountant.v1.Receipt
-	(*Entry)(nil),                 // 6: accountant.v1.Entry
-	(*Charge)(nil),                // 7: accountant.v1.Charge
-	(*Reserve)(nil),               // 8: accountant.v1.Reserve
-	(*Commit)(nil),                // 9: accountant.v1.Commit
-	(*Release)(nil),               // 10: accountant.v1.Release
-	(*Expire)(nil),                // 11: accountant.v1.Expire
-	(*Close)(nil),                 // 12: accountant.v1.Close
-	nil,                           // 13: accountant.v1.LedgerSpec.LabelsEntry
-	nil,                           // 14: accountant.v1.Charge.LabelsEntry
-	nil,                           // 15: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 16: accountant.v1.Commit.LabelsEntry
-	(Workload_Adjacency)(0),       // 17: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 18: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
-	(*Event)(nil),                 // 20: accountant.v1.Event
+	(*BudgetBalance)(nil),         // 5: accountant.v1.BudgetBalance
+	(*Amount)(nil),                // 6: accountant.v1.Amount
+	(*PlanBalance)(nil),           // 7: accountant.v1.PlanBalance
+	(*Reservation)(nil),           // 8: accountant.v1.Reservation
+	(*Assumption)(nil),            // 9: accountant.v1.Assumption
+	(*Receipt)(nil),               // 10: accountant.v1.Receipt
+	(*Entry)(nil),                 // 11: accountant.v1.Entry
+	(*Charge)(nil),                // 12: accountant.v1.Charge
+	(*Reserve)(nil),               // 13: accountant.v1.Reserve
+	(*Commit)(nil),                // 14: accountant.v1.Commit
+	(*Release)(nil),               // 15: accountant.v1.Release
+	(*Expire)(nil),                // 16: accountant.v1.Expire
+	(*Refund)(nil),                // 17: accountant.v1.Refund
+	(*Raise)(nil),                 // 18: accountant.v1.Raise
+	(*Close)(nil),                 // 19: accountant.v1.Close
+	nil,                           // 20: accountant.v1.LedgerSpec.LabelsEntry
+	nil,                           // 21: accountant.v1.Charge.LabelsEntry
+	nil,                           // 22: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 23: accountant.v1.Commit.LabelsEntry
+	(Workload_Adjacency)(0),       // 24: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 25: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 27: accountant.v1.Mechanism
+	(*Event)(nil),                 // 28: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	17, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	13, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	24, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	20, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	18, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	25, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	3,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	18, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	25, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	2,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	19, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
-	19, // 9: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	19, // 10: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
-	7,  // 11: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	12, // 12: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	8,  // 13: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	9,  // 14: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
-	10, // 15: accountant.v1.Entry.release:type_name -> accountant.v1.Release
-	11, // 16: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
-	20, // 17: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	14, // 18: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	20, // 19: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	15, // 20: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	20, // 21: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	16, // 22: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	26, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	5,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
+	7,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
+	8,  // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
+	9,  // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
+	3,  // 13: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
+	6,  // 14: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
+	6,  // 15: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
+	27, // 16: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	26, // 17: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	28, // 18: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	26, // 19: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	26, // 20: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	12, // 21: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
+	19, // 22: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	13, // 23: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	14, // 24: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
+	15, // 25: accountant.v1.Entry.release:type_name -> accountant.v1.Release
+	16, // 26: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	17, // 27: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
+	18, // 28: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
+	28, // 29: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	21, // 30: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	28, // 31: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	22, // 32: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	28, // 33: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	23, // 34: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	28, // 35: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	3,  // 36: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	25, // 37: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -1353,13 +2050,15 @@ func file_accountant_v1_ledger_proto_init() {
 	}
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_ledger_proto_msgTypes[1].OneofWrappers = []any{}
-	file_accountant_v1_ledger_proto_msgTypes[4].OneofWrappers = []any{
+	file_accountant_v1_ledger_proto_msgTypes[9].OneofWrappers = []any{
 		(*Entry_Charge)(nil),
 		(*Entry_Close)(nil),
 		(*Entry_Reserve)(nil),
 		(*Entry_Commit)(nil),
 		(*Entry_Release)(nil),
 		(*Entry_Expire)(nil),
+		(*Entry_Refund)(nil),
+		(*Entry_Raise)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1367,7 +2066,7 @@ func file_accountant_v1_ledger_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   15,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -319,6 +319,8 @@ type Entry struct {
 	//	*Entry_Commit
 	//	*Entry_Release
 	//	*Entry_Expire
+	//	*Entry_Refund
+	//	*Entry_Raise
 	Action        isEntry_Action `protobuf_oneof:"action"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -471,6 +473,24 @@ func (x *Entry) GetExpire() *v1.Expire {
 	return nil
 }
 
+func (x *Entry) GetRefund() *v1.Refund {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Refund); ok {
+			return x.Refund
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetRaise() *Raise {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Raise); ok {
+			return x.Raise
+		}
+	}
+	return nil
+}
+
 type isEntry_Action interface {
 	isEntry_Action()
 }
@@ -505,6 +525,16 @@ type Entry_Expire struct {
 	Expire *v1.Expire `protobuf:"bytes,14,opt,name=expire,proto3,oneof"`
 }
 
+type Entry_Refund struct {
+	// What an entry had charged was given back.
+	Refund *v1.Refund `protobuf:"bytes,15,opt,name=refund,proto3,oneof"`
+}
+
+type Entry_Raise struct {
+	// Budgets or the plan were made larger.
+	Raise *Raise `protobuf:"bytes,16,opt,name=raise,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -517,20 +547,83 @@ func (*Entry_Release) isEntry_Action() {}
 
 func (*Entry_Expire) isEntry_Action() {}
 
+func (*Entry_Refund) isEntry_Action() {}
+
+func (*Entry_Raise) isEntry_Action() {}
+
+// Raise is a raise with what it came to.
+type Raise struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As requested.
+	Raise *v1.Raise `protobuf:"bytes,1,opt,name=raise,proto3" json:"raise,omitempty"`
+	// What the budgets or the plan came to.
+	Resolution    *Resolution `protobuf:"bytes,2,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Raise) Reset() {
+	*x = Raise{}
+	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Raise) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Raise) ProtoMessage() {}
+
+func (x *Raise) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Raise.ProtoReflect.Descriptor instead.
+func (*Raise) Descriptor() ([]byte, []int) {
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Raise) GetRaise() *v1.Raise {
+	if x != nil {
+		return x.Raise
+	}
+	return nil
+}
+
+func (x *Raise) GetResolution() *Resolution {
+	if x != nil {
+		return x.Resolution
+	}
+	return nil
+}
+
 // Reservation is what is left of an open reservation. It follows from the log.
 type Reservation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When its time is over, in nanoseconds since 1970-01-01 UTC.
 	DeadlineUnixNanos int64 `protobuf:"varint,1,opt,name=deadline_unix_nanos,json=deadlineUnixNanos,proto3" json:"deadline_unix_nanos,omitempty"`
 	// Distinct mechanisms, at least one.
-	Rest          []*Part `protobuf:"bytes,2,rep,name=rest,proto3" json:"rest,omitempty"`
+	Rest []*Part `protobuf:"bytes,2,rep,name=rest,proto3" json:"rest,omitempty"`
+	// The child ledger that it is for; it has no deadline then.
+	Child string `protobuf:"bytes,3,opt,name=child,proto3" json:"child,omitempty"`
+	// Who made it.
+	Principal     string `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +635,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_record_v1_record_proto_msgTypes[5]
+	mi := &file_accountant_record_v1_record_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +648,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{5}
+	return file_accountant_record_v1_record_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Reservation) GetDeadlineUnixNanos() int64 {
@@ -570,6 +663,20 @@ func (x *Reservation) GetRest() []*Part {
 		return x.Rest
 	}
 	return nil
+}
+
+func (x *Reservation) GetChild() string {
+	if x != nil {
+		return x.Child
+	}
+	return ""
+}
+
+func (x *Reservation) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
 }
 
 var File_accountant_record_v1_record_proto protoreflect.FileDescriptor
@@ -596,7 +703,7 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
 	"\x04Part\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\xc4\x04\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xaa\x05\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -612,11 +719,20 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\areserve\x18\v \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
 	"\x06commit\x18\f \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
 	"\arelease\x18\r \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
-	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expireB\b\n" +
-	"\x06action\"m\n" +
+	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
+	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x123\n" +
+	"\x05raise\x18\x10 \x01(\v2\x1b.accountant.record.v1.RaiseH\x00R\x05raiseB\b\n" +
+	"\x06action\"u\n" +
+	"\x05Raise\x12*\n" +
+	"\x05raise\x18\x01 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x12@\n" +
+	"\n" +
+	"resolution\x18\x02 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
+	"resolution\"\xa1\x01\n" +
 	"\vReservation\x12.\n" +
 	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12.\n" +
-	"\x04rest\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04restBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
+	"\x04rest\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04rest\x12\x14\n" +
+	"\x05child\x18\x03 \x01(\tR\x05child\x12\x1c\n" +
+	"\tprincipal\x18\x04 \x01(\tR\tprincipalBFZDgithub.com/dpaccountant/accountant/gen/accountant/record/v1;recordv1b\x06proto3"
 
 var (
 	file_accountant_record_v1_record_proto_rawDescOnce sync.Once
@@ -630,43 +746,50 @@ func file_accountant_record_v1_record_proto_rawDescGZIP() []byte {
 	return file_accountant_record_v1_record_proto_rawDescData
 }
 
-var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_accountant_record_v1_record_proto_goTypes = []any{
 	(*Genesis)(nil),       // 0: accountant.record.v1.Genesis
 	(*Resolution)(nil),    // 1: accountant.record.v1.Resolution
 	(*Limit)(nil),         // 2: accountant.record.v1.Limit
 	(*Part)(nil),          // 3: accountant.record.v1.Part
 	(*Entry)(nil),         // 4: accountant.record.v1.Entry
-	(*Reservation)(nil),   // 5: accountant.record.v1.Reservation
-	(*v1.LedgerSpec)(nil), // 6: accountant.v1.LedgerSpec
-	(v1.Budget_Guard)(0),  // 7: accountant.v1.Budget.Guard
-	(*v1.Mechanism)(nil),  // 8: accountant.v1.Mechanism
-	(*v1.Charge)(nil),     // 9: accountant.v1.Charge
-	(*v1.Close)(nil),      // 10: accountant.v1.Close
-	(*v1.Reserve)(nil),    // 11: accountant.v1.Reserve
-	(*v1.Commit)(nil),     // 12: accountant.v1.Commit
-	(*v1.Release)(nil),    // 13: accountant.v1.Release
-	(*v1.Expire)(nil),     // 14: accountant.v1.Expire
+	(*Raise)(nil),         // 5: accountant.record.v1.Raise
+	(*Reservation)(nil),   // 6: accountant.record.v1.Reservation
+	(*v1.LedgerSpec)(nil), // 7: accountant.v1.LedgerSpec
+	(v1.Budget_Guard)(0),  // 8: accountant.v1.Budget.Guard
+	(*v1.Mechanism)(nil),  // 9: accountant.v1.Mechanism
+	(*v1.Charge)(nil),     // 10: accountant.v1.Charge
+	(*v1.Close)(nil),      // 11: accountant.v1.Close
+	(*v1.Reserve)(nil),    // 12: accountant.v1.Reserve
+	(*v1.Commit)(nil),     // 13: accountant.v1.Commit
+	(*v1.Release)(nil),    // 14: accountant.v1.Release
+	(*v1.Expire)(nil),     // 15: accountant.v1.Expire
+	(*v1.Refund)(nil),     // 16: accountant.v1.Refund
+	(*v1.Raise)(nil),      // 17: accountant.v1.Raise
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
-	6,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
+	7,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
 	1,  // 1: accountant.record.v1.Genesis.resolution:type_name -> accountant.record.v1.Resolution
 	2,  // 2: accountant.record.v1.Resolution.limits:type_name -> accountant.record.v1.Limit
 	3,  // 3: accountant.record.v1.Resolution.plan:type_name -> accountant.record.v1.Part
-	7,  // 4: accountant.record.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
-	8,  // 5: accountant.record.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
-	9,  // 6: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
-	10, // 7: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
-	11, // 8: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	12, // 9: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
-	13, // 10: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
-	14, // 11: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
-	3,  // 12: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	8,  // 4: accountant.record.v1.Limit.guard:type_name -> accountant.v1.Budget.Guard
+	9,  // 5: accountant.record.v1.Part.mechanism:type_name -> accountant.v1.Mechanism
+	10, // 6: accountant.record.v1.Entry.charge:type_name -> accountant.v1.Charge
+	11, // 7: accountant.record.v1.Entry.close:type_name -> accountant.v1.Close
+	12, // 8: accountant.record.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	13, // 9: accountant.record.v1.Entry.commit:type_name -> accountant.v1.Commit
+	14, // 10: accountant.record.v1.Entry.release:type_name -> accountant.v1.Release
+	15, // 11: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
+	16, // 12: accountant.record.v1.Entry.refund:type_name -> accountant.v1.Refund
+	5,  // 13: accountant.record.v1.Entry.raise:type_name -> accountant.record.v1.Raise
+	17, // 14: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
+	1,  // 15: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
+	3,  // 16: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -681,6 +804,8 @@ func file_accountant_record_v1_record_proto_init() {
 		(*Entry_Commit)(nil),
 		(*Entry_Release)(nil),
 		(*Entry_Expire)(nil),
+		(*Entry_Refund)(nil),
+		(*Entry_Raise)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -688,7 +813,7 @@ func file_accountant_record_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_record_v1_record_proto_rawDesc), len(file_accountant_record_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
