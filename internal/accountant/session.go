@@ -10,10 +10,14 @@ import (
 // analysis needs of every distinct mechanism, so that one more step of a known one
 // costs microseconds there; the composition given is the truth, and every answer is
 // proven as Ask's is, whatever was asked before. The zero value is ready. It is
-// not for concurrent use; its memory is pld.Cache's.
+// not for concurrent use.
 type Session struct {
 	cache pld.Cache
 }
+
+// Bytes is about what the session holds in memory: 2 kB a distinct mechanism, and
+// tens of megabytes at most (pld.Cache).
+func (s *Session) Bytes() int { return s.cache.Bytes() }
 
 // Ask is as the function Ask: every analysis. The others are computed each time.
 func (s *Session) Ask(c mechanism.Composition, q Question) (Answer, error) {

@@ -16,8 +16,8 @@ import (
 // order. The zero value is ready. It is not for concurrent use.
 //
 // A distinct loss takes about 32 bytes a node in each direction that is kept: 2 kB
-// with the usual 20 to 60 nodes, 20 to 40 MB with 10,000 of them. No more than
-// maxFrameCells values are kept; larger compositions are answered without.
+// with the usual 20 to 60 nodes, 20 to 40 MB with 10,000 of them (Bytes). No more
+// than maxFrameCells values are kept; larger compositions are answered without.
 type Cache struct {
 	frames [2]*frame // by direction
 	add    addBound
@@ -142,7 +142,7 @@ func (p *parts) countable() bool {
 // direction answers from the frame, or from a new one; ok is false where the answer
 // would be wider than wanted.
 func (k *Cache) direction(p *parts, d loss.Direction, q question, w Wanted) (loss.Bounds, bool) {
-	if f := k.frames[d]; f != nil {
+	if f := k.frames[d]; f != nil && f.hasRoom(p) {
 		if c := f.contour(p); c != nil {
 			if b := q.read(c, f.last); q.enough(b) {
 				f.last = b.Upper
@@ -187,6 +187,17 @@ func (k *Cache) direction(p *parts, d loss.Direction, q question, w Wanted) (los
 		x, logTail = q.replace(st, at)
 	}
 	return loss.Bounds{}, false
+}
+
+// Bytes is about what the cache holds in memory.
+func (k *Cache) Bytes() int {
+	n := 160 * len(k.add.values)
+	for _, f := range k.frames {
+		if f != nil {
+			n += len(f.rows) * (32*(f.levels.at[0]+1) + 8*len(f.levels.at) + 400)
+		}
+	}
+	return n
 }
 
 // addBound proves by Chernoff's bound at one θ that the add direction's δ is small.

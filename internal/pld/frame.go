@@ -70,6 +70,12 @@ func (f *frame) newRow(l loss.Loss, on *loss.Tilted) *frameRow {
 	return r
 }
 
+// hasRoom reports whether the frame may go on with p: rows of losses that p no
+// longer has count too.
+func (f *frame) hasRoom(p *parts) bool {
+	return max(len(f.rows), len(p.rest))*(f.levels.at[0]+1) <= maxFrameCells
+}
+
 // contour is the certificate of p in this place, nil where there is none.
 func (f *frame) contour(p *parts) *contour {
 	f.update(p)

@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -15,13 +16,17 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	if err != nil {
 		return nil, err
 	}
-	composition, position, err := s.subject(ctx, q.Ledger, q.Workload)
-	if err != nil {
-		return nil, err
-	}
-	q.Question.Stop = stopFor(ctx, time.Now())
 	start := time.Now()
-	answer, err := accountant.Ask(composition, q.Question)
+	q.Question.Stop = stopFor(ctx, start)
+	var answer accountant.Answer
+	var position *uint64
+	if q.Ledger == "" {
+		answer, err = accountant.Ask(q.Workload, q.Question)
+	} else {
+		var summary ledger.Summary
+		answer, summary, err = s.sessions.ask(ctx, q.Ledger, q.Question)
+		position = &summary.Head.Position
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func Start(config Config) (*Server, error) {
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}})
 	s.grpc = grpc.NewServer(s.options()...)
-	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, draining: s.draining})
+	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, sessions: newSessions(s.keeper), store: config.Store, metrics: s.metrics, draining: s.draining})
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	s.metrics.calls.InitializeMetrics(s.grpc)

@@ -14,6 +14,7 @@ import (
 type service struct {
 	pb.UnimplementedAccountantServiceServer
 	keeper   *keeper.Keeper
+	sessions *sessions
 	store    ledger.Store // reads of committed records
 	metrics  *Metrics
 	draining context.Context

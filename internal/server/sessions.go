@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// What the sessions hold, beside the questions that are being answered: a
+// thousand ledgers of a few distinct mechanisms take a few megabytes. A single
+// session may be larger than maxSessionBytes: pld.Cache bounds it.
+const (
+	maxSessions     = 1024
+	maxSessionBytes = 64 << 20
+	maxAnswers      = 16 // of one session
+)
+
+// sessions answer questions about ledgers: each has a session of the accountant
+// that is ready for its next step, the least recently asked are forgotten. In one
+// session questions are answered one after the other, in different ones at once.
+type sessions struct {
+	ledgers committed
+	answer  func(*accountant.Session, mechanism.Composition, accountant.Question) (accountant.Answer, error)
+
+	mu     sync.Mutex // held for moments only, never during an answer
+	recent *simplelru.LRU[string, *session]
+	bytes  int // of all sessions in recent
+}
+
+// committed is what a ledger has committed. *keeper.Keeper implements it.
+type committed interface {
+	Summary(ctx context.Context, name string) (ledger.Summary, error)
+	Composition(ctx context.Context, name string) (mechanism.Composition, ledger.Summary, error)
+}
+
+// session is that of one ledger.
+type session struct {
+	turn       chan struct{} // full while somebody asks
+	accountant accountant.Session
+
+	// By sessions.mu.
+	bytes   int
+	head    ledger.Head
+	answers map[asked]accountant.Answer // about head
+}
+
+// asked is a question without its Stop.
+type asked struct {
+	byDelta    bool
+	given, gap float64
+}
+
+func keyOf(q accountant.Question) (k asked) {
+	if q.Delta != nil {
+		k = asked{byDelta: true, given: *q.Delta}
+	} else {
+		k.given = *q.Epsilon
+	}
+	if q.MaxGap != nil {
+		k.gap = *q.MaxGap
+	}
+	return k
+}
+
+func newSessions(ledgers committed) *sessions {
+	s := &sessions{ledgers: ledgers, answer: (*accountant.Session).Ask}
+	recent, err := simplelru.NewLRU(maxSessions, func(_ string, old *session) { s.bytes -= old.bytes })
+	if err != nil {
+		panic(err) // only for a size that is not positive
+	}
+	s.recent = recent
+	return s
+}
+
+// ask answers q, which is checked, about a committed position of a ledger that is
+// not older than the call. It waits for the ledger's session for half of the time
+// there is; after that it answers without it, so that a long question does not make
+// those behind it fail.
+func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
+	summary, err := s.ledgers.Summary(ctx, name)
+	if err != nil {
+		return accountant.Answer{}, summary, err
+	}
+	se := s.of(name)
+	if a, ok := s.known(se, summary.Head, q); ok {
+		return a, summary, nil
+	}
+	if !se.take(ctx) {
+		se = newSession()
+		se.turn <- struct{}{}
+	}
+	return s.inTurn(ctx, name, se, q)
+}
+
+// of returns the session of a ledger that exists.
+func (s *sessions) of(name string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	se, ok := s.recent.Get(name)
+	if !ok {
+		se = newSession()
+		s.recent.Add(name, se)
+	}
+	return se
+}
+
+func newSession() *session { return &session{turn: make(chan struct{}, 1)} }
+
+// take reports whether the session is the caller's.
+func (se *session) take(ctx context.Context) bool {
+	select {
+	case se.turn <- struct{}{}:
+		return true
+	default:
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
+	select {
+	case se.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// inTurn answers with a session that is the caller's, and gives it back: empty
+// where the answer failed or panicked.
+func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accountant.Question) (a accountant.Answer, summary ledger.Summary, err error) {
+	sound := false
+	defer func() {
+		if !sound {
+			se.accountant = accountant.Session{}
+		}
+		s.settle(name, se)
+		<-se.turn
+	}()
+	c, summary, err := s.ledgers.Composition(ctx, name)
+	if err != nil {
+		return a, summary, err
+	}
+	if a, sound = s.known(se, summary.Head, q); sound { // answered meanwhile
+		return a, summary, nil
+	}
+	stop, stopped := q.Stop, false
+	q.Stop = func() bool {
+		stopped = stopped || stop != nil && stop()
+		return stopped
+	}
+	if a, err = s.answer(&se.accountant, c, q); err != nil {
+		return a, summary, err
+	}
+	sound = true
+	if !stopped { // with more time it may become narrower
+		s.remember(se, summary.Head, q, a)
+	}
+	return a, summary, nil
+}
+
+// known returns what was answered to q about the same position.
+func (s *sessions) known(se *session, head ledger.Head, q accountant.Question) (a accountant.Answer, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if se.head == head {
+		a, ok = se.answers[keyOf(q)]
+	}
+	return a, ok
+}
+
+func (s *sessions) remember(se *session, head ledger.Head, q accountant.Question, a accountant.Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if se.head != head || len(se.answers) == maxAnswers || se.answers == nil {
+		se.head, se.answers = head, make(map[asked]accountant.Answer, 1)
+	}
+	se.answers[keyOf(q)] = a
+}
+
+// settle accounts for what the session has grown to, and forgets others for it.
+func (s *sessions) settle(name string, se *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if current, ok := s.recent.Peek(name); !ok || current != se {
+		return // forgotten meanwhile
+	}
+	bytes := se.accountant.Bytes()
+	s.bytes += bytes - se.bytes
+	se.bytes = bytes
+	for s.bytes > maxSessionBytes && s.recent.Len() > 1 {
+		s.recent.RemoveOldest()
+	}
+}
