@@ -145,12 +145,11 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 }
 
 // compare finds out whether a refusal is by the newest state: another process may
-// have given back a reservation. Where the batch has entries their Append tells.
-// All other refusals hold on every later state too: totals only grow, a close is
+// have given back a reservation, refunded or raised. Where the batch has entries
+// their Append tells. All other refusals hold on every later state too: a close is
 // final.
 func (q *queue) compare(b *ledger.Batch, refusal error) error {
-	if len(b.Entries()) > 0 || q.compared == q.attempt ||
-		!errors.Is(refusal, ledger.ErrBudget) && !errors.Is(refusal, ledger.ErrReservation) {
+	if len(b.Entries()) > 0 || q.compared == q.attempt || errors.Is(refusal, ledger.ErrClosed) || errors.Is(refusal, ledger.ErrGap) {
 		return nil
 	}
 	q.compared = q.attempt

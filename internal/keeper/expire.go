@@ -9,10 +9,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// expirer is the principal of expiries. No user's is spelled like it: theirs have
-// a scheme and a colon.
-const expirer = "daemon"
-
 // Expire charges what is left of every reservation whose time is over, by an entry
 // each, and returns when the next one's is; the zero time if there is none. The
 // daemon calls it from time to time. A clock that is wrong makes entries early or
@@ -37,6 +33,9 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 		var open []ledger.Reservation
 		err := k.read(ctx, name, func(s *ledger.State) { open = s.Reservations() })
 		for _, r := range open {
+			if r.Child != "" {
+				continue
+			}
 			if k.now().Before(r.Deadline) {
 				if next.IsZero() || r.Deadline.Before(next) {
 					next = r.Deadline
@@ -57,7 +56,7 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 func (k *Keeper) expire(ctx context.Context, name string, position uint64) error {
 	verb := ledger.Expire{Reservation: position}
 	_, err := k.Do(ctx, name, ledger.Request{
-		Writer:   ledger.Writer{Principal: expirer, Name: fmt.Sprintf("request/expire-%d", position)},
+		Writer:   ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/expire-%d", position)},
 		Sequence: 1, Digest: k.config.Digest(verb), Verb: verb,
 	})
 	switch {

@@ -189,6 +189,12 @@ func (k *Keeper) Composition(ctx context.Context, name string) (c mechanism.Comp
 	return c, s, err
 }
 
+// View returns a ledger as it is committed, with its balances.
+func (k *Keeper) View(ctx context.Context, name string) (v ledger.View, err error) {
+	err = k.read(ctx, name, func(state *ledger.State) { v = state.View() })
+	return v, err
+}
+
 // Writer returns the last committed sequence number and position of a lane,
 // zeros if its writer has written nothing.
 func (k *Keeper) Writer(ctx context.Context, name string, w ledger.Writer) (sequence, position uint64, err error) {

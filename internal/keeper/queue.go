@@ -101,15 +101,21 @@ type Result struct {
 // ctx.Err(), but the request is in the queue and will be decided: the lane is
 // busy until then, and the same request sent again gets its receipt.
 //
+// A refund's events and a raise's resolution need not be given: Do finds them.
+//
 // Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrBudget,
-// ErrReservation, ErrOutOfRange, ErrTooLarge; of the store: ledger.ErrUnavailable (nothing was written),
+// ErrReservation, ErrRefund, ErrRaise, ErrOutOfRange, ErrTooLarge, or of ledger.Resolve; of the store: ledger.ErrUnavailable (nothing was written),
 // ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
 func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
 	q, err := k.acquire(ctx, name)
 	if err != nil {
 		return Result{}, err
 	}
-	c, err := q.call(r)
+	err = k.prepare(ctx, q, &r)
+	var c *call
+	if err == nil {
+		c, err = q.call(r)
+	}
 	if err != nil {
 		k.release(q, 1)
 		return Result{}, err
@@ -281,6 +287,12 @@ func weigh(r ledger.Request) int {
 		n += len(v.Reason)
 	case ledger.Release:
 		n += len(v.Reason)
+	case ledger.Refund:
+		charged(v.Events, nil)
+		n += len(v.Reason)
+	case ledger.Raise:
+		charged(v.Plan.Events, nil)
+		n += len(v.Reason) + 64*len(v.Budgets) + 96*len(v.Resolution.Plan)
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math/big"
 	"math/bits"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -19,6 +20,7 @@ type account struct {
 	lines  map[mechanism.Mechanism]*line
 	idle   int // lines that nothing was used of
 	used   []usage
+	held   []usage   // of used, by open reservations
 	drafts uint64    // made so far
 	recent [4]recent // a running job takes turns between few mechanisms
 	turn   int
@@ -73,27 +75,45 @@ func (t tally) left() uint64 {
 	return accountant.Whole - t.lo
 }
 
-// newAccount makes the account of a ledger on which used was used; nil for a
-// policy without budgets.
-func newAccount(g Genesis, used []mechanism.Part) *account {
-	if g.Spec.Policy == Descriptive {
+func (t tally) big() *big.Int {
+	n := new(big.Int).SetUint64(t.hi)
+	return n.Or(n.Lsh(n, 64), new(big.Int).SetUint64(t.lo))
+}
+
+// take takes away a part of t.
+func (t *tally) take(part tally) {
+	var borrow uint64
+	t.lo, borrow = bits.Sub64(t.lo, part.lo, 0)
+	t.hi -= part.hi + borrow
+}
+
+// newAccount makes the account of a ledger of which spent was charged and held is
+// reserved; nil for a policy without budgets.
+func newAccount(spec Spec, now amendments, spent, held []mechanism.Part) *account {
+	if spec.Policy == Descriptive {
 		return nil
 	}
+	spec.Budgets = now.budgets
+	limits := now.resolution.Limits
 	a := &account{
-		spec: g.Spec, limits: g.Resolution.Limits,
-		lines: make(map[mechanism.Mechanism]*line, len(used)),
-		used:  make([]usage, len(g.Resolution.Limits)),
+		spec: spec, limits: limits,
+		lines: make(map[mechanism.Mechanism]*line, len(spent)),
+		used:  make([]usage, len(limits)), held: make([]usage, len(limits)),
 	}
-	if g.Spec.Policy == Planned {
-		a.plan = make(map[mechanism.Mechanism]uint64, len(g.Resolution.Plan))
-		for _, p := range g.Resolution.Plan {
+	if spec.Policy == Planned {
+		a.plan = make(map[mechanism.Mechanism]uint64, len(now.resolution.Plan))
+		for _, p := range now.resolution.Plan {
 			a.plan[p.Mechanism] = p.Count
 		}
 	}
 	d := a.draft()
-	for _, p := range used {
+	for _, p := range spent {
 		d.add(a.line(p.Mechanism), p.Count)
 	}
+	for _, p := range held {
+		d.add(a.line(p.Mechanism), p.Count)
+	}
+	d.hold(held)
 	a.apply(d)
 	return a
 }
@@ -158,6 +178,9 @@ func (a *account) draft() *draft {
 // apply makes a draft's changes.
 func (a *account) apply(d *draft) {
 	copy(a.used, d.used)
+	if d.held != nil {
+		copy(a.held, d.held)
+	}
 	for _, l := range d.changed {
 		switch {
 		case l.used == 0 && l.next > 0:
@@ -174,6 +197,7 @@ type draft struct {
 	*account
 	number  uint64
 	used    []usage
+	held    []usage // nil until it changes
 	changed []*line
 	few     [4]usage
 }
@@ -208,6 +232,24 @@ func (d *draft) give(l *line, count uint64) {
 	for i := range l.costs {
 		d.used[i].value.sub(l.costs[i].Value, count)
 		d.used[i].delta.sub(l.costs[i].Delta, count)
+	}
+}
+
+// hold counts what was added as reserved, unhold as reserved no more.
+func (d *draft) hold(parts []mechanism.Part) { d.eachHeld(parts, (*tally).add) }
+
+func (d *draft) unhold(parts []mechanism.Part) { d.eachHeld(parts, (*tally).sub) }
+
+func (d *draft) eachHeld(parts []mechanism.Part, change func(t *tally, cost, count uint64)) {
+	if d.held == nil {
+		d.held = append(make([]usage, 0, len(d.used)), d.account.held...)
+	}
+	for _, p := range parts {
+		l := d.line(p.Mechanism)
+		for i := range l.costs {
+			change(&d.held[i].value, l.costs[i].Value, p.Count)
+			change(&d.held[i].delta, l.costs[i].Delta, p.Count)
+		}
 	}
 }
 

@@ -387,7 +387,7 @@ func TestBudgetsAgainstModel(t *testing.T) {
 				m.pending = nil
 				cut := rapid.IntRange(0, len(records)).Draw(rt, "snapshot after")
 				old := NewState(base, records[:cut])
-				state = NewState(Snapshot{old.Summary(), old.Composition().Parts, old.Reservations()}, records[cut:])
+				state = NewState(Snapshot{Summary: old.Summary(), Parts: old.Parts(), Open: old.Reservations()}, records[cut:])
 				batch = NewBatch(state)
 			},
 			"": func(rt *rapid.T) { m.checkState(rt, state) },
@@ -431,20 +431,20 @@ func (m *budgetModel) checkProposal(rt *rapid.T, p Proposal, state *State) {
 			before[i] = parts[c.Index].Count
 		}
 	}
-	if err := p.Check(state.Summary(), before, open); err != nil {
+	if err := p.Check(state.Summary(), before, open, nil); err != nil {
 		rt.Fatal(err)
 	}
 	for i, r := range p.Open {
 		spoilt := p
 		spoilt.Open = slices.Delete(slices.Clone(p.Open), i, i+1)
-		if spoilt.Check(state.Summary(), before, open) == nil {
+		if spoilt.Check(state.Summary(), before, open, nil) == nil {
 			rt.Fatalf("a proposal without the change of reservation %d was taken", r.Position)
 		}
 		if len(r.Rest) > 0 {
 			spoilt.Open = slices.Clone(p.Open)
 			spoilt.Open[i].Rest = slices.Clone(r.Rest)
 			spoilt.Open[i].Rest[0].Count++
-			if spoilt.Check(state.Summary(), before, open) == nil {
+			if spoilt.Check(state.Summary(), before, open, nil) == nil {
 				rt.Fatalf("a proposal that leaves too much of reservation %d was taken", r.Position)
 			}
 		}

@@ -24,6 +24,8 @@ type Batch struct {
 	held     reservations // the state's until one is changed
 	ownsHeld bool
 	changed  map[uint64]bool // reservations, by position
+
+	amended amendments
 }
 
 // NewBatch starts an empty batch on top of s, which must not change until the
@@ -36,7 +38,7 @@ func NewBatch(s *State) *Batch {
 		last:   map[Writer]uint64{},
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
-		held:   s.held,
+		held:   s.held, amended: s.amended,
 	}
 	if s.account != nil {
 		b.draft = s.account.draft()
@@ -82,7 +84,8 @@ func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
 		return refused(ErrClosed, "ledger: %s; allowed: an open ledger", b.state.summary.Genesis.Spec.Name)
 	}
 	position := b.state.summary.Head.Position + uint64(len(b.entries)) + 1
-	if err := b.do(r, position, now); err != nil {
+	verb, err := b.do(r, position, now)
+	if err != nil {
 		return Decision{Outcome: Refused, Err: err, Entry: -1}
 	}
 	if r.CheckOnly {
@@ -91,31 +94,36 @@ func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
 	b.last[r.Writer] = r.Sequence
 	b.entries = append(b.entries, Entry{
 		Position: position,
-		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Verb: r.Verb,
+		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Verb: verb,
 	})
 	return Decision{Outcome: Accepted, Entry: len(b.entries) - 1}
 }
 
-// do does what a verb asks, or nothing at all.
-func (b *Batch) do(r Request, position uint64, now time.Time) error {
+// do does what a verb asks, or nothing at all, and returns it as it is recorded.
+func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
+	var err error
 	switch v := r.Verb.(type) {
 	case Charge:
-		return b.charge(v, r.CheckOnly)
+		err = b.charge(v, r.CheckOnly)
 	case Reserve:
-		return b.reserve(v, position, now, r.CheckOnly)
+		err = b.reserve(v, r.Writer, position, now, r.CheckOnly)
 	case Commit:
-		return b.commit(v, r.CheckOnly)
+		err = b.commit(v, r.Writer, r.CheckOnly)
 	case Release:
-		return b.release(v, r.CheckOnly)
+		err = b.release(v, r.Writer, r.CheckOnly)
 	case Expire:
-		return b.expire(v, r.CheckOnly)
+		err = b.expire(v, r.CheckOnly)
+	case Refund:
+		err = b.refund(v, position, r.CheckOnly)
+	case Raise:
+		return b.raise(v, position, r.CheckOnly)
 	case Close:
 		if !r.CheckOnly {
 			b.spendAll()
 			b.closed = true
 		}
 	}
-	return nil
+	return r.Verb, err
 }
 
 // charge adds the events' counts, or nothing at all.
@@ -182,6 +190,33 @@ func (b *Batch) count(m mechanism.Mechanism, count uint64) {
 		b.totals[i] = b.state.count(i)
 	}
 	b.totals[i] += count
+}
+
+// uncount takes away from a mechanism's total, which has that much.
+func (b *Batch) uncount(m mechanism.Mechanism, count uint64) { b.count(m, -count) } // modulo 2⁶⁴
+
+// counted is a mechanism's total.
+func (b *Batch) counted(m mechanism.Mechanism) uint64 {
+	i, known := b.indexOf(m)
+	if !known {
+		return 0
+	}
+	if total, changed := b.totals[i]; changed {
+		return total
+	}
+	return b.state.count(i)
+}
+
+// parts are all totals.
+func (b *Batch) parts() []mechanism.Part {
+	parts := b.state.Parts()
+	for _, m := range b.added {
+		parts = append(parts, mechanism.Part{Mechanism: m})
+	}
+	for i, total := range b.totals {
+		parts[i].Count = total
+	}
+	return charged(parts)
 }
 
 func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {

@@ -21,6 +21,12 @@ var (
 	ErrBudget = errors.New("budget exceeded")
 	// ErrReservation: no such open reservation, or it does not hold that much.
 	ErrReservation = errors.New("not in the reservation")
+	// ErrRefund: no such entry to refund, or it was refunded.
+	ErrRefund = errors.New("cannot be refunded")
+	// ErrRaise: it is no raise of the budgets, or of the plan, in force.
+	ErrRaise = errors.New("not a raise")
+	// ErrParent: the ledger cannot be the parent of one with this spec.
+	ErrParent = errors.New("cannot be the parent")
 	// ErrOutOfRange: a total would pass its limit.
 	ErrOutOfRange = errors.New("total out of range")
 

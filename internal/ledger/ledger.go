@@ -20,7 +20,12 @@ type Digest [32]byte
 // UUID, or "request/X" for a single charge under the user's key X.
 type Writer struct{ Principal, Name string }
 
-// Verb is what an entry does: Charge, Reserve, Commit, Release, Expire or Close.
+// Daemon is the principal of what the daemon itself writes. No user's is spelled
+// like it: theirs have a scheme and a colon.
+const Daemon = "daemon"
+
+// Verb is what an entry does: Charge, Reserve, Commit, Release, Expire, Refund,
+// Raise or Close.
 type Verb interface{ verb() }
 
 // Charge adds events, together or not at all. The events have passed
@@ -76,7 +81,7 @@ type Summary struct {
 	Genesis  Genesis
 	Head     Head
 	Closed   bool
-	Distinct int    // distinct mechanisms
+	Distinct int    // distinct mechanisms that were charged, refunded ones too
 	Total    uint64 // sum of all counts, ≤ 2^63 − 1
 }
 
@@ -84,8 +89,9 @@ type Summary struct {
 // which their mechanisms first came; Part i has index i in a CountChange.
 type Snapshot struct {
 	Summary
-	Parts []mechanism.Part
-	Open  []Reservation // by position
+	Parts   []mechanism.Part // 0 only where all was refunded
+	Open    []Reservation    // by position
+	Amended []Entry          // the refunds and raises, by position
 }
 
 // Receipt proves that an entry was written. It carries no balance, so that the

@@ -17,7 +17,7 @@ func TestSpecEqual(t *testing.T) {
 	full := func() Spec {
 		return Spec{"a", mechanism.ZeroOut, "user", "d", "1", "me", []Label{{"k", "v"}}, Filtered,
 			Workload{"plan", []mechanism.Event{event(1, 2)}}, []accountant.Budget{{Guard: accountant.GuardGDP, Mu: 1}},
-			Workload{"run", []mechanism.Event{event(2, 1)}}}
+			Workload{"run", []mechanism.Event{event(2, 1)}}, "parent"}
 	}
 	if !full().Equal(full()) {
 		t.Error("equal specs differ")
@@ -115,7 +115,7 @@ func TestProposalCheck(t *testing.T) {
 		}, []uint64{10, 0, 0}
 	}
 	p, before := good()
-	if err := p.Check(on, before, nil); err != nil {
+	if err := p.Check(on, before, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestProposalCheck(t *testing.T) {
 			p, before := good()
 			on := on
 			c.spoil(&p, &on, before)
-			if err := p.Check(on, before, nil); err == nil || !strings.Contains(err.Error(), c.expect) {
+			if err := p.Check(on, before, nil, nil); err == nil || !strings.Contains(err.Error(), c.expect) {
 				t.Errorf("error: %v; want %q in it", err, c.expect)
 			}
 		})

@@ -141,7 +141,7 @@ func TestAgainstModel(t *testing.T) {
 				m.checkState(rt, state)
 				cut := rapid.IntRange(0, len(m.committed)).Draw(rt, "snapshot after")
 				old := NewState(m.base, m.committed[:cut])
-				m.checkState(rt, NewState(Snapshot{old.Summary(), old.Composition().Parts, nil}, m.committed[cut:]))
+				m.checkState(rt, NewState(Snapshot{Summary: old.Summary(), Parts: old.Parts()}, m.committed[cut:]))
 			},
 		})
 	})
@@ -194,7 +194,7 @@ func (m *model) checkProposal(rt *rapid.T, b *Batch, state *State) {
 		rt.Fatalf("counts: %d; want the %d that changed", len(p.Counts), changed)
 	}
 	if len(p.Entries) > 0 {
-		if err := p.Check(state.Summary(), before, nil); err != nil {
+		if err := p.Check(state.Summary(), before, nil, nil); err != nil {
 			rt.Fatal(err)
 		}
 	}

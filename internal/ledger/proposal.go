@@ -4,25 +4,33 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // Check returns nil if the proposal follows from the ledger's state on, whose
 // head it expects: positions without a gap, nothing after a closing, totals that
-// grow by exactly what the entries charge, and reservations of exactly what they
-// leave. before holds, for each of Counts, that mechanism's total now, 0 for a new
-// one; open has the open reservations of those in Open, and all of them if the
-// ledger is closed. Batch makes no other proposals; a store checks them all the
-// same, before anything is written.
-func (p Proposal) Check(on Summary, before []uint64, open []Reservation) error {
+// grow by exactly what the entries charge and shrink by what they refund, refunds of
+// entries that were not refunded, and reservations of exactly what they leave. before
+// holds, for each of Counts, that mechanism's total now, 0 for a new one; open has the
+// open reservations of those in Open, and all of them if the ledger is closed; amended
+// has the refunds and raises there are, needed only if p.Amends. Batch makes no other
+// proposals; a store checks them all the same, before anything is written.
+func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended []Entry) error {
 	if len(p.Entries) == 0 {
 		return p.wrong("entries", 0, "at least 1")
 	}
 	if on.Closed {
 		return p.wrong("entries", len(p.Entries), "0, the ledger is closed")
 	}
-	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open))}
+	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open)), amended: len(amended)}
+	for _, e := range amended {
+		if v, ok := e.Verb.(Refund); ok {
+			sums.refund(v, false)
+		}
+	}
 	for _, r := range open {
 		sums.rest[r.Position] = r.Total()
 	}
@@ -47,13 +55,42 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation) error {
 	if _, closing := p.Entries[len(p.Entries)-1].Verb.(Close); p.Closed != closing {
 		return p.wrong("closed", p.Closed, closing)
 	}
-	return p.checkCounts(on, before)
+	return p.checkCounts(on, before, sums.returned)
+}
+
+// Amends reports whether there are refunds or raises among the entries.
+func (p Proposal) Amends() bool { return slices.ContainsFunc(p.Entries, Entry.Amends) }
+
+// Amends reports whether e is a refund or a raise.
+func (e Entry) Amends() bool {
+	switch e.Verb.(type) {
+	case Refund, Raise:
+		return true
+	}
+	return false
 }
 
 // sums is what entries do to the sum of counts and to those of reservations.
 type sums struct {
 	total uint64
 	rest  map[uint64]uint64 // of open reservations
+
+	refunded map[uint64]bool                // positions
+	returned map[mechanism.Mechanism]uint64 // by the refunds of the proposal
+	amended  int
+}
+
+// refund takes note of a refund, of the proposal or from before.
+func (s *sums) refund(v Refund, now bool) {
+	if s.refunded == nil {
+		s.refunded, s.returned = map[uint64]bool{}, map[mechanism.Mechanism]uint64{}
+	}
+	s.refunded[v.Position] = true
+	for _, e := range v.Events {
+		if now {
+			s.returned[e.Mechanism] += uint64(e.Count)
+		}
+	}
 }
 
 // do adds an entry, or says what is wrong with it and what is allowed.
@@ -72,9 +109,24 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		}
 		return n, nil, ""
 	}
+	if e.Amends() {
+		if s.amended++; s.amended > MaxAmendments {
+			return fmt.Sprintf("%d refunds and raises", s.amended), fmt.Sprintf("at most %d", MaxAmendments)
+		}
+	}
 	switch v := e.Verb.(type) {
 	case Charge:
 		return add(sum(v.Events))
+	case Refund:
+		n := sum(v.Events)
+		switch {
+		case v.Position == 0 || v.Position >= e.Position || s.refunded[v.Position]:
+			return fmt.Sprintf("a refund of entry %d", v.Position), "an earlier entry that was not refunded"
+		case n == 0 || n > s.total:
+			return fmt.Sprintf("a refund of %d", n), fmt.Sprintf("1 to %d", s.total)
+		}
+		s.refund(v, true)
+		s.total -= n
 	case Reserve:
 		s.rest[e.Position] = sum(v.Events)
 	case Commit:
@@ -156,8 +208,11 @@ func (p Proposal) checkOpen(rest map[uint64]uint64, open []Reservation) error {
 	return nil
 }
 
-func (p Proposal) checkCounts(on Summary, before []uint64) error {
+// checkCounts checks the changed totals; returned is what refunds of the proposal
+// give back, by which alone a total may shrink or stay as it is.
+func (p Proposal) checkCounts(on Summary, before []uint64, returned map[mechanism.Mechanism]uint64) error {
 	next, added := on.Distinct, uint64(0)
+	listed := 0
 	for i, c := range p.Counts {
 		field := fmt.Sprintf("counts[%d]", i)
 		switch {
@@ -165,18 +220,28 @@ func (p Proposal) checkCounts(on Summary, before []uint64) error {
 			return p.wrong(field+".index", c.Index, fmt.Sprintf("below %d, or %d for the next new one", on.Distinct, next))
 		case c.Mechanism == nil:
 			return p.wrong(field+".mechanism", "missing", "a mechanism")
-		case c.Total <= before[i] || c.Total > p.Total:
-			return p.wrong(field+".total", c.Total, fmt.Sprintf("more than %d, at most %d", before[i], p.Total))
+		}
+		back := returned[c.Mechanism] // below 2^63 even for the largest refunds: no wrapping
+		if c.Total > p.Total || c.Total+back < before[i] || c.Total == before[i] && back == 0 {
+			return p.wrong(field+".total", c.Total, fmt.Sprintf("more than %d less %d refunded, at most %d", before[i], back, p.Total))
 		}
 		if c.Index == next {
 			next++
 		}
-		if added += c.Total - before[i]; added > p.Total { // both below 2^63: no wrapping
-			break
+		if back > 0 {
+			listed++
+		}
+		var carry uint64
+		if added, carry = bits.Add64(added, c.Total+back-before[i], 0); carry > 0 {
+			return p.wrong(field+".total", c.Total, "totals of what the entries charge")
 		}
 	}
-	if grown := p.Total - on.Total; added != grown {
-		return p.wrong("counts", "not what the entries charge", fmt.Sprintf("%d more altogether", grown))
+	all := uint64(0)
+	for _, n := range returned {
+		all += n
+	}
+	if grown := p.Total + all - on.Total; added != grown || listed != len(returned) {
+		return p.wrong("counts", "not what the entries charge and refund", fmt.Sprintf("%d more altogether, %d refunded", grown, all))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -19,6 +18,7 @@ type BudgetError struct {
 
 // Shortfall is what is missing of one budget, or of the plan.
 type Shortfall struct {
+	Index  int     // of the budget in the spec; −1 for the plan
 	Budget string  // "budgets[0] (ε = 8 at δ = 1e-05 by RDP)", or "plan"
 	Unit   string  // what is counted: "ε", "δ", "ρ", "μ²", "Rényi divergence at α = 12", or a mechanism
 	Needed float64 // rounded up
@@ -88,9 +88,9 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 			}
 			switch {
 			case l.allowed == 0:
-				list = append(list, Shortfall{Budget: "plan", Reason: p.Mechanism.String() + " is not in it"})
+				list = append(list, Shortfall{Index: -1, Budget: "plan", Reason: p.Mechanism.String() + " is not in it"})
 			case p.Count > left:
-				list = append(list, Shortfall{Budget: "plan", Unit: p.Mechanism.String(),
+				list = append(list, Shortfall{Index: -1, Budget: "plan", Unit: p.Mechanism.String(),
 					Needed: float64(p.Count), Left: float64(left), Short: float64(p.Count - left)})
 			}
 		}
@@ -108,7 +108,7 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 			}
 		}
 		if reason != "" {
-			list = append(list, Shortfall{Budget: budget, Reason: reason})
+			list = append(list, Shortfall{Index: i, Budget: budget, Reason: reason})
 			continue
 		}
 		for _, m := range []struct {
@@ -123,14 +123,11 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 			if m.need.hi == 0 && m.need.lo <= left {
 				continue
 			}
-			short, borrow := bits.Sub64(m.need.lo, left, 0)
-			amount := func(hi, lo uint64, round float64) float64 {
-				shares := math.Ldexp(float64(hi), 64) + float64(lo)
-				return shares / float64(accountant.Whole) * m.whole * (1 + round*0x1p-49)
-			}
-			list = append(list, Shortfall{Budget: budget, Unit: m.unit,
-				Needed: amount(m.need.hi, m.need.lo, 1), Left: amount(0, left, -1),
-				Short: amount(m.need.hi-borrow, short, 1)})
+			short := m.need
+			short.take(tally{lo: left})
+			list = append(list, Shortfall{Index: i, Budget: budget, Unit: m.unit,
+				Needed: accountant.Part(m.whole, m.need.big(), true), Left: accountant.Part(m.whole, tally{lo: left}.big(), false),
+				Short: accountant.Part(m.whole, short.big(), true)})
 		}
 	}
 	return list

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -22,8 +23,30 @@ const (
 // are committed (and then are charges), released, or expire.
 type Reserve struct {
 	Events   []mechanism.Event // at least one; as of a Charge
-	Lifetime time.Duration     // whole seconds, from 1 s to MaxLifetime
+	Lifetime time.Duration     // whole seconds, from 1 s to MaxLifetime; 0 with Child
 	Labels   []Label
+	Child    string // the ledger that it is for; only the daemon sets it
+}
+
+// reservation is what the entry at position makes.
+func (v Reserve) reservation(w Writer, position uint64, now time.Time) Reservation {
+	r := Reservation{Position: position, Rest: merged(v.Events), Child: v.Child, Principal: w.Principal}
+	if v.Child == "" {
+		r.Deadline = now.Add(v.Lifetime)
+	}
+	return r
+}
+
+// Rest is what is left after commits; false if it does not hold them.
+func (v Reserve) Rest(commits []Commit) ([]mechanism.Part, bool) {
+	r := Reservation{Rest: merged(v.Events)}
+	for _, c := range commits {
+		var wrong int
+		if r, wrong, _ = r.without(c.Events); wrong >= 0 {
+			return nil, false
+		}
+	}
+	return r.Rest, true
 }
 
 // Commit charges a part of an open reservation. Once nothing is left of it, it is
@@ -53,9 +76,23 @@ func (Expire) verb()  {}
 
 // Reservation is what is left of a Reserve.
 type Reservation struct {
-	Position uint64           // of its entry: its name in the ledger
-	Deadline time.Time        // the entry's time and the lifetime
-	Rest     []mechanism.Part // distinct mechanisms; empty only where it has become closed
+	Position  uint64           // of its entry: its name in the ledger
+	Deadline  time.Time        // the entry's time and the lifetime; zero with Child
+	Rest      []mechanism.Part // distinct mechanisms; empty only where it has become closed
+	Child     string           // the ledger that holds it; "" if none does
+	Principal string           // who made it; "" where that was not kept yet
+}
+
+// admits reports whether w may commit or release r: the principal that made it, or
+// the daemon, which alone settles what a child holds.
+func (r Reservation) admits(w Writer) error {
+	switch {
+	case w.Principal == Daemon || r.Child == "" && (r.Principal == "" || r.Principal == w.Principal):
+		return nil
+	case r.Child != "":
+		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: to close that ledger, which settles it", r.Position, r.Child)
+	}
+	return refuse(ErrReservation, "reservation: %d is of %s; allowed: one of your own", r.Position, r.Principal)
 }
 
 // Total is the sum of the counts that are left.
@@ -166,10 +203,12 @@ func (rs *reservations) list() []Reservation {
 func (s *State) Reservations() []Reservation { return s.held.list() }
 
 // Reserved returns what open reservations hold, all together.
-func (s *State) Reserved() []mechanism.Part {
+func (s *State) Reserved() []mechanism.Part { return s.held.parted() }
+
+func (rs *reservations) parted() []mechanism.Part {
 	var parts []mechanism.Part
 	at := searcher()
-	for _, r := range s.held.list() {
+	for _, r := range rs.list() {
 		for _, p := range r.Rest {
 			i, ok := at(parts, p.Mechanism)
 			if !ok {
@@ -183,11 +222,13 @@ func (s *State) Reserved() []mechanism.Part {
 }
 
 // reserve sets events aside in the entry at position.
-func (b *Batch) reserve(v Reserve, position uint64, now time.Time, checkOnly bool) error {
+func (b *Batch) reserve(v Reserve, w Writer, position uint64, now time.Time, checkOnly bool) error {
 	parts := merged(v.Events)
 	switch {
 	case b.draft == nil:
 		return refuse(ErrReservation, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER", b.state.summary.Genesis.Spec.Name)
+	case (v.Child != "") != (v.Lifetime == 0) || v.Child != "" && w.Principal != Daemon:
+		return refuse(ErrReservation, "child: %q with a lifetime of %v; allowed: a lifetime and no child, which only CreateLedger sets", v.Child, v.Lifetime)
 	case len(b.held.open) >= MaxReservations:
 		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger", len(b.held.open)+1, MaxReservations)
 	case b.held.parts+len(parts) > MaxReservedParts:
@@ -200,21 +241,22 @@ func (b *Batch) reserve(v Reserve, position uint64, now time.Time, checkOnly boo
 		b.draft.untake(v.Events)
 		return nil
 	}
-	b.set(Reservation{Position: position, Deadline: now.Add(v.Lifetime), Rest: parts})
+	b.draft.hold(parts)
+	b.set(v.reservation(w, position, now))
 	return nil
 }
 
-// reservation finds an open one.
-func (b *Batch) reservation(position uint64) (Reservation, error) {
+// reservation finds an open one that w may commit and release.
+func (b *Batch) reservation(position uint64, w Writer) (Reservation, error) {
 	r, ok := b.held.open[position]
 	if !ok {
 		return r, refuse(ErrReservation, "reservation: %d; allowed: the position of one that is open: not used up, released or expired", position)
 	}
-	return r, nil
+	return r, r.admits(w)
 }
 
-func (b *Batch) commit(v Commit, checkOnly bool) error {
-	r, err := b.reservation(v.Reservation)
+func (b *Batch) commit(v Commit, w Writer, checkOnly bool) error {
+	r, err := b.reservation(v.Reservation, w)
 	if err != nil {
 		return err
 	}
@@ -224,38 +266,50 @@ func (b *Batch) commit(v Commit, checkOnly bool) error {
 		return refuse(ErrReservation, "events[%d]: %d × %v; allowed: at most %d, what is left of reservation %d", wrong, e.Count, e.Mechanism, held, r.Position)
 	}
 	if !checkOnly {
+		parts := merged(v.Events)
+		b.draft.unhold(parts)
 		b.set(rest)
-		b.spend(merged(v.Events))
+		b.spend(parts)
 	}
 	return nil
 }
 
-func (b *Batch) release(v Release, checkOnly bool) error {
-	r, err := b.reservation(v.Reservation)
+func (b *Batch) release(v Release, w Writer, checkOnly bool) error {
+	r, err := b.reservation(v.Reservation, w)
 	if err != nil || checkOnly {
 		return err
 	}
 	for _, p := range r.Rest {
 		b.draft.give(b.draft.line(p.Mechanism), p.Count)
 	}
+	b.draft.unhold(r.Rest)
 	b.set(Reservation{Position: r.Position})
 	return nil
 }
 
 func (b *Batch) expire(v Expire, checkOnly bool) error {
-	r, err := b.reservation(v.Reservation)
-	if err == nil && !checkOnly {
-		b.set(Reservation{Position: r.Position})
-		b.spend(r.Rest)
+	r, err := b.reservation(v.Reservation, Writer{Principal: Daemon})
+	switch {
+	case err != nil || checkOnly:
+		return err
+	case r.Child != "":
+		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time", r.Position, r.Child)
 	}
-	return err
+	b.spendRest(r)
+	return nil
+}
+
+// spendRest turns what is left of a reservation into charges.
+func (b *Batch) spendRest(r Reservation) {
+	b.draft.unhold(r.Rest)
+	b.set(Reservation{Position: r.Position})
+	b.spend(r.Rest)
 }
 
 // spendAll charges what all open reservations hold.
 func (b *Batch) spendAll() {
 	for _, r := range b.held.list() {
-		b.set(Reservation{Position: r.Position})
-		b.spend(r.Rest)
+		b.spendRest(r)
 	}
 }
 
@@ -281,4 +335,16 @@ func (b *Batch) opened() (list []Reservation) {
 		}
 	}
 	return list
+}
+
+// Events is parts as events: a count above 2³² − 1 becomes several.
+func Events(parts []mechanism.Part) (events []mechanism.Event) {
+	for _, p := range parts {
+		for n := p.Count; n > 0; {
+			count := min(n, math.MaxUint32)
+			events = append(events, mechanism.Event{Mechanism: p.Mechanism, Count: uint32(count)})
+			n -= count
+		}
+	}
+	return events
 }

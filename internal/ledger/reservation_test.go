@@ -160,7 +160,7 @@ func TestProposalsWithReservations(t *testing.T) {
 			},
 		}
 	}
-	if err := good().Check(on, []uint64{10, 0}, open); err != nil {
+	if err := good().Check(on, []uint64{10, 0}, open, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -192,7 +192,7 @@ func TestProposalsWithReservations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := good()
 			c.spoil(&p)
-			if err := p.Check(on, []uint64{10, 0}, open); err == nil || !strings.Contains(err.Error(), c.says) {
+			if err := p.Check(on, []uint64{10, 0}, open, nil); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v; want %s", err, c.says)
 			}
 		})

@@ -38,6 +38,8 @@ func (s Spec) CheckPolicy() error {
 	switch s.Policy {
 	case Descriptive:
 		switch {
+		case s.Parent != "":
+			return wrong("parent", strconv.Quote(s.Parent), "no parent with the policy DESCRIPTIVE (or unset), which has no bound to set aside")
 		case !s.Plan.IsZero():
 			return wrong("plan", "given", "no plan with the policy DESCRIPTIVE (or unset)")
 		case len(s.Budgets) > 0:
@@ -128,7 +130,7 @@ func resolveLimits(s Spec) ([]accountant.Limit, error) {
 			return nil, mechanism.AtIndex(err, "budgets", i)
 		}
 	}
-	acc := newAccount(Genesis{Spec: s, Resolution: Resolution{Limits: limits}}, nil)
+	acc := newAccount(s, amendments{budgets: s.Budgets, resolution: Resolution{Limits: limits}}, nil, nil)
 	if short := acc.shortfalls(run.Parts); len(short) > 0 {
 		return nil, &mechanism.ParameterError{Field: "expected_run", Value: short[0].String(),
 			Allowed: "a run that every budget's guard can charge and that keeps within it"}

@@ -67,6 +67,7 @@ type Spec struct {
 	Plan           Workload            // of Planned
 	Budgets        []accountant.Budget // of Filtered, all enforced; of Planned, what the plan must meet
 	ExpectedRun    Workload            // of Filtered: what guards must be able to charge, and RDP orders are chosen for
+	Parent         string              // the ledger that has set aside what this one may spend; "" if none has
 }
 
 // Equal reports whether two requests ask for the same ledger.
@@ -90,6 +91,7 @@ func (s Spec) difference(o Spec) (field, mine, other string) {
 		{"dataset_id", s.DatasetID, o.DatasetID},
 		{"dataset_version", s.DatasetVersion, o.DatasetVersion},
 		{"owner", s.Owner, o.Owner},
+		{"parent", s.Parent, o.Parent},
 	} {
 		if f.mine != f.other {
 			return f.name, strconv.Quote(f.mine), strconv.Quote(f.other)

@@ -18,6 +18,7 @@ type State struct {
 	index   map[mechanism.Mechanism]int
 	account *account // nil without budgets
 	held    reservations
+	amended amendments
 }
 
 // NewState makes a state of what a store has loaded: a snapshot and the
@@ -27,10 +28,14 @@ func NewState(s Snapshot, tail []Record) *State {
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
 	}
+	st.amended = amendments{budgets: s.Genesis.Spec.Budgets, resolution: s.Genesis.Resolution}
+	for _, e := range s.Amended {
+		st.amended = st.amended.with(e.Position, e.Verb)
+	}
 	for _, r := range tail {
 		st.replay(r)
 	}
-	st.account = newAccount(s.Genesis, slices.Concat(st.parts, st.Reserved()))
+	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved())
 	return st
 }
 
@@ -43,7 +48,7 @@ func (s *State) replay(r Record) {
 			s.add(e.Mechanism, uint64(e.Count))
 		}
 	case Reserve:
-		s.held.set(Reservation{Position: r.Entry.Position, Deadline: r.Entry.Time.Add(v.Lifetime), Rest: merged(v.Events)})
+		s.held.set(v.reservation(r.Entry.Writer, r.Entry.Position, r.Entry.Time))
 	case Commit:
 		rest, _, _ := s.held.open[v.Reservation].without(v.Events)
 		s.held.set(rest)
@@ -54,12 +59,17 @@ func (s *State) replay(r Record) {
 		s.held.set(Reservation{Position: v.Reservation})
 	case Expire:
 		s.spend(s.held.open[v.Reservation])
+	case Refund:
+		for _, e := range v.Events {
+			s.add(e.Mechanism, -uint64(e.Count))
+		}
 	case Close:
 		for _, r := range s.held.list() {
 			s.spend(r)
 		}
 		s.summary.Closed = true
 	}
+	s.amended = s.amended.with(r.Entry.Position, r.Entry.Verb)
 	s.summary.Head = Head{r.Entry.Position, r.Hash}
 }
 
@@ -71,6 +81,7 @@ func (s *State) spend(r Reservation) {
 	s.held.set(Reservation{Position: r.Position})
 }
 
+// add adds modulo 2⁶⁴, so that refunds take away.
 func (s *State) add(m mechanism.Mechanism, count uint64) {
 	i, ok := s.index[m]
 	if !ok {
@@ -90,9 +101,11 @@ func (s *State) Apply(b *Batch, head Head) {
 		s.add(c.Mechanism, c.Total-s.count(c.Index))
 	}
 	if b.draft != nil {
+		s.account = b.draft.account
 		s.account.apply(b.draft)
 	}
 	s.held = b.held
+	s.amended = b.amended
 	s.summary.Closed = b.closed
 	s.summary.Head = head
 }
@@ -107,7 +120,15 @@ func (s *State) count(i int) uint64 {
 // Summary returns the committed state without its counts.
 func (s *State) Summary() Summary { return s.summary }
 
-// Composition returns a copy of what was charged.
+// Parts returns a copy of all counts, by the indexes of CountChange.
+func (s *State) Parts() []mechanism.Part { return slices.Clone(s.parts) }
+
+// Composition returns a copy of what was charged and is not refunded.
 func (s *State) Composition() mechanism.Composition {
-	return mechanism.Composition{Adjacency: s.summary.Genesis.Spec.Adjacency, Parts: slices.Clone(s.parts)}
+	return mechanism.Composition{Adjacency: s.summary.Genesis.Spec.Adjacency, Parts: charged(s.Parts())}
+}
+
+// charged drops, in place, mechanisms of which all was refunded.
+func charged(parts []mechanism.Part) []mechanism.Part {
+	return slices.DeleteFunc(parts, func(p mechanism.Part) bool { return p.Count == 0 })
 }

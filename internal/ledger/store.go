@@ -63,7 +63,8 @@ type Store interface {
 }
 
 // Proposal is one ledger's part of an Append: entries with the counts that
-// follow from them.
+// follow from them. A store keeps the refunds and raises among them where Load
+// finds them without a scan.
 type Proposal struct {
 	Ledger   string
 	Expected Head

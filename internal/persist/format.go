@@ -47,11 +47,18 @@ const (
 	// get it when they are opened; a program that does not know it cannot read the
 	// genesis of any ledger in it.
 	reservationsBucket
+	// amendmentsBucket: ledger number (8), position (8) → log key (8) of a refund or a
+	// raise. Files from before it was there get it when they are opened; a program that
+	// does not know it cannot read the entries in it.
+	amendmentsBucket
 	buckets
 )
 
+// laterBuckets is the first of the buckets that older files may lack.
+const laterBuckets = reservationsBucket
+
 var bucketNames = [buckets]string{
-	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences", "reservations",
+	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences", "reservations", "amendments",
 }
 
 func (b bucket) String() string { return bucketNames[b] }

@@ -103,7 +103,8 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	isNew, grow := false, false
+	isNew := false
+	var missing []bucket
 	read := func(tx *bolt.Tx) (err error) {
 		if size := tx.Size(); size > info.Size() {
 			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
@@ -116,7 +117,11 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		if err := s.checkFormat(v); err != nil {
 			return err
 		}
-		grow = tx.Bucket([]byte(reservationsBucket.String())) == nil
+		for b := laterBuckets; b < buckets; b++ {
+			if tx.Bucket([]byte(b.String())) == nil {
+				missing = append(missing, b)
+			}
+		}
 		nextKey, err = v.next()
 		s.published.tx = tx.ID()
 		return err
@@ -130,11 +135,15 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		}
 		nextKey = 1
 	}
-	if grow {
+	if len(missing) > 0 {
 		if err := s.db.Update(func(tx *bolt.Tx) error {
 			s.published.tx = tx.ID()
-			_, err := tx.CreateBucket([]byte(reservationsBucket.String()))
-			return err
+			for _, b := range missing {
+				if _, err := tx.CreateBucket([]byte(b.String())); err != nil {
+					return err
+				}
+			}
+			return nil
 		}); err != nil {
 			return 0, err
 		}
@@ -168,7 +177,7 @@ func (s *Store) checkFormat(v *view) error {
 	if err != nil {
 		return err
 	}
-	for b := range reservationsBucket { // prepare makes that one, if need be
+	for b := range laterBuckets { // prepare makes those, if need be
 		if _, err := v.bucket(b); err != nil {
 			return err
 		}

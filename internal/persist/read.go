@@ -33,7 +33,10 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 		if snapshot.Parts, err = v.parts(h); err != nil {
 			return err
 		}
-		snapshot.Open, err = v.open(h)
+		if snapshot.Open, err = v.open(h); err != nil {
+			return err
+		}
+		snapshot.Amended, err = v.amendments(h)
 		return err
 	})
 	if err != nil {
@@ -64,7 +67,7 @@ func (v *view) parts(h head) ([]mechanism.Part, error) {
 	}
 	sum := uint64(0)
 	for i, p := range parts {
-		if p.Count == 0 || p.Count > h.total-sum {
+		if p.Count == 0 && h.amended == 0 || p.Count > h.total-sum {
 			return nil, damaged(headsBucket, numberKey(h.number), "mechanism %d has total %d, all together %d", i, p.Count, h.total)
 		}
 		sum += p.Count

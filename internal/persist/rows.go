@@ -27,6 +27,8 @@ type head struct {
 	// a budget larger. In the row only while there are any.
 	open uint64 // their number
 	held uint64 // the sum of their counts
+
+	amended uint64 // the number of refunds and raises; likewise
 }
 
 func (h head) summary() ledger.Summary {
@@ -38,7 +40,7 @@ func (h head) lane() lane {
 	return lane{id: h.writer, sequence: h.sequence, position: h.at.Position, last: h.last}
 }
 
-const maxHeadSize = len(ledger.Hash{}) + 1 + (6+inlineTotals+2)*binary.MaxVarintLen64
+const maxHeadSize = len(ledger.Hash{}) + 1 + (6+inlineTotals+3)*binary.MaxVarintLen64
 
 // append adds the row's bytes: the hash, closed, then numbers as varints.
 func (h head) append(b []byte) []byte {
@@ -54,8 +56,11 @@ func (h head) append(b []byte) []byte {
 	for _, n := range h.totals {
 		b = binary.AppendUvarint(b, n)
 	}
-	if h.open > 0 {
+	if h.open > 0 || h.amended > 0 {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, h.open), h.held)
+	}
+	if h.amended > 0 {
+		b = binary.AppendUvarint(b, h.amended)
 	}
 	return b
 }
@@ -83,7 +88,11 @@ func parseHead(number uint64, b []byte) (head, error) {
 	}
 	if len(r.b) > 0 {
 		h.open, h.held = r.next(), r.next()
-		r.bad = r.bad || h.open == 0 || h.held < h.open || h.held > math.MaxInt64
+		more := len(r.b) > 0
+		if more {
+			h.amended = r.next()
+		}
+		r.bad = r.bad || h.open == 0 && (!more || h.held > 0) || h.held < h.open || h.held > math.MaxInt64 || more && h.amended == 0
 	}
 	return h, r.end()
 }

@@ -236,7 +236,13 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Check(h.summary(), before, open); err != nil {
+	var amended []ledger.Entry
+	if p.Amends() {
+		if amended, err = w.amendments(h); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.Check(h.summary(), before, open, amended); err != nil {
 		return nil, err
 	}
 	lanes := lanes{w: w, before: h}
@@ -259,6 +265,9 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 		l.advance(e, key)
 		if e.Position%indexEvery == 0 {
 			w.stageUint64(positionsBucket, blockKey(h.number, e.Position/indexEvery), key)
+		}
+		if e.Amends() {
+			w.stageAmendment(&h, e, key)
 		}
 		if e.Sequence%indexEvery == 0 {
 			w.stageUint64(sequencesBucket, blockKey(l.id, e.Sequence/indexEvery), key)

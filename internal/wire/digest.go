@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ const (
 	tagCommit  = 4
 	tagRelease = 5
 	tagExpire  = 6
+	tagRefund  = 7
+	tagRaise   = 8
+	tagChild   = 9 // a Reserve for a child
 )
 
 // Digest is SHA-256 over a domain tag with a version and the canonical encoding
@@ -43,6 +47,9 @@ func appendVerb(b []byte, v ledger.Verb) []byte {
 	case ledger.Close:
 		return appendText(append(b, tagClose), v.Reason)
 	case ledger.Reserve:
+		if v.Child != "" {
+			return appendCharged(appendText(append(b, tagChild), v.Child), v.Events, v.Labels)
+		}
 		b = binary.BigEndian.AppendUint64(append(b, tagReserve), uint64(v.Lifetime/time.Second))
 		return appendCharged(b, v.Events, v.Labels)
 	case ledger.Commit:
@@ -50,10 +57,30 @@ func appendVerb(b []byte, v ledger.Verb) []byte {
 		return appendCharged(b, v.Events, v.Labels)
 	case ledger.Release:
 		return appendText(binary.BigEndian.AppendUint64(append(b, tagRelease), v.Reservation), v.Reason)
+	case ledger.Refund: // what it gives back follows from the position
+		return appendText(binary.BigEndian.AppendUint64(append(b, tagRefund), v.Position), v.Reason)
+	case ledger.Raise: // what it comes to follows from the rest
+		return appendRaise(append(b, tagRaise), v)
 	case ledger.Expire:
 		return binary.BigEndian.AppendUint64(append(b, tagExpire), v.Reservation)
 	}
 	panic(fmt.Sprintf("wire: no canonical encoding of %T", v)) // the interface is sealed: a case is missing above
+}
+
+func appendRaise(b []byte, v ledger.Raise) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(len(v.Budgets)))
+	for _, g := range v.Budgets {
+		b = append(b, byte(g.Guard))
+		for _, n := range [...]float64{g.Epsilon, g.Delta, g.Rho, g.Mu, g.Order} {
+			b = binary.BigEndian.AppendUint64(b, math.Float64bits(n))
+		}
+	}
+	b = appendCharged(appendText(b, v.Plan.Name), v.Plan.Events, nil)
+	independent := byte(0)
+	if v.Independent {
+		independent = 1
+	}
+	return appendText(append(b, independent), v.Reason)
 }
 
 func appendCharged(b []byte, events []mechanism.Event, labels []ledger.Label) []byte {

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -40,7 +41,7 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 		if err != nil {
 			return nil, err
 		}
-		body = appendNumber(body, 3, uint64(v.Lifetime/time.Second))
+		body = appendString(appendNumber(body, 3, uint64(v.Lifetime/time.Second)), 4, v.Child)
 		return protowire.AppendBytes(appendTag(b, 11), body), nil
 	case ledger.Commit:
 		body, err := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
@@ -55,6 +56,12 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	case ledger.Expire:
 		body := appendNumber(room[:0], 1, v.Reservation)
 		return protowire.AppendBytes(appendTag(b, 14), body), nil
+	case ledger.Refund: // these two are rare
+		body, err := marshal(fromRefund(v))
+		return protowire.AppendBytes(appendTag(b, 15), body), err
+	case ledger.Raise:
+		body, err := marshal(&recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late})
+		return protowire.AppendBytes(appendTag(b, 16), body), err
 	}
 	return nil, absent("action", actions)
 }

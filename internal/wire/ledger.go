@@ -72,33 +72,14 @@ func ToClose(reason string) (ledger.Close, error) {
 	return ledger.Close{Reason: reason}, nil
 }
 
-// ToSpec converts a ledger's spec. What this version cannot keep, it refuses:
-// PLAN, FILTER, plan, budgets and expected run. Fields in errors start with
-// "spec.".
+// ToSpec converts a ledger's spec. What it comes to, and its parent, are not looked
+// at. Fields in errors start with "spec.".
 func ToSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	spec, err := toSpec(s)
-	if refused := refuseBudgets(s); refused != nil {
-		spec, err = ledger.Spec{}, refused
-	}
 	if err != nil {
 		return ledger.Spec{}, under("spec", err)
 	}
 	return spec, nil
-}
-
-func refuseBudgets(s *pb.LedgerSpec) error {
-	const descriptive = "DESCRIPTIVE (or unset)"
-	switch p := s.GetPolicy(); {
-	case p != pb.LedgerSpec_POLICY_UNSPECIFIED && p != pb.LedgerSpec_DESCRIPTIVE:
-		return invalid("policy", p.String(), descriptive)
-	case s.GetPlan() != nil:
-		return invalid("plan", "given", "no plan: policy "+descriptive)
-	case len(s.GetBudgets()) > 0:
-		return invalid("budgets", fmt.Sprintf("%d given", len(s.Budgets)), "no budgets: policy "+descriptive)
-	case s.GetExpectedRun() != nil:
-		return invalid("expected_run", "given", "no expected run: policy "+descriptive)
-	}
-	return nil
 }
 
 func toSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
@@ -113,7 +94,7 @@ func toSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	spec := ledger.Spec{
 		Name: s.GetName(), Adjacency: adj, PrivacyUnit: s.GetPrivacyUnit(),
 		DatasetID: s.GetDatasetId(), DatasetVersion: s.GetDatasetVersion(),
-		Owner: s.GetOwner(), Labels: labels,
+		Owner: s.GetOwner(), Labels: labels, Parent: s.GetParent(),
 	}
 	if err := toPolicy(s, &spec); err != nil {
 		return ledger.Spec{}, err
@@ -138,6 +119,14 @@ func checkSpec(s ledger.Spec) error {
 			return err
 		}
 	}
+	if s.Parent != "" {
+		if err := CheckLedgerName("parent", s.Parent); err != nil {
+			return err
+		}
+		if s.Parent == s.Name {
+			return invalid("parent", show(s.Parent), "another ledger")
+		}
+	}
 	return checkPolicy(s)
 }
 
@@ -148,6 +137,7 @@ func FromSpec(s ledger.Spec) *pb.LedgerSpec {
 		DatasetId: s.DatasetID, DatasetVersion: s.DatasetVersion,
 		Owner: s.Owner, Labels: fromLabels(s.Labels), Policy: fromPolicy(s.Policy),
 		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: fromBudgets(s.Budgets), ExpectedRun: fromPlan(s.Adjacency, s.ExpectedRun),
+		Parent: s.Parent,
 	}
 }
 

@@ -70,11 +70,15 @@ func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
 		return ledger.Release{Reservation: a.Release.GetReservation(), Reason: a.Release.GetReason()}, known("release", a.Release)
 	case *recordv1.Entry_Expire:
 		return ledger.Expire{Reservation: a.Expire.GetReservation()}, known("expire", a.Expire)
+	case *recordv1.Entry_Refund:
+		return toStoredRefund(a.Refund)
+	case *recordv1.Entry_Raise:
+		return toStoredRaise(a.Raise)
 	}
 	return nil, absent("action", actions)
 }
 
-const actions = "charge, close, reserve, commit, release or expire"
+const actions = "charge, close, reserve, commit, release, expire, refund or raise"
 
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.
@@ -94,7 +98,7 @@ func checkEntry(e ledger.Entry) error {
 	case ledger.Close:
 		return checkText("close.reason", v.Reason, maxReason)
 	case ledger.Reserve:
-		if err := checkLifetime("reserve.lifetime_seconds", v.Lifetime); err != nil {
+		if err := checkHeld(v); err != nil {
 			return err
 		}
 		return checkCharge("reserve", v.Events, v.Labels)
@@ -110,6 +114,13 @@ func checkEntry(e ledger.Entry) error {
 		return checkText("release.reason", v.Reason, maxReason)
 	case ledger.Expire:
 		return checkReservation("expire.reservation", v.Reservation)
+	case ledger.Refund:
+		if err := checkRefund(v); err != nil {
+			return err
+		}
+		return checkCharge("refund", v.Events, nil)
+	case ledger.Raise:
+		return checkStoredRaise(v)
 	}
 	return absent("action", actions)
 }

@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -15,6 +16,43 @@ func FromSummary(s ledger.Summary) *pb.Ledger {
 		Position: s.Head.Position, HeadHash: s.Head.Hash[:], Closed: s.Closed,
 		DistinctMechanisms: uint32(s.Distinct), TotalCount: s.Total, StoreId: s.Genesis.StoreID,
 	}
+}
+
+// FromView makes the API's view of a ledger with its balances.
+func FromView(v ledger.View) *pb.Ledger {
+	out := FromSummary(v.Summary)
+	for _, b := range v.Budgets {
+		line := &pb.BudgetBalance{Budget: fromBudgets([]accountant.Budget{b.Budget})[0], Value: fromAmount(b.Value)}
+		if b.Delta != (ledger.Amount{}) {
+			line.Delta = fromAmount(b.Delta)
+		}
+		out.Budgets = append(out.Budgets, line)
+	}
+	for _, p := range v.Plan {
+		out.Plan = append(out.Plan, &pb.PlanBalance{Mechanism: FromMechanism(p.Mechanism),
+			Planned: p.Planned, Spent: p.Spent, Reserved: p.Reserved, Remaining: p.Remaining})
+	}
+	for _, r := range v.Reservations {
+		line := &pb.Reservation{Position: r.Position, Rest: FromEvents(ledger.Events(r.Rest)), Child: r.Child, Principal: r.Principal}
+		if r.Child == "" {
+			line.ExpireTime = timestamppb.New(r.Deadline)
+		}
+		out.Reservations = append(out.Reservations, line)
+	}
+	out.Assumptions = FromAssumptions(v.Assumptions)
+	return out
+}
+
+func fromAmount(a ledger.Amount) *pb.Amount {
+	return &pb.Amount{Unit: a.Unit, Limit: a.Limit, Spent: a.Spent, Reserved: a.Reserved, Remaining: a.Remaining}
+}
+
+// FromAssumptions makes the API's view of what answers rest on.
+func FromAssumptions(list []ledger.Assumption) (out []*pb.Assumption) {
+	for _, a := range list {
+		out = append(out, &pb.Assumption{Position: a.Position, Kind: a.Kind, Text: a.Text, Descriptive: a.Descriptive})
+	}
+	return out
 }
 
 // FromReceipt makes the API's view of a receipt.
@@ -45,6 +83,10 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		e.Action = &pb.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
 	case ledger.Expire:
 		e.Action = &pb.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
+	case ledger.Refund:
+		e.Action = &pb.Entry_Refund{Refund: fromRefund(v)}
+	case ledger.Raise:
+		e.Action = &pb.Entry_Raise{Raise: fromRaise(v)}
 	}
 	if raw {
 		e.Raw = r.Raw

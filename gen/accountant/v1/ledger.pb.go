@@ -411,7 +411,7 @@ type Ledger struct {
 	HeadHash []byte `protobuf:"bytes,5,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	// Closing is final.
 	Closed bool `protobuf:"varint,6,opt,name=closed,proto3" json:"closed,omitempty"`
-	// The number of distinct mechanisms charged.
+	// The number of distinct mechanisms charged, refunded ones too.
 	DistinctMechanisms uint32 `protobuf:"varint,7,opt,name=distinct_mechanisms,json=distinctMechanisms,proto3" json:"distinct_mechanisms,omitempty"`
 	// The sum of all counts.
 	TotalCount uint64 `protobuf:"varint,8,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
@@ -1675,7 +1675,8 @@ type Raise struct {
 	// All budgets, with the same guards and orders, none of them smaller than
 	// before. Of a PLAN ledger: those that its plan must keep within.
 	Budgets []*Budget `protobuf:"bytes,1,rep,name=budgets,proto3" json:"budgets,omitempty"`
-	// Of a PLAN ledger: the whole new plan, with no count smaller than before.
+	// Of a PLAN ledger: the whole new plan, with no count smaller than before, and the
+	// ledger's adjacency, which entries leave out.
 	Plan *Workload `protobuf:"bytes,2,opt,name=plan,proto3" json:"plan,omitempty"`
 	// Asserts that the decision to raise did not depend on outputs.
 	IndependentOfOutputs bool `protobuf:"varint,3,opt,name=independent_of_outputs,json=independentOfOutputs,proto3" json:"independent_of_outputs,omitempty"`

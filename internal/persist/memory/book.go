@@ -21,6 +21,7 @@ type book struct {
 	log     []stored // by position − 1
 	lanes   map[ledger.Writer][]uint64
 	open    map[uint64][]byte // reservations by position, as stored
+	amended []uint64          // positions of refunds and raises
 }
 
 // stored is one record: the bytes, the hash before and its own.
@@ -50,7 +51,11 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := p.Check(on, before, open); err != nil {
+	amended, err := b.amendments()
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := p.Check(on, before, open, amended); err != nil {
 		return nil, 0, err
 	}
 	// Only the newest book is written on, so that the room behind its log and its
@@ -77,6 +82,9 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 		r := stored{raw, n.head.Hash, ledger.EntryHash(n.head.Hash, raw)}
 		n.log = append(n.log, r)
 		n.lanes[e.Writer] = append(lane, e.Position)
+		if e.Amends() {
+			n.amended = append(slices.Clip(n.amended), e.Position)
+		}
 		n.head = ledger.Head{Position: e.Position, Hash: r.hash}
 	}
 	for _, c := range p.Counts {
@@ -117,6 +125,18 @@ func (b *book) reservations() (list []ledger.Reservation, err error) {
 	return list, nil
 }
 
+// amendments reads the refunds and raises, by position.
+func (b *book) amendments() (list []ledger.Entry, err error) {
+	for _, position := range b.amended {
+		r, err := b.record(position)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r.Entry)
+	}
+	return list, nil
+}
+
 func (b *book) summary() (ledger.Summary, error) {
 	g, err := wire.UnmarshalGenesis(b.genesis)
 	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total}, err
@@ -137,6 +157,9 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 			return err
 		}
 		if snapshot.Open, err = b.reservations(); err != nil {
+			return err
+		}
+		if snapshot.Amended, err = b.amendments(); err != nil {
 			return err
 		}
 		if s.config.Tail > 0 {
@@ -160,7 +183,13 @@ func (b *book) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Reco
 	old := ledger.Snapshot{Summary: ledger.Summary{Genesis: now.Genesis, Head: ledger.Head{Hash: b.hash}}}
 	at := max(0, len(all)-n)
 	st := ledger.NewState(old, all[:at])
-	return ledger.Snapshot{Summary: st.Summary(), Parts: st.Composition().Parts, Open: st.Reservations()}, all[at:], nil
+	old = ledger.Snapshot{Summary: st.Summary(), Parts: st.Parts(), Open: st.Reservations()}
+	for _, r := range all[:at] {
+		if r.Entry.Amends() {
+			old.Amended = append(old.Amended, r.Entry)
+		}
+	}
+	return old, all[at:], nil
 }
 
 // Writer implements ledger.Store.

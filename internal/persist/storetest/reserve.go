@@ -72,9 +72,9 @@ func testReservations(t *testing.T, h Harness) {
 	m.append(m.charge(writer(0), 1, 1), m.reserve(writer(0), part(3, 1)))       // 2
 	checkReserving(t, s, "l", "m")
 	again()
-	l.append(l.commit(writer(1), 1, part(1, 1), part(0, 7)))
+	l.append(l.commit(writer(2), 1, part(1, 1), part(0, 7)))
 	again()
-	l.append(l.commit(writer(1), 1, part(1, 4294967294)), l.reserve(writer(0), part(0, 1))) // 5 ends 1; 6
+	l.append(l.commit(writer(2), 1, part(1, 4294967294)), l.reserve(writer(0), part(0, 1))) // 5 ends 1; 6
 	m.append(m.request(writer(2), ledger.Release{Reservation: 2, Reason: "r"}))
 	checkReserving(t, s, "l")
 	again()

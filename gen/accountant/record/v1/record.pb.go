@@ -557,7 +557,9 @@ type Raise struct {
 	// As requested.
 	Raise *v1.Raise `protobuf:"bytes,1,opt,name=raise,proto3" json:"raise,omitempty"`
 	// What the budgets or the plan came to.
-	Resolution    *Resolution `protobuf:"bytes,2,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	Resolution *Resolution `protobuf:"bytes,2,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	// Whether something had been charged or set aside before.
+	Late          bool `protobuf:"varint,3,opt,name=late,proto3" json:"late,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -604,6 +606,13 @@ func (x *Raise) GetResolution() *Resolution {
 		return x.Resolution
 	}
 	return nil
+}
+
+func (x *Raise) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
 }
 
 // Reservation is what is left of an open reservation. It follows from the log.
@@ -722,12 +731,13 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
 	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x123\n" +
 	"\x05raise\x18\x10 \x01(\v2\x1b.accountant.record.v1.RaiseH\x00R\x05raiseB\b\n" +
-	"\x06action\"u\n" +
+	"\x06action\"\x89\x01\n" +
 	"\x05Raise\x12*\n" +
 	"\x05raise\x18\x01 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x12@\n" +
 	"\n" +
 	"resolution\x18\x02 \x01(\v2 .accountant.record.v1.ResolutionR\n" +
-	"resolution\"\xa1\x01\n" +
+	"resolution\x12\x12\n" +
+	"\x04late\x18\x03 \x01(\bR\x04late\"\xa1\x01\n" +
 	"\vReservation\x12.\n" +
 	"\x13deadline_unix_nanos\x18\x01 \x01(\x03R\x11deadlineUnixNanos\x12.\n" +
 	"\x04rest\x18\x02 \x03(\v2\x1a.accountant.record.v1.PartR\x04rest\x12\x14\n" +

@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Amount is a limit and how much of it is used. Spent and Reserved are rounded up,
+// Limit and Remaining down.
+type Amount struct {
+	Unit      string // "ε", "δ", "ρ", "μ²" or "Rényi divergence at α = 12"
+	Limit     float64
+	Spent     float64
+	Reserved  float64 // by open reservations
+	Remaining float64 // of Limit, after both
+}
+
+// BudgetBalance is how a budget of a Filtered ledger stands.
+type BudgetBalance struct {
+	Budget accountant.Budget // as enforced, with the order that was chosen
+	Limit  accountant.Limit
+	Value  Amount
+	Delta  Amount // zero where mechanisms may leave nothing to failures
+}
+
+// PlanBalance is how a mechanism of a plan stands: Planned = Spent + Reserved +
+// Remaining.
+type PlanBalance struct {
+	Mechanism                           mechanism.Mechanism
+	Planned, Spent, Reserved, Remaining uint64
+}
+
+// Balance is how a ledger stands.
+type Balance struct {
+	Budgets      []BudgetBalance // of Filtered, in the spec's order
+	Plan         []PlanBalance   // of Planned, in the plan's order
+	Reservations []Reservation   // the open ones, by position
+	Assumptions  []Assumption    // by position
+}
+
+// View is a ledger as committed: what a query, a watch or a statement shows.
+type View struct {
+	Summary
+	Charged    mechanism.Composition // what is charged and was not refunded
+	Resolution Resolution            // in force: with raises
+	Balance
+	Guarantee string // "descriptive", "plan" or "filter"
+}
+
+// View returns s as it is. It only reads s, and computes no privacy loss.
+func (s *State) View() View {
+	return View{
+		Summary: s.summary, Charged: s.Composition(), Guarantee: s.Guarantee(),
+		Resolution: Resolution{Limits: slices.Clone(s.amended.resolution.Limits), Plan: slices.Clone(s.amended.resolution.Plan)},
+		Balance:    s.balance(),
+	}
+}
+
+// Guarantee is what answers mean: "plan" or "filter" by the policy, "descriptive"
+// without one or where an assumption makes it so.
+func (s *State) Guarantee() string {
+	policy := s.summary.Genesis.Spec.Policy
+	loose := slices.ContainsFunc(s.amended.assumptions, func(a Assumption) bool { return a.Descriptive })
+	switch {
+	case loose || policy == Descriptive:
+		return "descriptive"
+	case policy == Planned:
+		return "plan"
+	}
+	return "filter"
+}
+
+func (s *State) balance() Balance {
+	b := Balance{Reservations: s.Reservations(), Assumptions: slices.Clone(s.amended.assumptions)}
+	for i, l := range s.amended.resolution.Limits {
+		used, held := s.account.used[i], s.account.held[i]
+		budget := s.amended.budgets[i]
+		budget.Order = l.Order
+		line := BudgetBalance{Budget: budget, Limit: l, Value: amount(unitOf(l), l.Value, used.value, held.value)}
+		if l.Delta > 0 {
+			line.Delta = amount("δ", l.Delta, used.delta, held.delta)
+		}
+		b.Budgets = append(b.Budgets, line)
+	}
+	if len(s.amended.resolution.Plan) > 0 {
+		reserved := make(map[mechanism.Mechanism]uint64)
+		for _, p := range s.held.parted() {
+			reserved[p.Mechanism] = p.Count
+		}
+		for _, p := range s.amended.resolution.Plan {
+			line := PlanBalance{Mechanism: p.Mechanism, Planned: p.Count, Reserved: reserved[p.Mechanism]}
+			if i, ok := s.index[p.Mechanism]; ok {
+				line.Spent = s.parts[i].Count
+			}
+			line.Remaining = p.Count - line.Spent - line.Reserved
+			b.Plan = append(b.Plan, line)
+		}
+	}
+	return b
+}
+
+// amount makes an Amount of what is used altogether and what of that is held.
+func amount(unit string, limit float64, used, held tally) Amount {
+	spent := used
+	spent.take(held)
+	return Amount{
+		Unit: unit, Limit: limit,
+		Spent: accountant.Part(limit, spent.big(), true), Reserved: accountant.Part(limit, held.big(), true),
+		Remaining: accountant.Part(limit, new(big.Int).SetUint64(used.left()), false),
+	}
+}
