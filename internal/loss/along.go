@@ -14,10 +14,17 @@ const longestTurn = 32
 
 // along fills K(θ + ik·step) − K(θ) for k = 1 … n−1, as at does, but with sines and
 // cosines by rotation. The runs of nodes double from 1 to longestTurn, so that t at
-// most doubles within each.
-func (l *sampledLine) along(step float64, out []ComplexValue) {
+// most doubles within each. Once stop returns true the rest is unknown.
+func (l *sampledLine) along(step float64, out []ComplexValue, stop func() bool) {
 	for k, n := 1, 1; k < len(out); k, n = k+n, min(2*n, longestTurn) {
-		l.run(step, k, out[k:min(k+n, len(out))])
+		run := out[k:min(k+n, len(out))]
+		if stop() {
+			for j := range run {
+				run[j] = unknown
+			}
+			continue
+		}
+		l.run(step, k, run)
 	}
 }
 
@@ -41,6 +48,7 @@ func (l *sampledLine) run(step float64, first int, out []ComplexValue) {
 	if g.turns == nil {
 		g.turns = newTurns(g.nodes, !l.large)
 	}
+	l.spent += float64(len(g.nodes)) * (4*sineCost + float64(len(out)))
 	var re, im [longestTurn]float64
 	g.turns.sums(step, first, re[:len(out)], im[:len(out)], !l.large)
 	for j := range out {

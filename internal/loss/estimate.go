@@ -13,21 +13,24 @@ type Estimate func(s float64) (k, slope, curvature float64)
 
 // EstimateOf returns the estimate of one loss.
 func EstimateOf(l Loss, d Direction) Estimate {
-	exact := func(s float64) (float64, float64, float64) {
-		v := l.Cumulant(d, s)
-		return v.K, v.Slope, v.Curvature
-	}
 	g, ok := l.(sampledGaussian)
-	if !ok || !(g.mu > 1e-6 && g.mu < 1e3) {
-		return exact
+	if !ok {
+		return func(s float64) (float64, float64, float64) {
+			v := l.Cumulant(d, s)
+			return v.K, v.Slope, v.Curvature
+		}
 	}
-	e := &estimate{pair: g.pair(d, false), h: math.Min(0.5, 1.6/g.mu)}
+	p := g.pair(d, false)
+	if !(g.mu > 1e-6 && g.mu < 1e3) {
+		return p.rough
+	}
+	e := &estimate{pair: p, h: math.Min(0.5, 1.6/g.mu)}
 	return func(s float64) (k, slope, curvature float64) {
-		if reach := (2 + math.Abs(s)) * g.mu; !(reach < 1000*e.h) {
-			return exact(s)
+		if reach := (2 + math.Abs(s)) * g.mu; !(reach < 500*e.h) {
+			return p.rough(s)
 		}
 		if k, slope, curvature = e.at(s); k-k != 0 { // overflow
-			return exact(s)
+			return p.rough(s)
 		}
 		return k, slope, curvature
 	}

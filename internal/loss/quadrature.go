@@ -13,6 +13,8 @@ const (
 	// precision is ln of the relative error aimed at, below Ulp.
 	precision = -39
 	sqrtTwoPi = 2.5066282746310005024
+	// What a node and a sine cost, in turns of a node (Tilted.Spent).
+	nodeCost, sineCost = 40, 5
 )
 
 // sampledLine is K of a sampledPair on the line s = θ + it, θ ≥ −½, by the
@@ -35,6 +37,7 @@ type sampledLine struct {
 
 	gaveUp bool    // the rule would be too long: only the convexity bound is known
 	grids  []*grid // with halved steps, made as t needs them
+	spent  float64 // as Tilted.Spent
 }
 
 // rule is the nodes first·h … last·h.
@@ -129,6 +132,7 @@ func (l *sampledLine) integrate() {
 	var moment, slope, curvature num.Sum
 	var acc float64 // Σ of the terms' error bounds, in Ulp
 	s := l.theta
+	l.spent += nodeCost * float64(l.base.last-l.base.first+1)
 	for i := l.base.first; i <= l.base.last; i++ {
 		n := l.pair.node(float64(i) * l.base.h)
 		v := l.terms(n, s)

@@ -111,6 +111,7 @@ func (l *sampledLine) makeGrid(level int) *grid {
 	var slope num.Sum
 	var noise float64
 	s := l.theta
+	l.spent += nodeCost * float64(g.last-g.first+1)
 	for i := g.first; i <= g.last; i++ {
 		n := l.pair.node(float64(i) * g.h)
 		v := l.terms(n, s)

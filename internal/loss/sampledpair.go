@@ -148,9 +148,16 @@ func (p *sampledPair) cut(target, reach, limit float64, cs []component) (z, logB
 // mirror swaps the two ends of the axis.
 func (c component) mirror() component { return component{c.down, c.up} }
 
-// peak estimates the largest value of ln of the tilted component, at the
-// stationary points z = up·μ·w(z) − down·μ·w(−z). It only sets a scale.
+// peak estimates the largest value of ln of the tilted component. It only sets a
+// scale.
 func (p *sampledPair) peak(c component) float64 {
+	a, b := p.summits(c)
+	return math.Max(p.log(c, a), p.log(c, b))
+}
+
+// summits are about where ln of the tilted component has its lowest and its
+// highest maximum: stationary points z = up·μ·w(z) − down·μ·w(−z).
+func (p *sampledPair) summits(c component) (lowest, highest float64) {
 	pull := func(z float64) float64 {
 		_, up, _ := p.logRatio(z)
 		_, down, _ := p.logRatio(-z)
@@ -165,11 +172,10 @@ func (p *sampledPair) peak(c component) float64 {
 				hi = z
 			}
 		}
-		return p.log(c, hi)
+		return hi, hi
 	}
 	// Iteration climbs from 0 to the lowest maximum and descends to the highest.
-	best := math.Inf(-1)
-	for _, z := range []float64{0, c.up*p.mu + math.Max(-c.down, 0)*p.mu} {
+	from := func(z float64) float64 {
 		for range 12 {
 			next := pull(z)
 			if math.Abs(next-z) < 0.05 {
@@ -177,9 +183,9 @@ func (p *sampledPair) peak(c component) float64 {
 			}
 			z = next
 		}
-		best = math.Max(best, p.log(c, z))
+		return z
 	}
-	return best
+	return from(0), from(c.up*p.mu + math.Max(-c.down, 0)*p.mu)
 }
 
 // logExcessBound returns ln of an upper bound on M(s) − 1 for s > 0: M is at

@@ -41,11 +41,12 @@ func (t *Tilted) K() Value { return t.k }
 
 // Along returns K(θ + ik·step) − K(θ) for k = 0 … n−1, with the error of the
 // difference. Upper ≤ 0 bounds its real part, also where Err is +Inf. Every
-// k·step must be exact: a step of few bits.
-func (t *Tilted) Along(step float64, n int) []ComplexValue {
+// k·step must be exact: a step of few bits. Once stop returns true nothing more is
+// known than |φ| ≤ 1.
+func (t *Tilted) Along(step float64, n int, stop func() bool) []ComplexValue {
 	out := make([]ComplexValue, n)
 	if t.sampled != nil {
-		t.sampled.along(step, out)
+		t.sampled.along(step, out, stop)
 		if t.flip {
 			for k := range out {
 				out[k].K = cmplx.Conj(out[k].K)
@@ -65,7 +66,16 @@ func (t *Tilted) Along(step float64, n int) []ComplexValue {
 	return out
 }
 
-// Work estimates what one value at t costs, in units of a few nanoseconds.
+// Spent is about what was computed for t so far, in units of a few nanoseconds: the
+// turns of a quadrature's nodes that take as long. Closed forms count as nothing.
+func (t *Tilted) Spent() float64 {
+	if t.sampled == nil {
+		return 0
+	}
+	return t.sampled.spent
+}
+
+// Work estimates what one value at t costs, in the units of Spent.
 func (t *Tilted) Work(at float64) float64 {
 	if t.sampled == nil {
 		return 10

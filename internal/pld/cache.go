@@ -142,6 +142,7 @@ func (p *parts) countable() bool {
 // direction answers from the frame, or from a new one; ok is false where the answer
 // would be wider than wanted.
 func (k *Cache) direction(p *parts, d loss.Direction, q question, w Wanted) (loss.Bounds, bool) {
+	p.meter = newMeter(len(p.rest), w)
 	if f := k.frames[d]; f != nil && f.hasRoom(p) {
 		if c := f.contour(p); c != nil {
 			if b := q.read(c, f.last); q.enough(b) {
@@ -158,7 +159,7 @@ func (k *Cache) direction(p *parts, d loss.Direction, q question, w Wanted) (los
 		if i == 0 && pl.skewed && q.moves { // first find out where ε is
 			pl = st.plan(x, at, logTail, roughTolerance, p.maxLoss(d)-at)
 		}
-		s, reason := newSite(p, d, pl, w)
+		s, reason := newSite(p, d, pl)
 		if reason != "" {
 			return loss.Bounds{}, false
 		}
@@ -176,7 +177,7 @@ func (k *Cache) direction(p *parts, d loss.Direction, q question, w Wanted) (los
 			k.frames[d] = f
 			return b, true
 		}
-		if w.stopped() {
+		if p.meter.out() {
 			return loss.Bounds{}, false
 		}
 		if q.moves {

@@ -117,6 +117,7 @@ func chernoffProves(k loss.Value, s, epsilon, logDelta float64) bool {
 
 // epsilonOf is contourEpsilon in one direction; it also returns θ.
 func (p *parts) epsilonOf(d loss.Direction, down, up float64, w Wanted) (b loss.Bounds, theta float64, reason string) {
+	p.meter = newMeter(len(p.rest), w)
 	st := p.steer(d)
 	x := st.forDelta(down)
 	if x.epsilon < 0 {
@@ -132,7 +133,7 @@ func (p *parts) epsilonOf(d loss.Direction, down, up float64, w Wanted) (b loss.
 			pl = st.plan(x, at, logTail, roughTolerance, top-at)
 			tighter *= 30
 		}
-		c, reason := newContour(p, d, pl, w)
+		c, reason := newContour(p, d, pl)
 		if reason != "" {
 			if i == 0 {
 				return b, 0, reason
@@ -140,7 +141,7 @@ func (p *parts) epsilonOf(d loss.Direction, down, up float64, w Wanted) (b loss.
 			break
 		}
 		b, theta = meet(b, c.epsilon(down, up, at)), c.theta
-		if b.Upper-b.Lower <= w.epsilonGap(b.Upper) || w.stopped() || c.limited && i > 0 {
+		if b.Upper-b.Lower <= w.epsilonGap(b.Upper) || p.meter.out() || c.limited && i > 0 {
 			break
 		}
 		if at = b.Lower + (b.Upper-b.Lower)/2; math.IsInf(at, 1) {
@@ -163,11 +164,12 @@ func (p *parts) logDeltaOf(d loss.Direction, epsilon float64, w Wanted) (b loss.
 	if top <= epsilon {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0, ""
 	}
+	p.meter = newMeter(len(p.rest), w)
 	st := p.steer(d)
 	x := st.forEpsilon(epsilon)
 	tighter, logTail := 1.0, x.logTail
 	for i := range rounds {
-		c, reason := newContour(p, d, st.plan(x, epsilon, logTail, toleranceFor(tighter*w.logGap()), top-epsilon), w)
+		c, reason := newContour(p, d, st.plan(x, epsilon, logTail, toleranceFor(tighter*w.logGap()), top-epsilon))
 		if reason != "" {
 			if i == 0 {
 				return b, 0, reason
@@ -176,7 +178,7 @@ func (p *parts) logDeltaOf(d loss.Direction, epsilon float64, w Wanted) (b loss.
 		}
 		at, _ := c.logDelta(epsilon)
 		b, theta = meet(b, at), c.theta
-		if b.Upper-b.Lower <= w.logGap() || w.stopped() || c.limited {
+		if b.Upper-b.Lower <= w.logGap() || p.meter.out() || c.limited {
 			break
 		}
 		if low, high, _ := c.tail(epsilon); high-low < 1 {

@@ -10,21 +10,22 @@ import (
 
 const (
 	maxContourNodes = 1 << 13
-	maxContourWork  = 1 << 23 // in rotations of a few ns
 	mostClosely     = 16      // distinct losses with which decays are worth a closer look
 )
 
 // newContour builds the contour that was planned for ε near epsilon. It refuses,
 // with the reason, where the bounds would say nothing; where they are wide because a
 // longer contour would be too much work, they are wide.
-func newContour(p *parts, d loss.Direction, pl plan, w Wanted) (*contour, string) {
-	s, reason := newSite(p, d, pl, w)
+func newContour(p *parts, d loss.Direction, pl plan) (*contour, string) {
+	s, reason := newSite(p, d, pl)
 	if reason != "" {
 		return nil, reason
 	}
-	s.c.fill(s.line, s.nodes())
+	s.c.fill(s.line, s.nodes(), p.meter)
 	return s.c, ""
 }
+
+const outOfTime = "there was no time left"
 
 // site is a contour without its nodes: where it is and how far it goes.
 type site struct {
@@ -37,13 +38,16 @@ type site struct {
 
 func (s *site) nodes() int { return s.levels.at[s.end] + 1 }
 
-func newSite(p *parts, d loss.Direction, pl plan, w Wanted) (*site, string) {
+func newSite(p *parts, d loss.Direction, pl plan) (*site, string) {
 	x := pl.x
 	c := &contour{theta: x.theta, maxLoss: p.maxLoss(d)}
 	if !(pl.width > 0 && pl.width < math.MaxFloat64 && math.Abs(x.theta) < mostTheta) {
 		return nil, "no place for the contour was found"
 	}
 	line := p.tilt(d, x.theta)
+	if len(line.rest) < len(p.rest) {
+		return nil, outOfTime
+	}
 	if c.k = line.k(); !(c.k.Err < 0.1) {
 		return nil, "the cumulant is not known closely enough where it is needed"
 	}
@@ -56,12 +60,15 @@ func newSite(p *parts, d loss.Direction, pl plan, w Wanted) (*site, string) {
 	i, closely := l.enough(-pl.need), false
 	if aim := int(pl.nodes / (2 * math.Pi)); l.at[i] > 2*aim && l.at[i] > 100 && len(p.rest) <= mostClosely {
 		closely = true
-		l.refine(line, aim, -pl.need, w.stopped)
+		l.refine(line, aim, -pl.need)
 		i = l.enough(-pl.need)
 	}
 	l.split(line, i, -pl.need, closely)
 	i = l.enough(-pl.need)
-	for n := l.at[i]; i > 0 && float64(n)*line.work(c.step*float64(n)) > maxContourWork; n = l.at[i] {
+	if p.meter.out() {
+		return nil, outOfTime
+	}
+	for n := l.at[i]; i > 0 && float64(n)*line.work(c.step*float64(n)) > p.meter.left; n = l.at[i] {
 		i--
 		c.limited = true
 	}
@@ -77,12 +84,14 @@ func shortened(step float64) float64 {
 }
 
 // fill computes n nodes.
-func (c *contour) fill(line tilts, n int) {
+func (c *contour) fill(line tilts, n int, m *meter) {
 	sums := make([]nodeSum, n)
 	for i, r := range line.rest {
-		for k, v := range r.Along(c.step, n) {
+		before := r.Spent()
+		for k, v := range r.Along(c.step, n, m.stopped) {
 			sums[k].add(line.counts[i], v)
 		}
+		m.spend(r.Spent() - before)
 	}
 	c.re, c.im = make([]float64, n), make([]float64, n)
 	for k := range sums {

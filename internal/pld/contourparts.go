@@ -12,6 +12,7 @@ import (
 type parts struct {
 	variance float64 // μ², within a relative varianceError
 	rest     loss.Composition
+	meter    *meter // of the direction that is being computed
 }
 
 // varianceError bounds the relative error of Σ n·μ²: μ itself is rounded up by
@@ -44,8 +45,11 @@ func split(c loss.Composition) (p parts, reason string) {
 
 // cumulant is K(s) at a real s of both parts.
 func (p *parts) cumulant(d loss.Direction, s float64) loss.Value {
-	v := p.rest.Cumulant(d, s)
-	return addGaussian(v, p.variance, s)
+	var sum loss.ValueSum
+	for _, t := range p.rest {
+		sum.Add(float64(t.Count), p.meter.cumulant(t, d, s))
+	}
+	return addGaussian(sum.Value(), p.variance, s)
 }
 
 // addGaussian adds K(s) = s(s+1)·μ²/2 to v.
@@ -71,12 +75,19 @@ type tilts struct {
 	theta, variance float64
 	rest            []*loss.Tilted
 	counts          []float64
+	meter           *meter
 }
 
+// tilt puts the parts on a line; all of them, unless the meter runs out.
 func (p *parts) tilt(d loss.Direction, theta float64) tilts {
-	t := tilts{theta: theta, variance: p.variance}
+	t := tilts{theta: theta, variance: p.variance, meter: p.meter}
 	for _, r := range p.rest {
-		t.rest = append(t.rest, loss.Tilt(r.Loss, d, theta))
+		if p.meter.out() {
+			break
+		}
+		on := loss.Tilt(r.Loss, d, theta)
+		p.meter.spend(on.Spent())
+		t.rest = append(t.rest, on)
 		t.counts = append(t.counts, float64(r.Count))
 	}
 	return t
@@ -95,10 +106,12 @@ func (t *tilts) k() loss.Value {
 func (t *tilts) decay(t0, t1, enough float64, closely bool) float64 {
 	sum := gaussianDecay(t.variance, t0)
 	for i, r := range t.rest {
-		if sum < enough {
+		if sum < enough || t.meter.out() { // every factor is at most 1
 			return sum
 		}
+		before := r.Spent()
 		sum += t.counts[i] * r.Decay(t0, t1, closely) * (1 - 1e-12) // 1e-12: the sum's rounding
+		t.meter.spend(boundWork + r.Spent() - before)
 	}
 	return sum
 }

@@ -23,10 +23,11 @@ type steerer struct {
 	counts   []float64
 	rest     []loss.Estimate
 	last     float64 // the last saddle, a good place to start
+	meter    *meter
 }
 
 func (p *parts) steer(d loss.Direction) *steerer {
-	s := &steerer{variance: p.variance}
+	s := &steerer{variance: p.variance, meter: p.meter}
 	for _, t := range p.rest {
 		s.counts = append(s.counts, float64(t.Count))
 		s.rest = append(s.rest, loss.EstimateOf(t.Loss, d))
@@ -37,6 +38,7 @@ func (p *parts) steer(d loss.Direction) *steerer {
 // cumulant estimates K, K', K".
 func (s *steerer) cumulant(theta float64) (k, slope, curvature float64) {
 	k, slope, curvature = theta*(theta+1)*s.variance/2, (theta+0.5)*s.variance, s.variance
+	s.meter.spend(estimateWork * float64(len(s.rest)))
 	for i, n := range s.counts {
 		a, b, c := s.rest[i](theta)
 		k += n * a
@@ -104,7 +106,7 @@ func (s *steerer) search(positive bool, f func(saddle) float64) saddle {
 		}
 		slope := best.theta * best.theta * best.bend * math.Min(1, 1+best.theta)
 		step := v / slope
-		if math.Abs(step*v) < steerTolerance || hi-lo < 1e-3 {
+		if math.Abs(step*v) < steerTolerance || hi-lo < 1e-3 || s.meter.out() {
 			break
 		}
 		if v > 1 {
@@ -169,7 +171,7 @@ func (s *steerer) plan(x saddle, epsilon, logTail, tolerance, span float64) plan
 	}
 	a, b := lo+golden*(hi-lo), hi-golden*(hi-lo)
 	pa, pb := try(a), try(b)
-	for hi-lo > 0.06 {
+	for hi-lo > 0.06 && !s.meter.out() {
 		if pa.nodes < pb.nodes {
 			hi, b, pb = b, a, pa
 			a = lo + golden*(hi-lo)
@@ -242,7 +244,7 @@ func (s *steerer) reach(x saddle, side, epsilon, need float64) (point, width flo
 			lo = a
 		}
 		step := balance / (a * a * curvature) // in ln a
-		if lo >= limit || hi-lo < 1e-3*hi || math.Abs(balance*step) < 0.05*total {
+		if lo >= limit || hi-lo < 1e-3*hi || math.Abs(balance*step) < 0.05*total || s.meter.out() {
 			break
 		}
 		if r := balance / total; r > 0.5 {

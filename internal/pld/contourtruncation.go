@@ -42,17 +42,15 @@ func newLevels(tilted tilts, step, first, floor float64) *levels {
 }
 
 // refine bounds more closely the levels from node first on that are too much, as
-// long as that is not more work than the contour itself may be.
-func (l *levels) refine(tilted tilts, first int, floor float64, stopped func() bool) {
-	const sines = 100 // a closer look takes a dozen points, by sines instead of rotations
-	var work float64
+// long as that is not too much work.
+func (l *levels) refine(tilted tilts, first int, floor float64) {
+	enough := math.Max(0, tilted.meter.left-mostScan)
 	for i := range l.logs {
 		if l.at[i+1] < first || l.at[i] > maxContourNodes {
 			continue
 		}
 		t, next := float64(l.at[i])*l.step, float64(l.at[i+1])*l.step
-		work += sines * tilted.work(next)
-		if l.logs[i]+math.Log(l.beyond(t)-l.beyond(next)) < floor-2 || work > maxContourWork || stopped() {
+		if l.logs[i]+math.Log(l.beyond(t)-l.beyond(next)) < floor-2 || tilted.meter.left < enough || tilted.meter.out() {
 			return
 		}
 		l.logs[i] = math.Min(l.logs[i], tilted.decay(t, next, floor-3, true))

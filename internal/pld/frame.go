@@ -52,14 +52,15 @@ func newFrame(p *parts, d loss.Direction, pl plan, s *site) *frame {
 	}
 	f.levels.logs = make([]float64, len(f.levels.at)-1)
 	for i, t := range p.rest {
-		f.rows[t.Loss] = f.newRow(t.Loss, s.line.rest[i])
+		f.rows[t.Loss] = f.newRow(t.Loss, s.line.rest[i], p.meter)
 	}
 	return f
 }
 
-func (f *frame) newRow(l loss.Loss, on *loss.Tilted) *frameRow {
+func (f *frame) newRow(l loss.Loss, on *loss.Tilted, m *meter) *frameRow {
 	n := f.levels.at[0] + 1
-	r := &frameRow{base: on.K(), above: l.Cumulant(f.d, f.above), less: l.Cumulant(f.d, f.below), along: on.Along(f.step, n)}
+	r := &frameRow{base: on.K(), above: l.Cumulant(f.d, f.above), less: l.Cumulant(f.d, f.below), along: on.Along(f.step, n, m.stopped)}
+	m.spend(on.Spent())
 	for i, at := range f.levels.at {
 		end := math.Inf(1)
 		if i+1 < len(f.levels.at) {
@@ -78,7 +79,9 @@ func (f *frame) hasRoom(p *parts) bool {
 
 // contour is the certificate of p in this place, nil where there is none.
 func (f *frame) contour(p *parts) *contour {
-	f.update(p)
+	if !f.update(p) || p.meter.stopped() { // rows may be incomplete
+		return nil
+	}
 	c := &contour{theta: f.theta, step: f.step, maxLoss: p.maxLoss(f.d)}
 	if c.k = addGaussian(f.base.Value(), p.variance, f.theta); !(c.k.Err < 0.1) {
 		return nil
@@ -108,8 +111,8 @@ func (f *frame) truncate(p *parts) {
 }
 
 // update brings the sums to p's counts: by what was added, or from the start where
-// something was taken away.
-func (f *frame) update(p *parts) {
+// something was taken away. It reports false where that is too much work.
+func (f *frame) update(p *parts) bool {
 	if f.nodes == nil || f.additions > rebuildAfter || !f.grewTo(p) {
 		f.nodes = make([]nodeSum, f.levels.at[0]+1)
 		f.base, f.over, f.less = loss.ValueSum{}, loss.ValueSum{}, loss.ValueSum{}
@@ -122,7 +125,11 @@ func (f *frame) update(p *parts) {
 	for _, t := range p.rest {
 		r := f.rows[t.Loss]
 		if r == nil {
-			r = f.newRow(t.Loss, loss.Tilt(t.Loss, f.d, f.theta))
+			on := loss.Tilt(t.Loss, f.d, f.theta)
+			if n := float64(f.levels.at[0]); n*on.Work(n*f.step) > p.meter.left || p.meter.out() {
+				return false
+			}
+			r = f.newRow(t.Loss, on, p.meter)
 			f.rows[t.Loss] = r
 		}
 		if r.count == t.Count {
@@ -144,6 +151,7 @@ func (f *frame) update(p *parts) {
 		}
 		f.additions++
 	}
+	return true
 }
 
 // grewTo reports whether p has at least every count that is in the sums.

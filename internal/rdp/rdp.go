@@ -33,6 +33,7 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 	}
 	logDelta := num.LogDown(finite)
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
+		_, first = loss.LeastEpsilon(steer(c, d), logDelta, first, stop)
 		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, stop)
 		if top := c.MaxLoss(d); top <= epsilon {
 			return top, math.Inf(1)
@@ -54,6 +55,7 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 		if c.MaxLoss(d) <= epsilon {
 			return math.Inf(-1), math.Inf(1)
 		}
+		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, stop)
 		return loss.LeastLogDelta(curve(c, d), epsilon, first, stop)
 	}, func(d loss.Direction, s float64) float64 {
 		return loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon)
@@ -63,6 +65,25 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 
 func curve(c loss.Composition, d loss.Direction) loss.Curve {
 	return func(s float64) loss.Value { return c.Cumulant(d, s) }
+}
+
+// steer is curve without a proof, and fast: it finds the order that curve is then
+// asked about.
+func steer(c loss.Composition, d loss.Direction) loss.Curve {
+	estimates := make([]loss.Estimate, len(c))
+	for i, t := range c {
+		estimates[i] = loss.EstimateOf(t.Loss, d)
+	}
+	return func(s float64) (v loss.Value) {
+		for i, t := range c {
+			k, slope, curvature := estimates[i](s)
+			n := float64(t.Count)
+			v.K += n * k
+			v.Slope += n * slope
+			v.Curvature += n * curvature
+		}
+		return v
+	}
 }
 
 // worst is the larger of both directions' bounds, with its order. The second
