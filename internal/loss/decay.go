@@ -103,35 +103,47 @@ type phiScan struct {
 }
 
 const (
-	scanPoints = 64   // of one interval, at most
-	scanShare  = 0.25 // of 1 − |φ| that the distance may cost
+	scanRuns  = 12   // over one interval, at most
+	scanShare = 0.25 // of 1 − |φ| that the distance may cost
 )
 
+// over takes values at whole multiples of some h, each for h/2 to either side.
 func (s *phiScan) over(t0, t1 float64) float64 {
 	if s.lipschitz == 0 {
 		s.lipschitz = s.cells.deviation()
 	}
 	worst := math.Inf(-1)
-	h := math.Min(t1-t0, math.Max(s.width, 0.01*t0))
-	for range scanPoints {
-		var at [1]ComplexValue
-		m := t0 + math.Min(h, t1-t0)/2
-		s.line.run(m, 1, at[:])
-		if math.IsInf(at[0].Err, 1) {
+	h := math.Max(s.width, 0.01*t0)
+	for range scanRuns {
+		h = float64(float32(math.Min(h, t0))) // of few bits: its multiples are exact
+		if !(h > 1e-6*t0) {
 			return 0
 		}
-		phi := math.Exp(at[0].Upper) * (1 + 4*num.Ulp)
-		cost := (math.Min(h, t1-t0)/2*s.lipschitz + 2*s.cells.outside) * (1 + 1e-9)
-		if cost > scanShare*(1-phi)+1e-3*phi && h > 1e-4*t0 {
-			h *= 0.9 * math.Max(0.1, (scanShare*(1-phi)+1e-3*phi)/cost)
+		first := int(math.Round(t0 / h))
+		n := min(longestTurn, first, 1+int(math.Ceil((t1-t0)/h)))
+		var run [longestTurn]ComplexValue
+		s.line.run(h, first, run[:n])
+		cost := (h/2*s.lipschitz + 2*s.cells.outside) * (1 + 1e-9)
+		high, shrink := worst, 1.0
+		for _, v := range run[:n] {
+			if math.IsInf(v.Err, 1) {
+				return 0
+			}
+			phi := math.Exp(v.Upper) * (1 + 4*num.Ulp)
+			high = math.Max(high, phi+cost)
+			if may := scanShare*(1-phi) + 1e-3*phi; cost > may {
+				shrink = math.Min(shrink, math.Max(0.1, may/cost))
+			}
+		}
+		if shrink < 1 && h > 1e-4*t0 {
+			h *= 0.9 * shrink
 			continue
 		}
-		worst = math.Max(worst, phi+cost)
-		if t0+h >= t1 {
+		worst = high
+		if t0 = (float64(first+n) - 0.5) * h * (1 - 1e-12); t0 >= t1 {
 			s.width = h
 			return bounded(math.Log(worst) + 2*num.Ulp)
 		}
-		t0 += h * (1 - 1e-12)
 		h *= 1.5
 	}
 	return 0

@@ -21,7 +21,7 @@ func EstimateOf(l Loss, d Direction) Estimate {
 		}
 	}
 	p := g.pair(d, false)
-	if !(g.mu > 1e-6 && g.mu < 1e3) {
+	if !(g.mu > 1e-6 && g.mu < 5) { // r turns within 1/μ: few of the nodes would see it
 		return p.rough
 	}
 	e := &estimate{pair: p, h: math.Min(0.5, 1.6/g.mu)}

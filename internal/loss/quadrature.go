@@ -13,8 +13,9 @@ const (
 	// precision is ln of the relative error aimed at, below Ulp.
 	precision = -39
 	sqrtTwoPi = 2.5066282746310005024
-	// What a node and a sine cost, in turns of a node (Tilted.Spent).
-	nodeCost, sineCost = 40, 5
+	// What a node of a rule, one of a grid and a sine cost, in turns of a grid's node
+	// (Tilted.Spent).
+	nodeCost, gridCost, sineCost = 40, 80, 5
 )
 
 // sampledLine is K of a sampledPair on the line s = θ + it, θ ≥ −½, by the

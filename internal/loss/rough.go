@@ -12,7 +12,15 @@ func (p *sampledPair) rough(s float64) (k, slope, curvature float64) {
 	l := sampledLine{pair: *p, theta: s}
 	tilted, first, second := p.components(s)
 	low, high := p.summits(tilted)
-	if peak := math.Max(p.log(tilted, low), p.log(tilted, high)); peak > 5 {
+	peak, best := p.log(tilted, low), low
+	if at := p.log(tilted, high); at > peak {
+		peak, best = at, high
+	}
+	switch {
+	case peak > 1e12: // its rounding leaves nothing of the integrand's shape
+		n := p.node(best)
+		return peak, n.lp - n.lq, p.turn() * p.turn()
+	case peak > 5:
 		l.large, l.shift = true, peak
 	}
 	panels := make([]float64, 0, 128)

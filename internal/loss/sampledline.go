@@ -74,23 +74,9 @@ func (l *sampledLine) at(t float64) ComplexValue {
 
 // gridFor returns the coarsest grid that is fine enough for t, nil if none is.
 func (l *sampledLine) gridFor(t float64) *grid {
-	if l.gaveUp {
+	level, ok := l.levelFor(t)
+	if !ok {
 		return nil
-	}
-	target := precision + num.Log(l.guess(math.Hypot(l.theta, t)))
-	if l.large {
-		target = precision
-	}
-	h := l.pair.step(l.logAmplitude(t, 4)-target, t, l.pair.power(l.theta))
-	level := 0
-	if !(h > 0x1p-40) {
-		return nil
-	}
-	for r := l.base; r.h > h; r.h /= 2 {
-		if (r.last-r.first)<<level >= maxNodes {
-			return nil
-		}
-		level++
 	}
 	for len(l.grids) <= level {
 		l.grids = append(l.grids, nil)
@@ -99,6 +85,28 @@ func (l *sampledLine) gridFor(t float64) *grid {
 		l.grids[level] = l.makeGrid(level)
 	}
 	return l.grids[level]
+}
+
+// levelFor is how often the base rule's step must be halved for t.
+func (l *sampledLine) levelFor(t float64) (level int, ok bool) {
+	if l.gaveUp {
+		return 0, false
+	}
+	target := precision + num.Log(l.guess(math.Hypot(l.theta, t)))
+	if l.large {
+		target = precision
+	}
+	h := l.pair.step(l.logAmplitude(t, 4)-target, t, l.pair.power(l.theta))
+	if !(h > 0x1p-40) {
+		return 0, false
+	}
+	for r := l.base; r.h > h; r.h /= 2 {
+		if (r.last-r.first)<<level >= maxNodes {
+			return 0, false
+		}
+		level++
+	}
+	return level, true
 }
 
 func (l *sampledLine) makeGrid(level int) *grid {
@@ -111,7 +119,7 @@ func (l *sampledLine) makeGrid(level int) *grid {
 	var slope num.Sum
 	var noise float64
 	s := l.theta
-	l.spent += nodeCost * float64(g.last-g.first+1)
+	l.spent += gridCost * float64(g.last-g.first+1)
 	for i := g.first; i <= g.last; i++ {
 		n := l.pair.node(float64(i) * g.h)
 		v := l.terms(n, s)

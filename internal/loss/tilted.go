@@ -75,14 +75,19 @@ func (t *Tilted) Spent() float64 {
 	return t.sampled.spent
 }
 
-// Work estimates what one value at t costs, in the units of Spent.
-func (t *Tilted) Work(at float64) float64 {
+// Work is about what Along(step, n) costs, in the units of Spent.
+func (t *Tilted) Work(step float64, n int) float64 {
 	if t.sampled == nil {
-		return 10
+		return 10 * float64(n)
 	}
-	p := &t.sampled.pair
-	span := 18 + p.mu*(1+math.Max(0, t.theta))
-	return span * (6 + 6*p.mu + at*p.turn()) / math.Pi
+	if t.sampled.gaveUp {
+		return float64(n)
+	}
+	nodes := float64(maxNodes)
+	if level, ok := t.sampled.levelFor(float64(n) * step); ok {
+		nodes = math.Ldexp(float64(t.sampled.base.last-t.sampled.base.first), level)
+	}
+	return nodes * (float64(n) + 2*gridCost) // coarser grids together have as many
 }
 
 // Decay bounds the tilted characteristic function

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxContourNodes = 1 << 13
-	mostClosely     = 16      // distinct losses with which decays are worth a closer look
+	mostClosely     = 16 // distinct losses with which decays are worth a closer look
 )
 
 // newContour builds the contour that was planned for ε near epsilon. It refuses,
@@ -65,10 +65,10 @@ func newSite(p *parts, d loss.Direction, pl plan) (*site, string) {
 	}
 	l.split(line, i, -pl.need, closely)
 	i = l.enough(-pl.need)
-	if p.meter.out() {
-		return nil, outOfTime
-	}
-	for n := l.at[i]; i > 0 && float64(n)*line.work(c.step*float64(n)) > p.meter.left; n = l.at[i] {
+	for p.meter.out() || line.work(c.step, l.at[i]) > p.meter.left {
+		if i == 0 || p.meter.out() {
+			return nil, outOfTime
+		}
 		i--
 		c.limited = true
 	}

@@ -121,11 +121,11 @@ func gaussianDecay(variance, t float64) float64 {
 	return -t * t * (variance / 2) * (1 - varianceError - 8*num.Ulp)
 }
 
-// work estimates the cost of one value at t, in units of a few nanoseconds.
-func (t *tilts) work(at float64) float64 {
+// work estimates the cost of n nodes, in the meter's units.
+func (t *tilts) work(step float64, n int) float64 {
 	var sum float64
 	for _, r := range t.rest {
-		sum += r.Work(at)
+		sum += r.Work(step, n)
 	}
 	return sum
 }

@@ -126,7 +126,7 @@ func (f *frame) update(p *parts) bool {
 		r := f.rows[t.Loss]
 		if r == nil {
 			on := loss.Tilt(t.Loss, f.d, f.theta)
-			if n := float64(f.levels.at[0]); n*on.Work(n*f.step) > p.meter.left || p.meter.out() {
+			if on.Work(f.step, f.levels.at[0]) > p.meter.left || p.meter.out() {
 				return false
 			}
 			r = f.newRow(t.Loss, on, p.meter)

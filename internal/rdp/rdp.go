@@ -33,8 +33,8 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 	}
 	logDelta := num.LogDown(finite)
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
-		_, first = loss.LeastEpsilon(steer(c, d), logDelta, first, stop)
-		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, stop)
+		_, first = loss.LeastEpsilon(steer(c, d), logDelta, first, after(leastEstimates, stop))
+		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, soon(stop))
 		if top := c.MaxLoss(d); top <= epsilon {
 			return top, math.Inf(1)
 		}
@@ -55,8 +55,8 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 		if c.MaxLoss(d) <= epsilon {
 			return math.Inf(-1), math.Inf(1)
 		}
-		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, stop)
-		return loss.LeastLogDelta(curve(c, d), epsilon, first, stop)
+		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, after(leastEstimates, stop))
+		return loss.LeastLogDelta(curve(c, d), epsilon, first, soon(stop))
 	}, func(d loss.Direction, s float64) float64 {
 		return loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon)
 	})
@@ -85,6 +85,31 @@ func steer(c loss.Composition, d loss.Direction) loss.Curve {
 		return v
 	}
 }
+
+// after is stop once it has been asked n times.
+func after(n int, stop func() bool) func() bool {
+	return func() bool {
+		n--
+		return n <= 0 && stop != nil && stop()
+	}
+}
+
+// soon is stop, or that mostExact orders have been tried.
+func soon(stop func() bool) func() bool {
+	left := mostExact
+	return func() bool {
+		left--
+		return left <= 0 || stop != nil && stop()
+	}
+}
+
+// mostExact bounds the orders that the bound itself is computed at: the first is the
+// best by the estimates, to more digits than matter where they are good.
+const mostExact = 16
+
+// leastEstimates are made however little time there is: they cost little, and one
+// order at random proves next to nothing.
+const leastEstimates = 12
 
 // worst is the larger of both directions' bounds, with its order. The second
 // direction is searched only if it is the larger one at the order of the first:
