@@ -158,3 +158,36 @@ func (b Budget) Grown(old Budget) error {
 func different(field, value, allowed string) error {
 	return &mechanism.ParameterError{Field: field, Value: value, Allowed: allowed + ", as before"}
 }
+
+// Declared is what a full limit of b guarantees as one declared mechanism: ρ-zCDP,
+// μ-GDP, ε- or (ε, δ)-DP; never less than the limit. False where it has none:
+// APPROXIMATE_ZCDP by ρ and δ.
+func (l Limit) Declared(b Budget) (mechanism.Mechanism, bool) {
+	switch {
+	case l.Guard == GuardZCDP:
+		return mechanism.ZeroConcentratedDP{Rho: l.Value}, true
+	case l.Guard == GuardGDP && b.Mu != 0:
+		return mechanism.GaussianDP{Mu: b.Mu}, true
+	case l.Guard == GuardGDP:
+		return mechanism.GaussianDP{Mu: rootUp(l.Value)}, true
+	case l.Guard == GuardBasic && l.Delta == 0:
+		return mechanism.PureDP{Epsilon: l.Value}, true
+	case l.Guard == GuardBasic:
+		return mechanism.ApproximateDP{Epsilon: l.Value, Delta: l.Delta}, true
+	case b.Epsilon != 0:
+		return mechanism.ApproximateDP{Epsilon: b.Epsilon, Delta: b.Delta}, true
+	}
+	return nil, false
+}
+
+// rootUp returns a float64 whose square, both read as decimals, is at least x.
+func rootUp(x float64) float64 {
+	want, f := decimal(x), math.Sqrt(x)
+	for {
+		r := decimal(f)
+		if r.Mul(r, r).Cmp(want) >= 0 {
+			return f
+		}
+		f = num.Up(f)
+	}
+}

@@ -12,7 +12,8 @@ import (
 // Expire charges what is left of every reservation whose time is over, by an entry
 // each, and returns when the next one's is; the zero time if there is none. The
 // daemon calls it from time to time. A clock that is wrong makes entries early or
-// late, never a budget larger.
+// late, never a budget larger. Children that are closed are settled with their
+// parents, where Do has not come to it.
 //
 // Each entry has a lane of its own, so that it is written once, however many
 // daemons try. Errors of one ledger do not keep it from the others.
@@ -34,6 +35,9 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 		err := k.read(ctx, name, func(s *ledger.State) { open = s.Reservations() })
 		for _, r := range open {
 			if r.Child != "" {
+				if err = k.settle(ctx, name, r); err != nil {
+					break
+				}
 				continue
 			}
 			if k.now().Before(r.Deadline) {
@@ -54,14 +58,6 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 }
 
 func (k *Keeper) expire(ctx context.Context, name string, position uint64) error {
-	verb := ledger.Expire{Reservation: position}
-	_, err := k.Do(ctx, name, ledger.Request{
-		Writer:   ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprintf("request/expire-%d", position)},
-		Sequence: 1, Digest: k.config.Digest(verb), Verb: verb,
-	})
-	switch {
-	case errors.Is(err, ledger.ErrReservation), errors.Is(err, ledger.ErrClosed), errors.Is(err, ErrBusy):
-		return nil // meanwhile it was closed, or is being
-	}
-	return err
+	_, err := k.write(ctx, name, fmt.Sprintf("request/expire-%d", position), ledger.Expire{Reservation: position})
+	return moot(err)
 }

@@ -13,7 +13,6 @@
 package keeper
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,7 @@ type Config struct {
 	Now   func() time.Time // clock of entries; time.Now if nil
 
 	// Digest is that of a request's verb (wire.Digest), for what the Keeper itself
-	// writes. Only Expire needs it.
+	// writes. Only Expire and ledgers with a parent need it.
 	Digest func(ledger.Verb) ledger.Digest
 
 	MaxLedgers    int // ledgers kept loaded while nobody uses them; 10,000 if 0
@@ -88,7 +87,8 @@ type Keeper struct {
 	writers idleWriters
 	closed  atomic.Bool // written under mu
 
-	work        chan *queue // to a deciding goroutine that has nothing to do
+	allocating  chan struct{} // holds a value while a child is created
+	work        chan *queue   // to a deciding goroutine that has nothing to do
 	idleWorkers atomic.Int64
 
 	mu      sync.Mutex
@@ -108,7 +108,7 @@ func New(config Config) *Keeper {
 		storeID: config.Store.ID(),
 		writers: idleWriters{max: config.MaxWriters},
 		queues:  map[string]*queue{},
-		work:    make(chan *queue),
+		work:    make(chan *queue), allocating: make(chan struct{}, 1),
 	}
 }
 
@@ -149,6 +149,11 @@ func (k *Keeper) Close(ctx context.Context) error {
 // Create makes a ledger, or returns the one of an equal spec and false. A zero
 // g.Time is set from the clock, and what the spec comes to (g.Resolution) is
 // found here, once. See ledger.Store and ledger.Resolve.
+//
+// What a ledger with a parent may spend is set aside there first; the errors are
+// then also ledger.ErrParent, ErrNotFound of the parent, and those of a reservation.
+// Once the ledger is closed the parent is charged for what was spent: by Do, or else
+// by Expire.
 func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, bool, error) {
 	if err := k.enter(ctx); err != nil {
 		return ledger.Summary{}, false, err
@@ -160,8 +165,11 @@ func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, 
 	if g.Spec.Policy != ledger.Descriptive {
 		// To resolve a spec can be long; one that is there already need not be.
 		if _, _, err := k.config.Store.GenesisRecord(g.Spec.Name); errors.Is(err, ledger.ErrNotFound) {
-			if g.Resolution, err = ledger.Resolve(g.Spec, func() bool { return ctx.Err() != nil }); err != nil {
-				return ledger.Summary{}, false, cmp.Or(ctx.Err(), err)
+			if g.Resolution, err = resolve(ctx, g.Spec); err != nil {
+				return ledger.Summary{}, false, err
+			}
+			if g.Spec.Parent != "" {
+				return k.createChild(ctx, g)
 			}
 		} else if err != nil {
 			return ledger.Summary{}, false, err

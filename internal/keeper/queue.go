@@ -120,7 +120,11 @@ func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result,
 		k.release(q, 1)
 		return Result{}, err
 	}
-	return c.wait(ctx)
+	result, err := c.wait(ctx)
+	if _, closing := r.Verb.(ledger.Close); closing && err == nil && !r.CheckOnly {
+		k.settleChild(ctx, name)
+	}
+	return result, err
 }
 
 func (c *call) wait(ctx context.Context) (Result, error) {

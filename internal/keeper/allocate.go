@@ -1,0 +1,159 @@
+package keeper
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// A child ledger's share is set aside in its parent before the child is there, and
+// given back or spent after it is closed, each by an entry in a lane of its own: what
+// a crash cuts off is completed when it is tried again. Until then the parent holds
+// too much, never too little.
+
+// createChild makes a ledger that has a parent.
+//
+// One Keeper creates the children of a store: what an attempt that failed has set
+// aside for another spec is released.
+func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis) (ledger.Summary, bool, error) {
+	if k.config.Digest == nil {
+		return ledger.Summary{}, false, errors.New("keeper: Config.Digest: missing; allowed: the digest of verbs, without which no ledger has a parent")
+	}
+	select {
+	case k.allocating <- struct{}{}:
+	case <-ctx.Done():
+		return ledger.Summary{}, false, ctx.Err()
+	}
+	defer func() { <-k.allocating }()
+	_, _, err := k.config.Store.GenesisRecord(g.Spec.Name)
+	if err == nil { // meanwhile somebody has created it
+		return k.config.Store.Create(g)
+	}
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return ledger.Summary{}, false, err
+	}
+	position, err := k.allocate(ctx, g)
+	if err != nil {
+		return ledger.Summary{}, false, fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
+	}
+	sum, created, err := k.config.Store.Create(g)
+	if errors.Is(err, ledger.ErrTooLarge) || errors.Is(err, ledger.ErrUnavailable) { // nothing was written
+		err = errors.Join(err, k.giveBack(ctx, g.Spec.Parent, position))
+	}
+	return sum, created, err
+}
+
+// allocate sets aside what a child may spend, unless an earlier attempt has, and
+// returns the reservation's position.
+func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis) (uint64, error) {
+	parent, err := k.View(ctx, g.Spec.Parent)
+	if err != nil {
+		return 0, err
+	}
+	v, err := ledger.Allocate(parent, g.Spec, g.Resolution)
+	if err != nil {
+		return 0, err
+	}
+	for n := 0; ; n++ { // an attempt each
+		name := fmt.Sprintf("request/allocate-%x-%d", sha256.Sum256([]byte(g.Spec.Name)), n)
+		record, err := k.config.Store.RecordOf(g.Spec.Parent, ledger.Writer{Principal: ledger.Daemon, Name: name}, 1)
+		if errors.Is(err, ledger.ErrNotFound) {
+			r, err := k.write(ctx, g.Spec.Parent, name, v)
+			return r.Receipt.Position, err
+		}
+		if err != nil {
+			return 0, err
+		}
+		position := record.Entry.Position
+		if !slices.ContainsFunc(parent.Reservations, func(r ledger.Reservation) bool { return r.Position == position }) {
+			continue // given back
+		}
+		if made, ok := record.Entry.Verb.(ledger.Reserve); ok && slices.Equal(made.Events, v.Events) {
+			return position, nil
+		}
+		if err := k.giveBack(ctx, g.Spec.Parent, position); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// giveBack releases what is left of a child's reservation.
+func (k *Keeper) giveBack(ctx context.Context, parent string, position uint64) error {
+	_, err := k.write(ctx, parent, fmt.Sprintf("request/release-%d", position), ledger.Release{Reservation: position})
+	return moot(err)
+}
+
+// settle charges a parent for what its closed child has spent, and gives back the
+// rest.
+func (k *Keeper) settle(ctx context.Context, parent string, r ledger.Reservation) error {
+	sum, err := k.Summary(ctx, r.Child)
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && !sum.Closed {
+		return nil // it is being created, or open
+	}
+	var child ledger.View
+	if err == nil {
+		child, err = k.View(ctx, r.Child)
+	}
+	if err != nil {
+		return fmt.Errorf("child %s: %w", r.Child, err)
+	}
+	spent, left := ledger.Settle(child, r)
+	if len(spent.Events) > 0 {
+		if _, err := k.write(ctx, parent, fmt.Sprintf("request/settle-%d", r.Position), spent); moot(err) != nil {
+			return err
+		}
+	}
+	if left {
+		return k.giveBack(ctx, parent, r.Position)
+	}
+	return nil
+}
+
+// settleChild settles a ledger that was just closed with its parent, if it has one.
+// What fails here, Expire makes up for.
+func (k *Keeper) settleChild(ctx context.Context, name string) {
+	sum, err := k.Summary(ctx, name)
+	if err != nil || sum.Genesis.Spec.Parent == "" || k.config.Digest == nil {
+		return
+	}
+	parent := sum.Genesis.Spec.Parent
+	var open []ledger.Reservation
+	if err := k.read(ctx, parent, func(s *ledger.State) { open = s.Reservations() }); err != nil {
+		return
+	}
+	for _, r := range open {
+		if r.Child == name {
+			_ = k.settle(ctx, parent, r) // Expire tells
+		}
+	}
+}
+
+// write appends a verb of the daemon's own, in a lane of its own.
+func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Verb) (Result, error) {
+	return k.Do(ctx, name, ledger.Request{
+		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v), Verb: v,
+	})
+}
+
+// moot drops errors that say that a reservation is not open any more, or is being
+// settled by another.
+func moot(err error) error {
+	if errors.Is(err, ledger.ErrReservation) || errors.Is(err, ledger.ErrClosed) || errors.Is(err, ErrBusy) {
+		return nil
+	}
+	return err
+}
+
+// resolve finds what a new ledger's spec comes to.
+func resolve(ctx context.Context, s ledger.Spec) (ledger.Resolution, error) {
+	r, err := ledger.Resolve(s, func() bool { return ctx.Err() != nil })
+	if err != nil {
+		err = cmp.Or(ctx.Err(), err)
+	}
+	return r, err
+}

@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// maxAllocated bounds the events that are set aside for a child: those of one entry.
+const maxAllocated = 1000
+
+// Allocate is what a ledger with this spec, which came to r, needs set aside in its
+// parent: everything it may spend. Of Planned those are the plan's events; of
+// Filtered the bound of its first budget, as one declared guarantee, that the parent
+// can charge: all budgets are enforced, so each one's bound holds.
+//
+// The error is ErrParent where the parent cannot be one. That the parent has that
+// much left is for the decision to find.
+func Allocate(parent View, child Spec, r Resolution) (Reserve, error) {
+	p := parent.Genesis.Spec
+	not := func(field, value, allowed string) error {
+		return refuse(ErrParent, "ledger %s: %s: %s; allowed: %s, the parent's", p.Name, field, value, allowed)
+	}
+	for _, f := range []struct{ name, child, parent string }{
+		{"adjacency", child.Adjacency.String(), p.Adjacency.String()},
+		{"privacy_unit", strconv.Quote(child.PrivacyUnit), strconv.Quote(p.PrivacyUnit)},
+		{"dataset_id", strconv.Quote(child.DatasetID), strconv.Quote(p.DatasetID)},
+		{"dataset_version", strconv.Quote(child.DatasetVersion), strconv.Quote(p.DatasetVersion)},
+	} {
+		if f.child != f.parent {
+			return Reserve{}, not(f.name, f.child, f.parent)
+		}
+	}
+	switch {
+	case p.Policy == Descriptive:
+		return Reserve{}, refuse(ErrParent, "ledger %s: it has no budget; allowed: a ledger with the policy PLAN or FILTER", p.Name)
+	case parent.Closed:
+		return Reserve{}, refuse(ErrParent, "ledger %s: it is closed; allowed: an open ledger", p.Name)
+	}
+	v := Reserve{Child: child.Name}
+	switch child.Policy {
+	case Planned:
+		if v.Events = Events(r.Plan); len(v.Events) > maxAllocated {
+			return Reserve{}, refuse(ErrParent, "plan: %d mechanisms and 2^32 of one mechanism; allowed: at most %d with a parent", len(v.Events), maxAllocated)
+		}
+		return v, nil
+	case Filtered:
+		why := ""
+		for i, limit := range r.Limits {
+			m, ok := limit.Declared(child.Budgets[i])
+			if !ok {
+				continue
+			}
+			if reason := parent.cannot(m); reason != "" {
+				why += fmt.Sprintf("; budgets[%d] (%v): %s", i, child.Budgets[i], reason)
+				continue
+			}
+			v.Events = []mechanism.Event{{Mechanism: m, Count: 1}}
+			return v, nil
+		}
+		return Reserve{}, refuse(ErrParent, "ledger %s: budgets: it can charge none of them%s; allowed: at least one budget with a bound that the parent can charge", p.Name, why)
+	}
+	return Reserve{}, refuse(ErrParent, "policy: %v; allowed: PLAN or FILTER, which have a bound to set aside", child.Policy)
+}
+
+// cannot is why a ledger can never charge m, "" if it can.
+func (v View) cannot(m mechanism.Mechanism) string {
+	if err := (mechanism.Event{Mechanism: m, Count: 1}).Check(v.Genesis.Spec.Adjacency); err != nil {
+		return err.Error()
+	}
+	for _, limit := range v.Resolution.Limits {
+		if _, reason := limit.Cost(m, v.Genesis.Spec.Adjacency); reason != "" {
+			return reason
+		}
+	}
+	if v.Genesis.Spec.Policy != Planned {
+		return ""
+	}
+	for _, p := range v.Resolution.Plan {
+		if p.Mechanism == m {
+			return ""
+		}
+	}
+	return m.String() + " is not in the parent's plan"
+}
+
+// Settle is what a closed child has spent of what its parent's reservation r holds,
+// or held before a settling that was cut off: of Planned what was charged to it, as
+// its curve is known and a smaller multiset has a smaller one; of Filtered, whose
+// parameters may have depended on outputs up to its whole bound, all. What is left
+// may be released.
+func Settle(child View, r Reservation) (spent Commit, left bool) {
+	spent.Reservation = r.Position
+	if child.Genesis.Spec.Policy == Planned {
+		spent.Events = Events(child.Charged.Parts)
+		return spent, true
+	}
+	spent.Events = Events(r.Rest)
+	return spent, false
+}
+
+// Running is what bounds the outputs there are, if neither the parameters nor the
+// stop depended on them: what was charged, and what child ledgers hold, of which
+// part may be released already.
+func (v View) Running() mechanism.Composition {
+	c := mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: append([]mechanism.Part(nil), v.Charged.Parts...)}
+	at := searcher()
+	for _, r := range v.Reservations {
+		if r.Child == "" {
+			continue
+		}
+		for _, p := range r.Rest {
+			if i, ok := at(c.Parts, p.Mechanism); ok {
+				c.Parts[i].Count += p.Count
+			} else {
+				c.Parts = append(c.Parts, p)
+			}
+		}
+	}
+	return c
+}
