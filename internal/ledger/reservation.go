@@ -289,14 +289,13 @@ func (b *Batch) release(v Release, w Writer, checkOnly bool) error {
 
 func (b *Batch) expire(v Expire, checkOnly bool) error {
 	r, err := b.reservation(v.Reservation, Writer{Principal: Daemon})
-	switch {
-	case err != nil || checkOnly:
-		return err
-	case r.Child != "":
-		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time", r.Position, r.Child)
+	if err == nil && r.Child != "" {
+		err = refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time", r.Position, r.Child)
 	}
-	b.spendRest(r)
-	return nil
+	if err == nil && !checkOnly {
+		b.spendRest(r)
+	}
+	return err
 }
 
 // spendRest turns what is left of a reservation into charges.
