@@ -140,6 +140,9 @@ func toStoredRaise(r *recordv1.Raise) (ledger.Raise, error) {
 		if p.GetAdjacency() != pb.Workload_ADJACENCY_UNSPECIFIED {
 			return ledger.Raise{}, invalid("raise.plan.adjacency", p.GetAdjacency().String(), "none in an entry")
 		}
+		if len(p.GetEvents()) == 0 {
+			return ledger.Raise{}, absent("raise.plan.events", "at least one event, or no plan")
+		}
 		v.Plan.Name = p.GetName()
 		if v.Plan.Events, err = toEvents("raise.plan.events", p.GetEvents()); err != nil {
 			return ledger.Raise{}, err

@@ -199,7 +199,7 @@ func checkLimit(b accountant.Budget, l accountant.Limit) error {
 		return invalid("value", fmt.Sprint(l.Value), "a finite number > 0")
 	case !(l.Delta >= 0 && l.Delta < 1):
 		return invalid("delta", fmt.Sprint(l.Delta), "a number in [0, 1)")
-	case (l.Guard == accountant.GuardRDP) != (l.Order > 1) || math.IsInf(l.Order, 1) || l.Order < 0:
+	case l.Guard == accountant.GuardRDP && !(l.Order > 1 && !math.IsInf(l.Order, 1)) || l.Guard != accountant.GuardRDP && l.Order != 0:
 		return invalid("order", fmt.Sprint(l.Order), "a finite number > 1 with the guard RDP, otherwise 0")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -22,7 +23,7 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
 	return rapid.Custom(func(t *rapid.T) ledger.Verb {
 		reservation := rapid.Uint64Range(1, 2).Draw(t, "reservation")
-		verb := rapid.IntRange(0, 8).Draw(t, "verb")
+		verb := rapid.IntRange(0, 12).Draw(t, "verb")
 		switch verb {
 		case 0, 1:
 			return ledger.Close{Reason: text.Draw(t, "reason")}
@@ -30,6 +31,17 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 			return ledger.Release{Reservation: reservation, Reason: text.Draw(t, "reason")}
 		case 4:
 			return ledger.Expire{Reservation: reservation}
+		case 9:
+			return ledger.Refund{Position: reservation, Reason: text.Draw(t, "reason")}
+		case 10, 11:
+			v := ledger.Raise{Independent: rapid.Bool().Draw(t, "independent"), Reason: text.Draw(t, "reason"), Plan: ledger.Workload{Name: text.Draw(t, "name")}}
+			v.Budgets = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) accountant.Budget {
+				n := rapid.SampledFrom([]float64{0, 0, 1, 2})
+				return accountant.Budget{Guard: accountant.Guard(rapid.IntRange(0, 1).Draw(t, "guard")), Epsilon: n.Draw(t, "ε"), Delta: n.Draw(t, "δ"),
+					Rho: n.Draw(t, "ρ"), Mu: n.Draw(t, "μ"), Order: n.Draw(t, "α")}
+			}), 0, 2).Draw(t, "budgets")
+			v.Plan.Events = rapid.SliceOfN(rapid.Just(stepCharge.Events[0]), 0, 2).Draw(t, "plan")
+			return v
 		}
 		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
 			return mechanism.Event{Mechanism: rapid.SampledFrom(everyMechanism).Draw(t, "mechanism"), Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
@@ -39,6 +51,8 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 		}), 0, 2, func(l ledger.Label) string { return l.Key }).Draw(t, "labels")
 		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
 		switch verb {
+		case 12:
+			return ledger.Reserve{Events: events, Labels: labels, Child: rapid.SampledFrom([]string{"a", "aa"}).Draw(t, "child")}
 		case 5:
 			return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(reservation) * time.Second}
 		case 6:

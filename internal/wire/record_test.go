@@ -60,6 +60,11 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 		r.Action = &recordv1.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
 	case ledger.Expire:
 		r.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
+	case ledger.Refund:
+		r.Action = &recordv1.Entry_Refund{Refund: &pb.Refund{Position: v.Position, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}}
+	case ledger.Raise:
+		raise := &recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late}
+		r.Action = &recordv1.Entry_Raise{Raise: raise}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {
@@ -112,6 +117,10 @@ func goldenEntries() (names []string, entries []ledger.Entry) {
 	add("commit", ledger.Commit{Reservation: 16, Events: stepCharge.Events, Labels: stepCharge.Labels})
 	add("release", ledger.Release{Reservation: 16, Reason: "job failed"})
 	add("expire", ledger.Expire{Reservation: 16})
+	add("refund", ledger.Refund{Position: 16, Events: stepCharge.Events, Reason: "it never ran"})
+	add("raise", raisedFilter())
+	add("raise-plan", raisedPlan())
+	add("allocate", ledger.Reserve{Events: stepCharge.Events, Child: "team/project-1/a"})
 	return names, entries
 }
 
@@ -131,8 +140,11 @@ func TestGoldenRecords(t *testing.T) {
 		}
 		fmt.Fprintf(&now, "entry %s %x\n", names[i], b)
 	}
-	geneses := map[string]ledger.Genesis{"project": someGenesis(), "planned": plannedGenesis(), "filtered": filteredGenesis()}
-	for _, name := range []string{"project", "planned", "filtered"} {
+	geneses := map[string]ledger.Genesis{"project": someGenesis(), "planned": plannedGenesis(), "filtered": filteredGenesis(), "child": plannedGenesis()}
+	child := geneses["child"]
+	child.Spec.Parent = "team/all"
+	geneses["child"] = child
+	for _, name := range []string{"project", "planned", "filtered", "child"} {
 		b, err := MarshalGenesis(geneses[name])
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -23,6 +24,10 @@ func TestReservationRoundTrip(t *testing.T) {
 			n := rapid.Uint64Range(1, total/2).Draw(t, "count")
 			total -= n
 			want.Rest = append(want.Rest, mechanism.Part{Mechanism: m, Count: n})
+		}
+		want.Principal = someText(maxText).Draw(t, "principal")
+		if rapid.Bool().Draw(t, "for a child") {
+			want.Child, want.Deadline = "a/b", time.Time{}
 		}
 		raw, err := MarshalReservation(want)
 		if err != nil {
@@ -49,6 +54,9 @@ func TestDamagedReservations(t *testing.T) {
 		{"rest[0].mechanism.gaussian.standard_deviation: -1", func(r *recordv1.Reservation) {
 			r.Rest[0].Mechanism.GetGaussian().StandardDeviation = proto.Float64(-1)
 		}},
+		{"deadline_unix_nanos: 1970-01-01T00:00:00Z; allowed: none with a child", func(r *recordv1.Reservation) { r.Child = "a" }},
+		{`child: "A"`, func(r *recordv1.Reservation) { r.Child, r.DeadlineUnixNanos = "A", 0 }},
+		{"principal", func(r *recordv1.Reservation) { r.Principal = strings.Repeat("p", 257) }},
 		{"unknown field 99", func(r *recordv1.Reservation) { r.Rest[0].ProtoReflect().SetUnknown(unknownField) }},
 	} {
 		raw, err := MarshalReservation(two)

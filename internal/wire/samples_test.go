@@ -91,6 +91,20 @@ func filteredGenesis() ledger.Genesis {
 	return g
 }
 
+// raisedFilter and raisedPlan are raises of the two, with what they came to.
+func raisedFilter() ledger.Raise {
+	g := filteredGenesis()
+	v := ledger.Raise{Budgets: g.Spec.Budgets, Independent: true, Reason: "more data", Resolution: g.Resolution, Late: true}
+	v.Budgets[0].Epsilon, v.Resolution.Limits[0].Value = 4, 4
+	return v
+}
+
+func raisedPlan() ledger.Raise {
+	g := plannedGenesis()
+	g.Spec.Plan.Events[0].Count, g.Resolution.Plan[0].Count = 2000, 2000
+	return ledger.Raise{Budgets: g.Spec.Budgets, Plan: g.Spec.Plan, Reason: "longer", Resolution: g.Resolution}
+}
+
 // positive draws a parameter in (0, ∞), often at an edge.
 func positive() *rapid.Generator[float64] {
 	return rapid.OneOf(
@@ -177,7 +191,16 @@ func someWriter() *rapid.Generator[ledger.Writer] {
 func someVerb() *rapid.Generator[ledger.Verb] {
 	return rapid.Custom(func(t *rapid.T) ledger.Verb {
 		reservation := rapid.Uint64Min(1)
-		switch rapid.IntRange(0, 9).Draw(t, "verb") {
+		switch rapid.IntRange(0, 13).Draw(t, "verb") {
+		case 10:
+			return ledger.Refund{Position: reservation.Draw(t, "position"), Events: someEvents(1, 4).Draw(t, "events"), Reason: "r" + someText(maxReason-1).Draw(t, "reason")}
+		case 11, 12:
+			v := rapid.SampledFrom([]func() ledger.Raise{raisedFilter, raisedPlan}).Draw(t, "raise")()
+			v.Independent, v.Late = rapid.Bool().Draw(t, "independent"), rapid.Bool().Draw(t, "late")
+			v.Reason = "r" + someText(maxReason-1).Draw(t, "reason")
+			return v
+		case 13:
+			return ledger.Reserve{Child: "a/b", Events: someEvents(1, 4).Draw(t, "events"), Labels: someLabels().Draw(t, "labels")}
 		case 0:
 			return ledger.Close{Reason: someText(maxReason).Draw(t, "reason")}
 		case 1:

@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// What the API takes is what entries show, less what the daemon has found.
+func TestAmendmentsRoundTrip(t *testing.T) {
+	refund := ledger.Refund{Position: 16, Reason: "it never ran"}
+	if got, err := ToRefund(fromRefund(refund)); err != nil || !reflect.DeepEqual(got, refund) {
+		t.Errorf("%+v, %v; want %+v", got, err, refund)
+	}
+	for _, want := range []ledger.Raise{raisedFilter(), raisedPlan()} {
+		want.Resolution, want.Late = ledger.Resolution{}, false
+		r := fromRaise(want)
+		if r.Plan != nil {
+			r.Plan.Adjacency = pb.Workload_REPLACE_ONE
+		}
+		if got, err := ToRaise(mechanism.ReplaceOne, r); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	many := &pb.Raise{Reason: "r", Plan: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE, Events: FromEvents([]mechanism.Event{{Mechanism: everyMechanism[0]}})}}
+	if got, err := ToRaise(mechanism.ReplaceOne, many); err != nil || got.Plan.Events[0].Count != 0 {
+		t.Errorf("as many as fit: %+v, %v", got, err)
+	}
+}
+
+func TestAmendmentErrors(t *testing.T) {
+	for _, c := range []struct {
+		field  string
+		change func(*pb.Refund)
+	}{
+		{"refund.position", func(r *pb.Refund) { r.Position = 0 }},
+		{"refund.nothing_released", func(r *pb.Refund) { r.NothingReleased = false }},
+		{"refund.reason", func(r *pb.Refund) { r.Reason = "" }},
+		{"refund.reason", func(r *pb.Refund) { r.Reason = strings.Repeat("r", 1025) }},
+		{"refund.events", func(r *pb.Refund) { r.Events = FromEvents(stepCharge.Events) }},
+		{"refund", func(r *pb.Refund) { r.ProtoReflect().SetUnknown(unknownField) }},
+	} {
+		r := &pb.Refund{Position: 1, NothingReleased: true, Reason: "r"}
+		c.change(r)
+		_, err := ToRefund(r)
+		checkInvalid(t, err, c.field)
+	}
+	if _, err := ToRefund(nil); err == nil {
+		t.Error("no refund")
+	}
+	for _, c := range []struct {
+		field  string
+		change func(*pb.Raise)
+	}{
+		{"raise.budgets", func(r *pb.Raise) { r.Budgets, r.Plan = nil, nil }},
+		{"raise.budgets", func(r *pb.Raise) { r.Budgets = slices.Repeat(r.Budgets[:1], 17) }},
+		{"raise.budgets[1].bound", func(r *pb.Raise) { r.Budgets[1] = &pb.Budget{} }},
+		{"raise.budgets[0].epsilon", func(r *pb.Raise) { r.Budgets[0].Epsilon = proto.Float64(-1) }},
+		{"raise.budgets[0].epsilon", func(r *pb.Raise) { r.Budgets[0].Epsilon = proto.Float64(math.NaN()) }},
+		{"raise.budgets[0].epsilon", func(r *pb.Raise) { r.Budgets[0].Epsilon = proto.Float64(0) }},
+		{"raise.budgets[0].guard", func(r *pb.Raise) { r.Budgets[0].Guard = 9 }},
+		{"raise.plan.adjacency", func(r *pb.Raise) { r.Plan.Adjacency = pb.Workload_ZERO_OUT }},
+		{"raise.plan.events", func(r *pb.Raise) { r.Plan.Events = nil }},
+		{"raise.plan.events[1].count", func(r *pb.Raise) { r.Plan.Events[1].Count = 0 }},
+		{"raise.plan.name", func(r *pb.Raise) { r.Plan.Name = "\xff" }},
+		{"raise.reason", func(r *pb.Raise) { r.Reason = "" }},
+		{"raise", func(r *pb.Raise) { r.ProtoReflect().SetUnknown(unknownField) }},
+	} {
+		r := fromRaise(raisedPlan())
+		r.Plan.Adjacency = pb.Workload_REPLACE_ONE
+		c.change(r)
+		_, err := ToRaise(mechanism.ReplaceOne, r)
+		checkInvalid(t, err, c.field)
+	}
+	laplace := fromRaise(ledger.Raise{Reason: "r", Plan: ledger.Workload{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{StandardDeviation: 1, Sensitivity: -1}, Count: 1}}}})
+	laplace.Plan.Adjacency = pb.Workload_ZERO_OUT
+	_, err := ToRaise(mechanism.ZeroOut, laplace)
+	checkInvalid(t, err, "raise.plan.events[0].mechanism.gaussian.sensitivity")
+}
+
+func TestReservationErrors(t *testing.T) {
+	adj := mechanism.AddOrRemoveOne
+	reserve := func(change func(*pb.Reserve)) error {
+		r := &pb.Reserve{Events: FromEvents(stepCharge.Events), LifetimeSeconds: 60}
+		change(r)
+		_, err := ToReserve(adj, r)
+		return err
+	}
+	commit := func(change func(*pb.Commit)) error {
+		c := &pb.Commit{Events: FromEvents(stepCharge.Events), Reservation: 3}
+		change(c)
+		_, err := ToCommit(adj, c)
+		return err
+	}
+	for field, err := range map[string]error{
+		"reserve.lifetime_seconds": reserve(func(r *pb.Reserve) { r.LifetimeSeconds = 0 }),
+		"reserve.child":            reserve(func(r *pb.Reserve) { r.Child = "a" }),
+		"reserve.events":           reserve(func(r *pb.Reserve) { r.Events = nil }),
+		"reserve.events[0].count":  reserve(func(r *pb.Reserve) { r.Events[0].Count = 0 }),
+		"reserve":                  reserve(func(r *pb.Reserve) { r.ProtoReflect().SetUnknown(unknownField) }),
+		"commit.reservation":       commit(func(c *pb.Commit) { c.Reservation = 0 }),
+		"commit.events[0].count":   commit(func(c *pb.Commit) { c.Events[0].Count = 0 }),
+		"commit.labels":            commit(func(c *pb.Commit) { c.Labels = map[string]string{"A": ""} }),
+	} {
+		checkInvalid(t, err, field)
+	}
+	if err := errors.Join(reserve(func(*pb.Reserve) {}), commit(func(*pb.Commit) {})); err != nil {
+		t.Error(err)
+	}
+	if v, err := ToRelease(&pb.Release{Reservation: 3, Reason: "r"}); err != nil || v != (ledger.Release{Reservation: 3, Reason: "r"}) {
+		t.Errorf("%+v, %v", v, err)
+	}
+	_, err := ToRelease(&pb.Release{})
+	checkInvalid(t, err, "release.reservation")
+	_, err = ToRelease(&pb.Release{Reservation: 1, Reason: strings.Repeat("r", 1025)})
+	checkInvalid(t, err, "release.reason")
+}
+
+func TestDamagedAmendments(t *testing.T) {
+	for _, c := range []struct {
+		verb   ledger.Verb
+		change func(*recordv1.Entry)
+		says   string
+	}{
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution = nil }, "raise.resolution.limits: 0 limits"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise = nil }, "raise.budgets: missing"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Value = math.Inf(1) }, "raise.resolution.limits[0].value: +Inf"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Order = math.NaN() }, "raise.resolution.limits[0].order: NaN"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Guard = 2 }, "raise.resolution.limits[0].guard: ZCDP; allowed: BASIC"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 0 }, "raise.budgets[0].bound"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise.Reason = "" }, "raise.reason: missing"},
+		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.ProtoReflect().SetUnknown(unknownField) }, "unknown field 99"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Plan = nil }, "raise.resolution.plan: 0 mechanisms"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Plan[1] = e.GetRaise().Resolution.Plan[0] }, "raise.resolution.plan[1].mechanism"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Adjacency = 1 }, "raise.plan.adjacency: ADD_OR_REMOVE_ONE"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events = nil }, "raise.plan.events: missing"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events[0].Count = 0 }, "raise.plan.events[0].count: 0"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 1 }, "raise.budgets[0].guard: BASIC"},
+		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits = []*recordv1.Limit{{Guard: 1, Value: 1}} }, "raise.resolution.limits: 1 limits"},
+		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().NothingReleased = false }, "refund.nothing_released: false"},
+		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Events = nil }, "refund.events: missing"},
+		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Position = 0 }, "refund.position: missing"},
+		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Reason = "" }, "refund.reason: missing"},
+		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Events[0].Count = 0 }, "refund.events[0].count: 0"},
+		{ledger.Reserve{Events: stepCharge.Events, Child: "a"}, func(e *recordv1.Entry) { e.GetReserve().LifetimeSeconds = 1 }, "reserve.lifetime_seconds: 1; allowed: 0 with a child"},
+		{ledger.Reserve{Events: stepCharge.Events, Child: "a"}, func(e *recordv1.Entry) { e.GetReserve().Child = "A" }, "reserve.child"},
+	} {
+		entry := stepEntry()
+		entry.Verb = c.verb
+		var e recordv1.Entry
+		if err := proto.Unmarshal(plainEntry(t, entry, 16, 16), &e); err != nil {
+			t.Fatal(err)
+		}
+		c.change(&e)
+		raw, err := proto.Marshal(&e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _, err := UnmarshalEntry(raw); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Entry{}) {
+			t.Errorf("%+v, %v; want damaged: %s", got, err, c.says)
+		}
+	}
+}
+
+// A view shows every balance, and what answers rest on.
+func TestFromView(t *testing.T) {
+	filtered := filteredGenesis()
+	v := ledger.View{Summary: ledger.Summary{Genesis: filtered}, Balance: ledger.Balance{
+		Budgets: []ledger.BudgetBalance{
+			{Budget: accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 12},
+				Value: ledger.Amount{Unit: "u", Limit: 4, Spent: 1, Reserved: 2, Remaining: 1}},
+			{Budget: accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 8, Delta: 1e-5}, Delta: ledger.Amount{Unit: "δ", Limit: 1e-5}}},
+		Plan: []ledger.PlanBalance{{Mechanism: everyMechanism[0], Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}},
+		Reservations: []ledger.Reservation{
+			{Position: 3, Deadline: time.Unix(100, 5), Principal: "p", Rest: []mechanism.Part{{Mechanism: everyMechanism[0], Count: 1<<32 + 5}}},
+			{Position: 4, Child: "c", Principal: ledger.Daemon, Rest: []mechanism.Part{{Mechanism: everyMechanism[1], Count: 1}}}},
+		Assumptions: []ledger.Assumption{{Position: 9, Kind: "refund", Text: "t", Descriptive: true}},
+	}}
+	got := FromView(v)
+	want := FromSummary(v.Summary)
+	want.Budgets = []*pb.BudgetBalance{
+		{Budget: &pb.Budget{Guard: pb.Budget_RDP, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5), Order: proto.Float64(12)},
+			Value: &pb.Amount{Unit: "u", Limit: 4, Spent: 1, Reserved: 2, Remaining: 1}},
+		{Budget: &pb.Budget{Guard: pb.Budget_BASIC, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5)}, Value: &pb.Amount{}, Delta: &pb.Amount{Unit: "δ", Limit: 1e-5}}}
+	want.Plan = []*pb.PlanBalance{{Mechanism: FromMechanism(everyMechanism[0]), Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}}
+	want.Assumptions = []*pb.Assumption{{Position: 9, Kind: "refund", Text: "t", Descriptive: true}}
+	if len(got.Reservations) != 2 {
+		t.Fatalf("%v", got)
+	}
+	timed, child := got.Reservations[0], got.Reservations[1]
+	if timed.Position != 3 || !timed.ExpireTime.AsTime().Equal(time.Unix(100, 5)) || timed.Principal != "p" || len(timed.Rest) != 2 ||
+		uint64(timed.Rest[0].Count)+uint64(timed.Rest[1].Count) != 1<<32+5 || child.Child != "c" || child.ExpireTime != nil || len(child.Rest) != 1 {
+		t.Errorf("%v", got.Reservations)
+	}
+	if got.Reservations = nil; !proto.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+}
+
+// Entries of amendments show in the API what they are.
+func TestAmendmentViews(t *testing.T) {
+	names, entries := goldenEntries()
+	shown := 0
+	for i, e := range entries {
+		p := FromRecord(ledger.Record{Entry: e}, false)
+		switch names[i] {
+		case "refund":
+			if r := p.GetRefund(); r.GetPosition() != 16 || !r.GetNothingReleased() || len(r.GetEvents()) != 1 || r.GetReason() == "" {
+				t.Errorf("%v", p)
+			}
+			shown++
+		case "raise", "raise-plan":
+			if r := p.GetRaise(); len(r.GetBudgets()) == 0 || r.GetReason() == "" || (r.GetPlan() != nil) != (names[i] == "raise-plan") {
+				t.Errorf("%v", p)
+			}
+			shown++
+		case "allocate":
+			if r := p.GetReserve(); r.GetChild() != "team/project-1/a" || r.GetLifetimeSeconds() != 0 {
+				t.Errorf("%v", p)
+			}
+			shown++
+		}
+	}
+	if shown != 4 {
+		t.Errorf("%d shown", shown)
+	}
+}
