@@ -50,7 +50,7 @@ func fillAt(t *testing.T, path string) {
 	}
 }
 
-// reserveAt makes a third ledger with two open reservations.
+// reserveAt makes a third ledger with two open reservations and two refunds.
 func reserveAt(t *testing.T, s ledger.Store) {
 	t.Helper()
 	g := storetest.Genesis("r")
@@ -65,8 +65,13 @@ func reserveAt(t *testing.T, s ledger.Store) {
 		t.Fatal(err)
 	}
 	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}, nil))
+	var verbs []ledger.Verb
 	for i := range 2 {
-		v := ledger.Reserve{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i)}, Count: 9}}, Lifetime: time.Hour}
+		events := []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i)}, Count: 9}}
+		verbs = append(verbs, ledger.Reserve{Events: events, Lifetime: time.Hour}, ledger.Charge{Events: events},
+			ledger.Refund{Position: uint64(3*i + 2), Events: events, Reason: "r"})
+	}
+	for i, v := range verbs {
 		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: wire.Digest(v), Verb: v}
 		if d := b.Decide(r, 0, g.Time); d.Outcome != ledger.Accepted {
 			t.Fatal(d.Err)

@@ -34,12 +34,14 @@ func propose(t testing.TB, s *Store, name string, w ledger.Writer) ledger.Propos
 }
 
 func proposeOn(st *ledger.State, w ledger.Writer, last uint64) ledger.Proposal {
-	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
+	v := ledger.Charge{Events: onePure}
 	b := ledger.NewBatch(st)
 	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: wire.Digest(v), Verb: v}
 	b.Decide(r, last, storetest.Genesis("l").Time) // were it refused, the store would refuse the empty proposal
 	return b.Proposal()
 }
+
+var onePure = []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}
 
 func mustCreate(t testing.TB, s *Store, names ...string) {
 	t.Helper()

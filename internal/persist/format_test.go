@@ -93,6 +93,9 @@ func TestRows(t *testing.T) {
 			h.open = rapid.Uint64Range(1, 1<<40).Draw(t, "open")
 			h.held = rapid.Uint64Range(h.open, 1<<63-1).Draw(t, "held")
 		}
+		if rapid.Bool().Draw(t, "amendments") {
+			h.amended = rapid.Uint64Range(1, ledger.MaxAmendments).Draw(t, "amended")
+		}
 		b := h.append(nil)
 		if len(b) > maxHeadSize {
 			t.Fatalf("a head of %d bytes; at most %d were reckoned with", len(b), maxHeadSize)
@@ -111,6 +114,8 @@ func TestRows(t *testing.T) {
 // the same bytes, never a panic.
 func FuzzRows(f *testing.F) {
 	f.Add(head{distinct: 1, totals: []uint64{3}, last: 7}.append(nil))
+	f.Add(head{last: 7, amended: 2}.append(nil))
+	f.Add(head{last: 7, open: 1, held: 5, amended: 2}.append(nil))
 	f.Add(lane{1, 2, 3, 4}.append(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -161,8 +161,11 @@ func (b *book) checkState() {
 	if !reflect.DeepEqual(got.Summary(), b.state.Summary()) {
 		b.t.Fatalf("Load(%s) gives summary\n%+v, want\n%+v", b.name, got.Summary(), b.state.Summary())
 	}
-	if !slices.Equal(got.Composition().Parts, b.state.Composition().Parts) {
-		b.t.Fatalf("Load(%s) gives\n%v, want\n%v", b.name, got.Composition(), b.state.Composition())
+	if !slices.Equal(got.Parts(), b.state.Parts()) {
+		b.t.Fatalf("Load(%s) gives\n%v, want\n%v", b.name, got.Parts(), b.state.Parts())
+	}
+	if got, want := got.View(), b.state.View(); !reflect.DeepEqual(got.Balance, want.Balance) || got.Guarantee != want.Guarantee || !got.Resolution.Equal(want.Resolution) {
+		b.t.Fatalf("Load(%s) gives\n%+v, want\n%+v", b.name, got, want)
 	}
 	b.checkOpen(snapshot, tail)
 }

@@ -128,6 +128,10 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 				Mechanism: mech(rapid.IntRange(0, 14).Draw(rt, "mechanism")), Count: rapid.Uint32Min(1).Draw(rt, "count")})
 		}
 		e.Verb = charge
+		if some := after.refundable(); len(some) > 0 && rapid.IntRange(0, 6).Draw(rt, "refund") == 0 {
+			position := rapid.SampledFrom(some).Draw(rt, "refunded")
+			e.Verb = ledger.Refund{Position: position, Events: after.entries[position-1].Verb.(ledger.Charge).Events, Reason: "r"}
+		}
 		last := rapid.IntRange(0, 60).Draw(rt, "close") == 0
 		if last {
 			e.Verb = ledger.Close{Reason: "r"}
@@ -141,8 +145,16 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 	now := after.at(len(after.entries))
 	p := ledger.Proposal{
 		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed}
+	refunded := map[mechanism.Mechanism]bool{} // their counts are listed though they may not change
+	for _, e := range after.entries[at:] {
+		if v, ok := e.Verb.(ledger.Refund); ok {
+			for _, event := range v.Events {
+				refunded[event.Mechanism] = true
+			}
+		}
+	}
 	for i, part := range now.Parts {
-		if i >= len(before.Parts) || part != before.Parts[i] {
+		if i >= len(before.Parts) || part != before.Parts[i] || refunded[part.Mechanism] {
 			p.Counts = append(p.Counts, ledger.CountChange{Index: i, Mechanism: part.Mechanism, Total: part.Count})
 		}
 	}
@@ -161,6 +173,13 @@ func (l *modelLedger) at(n int) ledger.Snapshot {
 		switch v := e.Verb.(type) {
 		case ledger.Close:
 			s.Closed = true
+		case ledger.Refund:
+			for _, event := range v.Events {
+				i := slices.IndexFunc(s.Parts, func(p mechanism.Part) bool { return p.Mechanism == event.Mechanism })
+				s.Parts[i].Count -= uint64(event.Count)
+				s.Total -= uint64(event.Count)
+			}
+			s.Amended = append(s.Amended, e)
 		case ledger.Charge:
 			for _, event := range v.Events {
 				i := slices.IndexFunc(s.Parts, func(p mechanism.Part) bool { return p.Mechanism == event.Mechanism })
@@ -175,6 +194,22 @@ func (l *modelLedger) at(n int) ledger.Snapshot {
 	}
 	s.Distinct = len(s.Parts)
 	return s
+}
+
+// refundable lists the charges that were not refunded.
+func (l *modelLedger) refundable() (positions []uint64) {
+	refunded := map[uint64]bool{}
+	for _, e := range l.entries {
+		if v, ok := e.Verb.(ledger.Refund); ok {
+			refunded[v.Position] = true
+		}
+	}
+	for _, e := range l.entries {
+		if _, ok := e.Verb.(ledger.Charge); ok && !refunded[e.Position] {
+			positions = append(positions, e.Position)
+		}
+	}
+	return positions
 }
 
 func (l *modelLedger) last(w ledger.Writer) (sequence, position uint64) {
@@ -216,8 +251,15 @@ func (m *model) load(rt *rapid.T) {
 	}
 	got := ledger.NewState(snapshot, tail)
 	l.compare(rt, got.Summary())
-	if want := l.at(len(l.entries)).Parts; !slices.Equal(got.Composition().Parts, want) {
-		rt.Fatalf("Load(%s) = %v, want %v", name, got.Composition().Parts, want)
+	want := l.at(len(l.entries))
+	if !slices.Equal(got.Parts(), want.Parts) {
+		rt.Fatalf("Load(%s) = %v, want %v", name, got.Parts(), want.Parts)
+	}
+	told := got.View().Assumptions
+	for i, e := range want.Amended {
+		if len(told) != len(want.Amended) || told[i].Position != e.Position {
+			rt.Fatalf("Load(%s) tells %v, want %v", name, told, want.Amended)
+		}
 	}
 }
 

@@ -43,6 +43,8 @@ func Run(t *testing.T, h Harness) {
 		{"Closing", testClosing},
 		{"Reservations", testReservations},
 		{"AppendRefusesWrongReservations", testWrongReservations},
+		{"Amendments", testAmendments},
+		{"AppendRefusesWrongAmendments", testWrongAmendments},
 		{"Durable", testDurable},
 		{"OldDuplicates", testOldDuplicates},
 		{"ManyWriters", testManyWriters},

@@ -1,0 +1,102 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+func refund(position uint64, parts ...mechanism.Event) ledger.Refund {
+	return ledger.Refund{Position: position, Events: parts, Reason: "r"}
+}
+
+// raise makes the ledger's budget larger.
+func (b *book) raise(w ledger.Writer, rho float64) ledger.Request {
+	b.t.Helper()
+	v := ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: rho}}, Reason: "r"}
+	var err error
+	if v.Resolution, err = b.state.Raising(v).Resolve(nil); err != nil {
+		b.t.Fatal(err)
+	}
+	v.Late = b.state.Summary().Total > 0 // what the decision finds
+	return b.request(w, v)
+}
+
+// testAmendments: refunds and raises are there after each reopening, also in ledgers
+// with many mechanisms and without budgets.
+func testAmendments(t *testing.T, h Harness) {
+	s := h.Open(t)
+	defer func() { // for the newest one, also where the test ends early
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	l, m := reserving(t, s, "l"), create(t, s, "m")
+	again := func() {
+		s = h.Reopen(t, s)
+		l.s, m.s = s, s
+		l.check()
+		m.check()
+	}
+	l.append(l.raise(writer(0), 2e12)) // 1: before anything was charged
+	l.append(l.charge(writer(0), 0, 5), l.charge(writer(1), 1, 6), l.charge(writer(0), 0, 7))
+	for i := range 12 { // totals in rows of their own too
+		m.append(m.charge(writer(i%2), i, uint32(i+1)))
+	}
+	again()
+	l.append(l.request(writer(0), refund(2, part(0, 5))))
+	m.append(m.request(writer(0), refund(1, part(0, 1))), m.request(writer(1), refund(12, part(11, 12)))) // nothing is left of two
+	again()
+	l.append(l.raise(writer(1), 3e12))
+	l.append(l.request(writer(0), refund(4, part(0, 7))), l.charge(writer(0), 0, 1), l.charge(writer(0), 2, 1), l.request(writer(0), refund(3, part(1, 6))))
+	m.append(m.charge(writer(0), 11, 4), m.charge(writer(0), 20, 1), m.request(writer(0), refund(16, part(20, 1))))
+	again()
+	v := l.state.View()
+	if v.Total != 2 || len(v.Assumptions) != 4 || v.Resolution.Limits[0].Value != 3e12 || v.Guarantee != "descriptive" {
+		t.Errorf("%+v", v)
+	}
+	l.append(l.request(writer(0), ledger.Close{}))
+	again()
+}
+
+// testWrongAmendments: no store takes a second refund, one of more than there is, or
+// totals that do not follow.
+func testWrongAmendments(t *testing.T, h Harness) {
+	s := h.open(t)
+	b, other := reserving(t, s, "l"), reserving(t, s, "m")
+	b.append(b.charge(writer(0), 0, 9), b.charge(writer(0), 1, 9), b.charge(writer(0), 2, 9))
+	b.append(b.request(writer(1), refund(1, part(0, 9))))
+	other.append(other.charge(writer(0), 0, 9), other.request(writer(0), refund(1, part(0, 9)))) // the other's refunds are not its own
+	for what, spoil := range map[string]func(*ledger.Proposal){
+		"a second refund":      func(p *ledger.Proposal) { p.Entries[0].Verb = refund(1, part(1, 9)) },
+		"twice in one":         func(p *ledger.Proposal) { p.Entries[1].Verb = refund(2, part(2, 9)) },
+		"of a later entry":     func(p *ledger.Proposal) { p.Entries[0].Verb = refund(9, part(1, 9)) },
+		"of itself":            func(p *ledger.Proposal) { p.Entries[0].Verb = refund(5, part(1, 9)) },
+		"of nothing":           func(p *ledger.Proposal) { p.Entries[0].Verb = refund(2) },
+		"of more":              func(p *ledger.Proposal) { p.Entries[0].Verb = refund(2, part(1, 10)) },
+		"of another mechanism": func(p *ledger.Proposal) { p.Entries[0].Verb = refund(2, part(2, 9)) },
+		"no count":             func(p *ledger.Proposal) { p.Counts = p.Counts[1:] },
+		"a smaller count":      func(p *ledger.Proposal) { p.Counts[len(p.Counts)-1].Total-- },
+		"a larger count":       func(p *ledger.Proposal) { p.Counts[0].Total++ },
+		"the same counts":      func(p *ledger.Proposal) { p.Counts[0].Total, p.Counts[1].Total = 9, 9 },
+		"total":                func(p *ledger.Proposal) { p.Total = 18 },
+	} {
+		p := b.decide(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1)).Proposal()
+		b.last[writer(0)] -= 3
+		p.Entries, p.Counts = slices.Clone(p.Entries), slices.Clone(p.Counts)
+		slices.SortFunc(p.Counts, func(x, y ledger.CountChange) int { return y.Index - x.Index }) // mechanisms 2, 1 and 0: 0, 0 and 1
+		spoil(&p)
+		if _, err := s.Append([]ledger.Proposal{p}); err == nil {
+			t.Errorf("%s: was taken", what)
+		} else if errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrUnknown) {
+			t.Errorf("%s: %v; a wrong proposal must not look like something to try again", what, err)
+		}
+		b.check()
+	}
+	b.append(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1))
+	b.check()
+}
