@@ -15,7 +15,7 @@ import (
 //
 //	BASIC             Σε ≤ E, Σδ ≤ D: δ(ε) = D + (1−D)·(e^E − e^ε)⁺/(1 + e^E), the curve
 //	                  of randomized response with failures, which dominates everything
-//	                  (E, D)-DP (Kairouz–Oh–Viswanath 2017, arXiv 1311.0776v4, Thm 3.4)
+//	                  (E, D)-DP (Kairouz–Oh–Viswanath 2015, arXiv 1311.0776)
 //	ZCDP              Canonne–Kamath–Steinke 2020 (arXiv 2004.00010v3, Prop. 12) at the
 //	                  best order of K(s) = ρ·s(s+1)
 //	APPROXIMATE_ZCDP  the same at δ − Σδ
