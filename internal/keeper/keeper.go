@@ -190,8 +190,8 @@ func (k *Keeper) Adjacency(ctx context.Context, name string) (adj mechanism.Adja
 	return adj, err
 }
 
-// Composition returns a copy of what was charged to a ledger and the summary of
-// the same committed position.
+// Composition returns what outputs there may be of (see ledger.State.Composition) and
+// the summary of the same committed position.
 func (k *Keeper) Composition(ctx context.Context, name string) (c mechanism.Composition, s ledger.Summary, err error) {
 	err = k.read(ctx, name, func(state *ledger.State) { c, s = state.Composition(), state.Summary() })
 	return c, s, err

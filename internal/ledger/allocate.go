@@ -99,24 +99,3 @@ func Settle(child View, r Reservation) (spent Commit, left bool) {
 	spent.Events = Events(r.Rest)
 	return spent, false
 }
-
-// Running is what bounds the outputs there are, if neither the parameters nor the
-// stop depended on them: what was charged, and what child ledgers hold, of which
-// part may be released already.
-func (v View) Running() mechanism.Composition {
-	c := mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: append([]mechanism.Part(nil), v.Charged.Parts...)}
-	at := searcher()
-	for _, r := range v.Reservations {
-		if r.Child == "" {
-			continue
-		}
-		for _, p := range r.Rest {
-			if i, ok := at(c.Parts, p.Mechanism); ok {
-				c.Parts[i].Count += p.Count
-			} else {
-				c.Parts = append(c.Parts, p)
-			}
-		}
-	}
-	return c
-}

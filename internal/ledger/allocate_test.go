@@ -131,14 +131,14 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Running has what children hold; users' reservations have no outputs yet.
-func TestRunning(t *testing.T) {
+// What children hold may be released already; users' reservations have no outputs.
+func TestChildrenCountAsCharged(t *testing.T) {
 	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 10})), nil))
 	accept(t, b, charge(pure(0.1, 5)), Reserve{Events: []mechanism.Event{pure(0.1, 9)}, Lifetime: 1})
 	b.Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Verb: Reserve{Events: []mechanism.Event{pure(0.1, 2), pure(1, 1)}, Child: "c"}}, 0, noon)
 	v := applied(b).state.View()
 	want := []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 7}, {Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}
-	if got := v.Running(); !slices.Equal(got.Parts, want) || v.Charged.Parts[0].Count != 5 || got.Adjacency != mechanism.AddOrRemoveOne {
+	if got := v.Charged; !slices.Equal(got.Parts, want) || v.Total != 5 || got.Adjacency != mechanism.AddOrRemoveOne {
 		t.Errorf("%+v; want %v", got, want)
 	}
 }

@@ -44,7 +44,7 @@ type Balance struct {
 // View is a ledger as committed: what a query, a watch or a statement shows.
 type View struct {
 	Summary
-	Charged    mechanism.Composition // what is charged and was not refunded
+	Charged    mechanism.Composition // as of State.Composition: with what children hold
 	Resolution Resolution            // in force: with raises
 	Balance
 	Guarantee string // "descriptive", "plan" or "filter"

@@ -420,9 +420,22 @@ func amended(records []Record) (entries []Entry) {
 func (m *budgetModel) checkState(rt *rapid.T, s *State) {
 	want := m.state(m.committed)
 	got, total := multiset{}, uint64(0)
+	for _, p := range s.Parts() {
+		if total += p.Count; p.Count > 0 {
+			got[p.Mechanism] += p.Count
+		}
+	}
+	mayBeOut, composed := maps.Clone(want.spent), multiset{}
+	for position, rest := range want.open {
+		if v, ok := want.maker[position].verb.(Reserve); ok && v.Child != "" {
+			mayBeOut.add(rest)
+		}
+	}
 	for _, p := range s.Composition().Parts {
-		got[p.Mechanism] += p.Count
-		total += p.Count
+		composed[p.Mechanism] += p.Count
+	}
+	if !maps.Equal(composed, mayBeOut) {
+		rt.Fatalf("composition %v; want %v", composed, mayBeOut)
 	}
 	left := map[uint64]multiset{}
 	for _, r := range s.Reservations() {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -196,6 +197,17 @@ func (rs *reservations) list() []Reservation {
 		r.Rest = slices.Clone(r.Rest)
 		out = append(out, r)
 	}
+	return out
+}
+
+// children returns those that child ledgers hold, by position.
+func (rs *reservations) children() (out []Reservation) {
+	for _, r := range rs.open {
+		if r.Child != "" {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b Reservation) int { return cmp.Compare(a.Position, b.Position) })
 	return out
 }
 

@@ -123,9 +123,24 @@ func (s *State) Summary() Summary { return s.summary }
 // Parts returns a copy of all counts, by the indexes of CountChange.
 func (s *State) Parts() []mechanism.Part { return slices.Clone(s.parts) }
 
-// Composition returns a copy of what was charged and is not refunded.
+// Composition returns what outputs there may be of: what was charged and is not
+// refunded, and what child ledgers hold, of which part may be released already.
 func (s *State) Composition() mechanism.Composition {
-	return mechanism.Composition{Adjacency: s.summary.Genesis.Spec.Adjacency, Parts: charged(s.Parts())}
+	parts := s.Parts()
+	var at func([]mechanism.Part, mechanism.Mechanism) (int, bool)
+	for _, r := range s.held.children() {
+		if at == nil {
+			at = searcher()
+		}
+		for _, p := range r.Rest {
+			if i, ok := at(parts, p.Mechanism); ok {
+				parts[i].Count += p.Count
+			} else {
+				parts = append(parts, p)
+			}
+		}
+	}
+	return mechanism.Composition{Adjacency: s.summary.Genesis.Spec.Adjacency, Parts: charged(parts)}
 }
 
 // charged drops, in place, mechanisms of which all was refunded.

@@ -2298,8 +2298,9 @@ type QueryPrivacyResponse struct {
 	Analysis string `protobuf:"bytes,6,opt,name=analysis,proto3" json:"analysis,omitempty"`
 	// What the answer means: "descriptive", "plan" or "filter".
 	Guarantee string `protobuf:"bytes,7,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
-	// ε (or δ) of what was charged so far, what is reserved not included. It holds
-	// only if neither the parameters nor the stop depended on outputs.
+	// ε (or δ) of what was charged so far, and of what child ledgers hold; what is
+	// otherwise reserved is not included. It holds only if neither the parameters nor
+	// the stop depended on outputs.
 	Running *float64 `protobuf:"fixed64,8,opt,name=running,proto3,oneof" json:"running,omitempty"`
 	// Every analysis, in a fixed order.
 	Analyses []*AnalysisResult `protobuf:"bytes,9,rep,name=analyses,proto3" json:"analyses,omitempty"`
