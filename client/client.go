@@ -32,7 +32,7 @@
 // Retried, with exponential backoff and jitter, until the context ends or
 // Config.MaxAttempts is reached: UNAVAILABLE, DEADLINE_EXCEEDED of an attempt,
 // CANCELLED by the daemon, ABORTED (the lane is busy with an earlier attempt).
-// Returned at once: everything else.
+// Returned at once: everything else, a refusal by budgets ([ErrBudget]) too.
 //
 // # Unknown outcomes
 //

@@ -63,33 +63,45 @@ func checkSize(op, ledger string, n int) error {
 	return e
 }
 
-// The field numbers of ReportStreamRequest.charge and of SequencedCharge.
+// The field numbers of ReportStreamRequest, and those of SequencedCharge, which
+// the other sequenced messages share.
 const (
-	fieldStreamCharge = 2
-	fieldSequence     = 1
-	fieldCharge       = 2
+	fieldStreamCharge  = 2
+	fieldStreamReserve = 3
+	fieldStreamCommit  = 4
+	fieldStreamRelease = 5
+
+	fieldSequence = 1
+	fieldContent  = 2
 )
 
-// freezeCharge encodes a ReportStreamRequest around an encoded Charge. The
-// sequence number is known only under the stream's lock; what takes time, the
-// charge itself, is encoded before.
-func freezeCharge(sequence uint64, charge frozen) frozen {
+// freezeMessage encodes a ReportStreamRequest around an encoded Charge, Reserve,
+// Commit or Release. The sequence number is known only under the stream's lock;
+// what takes time, the content itself, is encoded before.
+func freezeMessage(field int, sequence uint64, content frozen) frozen {
+	outer := protowire.Number(field)
 	inner := protowire.SizeTag(fieldSequence) + protowire.SizeVarint(sequence) +
-		protowire.SizeTag(fieldCharge) + protowire.SizeBytes(len(charge))
-	b := make([]byte, 0, protowire.SizeTag(fieldStreamCharge)+protowire.SizeBytes(inner))
-	b = protowire.AppendTag(b, fieldStreamCharge, protowire.BytesType)
+		protowire.SizeTag(fieldContent) + protowire.SizeBytes(len(content))
+	b := make([]byte, 0, protowire.SizeTag(outer)+protowire.SizeBytes(inner))
+	b = protowire.AppendTag(b, outer, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(inner))
 	b = protowire.AppendTag(b, fieldSequence, protowire.VarintType)
 	b = protowire.AppendVarint(b, sequence)
-	b = protowire.AppendTag(b, fieldCharge, protowire.BytesType)
-	return protowire.AppendBytes(b, charge)
+	b = protowire.AppendTag(b, fieldContent, protowire.BytesType)
+	return protowire.AppendBytes(b, content)
 }
 
-// thawCharge decodes a charge that was frozen before.
-func thawCharge(b frozen) *pb.Charge {
-	var c pb.Charge
-	if err := protobuf.Unmarshal(b, &c); err != nil {
-		return &pb.Charge{} // not reached: these bytes are our own
+// thawMessage decodes a stream's message that was frozen before.
+func thawMessage(b frozen) Write {
+	var m pb.ReportStreamRequest
+	_ = protobuf.Unmarshal(b, &m) // never fails: these bytes are our own
+	switch k := m.GetMessage().(type) {
+	case *pb.ReportStreamRequest_Reserve:
+		return Write{Reserve: k.Reserve.GetReserve()}
+	case *pb.ReportStreamRequest_Commit:
+		return Write{Commit: k.Commit.GetCommit()}
+	case *pb.ReportStreamRequest_Release:
+		return Write{Release: k.Release.GetRelease()}
 	}
-	return &c
+	return Write{Charge: m.GetCharge().GetCharge()}
 }

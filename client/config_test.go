@@ -2,6 +2,7 @@ package client
 
 import (
 	"crypto/tls"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -92,25 +93,69 @@ func TestPauseStaysInItsRange(t *testing.T) {
 
 // TestFreezeCharge: the bytes that are put together by hand are those of the
 // protobuf library.
-func TestFreezeCharge(t *testing.T) {
+func TestFreezeMessage(t *testing.T) {
+	events, _ := oneStep(1)
 	for _, n := range []uint64{1, 127, 128, 1 << 40, 1<<64 - 1} {
 		for _, labels := range []map[string]string{nil, {"n": strings.Repeat("x", 200)}} {
-			events, _ := oneStep(1)
-			c := &pb.Charge{Events: events, Labels: labels}
-			content, err := freeze("", "", c)
-			if err != nil {
-				t.Fatal(err)
+			charge := &pb.Charge{Events: events, Labels: labels}
+			reserve := &pb.Reserve{Events: events, Labels: labels, LifetimeSeconds: 60}
+			commit := &pb.Commit{Reservation: 7, Events: events, Labels: labels}
+			release := &pb.Release{Reservation: 7, Reason: labels["n"]}
+			for _, c := range []struct {
+				write Write
+				want  *pb.ReportStreamRequest
+			}{
+				{Write{Charge: charge}, &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
+					Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: n, Charge: charge}}}},
+				{Write{Reserve: reserve}, &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{
+					Reserve: &pb.ReportStreamRequest_SequencedReserve{Sequence: n, Reserve: reserve}}}},
+				{Write{Commit: commit}, &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Commit{
+					Commit: &pb.ReportStreamRequest_SequencedCommit{Sequence: n, Commit: commit}}}},
+				{Write{Release: release}, &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Release{
+					Release: &pb.ReportStreamRequest_SequencedRelease{Sequence: n, Release: release}}}},
+			} {
+				field, body := c.write.streamed()
+				content, err := freeze("", "", body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				frozen := freezeMessage(field, n, content)
+				var got pb.ReportStreamRequest
+				if err := (proto.UnmarshalOptions{}).Unmarshal(frozen, &got); err != nil {
+					t.Fatal(err)
+				}
+				if !proto.Equal(&got, c.want) {
+					t.Errorf("%v, want %v", &got, c.want)
+				}
+				sameWrite(t, thawMessage(frozen), c.write)
 			}
-			var got pb.ReportStreamRequest
-			if err := (proto.UnmarshalOptions{}).Unmarshal(freezeCharge(n, content), &got); err != nil {
-				t.Fatal(err)
-			}
-			want := &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
-				Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: n, Charge: c},
-			}}
-			if !proto.Equal(&got, want) {
-				t.Errorf("%v, want %v", &got, want)
-			}
+		}
+	}
+}
+
+// What is frozen for a unary call can be read again, of every verb.
+func TestContentOf(t *testing.T) {
+	events, labels := oneStep(1)
+	for _, w := range []Write{
+		{Charge: &pb.Charge{Events: events, Labels: labels}}, {Charge: &pb.Charge{}}, {Close: &pb.Close{Reason: "over"}},
+		{Reserve: &pb.Reserve{Events: events, LifetimeSeconds: 9}}, {Commit: &pb.Commit{Reservation: 3, Events: events}},
+		{Release: &pb.Release{Reservation: 3}}, {Refund: &pb.Refund{Position: 3, Reason: "crashed", NothingReleased: true}},
+		{Raise: &pb.Raise{Reason: "more"}},
+	} {
+		it, _, err := freezeItem("", "a", "w", 5, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameWrite(t, contentOf(it), w)
+	}
+}
+
+func sameWrite(t *testing.T, got, want Write) {
+	t.Helper()
+	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
+	for i := range g.NumField() {
+		if g.Field(i).IsNil() != w.Field(i).IsNil() || !proto.Equal(g.Field(i).Interface().(proto.Message), w.Field(i).Interface().(proto.Message)) {
+			t.Errorf("%s: %v, want %v", g.Type().Field(i).Name, g.Field(i), w.Field(i))
 		}
 	}
 }

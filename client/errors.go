@@ -17,8 +17,12 @@ var (
 	ErrStreamOpen = errors.New("the ledger has an open stream")
 	// ErrClosed: the client or the stream was closed.
 	ErrClosed = errors.New("closed")
+	// ErrBudget: budgets or the plan do not allow it: see Error.Budget. It was not
+	// written, and nothing is used up. (The transport's own RESOURCE_EXHAUSTED, as
+	// for a message that is too large, is without this.)
+	ErrBudget = errors.New("budget exceeded")
 	// ErrTooLarge: a charge is over the transport's message size. It was not
-	// written. (A refusal for lack of budget is RESOURCE_EXHAUSTED without this.)
+	// written.
 	ErrTooLarge = errors.New("message too large")
 	// ErrNotSent: an earlier charge of the lane is not settled, or was refused
 	// when it was settled (then NotCharged lists it); this call sent nothing.
@@ -41,12 +45,14 @@ type Error struct {
 	// Unknown: charges of this call may or may not be written. The lane keeps
 	// them: see Client.Pending and Client.Settle. False: they are not written.
 	Unknown bool
-	// NotCharged lists charges that were taken before, by Stream.Report or by a
-	// call that ended with Unknown, and are now known not to be written: the
-	// refused one first, then those behind it, in order. A refused close is an
-	// entry with no events.
-	NotCharged []*pb.Charge
-	cause      error
+	// NotWritten lists what was taken before, by a Stream or by a call that ended
+	// with Unknown, and is now known not to be written: the refused one first, then
+	// those behind it, in order.
+	NotWritten []Write
+	// Budget says what budgets or the plan lack, and what would still fit; only
+	// with ErrBudget.
+	Budget *pb.BudgetExceeded
+	cause  error
 }
 
 // Error is one line.
@@ -66,8 +72,10 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel or the context's error that was the cause, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-// GRPCStatus lets package status read the code.
-func (e *Error) GRPCStatus() *status.Status { return status.New(e.Code, e.Message) }
+// GRPCStatus lets package status read the code, and the detail of an ErrBudget.
+func (e *Error) GRPCStatus() *status.Status {
+	return withBudget(status.New(e.Code, e.Message), e.Budget)
+}
 
 // failure makes an *Error of what a call returned.
 func failure(op, ledger string, err error) *Error {
@@ -80,7 +88,9 @@ func failure(op, ledger string, err error) *Error {
 	switch {
 	case ok:
 		out.Code, out.Message = st.Code(), st.Message()
-		if tooLarge(st) {
+		if out.Budget = budgetOf(st); out.Budget != nil {
+			out.cause = ErrBudget
+		} else if tooLarge(st) {
 			out.cause = ErrTooLarge
 		}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -97,4 +107,30 @@ func failure(op, ledger string, err error) *Error {
 // no code of its own for that; both of its messages have these words.
 func tooLarge(st *status.Status) bool {
 	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), "larger than max")
+}
+
+// budgetOf is the detail by which a refusal for lack of budget is told from the
+// transport's RESOURCE_EXHAUSTED; nil without it.
+func budgetOf(st *status.Status) *pb.BudgetExceeded {
+	if st.Code() != codes.ResourceExhausted {
+		return nil
+	}
+	for _, d := range st.Details() {
+		if b, ok := d.(*pb.BudgetExceeded); ok {
+			return b
+		}
+	}
+	return nil
+}
+
+// withBudget adds that detail, if there is one.
+func withBudget(st *status.Status, b *pb.BudgetExceeded) *status.Status {
+	if b == nil {
+		return st
+	}
+	detailed, err := st.WithDetails(b)
+	if err != nil { // not encodable
+		return st
+	}
+	return detailed
 }

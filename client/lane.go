@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-
-	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 // lane is this client's lane of one ledger. Whoever holds the turn is its only
@@ -28,8 +26,7 @@ type item struct {
 	sequence uint64
 	method   string
 	request  frozen
-	charge   frozen // the charge inside it; nil for a close
-	maybe    bool   // an attempt may have written it
+	maybe    bool // an attempt may have written it
 }
 
 func (c *Client) lane(ledger string) *lane {
@@ -85,27 +82,27 @@ func (l *lane) give(stream bool) {
 
 // write sends one write in the lane and returns its answer: it waits for the
 // turn, settles what earlier calls left, and keeps what it leaves itself.
-func (c *Client) write(ctx context.Context, op, ledger string, build func(sequence uint64) (*item, error), answer proto.Message) error {
+func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.Message, error) {
 	l := c.lane(ledger)
 	if err := l.take(ctx, c, op, false); err != nil {
-		return err
+		return nil, err
 	}
 	defer l.give(false)
 	if err := c.settle(ctx, op, l); err != nil {
-		return notSent(err)
+		return nil, notSent(err)
 	}
-	it, err := build(l.last + 1) // last changes only with the turn
+	it, answer, err := freezeItem(op, ledger, c.writer, l.last+1, w) // last changes only with the turn
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.send(ctx, op, ledger, it, answer); err != nil {
 		if err.Unknown {
 			l.keep([]*item{it})
 		}
-		return err
+		return nil, err
 	}
 	l.advance(it.sequence, 0)
-	return nil
+	return answer, nil
 }
 
 // send tries one item until its outcome is known or there is nothing to wait for.
@@ -131,10 +128,7 @@ func (c *Client) send(ctx context.Context, op, ledger string, it *item, answer p
 func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	for len(l.pending) > 0 {
 		it := l.pending[0]
-		var answer proto.Message = &pb.ReportResponse{}
-		if it.charge == nil {
-			answer = &pb.CloseLedgerResponse{}
-		}
+		_, _, answer := contentOf(it).unary("", "", 0)
 		err := c.send(ctx, op, l.ledger, it, answer)
 		switch {
 		case err == nil:
@@ -142,7 +136,7 @@ func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 		case err.Unknown || !settlesRest(err):
 			return err
 		default: // refused: those behind it have numbers that now never come
-			err.NotCharged = l.drop()
+			err.NotWritten = l.drop()
 			return err
 		}
 	}
@@ -159,7 +153,7 @@ func notSent(err *Error) *Error {
 	out := *err
 	out.Unknown = false
 	out.cause = fmt.Errorf("%w: %w", ErrNotSent, err)
-	if len(err.NotCharged) > 0 {
+	if len(err.NotWritten) > 0 {
 		out.Message = "not sent, because an earlier charge of this client was refused: " + err.Message
 	} else {
 		out.Message = "not sent, because it is unknown whether an earlier charge of this client was written: " + err.Message
@@ -187,26 +181,26 @@ func (l *lane) advance(through uint64, n int) {
 }
 
 // drop forgets what is pending and returns it.
-func (l *lane) drop() []*pb.Charge {
+func (l *lane) drop() []Write {
 	l.mu.Lock()
 	items := l.pending
 	l.pending = nil
 	l.mu.Unlock()
-	return charges(items)
+	return contents(items)
 }
 
-func charges(items []*item) []*pb.Charge {
-	out := make([]*pb.Charge, len(items))
+func contents(items []*item) []Write {
+	out := make([]Write, len(items))
 	for i, it := range items {
-		out[i] = thawCharge(it.charge)
+		out[i] = contentOf(it)
 	}
 	return out
 }
 
 // Pending is one write whose outcome is not known.
 type Pending struct {
-	Sequence uint64     // its number in the lane
-	Charge   *pb.Charge // nil: the ledger's close
+	Sequence uint64 // its number in the lane
+	Write
 }
 
 // Pending lists the writes on a ledger whose outcome is not known, in order.
@@ -217,11 +211,7 @@ func (c *Client) Pending(ledger string) []Pending {
 	defer l.mu.Unlock()
 	var out []Pending
 	for _, it := range l.pending {
-		p := Pending{Sequence: it.sequence}
-		if it.charge != nil {
-			p.Charge = thawCharge(it.charge)
-		}
-		out = append(out, p)
+		out = append(out, Pending{it.sequence, contentOf(it)})
 	}
 	return out
 }
@@ -229,7 +219,7 @@ func (c *Client) Pending(ledger string) []Pending {
 // Settle retries the writes on a ledger whose outcome is not known, with the
 // same numbers and the same content, until all are known to be written (nil).
 // If one is refused it is not written, nor are those behind it: the error lists
-// them in NotCharged and the lane forgets them. Otherwise they stay pending.
+// them in NotWritten and the lane forgets them. Otherwise they stay pending.
 func (c *Client) Settle(ctx context.Context, ledger string) error {
 	l := c.lane(ledger)
 	if err := l.take(ctx, c, "Settle", false); err != nil {

@@ -2,30 +2,25 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
+
+// ReportOnce charges events under the user's own key for this one charge: the
+// same key with the same content is charged once and gets the first receipt,
+// with replayed set, in whichever process it is repeated. So, unlike Report, it
+// may be called again after an error with Unknown set, and should be. It does
+// not use the lane. The key is at most 128 bytes of [A-Za-z0-9._-]; a charge of
+// its own needs a key of its own.
+func (c *Client) ReportOnce(ctx context.Context, ledger, key string, events []*pb.Event, labels map[string]string) (*pb.ReportResponse, error) {
+	return once[*pb.ReportResponse](ctx, c, "ReportOnce", ledger, key, Write{Charge: &pb.Charge{Events: events, Labels: labels}})
+}
 
 // CloseLedgerOnce ends a ledger for good under the user's own key, like
 // ReportOnce: closed again with the same key and reason it gets the first
 // receipt, with replayed set.
 func (c *Client) CloseLedgerOnce(ctx context.Context, ledger, key, reason string) (*pb.CloseLedgerResponse, error) {
-	const op = "CloseLedgerOnce"
-	writer, err := requestWriter(op, ledger, key)
-	if err != nil {
-		return nil, err
-	}
-	request, err := freeze(op, ledger, &pb.CloseLedgerRequest{Name: ledger, Writer: writer, Sequence: 1, Reason: reason})
-	if err != nil {
-		return nil, err
-	}
-	var answer pb.CloseLedgerResponse
-	it := &item{sequence: 1, method: pb.AccountantService_CloseLedger_FullMethodName, request: request}
-	if err := c.send(ctx, op, ledger, it, &answer); err != nil {
-		return nil, err
-	}
-	return &answer, nil
+	return once[*pb.CloseLedgerResponse](ctx, c, "CloseLedgerOnce", ledger, key, Write{Close: &pb.Close{Reason: reason}})
 }
 
 // CheckOnce asks whether ReportOnce would be taken now, and writes nothing. If
@@ -46,12 +41,4 @@ func (c *Client) CheckOnce(ctx context.Context, ledger, key string, events []*pb
 		return err
 	})
 	return answer, err
-}
-
-// requestWriter is the writer of a user's key.
-func requestWriter(op, ledger, key string) (string, error) {
-	if !requestPattern.MatchString(key) {
-		return "", invalid(op, ledger, fmt.Sprintf("key: %q; allowed: 1 to 128 bytes of [A-Za-z0-9._-]", key))
-	}
-	return "request/" + key, nil
 }

@@ -140,7 +140,7 @@ func TestUnknownIsSettledFirst(t *testing.T) {
 			}
 			// Still down: the next one is not sent.
 			_, err = c.Report(expired(t), "a", events, map[string]string{"n": "x"})
-			if e := asError(t, err); e.Unknown || !errors.Is(err, ErrNotSent) || len(e.NotCharged) != 0 || len(c.Pending("a")) != 1 {
+			if e := asError(t, err); e.Unknown || !errors.Is(err, ErrNotSent) || len(e.NotWritten) != 0 || len(c.Pending("a")) != 1 {
 				t.Fatalf("%+v", e)
 			}
 			f.set(nil)
@@ -166,7 +166,7 @@ func TestUnknownThenRefused(t *testing.T) {
 	f.ledgers["a"].closed = true
 	_, err := report(t, c, 2)
 	e := asError(t, err)
-	if !errors.Is(err, ErrNotSent) || e.Code != codes.FailedPrecondition || len(e.NotCharged) != 1 || e.NotCharged[0].Labels["n"] != "1" {
+	if !errors.Is(err, ErrNotSent) || e.Code != codes.FailedPrecondition || len(e.NotWritten) != 1 || e.NotWritten[0].Charge.Labels["n"] != "1" {
 		t.Fatalf("%+v", e)
 	}
 	if len(c.Pending("a")) != 0 {

@@ -41,7 +41,7 @@ func settles(err error) bool {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange:
 		return true
 	}
-	return tooLarge(st)
+	return tooLarge(st) || budgetOf(st) != nil
 }
 
 // pause is how long to wait after the n-th failed attempt, n from 1.

@@ -203,11 +203,11 @@ func TestRefusalsOfTheRealServer(t *testing.T) {
 		}
 	}
 	err = lane.Close(ctx)
-	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || e.Sequence != 2 || e.Unknown || len(e.NotCharged) == 0 {
+	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || e.Sequence != 2 || e.Unknown || len(e.NotWritten) == 0 {
 		t.Fatalf("%v", err)
 	}
-	if got := e.NotCharged[0].GetEvents()[0].GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {
-		t.Errorf("first not charged: %v", e.NotCharged)
+	if got := e.NotWritten[0].Charge.GetEvents()[0].GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {
+		t.Errorf("first not charged: %v", e.NotWritten)
 	}
 	answer, err := c.Report(ctx, "a", step, labels(2))
 	if err != nil || answer.GetReceipt().GetSequence() != 2 {

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
+	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -17,7 +19,7 @@ import (
 // A stream ends for one of these reasons:
 //   - Close: all charges are written.
 //   - A charge is refused. It is not written, and neither are those behind it:
-//     the error lists them in NotCharged, the refused one first. The caller
+//     the error lists them in NotWritten, the refused one first. The caller
 //     decides what becomes of them, and may open a new stream at once.
 //   - The daemon ends it for a reason that time does not heal (the ledger is
 //     gone, no permission, …), Config.MaxAttempts attempts brought no progress,
@@ -37,9 +39,10 @@ type Stream struct {
 	wake   chan struct{} // tells the sender that there is something to do
 
 	mu      sync.Mutex
-	queue   []charge      // not acknowledged, in order, without gaps
+	queue   []message     // not acknowledged, in order, without gaps
 	first   uint64        // number of queue[0], or of the next charge if it is empty
 	bytes   int           // of the queue
+	waiting int           // how many of the queue have somebody wait for their receipt
 	sent    int           // how many of the queue the present connection was given
 	reach   uint64        // the highest number any connection was given
 	live    bool          // the lane is open
@@ -49,13 +52,17 @@ type Stream struct {
 	status  StreamStatus
 }
 
-// charge is one message of the queue.
-type charge struct {
-	request frozen // the ReportStreamRequest
-	size    int    // of the Charge at its end
+// message is one message of the queue.
+type message struct {
+	request frozen   // the ReportStreamRequest
+	receipt *receipt // of a reservation, whose position somebody needs; else nil
 }
 
-func (q charge) charge() frozen { return q.request[len(q.request)-q.size:] }
+// receipt is one that is waited for.
+type receipt struct {
+	done chan struct{} // closed when it is there
+	*pb.Receipt
+}
 
 // StreamStatus is how far a stream has come.
 type StreamStatus struct {
@@ -105,15 +112,64 @@ func (c *Client) Stream(ctx context.Context, ledger string) (*Stream, error) {
 }
 
 // Report takes a charge and returns; the daemon gets it in order behind the
-// others. It waits while Config.Window charges are not acknowledged; if ctx ends
+// others. It waits while Config.Window messages are not acknowledged; if ctx ends
 // meanwhile the charge is not taken. Once taken, the charge's content is fixed.
 // An error means that this charge was not taken, and is not written.
 func (s *Stream) Report(ctx context.Context, events []*pb.Event, labels map[string]string) error {
-	content, err := freeze("Stream.Report", s.lane.ledger, &pb.Charge{Events: events, Labels: labels})
+	return s.add(ctx, "Stream.Report", Write{Charge: &pb.Charge{Events: events, Labels: labels}}, nil)
+}
+
+// Commit takes a charge of a part of an open reservation, as Report takes a charge.
+func (s *Stream) Commit(ctx context.Context, reservation uint64, events []*pb.Event, labels map[string]string) error {
+	return s.add(ctx, "Stream.Commit", Write{Commit: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}}, nil)
+}
+
+// Release gives back what is left of a reservation; it is taken as Report takes a
+// charge.
+func (s *Stream) Release(ctx context.Context, reservation uint64, reason string) error {
+	return s.add(ctx, "Stream.Release", Write{Release: &pb.Release{Reservation: reservation, Reason: reason}}, nil)
+}
+
+// Reserve sets events aside as Client.Reserve does, in the stream's order, and
+// waits for the receipt, whose position names the reservation. If ctx ends while
+// it waits, the stream goes on and the reservation will be made: the error has
+// Unknown set, and what is not committed is charged when the lifetime is over.
+func (s *Stream) Reserve(ctx context.Context, events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.Receipt, error) {
+	const op = "Stream.Reserve"
+	w, err := reserveOf(op, s.lane.ledger, events, lifetime, labels)
+	if err != nil {
+		return nil, err
+	}
+	r := &receipt{done: make(chan struct{})}
+	if err := s.add(ctx, op, w, r); err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.done:
+	case <-s.done:
+		select {
+		case <-r.done: // both
+		default:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return nil, s.err
+		}
+	case <-ctx.Done():
+		e := failure(op, s.lane.ledger, ctx.Err())
+		e.Unknown = true
+		return nil, e
+	}
+	return r.Receipt, nil
+}
+
+// add takes one message into the queue.
+func (s *Stream) add(ctx context.Context, op string, w Write, r *receipt) error {
+	field, body := w.streamed()
+	content, err := freeze(op, s.lane.ledger, body)
 	if err != nil {
 		return err
 	}
-	if err := checkSize("Stream.Report", s.lane.ledger, len(content)+envelope); err != nil {
+	if err := checkSize(op, s.lane.ledger, len(content)+envelope); err != nil {
 		return err
 	}
 	for {
@@ -124,18 +180,20 @@ func (s *Stream) Report(ctx context.Context, events []*pb.Event, labels map[stri
 			return s.err
 		case s.closing:
 			s.mu.Unlock()
-			return failure("Stream.Report", s.lane.ledger, fmt.Errorf("stream: %w", ErrClosed))
+			return failure(op, s.lane.ledger, fmt.Errorf("stream: %w", ErrClosed))
 		case s.room(len(content)):
-			next := s.first + uint64(len(s.queue))
-			q := charge{freezeCharge(next, content), len(content)}
-			s.queue = append(s.queue, q)
-			s.bytes += len(q.request)
+			m := message{freezeMessage(field, s.first+uint64(len(s.queue)), content), r}
+			s.queue = append(s.queue, m)
+			s.bytes += len(m.request)
+			if r != nil {
+				s.waiting++
+			}
 			s.mu.Unlock()
 			s.poke()
 			return nil
 		}
 		if err := s.wait(ctx); err != nil {
-			return failure("Stream.Report", s.lane.ledger, err)
+			return failure(op, s.lane.ledger, err)
 		}
 	}
 }
@@ -220,13 +278,29 @@ func (s *Stream) poke() {
 	}
 }
 
+// awaited is the number of the first message whose receipt is waited for; above all
+// numbers if there is none. The caller has the lock.
+func (s *Stream) awaited() uint64 {
+	if s.waiting > 0 {
+		for i, q := range s.queue {
+			if q.receipt != nil {
+				return s.first + uint64(i)
+			}
+		}
+	}
+	return math.MaxUint64
+}
+
 // acknowledge removes everything through a number from the queue; the caller
 // has the lock and has checked the number.
 func (s *Stream) acknowledge(through uint64) {
 	n := int(through + 1 - s.first)
 	for i, q := range s.queue[:n] {
 		s.bytes -= len(q.request)
-		s.queue[i] = charge{} // the array behind the slice lives on
+		if q.receipt != nil {
+			s.waiting--
+		}
+		s.queue[i] = message{} // the array behind the slice lives on
 	}
 	s.queue = s.queue[n:]
 	s.first = through + 1
@@ -242,14 +316,14 @@ func (s *Stream) finish(err *Error, refused bool) {
 	for i, q := range s.queue {
 		n := s.first + uint64(i)
 		// It cannot fail: the parts were encoded before, and envelope leaves room.
-		it, _ := s.c.reportItem("Stream", s.lane.ledger, s.c.writer, n, q.charge())
+		it, _, _ := freezeItem("Stream", s.lane.ledger, s.c.writer, n, thawMessage(q.request))
 		it.maybe = n <= s.reach
 		items = append(items, it)
 	}
 	s.lane.advance(s.first-1, 0)
 	if err != nil {
 		if refused {
-			err.NotCharged = charges(items)
+			err.NotWritten = contents(items)
 		} else if len(items) > 0 {
 			err.Unknown = true
 			s.lane.keep(items)
@@ -260,7 +334,7 @@ func (s *Stream) finish(err *Error, refused bool) {
 	if err != nil {
 		s.err = err
 	}
-	s.queue, s.bytes = nil, 0
+	s.queue, s.bytes, s.waiting = nil, 0, 0
 	s.change()
 	s.mu.Unlock()
 	s.cancel(nil)

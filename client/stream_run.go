@@ -158,8 +158,10 @@ func (c *connection) resume(last uint64) (before uint64, err error) {
 		return 0, status.Errorf(codes.Internal, "last number of this writer: %d; allowed: at most %d, the last that was sent", last, c.reach)
 	}
 	c.sent = 0
-	if last >= c.first {
-		c.acknowledge(last)
+	// A reservation whose receipt is waited for is sent again, with all behind it:
+	// the daemon answers with the first receipts.
+	if through := min(last, c.awaited()-1); through >= c.first {
+		c.acknowledge(through)
 	}
 	c.live = true
 	c.watchdog.Stop()
@@ -271,6 +273,12 @@ func (c *connection) acknowledged(a *pb.ReportStreamResponse_Acknowledged) error
 		return status.Errorf(codes.Internal, "acknowledged: %d; allowed: at most %d, the last that was sent", through, reach)
 	case through < c.first:
 		return nil // known before
+	case through > c.awaited():
+		return status.Errorf(codes.Internal, "acknowledged: %d; allowed: at most %d, a reservation whose receipt is due", through, c.awaited())
+	}
+	if r := c.queue[through-c.first].receipt; r != nil {
+		r.Receipt = a.GetReceipt()
+		close(r.done)
 	}
 	c.acknowledge(through)
 	c.status.Receipt = a.GetReceipt()
@@ -292,7 +300,7 @@ func (c *connection) rejected(r *pb.ReportStreamResponse_Rejected) error {
 	if r.GetSequence() < c.first || r.GetSequence() > reach || r.GetCode() == 0 {
 		return status.Errorf(codes.Internal, "rejected: %d with code %d; allowed: from %d to %d, with an error's code", r.GetSequence(), r.GetCode(), c.first, reach)
 	}
-	err := status.Error(codes.Code(r.GetCode()), r.GetDetail())
+	err := withBudget(status.New(codes.Code(r.GetCode()), r.GetDetail()), r.GetBudgetExceeded()).Err()
 	switch {
 	case transient(status.Code(err)) || !wroteNothing(err):
 		return err

@@ -154,8 +154,8 @@ func TestStreamRejected(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	var not []string
-	for _, c := range e.NotCharged {
-		not = append(not, c.Labels["n"])
+	for _, c := range e.NotWritten {
+		not = append(not, c.Charge.Labels["n"])
 	}
 	if !slices.Equal(not, count(3, 6)) {
 		t.Errorf("not charged: %v", not)
@@ -195,7 +195,7 @@ func TestStreamRejectedBehindASilence(t *testing.T) {
 	s := stream(t, c)
 	streamSteps(t, s, 1, 3)
 	e := asError(t, s.Close(t.Context()))
-	if e.Code != codes.InvalidArgument || e.Sequence != 3 || len(e.NotCharged) != 1 || e.NotCharged[0].Labels["n"] != "3" {
+	if e.Code != codes.InvalidArgument || e.Sequence != 3 || len(e.NotWritten) != 1 || e.NotWritten[0].Charge.Labels["n"] != "3" {
 		t.Errorf("%+v", e)
 	}
 	wantNotes(t, f, count(1, 2))
@@ -353,7 +353,7 @@ func TestStreamClosedEarly(t *testing.T) {
 			})
 			streamSteps(t, s, 3, 5)
 			e := asError(t, end(t, c, s))
-			if !e.Unknown || len(e.NotCharged) != 0 {
+			if !e.Unknown || len(e.NotWritten) != 0 {
 				t.Fatalf("%+v", e)
 			}
 			if p := c.Pending("a"); len(p) != 3 || p[0].Sequence != 3 || p[2].Charge.Labels["n"] != "5" {
@@ -460,7 +460,7 @@ func TestStreamOfADaemonThatForgot(t *testing.T) {
 	f.set(script("Charge", failBefore))
 	streamSteps(t, s, 4, 4)
 	err := s.Flush(t.Context())
-	if e := asError(t, err); !errors.Is(err, ErrLost) || e.Code != codes.DataLoss || len(e.NotCharged) != 1 || e.Unknown {
+	if e := asError(t, err); !errors.Is(err, ErrLost) || e.Code != codes.DataLoss || len(e.NotWritten) != 1 || e.Unknown {
 		t.Fatalf("%+v", e)
 	}
 	wantNotes(t, f, count(1, 1))

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// Watch goes through a ledger's states, with balances: the present one at once,
+// then the newest after each change. Changes that follow each other quickly come
+// as one. When the connection breaks it connects anew, as calls are retried. It
+// ends when the ledger is closed, after its last state; otherwise with an error.
+func (c *Client) Watch(ctx context.Context, ledger string) iter.Seq2[*pb.Ledger, error] {
+	return func(yield func(*pb.Ledger, error) bool) {
+		var last *pb.Ledger
+		for failures := 0; ; {
+			progress, more, err := c.watch(ctx, ledger, &last, yield)
+			if !more {
+				return
+			}
+			if progress {
+				failures = 0
+			}
+			failures++
+			interrupted := c.ended(ctx)
+			if interrupted == nil && transient(status.Code(err)) && failures != c.cfg.MaxAttempts {
+				c.sleep(ctx, c.pause(failures))
+				interrupted = c.ended(ctx)
+			} else if interrupted == nil {
+				yield(nil, failed("Watch", ledger, err, nil))
+				return
+			}
+			if interrupted != nil {
+				yield(nil, failed("Watch", ledger, interrupted, interrupted))
+				return
+			}
+		}
+	}
+}
+
+// watch is one connection: it yields what is newer than last. more: it did not end
+// as it should, so err says why.
+func (c *Client) watch(ctx context.Context, ledger string, last **pb.Ledger, yield func(*pb.Ledger, error) bool) (progress, more bool, err error) {
+	ctx, cancel := context.WithCancel(c.outgoing(ctx))
+	defer cancel()
+	defer context.AfterFunc(c.alive, cancel)()
+	stream, err := c.api.WatchLedger(ctx, &pb.WatchLedgerRequest{Name: ledger})
+	if err != nil {
+		return false, true, err
+	}
+	for {
+		answer, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && (*last).GetClosed():
+			return progress, false, nil
+		case errors.Is(err, io.EOF):
+			return progress, true, status.Error(codes.Unavailable, "the daemon ended the stream")
+		case err != nil:
+			return progress, true, err
+		}
+		l := answer.GetLedger()
+		progress = true
+		if *last != nil && l.GetPosition() == (*last).GetPosition() { // after a new connection
+			continue
+		}
+		*last = l
+		if !yield(l, nil) {
+			return true, false, nil
+		}
+	}
+}
+
+// Statement returns what a model card needs to say of a ledger's privacy: ε at
+// each of deltas, or at the daemon's own if there are none.
+func (c *Client) Statement(ctx context.Context, ledger string, deltas ...float64) (*pb.Statement, error) {
+	var answer *pb.GetStatementResponse
+	err := c.read(ctx, "Statement", ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.GetStatement(ctx, &pb.GetStatementRequest{Name: ledger, Deltas: deltas})
+		return err
+	})
+	return answer.GetStatement(), err
+}

@@ -1,0 +1,134 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// Write is the content of one write in a lane: exactly one field is set.
+type Write struct {
+	Charge  *pb.Charge
+	Close   *pb.Close
+	Reserve *pb.Reserve
+	Commit  *pb.Commit
+	Release *pb.Release
+	Refund  *pb.Refund
+	Raise   *pb.Raise
+}
+
+// unary is how w travels alone: the method, the request and an empty answer.
+func (w Write) unary(ledger, writer string, sequence uint64) (method string, request, answer proto.Message) {
+	switch {
+	case w.Close != nil:
+		return pb.AccountantService_CloseLedger_FullMethodName,
+			&pb.CloseLedgerRequest{Name: ledger, Writer: writer, Sequence: sequence, Reason: w.Close.GetReason()}, &pb.CloseLedgerResponse{}
+	case w.Reserve != nil:
+		return pb.AccountantService_Reserve_FullMethodName,
+			&pb.ReserveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reserve: w.Reserve}, &pb.ReserveResponse{}
+	case w.Commit != nil:
+		return pb.AccountantService_Commit_FullMethodName,
+			&pb.CommitRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Commit: w.Commit}, &pb.CommitResponse{}
+	case w.Release != nil:
+		return pb.AccountantService_Release_FullMethodName,
+			&pb.ReleaseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Release: w.Release}, &pb.ReleaseResponse{}
+	case w.Refund != nil:
+		return pb.AccountantService_Refund_FullMethodName,
+			&pb.RefundRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Refund: w.Refund}, &pb.RefundResponse{}
+	case w.Raise != nil:
+		return pb.AccountantService_Raise_FullMethodName,
+			&pb.RaiseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Raise: w.Raise}, &pb.RaiseResponse{}
+	}
+	return pb.AccountantService_Report_FullMethodName,
+		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: w.Charge}, &pb.ReportResponse{}
+}
+
+// streamed is the part of a stream's message that holds w's content, with the
+// field number of the message around it. Only these verbs travel in streams.
+func (w Write) streamed() (field int, content proto.Message) {
+	switch {
+	case w.Reserve != nil:
+		return fieldStreamReserve, w.Reserve
+	case w.Commit != nil:
+		return fieldStreamCommit, w.Commit
+	case w.Release != nil:
+		return fieldStreamRelease, w.Release
+	}
+	return fieldStreamCharge, w.Charge
+}
+
+// contentOf decodes what was frozen before. A request that cannot be decoded is
+// not reached: these bytes are our own.
+func contentOf(it *item) Write {
+	method, request := it.method, proto.Message(nil)
+	for _, w := range []Write{{Charge: &pb.Charge{}}, {Close: &pb.Close{}}, {Reserve: &pb.Reserve{}}, {Commit: &pb.Commit{}},
+		{Release: &pb.Release{}}, {Refund: &pb.Refund{}}, {Raise: &pb.Raise{}}} {
+		if m, r, _ := w.unary("", "", 0); m == method {
+			request = r
+		}
+	}
+	_ = proto.Unmarshal(it.request, request)
+	switch r := request.(type) {
+	case *pb.CloseLedgerRequest:
+		return Write{Close: &pb.Close{Reason: r.GetReason()}}
+	case *pb.ReserveRequest:
+		return Write{Reserve: r.GetReserve()}
+	case *pb.CommitRequest:
+		return Write{Commit: r.GetCommit()}
+	case *pb.ReleaseRequest:
+		return Write{Release: r.GetRelease()}
+	case *pb.RefundRequest:
+		return Write{Refund: r.GetRefund()}
+	case *pb.RaiseRequest:
+		return Write{Raise: r.GetRaise()}
+	case *pb.ReportRequest:
+		return Write{Charge: r.GetCharge()}
+	}
+	return Write{}
+}
+
+// freezeItem makes the frozen request of w and an empty answer.
+func freezeItem(op, ledger, writer string, sequence uint64, w Write) (*item, proto.Message, error) {
+	method, request, answer := w.unary(ledger, writer, sequence)
+	b, err := freeze(op, ledger, request)
+	return &item{sequence: sequence, method: method, request: b}, answer, err
+}
+
+// inLane sends w as the next write of this client's lane; A is its answer's type.
+func inLane[A proto.Message](ctx context.Context, c *Client, op, ledger string, w Write) (answer A, err error) {
+	got, err := c.write(ctx, op, ledger, w)
+	if err != nil {
+		return answer, err
+	}
+	return got.(A), nil
+}
+
+// once sends w under the user's own key for this one write.
+func once[A proto.Message](ctx context.Context, c *Client, op, ledger, key string, w Write) (answer A, err error) {
+	writer, err := requestWriter(op, ledger, key)
+	if err != nil {
+		return answer, err
+	}
+	it, got, err := freezeItem(op, ledger, writer, 1, w)
+	if err != nil {
+		return answer, err
+	}
+	if err := c.send(ctx, op, ledger, it, got); err != nil {
+		return answer, err
+	}
+	return got.(A), nil
+}
+
+var requestPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// requestWriter is the writer of a user's key.
+func requestWriter(op, ledger, key string) (string, error) {
+	if !requestPattern.MatchString(key) {
+		return "", invalid(op, ledger, fmt.Sprintf("key: %q; allowed: 1 to 128 bytes of [A-Za-z0-9._-]", key))
+	}
+	return "request/" + key, nil
+}
