@@ -62,15 +62,20 @@ type CurvePoint struct {
 // where q is not allowed. Points that Stop leaves out have the bounds of their
 // neighbours: an upper bound on δ holds at every larger ε.
 func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
+	return q.curve(func(p Question) (Answer, error) { return Ask(c, p) })
+}
+
+// curve is AskCurve for what ask answers about.
+func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) {
 	if err := q.Check(); err != nil {
 		return Curve{}, err
 	}
-	asked, err := q.epsilons(c)
+	asked, err := q.epsilons(ask)
 	if err != nil {
 		return Curve{}, err
 	}
 	sorted := slices.Compact(slices.Sorted(slices.Values(append([]float64{0}, asked...))))
-	points, err := q.points(c, sorted)
+	points, err := q.points(ask, sorted)
 	if err != nil {
 		return Curve{}, err
 	}
@@ -86,7 +91,7 @@ func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
 
 // points asks about every ε, the first and the last and then from coarse to fine.
 // After Stop it asks no more but about these two; what is left out has δ = 1.
-func (q CurveQuestion) points(c mechanism.Composition, epsilons []float64) ([]CurvePoint, error) {
+func (q CurveQuestion) points(ask func(Question) (Answer, error), epsilons []float64) ([]CurvePoint, error) {
 	points := make([]CurvePoint, len(epsilons))
 	for i, epsilon := range epsilons {
 		points[i] = CurvePoint{Epsilon: epsilon, Delta: 1}
@@ -95,7 +100,7 @@ func (q CurveQuestion) points(c mechanism.Composition, epsilons []float64) ([]Cu
 		if n >= 2 && q.Stop != nil && q.Stop() {
 			break
 		}
-		a, err := Ask(c, Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop})
+		a, err := ask(Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop})
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +172,11 @@ func (q CurveQuestion) Check() error {
 func isFinite(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
 // epsilons are the ε to answer.
-func (q CurveQuestion) epsilons(c mechanism.Composition) ([]float64, error) {
+func (q CurveQuestion) epsilons(ask func(Question) (Answer, error)) ([]float64, error) {
 	if len(q.Epsilons) > 0 {
 		return q.Epsilons, nil
 	}
-	top, err := q.top(c)
+	top, err := q.top(ask)
 	if err != nil {
 		return nil, err
 	}
@@ -189,12 +194,12 @@ func (q CurveQuestion) epsilons(c mechanism.Composition) ([]float64, error) {
 }
 
 // top is the last ε of the range: where what is still to be seen of δ ends.
-func (q CurveQuestion) top(c mechanism.Composition) (float64, error) {
+func (q CurveQuestion) top(ask func(Question) (Answer, error)) (float64, error) {
 	if q.Max != nil {
 		return *q.Max, nil
 	}
 	for _, delta := range [...]float64{1e-10, 1e-6, 1e-3} {
-		a, err := Ask(c, Question{Delta: &delta, MaxGap: q.MaxGap, Stop: q.Stop})
+		a, err := ask(Question{Delta: &delta, MaxGap: q.MaxGap, Stop: q.Stop})
 		if err != nil {
 			return 0, err
 		}

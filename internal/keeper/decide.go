@@ -211,6 +211,7 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 		return nil, err
 	}
 	q.stateMu.Lock()
+	defer q.changes.happened()
 	defer q.stateMu.Unlock()
 	last := len(entries) - 1
 	q.state.Apply(b, ledger.Head{Position: entries[last].Position, Hash: all[0][last]})

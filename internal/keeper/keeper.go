@@ -125,6 +125,7 @@ func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Unlock()
 	for _, q := range queues {
 		q.endStreams(errClosed)
+		q.changes.happened()
 	}
 	for {
 		k.mu.Lock()

@@ -37,7 +37,8 @@ type Lane struct {
 type LaneResult struct {
 	Sequence uint64
 	Result
-	Err error // as of Keeper.Do, or as given to Reject
+	Err      error // as of Keeper.Do, or as given to Reject
+	Reserved bool  // a ledger.Reserve, whose receipt names the reservation
 }
 
 // Open opens a stream and returns the last sequence number that is committed in
@@ -256,7 +257,8 @@ func (l *Lane) answer(it *item, drop bool, result Result, err error) {
 	if err != nil {
 		l.rejected.reject(it.request.Sequence)
 	}
-	l.answers = append(l.answers, LaneResult{it.request.Sequence, result, err})
+	_, reserved := it.request.Verb.(ledger.Reserve)
+	l.answers = append(l.answers, LaneResult{it.request.Sequence, result, err, reserved})
 }
 
 // publish makes a batch's answers visible and reports whether the lane came

@@ -21,6 +21,7 @@ type queue struct {
 
 	stateMu sync.RWMutex
 	state   *ledger.State // nil until read; only the deciding goroutine changes or forgets it
+	changes changes       // of state, by commits
 
 	mu      sync.Mutex
 	writers map[ledger.Writer]*writer

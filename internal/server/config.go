@@ -36,6 +36,9 @@ type Config struct {
 	Metrics *Metrics
 	// Logger takes one record a call and the server's own events. Nil: discarded.
 	Logger *slog.Logger
+	// BudgetLedgers is how many open ledgers with budgets /metrics shows the shares
+	// of: each adds three series a budget. Zero: 1,000; below zero: none.
+	BudgetLedgers int
 	// Deadline is set for unary calls that come without one. Zero: 30 s.
 	Deadline time.Duration
 	// DrainTimeout bounds the graceful part of stopping. Zero: 10 s.
@@ -48,6 +51,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
+	}
+	if c.BudgetLedgers == 0 {
+		c.BudgetLedgers = 1000
 	}
 	if c.Deadline == 0 {
 		c.Deadline = 30 * time.Second

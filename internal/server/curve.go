@@ -11,39 +11,44 @@ import (
 )
 
 // QueryPrivacyCurve implements the API: of a ledger it reads one committed
-// position.
+// position, and answers under its guarantee.
 func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
 	q, err := wire.ToCurveQuestion(req)
 	if err != nil {
 		return nil, err
 	}
-	composition, position, err := s.subject(ctx, q.Ledger, q.Workload)
+	subject, err := s.subject(ctx, q.Ledger, q.Workload)
 	if err != nil {
 		return nil, err
 	}
 	q.Question.Stop = stopFor(ctx, time.Now())
-	curve, err := accountant.AskCurve(composition, q.Question)
+	curve, err := subject.askCurve(q.Question)
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCurve(curve, position), nil
+	return wire.FromCurve(curve, subject.standing), nil
 }
 
 // Calibrate implements the API: on top of one committed position of a ledger, if
-// one is named. Nothing is written.
+// one is named: of its plan, where that is what it guarantees, otherwise of what was
+// charged, and then the answer is descriptive. Nothing is written.
 func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {
 	q, err := wire.ToCalibration(req)
 	if err != nil {
 		return nil, err
 	}
-	calibration, position := q.Calibration, (*uint64)(nil)
+	calibration, standing := q.Calibration, wire.Standing{}
 	if q.Ledger != "" {
-		var charged mechanism.Composition
-		if charged, position, err = s.subject(ctx, q.Ledger, charged); err != nil {
+		subject, err := s.subject(ctx, q.Ledger, mechanism.Composition{})
+		if err != nil {
 			return nil, err
 		}
-		if calibration, err = q.With(charged); err != nil {
+		if calibration, err = q.With(subject.stated); err != nil {
 			return nil, err
+		}
+		standing = subject.standing
+		if standing.Guarantee == wire.GuaranteeFilter { // a full budget has no room for more
+			standing.Guarantee = wire.GuaranteeDescriptive
 		}
 	}
 	calibration.Stop = stopFor(ctx, time.Now())
@@ -51,18 +56,5 @@ func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCalibrated(found, position), nil
-}
-
-// subject is what is asked about: a ledger's committed state with its position,
-// or the workload.
-func (s *service) subject(ctx context.Context, ledger string, workload mechanism.Composition) (mechanism.Composition, *uint64, error) {
-	if ledger == "" {
-		return workload, nil, nil
-	}
-	c, summary, err := s.keeper.Composition(ctx, ledger)
-	if err != nil {
-		return mechanism.Composition{}, nil, err
-	}
-	return c, &summary.Head.Position, nil
+	return wire.FromCalibrated(found, standing), nil
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -21,6 +22,8 @@ var (
 	ErrStoreFailed = errors.New("store failed: serving has stopped, a restart reads what is durable")
 
 	errDraining = errors.New("server is shutting down: continue at another time with the same writer and sequence")
+
+	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data directory (accountctl --server unix:DIR/accountant.sock)")
 )
 
 // table is the one place where the domain's errors become gRPC codes; the first
@@ -37,8 +40,14 @@ var table = []struct {
 	{ledger.ErrReused, codes.AlreadyExists, true, ""},
 	{ledger.ErrGap, codes.FailedPrecondition, true, ""},
 	{ledger.ErrClosed, codes.FailedPrecondition, true, ""},
+	{ledger.ErrBudget, codes.ResourceExhausted, true, ""},
+	{ledger.ErrReservation, codes.FailedPrecondition, true, ""},
+	{ledger.ErrRefund, codes.FailedPrecondition, true, ""},
+	{ledger.ErrRaise, codes.FailedPrecondition, true, ""},
+	{ledger.ErrParent, codes.FailedPrecondition, true, ""},
 	{ledger.ErrOutOfRange, codes.OutOfRange, true, ""},
 	{ledger.ErrTooLarge, codes.InvalidArgument, true, ""},
+	{errNotOwnSocket, codes.PermissionDenied, true, ""},
 	{keeper.ErrBusy, codes.Aborted, false, ""},
 	{ledger.ErrUnknown, codes.Unavailable, false,
 		"; send the same request again, with the same writer and sequence: it takes effect once"},
@@ -80,11 +89,31 @@ func isRefusal(err error) bool {
 	return refusal
 }
 
-// statusOf returns err as a status, or nil for nil. A status stays as it is.
+// statusOf returns err as a status, or nil for nil. A status stays as it is. What
+// budgets lack is its detail: by that a client tells it from the transport's own
+// RESOURCE_EXHAUSTED.
 func statusOf(err error) *status.Status {
 	if s, ok := status.FromError(err); ok {
 		return s
 	}
 	code, _, message := lookup(err)
-	return status.New(code, message)
+	s := status.New(code, message)
+	if exceeded := exceededBy(err); exceeded != nil {
+		if detailed, err := s.WithDetails(exceeded); err == nil {
+			return detailed
+		}
+	}
+	return s
+}
+
+// exceededBy is what a refusal by budgets or the plan lacks; nil for other errors.
+func exceededBy(err error) *pb.BudgetExceeded {
+	if !errors.Is(err, ledger.ErrBudget) {
+		return nil
+	}
+	var refusal *ledger.BudgetError
+	if !errors.As(err, &refusal) {
+		return &pb.BudgetExceeded{}
+	}
+	return wire.FromBudgetError(refusal)
 }

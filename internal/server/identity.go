@@ -6,6 +6,7 @@ import (
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -19,7 +20,10 @@ const (
 	anonymous  = unverified + "anonymous"
 )
 
-type principalKey struct{}
+type (
+	principalKey struct{}
+	ownSocketKey struct{}
+)
 
 // principal is who called; identify has put it into every call's context.
 func principal(ctx context.Context) string {
@@ -27,7 +31,16 @@ func principal(ctx context.Context) string {
 	return p
 }
 
-// identify adds the caller's principal to the context and to the call's log record.
+// checkOwnSocket refuses a privileged verb that did not come over the daemon's own
+// socket, which only its owner can open: until there are roles that is the proof.
+func checkOwnSocket(ctx context.Context) error {
+	if own, _ := ctx.Value(ownSocketKey{}).(bool); !own {
+		return errNotOwnSocket
+	}
+	return nil
+}
+
+// identify adds the caller's principal, and whether it is the daemon's owner, to the context and to the call's log record.
 func identify(ctx context.Context) (context.Context, error) {
 	p := anonymous
 	switch given := metadata.ValueFromIncomingContext(ctx, PrincipalKey); {
@@ -40,6 +53,11 @@ func identify(ctx context.Context) (context.Context, error) {
 		p = unverified + given[0]
 	}
 	logging.AddFields(ctx, logging.Fields{"principal", p})
+	// The daemon's own socket is its only listener that is not TCP.
+	caller, ok := peer.FromContext(ctx)
+	if ok && caller.Addr != nil && caller.Addr.Network() == "unix" {
+		ctx = context.WithValue(ctx, ownSocketKey{}, true)
+	}
 	return context.WithValue(ctx, principalKey{}, p), nil
 }
 

@@ -15,12 +15,14 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	calls   *grpcprom.ServerMetrics // grpc_server_*
-	panics  prometheus.Counter
-	charges *prometheus.CounterVec // by outcome and code
-	streams prometheus.Gauge
-	ledgers prometheus.Gauge
-	queries *prometheus.HistogramVec // seconds of the accountant, by winner
+	calls    *grpcprom.ServerMetrics // grpc_server_*
+	panics   prometheus.Counter
+	charges  *prometheus.CounterVec // by outcome and code
+	streams  prometheus.Gauge
+	ledgers  prometheus.Gauge
+	budgets  *budgetShares
+	watchers prometheus.Gauge
+	queries  *prometheus.HistogramVec // seconds of the accountant, by winner
 
 	batchSeconds, batchEntries  prometheus.Histogram   // of one Store.Append
 	batchFailures               *prometheus.CounterVec // by code
@@ -39,12 +41,15 @@ func NewMetrics() *Metrics {
 			Name: "accountant_panics_total", Help: "Calls that ended in a panic."}),
 		charges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "accountant_charges_total",
-			Help: "Charges and closings decided: accepted, replayed (a duplicate got its first receipt), checked (nothing was to be written), refused, failed (the outcome may be unknown); with the gRPC code."},
+			Help: "Charges, reservations and other writes decided: accepted, replayed (a duplicate got its first receipt), checked (nothing was to be written), refused, failed (the outcome may be unknown); with the gRPC code."},
 			[]string{"outcome", "code"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "accountant_streams", Help: "Open report streams."}),
 		ledgers: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "accountant_ledgers", Help: "Ledgers, open and closed."}),
+		budgets: newBudgetShares(),
+		watchers: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "accountant_watchers", Help: "Open streams of watched ledgers."}),
 		batchSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "accountant_batch_seconds", Help: "Time until one ledger's batch was durable, waiting for others included.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
@@ -71,7 +76,7 @@ func NewMetrics() *Metrics {
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
-	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.queries,
+	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.queries,
 		m.batchSeconds, m.batchEntries, m.batchFailures, m.commitSeconds, m.commitGroup, m.commitRecords, m.commitBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -86,8 +91,8 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 	m.commitBytes.Add(float64(bytes))
 }
 
-// charge counts one decided request.
-func (m *Metrics) charge(accepted, replayed bool, err error) {
+// write counts one decided request.
+func (m *Metrics) write(accepted, replayed bool, err error) {
 	switch {
 	case err != nil:
 		outcome, code := "failed", statusOf(err).Code()
@@ -121,6 +126,7 @@ func (s measured) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	s.metrics.batchSeconds.Observe(time.Since(start).Seconds())
 	for _, p := range batch {
 		s.metrics.batchEntries.Observe(float64(len(p.Entries)))
+		s.metrics.budgets.changed(p.Ledger)
 	}
 	return hashes, nil
 }

@@ -6,11 +6,14 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// QueryPrivacy implements the API: of a ledger it reads one committed position.
+// QueryPrivacy implements the API: of a ledger it answers under its guarantee, with
+// what was charged until one committed position beside it.
 func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
 	q, err := wire.ToQuestion(req)
 	if err != nil {
@@ -19,19 +22,56 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	start := time.Now()
 	q.Question.Stop = stopFor(ctx, start)
 	var answer accountant.Answer
-	var position *uint64
+	var on wire.Standing
 	if q.Ledger == "" {
 		answer, err = accountant.Ask(q.Workload, q.Question)
 	} else {
-		var summary ledger.Summary
-		answer, summary, err = s.sessions.ask(ctx, q.Ledger, q.Question)
-		position = &summary.Head.Position
+		answer, on, err = s.ask(ctx, q.Ledger, q.Question)
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.metrics.queries.WithLabelValues(string(answer.Analysis)).Observe(time.Since(start).Seconds())
-	return wire.FromAnswer(q.Question, answer, position), nil
+	return wire.FromAnswer(q.Question, answer, on), nil
+}
+
+// ask answers about a ledger. What it stands on is read last: a refund or a raise
+// that came meanwhile makes the answer only more careful.
+func (s *service) ask(ctx context.Context, name string, q accountant.Question) (accountant.Answer, wire.Standing, error) {
+	running, summary, err := s.sessions.ask(ctx, name, q)
+	if err != nil {
+		return running, wire.Standing{}, err
+	}
+	st, err := s.keeper.Standing(ctx, name)
+	if err != nil {
+		return running, wire.Standing{}, err
+	}
+	on := wire.Standing{Guarantee: st.Guarantee, Position: &summary.Head.Position, Running: &running, Assumptions: st.Assumptions}
+	answer := running
+	switch st.Guarantee {
+	case wire.GuaranteePlan:
+		answer, _, err = s.plans.ask(ctx, name, q)
+	case wire.GuaranteeFilter:
+		answer, err = accountant.AskFilter(st.Resolution.Limits, q)
+	}
+	return answer, on, err
+}
+
+// plans has the plans of ledgers, for sessions about them: as committed as the
+// number of raises is high.
+type plans struct{ keeper *keeper.Keeper }
+
+// Summary implements committed.
+func (p plans) Summary(ctx context.Context, name string) (ledger.Summary, error) {
+	_, summary, err := p.Composition(ctx, name)
+	return summary, err
+}
+
+// Composition implements committed.
+func (p plans) Composition(ctx context.Context, name string) (mechanism.Composition, ledger.Summary, error) {
+	st, err := p.keeper.Standing(ctx, name)
+	return mechanism.Composition{Adjacency: st.Adjacency, Parts: st.Resolution.Plan},
+		ledger.Summary{Head: ledger.Head{Position: uint64(st.Raises)}}, err
 }
 
 // stopFor ends a computation with the call, and a tenth of the time before its

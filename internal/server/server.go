@@ -24,6 +24,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // Server is a listening server.
@@ -31,6 +32,7 @@ type Server struct {
 	config  Config
 	metrics *Metrics
 	keeper  *keeper.Keeper
+	expiry  *expiry
 	grpc    *grpc.Server
 	health  *health.Server
 
@@ -51,11 +53,16 @@ func Start(config Config) (*Server, error) {
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest})
+	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)
 	s.countLedgers()
 	s.draining, s.drain = context.WithCancel(context.Background())
-	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}})
+	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)
-	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, sessions: newSessions(s.keeper), store: config.Store, metrics: s.metrics, draining: s.draining})
+	s.expiry = newExpiry(s.keeper, config.Logger)
+	s.grpc = grpc.NewServer(s.options()...)
+	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, sessions: newSessions(s.keeper), plans: newSessions(plans{s.keeper}), store: config.Store, metrics: s.metrics,
+		draining: s.draining, expiry: s.expiry, version: config.Version})
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	s.metrics.calls.InitializeMetrics(s.grpc)
@@ -102,6 +109,9 @@ func (s *Server) countLedgers() {
 			return
 		}
 		s.metrics.ledgers.Add(float64(len(found)))
+		for _, l := range found {
+			s.metrics.budgets.found(l)
+		}
 		if len(found) < page {
 			return
 		}
@@ -141,6 +151,8 @@ func (s *Server) Serve(ctx context.Context) error {
 			}
 		}()
 	}
+	expired := make(chan struct{})
+	go func() { defer close(expired); s.expiry.run(s.draining) }()
 	var err error
 	select {
 	case <-ctx.Done():
@@ -149,7 +161,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err = <-broken:
 	}
 	s.config.Logger.Info("stopping", "reason", reason(err))
-	return errors.Join(err, s.stop(web))
+	err = errors.Join(err, s.stop(web))
+	<-expired
+	return err
 }
 
 func reason(err error) string {

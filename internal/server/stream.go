@@ -20,7 +20,7 @@ import (
 //   - the client half-closed: OK
 //   - a newer stream of the lane was opened: ABORTED
 //   - the server is stopping: UNAVAILABLE
-//   - a message was neither open nor charge: INVALID_ARGUMENT
+//   - a message was of no known kind: INVALID_ARGUMENT
 //   - the store failed: that error; what is durable is told by the next Opened
 func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) error {
 	s.metrics.streams.Inc()
@@ -88,6 +88,12 @@ func kindOf(m *pb.ReportStreamRequest) string {
 		return "open"
 	case *pb.ReportStreamRequest_Charge:
 		return "charge"
+	case *pb.ReportStreamRequest_Reserve:
+		return "reserve"
+	case *pb.ReportStreamRequest_Commit:
+		return "commit"
+	case *pb.ReportStreamRequest_Release:
+		return "release"
 	}
 	return "missing"
 }
@@ -99,6 +105,7 @@ type reports struct {
 	writer    ledger.Writer
 	adjacency mechanism.Adjacency
 	metrics   *Metrics
+	expiry    *expiry
 }
 
 // open checks the lane's name and takes it over.
@@ -126,10 +133,10 @@ func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.
 		}
 		return nil, 0, err
 	}
-	return &reports{stream, lane, w, adjacency, s.metrics}, last, nil
+	return &reports{stream, lane, w, adjacency, s.metrics, s.expiry}, last, nil
 }
 
-// take moves charges into the lane until there are no more (io.EOF), one cannot
+// take moves messages into the lane until there are no more (io.EOF), one cannot
 // be placed in the lane's order, or the lane or the call has ended.
 func (r *reports) take() error {
 	for {
@@ -137,16 +144,16 @@ func (r *reports) take() error {
 		if err != nil {
 			return err
 		}
-		c := m.GetCharge()
-		if c == nil {
+		sequence, verb := r.content(m)
+		if verb == nil {
 			if err := checkRequest(m); err != nil { // such as a newer kind of message
 				return err
 			}
-			return &wire.InvalidError{Field: "message", Value: kindOf(m), Allowed: "charge, after the first message"}
+			return &wire.InvalidError{Field: "message", Value: kindOf(m), Allowed: "charge, reserve, commit or release, after the first message"}
 		}
-		request, err := r.request(m, c)
+		request, err := r.request(m, sequence, verb)
 		if err != nil {
-			err = r.lane.Reject(r.stream.Context(), c.GetSequence(), err)
+			err = r.lane.Reject(r.stream.Context(), sequence, err)
 		} else {
 			err = r.lane.Send(r.stream.Context(), request)
 		}
@@ -156,10 +163,26 @@ func (r *reports) take() error {
 	}
 }
 
-// request checks a charge. A valid one (at most 1,000 events and 16 labels) is
+// content is a message's number in the lane and what makes its verb; nil for other
+// messages.
+func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Verb, error)) {
+	switch k := m.GetMessage().(type) {
+	case *pb.ReportStreamRequest_Charge:
+		return k.Charge.GetSequence(), func() (ledger.Verb, error) { return wire.ToCharge(r.adjacency, k.Charge.GetCharge()) }
+	case *pb.ReportStreamRequest_Reserve:
+		return k.Reserve.GetSequence(), func() (ledger.Verb, error) { return wire.ToReserve(r.adjacency, k.Reserve.GetReserve()) }
+	case *pb.ReportStreamRequest_Commit:
+		return k.Commit.GetSequence(), func() (ledger.Verb, error) { return wire.ToCommit(r.adjacency, k.Commit.GetCommit()) }
+	case *pb.ReportStreamRequest_Release:
+		return k.Release.GetSequence(), func() (ledger.Verb, error) { return wire.ToRelease(k.Release.GetRelease()) }
+	}
+	return 0, nil
+}
+
+// request checks a message. A valid one (at most 1,000 events and 16 labels) is
 // far below the size limit, so only what is refused anyway is measured.
-func (r *reports) request(m *pb.ReportStreamRequest, c *pb.ReportStreamRequest_SequencedCharge) (ledger.Request, error) {
-	request, err := r.valid(m, c)
+func (r *reports) request(m *pb.ReportStreamRequest, sequence uint64, verb func() (ledger.Verb, error)) (ledger.Request, error) {
+	request, err := r.valid(m, sequence, verb)
 	if err != nil {
 		if large := wire.CheckSize(m); large != nil {
 			err = large
@@ -168,15 +191,15 @@ func (r *reports) request(m *pb.ReportStreamRequest, c *pb.ReportStreamRequest_S
 	return request, err
 }
 
-func (r *reports) valid(m *pb.ReportStreamRequest, c *pb.ReportStreamRequest_SequencedCharge) (ledger.Request, error) {
+func (r *reports) valid(m *pb.ReportStreamRequest, sequence uint64, verb func() (ledger.Verb, error)) (ledger.Request, error) {
 	if err := wire.RejectUnknown(m); err != nil {
 		return ledger.Request{}, err
 	}
-	charge, err := wire.ToCharge(r.adjacency, c.GetCharge())
+	v, err := verb()
 	if err != nil {
 		return ledger.Request{}, err
 	}
-	return request(r.writer, c.GetSequence(), charge)
+	return request(r.writer, sequence, v)
 }
 
 // answer sends what was decided until the lane has ended and all is answered:
@@ -201,7 +224,8 @@ func (r *reports) answer() error {
 }
 
 // answers makes one acknowledgement of each run of ascending sequence numbers,
-// and a rejection of each refusal. The error is the first that is no refusal.
+// which a reservation ends, since its own receipt names it, and a rejection of each
+// refusal. The error is the first that is no refusal.
 func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStreamResponse, failure error) {
 	var run *keeper.LaneResult // the last of the run that is not yet acknowledged
 	acknowledge := func() {
@@ -213,12 +237,16 @@ func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStre
 	}
 	for i := range results {
 		result := &results[i]
-		r.metrics.charge(true, result.Replayed, result.Err)
+		r.metrics.write(true, result.Replayed, result.Err)
 		if result.Err == nil {
 			if run != nil && result.Sequence <= run.Sequence {
 				acknowledge()
 			}
 			run = result
+			if result.Reserved {
+				acknowledge()
+				r.expiry.wake()
+			}
 			continue
 		}
 		acknowledge()
@@ -227,7 +255,7 @@ func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStre
 		}
 		s := statusOf(result.Err)
 		answers = append(answers, &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Rejected_{
-			Rejected: &pb.ReportStreamResponse_Rejected{Sequence: result.Sequence, Code: int32(s.Code()), Detail: s.Message()}}})
+			Rejected: &pb.ReportStreamResponse_Rejected{Sequence: result.Sequence, Code: int32(s.Code()), Detail: s.Message(), BudgetExceeded: exceededBy(result.Err)}}})
 	}
 	acknowledge()
 	return answers, nil

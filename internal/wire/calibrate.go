@@ -8,7 +8,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// CalibrationQuery is what a CalibrateRequest asks. What was charged to the
+// CalibrationQuery is what a CalibrateRequest asks. What stays fixed of the
 // ledger is not yet in Calibration.Fixed.
 type CalibrationQuery struct {
 	Ledger      string // its name, or ""
@@ -79,7 +79,7 @@ func ToCalibration(r *pb.CalibrateRequest) (CalibrationQuery, error) {
 	return q, nil
 }
 
-// With adds what was charged to the ledger to what stays fixed.
+// With adds what stays fixed of the ledger: its plan, or what was charged.
 func (q CalibrationQuery) With(charged mechanism.Composition) (accountant.Calibration, error) {
 	c := q.Calibration
 	if q.Workload && c.Fixed.Adjacency != charged.Adjacency {
@@ -108,13 +108,12 @@ func checkCalibration(c accountant.Calibration) error {
 	return fromDomain(err)
 }
 
-// FromCalibrated makes the API's view of the answer. position is that of the
-// ledger that was read, nil without one.
-func FromCalibrated(c accountant.Calibrated, position *uint64) *pb.CalibrateResponse {
+// FromCalibrated makes the API's view of the answer, on what it rests.
+func FromCalibrated(c accountant.Calibrated, on Standing) *pb.CalibrateResponse {
 	return &pb.CalibrateResponse{
 		Field: c.Field, Value: c.Value, ExceedingValue: c.Exceeding,
 		Event:   &pb.Event{Mechanism: FromMechanism(c.Event.Mechanism), Count: c.Event.Count},
 		Epsilon: &c.Answer.Epsilon, EpsilonLower: c.Answer.EpsilonLower, Delta: &c.Answer.Delta,
-		Analysis: string(c.Answer.Analysis), Guarantee: guaranteeDescriptive, Position: position,
+		Analysis: string(c.Answer.Analysis), Guarantee: on.guarantee(), Position: on.Position,
 	}
 }

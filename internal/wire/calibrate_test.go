@@ -148,7 +148,7 @@ func TestFromCalibrated(t *testing.T) {
 	r := FromCalibrated(accountant.Calibrated{
 		Event: event, Field: "count", Value: 11, Exceeding: &exceeding,
 		Answer: accountant.Answer{Delta: 1e-5, Epsilon: 1, EpsilonLower: &lower, Analysis: accountant.PLD},
-	}, &position)
+	}, Standing{Position: &position})
 	want := &pb.CalibrateResponse{
 		Field: "count", Value: 11, ExceedingValue: &exceeding, Event: &pb.Event{Mechanism: FromMechanism(event.Mechanism), Count: 11},
 		Epsilon: proto.Float64(1), EpsilonLower: &lower, Delta: proto.Float64(1e-5), Analysis: "pld", Guarantee: "descriptive", Position: &position,

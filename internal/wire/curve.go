@@ -43,14 +43,13 @@ func ToCurveQuestion(r *pb.QueryPrivacyCurveRequest) (CurveQuery, error) {
 	return q, nil
 }
 
-// FromCurve makes the API's view of a curve. position is that of the ledger that
-// was read, nil for a workload.
-func FromCurve(c accountant.Curve, position *uint64) *pb.QueryPrivacyCurveResponse {
+// FromCurve makes the API's view of a curve, on what it rests.
+func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 	r := &pb.QueryPrivacyCurveResponse{
 		Points: make([]*pb.CurvePoint, len(c.Points)), TradeOff: make([]*pb.TradeOffPoint, len(c.TradeOff)),
 		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
 		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
-		Guarantee: guaranteeDescriptive, Position: position,
+		Guarantee: on.guarantee(), Position: on.Position,
 	}
 	for i, p := range c.Points {
 		r.Points[i] = &pb.CurvePoint{

@@ -89,7 +89,7 @@ func TestFromCurve(t *testing.T) {
 		},
 		TradeOff:  []accountant.TradeOffPoint{{Alpha: 0, Beta: 0.5, BetaUpper: 0.75}},
 		Advantage: 0.5, AdvantageLower: 0.25, EqualError: 0.25, EqualErrorUpper: 0.375,
-	}, &position)
+	}, Standing{Position: &position})
 	want := &pb.QueryPrivacyCurveResponse{
 		Points: []*pb.CurvePoint{
 			{Epsilon: 0, Delta: 0.5, LogDelta: math.Log(0.5), DeltaLower: &lower, LogDeltaLower: &log, Analysis: "pld"},

@@ -122,9 +122,9 @@ func TestMarshalJSONGolden(t *testing.T) {
 		FromSummary(summary),
 		&pb.ListEntriesResponse{Entries: []*pb.Entry{FromRecord(entry, false)}, Genesis: []byte{0xff}},
 		&pb.CloseLedgerRequest{Sequence: math.MaxUint64, Reason: "42"},
-		FromAnswer(accountant.AtDelta(1e-5), answer, &position),
-		FromAnswer(accountant.AtEpsilon(0), tiny, nil),
-		FromAnswer(accountant.AtEpsilon(1), nothing, nil),
+		FromAnswer(accountant.AtDelta(1e-5), answer, Standing{Position: &position}),
+		FromAnswer(accountant.AtEpsilon(0), tiny, Standing{}),
+		FromAnswer(accountant.AtEpsilon(1), nothing, Standing{}),
 	} {
 		b, err := MarshalJSON(m)
 		if err != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +81,16 @@ func ToSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 		return ledger.Spec{}, under("spec", err)
 	}
 	return spec, nil
+}
+
+// InSpec puts the field of an error that a spec came to below "spec."; other errors
+// stay as they are.
+func InSpec(err error) error {
+	var wrong *InvalidError
+	if converted := fromDomain(err); errors.As(converted, &wrong) {
+		return under("spec", converted)
+	}
+	return err
 }
 
 func toSpec(s *pb.LedgerSpec) (ledger.Spec, error) {

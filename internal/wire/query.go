@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"math"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -55,27 +57,49 @@ func toSubject(w *pb.Workload) (mechanism.Composition, error) {
 
 func errNoSubject() error { return absent("ledger", "exactly one of ledger, workload") }
 
-// guaranteeDescriptive is what an answer without a budget means.
-const guaranteeDescriptive = "descriptive"
+// What an answer's numbers mean (docs/math.md §5).
+const (
+	// GuaranteeDescriptive: they hold if neither the parameters nor the stop
+	// depended on outputs.
+	GuaranteeDescriptive = "descriptive"
+	// GuaranteePlan: they hold for the whole plan, however it is used.
+	GuaranteePlan = "plan"
+	// GuaranteeFilter: they hold for the whole budget, however it is used.
+	GuaranteeFilter = "filter"
+)
 
-// FromAnswer makes the API's view of the answer a to q. position is that of the
-// ledger that was read, nil for a workload.
+// Standing is what an answer rests on. The zero value is a workload's.
+type Standing struct {
+	Guarantee   string             // GuaranteeDescriptive if ""
+	Position    *uint64            // of the ledger that was read
+	Running     *accountant.Answer // of what was charged so far; nil: as the answer
+	Assumptions []ledger.Assumption
+}
+
+func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, GuaranteeDescriptive) }
+
+// FromAnswer makes the API's view of the answer a to q, on what it rests.
 //
 // A positive δ stays positive: where it is below all float64 it is given as the
 // least of them, an upper bound, and log_delta goes on.
-func FromAnswer(q accountant.Question, a accountant.Answer, position *uint64) *pb.QueryPrivacyResponse {
+func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.QueryPrivacyResponse {
 	r := &pb.QueryPrivacyResponse{
 		Epsilon:  &a.Epsilon,
-		Analysis: string(a.Analysis), Guarantee: guaranteeDescriptive, Position: position,
-		Analyses: make([]*pb.AnalysisResult, len(a.Analyses)),
+		Analysis: string(a.Analysis), Guarantee: on.guarantee(), Position: on.Position,
+		Analyses:    make([]*pb.AnalysisResult, len(a.Analyses)),
+		Assumptions: FromAssumptions(on.Assumptions),
+	}
+	running := a
+	if on.Running != nil {
+		running = *on.Running
 	}
 	if q.Delta != nil {
 		r.Delta, r.EpsilonLower = &a.Delta, a.EpsilonLower
-		r.Running = &a.Epsilon
+		r.Running = &running.Epsilon
 	} else {
-		delta := positiveDelta(a.Delta, a.LogDelta)
+		delta, soFar := positiveDelta(a.Delta, a.LogDelta), positiveDelta(running.Delta, running.LogDelta)
 		r.Delta, r.LogDelta, r.DeltaLower, r.LogDeltaLower = &delta, &a.LogDelta, a.DeltaLower, a.LogDeltaLower
-		r.Running = &delta
+		r.Running = &soFar
 	}
 	for i, result := range a.Analyses {
 		r.Analyses[i] = fromResult(q, result)

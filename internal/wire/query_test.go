@@ -95,7 +95,7 @@ func TestFromAnswerAtDelta(t *testing.T) {
 		Analyses: []accountant.Result{
 			{Analysis: accountant.RDP, Unsupported: "why", Epsilon: 7, Order: 7},
 			{Analysis: accountant.Basic, Epsilon: 0},
-		}}, &position)
+		}}, Standing{Position: &position})
 	want := &pb.QueryPrivacyResponse{
 		Delta: proto.Float64(1e-5), Epsilon: proto.Float64(math.Inf(1)), EpsilonLower: proto.Float64(0.5),
 		Analysis: "basic", Guarantee: "descriptive", Running: proto.Float64(math.Inf(1)), Position: proto.Uint64(9),
@@ -108,10 +108,23 @@ func TestFromAnswerAtDelta(t *testing.T) {
 	}
 }
 
+// Under a guarantee what was charged so far is another answer.
+func TestFromAnswerStanding(t *testing.T) {
+	on := Standing{Guarantee: GuaranteePlan, Running: &accountant.Answer{Delta: 0, LogDelta: -800, Epsilon: 2}}
+	r := FromAnswer(accountant.AtDelta(1e-5), accountant.Answer{Delta: 1e-5, Epsilon: 3}, on)
+	if r.GetEpsilon() != 3 || r.GetRunning() != 2 || r.GetGuarantee() != "plan" {
+		t.Errorf("%v", r)
+	}
+	r = FromAnswer(accountant.AtEpsilon(2), accountant.Answer{Epsilon: 2, Delta: 0.1, LogDelta: math.Log(0.1)}, on)
+	if r.GetDelta() != 0.1 || r.GetRunning() != math.SmallestNonzeroFloat64 {
+		t.Errorf("%v", r)
+	}
+}
+
 // A lower bound on δ goes on in its logarithm.
 func TestFromAnswerLower(t *testing.T) {
 	delta, log := 0.0, -900.0
-	r := FromAnswer(accountant.AtEpsilon(1), accountant.Answer{Epsilon: 1, LogDelta: -800, DeltaLower: &delta, LogDeltaLower: &log}, nil)
+	r := FromAnswer(accountant.AtEpsilon(1), accountant.Answer{Epsilon: 1, LogDelta: -800, DeltaLower: &delta, LogDeltaLower: &log}, Standing{})
 	if r.DeltaLower == nil || r.GetDeltaLower() != 0 || r.GetLogDeltaLower() != -900 {
 		t.Errorf("%v", r)
 	}
@@ -123,7 +136,7 @@ func TestPositiveDelta(t *testing.T) {
 	for logDelta, want := range map[float64]float64{-800: math.SmallestNonzeroFloat64, math.Inf(-1): 0} {
 		r := FromAnswer(accountant.AtEpsilon(1), accountant.Answer{
 			Epsilon: 1, LogDelta: logDelta, Analysis: accountant.RDP,
-			Analyses: []accountant.Result{{Analysis: accountant.RDP, LogDelta: logDelta, Order: 3}}}, nil)
+			Analyses: []accountant.Result{{Analysis: accountant.RDP, LogDelta: logDelta, Order: 3}}}, Standing{})
 		a := r.Analyses[0]
 		if r.GetEpsilon() != 1 || r.GetLogDelta() != logDelta || a.GetLogDelta() != logDelta || a.GetOrder() != 3 || a.Epsilon != nil || r.Position != nil {
 			t.Errorf("ln δ = %v: %v", logDelta, r)

@@ -225,7 +225,7 @@ func TestDamagedEntries(t *testing.T) {
 		}, "reserve.lifetime_seconds: 0; allowed: a whole number from 1 to 31622400"},
 		{"too long a lifetime", func(e *recordv1.Entry) {
 			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{Events: e.GetCharge().Events, LifetimeSeconds: 31622401}}
-		}, "reserve.lifetime_seconds: 3.16224"},
+		}, "reserve.lifetime_seconds: 31622401"},
 		{"nothing reserved", func(e *recordv1.Entry) {
 			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{LifetimeSeconds: 1}}
 		}, "reserve.events: missing"},

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -81,7 +82,7 @@ func fromCommit(c ledger.Commit) *pb.Commit {
 
 func checkLifetime(field string, d time.Duration) error {
 	if d < time.Second || d > ledger.MaxLifetime || d%time.Second != 0 {
-		return invalid(field, fmt.Sprint(d.Seconds()), fmt.Sprintf("a whole number from 1 to %d", ledger.MaxLifetime/time.Second))
+		return invalid(field, strconv.FormatFloat(d.Seconds(), 'f', -1, 64), fmt.Sprintf("a whole number from 1 to %d", ledger.MaxLifetime/time.Second))
 	}
 	return nil
 }

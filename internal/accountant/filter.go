@@ -1,0 +1,122 @@
+package accountant
+
+import (
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Name is the guard as answers name it: "approximate_zcdp".
+func (g Guard) Name() Analysis { return Analysis(strings.ToLower(g.String())) }
+
+// AskFilter answers q for whatever keeps within all of limits, also if it was
+// chosen adaptively: the least of what each budget's full limit implies, never
+// below the truth. It is listed with the budgets in order, by their guards' names.
+// No lower bound is known of what may still be charged.
+func AskFilter(limits []Limit, q Question) (Answer, error) {
+	if err := q.Check(); err != nil {
+		return Answer{}, err
+	}
+	bounds := make([]bound, len(limits))
+	for i, l := range limits {
+		if q.Delta != nil {
+			bounds[i] = epsilonAbove(l.Guard.Name(), l.Implies(*q.Delta), l.Order)
+			continue
+		}
+		bounds[i] = deltaAbove(l.Guard.Name(), math.Min(0, l.ImpliesDelta(*q.Epsilon)), l.Order)
+	}
+	a := q.least(bounds)
+	a.EpsilonLower, a.DeltaLower, a.LogDeltaLower = nil, nil, nil
+	return a, nil
+}
+
+// AskFilterCurve is AskCurve for whatever keeps within all of limits.
+func AskFilterCurve(limits []Limit, q CurveQuestion) (Curve, error) {
+	return q.curve(func(p Question) (Answer, error) { return AskFilter(limits, p) })
+}
+
+// RhoAndMu are the ρ of c's zero-concentrated and the μ of its Gaussian
+// differential privacy, by their composition theorems (Bun–Steinke 2016, arXiv
+// 1605.02065, Lemma 1.7; Dong–Roth–Su 2022, arXiv 1905.02383v3, Cor. 3.3); +Inf
+// where a mechanism has none. Sampling is given no amplification. The sums are as
+// of Limit.Cost, of decimals; each result, read as a decimal, is not below them.
+func RhoAndMu(c mechanism.Composition) (rho, mu float64) {
+	return readUp(sumOf(GuardZCDP, c)), readRoot(sumOf(GuardGDP, c))
+}
+
+// FilterRhoAndMu are the ρ and the μ that keeping within all of limits implies:
+// those of ZCDP and GDP limits, a GDP of μ being μ²/2-zCDP too; +Inf where there
+// are none.
+func FilterRhoAndMu(limits []Limit) (rho, mu float64) {
+	rho, mu = math.Inf(1), math.Inf(1)
+	for _, l := range limits {
+		switch l.Guard {
+		case GuardZCDP:
+			rho = math.Min(rho, l.Value)
+		case GuardGDP:
+			squared := decimal(l.Value)
+			rho = math.Min(rho, readUp(new(big.Rat).Quo(squared, big.NewRat(2, 1))))
+			mu = math.Min(mu, readRoot(squared))
+		}
+	}
+	return rho, mu
+}
+
+// sumOf is the sum of what a guard adds up, rounded up; nil where it cannot charge
+// a mechanism of c.
+func sumOf(g Guard, c mechanism.Composition) *big.Rat {
+	sum := new(big.Rat)
+	for _, p := range c.Parts {
+		one, err := loss.Of(p.Mechanism, c.Adjacency)
+		if err != nil || one.Facts().Atom > 0 {
+			return nil
+		}
+		value, reason := Limit{Guard: g}.value(p.Mechanism, c.Adjacency, one, one.Facts())
+		if reason != "" || value == nil {
+			return nil
+		}
+		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
+		sum.Add(sum, n.Mul(n, value))
+		if sum.Denom().BitLen() > 4096 { // many kinds: exact fractions would grow without end
+			new(big.Float).SetPrec(512).SetMode(big.ToPositiveInf).SetRat(sum).Rat(sum)
+		}
+	}
+	return sum
+}
+
+// readUp is the least float64 that, read as a decimal, is not below r; +Inf for nil.
+func readUp(r *big.Rat) float64 {
+	if r == nil {
+		return math.Inf(1)
+	}
+	f, _ := r.Float64()
+	if f == 0 && r.Sign() > 0 || !math.IsInf(f, 1) && f > 0 && decimal(f).Cmp(r) < 0 {
+		f = num.Up(f)
+	}
+	return f
+}
+
+// readRoot is readUp of the square root of r.
+func readRoot(r *big.Rat) float64 {
+	if r == nil {
+		return math.Inf(1)
+	}
+	f, _ := r.Float64()
+	root := math.Sqrt(f)
+	for !math.IsInf(root, 1) && square(root).Cmp(r) < 0 {
+		root = num.Up(root)
+	}
+	return root
+}
+
+func square(x float64) *big.Rat {
+	if x == 0 {
+		return new(big.Rat)
+	}
+	r := decimal(x)
+	return r.Mul(r, r)
+}

@@ -1,0 +1,18 @@
+package ledger
+
+import "github.com/dpaccountant/accountant/internal/mechanism"
+
+// Standing is what answers about a ledger stand on, without its balance.
+type Standing struct {
+	Adjacency   mechanism.Adjacency
+	Guarantee   string     // as of View
+	Resolution  Resolution // in force: with raises; not to be changed
+	Raises      int        // how many there were
+	Assumptions []Assumption
+}
+
+// Standing only reads s, and copies nothing: what refunds and raises have made of a
+// ledger is never changed in place.
+func (s *State) Standing() Standing {
+	return Standing{s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution, s.amended.raises, s.amended.assumptions}
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// budgetShares shows how much of each budget is spent, reserved and left. A ledger
+// that changes is only noted; its balance is read when the metrics are. Closed
+// ledgers are not shown, and at most a configured number of the open ones, those
+// that were there first.
+type budgetShares struct {
+	gauge *prometheus.GaugeVec
+
+	mu     sync.Mutex
+	keeper *keeper.Keeper // nil: nothing is read
+	most   int
+	shown  map[string]bool // by name; true: changed since it was read
+}
+
+func newBudgetShares() *budgetShares {
+	return &budgetShares{shown: map[string]bool{}, gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "accountant_ledger_budget_share",
+		Help: "Share of a budget, in [0, 1], that is spent, reserved or remaining, of open ledgers; budget is its index, or plan (of all planned applications). Informative: rounded.",
+	}, []string{"ledger", "budget", "state"})}
+}
+
+// read has balances read from k, of at most most ledgers.
+func (b *budgetShares) read(k *keeper.Keeper, most int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keeper, b.most = k, most
+}
+
+// found adds an open ledger with budgets.
+func (b *budgetShares) found(l ledger.Summary) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.Genesis.Spec.Policy != ledger.Descriptive && !l.Closed && len(b.shown) < b.most {
+		b.shown[l.Genesis.Spec.Name] = true
+	}
+}
+
+// changed notes that a ledger changed.
+func (b *budgetShares) changed(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, shown := b.shown[name]; shown {
+		b.shown[name] = true
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (b *budgetShares) Describe(to chan<- *prometheus.Desc) { b.gauge.Describe(to) }
+
+// Collect implements prometheus.Collector.
+func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
+	for _, name := range b.take() {
+		v, err := b.keeper.View(context.Background(), name)
+		if err != nil { // stopping, or damaged: it stays as it was
+			b.changed(name)
+			continue
+		}
+		b.show(name, v)
+	}
+	b.gauge.Collect(to)
+}
+
+// take returns the changed ledgers, which are changed no more.
+func (b *budgetShares) take() (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, changed := range b.shown {
+		if changed && b.keeper != nil {
+			names = append(names, name)
+			b.shown[name] = false
+		}
+	}
+	return names
+}
+
+func (b *budgetShares) show(name string, v ledger.View) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if v.Closed {
+		b.gauge.DeletePartialMatch(prometheus.Labels{"ledger": name})
+		delete(b.shown, name)
+		return
+	}
+	for budget, s := range shares(v.Balance) {
+		for state, share := range map[string]float64{"spent": s.Spent, "reserved": s.Reserved, "remaining": s.Remaining} {
+			b.gauge.WithLabelValues(name, budget, state).Set(share / s.Limit)
+		}
+	}
+}
+
+// shares are the amounts of each budget: of the guard's own sum or of δ, whichever
+// has the smaller share left; of a plan, of all its applications together.
+func shares(balance ledger.Balance) map[string]ledger.Amount {
+	out := map[string]ledger.Amount{}
+	for i, b := range balance.Budgets {
+		a := b.Value
+		if b.Delta.Limit > 0 && b.Delta.Remaining/b.Delta.Limit < a.Remaining/a.Limit {
+			a = b.Delta
+		}
+		out[strconv.Itoa(i)] = a
+	}
+	if len(balance.Plan) > 0 {
+		var a ledger.Amount
+		for _, p := range balance.Plan {
+			a.Limit += float64(p.Planned)
+			a.Spent += float64(p.Spent)
+			a.Reserved += float64(p.Reserved)
+			a.Remaining += float64(p.Remaining)
+		}
+		out["plan"] = a
+	}
+	return out
+}

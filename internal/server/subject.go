@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// subject is what a question is about: a workload, or a ledger at one committed
+// position. What may be stated of a ledger follows from its guarantee
+// (docs/math.md §5): the cost of the whole plan, that of the whole budget, or that
+// of what was charged, which assumes that nothing depended on outputs.
+type subject struct {
+	stated   mechanism.Composition // what costs are stated of, unless a filter's are
+	limits   []accountant.Limit    // of a filter's budgets, otherwise nil
+	charged  mechanism.Composition // so far
+	standing wire.Standing
+	view     ledger.View // of a ledger
+}
+
+// subject reads the ledger, or takes the workload where none is named.
+func (s *service) subject(ctx context.Context, name string, workload mechanism.Composition) (subject, error) {
+	if name == "" {
+		return subject{stated: workload, charged: workload}, nil
+	}
+	v, err := s.keeper.View(ctx, name)
+	if err != nil {
+		return subject{}, err
+	}
+	return subjectOf(v), nil
+}
+
+func subjectOf(v ledger.View) subject {
+	position := v.Head.Position
+	sub := subject{stated: v.Charged, charged: v.Charged, view: v,
+		standing: wire.Standing{Guarantee: v.Guarantee, Position: &position, Assumptions: v.Balance.Assumptions}}
+	switch v.Guarantee {
+	case wire.GuaranteePlan:
+		sub.stated = mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: v.Resolution.Plan}
+	case wire.GuaranteeFilter:
+		sub.limits = v.Resolution.Limits
+	}
+	return sub
+}
+
+// descriptive reports whether what is stated is what was charged.
+func (s subject) descriptive() bool {
+	return s.standing.Guarantee == "" || s.standing.Guarantee == wire.GuaranteeDescriptive
+}
+
+// filter reports whether what is stated is what the budgets imply.
+func (s subject) filter() bool { return s.standing.Guarantee == wire.GuaranteeFilter }
+
+// budgets are those in force.
+func (s subject) budgets() (list []accountant.Budget) {
+	for _, b := range s.view.Balance.Budgets {
+		list = append(list, b.Budget)
+	}
+	if list == nil { // a plan's have no balance
+		list = s.view.Genesis.Spec.Budgets
+	}
+	return list
+}
+
+// ask answers under the guarantee.
+func (s subject) ask(q accountant.Question) (accountant.Answer, error) {
+	return s.askIn(&accountant.Session{}, q)
+}
+
+// askIn is ask in a session about what is stated.
+func (s subject) askIn(session *accountant.Session, q accountant.Question) (accountant.Answer, error) {
+	if s.filter() {
+		return accountant.AskFilter(s.limits, q)
+	}
+	return session.Ask(s.stated, q)
+}
+
+// askCurve answers under the guarantee.
+func (s subject) askCurve(q accountant.CurveQuestion) (accountant.Curve, error) {
+	if s.filter() {
+		return accountant.AskFilterCurve(s.limits, q)
+	}
+	return accountant.AskCurve(s.stated, q)
+}

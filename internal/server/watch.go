@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// watchPause is the least time between two states that one watcher gets: a state
+// is copied for each, which a busy ledger should not have to wait for after every
+// commit.
+const watchPause = 20 * time.Millisecond
+
+// WatchLedger implements the API. It ends with the ledger (OK), the client, or the
+// server (UNAVAILABLE).
+func (s *service) WatchLedger(req *pb.WatchLedgerRequest, stream pb.AccountantService_WatchLedgerServer) error {
+	if err := checkRequest(req); err != nil {
+		return err
+	}
+	if err := wire.CheckLedgerName("name", req.GetName()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.draining, func() { cancel(errDraining) })()
+	s.metrics.watchers.Inc()
+	defer s.metrics.watchers.Dec()
+	err := s.keeper.Watch(ctx, req.GetName(), func(v ledger.View) error {
+		if err := stream.Send(&pb.WatchLedgerResponse{Ledger: wire.FromView(v)}); err != nil || v.Closed {
+			return err
+		}
+		pause := time.NewTimer(watchPause)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	if err != nil && context.Cause(ctx) != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// laned is a write that travels alone in a lane.
+type laned interface {
+	GetLedger() string
+	GetWriter() string
+	GetSequence() uint64
+}
+
+// write does a verb in its lane and counts what became of it.
+func (s *service) write(ctx context.Context, in laned, checkOnly bool, verb func(mechanism.Adjacency) (ledger.Verb, error)) (keeper.Result, error) {
+	result, err := s.decide(ctx, in, checkOnly, verb)
+	s.metrics.write(!checkOnly, result.Replayed, err)
+	return result, err
+}
+
+func (s *service) decide(ctx context.Context, in laned, checkOnly bool, verb func(mechanism.Adjacency) (ledger.Verb, error)) (keeper.Result, error) {
+	w, err := s.lane(ctx, "ledger", in.GetLedger(), in.GetWriter())
+	if err != nil {
+		return keeper.Result{}, err
+	}
+	adjacency, err := s.keeper.Adjacency(ctx, in.GetLedger())
+	if err != nil {
+		return keeper.Result{}, err
+	}
+	v, err := verb(adjacency)
+	if err != nil {
+		return keeper.Result{}, err
+	}
+	r, err := request(w, in.GetSequence(), v)
+	if err != nil {
+		return keeper.Result{}, err
+	}
+	r.CheckOnly = checkOnly
+	return s.keeper.Do(ctx, in.GetLedger(), r)
+}
+
+// lane checks a ledger's name (field is its place in the request) and makes the
+// caller's writer.
+func (s *service) lane(ctx context.Context, field, name, writer string) (ledger.Writer, error) {
+	if err := wire.CheckLedgerName(field, name); err != nil {
+		return ledger.Writer{}, err
+	}
+	return wire.ToWriter(principal(ctx), writer)
+}
+
+func request(w ledger.Writer, sequence uint64, verb ledger.Verb) (ledger.Request, error) {
+	if err := wire.CheckSequence(w, sequence); err != nil {
+		return ledger.Request{}, err
+	}
+	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(verb), Verb: verb}, nil
+}
+
+// Report implements the API.
+func (s *service) Report(ctx context.Context, req *pb.ReportRequest) (*pb.ReportResponse, error) {
+	result, err := s.write(ctx, req, req.GetCheckOnly(), func(adj mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToCharge(adj, req.GetCharge())
+	})
+	if err != nil {
+		return nil, err
+	}
+	checked := req.GetCheckOnly() && !result.Replayed
+	answer := &pb.ReportResponse{Replayed: result.Replayed, CheckOnly: checked}
+	if !checked {
+		answer.Receipt = wire.FromReceipt(result.Receipt)
+	}
+	return answer, nil
+}
+
+// closing is a CloseLedgerRequest, which calls its ledger "name".
+type closing struct{ *pb.CloseLedgerRequest }
+
+func (c closing) GetLedger() string { return c.GetName() }
+
+// CloseLedger implements the API.
+func (s *service) CloseLedger(ctx context.Context, req *pb.CloseLedgerRequest) (*pb.CloseLedgerResponse, error) {
+	if err := wire.CheckLedgerName("name", req.GetName()); err != nil {
+		return nil, err
+	}
+	result, err := s.write(ctx, closing{req}, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToClose(req.GetReason())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.CloseLedgerResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
+// Reserve implements the API.
+func (s *service) Reserve(ctx context.Context, req *pb.ReserveRequest) (*pb.ReserveResponse, error) {
+	var verb ledger.Reserve
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (_ ledger.Verb, err error) {
+		verb, err = wire.ToReserve(adj, req.GetReserve())
+		return verb, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.expiry.wake()
+	return &pb.ReserveResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed,
+		ExpireTime: timestamppb.New(result.Receipt.Time.Add(verb.Lifetime))}, nil
+}
+
+// Commit implements the API.
+func (s *service) Commit(ctx context.Context, req *pb.CommitRequest) (*pb.CommitResponse, error) {
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToCommit(adj, req.GetCommit())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.CommitResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
+// Release implements the API.
+func (s *service) Release(ctx context.Context, req *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToRelease(req.GetRelease())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ReleaseResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
+// Refund implements the API: on the daemon's own socket only.
+func (s *service) Refund(ctx context.Context, req *pb.RefundRequest) (*pb.RefundResponse, error) {
+	if err := checkOwnSocket(ctx); err != nil {
+		return nil, err
+	}
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToRefund(req.GetRefund())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.RefundResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
+// Raise implements the API: on the daemon's own socket only.
+func (s *service) Raise(ctx context.Context, req *pb.RaiseRequest) (*pb.RaiseResponse, error) {
+	if err := checkOwnSocket(ctx); err != nil {
+		return nil, err
+	}
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToRaise(adj, req.GetRaise())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.RaiseResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}

@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+const (
+	// MaxStatementDeltas bounds the δ of one statement.
+	MaxStatementDeltas = 16
+	// MaxStatementParts bounds its distinct mechanisms, so that the message stays
+	// below the 4 MiB that clients accept.
+	MaxStatementParts = 20_000
+)
+
+// CheckDeltas accepts up to MaxStatementDeltas numbers in (0, 1).
+func CheckDeltas(deltas []float64) error {
+	if len(deltas) > MaxStatementDeltas {
+		return invalid("deltas", fmt.Sprintf("%d given", len(deltas)), fmt.Sprintf("at most %d", MaxStatementDeltas))
+	}
+	for i, d := range deltas {
+		if !(d > 0 && d < 1) {
+			return invalid(fmt.Sprintf("deltas[%d]", i), fmt.Sprint(d), "a number in (0, 1)")
+		}
+	}
+	return nil
+}
+
+// StatementDeltas are those at which a ledger's ε is stated: what was asked for, or
+// the usual ones and its budgets', largest first; each once.
+func StatementDeltas(asked []float64, budgets []accountant.Budget) []float64 {
+	all := slices.Clone(asked)
+	if len(all) == 0 {
+		all = []float64{1e-5, 1e-6, 1e-8, 1e-10}
+		for _, b := range budgets {
+			if b.Delta > 0 {
+				all = append(all, b.Delta)
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y float64) int { return cmp.Compare(y, x) })
+	return slices.Compact(all)
+}
+
+// Statement is what is stated of a ledger.
+type Statement struct {
+	View      ledger.View
+	Stated    []mechanism.Part // what the numbers are of
+	Privacy   []StatedPrivacy
+	Rho, Mu   float64 // +Inf where there is none
+	Advantage float64
+	Version   string
+	Time      time.Time
+}
+
+// StatedPrivacy is ε at one δ, under the guarantee and of what was charged so far.
+type StatedPrivacy struct{ Stated, Running accountant.Answer }
+
+// FromStatement makes the API's view of a statement.
+func FromStatement(s Statement) *pb.Statement {
+	out := &pb.Statement{
+		Ledger: FromView(s.View), Guarantee: s.View.Guarantee, Advantage: &s.Advantage,
+		Assumptions: assumptions(s), Version: s.Version, Time: timestamppb.New(s.Time),
+	}
+	for _, p := range s.Stated {
+		out.Mechanisms = append(out.Mechanisms, fromPart(p))
+	}
+	for _, p := range s.Privacy {
+		out.Privacy = append(out.Privacy, &pb.StatedPrivacy{
+			Delta: p.Stated.Delta, Epsilon: p.Stated.Epsilon, EpsilonLower: p.Stated.EpsilonLower,
+			Analysis: string(p.Stated.Analysis), Running: &p.Running.Epsilon,
+		})
+	}
+	if !math.IsInf(s.Rho, 1) {
+		out.Rho = &s.Rho
+	}
+	if !math.IsInf(s.Mu, 1) {
+		out.Mu = &s.Mu
+	}
+	return out
+}
+
+// assumptions are what the numbers rest on, in words.
+func assumptions(s Statement) []string {
+	spec := s.View.Genesis.Spec
+	unit := cmp.Or(spec.PrivacyUnit, "record")
+	list := []string{
+		"Everything that was released from the dataset was charged to this ledger.",
+		"Each mechanism ran with the stated parameters, and its sensitivity bounds what one " + unit + " contributes.",
+		"Noise is ideal: real-valued, exactly of the stated distribution, from a secure source of randomness.",
+	}
+	switch s.View.Guarantee {
+	case GuaranteePlan:
+		list = append(list, "Only what the plan declares was run; order, omissions and stopping may have depended on outputs.")
+	case GuaranteeFilter:
+		list = append(list, "What was run, its parameters and when it stopped may have depended on outputs.")
+	default:
+		list = append(list, "Neither what was run, nor its parameters, nor when it stopped depended on outputs.")
+	}
+	has := map[string]bool{}
+	for _, p := range s.Stated {
+		has[p.Mechanism.Kind()] = true
+	}
+	if has["poisson_sampled"] {
+		list = append(list,
+			"Sampled batches were drawn by Poisson sampling: each record independently with the stated probability, anew for each step.",
+			"Sampling probabilities, and the batch and dataset sizes that give them, are public.")
+	}
+	for _, kind := range []string{"pure_dp", "approximate_dp", "zero_concentrated_dp", "gaussian_dp"} {
+		if has[kind] {
+			list = append(list, "Mechanisms that are declared by their guarantee have it, for this adjacency and unit.")
+			break
+		}
+	}
+	if spec.PrivacyUnit == "" {
+		list = append(list, "The unit of privacy was not given; it is taken to be one record.")
+	}
+	for _, a := range s.View.Balance.Assumptions {
+		list = append(list, fmt.Sprintf("Entry %d: %s", a.Position, a.Text))
+	}
+	return list
+}
