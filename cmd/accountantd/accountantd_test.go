@@ -98,6 +98,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--listen", "0.0.0.0:0"}, 2, "", `listen: "0.0.0.0:0", which other machines can reach without TLS; allowed: a loopback address`},
 		{[]string{"--http", ":0"}, 2, "", "http: "},
 		{[]string{"--listen", "nonsense"}, 2, "", "allowed: host:port"},
+		{[]string{"--metrics-ledgers", "-1"}, 2, "", `metrics-ledgers: -1; allowed: a whole number ≥ 0`},
 		{[]string{"--log-level", "loud"}, 2, "", `log-level: "loud"; allowed: debug, info, warn or error`},
 		{[]string{"--log-format", "xml"}, 2, "", `log-format: "xml"; allowed: text or json`},
 		{[]string{"--data", ""}, 2, "", `data: ""; allowed: a directory`},

@@ -15,21 +15,22 @@ import (
 type settings struct {
 	listen, http, data  string
 	insecure            bool
+	metricsLedgers      int
 	logLevel, logFormat string
 }
 
 const long = `accountantd keeps ledgers of differentially private releases and answers what
 they cost. Everything is kept in the data directory: the ledgers in
 accountant.db, and accountant.sock, a Unix socket for its owner only that serves
-the same as the TCP address.
+the same as the TCP address, and refunds and raises, which are refused elsewhere.
 
 When it is ready it prints one line on standard output:
   accountantd ready listen=… http=… socket=… data=… store=… version=…
 SIGTERM and SIGINT stop it in order; a second one at once.
 
 Each flag can be given as an environment variable: ACCOUNTANT_LISTEN,
-ACCOUNTANT_HTTP, ACCOUNTANT_DATA, ACCOUNTANT_INSECURE, ACCOUNTANT_LOG_LEVEL,
-ACCOUNTANT_LOG_FORMAT. Flags win.
+ACCOUNTANT_HTTP, ACCOUNTANT_DATA, ACCOUNTANT_INSECURE, ACCOUNTANT_METRICS_LEDGERS,
+ACCOUNTANT_LOG_LEVEL, ACCOUNTANT_LOG_FORMAT. Flags win.
 
 Exit status: 0 stopped when asked to; 2 wrong flags; 1 anything else.`
 
@@ -61,6 +62,7 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics and /healthz; \"\" turns it off")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
 	f.BoolVar(&s.insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
+	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000, "the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
 	f.StringVar(&s.logLevel, "log-level", "info", "least `level` logged on standard error: debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "text", "`format` of the log: text or json")
 	return c

@@ -35,7 +35,13 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	}
 	config := server.Config{
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
-		Data: s.data, Version: version.String(), Logger: logger,
+		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
+	}
+	switch {
+	case s.metricsLedgers < 0:
+		return &server.ConfigError{Field: "metrics-ledgers", Value: fmt.Sprint(s.metricsLedgers), Allowed: "a whole number ≥ 0"}
+	case s.metricsLedgers == 0:
+		config.BudgetLedgers = -1 // the server's 0 is its default
 	}
 	if s.data == "" {
 		return &server.ConfigError{Field: "data", Value: `""`, Allowed: "a directory"}

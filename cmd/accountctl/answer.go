@@ -11,6 +11,8 @@ import (
 // guarantees says what each guarantee means.
 var guarantees = map[string]string{
 	"descriptive": "holds if neither the parameters nor the stop depended on outputs",
+	"plan":        "holds for the whole plan, in any order and wherever it stops",
+	"filter":      "holds for the whole budget, also if parameters depended on outputs",
 }
 
 // writeAnswer writes an answer for people: bounds rounded to the safe side, the
@@ -30,6 +32,16 @@ func (p *program) writeAnswer(a *accountantv1.QueryPrivacyResponse, byDelta bool
 		}
 	}
 	t.row("guarantee", a.GetGuarantee(), guarantees[a.GetGuarantee()])
+	if a.GetGuarantee() != "descriptive" && a.Running != nil {
+		running := ceil(a.GetRunning(), digits)
+		if !byDelta {
+			running = deltaText(a.GetRunning(), nil)
+		}
+		t.row("running", "≤ "+running, "of what was charged so far; "+guarantees["descriptive"])
+	}
+	for _, assumed := range a.GetAssumptions() {
+		t.row("assumes", fmt.Sprintf("entry %d: %s", assumed.GetPosition(), assumed.GetText()))
+	}
 	if a.Position != nil {
 		t.row("position", a.GetPosition())
 	}
@@ -51,7 +63,11 @@ func (p *program) writeAnalyses(a *accountantv1.QueryPrivacyResponse, byDelta bo
 	}
 	for _, r := range a.GetAnalyses() {
 		mark, order := " ", ""
-		if r.GetAnalysis() == a.GetAnalysis() {
+		same := r.GetDelta() == a.GetDelta() // budgets may have the same guard
+		if byDelta {
+			same = r.GetEpsilon() == a.GetEpsilon()
+		}
+		if r.GetAnalysis() == a.GetAnalysis() && r.Unsupported == nil && same {
 			mark = "*"
 		}
 		if r.Order != nil {

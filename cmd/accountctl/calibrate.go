@@ -102,7 +102,7 @@ func (p *program) calibrated(c *cobra.Command, r *accountantv1.CalibrateRequest)
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCalibrated(found, nil), nil
+	return wire.FromCalibrated(found, wire.Standing{}), nil
 }
 
 // solvables are the API's parameters, as the flag spells them.

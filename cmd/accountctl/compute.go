@@ -68,5 +68,5 @@ func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest) (*acco
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromAnswer(q.Question, answer, nil), nil
+	return wire.FromAnswer(q.Question, answer, wire.Standing{}), nil
 }

@@ -120,7 +120,7 @@ func (p *program) askCurve(c *cobra.Command, args []string, file string, r *acco
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCurve(curve, nil), nil
+	return wire.FromCurve(curve, wire.Standing{}), nil
 }
 
 // writeCurve writes a curve for people. An ε is rounded up, so that δ, which

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,44 +96,49 @@ func (p *program) entryWriter(format string, raw bool) *entryWriter {
 	t.row("POSITION", "TIME", "PRINCIPAL", "WRITER", "SEQUENCE", "ACTION", "LABELS")
 	return &entryWriter{
 		entry: func(e *accountantv1.Entry) error {
-			t.row(e.GetPosition(), timeText(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(),
-				actionText(e), labelsText(e.GetCharge().GetLabels()))
+			d := deedOf(e)
+			t.row(e.GetPosition(), timeText(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(), d, labelsText(d.labels))
 			return nil
 		},
 		flush: t.flush,
 	}
 }
 
-// csvEntries writes a line an entry; events and labels are JSON, the hash is
-// hexadecimal, the stored bytes are base64.
+// csvEntries writes a line an entry; events and labels are JSON, of is the
+// reservation or the refunded entry, the hash is hexadecimal, the stored bytes are
+// base64.
 func (p *program) csvEntries(raw bool) *entryWriter {
 	w := csv.NewWriter(p.out)
-	header := []string{"position", "time", "principal", "writer", "sequence", "action", "events", "labels", "reason", "hash"}
+	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason", "hash"}
 	if raw {
 		header = append(header, "raw")
 	}
 	_ = w.Write(header) // the writer keeps the error for flush
 	return &entryWriter{
 		entry: func(e *accountantv1.Entry) error {
-			action, events, labels := "close", "", ""
-			if charge := e.GetCharge(); charge != nil {
-				list, err := eventsJSON(charge.GetEvents())
+			d := deedOf(e)
+			of, events, labels := "", "", ""
+			if d.of != 0 {
+				of = strconv.FormatUint(d.of, 10)
+			}
+			if len(d.events) > 0 {
+				list, err := eventsJSON(d.events)
 				if err != nil {
 					return err
 				}
-				pairs, err := json.Marshal(charge.GetLabels())
+				events = list
+			}
+			if len(d.labels) > 0 {
+				pairs, err := json.Marshal(d.labels)
 				if err != nil {
 					return err
 				}
-				action, events = "charge", list
-				if len(charge.GetLabels()) > 0 {
-					labels = string(pairs)
-				}
+				labels = string(pairs)
 			}
 			record := []string{
 				strconv.FormatUint(e.GetPosition(), 10), e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
 				e.GetPrincipal(), e.GetWriter(), strconv.FormatUint(e.GetSequence(), 10),
-				action, events, labels, e.GetClose().GetReason(), hex.EncodeToString(e.GetHash()),
+				d.name, of, events, labels, d.reason, hex.EncodeToString(e.GetHash()),
 			}
 			if raw {
 				record = append(record, base64.StdEncoding.EncodeToString(e.GetRaw()))
@@ -155,19 +161,68 @@ func eventsJSON(events []*accountantv1.Event) (string, error) {
 	return "[" + strings.Join(parts, ",") + "]", nil
 }
 
-// actionText says what an entry did: its events, or that it closed the ledger.
-func actionText(e *accountantv1.Entry) string {
-	if e.GetClose() != nil {
-		return strings.TrimSuffix("close: "+e.GetClose().GetReason(), ": ")
-	}
-	var parts []string
-	for _, event := range e.GetCharge().GetEvents() {
-		m, err := wire.ToMechanism(event.GetMechanism())
-		if err != nil { // of a newer daemon, perhaps
-			parts = append(parts, fmt.Sprintf("%d × (%v)", event.GetCount(), err))
-			continue
+// deed is what an entry did, for tables and csv.
+type deed struct {
+	name   string // "charge"
+	of     uint64 // the reservation, or the entry that is refunded; 0 if none
+	events []*accountantv1.Event
+	labels map[string]string
+	reason string
+	more   string // what else there is to say
+}
+
+func deedOf(e *accountantv1.Entry) deed {
+	switch a := e.GetAction().(type) {
+	case *accountantv1.Entry_Charge:
+		return deed{name: "charge", events: a.Charge.GetEvents(), labels: a.Charge.GetLabels()}
+	case *accountantv1.Entry_Reserve:
+		d := deed{name: "reserve", events: a.Reserve.GetEvents(), labels: a.Reserve.GetLabels()}
+		d.more = fmt.Sprintf("for %v", time.Duration(a.Reserve.GetLifetimeSeconds())*time.Second)
+		if child := a.Reserve.GetChild(); child != "" {
+			d.more = "for ledger " + child
 		}
-		parts = append(parts, fmt.Sprintf("%d × %v", event.GetCount(), m))
+		return d
+	case *accountantv1.Entry_Commit:
+		return deed{name: "commit", of: a.Commit.GetReservation(), events: a.Commit.GetEvents(), labels: a.Commit.GetLabels()}
+	case *accountantv1.Entry_Release:
+		return deed{name: "release", of: a.Release.GetReservation(), reason: a.Release.GetReason()}
+	case *accountantv1.Entry_Expire:
+		return deed{name: "expire", of: a.Expire.GetReservation()}
+	case *accountantv1.Entry_Refund:
+		return deed{name: "refund", of: a.Refund.GetPosition(), events: a.Refund.GetEvents(), reason: a.Refund.GetReason()}
+	case *accountantv1.Entry_Raise:
+		return deed{name: "raise", reason: a.Raise.GetReason(), more: raiseText(a.Raise)}
+	case *accountantv1.Entry_Close:
+		return deed{name: "close", reason: a.Close.GetReason()}
 	}
-	return strings.Join(parts, ", ")
+	return deed{name: "unknown"} // of a newer daemon
+}
+
+func raiseText(r *accountantv1.Raise) string {
+	var parts []string
+	for _, b := range r.GetBudgets() {
+		parts = append(parts, budgetText(b))
+	}
+	if r.GetPlan() != nil {
+		parts = append(parts, "plan of "+eventsText(r.GetPlan().GetEvents()))
+	}
+	return "to " + strings.Join(parts, "; ")
+}
+
+// String is the deed in one line: a charge is its events alone.
+func (d deed) String() string {
+	var b strings.Builder
+	if d.name != "charge" {
+		b.WriteString(d.name)
+		if d.of != 0 {
+			fmt.Fprintf(&b, " of %d", d.of)
+		}
+		for _, detail := range []string{d.more, d.reason, eventsText(d.events)} {
+			if detail != "" {
+				b.WriteString(": " + detail)
+			}
+		}
+		return b.String()
+	}
+	return eventsText(d.events)
 }

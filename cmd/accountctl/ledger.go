@@ -20,6 +20,7 @@ func (p *program) ledger() *cobra.Command {
 		Long: `A ledger keeps what differentially private mechanisms were run on one dataset.
 It is never deleted and its name is never used again; closing it is final.`,
 		Example: `  accountctl ledger create team/mnist --adjacency add-or-remove-one
+  accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
   accountctl ledger list --prefix team/`,
 	},
 		p.ledgerCreate(), p.ledgerGet(), p.ledgerList(), p.ledgerClose())
@@ -31,11 +32,13 @@ func (p *program) writeLedger(l *accountantv1.Ledger) error {
 	t := p.table()
 	t.row("ledger", l.GetName())
 	t.row("state", stateOf(l))
+	t.row("policy", policyText(spec))
 	t.row("adjacency", adjacencyText(spec.GetAdjacency()))
 	for _, f := range []struct{ name, value string }{
 		{"privacy unit", spec.GetPrivacyUnit()},
 		{"dataset", strings.TrimSpace(spec.GetDatasetId() + " " + spec.GetDatasetVersion())},
 		{"owner", spec.GetOwner()},
+		{"parent", spec.GetParent()},
 		{"labels", labelsText(spec.GetLabels())},
 	} {
 		if f.value != "" {
@@ -47,7 +50,10 @@ func (p *program) writeLedger(l *accountantv1.Ledger) error {
 	t.row("mechanisms", fmt.Sprintf("%d distinct, %d in all", l.GetDistinctMechanisms(), l.GetTotalCount()))
 	t.row("head", fmt.Sprintf("%x", l.GetHeadHash()))
 	t.row("store", l.GetStoreId())
-	return t.flush()
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return p.writeBalance(l)
 }
 
 func stateOf(l *accountantv1.Ledger) string {

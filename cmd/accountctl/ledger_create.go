@@ -14,7 +14,7 @@ import (
 
 func (p *program) ledgerCreate() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "create NAME --adjacency ADJACENCY",
+		Use:   "create NAME --adjacency ADJACENCY [--plan FILE | --budget BUDGET …]",
 		Short: "Create a ledger",
 		Long: `Create a ledger. Its name is made of segments [a-z0-9][a-z0-9._-]{0,62} joined by
 "/". If it exists with the same properties nothing happens; if it exists with
@@ -22,8 +22,20 @@ others, that is an error.
 
 The adjacency says which datasets count as neighbours: add-or-remove-one (one
 has one record more), replace-one (one record differs) or zero-out (one record
-is replaced by a null record).`,
+is replaced by a null record).
+
+Without --plan and --budget the ledger only describes: nothing is refused, and
+answers hold if nothing depended on outputs. With --plan the events of a workload
+file are allowed, in any order, and nothing else. If the file has one event with
+count 0, that is as many as fit the budgets. With --budget alone whatever keeps
+within all budgets is allowed, and may depend on outputs.
+
+` + budgetHelp,
 		Example: `  accountctl ledger create mnist --adjacency add-or-remove-one
+  accountctl ledger create mnist/run-1 --adjacency add-or-remove-one --plan workload.json
+  accountctl ledger create mnist/run-2 --adjacency add-or-remove-one --plan one-step.json --budget epsilon=3,delta=1e-6
+  accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
+  accountctl ledger create shared/team-a --adjacency add-or-remove-one --plan workload.json --parent shared
   accountctl ledger create team/census --adjacency replace-one --privacy-unit user --owner alice --label purpose=tables`,
 		Args: names("NAME"),
 	}
@@ -36,6 +48,10 @@ is replaced by a null record).`,
 	c.Flags().StringVar(&spec.DatasetId, "dataset-id", "", "the dataset's identifier")
 	c.Flags().StringVar(&spec.DatasetVersion, "dataset-version", "", "the dataset's version")
 	c.Flags().StringVar(&spec.Owner, "owner", "", "who answers for the ledger")
+	plan := c.Flags().String("plan", "", "a workload `FILE`: what may be charged; - is standard input")
+	expected := c.Flags().String("expected-run", "", "a workload `FILE` that the budgets must have room for; a guard rdp without order gets the best one for it")
+	c.Flags().StringVar(&spec.Parent, "parent", "", "the ledger that pays for this one: all that this one may spend is set aside there")
+	budgets := budgetsFlag(c)
 	labels := labelsFlag(c)
 	output := outputFlag(c, formatJSON)
 	_ = c.RegisterFlagCompletionFunc("adjacency", cobra.FixedCompletions(adjacencies(), cobra.ShellCompDirectiveNoFileComp))
@@ -44,7 +60,10 @@ is replaced by a null record).`,
 		if err != nil {
 			return err
 		}
-		spec.Name, spec.Adjacency, spec.Labels = args[0], value, *labels
+		spec.Name, spec.Adjacency, spec.Labels, spec.Budgets = args[0], value, *labels, *budgets
+		if err := p.readPolicy(c, &spec, *plan, *expected); err != nil {
+			return err
+		}
 		answer, err := ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.CreateLedgerResponse, error) {
 			return daemon.CreateLedger(ctx, &spec)
 		})
@@ -62,6 +81,27 @@ is replaced by a null record).`,
 		return err
 	}
 	return c
+}
+
+// readPolicy sets the policy that the flags imply, with its workloads.
+func (p *program) readPolicy(c *cobra.Command, spec *accountantv1.LedgerSpec, plan, expected string) (err error) {
+	switch {
+	case plan != "":
+		spec.Policy = accountantv1.LedgerSpec_PLAN
+	case len(spec.Budgets) > 0:
+		spec.Policy = accountantv1.LedgerSpec_FILTER
+	case spec.Parent != "":
+		return usage(c, "--parent without --plan or --budget; allowed: a ledger that has one of them")
+	}
+	if plan != "" && expected != "" {
+		return usage(c, "--plan and --expected-run are both given; allowed: an expected run with --budget alone")
+	}
+	if plan != "" {
+		spec.Plan, err = p.readWorkload(c.Context(), plan)
+	} else if expected != "" {
+		spec.ExpectedRun, err = p.readWorkload(c.Context(), expected)
+	}
+	return err
 }
 
 func parseAdjacency(c *cobra.Command, s string) (accountantv1.Workload_Adjacency, error) {

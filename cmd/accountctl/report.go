@@ -18,6 +18,10 @@ func (p *program) report() *cobra.Command {
 		Long: `Charge what was run to a ledger: the events of a workload file, together or not at
 all, or one mechanism described by flags. It returns once the charge is durable.
 
+If budgets or the plan do not allow it, nothing is written, the exit status is 3, and
+the message says of every budget what is missing and how many would still fit. With
+--check the same is decided, and nothing is written in any case.
+
 Mechanisms and their flags:
 
 ` + mechanismHelp() + `
@@ -28,27 +32,15 @@ Mechanisms and their flags:
   accountctl report team/census laplace --scale 10 --sensitivity 1 --label table=age
   accountctl report team/mnist --file workload.json --request-id run-7
   accountctl report team/mnist --file - --check < workload.json`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return names("NAME", "MECHANISM")(c, args)
-			}
-			return names("NAME")(c, args)
-		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 1 {
-				return kinds(), cobra.ShellCompDirectiveNoFileComp
-			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              chargeArgs,
+		ValidArgsFunction: completeCharge,
 	}
-	file := fileFlag(c)
-	flags := addMechanismFlags(c)
-	labels := labelsFlag(c)
+	flags := addChargeFlags(c)
 	id := requestIDFlag(c)
 	check := c.Flags().Bool("check", false, "decide, but write nothing")
 	output := outputFlag(c, formatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		charge, err := p.charge(c, args[1:], *file, flags)
+		charge, err := p.charge(c, args[1:], *flags.file, flags.mechanism)
 		if err != nil {
 			return err
 		}
@@ -61,9 +53,9 @@ Mechanisms and their flags:
 				return nil, err
 			}
 			if *check {
-				return daemon.CheckOnce(ctx, args[0], key, charge.events, *labels)
+				return daemon.CheckOnce(ctx, args[0], key, charge.events, *flags.labels)
 			}
-			return daemon.ReportOnce(ctx, args[0], key, charge.events, *labels)
+			return daemon.ReportOnce(ctx, args[0], key, charge.events, *flags.labels)
 		})
 		switch {
 		case err != nil:
@@ -77,6 +69,32 @@ Mechanisms and their flags:
 		return p.writeReceipt("charged", answer.GetReceipt(), answer.GetReplayed())
 	}
 	return c
+}
+
+// chargeFlags say what to charge, reserve or commit.
+type chargeFlags struct {
+	file      *string
+	mechanism *mechanismFlags
+	labels    *labels
+}
+
+func addChargeFlags(c *cobra.Command) chargeFlags {
+	return chargeFlags{fileFlag(c), addMechanismFlags(c), labelsFlag(c)}
+}
+
+// chargeArgs are NAME and, unless there is a file, a mechanism.
+func chargeArgs(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return names("NAME", "MECHANISM")(c, args)
+	}
+	return names("NAME")(c, args)
+}
+
+func completeCharge(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return kinds(), cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // charge is what to report, and the file it came from, if any.

@@ -12,12 +12,24 @@ const digits = 6
 // ceil formats x with at most n significant digits so that the number read back
 // from the text is never below x, not even by half a digit: exact decimal
 // digits are cut and the last one raised. Special cases: "∞", "-∞", "0".
-func ceil(x float64, n int) string { return directed(x, n, x > 0) }
+func ceil(x float64, n int) string { return directed(x, n, x > 0, exactDigits) }
 
 // floor formats x with at most n significant digits, never above x.
-func floor(x float64, n int) string { return directed(x, n, x < 0) }
+func floor(x float64, n int) string { return directed(x, n, x < 0, exactDigits) }
 
-func directed(x float64, n int, away bool) string {
+// ceilRead and floorRead are ceil and floor of the shortest decimal that identifies
+// x: balances are on the safe side when they are read so, and 0.2 stays 0.2.
+func ceilRead(x float64, n int) string  { return directed(x, n, x > 0, shortestDigits) }
+func floorRead(x float64, n int) string { return directed(x, n, x < 0, shortestDigits) }
+
+// Precisions of strconv.FormatFloat: a float64 has at most 767 significant decimal
+// digits; −1 is as few as identify it.
+const (
+	exactDigits    = 800
+	shortestDigits = -1
+)
+
+func directed(x float64, n int, away bool, precision int) string {
 	switch {
 	case math.IsNaN(x):
 		return "NaN"
@@ -32,10 +44,10 @@ func directed(x float64, n int, away bool) string {
 	if x < 0 {
 		sign = "-"
 	}
-	// A float64 has at most 767 significant decimal digits, so this is exact.
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(math.Abs(x), 'e', 800, 64), "e")
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(math.Abs(x), 'e', precision, 64), "e")
 	exp, _ := strconv.Atoi(exponent)
 	all := strings.Replace(mantissa, ".", "", 1)
+	all += strings.Repeat("0", max(0, n-len(all)))
 	kept, rest := []byte(all[:n]), all[n:]
 	if away && strings.Trim(rest, "0") != "" && !raise(kept) {
 		exp++

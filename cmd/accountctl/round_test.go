@@ -46,6 +46,24 @@ func TestCeilAndFloor(t *testing.T) {
 	}
 }
 
+// Read as the shortest decimal, numbers that people write stay what they are.
+func TestCeilAndFloorRead(t *testing.T) {
+	for _, c := range []struct {
+		x         float64
+		up, below string
+	}{
+		{0, "0", "0"}, {0.1, "0.1", "0.1"}, {0.2, "0.2", "0.2"}, {0.3, "0.3", "0.3"}, {1e-5, "0.00001", "0.00001"}, {8, "8", "8"},
+		{0.30000000000000004, "0.3001", "0.3"}, {1.23401, "1.235", "1.234"}, {9.9999, "10", "9.999"}, {math.Inf(1), "∞", "∞"},
+	} {
+		if got := ceilRead(c.x, 4); got != c.up {
+			t.Errorf("ceilRead(%v, 4) = %s, want %s", c.x, got, c.up)
+		}
+		if got := floorRead(c.x, 4); got != c.below {
+			t.Errorf("floorRead(%v, 4) = %s, want %s", c.x, got, c.below)
+		}
+	}
+}
+
 // The text, read as an exact rational, bounds the number from the right side and
 // is within one unit of the last digit.
 func TestRoundingIsDirected(t *testing.T) {

@@ -41,9 +41,11 @@ func (p *program) root(env func(string) string) *cobra.Command {
 		Use:   "accountctl",
 		Short: "Ask and manage the privacy accountant",
 		Long: `accountctl computes what differentially private mechanisms cost, and creates,
-charges, queries and closes the ledgers of the daemon accountantd.
+charges, queries and closes the ledgers of the daemon accountantd, with or without
+budgets that hold.
 
-Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger;
+Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger (budget,
+reservation, closed);
 4 no answer from the server; 1 anything else.`,
 		Example: `  accountctl compute --file workload.json --delta 1e-5
   accountctl ledger create team/mnist --adjacency add-or-remove-one
@@ -52,7 +54,8 @@ Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger;
   accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5`,
 		Version: version.String(),
 	},
-		p.compute(), p.calibrate(), p.ledger(), p.report(), p.query(), p.curve(), p.entries(), p.version(), p.completion())
+		p.compute(), p.calibrate(), p.ledger(), p.report(), p.reserve(), p.commit(), p.release(), p.refund(), p.raise(),
+		p.query(), p.curve(), p.statement(), p.entries(), p.watch(), p.version(), p.completion())
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)

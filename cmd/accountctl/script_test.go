@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 //	json PATH OP VALUE       the last standard output is one JSON object whose value at
 //	                         PATH ("a.0.b") is (==, >=, <=), or is absent
 //	capture NAME REGEXP      sets NAME to what the group matches in the last output
-//	same FILE FILE KEY       the files hold equal JSON objects, apart from KEY
+//	same FILE FILE KEY…      the files hold equal JSON objects, apart from the KEYs
 //	answers CODE             a server that answers every call with a gRPC code; sets FAKE
 //	loses                    a server that does what it is asked but loses the answers to writes; sets FAKE
 func TestScripts(t *testing.T) {
@@ -165,13 +165,15 @@ func hasJSON(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sameJSON(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: same FILE FILE KEY")
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: same FILE FILE KEY…")
 	}
 	var objects [2]map[string]any
 	for i := range objects {
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &objects[i]))
-		delete(objects[i], args[2])
+		for _, key := range args[2:] {
+			delete(objects[i], key)
+		}
 	}
 	if len(objects[0]) == 0 || !reflect.DeepEqual(objects[0], objects[1]) {
 		ts.Fatalf("not the same: %v, %v", objects[0], objects[1])

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// A job and the daemon are killed while a part of the budget is reserved: the daemon
+// that comes back charges what was left of it, once, and nobody was given that part
+// meanwhile. Only over the daemon's socket is it given back.
+func TestReservationThroughKill(t *testing.T) {
+	dir := dataDir(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	connect := func(target string) pb.AccountantServiceClient {
+		t.Helper()
+		conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return pb.NewAccountantServiceClient(conn)
+	}
+	epsilon, tenth := 1.0, 0.1
+	events := func(n uint32) []*pb.Event {
+		return []*pb.Event{{Count: n, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &tenth}}}}}
+	}
+	first := start(t, dir)
+	c := connect(first.ready["listen"])
+	_, err := c.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: "a", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+		Policy: pb.LedgerSpec_FILTER, Budgets: []*pb.Budget{{Guard: pb.Budget_BASIC, Epsilon: &epsilon}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := c.Reserve(ctx, &pb.ReserveRequest{Ledger: "a", Writer: "request/hold", Sequence: 1, Reserve: &pb.Reserve{Events: events(6), LifetimeSeconds: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Commit(ctx, &pb.CommitRequest{Ledger: "a", Writer: "request/part", Sequence: 1,
+		Commit: &pb.Commit{Reservation: held.GetReceipt().GetPosition(), Events: events(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.kill()
+
+	second := start(t, dir)
+	c = connect(second.ready["listen"])
+	_, err = c.Report(ctx, &pb.ReportRequest{Ledger: "a", Writer: "request/more", Sequence: 1, Charge: &pb.Charge{Events: events(5)}})
+	if status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("more than is left: %v", err)
+	}
+	watch, err := c.WatchLedger(ctx, &pb.WatchLedgerRequest{Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l *pb.Ledger
+	for l.GetPosition() < 3 {
+		m, err := watch.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = m.GetLedger()
+	}
+	if v := l.GetBudgets()[0].GetValue(); l.GetPosition() != 3 || v.GetSpent() != 0.6 || v.GetReserved() != 0 || v.GetRemaining() != 0.4 {
+		t.Errorf("after the time: %v", l)
+	}
+	entries, err := c.ListEntries(ctx, &pb.ListEntriesRequest{Ledger: "a"})
+	if err != nil || len(entries.GetEntries()) != 3 || entries.GetEntries()[2].GetExpire().GetReservation() != 1 {
+		t.Errorf("entries: %v, %v", entries, err)
+	}
+	refund := &pb.RefundRequest{Ledger: "a", Writer: "request/back", Sequence: 1, Refund: &pb.Refund{Position: 3, NothingReleased: true, Reason: "killed"}}
+	if _, err := c.Refund(ctx, refund); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("refund over TCP: %v", err)
+	}
+	if _, err := connect("unix:"+second.ready["socket"]).Refund(ctx, refund); err != nil {
+		t.Errorf("refund over the socket: %v", err)
+	}
+	second.stop(syscall.SIGTERM) // also while somebody watches
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+const formatMarkdown = "markdown"
+
+func (p *program) statement() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "statement NAME",
+		Short: "Write a ledger's privacy statement, for a model card",
+		Long: `Write what a model card needs to say of a ledger: whose privacy is protected, in
+which dataset, what was run, ε at several δ, and what these numbers rest on. Every
+number is rounded to the safe side.`,
+		Example: `  accountctl statement team/mnist > privacy.md
+  accountctl statement team/mnist --delta 1e-5 --delta 1e-7 --output json`,
+		Args: names("NAME"),
+	}
+	deltas := c.Flags().Float64Slice("delta", nil, "δ in (0, 1) at which ε is stated; may be repeated (default: 1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
+	output := &format{formatMarkdown, []string{formatMarkdown, formatJSON}}
+	c.Flags().VarP(output, "output", "o", strings.Join(output.allowed, "|"))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(output.allowed, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		s, err := ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {
+			return daemon.Statement(ctx, args[0], *deltas...)
+		})
+		if err != nil {
+			return err
+		}
+		if output.value == formatJSON {
+			return p.writeJSON(s)
+		}
+		_, err = p.out.WriteString(markdown(s))
+		return err
+	}
+	return c
+}
+
+// markdown is a statement for people: bounds on what is lost rounded up, lower
+// bounds down. Text that others wrote cannot break out of its place.
+func markdown(s *accountantv1.Statement) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	l, spec := s.GetLedger(), s.GetLedger().GetSpec()
+	line("# Privacy statement: %s", escape(l.GetName()))
+	line("")
+	line("%s", headline(s))
+	line("")
+	line("| | |")
+	line("|---|---|")
+	for _, f := range []struct{ name, value string }{
+		{"unit of privacy", or(spec.GetPrivacyUnit(), "not given: one record")},
+		{"dataset", or(strings.TrimSpace(spec.GetDatasetId()+" "+spec.GetDatasetVersion()), "not given")},
+		{"neighbouring datasets", adjacencyText(spec.GetAdjacency())},
+		{"policy", policyText(spec)},
+		{"guarantee", s.GetGuarantee() + ": " + guarantees[s.GetGuarantee()]},
+		{"budgets", budgetList(l)},
+		{"parent", spec.GetParent()},
+		{"owner", spec.GetOwner()},
+	} {
+		if f.value != "" {
+			line("| %s | %s |", f.name, escape(f.value))
+		}
+	}
+	line("")
+	line("## Loss")
+	line("| δ | ε at most | ε at least | by | of what was charged so far |")
+	line("|---|---|---|---|---|")
+	for _, p := range s.GetPrivacy() {
+		lower := "–"
+		if p.EpsilonLower != nil {
+			lower = floor(p.GetEpsilonLower(), digits)
+		}
+		line("| %s | %s | %s | %s | %s |", exact(p.GetDelta()), ceil(p.GetEpsilon(), digits), lower, escape(p.GetAnalysis()), ceil(p.GetRunning(), digits))
+	}
+	line("")
+	if s.Rho != nil {
+		line("- zero-concentrated differential privacy: ρ = %s", ceilRead(s.GetRho(), digits))
+	}
+	if s.Mu != nil {
+		line("- Gaussian differential privacy: μ = %s", ceilRead(s.GetMu(), digits))
+	}
+	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(or(spec.GetPrivacyUnit(), "record")), ceil(s.GetAdvantage(), digits))
+	line("")
+	what := "What was charged"
+	if s.GetGuarantee() == "plan" {
+		what = "The plan"
+	}
+	line("## %s", what)
+	line("| mechanism | count |")
+	line("|---|---|")
+	for _, m := range s.GetMechanisms() {
+		line("| %s | %d |", escape(mechanismText(m.GetMechanism())), m.GetCount())
+	}
+	line("")
+	line("## What this rests on")
+	for _, a := range s.GetAssumptions() {
+		line("- %s", escape(a))
+	}
+	line("")
+	line("Made by accountantd %s on %s from ledger `%s` (%s) of store `%s` at position %d, head `%x`.",
+		escape(s.GetVersion()), timeText(s.GetTime()), l.GetName(), stateOf(l), l.GetStoreId(), l.GetPosition(), l.GetHeadHash())
+	return b.String()
+}
+
+// headline is the statement in one sentence, at the first δ with a finite ε.
+func headline(s *accountantv1.Statement) string {
+	what := map[string]string{
+		"plan":   "All that this ledger's plan allows",
+		"filter": "All that this ledger's budgets allow",
+	}[s.GetGuarantee()]
+	if what == "" {
+		what = "All that was charged to this ledger"
+	}
+	for _, p := range s.GetPrivacy() {
+		if e := ceil(p.GetEpsilon(), digits); e != "∞" {
+			return fmt.Sprintf("%s is (%s, %s)-differentially private.", what, e, exact(p.GetDelta()))
+		}
+	}
+	return what + " has no finite ε at the given δ."
+}
+
+func budgetList(l *accountantv1.Ledger) string {
+	var all []string
+	for _, b := range l.GetBudgets() {
+		all = append(all, budgetText(b.GetBudget()))
+	}
+	return strings.Join(all, "; ")
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// escape keeps text that others wrote from being read as Markdown or HTML.
+func escape(s string) string {
+	return markdownEscaper.Replace(clean(s))
+}
+
+var markdownEscaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`",
+	"*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")
