@@ -79,8 +79,7 @@ type turns struct {
 
 func newTurns(nodes []tiltedNode, remainder bool) *turns {
 	n := len(nodes)
-	order := slices.Clone(nodes)
-	slices.SortFunc(order, func(a, b tiltedNode) int { return cmp.Compare(math.Abs(a.loss), math.Abs(b.loss)) })
+	order := bySize(nodes)
 	r := &turns{weight: make([]float64, n), loss: make([]float64, n), beyond: make([]float64, n+1)}
 	scratch := make([]float64, 4*n)
 	r.gr, r.gi, r.cr, r.ci = scratch[:n], scratch[n:2*n], scratch[2*n:3*n], scratch[3*n:]
@@ -104,6 +103,29 @@ func newTurns(nodes []tiltedNode, remainder bool) *turns {
 		r.squares = math.Inf(1)
 	}
 	return r
+}
+
+// bySize are the nodes in order of |Λ|. Λ is monotone along them: its two signs are
+// two runs to be merged.
+func bySize(nodes []tiltedNode) []tiltedNode {
+	size := func(i int) float64 { return math.Abs(nodes[i].loss) }
+	at := 0
+	for i := range nodes {
+		if size(i) < size(at) {
+			at = i
+		}
+	}
+	order := make([]tiltedNode, 0, len(nodes))
+	for i, j := at-1, at; len(order) < len(nodes); {
+		if j == len(nodes) || i >= 0 && size(i) < size(j) {
+			order = append(order, nodes[i])
+			i--
+		} else {
+			order = append(order, nodes[j])
+			j++
+		}
+	}
+	return order
 }
 
 func (r *turns) error(t float64) float64 {

@@ -26,8 +26,7 @@ type cells struct {
 	outside float64 // bound on the mass beyond either end
 	middle  bool    // λ' is least in the middle, otherwise at the left end
 
-	before      []float64 // masses up to each boundary, from above
-	left, after []float64 // ∫|g'| left and right of each boundary, from above
+	cuts []cut
 
 	heavy []massCell // those of low that are worth a pair
 }
@@ -39,14 +38,15 @@ const (
 	slopCells = 1e-7
 )
 
-// newCells cuts the line for a pair tilted by θ with K(θ) = k; nil where that
+// newCells cuts the line for a pair tilted by θ with K(θ) = k into cells of about
+// width, narrower where the logarithms bend; nil where that
 // takes too many cells or too much is lost to rounding.
-func newCells(p sampledPair, theta float64, k Value) *cells {
+func newCells(p sampledPair, theta float64, k Value, width float64) *cells {
 	up, _, _ := p.components(theta)
 	if !(p.mu > 0x1p-400 && p.mu < 0x1p20 && math.Abs(theta) < 0x1p40) || !(k.Err < slopCells) {
 		return nil
 	}
-	limit := maxCells * cellWidth
+	limit := maxCells * width
 	target := cellTail + math.Min(0, k.K)
 	reach := math.Sqrt(-2 * target)
 	right, a, okRight := p.cut(target, reach, limit, []component{up})
@@ -56,10 +56,11 @@ func newCells(p sampledPair, theta float64, k Value) *cells {
 	}
 	c := &cells{middle: p.kind == replacePair, outside: num.Up(math.Exp(a-k.Lower()) + math.Exp(b-k.Lower()))}
 	w := newCellWalk(&p, up, k.K)
+	w.width = width
 	if !c.fill(w, -left, right) {
 		return nil
 	}
-	c.total()
+	c.makeCuts()
 	c.heavy = worthPairs(c.low)
 	return c
 }
@@ -70,10 +71,12 @@ type cellWalk struct {
 	c    component
 	k    float64
 	logs float64 // of μ
+
+	width float64 // of a cell where nothing bends
 }
 
 func newCellWalk(p *sampledPair, c component, k float64) cellWalk {
-	return cellWalk{p, c, k, math.Log(p.mu)}
+	return cellWalk{p: p, c: c, k: k, logs: math.Log(p.mu)}
 }
 
 // cellPoint is what is known at one z.
@@ -138,7 +141,7 @@ func (c *cells) fill(w cellWalk, lo, hi float64) bool {
 			_, down, _ := w.p.logRatio(-x.z - h)
 			bend += (math.Abs(w.c.down) + 1) * turnBetween(x.down, down)
 		}
-		h = math.Max(cellWidth/math.Sqrt(1+mu2*bend), 1e-6)
+		h = math.Max(w.width/math.Sqrt(1+mu2*bend), 1e-6)
 		next := w.point(x.z + h)
 		mid := w.point(x.z + (next.z-x.z)/2)
 		worst = math.Max(worst, math.Max(next.err, mid.err))
@@ -208,39 +211,53 @@ func (w cellWalk) mean(a, mid, b cellPoint, turn float64) (least, most float64) 
 	return math.Max(a.loss-a.off, mid.loss-off), math.Min(b.loss+b.off, mid.loss+off)
 }
 
-// smooth is (b) and (c): integrating by parts where λ' is not small and paying
-// the mass elsewhere,
+// cut takes the line apart: I = [z, right end), or I = both sides of [−z, z], where
+// λ' is not small, and the rest: cells from … to−1.
+type cut struct {
+	from, to  int
+	mass      float64 // of the rest, from above
+	variation float64 // Σ g(ends of I) + TV_I(g), from above: |∫_I g0·e^{itλ}| ≤ variation/t
+}
+
+// smooth is (b) and (c): integrating by parts over I and paying the mass elsewhere,
 //
 //	|φ(t)| ≤ P(z ∉ I) + [Σ g(ends of I) + TV_I(g)]/t,
 //
-// the least over I = [z, right end), or I = both sides of [−z, z].
+// the least over all cuts.
 func (c *cells) smooth(t float64) float64 {
-	n := len(c.low)
 	best := math.Inf(1)
-	consider := func(mass, variation float64) { best = math.Min(best, mass+(c.edge[n]+variation)/t) }
-	if !c.middle {
-		for i := 0; i <= n; i++ {
-			consider(c.outside+c.before[i], c.edge[i]+c.after[i])
-		}
-	} else {
-		// Cells i … j−1 are inside, from the one that holds 0 to both sides alike.
-		i := sort.SearchFloat64s(c.at, 0)
-		for j := i; i >= 0 && j <= n; i, j = i-1, j+1 {
-			consider(c.outside+(c.before[j]-c.before[i])+1e-12, c.edge[0]+c.left[i]+c.edge[i]+c.edge[j]+c.after[j])
-		}
+	for i := range c.cuts {
+		best = math.Min(best, c.cuts[i].mass+c.cuts[i].variation/t)
 	}
-	return bounded(math.Log(best*(1+1e-9)) + 1e-9) // 1e-9: sums of 4,096 terms
+	return bounded(math.Log((c.outside+best)*(1+1e-9)) + 1e-9) // 1e-9: sums of 4,096 terms
 }
 
-// total fills the running sums.
-func (c *cells) total() {
+// makeCuts cuts at every boundary.
+func (c *cells) makeCuts() {
 	n := len(c.low)
-	c.before, c.left, c.after = make([]float64, n+1), make([]float64, n+1), make([]float64, n+1)
-	for i := range n {
-		c.before[i+1] = c.before[i] + c.high[i]
-		c.left[i+1] = c.left[i] + c.variation[i]
-	}
+	after := make([]float64, n+1)
 	for i := n - 1; i >= 0; i-- {
-		c.after[i] = c.after[i+1] + c.variation[i]
+		after[i] = after[i+1] + c.variation[i]
+	}
+	if !c.middle {
+		mass := 0.0
+		for i := range n + 1 {
+			c.cuts = append(c.cuts, cut{0, i, mass, c.edge[n] + c.edge[i] + after[i]})
+			if i < n {
+				mass += c.high[i]
+			}
+		}
+		return
+	}
+	// From the cell that holds 0 to both sides alike.
+	i := sort.SearchFloat64s(c.at, 0)
+	left, mass := (after[0]-after[i])*(1+1e-9), 0.0
+	for j := i; i >= 0 && j <= n; {
+		c.cuts = append(c.cuts, cut{i, j, mass, c.edge[0] + left + c.edge[i] + c.edge[j] + after[j] + c.edge[n]})
+		if i--; i >= 0 && j < n {
+			left -= c.variation[i]
+			mass += c.high[i] + c.high[j]
+		}
+		j++
 	}
 }

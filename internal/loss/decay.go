@@ -76,92 +76,22 @@ func (l laplace) cells(theta, k float64) []massCell {
 }
 
 func (t *Tilted) sampledDecay(g sampledGaussian) decay {
-	c := newCells(g.pair(t.d, false), t.theta, t.k)
+	c := newCells(g.pair(t.d, false), t.theta, t.k, cellWidth)
 	if c == nil {
 		return undecayed
 	}
-	scan := &phiScan{cells: c, line: t.sampled}
+	var scan *phiScan
 	return func(t0, t1 float64, closely bool) float64 {
 		v := math.Min(spread(c.heavy, t0, t1), c.smooth(t0))
 		if closely && t1 < math.Inf(1) {
+			if scan == nil {
+				scan = newPhiScan(newCells(g.pair(t.d, false), t.theta, t.k, cellWidth/4))
+			}
 			v = math.Min(v, scan.over(t0, t1))
+			t.spent, scan.spent = t.spent+scan.spent, 0
 		}
 		return v
 	}
-}
-
-// phiScan bounds |φ| over an interval from its values at some points and
-//
-//	|φ(t)| ≤ |φ(m)| + E[min(2, |t−m|·|L−c|)]
-//
-// for any constant c, the expectation from the cells.
-type phiScan struct {
-	cells     *cells
-	line      *sampledLine
-	lipschitz float64 // E|L−c| of what is in the cells
-	width     float64 // the last interval that was good
-}
-
-const (
-	scanRuns  = 12   // over one interval, at most
-	scanShare = 0.25 // of 1 − |φ| that the distance may cost
-)
-
-// over takes values at whole multiples of some h, each for h/2 to either side.
-func (s *phiScan) over(t0, t1 float64) float64 {
-	if s.lipschitz == 0 {
-		s.lipschitz = s.cells.deviation()
-	}
-	worst := math.Inf(-1)
-	h := math.Max(s.width, 0.01*t0)
-	for range scanRuns {
-		h = float64(float32(math.Min(h, t0))) // of few bits: its multiples are exact
-		if !(h > 1e-6*t0) {
-			return 0
-		}
-		first := int(math.Round(t0 / h))
-		n := min(longestTurn, first, 1+int(math.Ceil((t1-t0)/h)))
-		var run [longestTurn]ComplexValue
-		s.line.run(h, first, run[:n])
-		cost := (h/2*s.lipschitz + 2*s.cells.outside) * (1 + 1e-9)
-		high, shrink := worst, 1.0
-		for _, v := range run[:n] {
-			if math.IsInf(v.Err, 1) {
-				return 0
-			}
-			phi := math.Exp(v.Upper) * (1 + 4*num.Ulp)
-			high = math.Max(high, phi+cost)
-			if may := scanShare*(1-phi) + 1e-3*phi; cost > may {
-				shrink = math.Min(shrink, math.Max(0.1, may/cost))
-			}
-		}
-		if shrink < 1 && h > 1e-4*t0 {
-			h *= 0.9 * shrink
-			continue
-		}
-		worst = high
-		if t0 = (float64(first+n) - 0.5) * h * (1 - 1e-12); t0 >= t1 {
-			s.width = h
-			return bounded(math.Log(worst) + 2*num.Ulp)
-		}
-		h *= 1.5
-	}
-	return 0
-}
-
-// deviation bounds E|L − c| inside the cells, c their mean.
-func (c *cells) deviation() float64 {
-	var mean, mass, sum float64
-	for _, m := range c.low {
-		mass += m.mass
-		mean += m.mass * m.least
-	}
-	mean /= mass
-	for i, m := range c.high {
-		far := math.Max(math.Abs(c.loss[i]-mean)+c.off[i], math.Abs(c.loss[i+1]-mean)+c.off[i+1])
-		sum += m * far
-	}
-	return sum * (1 + 1e-9)
 }
 
 // bounded keeps a bound on a logarithm of a modulus ≤ 1 at most 0; what could

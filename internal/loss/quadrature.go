@@ -15,7 +15,7 @@ const (
 	sqrtTwoPi = 2.5066282746310005024
 	// What a node of a rule, one of a grid and a sine cost, in turns of a grid's node
 	// (Tilted.Spent).
-	nodeCost, gridCost, sineCost = 40, 80, 5
+	nodeCost, gridCost, sineCost = 40, 50, 5
 )
 
 // sampledLine is K of a sampledPair on the line s = θ + it, θ ≥ −½, by the

@@ -14,6 +14,8 @@ type grid struct {
 	slope float64 // of M − 1 on this very rule, or 0 with large
 	noise float64 // bound on the error of slope
 
+	slopes, noises float64 // Σ of the terms of both
+
 	turns *turns // made when needed
 }
 
@@ -114,24 +116,37 @@ func (l *sampledLine) makeGrid(level int) *grid {
 	g.h = math.Ldexp(g.h, -level)
 	g.first <<= level
 	g.last <<= level
-	g.nodes = make([]tiltedNode, 0, g.last-g.first+1)
+	g.nodes = make([]tiltedNode, g.last-g.first+1)
 	w := g.h / sqrtTwoPi
 	var slope num.Sum
-	var noise float64
 	s := l.theta
-	l.spent += gridCost * float64(g.last-g.first+1)
-	for i := g.first; i <= g.last; i++ {
+	every := 1
+	if level > 0 && l.grids[level-1] != nil { // it has every other node
+		coarse := l.grids[level-1]
+		for i, n := range coarse.nodes {
+			n.weight /= 2
+			g.nodes[2*i] = n
+		}
+		slope.Add(coarse.slopes)
+		g.noises = coarse.noises
+		every = 2
+	}
+	l.spent += gridCost * float64(len(g.nodes)/every)
+	for k := every - 1; k < len(g.nodes); k += every {
+		i := g.first + k
 		n := l.pair.node(float64(i) * g.h)
 		v := l.terms(n, s)
 		rounding := 16 + 2*n.half + 3*math.Abs(n.lp) + 3*math.Abs(n.lq) + 3*math.Abs(s*v.loss) + 2*l.shift
 		lossErr := n.errP + n.errQ + math.Abs(v.loss)
 		weightErr := rounding + math.Abs(1+s)*n.errP + math.Abs(s)*n.errQ
-		g.nodes = append(g.nodes, tiltedNode{w * v.tilted, v.loss, num.Ulp * weightErr, num.Ulp * lossErr})
+		g.nodes[k] = tiltedNode{w * v.tilted, v.loss, num.Ulp * weightErr, num.Ulp * lossErr}
 		slope.Add(v.slope)
-		noise += v.noise
+		g.noises += v.noise
 	}
+	g.slopes = slope.Value()
 	if !l.large {
-		g.slope, g.noise = w*slope.Value(), num.Ulp*(w*noise+8*math.Abs(g.slope))
+		g.slope = w * g.slopes
+		g.noise = num.Ulp * (w*g.noises + 16*math.Abs(g.slope))
 	}
 	return g
 }

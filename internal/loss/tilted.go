@@ -16,6 +16,7 @@ type Tilted struct {
 
 	k     Value
 	decay decay // made when needed
+	spent float64
 
 	sampled *sampledLine // for a sampledGaussian; at −1−θ of the other direction with flip
 	flip    bool
@@ -70,9 +71,9 @@ func (t *Tilted) Along(step float64, n int, stop func() bool) []ComplexValue {
 // turns of a quadrature's nodes that take as long. Closed forms count as nothing.
 func (t *Tilted) Spent() float64 {
 	if t.sampled == nil {
-		return 0
+		return t.spent
 	}
-	return t.sampled.spent
+	return t.spent + t.sampled.spent
 }
 
 // Work is about what Along(step, n) costs, in the units of Spent.
@@ -87,7 +88,7 @@ func (t *Tilted) Work(step float64, n int) float64 {
 	if level, ok := t.sampled.levelFor(float64(n) * step); ok {
 		nodes = math.Ldexp(float64(t.sampled.base.last-t.sampled.base.first), level)
 	}
-	return nodes * (float64(n) + 2*gridCost) // coarser grids together have as many
+	return nodes * (float64(n) + gridCost)
 }
 
 // Decay bounds the tilted characteristic function

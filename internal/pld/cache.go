@@ -55,7 +55,7 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 		},
 		read:      func(c *contour, at float64) loss.Bounds { return c.epsilon(down, up, at) },
 		tolerance: func(theta, at float64) float64 { return math.Abs(theta) * w.epsilonGap(at) },
-		enough:    func(b loss.Bounds) bool { return b.Upper-b.Lower <= w.epsilonGap(b.Upper) },
+		enough:    func(b loss.Bounds) bool { return w.Reached(true, b) },
 		skip:      func(b loss.Bounds) (epsilon, logDelta float64) { return b.Lower, down },
 		moves:     true,
 		cold:      func() (loss.Bounds, string) { return Epsilon(c, delta, w) },
@@ -82,7 +82,7 @@ func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bo
 			return b
 		},
 		tolerance: func(float64, float64) float64 { return w.logGap() },
-		enough:    func(b loss.Bounds) bool { return math.IsInf(b.Upper, -1) || b.Upper-b.Lower <= w.logGap() },
+		enough:    func(b loss.Bounds) bool { return w.Reached(false, b) },
 		skip:      func(b loss.Bounds) (float64, float64) { return epsilon, b.Lower },
 		cold:      func() (loss.Bounds, string) { return LogDelta(c, epsilon, w) },
 	}, func(b loss.Bounds) loss.Bounds {

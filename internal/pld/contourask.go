@@ -36,7 +36,7 @@ func (w Wanted) logGap() float64 {
 func (w Wanted) Reached(epsilon bool, b loss.Bounds) bool {
 	gap := w.logGap()
 	if epsilon {
-		gap = w.epsilonGap(b.Upper)
+		gap = w.epsilonGap(b.Lower) // the upper end may be +Inf
 	}
 	return b.Lower == b.Upper || b.Upper-b.Lower <= gap
 }
@@ -141,7 +141,7 @@ func (p *parts) epsilonOf(d loss.Direction, down, up float64, w Wanted) (b loss.
 			break
 		}
 		b, theta = meet(b, c.epsilon(down, up, at)), c.theta
-		if b.Upper-b.Lower <= w.epsilonGap(b.Upper) || p.meter.out() || c.limited && i > 0 {
+		if w.Reached(true, b) || p.meter.out() || c.limited && i > 0 {
 			break
 		}
 		if at = b.Lower + (b.Upper-b.Lower)/2; math.IsInf(at, 1) {
@@ -178,7 +178,7 @@ func (p *parts) logDeltaOf(d loss.Direction, epsilon float64, w Wanted) (b loss.
 		}
 		at, _ := c.logDelta(epsilon)
 		b, theta = meet(b, at), c.theta
-		if b.Upper-b.Lower <= w.logGap() || p.meter.out() || c.limited {
+		if w.Reached(false, b) || p.meter.out() || c.limited {
 			break
 		}
 		if low, high, _ := c.tail(epsilon); high-low < 1 {

@@ -55,7 +55,7 @@ func nearest(start, side float64, f func(e float64) (value, fall float64)) (e fl
 			bad, hasBad = e, true
 		}
 		pad := invertTolerance * math.Max(e, 1e-3)
-		if hasGood && (hasBad && math.Abs(good-bad) <= pad || v <= 0 && math.Abs(v/fall) <= pad || e == 0) {
+		if hasGood && (hasBad && math.Abs(good-bad) <= pad || v <= 0 && (math.Abs(v/fall) <= pad || e == 0)) {
 			return good, true
 		}
 		next := e + side*(v/fall+pad/2)

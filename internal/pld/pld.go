@@ -44,7 +44,7 @@ func Epsilon(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason
 	}
 	if down > 0 {
 		e, reason = contourEpsilon(c, num.LogDown(down), num.LogUp(up), w)
-		if reason == "" && (e.Upper-e.Lower <= w.epsilonGap(e.Upper) || w.stopped()) {
+		if reason == "" && (w.Reached(true, e) || w.stopped()) {
 			return e, ""
 		}
 	} else {
@@ -86,7 +86,7 @@ func LogDelta(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Boun
 	finite, reason := contourLogDelta(c, epsilon, w)
 	if reason == "" {
 		logDelta = total(finite)
-		if math.IsInf(logDelta.Upper, -1) || logDelta.Upper-logDelta.Lower <= w.logGap() || w.stopped() {
+		if w.Reached(false, logDelta) || w.stopped() {
 			return logDelta, ""
 		}
 	}
