@@ -8,12 +8,16 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// Bounds on the work of one attempt, and so on memory: about 100 bytes a node
-// or cell.
+// Bounds on memory, about 100 bytes a node or cell, and on the work of one
+// question in one direction, in about nanoseconds: questionWork is shared by all
+// attempts, each step of which is not below what its share of the rest allows.
 const (
-	maxLatticeNodes = 1 << 18
-	maxLatticeCells = 1 << 17 // of one loss
-	maxLatticeWork  = 1 << 22 // of all cells, and of nodes × losses
+	maxLatticeNodes = 1 << 17
+	maxLatticeCells = 1 << 16 // of one loss
+	questionWork    = 6e7
+	cellWork        = 800 // a step of one loss: a cell and two halves
+	pointWork       = 60  // the same where there are atoms only
+	nodeWork        = 100 // a node of one loss, both sides
 )
 
 // latticeAim is where on the curve an attempt is to be precise, and how much.
@@ -96,38 +100,43 @@ func tails(p loss.Pair, l float64) (below, above float64) {
 
 // firstStep estimates the step for the aim: a loss at a distance x from the
 // anchor's grid point costs its tilted mass times θ(1+θ)/2·min(h²/4, xh) on both
-// sides together.
+// sides together. Atoms on the grid cost nothing.
 func (p *latticeProblem) firstStep(a *latticeAim) float64 {
-	type part struct{ weight, distance float64 }
+	type part struct {
+		weight, distance float64
+		exact            float64 // up to this step it costs nothing
+	}
 	var parts []part
+	most, fits := 8*a.spread, math.Inf(1)
 	for i := range p.terms {
 		t := &p.terms[i]
+		exact := 0.0
 		if t.atomic {
-			continue
+			exact = math.Inf(1)
+			for _, s := range t.spans {
+				exact = math.Min(exact, s*(1+1e-9))
+			}
 		}
 		k, _, _ := t.cumulant(a.theta)
 		anchor := t.upper.Anchor()
 		for _, m := range t.rough[:t.used] {
 			if w := math.Exp(m.LogP + a.theta*m.Loss - k); w > 1e-12 {
-				parts = append(parts, part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor)})
+				parts = append(parts, part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor), exact})
 			}
 		}
-	}
-	most := math.Inf(1) // for atoms alone: the widest spacing
-	for i := range p.terms {
-		for _, s := range p.terms[i].spans {
-			most = math.Min(most, s)
-		}
-	}
-	if math.IsInf(most, 1) {
-		most = 8 * a.spread
+		most, fits = math.Max(most, finite(exact)), math.Min(fits, exact)
 	}
 	cost := func(h float64) float64 {
 		var sum float64
 		for _, q := range parts {
-			sum += q.weight * math.Min(h*h/4, q.distance*h)
+			if h > q.exact {
+				sum += q.weight * math.Min(h*h/4, q.distance*h)
+			}
 		}
 		return sum
+	}
+	if p.atomic() {
+		most = fits
 	}
 	for h := most; ; h *= 0.8 {
 		if !(cost(h)*math.Exp(a.excess) > a.gap) || h < most*1e-9 {
@@ -146,6 +155,9 @@ func (p *latticeProblem) aligned(h float64) float64 {
 	for i := range p.terms {
 		t := &p.terms[i]
 		for _, w := range t.spans {
+			if w*(1+1e-9) < h { // no step near h divides it
+				continue
+			}
 			spans = append(spans, span{w, t.count * w})
 			if n := len(spans) - 1; widest < 0 || spans[n].cost > spans[widest].cost {
 				widest = n
@@ -167,7 +179,7 @@ func (p *latticeProblem) aligned(h float64) float64 {
 			cost += o.cost * math.Abs(n-math.Round(n)) * s
 		}
 		// A smaller step must be worth it.
-		if cost = (cost + 1e-12*spans[widest].cost*s) / math.Sqrt(s); cost < best {
+		if cost = (cost + 1e-12*spans[widest].cost*width) / math.Sqrt(s); cost < best {
 			best, step = cost, s
 		}
 	}
@@ -186,17 +198,18 @@ type latticeMeasures struct {
 
 // measures puts every term on grids of a step of at most h; nil where stop ends
 // it before.
-func (p *latticeProblem) measures(a *latticeAim, ends []latticeEnds, h float64, stop func() bool) *latticeMeasures {
+func (p *latticeProblem) measures(a *latticeAim, plan latticePlan, ends []latticeEnds, h float64, stop func() bool) *latticeMeasures {
 	m := &latticeMeasures{step: p.aligned(h)}
 	if !(m.step > 0 && m.step < 1e300) {
 		return nil
 	}
+	p.left -= p.cells(ends) / m.step
 	for i := range p.terms {
 		if stop() {
 			return nil
 		}
 		t := &p.terms[i]
-		task := latticeTask{pair: t.upper, theta: a.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0, discrete: t.discrete}
+		task := latticeTask{pair: t.upper, theta: plan.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0, discrete: t.discrete}
 		up := task.pessimistic(latticeGrid{t.upper.Anchor(), m.step})
 		task.pair, task.roundUp = t.lower, a.theta < 0
 		low := task.optimistic(latticeGrid{t.lower.Anchor(), m.step})
@@ -204,18 +217,19 @@ func (p *latticeProblem) measures(a *latticeAim, ends []latticeEnds, h float64, 
 		m.lower = append(m.lower, latticePart{low, t.count})
 		m.gap += t.count * math.Abs(up.moment-low.moment)
 	}
-	m.gap *= math.Exp(a.excess)
+	// What a step costs grows like θ(1+θ): the saddle's counts.
+	m.gap *= math.Exp(a.excess) * a.theta * (1 + a.theta) / (plan.theta * (1 + plan.theta))
 	return m
 }
 
 // fitting finds measures whose gap is what the aim allows and not much less, or
 // those of the least step.
-func (p *latticeProblem) fitting(a *latticeAim, ends []latticeEnds, least float64, stop func() bool) *latticeMeasures {
+func (p *latticeProblem) fitting(a *latticeAim, plan latticePlan, ends []latticeEnds, least float64, stop func() bool) *latticeMeasures {
 	var m *latticeMeasures
 	h := math.Max(least, p.firstStep(a))
 	for try := range 6 {
-		next := p.measures(a, ends, h, stop)
-		if next == nil || try > 0 && m.gap <= a.gap && next.gap > a.gap {
+		next := p.measures(a, plan, ends, h, stop)
+		if next == nil || try > 0 && (m.gap <= a.gap && next.gap > a.gap || next.step == m.step) {
 			return m
 		}
 		m = next
@@ -274,7 +288,9 @@ func (p *latticeProblem) plan(a *latticeAim) latticePlan {
 	}
 	type proof struct{ theta, size float64 } // the tilt, and what it must prove small
 	var tried []proof
-	for t := a.theta / 4; t < 100*(a.theta+1/a.spread); t *= 1.2 {
+	most := 100 * (a.theta + 1/a.spread)
+	ratio := math.Max(1.2, math.Pow(most/a.theta, 1./40))
+	for t := a.theta / 2; t < most; t *= ratio {
 		k, _, _ := p.cumulant(t)
 		tried = append(tried, proof{t, k - t*a.epsilon - a.log + beyond})
 	}
@@ -301,19 +317,35 @@ func (p *latticeProblem) plan(a *latticeAim) latticePlan {
 	return best
 }
 
-// leastStep is the least step that the work allows: for a period, and for every
-// term between its ends.
-func (p *latticeProblem) leastStep(period float64, ends []latticeEnds) float64 {
-	nodes := math.Min(maxLatticeNodes, float64(uint(maxLatticeWork)/uint(len(p.terms))))
-	least := 1.1 * period / nodes
-	var cells float64
-	for i, e := range ends {
-		if !p.terms[i].atomic {
-			cells += e.hi - e.lo
-		}
+// leastStep is the least step with which an attempt takes at most 0.6 of the work
+// that is left: for a period, and for every term between its ends, put on that
+// many grids.
+func (p *latticeProblem) leastStep(period float64, ends []latticeEnds, grids float64) float64 {
+	// The next power of two is up to twice as many nodes.
+	work := grids*p.cells(ends) + 2.1*p.nodes(period)
+	least := math.Max(1.1*period/maxLatticeNodes, work/math.Max(1, 0.6*p.left))
+	for _, e := range ends {
 		least = math.Max(least, (e.hi-e.lo)/maxLatticeCells)
 	}
-	return math.Max(least, cells/maxLatticeWork)
+	return least
+}
+
+// cells is the work of putting every term on a grid, for a step of 1.
+func (p *latticeProblem) cells(ends []latticeEnds) float64 {
+	var work float64
+	for i, e := range ends {
+		each := float64(cellWork)
+		if p.terms[i].discrete {
+			each = pointWork
+		}
+		work += each * (e.hi - e.lo)
+	}
+	return work
+}
+
+// nodes is the work of transforming them, for a step of 1.
+func (p *latticeProblem) nodes(period float64) float64 {
+	return nodeWork * period * float64(len(p.terms)+2)
 }
 
 func latticeNodes(period, step float64) int {

@@ -68,7 +68,8 @@ func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve
 			folded[(m.first+i)&(n-1)] += w
 		}
 		f.forward(folded, coefficients)
-		spectrum.multiply(coefficients, p.count, f.error())
+		laps := float64(len(m.weights)/n + 1) // additions into one element
+		spectrum.multiply(coefficients, p.count, f.error()+laps*num.Ulp)
 		offset.Add(p.count * m.offset)
 		scale.Add(p.count * m.scale)
 		kept.Add(p.count * math.Log1p(-math.Exp(m.lost)))
@@ -87,6 +88,9 @@ func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve
 	c.sums(y, noise)
 	return c
 }
+
+// vanished is more than all that underflows in the sums.
+const vanished = 0x1p-900
 
 // sums fills tail and other by their recurrences, twice around the period.
 func (c *latticeCurve) sums(y []float64, noise float64) {
@@ -119,7 +123,7 @@ func (c *latticeCurve) sums(y []float64, noise float64) {
 			c.other[i] = d
 		}
 		// 1/(1−e^{−θh}) − 1/(1−e^{−(1+θ)h})
-		c.otherErr = noise * fall * rise / (-math.Expm1(-c.theta*h) * step)
+		c.otherErr = noise*fall*rise/(-math.Expm1(-c.theta*h)*step) + vanished
 		return
 	}
 	grow := math.Exp(c.theta * h)
@@ -132,7 +136,13 @@ func (c *latticeCurve) sums(y []float64, noise float64) {
 		c.other[i] = a
 		a = grow * (a + y[i])
 	}
-	c.otherErr = noise * grow / -math.Expm1(c.theta*h)
+	c.otherErr = noise*grow/-math.Expm1(c.theta*h) + vanished
+}
+
+// around returns the ends of what ε may be on the lattice.
+func (c *latticeCurve) around(epsilon float64) (before, after float64) {
+	off := c.shift + 8*num.Ulp*(math.Abs(epsilon)+math.Abs(c.offset))
+	return epsilon - off, epsilon + off
 }
 
 // at returns ln of the sum at ε with its error added or taken off: −Inf where

@@ -13,6 +13,7 @@ type latticeProblem struct {
 	releases float64     // Σ count
 	maxLoss  float64     // bounds the finite losses' sum from above
 	atom     loss.Bounds // encloses ln P(L = ∞)
+	left     float64     // work that may still be done
 }
 
 // latticeAnswer is both sides of one attempt; the measures' K tell where the next
@@ -29,8 +30,8 @@ type latticeAnswer struct {
 func (r *latticeAnswer) logDelta(epsilon float64) loss.Bounds {
 	b := loss.Bounds{Lower: math.Inf(-1), Upper: 0}
 	up, low := r.upper, r.lower
-	before := epsilon - up.shift - 8*num.Ulp*(math.Abs(epsilon)+math.Abs(up.offset))
-	after := epsilon + low.shift + 8*num.Ulp*(math.Abs(epsilon)+math.Abs(low.offset))
+	before, _ := up.around(epsilon)
+	_, after := low.around(epsilon)
 	if up.theta > 0 {
 		b.Upper = num.LogAddExp(up.lost, math.Min(up.at(before, true), up.chernoff(before)))
 		v := low.at(after, false)
@@ -167,14 +168,12 @@ func (r *latticeAnswer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	return b
 }
 
-// compose computes both curves from measures; nil where stop ends it before. It
-// moves the measures to the plan's tilt.
+// compose computes both curves from measures; nil where stop ends it before.
 func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan latticePlan, stop func() bool) *latticeAnswer {
 	var above []latticeChernoff
-	theta := m.lower[0].measure.theta
 	right := math.Inf(1) // the period as the measures themselves want it
 	for _, t := range plan.proofs {
-		k, _, _ := moment(m.lower, t-theta)
+		k, _, _ := moment(m.lower, t-plan.theta)
 		k += 1e-9 * (1 + math.Abs(k)) // its rounding
 		above = append(above, latticeChernoff{t, k})
 		right = math.Min(right, (k-t*a.epsilon-a.log-a.negligible())/(t-plan.theta))
@@ -182,13 +181,8 @@ func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan lattice
 	if len(above) > 0 && right < 16*plan.period {
 		plan.period = math.Max(plan.period, right)
 	}
-	if d := plan.theta - theta; d != 0 {
-		for i := range m.upper {
-			m.upper[i].measure.tilt(d)
-			m.lower[i].measure.tilt(d)
-		}
-	}
 	n := latticeNodes(plan.period, m.step)
+	p.left -= p.nodes(float64(n))
 	r := &latticeAnswer{maxLoss: p.maxLoss, atom: p.atom}
 	if r.upper = newLatticeCurve(m.upper, n, stop); r.upper == nil {
 		return nil
@@ -275,22 +269,27 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	a.gap = math.Min(0.3, 50*target) // a coarse look first
 	once := !q.byDelta && a.log < deepest && !p.atomic()
 	if once { // too deep to resolve: one look for a bound from above
-		a.log, a.gap = deepest, 0.3
+		a.log, a.gap = deepest, 3
 	}
-	var step, work float64
+	p.left = questionWork
+	var step float64
 	for try := range 8 {
 		p.excess(&a)
 		plan := p.plan(&a)
 		ends := p.allEnds(&a)
-		least := p.leastStep(plan.period, ends)
+		grids := 1.0
+		if try == 0 {
+			grids = 6
+		}
+		least := p.leastStep(plan.period, ends, grids)
 		if !(plan.period > 0 && least > 0 && least < 1e300) { // parameters beyond floating point
 			break
 		}
 		var m *latticeMeasures
 		if try == 0 {
-			m = p.fitting(&a, ends, least, stop)
+			m = p.fitting(&a, plan, ends, least, stop)
 		} else {
-			m = p.measures(&a, ends, math.Max(step, least), stop)
+			m = p.measures(&a, plan, ends, math.Max(step, least), stop)
 		}
 		if m == nil {
 			break
@@ -300,17 +299,11 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 			break
 		}
 		read = r
-		guess := a.epsilon
-		if try > 0 && q.byDelta && !math.IsInf(best.Upper, 1) {
-			guess = best.Upper
-		}
+		guess := math.Min(math.Max(a.epsilon, best.Lower), best.Upper)
 		was := best.Upper - best.Lower
 		b := q.answer(r, guess)
 		best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
 		width := best.Upper - best.Lower
-		if work += float64(len(r.upper.tail) * len(p.terms)); work > maxLatticeWork/8 {
-			break
-		}
 		if once || !(width > q.gap) || best.Upper <= enough || (try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
 			break
 		}
@@ -318,7 +311,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		if own := b.Upper - b.Lower; !math.IsInf(own, 0) {
 			factor = math.Max(1./64, math.Min(0.6, math.Sqrt(0.8*q.gap/own)))
 		}
-		if step = m.step * factor; m.step <= 1.01*least && try > 0 {
+		if step = m.step * factor; try > 0 && p.leastStep(plan.period, ends, 1) > 0.9*m.step {
 			break
 		}
 		a.gap = target

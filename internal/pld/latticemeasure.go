@@ -52,9 +52,6 @@ type latticeMeasure struct {
 	// dropped bounds the finite mass that an optimistic measure left out.
 	dropped float64
 
-	// roundUp: weights and scale were rounded up, otherwise down.
-	roundUp bool
-
 	// moment is about ln E[e^{θL}; L < ∞] had the tail above not been cut: both
 	// sides' tell what the step costs.
 	moment float64
@@ -95,7 +92,7 @@ func (t *latticeTask) finish(m *latticeMeasure, scale float64) {
 	if !t.roundUp {
 		slack = -slack
 	}
-	m.scale, m.roundUp = scale+num.Log(sum)+slack, t.roundUp
+	m.scale = scale + num.Log(sum) + slack
 }
 
 // finite is x, or 0 where it is infinite.
@@ -105,10 +102,6 @@ func finite(x float64) float64 {
 	}
 	return x
 }
-
-// least is what a positive weight is at least when rounded up: it may underflow
-// where the tilt makes it irrelevant, but it must not vanish.
-const least = 0x1p-1000
 
 // pessimistic puts the pair on the grid by connect-the-dots (Doroshenko et al.
 // 2022, arXiv 2207.04380v3, §4): the mass of a cell (a, b] goes to its two ends
@@ -160,9 +153,6 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 			return
 		}
 		w := math.Exp(t.rounded(a, edges[i+1]) - scale)
-		if t.roundUp {
-			w = math.Max(w, least)
-		}
 		share := -math.Expm1(edges[i]-up(a)) / width
 		if i == 0 || share >= 1 {
 			m.weights[i] += w
@@ -234,35 +224,4 @@ func (m *latticeMeasure) tiltedTo(d float64) (k, mean, variance float64) {
 	}
 	mean = first / sum
 	return m.scale + shift + num.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
-}
-
-// tilt moves the measure to the tilt θ + d. Weights that vanish there are kept
-// from doing so on the side that is rounded up; on the other it is allowed.
-func (m *latticeMeasure) tilt(d float64) {
-	n := len(m.weights)
-	shift := math.Max(d*m.at(m.first), d*m.at(m.first+n-1))
-	var sum num.Sum
-	for i, w := range m.weights {
-		if w == 0 {
-			continue
-		}
-		w *= math.Exp(d*m.at(m.first+i) - shift)
-		if m.roundUp {
-			w = math.Max(w, least)
-		}
-		m.weights[i] = w
-		sum.Add(w)
-	}
-	total := sum.Value()
-	for i := range m.weights {
-		m.weights[i] /= total
-	}
-	// Each weight's rounding, its exponent's included.
-	reach := math.Abs(d) * math.Max(math.Abs(m.at(m.first)), math.Abs(m.at(m.first+n-1)))
-	slack := num.Ulp * (32 + 8*reach)
-	if !m.roundUp {
-		slack = -slack
-	}
-	m.scale += shift + num.Log(total) + slack
-	m.theta += d
 }

@@ -23,25 +23,29 @@ type lump struct {
 // O(h²) a release.
 func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 	lumps, anchor, scale, dropped, cut := t.lumps(g)
-	if len(lumps) == 0 {
-		return latticeMeasure{
-			latticeGrid: g, theta: t.theta, weights: []float64{0}, scale: math.Inf(-1), moment: math.Inf(-1),
-			lost: num.LogDown(t.pair.Infinite()), dropped: dropped,
-		}
+	none := latticeMeasure{
+		latticeGrid: g, theta: t.theta, weights: []float64{0}, scale: math.Inf(-1), moment: math.Inf(-1),
+		lost: num.LogDown(t.pair.Infinite()), dropped: 1,
 	}
+	if len(lumps) == 0 {
+		return none
+	}
+	best := none
 	enough := g.step * g.step / 50 // against h²/12 of all other groups
-	var best latticeMeasure
-	slope := -1.0 // of the rest, with the offset
+	slope := -1.0                  // of the rest, with the offset
 	var before, moved float64
 	for try := range 8 {
 		m, rest, cost := t.merge(append([]lump(nil), lumps...), anchor, g)
 		t.finish(&m, scale)
+		if !(math.Abs(m.scale) < math.MaxFloat64) { // a step too wide for the tilt
+			break
+		}
 		m.lost, m.dropped = num.LogDown(t.pair.Infinite()), dropped
 		m.moment = num.Log(math.Max(0, math.Exp(m.scale-scale)+cut)) + scale
 		if try == 0 || (m.scale > best.scale) == (t.theta > 0) {
 			best = m
 		}
-		if cost <= enough {
+		if cost <= enough || !(math.Abs(rest) <= g.step) {
 			break
 		}
 		if s := (rest - before) / moved; try > 0 && s < -0.3 && s > -3 {
@@ -56,7 +60,8 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 // lumps are the pair's masses in half cells around the grid's points and its
 // atoms, by increasing loss, and the index of the most likely one. Losses and
 // masses are rounded down (masses up with roundUp); what lies below the first
-// point is dropped, and what lies above the last, but for θ < 0 moved down to it. cut is what ending the grid takes from the tilted mass.
+// point is dropped, and what lies above the last, but for θ < 0 moved down to it.
+// cut is what ending the grid takes from the tilted mass.
 func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dropped, cut float64) {
 	first := int(math.Floor((t.lo - g.offset) / g.step))
 	last := max(g.below(t.hi), first) + 1
@@ -102,9 +107,6 @@ func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dro
 		}
 		l = math.Min(l, ceiling)
 		w := math.Exp(t.rounded(c, l) - scale)
-		if t.roundUp {
-			w = math.Max(w, least)
-		}
 		if w == 0 {
 			continue
 		}

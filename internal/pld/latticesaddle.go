@@ -149,23 +149,26 @@ func (t *latticeTerm) ignore(logAbove float64) {
 // cumulant is about K(θ), K'(θ) and K”(θ) of one release's finite losses, not
 // normalised.
 func (t *latticeTerm) cumulant(theta float64) (k, mean, variance float64) {
-	shift := math.Inf(-1)
+	shift, center := math.Inf(-1), 0.0
 	rough := t.rough[:t.used]
 	for _, m := range rough {
-		shift = math.Max(shift, m.LogP+theta*m.Loss)
+		if v := m.LogP + theta*m.Loss; v > shift {
+			shift, center = v, m.Loss
+		}
 	}
 	var sum, first, second float64
 	for _, m := range rough {
-		w := math.Exp(m.LogP + theta*m.Loss - shift)
+		v := m.LogP + theta*m.Loss - shift
+		if v < -40 {
+			continue
+		}
+		w, d := math.Exp(v), m.Loss-center
 		sum += w
-		first += w * m.Loss
+		first += w * d
+		second += w * d * d
 	}
 	mean = first / sum
-	for _, m := range rough {
-		w := math.Exp(m.LogP + theta*m.Loss - shift)
-		second += w * (m.Loss - mean) * (m.Loss - mean)
-	}
-	return shift + math.Log(sum), mean, second / sum
+	return shift + math.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
 }
 
 // cumulant sums the terms'.
@@ -228,7 +231,7 @@ const ignored = 11
 // of what is left, a heavy tail needs a much larger tilt, and a shorter period.
 // The sum of what is left still passes epsilon, if it can.
 func (p *latticeProblem) ignore(log, epsilon float64) {
-	for each := log - math.Log(p.releases) - ignored; ; each -= 10 {
+	for each := log - math.Log(p.releases) - ignored; ; each += math.Min(-10, each/4) {
 		var most float64
 		all := true
 		for i := range p.terms {

@@ -91,13 +91,8 @@ func LogDelta(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Boun
 		}
 	}
 	b, refused := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w.Stop)
-	b.Upper = math.Max(b.Upper, latticeFloor)
 	return both(logDelta, reason, b, refused)
 }
-
-// latticeFloor is the least ln δ that the lattice is trusted with: its masses are
-// resolved down to deepest, and deeper tails are not claimed.
-const latticeFloor = -700
 
 // What the lattice aims at where nothing is asked for: of ε in nats, of ln δ.
 const latticeEpsilonGap, latticeLogGap = 1e-4, 1e-2
