@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race fuzz lint proto generate breaking check bench
+.PHONY: build demo test run race fuzz lint proto generate breaking check bench-peers
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -59,3 +59,15 @@ generate: $(BUF) ## gen/ from proto/
 
 check: ## all that .ci/run does
 	.ci/run
+
+PEERS = bench/peers/.venv
+
+# opacus without what it depends on: its accountants need no torch.
+$(PEERS)/ready: bench/peers/requirements.txt
+	python3 -m venv $(PEERS)
+	grep -v '^opacus' $< | $(PEERS)/bin/pip install -q -r /dev/stdin
+	grep '^opacus' $< | $(PEERS)/bin/pip install -q --no-deps -r /dev/stdin
+	@touch $@
+
+bench-peers: build $(PEERS)/ready ## public accountants beside accountctl: docs/benchmarks.md (half an hour)
+	$(PEERS)/bin/python bench/peers/run.py --accountctl bin/accountctl

@@ -65,3 +65,60 @@ func BenchmarkReport(b *testing.B) {
 		}
 	})
 }
+
+// One more step is charged, not timed; then ε of the ledger, through the server.
+func BenchmarkQueryOneMoreStep(b *testing.B) { benchmarkQuery(b, 1) }
+
+// The same in a ledger of a thousand distinct mechanisms.
+func BenchmarkQueryOneMoreStepOfAThousand(b *testing.B) { benchmarkQuery(b, 1000) }
+
+func benchmarkQuery(b *testing.B, distinct int) {
+	s := servertest.Start(b)
+	s.NewLedger("bench")
+	ctx, w := b.Context(), servertest.Writer()
+	steps := many(distinct)
+	s.Report("bench", w, 1, steps)
+	next := &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: steps.Events[0].Mechanism}}}
+	query := &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "bench"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}
+	for i := uint64(2); b.Loop(); i++ {
+		b.StopTimer()
+		s.Report("bench", w, i, next)
+		b.StartTimer()
+		if _, err := s.Client.QueryPrivacy(ctx, query); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The same question about a workload, which has no session.
+func BenchmarkQueryCold(b *testing.B) { benchmarkCold(b, 1) }
+
+// Cold, of a thousand distinct mechanisms.
+func BenchmarkQueryColdThousand(b *testing.B) { benchmarkCold(b, 1000) }
+
+func benchmarkCold(b *testing.B, distinct int) {
+	s := servertest.Start(b)
+	query := &pb.QueryPrivacyRequest{Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}, Subject: &pb.QueryPrivacyRequest_Workload{
+		Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: many(distinct).Events}}}
+	for b.Loop() {
+		if _, err := s.Client.QueryPrivacy(b.Context(), query); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// many is 10,000 steps or so of distinct Poisson-sampled Gaussians; 1,000 of a single one.
+func many(distinct int) *pb.Charge {
+	c := &pb.Charge{}
+	for i := range distinct {
+		q, z := 0.01, 1.0
+		count := uint32(1000)
+		if distinct > 1 {
+			q, z, count = 0.005+1e-5*float64(i), 0.8+1e-3*float64(i), 10
+		}
+		c.Events = append(c.Events, &pb.Event{Count: count, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
+			PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: &pb.Mechanism{
+				Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}})
+	}
+	return c
+}
