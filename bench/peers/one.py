@@ -16,6 +16,7 @@ import functools
 import importlib
 import importlib.util
 import json
+import math
 import pathlib
 import resource
 import sys
@@ -46,24 +47,23 @@ def sampled(parameters):
     return parameters["samplingProbability"], sigma(parameters["mechanism"]["gaussian"])
 
 
-def dp_accounting_event(workload):
+def dp_accounting_event(workload, shift=1):
+    """shift is by how many sensitivities replacing one record moves a plain Gaussian,
+    where the accountant leaves that to its user."""
     import dp_accounting as dp
 
     events = []
     for kind, p, n in each(workload):
         if kind == "gaussian":
-            event = dp.GaussianDpEvent(sigma(p))
+            event = dp.GaussianDpEvent(sigma(p) / (shift if workload["adjacency"] == "REPLACE_ONE" else 1))
         elif kind == "laplace":
             event = dp.LaplaceDpEvent(p["scale"] / p["sensitivity"])
         elif kind == "poissonSampled":
             q, s = sampled(p)
             event = dp.PoissonSampledDpEvent(q, dp.GaussianDpEvent(s))
-        elif kind == "randomizedResponse" and "noise" in p:
-            event = dp.RandomizedResponseDpEvent(p["noise"], p["buckets"])
-        elif kind == "pureDp":
-            event = dp.EpsilonDeltaDpEvent(p["epsilon"], 0)
-        elif kind == "approximateDp":
-            event = dp.EpsilonDeltaDpEvent(p["epsilon"], p["delta"])
+        elif kind == "randomizedResponse":
+            k = p.get("buckets", 2)
+            event = dp.RandomizedResponseDpEvent(k / (math.expm1(p["epsilon"]) + k), k)
         elif kind == "zeroConcentratedDp":
             event = dp.ZCDpEvent(p["rho"])
         else:
@@ -81,8 +81,8 @@ def dp_accounting_relation(workload):
     }[workload["adjacency"]]
 
 
-def dp_accounting_answer(accountant, workload):
-    event = dp_accounting_event(workload)
+def dp_accounting_answer(accountant, workload, shift=1):
+    event = dp_accounting_event(workload, shift)
     if not accountant.supports(event):
         raise Unsupported("the accountant does not support the event")
     if "composed" in workload:  # --again: one more on top of it
@@ -100,7 +100,7 @@ def dp_accounting_pld(workload):
 def dp_accounting_rdp(workload):
     from dp_accounting.rdp import RdpAccountant
 
-    return dp_accounting_answer(RdpAccountant(neighboring_relation=dp_accounting_relation(workload)), workload)
+    return dp_accounting_answer(RdpAccountant(neighboring_relation=dp_accounting_relation(workload)), workload, 2)
 
 
 def only_add_or_remove(workload):
