@@ -38,6 +38,10 @@ type Question struct {
 	// Stop, where it is not nil, is asked between steps of long computations.
 	// Once it returns true the best bound proven so far is the answer.
 	Stop func() bool
+
+	// Interim, where it is not nil, is called with what is proven so far before an
+	// analysis that may take long: each a sound answer, no wider than the one before.
+	Interim func(Answer)
 }
 
 // AtDelta asks for ε at δ = delta.

@@ -21,7 +21,7 @@ func Ask(c mechanism.Composition, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return q.all(losses, q.pld(losses)), nil
+	return q.all(losses, func() bound { return q.pld(losses) }), nil
 }
 
 // losses checks q and composes c's losses.
@@ -35,9 +35,28 @@ func (q *Question) losses(c mechanism.Composition) (loss.Composition, error) {
 	return loss.Compose(c)
 }
 
-// all is the answer of every analysis, of which pld's is known.
-func (q Question) all(c loss.Composition, pld bound) Answer {
-	return q.least([]bound{q.gdp(c), pld, q.rdp(c), q.zcdp(c), q.basic(c)})
+// all is the answer of every analysis: those that may take long last, pld, which takes
+// the longest, after all others.
+func (q Question) all(c loss.Composition, pld func() bound) Answer {
+	bounds := []bound{q.gdp(c), q.nothing(PLD), q.nothing(RDP), q.zcdp(c), q.basic(c)}
+	for _, long := range []struct {
+		at  int
+		ask func() bound
+	}{{2, func() bound { return q.rdp(c) }}, {1, pld}} {
+		if q.Interim != nil {
+			q.Interim(q.least(bounds))
+		}
+		bounds[long.at] = long.ask()
+	}
+	return q.least(bounds)
+}
+
+// nothing is what is true of every composition.
+func (q Question) nothing(a Analysis) bound {
+	if q.Delta != nil {
+		return bound{Result: Result{Analysis: a, Epsilon: math.Inf(1)}}
+	}
+	return deltaAbove(a, 0, 0)
 }
 
 // bound is an analysis's result with its lower bound: on ε, or on ln δ. −Inf

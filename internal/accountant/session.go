@@ -25,7 +25,7 @@ func (s *Session) Ask(c mechanism.Composition, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return q.all(losses, s.pld(losses, q)), nil
+	return q.all(losses, func() bound { return s.pld(losses, q) }), nil
 }
 
 // Tightest is Ask with the pld analysis alone wherever its upper bound is as near
@@ -40,7 +40,7 @@ func (s *Session) Tightest(c mechanism.Composition, q Question) (Answer, error) 
 	if q.narrow(b) {
 		return q.least([]bound{b}), nil
 	}
-	return q.all(losses, b), nil
+	return q.all(losses, func() bound { return b }), nil
 }
 
 func (s *Session) pld(c loss.Composition, q Question) bound {

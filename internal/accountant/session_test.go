@@ -93,3 +93,29 @@ func BenchmarkSessionOneMoreStepAllAnalyses(b *testing.B) {
 		}
 	}
 }
+
+// What is told on the way is sound, and no wider than what was told before.
+func TestInterim(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000}, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}, Count: 2})
+	for _, q := range []Question{AtDelta(1e-5), AtEpsilon(1)} {
+		var told []Answer
+		q.Interim = func(a Answer) { told = append(told, a) }
+		var s Session
+		last, err := s.Ask(c, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, last)
+		for i, a := range told {
+			if len(a.Analyses) != len(last.Analyses) || i > 0 && (a.Epsilon > told[i-1].Epsilon || a.LogDelta > told[i-1].LogDelta) {
+				t.Errorf("%d of %d: %+v", i, len(told), a)
+			}
+			if q.Delta != nil && (a.EpsilonLower == nil || *a.EpsilonLower > last.Epsilon) {
+				t.Errorf("%d: lower bound %v; ε = %v", i, a.EpsilonLower, last.Epsilon)
+			}
+		}
+		if len(told) < 3 || told[len(told)-2].Analysis != RDP || last.Analysis != PLD {
+			t.Errorf("%d told: %+v", len(told), told)
+		}
+	}
+}

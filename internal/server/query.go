@@ -20,11 +20,10 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 		return nil, err
 	}
 	start := time.Now()
-	q.Question.Stop = stopFor(ctx, start)
 	var answer accountant.Answer
 	var on wire.Standing
 	if q.Ledger == "" {
-		answer, err = accountant.Ask(q.Workload, q.Question)
+		answer, err = s.sessions.cold(ctx, q.Workload, q.Question)
 	} else {
 		answer, on, err = s.ask(ctx, q.Ledger, q.Question)
 	}
@@ -72,15 +71,4 @@ func (p plans) Composition(ctx context.Context, name string) (mechanism.Composit
 	st, err := p.keeper.Standing(ctx, name)
 	return mechanism.Composition{Adjacency: st.Adjacency, Parts: st.Resolution.Plan},
 		ledger.Summary{Head: ledger.Head{Position: uint64(st.Raises)}}, err
-}
-
-// stopFor ends a computation with the call, and a tenth of the time before its
-// deadline, so that the best bound so far still reaches the client.
-func stopFor(ctx context.Context, now time.Time) func() bool {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return func() bool { return ctx.Err() != nil }
-	}
-	soon := deadline.Add(-deadline.Sub(now) / 10)
-	return func() bool { return ctx.Err() != nil || time.Now().After(soon) }
 }

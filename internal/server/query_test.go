@@ -2,10 +2,15 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -99,5 +104,39 @@ func TestCallLog(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("log has no %q:\n%s", want, text)
 		}
+	}
+}
+
+// A question that is too hard for its deadline gets a sound answer with its gap. A
+// machine that is too busy for 50 ms is given more; TestInTime is about the time.
+func TestQueryInTime(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.NewLedger("hard")
+	ctx := servertest.Context(t)
+	var events []*pb.Event
+	for i := range 1000 {
+		q, z := 0.005+1e-5*float64(i), 0.8+1e-3*float64(i)
+		events = append(events, &pb.Event{Count: 10, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
+			SamplingProbability: &q, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}})
+	}
+	s.Report("hard", servertest.Writer(), 1, &pb.Charge{Events: events})
+	gap := 1e-13 // below what anything reaches
+	ask := func(limit time.Duration) (*pb.QueryPrivacyResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{
+			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "hard"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}, MaxGap: &gap})
+	}
+	for limit := 50 * time.Millisecond; ; limit *= 2 {
+		a, err := ask(limit)
+		if status.Code(err) == codes.DeadlineExceeded && limit < 20*time.Second {
+			continue
+		}
+		if err != nil || a.EpsilonLower == nil || !(a.GetEpsilonLower() <= a.GetEpsilon()) || !(a.GetEpsilon() < 1e6) || len(a.GetAnalyses()) != 5 {
+			t.Fatalf("within %v: %v, %v; want ε with both bounds", limit, a, err)
+		}
+		t.Logf("within %v: ε in [%g, %g] by %s", limit, a.GetEpsilonLower(), a.GetEpsilon(), a.GetAnalysis())
+		return
 	}
 }

@@ -59,9 +59,8 @@ func Start(config Config) (*Server, error) {
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)
-	s.expiry = newExpiry(s.keeper, config.Logger)
-	s.grpc = grpc.NewServer(s.options()...)
-	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, sessions: newSessions(s.keeper), plans: newSessions(plans{s.keeper}), store: config.Store, metrics: s.metrics,
+	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, store: config.Store, metrics: s.metrics,
+		sessions: newSessions(s.keeper, inTime{s.recovered}), plans: newSessions(plans{s.keeper}, inTime{s.recovered}),
 		draining: s.draining, expiry: s.expiry, version: config.Version})
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)

@@ -26,6 +26,7 @@ const (
 // session questions are answered one after the other, in different ones at once.
 type sessions struct {
 	ledgers committed
+	inTime  inTime
 	answer  func(*accountant.Session, mechanism.Composition, accountant.Question) (accountant.Answer, error)
 
 	mu     sync.Mutex // held for moments only, never during an answer
@@ -68,8 +69,8 @@ func keyOf(q accountant.Question) (k asked) {
 	return k
 }
 
-func newSessions(ledgers committed) *sessions {
-	s := &sessions{ledgers: ledgers, answer: (*accountant.Session).Ask}
+func newSessions(ledgers committed, t inTime) *sessions {
+	s := &sessions{ledgers: ledgers, inTime: t, answer: (*accountant.Session).Ask}
 	recent, err := simplelru.NewLRU(maxSessions, func(_ string, old *session) { s.bytes -= old.bytes })
 	if err != nil {
 		panic(err) // only for a size that is not positive
@@ -96,6 +97,11 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 		se.turn <- struct{}{}
 	}
 	return s.inTurn(ctx, name, se, q)
+}
+
+// cold answers q about a workload, of which nothing is kept.
+func (s *sessions) cold(ctx context.Context, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
+	return s.inTime.answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) { return accountant.Ask(c, q) })
 }
 
 // of returns the session of a ledger that exists.
@@ -134,35 +140,42 @@ func (se *session) take(ctx context.Context) bool {
 
 // inTurn answers with a session that is the caller's, and gives it back: empty
 // where the answer failed or panicked.
-func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accountant.Question) (a accountant.Answer, summary ledger.Summary, err error) {
-	sound := false
-	defer func() {
-		if !sound {
-			se.accountant = accountant.Session{}
-		}
+func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
+	giveBack := func() {
 		s.settle(name, se)
 		<-se.turn
-	}()
+	}
 	c, summary, err := s.ledgers.Composition(ctx, name)
 	if err != nil {
-		return a, summary, err
+		giveBack()
+		return accountant.Answer{}, summary, err
 	}
-	if a, sound = s.known(se, summary.Head, q); sound { // answered meanwhile
+	if a, ok := s.known(se, summary.Head, q); ok { // answered meanwhile
+		giveBack()
 		return a, summary, nil
 	}
-	stop, stopped := q.Stop, false
-	q.Stop = func() bool {
-		stopped = stopped || stop != nil && stop()
-		return stopped
-	}
-	if a, err = s.answer(&se.accountant, c, q); err != nil {
-		return a, summary, err
-	}
-	sound = true
-	if !stopped { // with more time it may become narrower
-		s.remember(se, summary.Head, q, a)
-	}
-	return a, summary, nil
+	a, err := s.inTime.answer(ctx, q, func(q accountant.Question) (a accountant.Answer, err error) {
+		sound := false
+		defer func() {
+			if !sound {
+				se.accountant = accountant.Session{}
+			}
+			giveBack()
+		}()
+		stop, stopped := q.Stop, false
+		q.Stop = func() bool {
+			stopped = stopped || stop()
+			return stopped
+		}
+		if a, err = s.answer(&se.accountant, c, q); err == nil {
+			sound = true
+			if !stopped { // with more time it may become narrower
+				s.remember(se, summary.Head, q, a)
+			}
+		}
+		return a, err
+	})
+	return a, summary, err
 }
 
 // known returns what was answered to q about the same position.

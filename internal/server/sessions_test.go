@@ -50,6 +50,10 @@ func newBooks(names ...string) *books {
 	return b
 }
 
+func newTestSessions(ledgers committed) *sessions {
+	return newSessions(ledgers, inTime{func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }})
+}
+
 // counted makes s count the questions that reach the accountant.
 func counted(s *sessions) *int {
 	n, answer := new(int), s.answer
@@ -64,7 +68,7 @@ func counted(s *sessions) *int {
 func TestSessionsFollowTheLedger(t *testing.T) {
 	t.Parallel()
 	b := newBooks("a")
-	s := newSessions(b)
+	s := newTestSessions(b)
 	for range 5 {
 		for _, q := range []accountant.Question{accountant.AtDelta(1e-5), accountant.AtEpsilon(1)} {
 			got, summary, err := s.ask(t.Context(), "a", q)
@@ -95,24 +99,34 @@ func TestSessionsFollowTheLedger(t *testing.T) {
 func TestSessionsKnowAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBooks("a")
-	s := newSessions(b)
+	s := newTestSessions(b)
 	n := counted(s)
 	gap := 1e-3
 	coarse := accountant.AtDelta(1e-5)
 	coarse.MaxGap = &gap
-	stopped := accountant.AtDelta(1e-6)
-	stopped.Stop = func() bool { return true }
 	for i, c := range []struct {
 		question accountant.Question
 		answers  int
 	}{
 		{accountant.AtDelta(1e-5), 1}, {accountant.AtDelta(1e-5), 1},
 		{accountant.AtEpsilon(1e-5), 2}, {coarse, 3}, {coarse, 3}, {accountant.AtDelta(1e-5), 3},
-		{stopped, 4}, {stopped, 5}, {accountant.AtDelta(1e-6), 6}, {stopped, 6},
 	} {
 		if _, _, err := s.ask(t.Context(), "a", c.question); err != nil || *n != c.answers {
 			t.Errorf("question %d: %d computed, %v; want %d", i, *n, err, c.answers)
 		}
+	}
+	// One that ends while it is answered.
+	answer := s.answer
+	ctx, end := context.WithCancel(t.Context())
+	s.answer = func(a *accountant.Session, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
+		end()
+		return answer(a, c, q)
+	}
+	for i, want := range []int{4, 5, 5} {
+		if _, _, err := s.ask(ctx, "a", accountant.AtDelta(1e-6)); err != nil && i > 0 || *n != want && i > 0 {
+			t.Errorf("%d computed, %v; want %d", *n, err, want)
+		}
+		ctx = t.Context()
 	}
 	b.step("a")
 	for i := range 2 * maxAnswers {
@@ -120,7 +134,7 @@ func TestSessionsKnowAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if se := s.of("a"); *n != 6+2*maxAnswers || len(se.answers) > maxAnswers {
+	if se := s.of("a"); *n != 5+2*maxAnswers || len(se.answers) > maxAnswers {
 		t.Errorf("%d computed, %d kept", *n, len(se.answers))
 	}
 }
@@ -129,7 +143,7 @@ func TestSessionsKnowAnswers(t *testing.T) {
 // ledgers not at all, and known answers not at all.
 func TestSessionsWait(t *testing.T) {
 	t.Parallel()
-	s := newSessions(newBooks("a", "b"))
+	s := newTestSessions(newBooks("a", "b"))
 	known := accountant.AtDelta(1e-5)
 	if _, _, err := s.ask(t.Context(), "a", known); err != nil {
 		t.Fatal(err)
@@ -178,14 +192,9 @@ func TestSessionsWait(t *testing.T) {
 // A session that fails or panics begins anew and is free for the next question.
 func TestSessionsAfterFailure(t *testing.T) {
 	t.Parallel()
-	s := newSessions(newBooks("a"))
-	ask := func(delta float64) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v", p)
-			}
-		}()
-		_, _, err = s.ask(t.Context(), "a", accountant.AtDelta(delta))
+	s := newTestSessions(newBooks("a"))
+	ask := func(delta float64) error {
+		_, _, err := s.ask(t.Context(), "a", accountant.AtDelta(delta))
 		return err
 	}
 	answer := s.answer
@@ -219,7 +228,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	for i := range maxSessions + 10 {
 		names = append(names, fmt.Sprint("ledger", i))
 	}
-	s := newSessions(newBooks(names...))
+	s := newTestSessions(newBooks(names...))
 	real := s.answer
 	s.answer = func(*accountant.Session, mechanism.Composition, accountant.Question) (accountant.Answer, error) {
 		return accountant.Answer{}, nil
@@ -251,7 +260,7 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestSessionsTogether(t *testing.T) {
 	t.Parallel()
 	b := newBooks("a", "b", "c")
-	s := newSessions(b)
+	s := newTestSessions(b)
 	var all sync.WaitGroup
 	for i := range 6 {
 		all.Go(func() {
