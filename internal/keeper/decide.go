@@ -218,8 +218,10 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 	return all[0], nil
 }
 
-// forget drops the state: the next use reads it again.
+// forget drops the state: the next use reads it again. What was decided may be
+// written all the same, so watchers look.
 func (q *queue) forget() {
+	defer q.changes.happened()
 	q.stateMu.Lock()
 	defer q.stateMu.Unlock()
 	q.state = nil

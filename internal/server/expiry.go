@@ -42,7 +42,11 @@ func (e *expiry) run(ctx context.Context) {
 		if err != nil {
 			e.logger.Warn("reservations could not all be ended: it is tried again", "error", err)
 		}
-		timer := time.NewTimer(expiryWait(next, time.Now()))
+		wait := expiryWait(next, time.Now())
+		if err != nil {
+			wait = min(wait, time.Second)
+		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-e.woken:

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -137,9 +138,10 @@ func address(l net.Listener) string {
 // calls end, for DrainTimeout at most; the keeper drains. The store stays open.
 func (s *Server) Serve(ctx context.Context) error {
 	broken := make(chan error, 3)
+	var serving sync.WaitGroup // each closes its listener
 	for _, l := range []net.Listener{s.tcp, s.unix} {
 		if l != nil {
-			go func() { broken <- s.grpc.Serve(l) }()
+			serving.Go(func() { broken <- s.grpc.Serve(l) })
 		}
 	}
 	web := s.newHTTP()
@@ -161,6 +163,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	s.config.Logger.Info("stopping", "reason", reason(err))
 	err = errors.Join(err, s.stop(web))
+	serving.Wait()
 	<-expired
 	return err
 }
