@@ -21,6 +21,9 @@ import (
 type Config struct {
 	// Store is served instead of a new bbolt store. The caller closes it.
 	Store ledger.Store
+	// SocketOnly has it listen on Server.Socket alone: a TCP port may be taken by
+	// somebody else while the server restarts. Conn and Client are then of no use.
+	SocketOnly bool
 	// Server adds to the server's settings; Store, Failed and Listen are set here.
 	Server server.Config
 }
@@ -68,7 +71,9 @@ func (s *Server) start() {
 		}
 		config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
 	}
-	config.Listen = s.Addr
+	if !s.config.SocketOnly {
+		config.Listen = s.Addr
+	}
 	running, err := server.Start(config)
 	if err != nil {
 		s.t.Fatal(err)

@@ -1,0 +1,290 @@
+package lineartest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// Game is what is played.
+type Game struct {
+	Client pb.AccountantServiceClient // its connection is made again when it breaks
+	Ledger string                     // a new one
+	Seed   uint64
+	// Clients call at once, Calls times each, and up to ten times as often while
+	// Disturb has not returned.
+	Clients, Calls int
+	// Disturb, if set, is called meanwhile.
+	Disturb func(ctx context.Context) error
+}
+
+// patience bounds a game.
+const patience = time.Minute
+
+// Play plays g and fails t if what was answered is not linearizable, or if the
+// budget refused nothing. It returns how many reservations expired.
+func (g Game) Play(t testing.TB) (expired int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := g.create(ctx); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	players := make([]*player, g.Clients)
+	all, calls := errgroup.WithContext(ctx)
+	disturbed := make(chan struct{})
+	for id := range players {
+		players[id] = &player{game: g, id: id, start: start, rng: rand.New(rand.NewPCG(g.Seed, uint64(id))),
+			writer: uuid.NewString(), sequence: 1}
+		all.Go(func() error { return players[id].play(calls, disturbed) })
+	}
+	all.Go(func() error {
+		defer close(disturbed)
+		if g.Disturb == nil {
+			return nil
+		}
+		return g.Disturb(calls)
+	})
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	history, err := g.expiries(ctx, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired = len(history)
+	refused := 0
+	for _, p := range players {
+		if err := p.call(ctx, call{verb: "get"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range p.history {
+			if o.Output.(answer).code == codes.ResourceExhausted {
+				refused++
+			}
+		}
+		history = append(history, p.history...)
+	}
+	if refused == 0 {
+		t.Errorf("%s: the budget refused nothing", g.Ledger)
+	}
+	check(t, g.Ledger, history)
+	return expired
+}
+
+// check looks for the order; and, since a check that finds anything linearizable
+// would be worth nothing, for none where one answer is wrong by a coin.
+func check(t testing.TB, name string, history []porcupine.Operation) {
+	t.Helper()
+	if result := porcupine.CheckOperationsTimeout(model, history, patience); result != porcupine.Ok {
+		for _, o := range history {
+			t.Logf("%s", model.DescribeOperation(o.Input, o.Output))
+		}
+		t.Fatalf("%s: %s: not linearizable", name, result)
+	}
+	last := len(history) - 1 // a get
+	wrong := history[last].Output.(answer)
+	wrong.spent++
+	history[last].Output = wrong
+	if result := porcupine.CheckOperationsTimeout(model, history, patience); result != porcupine.Illegal {
+		t.Errorf("%s: with a wrong balance the check says %s", name, result)
+	}
+}
+
+// create makes the ledger: a budget that exactly capacity coins use up.
+func (g Game) create(ctx context.Context) error {
+	epsilon := 1.0
+	_, err := g.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{
+		Name: g.Ledger, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+		Policy: pb.LedgerSpec_FILTER, Budgets: []*pb.Budget{{Epsilon: &epsilon, Guard: pb.Budget_BASIC}},
+	}}, grpc.WaitForReady(true))
+	return err
+}
+
+func coins(count uint32) []*pb.Event {
+	epsilon := 1. / capacity
+	return []*pb.Event{{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &epsilon}}}, Count: count}}
+}
+
+// expiries waits until no brief reservation is open and returns the daemon's
+// entries, each as a call that may have come at any time.
+func (g Game) expiries(ctx context.Context, start time.Time) (history []porcupine.Operation, err error) {
+	watch, err := g.Client.WatchLedger(ctx, &pb.WatchLedgerRequest{Name: g.Ledger}, grpc.WaitForReady(true))
+	if err != nil {
+		return nil, err
+	}
+	for brief := true; brief; {
+		state, err := watch.Recv()
+		if err != nil {
+			return nil, err
+		}
+		brief = false
+		for _, r := range state.GetLedger().GetReservations() {
+			brief = brief || time.Until(r.GetExpireTime().AsTime()) < lasting/2
+		}
+	}
+	request := &pb.ListEntriesRequest{Ledger: g.Ledger, PageSize: 1000}
+	for {
+		page, err := g.Client.ListEntries(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.GetEntries() {
+			if x := e.GetExpire(); x != nil {
+				history = append(history, porcupine.Operation{ClientId: g.Clients + len(history),
+					Input:  call{verb: "expire", reservation: x.GetReservation(), writer: e.GetWriter(), sequence: e.GetSequence()},
+					Output: answer{position: e.GetPosition()}, Return: time.Since(start).Nanoseconds()})
+			}
+		}
+		if request.PageToken = page.GetNextPageToken(); request.PageToken == "" {
+			return history, nil
+		}
+	}
+}
+
+// player is one client: a writer with one call in flight.
+type player struct {
+	game     Game
+	id       int
+	start    time.Time
+	rng      *rand.Rand
+	writer   string
+	sequence uint64   // the next one
+	last     call     // the last that was accepted
+	mine     []uint64 // reservations
+	history  []porcupine.Operation
+}
+
+func (p *player) play(ctx context.Context, disturbed <-chan struct{}) error {
+	for n := range 10 * p.game.Calls {
+		if n >= p.game.Calls {
+			select {
+			case <-disturbed:
+				return nil
+			default:
+			}
+		}
+		if err := p.call(ctx, p.draw()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw draws the next call.
+func (p *player) draw() call {
+	c := call{verb: "charge", count: 1 + p.rng.Uint32N(2), writer: p.writer, sequence: p.sequence}
+	switch p.rng.IntN(10) {
+	case 0, 1, 2:
+		c.verb, c.count, c.brief = "reserve", 1+p.rng.Uint32N(5), p.rng.IntN(3) == 0
+	case 3, 4:
+		c.verb = "commit"
+	case 5, 6:
+		c.verb, c.count = "release", 0
+	case 7:
+		c.verb = "check"
+	case 8:
+		return call{verb: "get"}
+	case 9:
+		if p.last.sequence > 0 { // a retry, though the answer came
+			return p.last
+		}
+	}
+	if c.verb == "commit" || c.verb == "release" {
+		c.reservation = 1
+		if len(p.mine) > 0 {
+			c.reservation = p.mine[p.rng.IntN(len(p.mine))]
+		}
+	}
+	return c
+}
+
+// call calls until the answer is definite, and writes it down.
+func (p *player) call(ctx context.Context, c call) error {
+	begun := time.Since(p.start).Nanoseconds()
+	a, err := c.do(ctx, p.game)
+	for err == nil && !definite(a.code) {
+		if a, err = c.do(ctx, p.game); ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		a.retried = true
+	}
+	if err != nil {
+		return fmt.Errorf("%+v: %w", c, err)
+	}
+	p.history = append(p.history, porcupine.Operation{ClientId: p.id,
+		Input: c, Call: begun, Output: a, Return: time.Since(p.start).Nanoseconds()})
+	if a.code != codes.OK || c.verb == "get" || c.verb == "check" || c.sequence != p.sequence {
+		return nil
+	}
+	if c.verb == "reserve" {
+		p.mine = append(p.mine, a.position)
+	}
+	p.last = c
+	p.sequence++
+	return nil
+}
+
+// definite reports whether a call with this answer needs no retry.
+func definite(c codes.Code) bool {
+	switch c {
+	case codes.Unavailable, codes.Aborted, codes.Canceled, codes.DeadlineExceeded, codes.Unknown:
+		return false
+	}
+	return true
+}
+
+// lasting is the lifetime of a reservation that outlives the game.
+const lasting = time.Hour
+
+// do makes the call once.
+func (c call) do(ctx context.Context, g Game) (answer, error) {
+	wait := grpc.WaitForReady(true)
+	var r interface {
+		GetReceipt() *pb.Receipt
+		GetReplayed() bool
+	}
+	var err error
+	switch c.verb {
+	case "get":
+		got, err := g.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: g.Ledger}, wait)
+		a := answer{code: status.Code(err), position: got.GetLedger().GetPosition(), spent: got.GetLedger().GetTotalCount()}
+		for _, r := range got.GetLedger().GetReservations() {
+			for _, e := range r.GetRest() {
+				a.reserved += uint64(e.GetCount())
+			}
+		}
+		return a, nil
+	case "charge", "check":
+		r, err = g.Client.Report(ctx, &pb.ReportRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
+			Charge: &pb.Charge{Events: coins(c.count)}, CheckOnly: c.verb == "check"}, wait)
+	case "reserve":
+		lifetime := lasting
+		if c.brief {
+			lifetime = time.Second
+		}
+		r, err = g.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
+			Reserve: &pb.Reserve{Events: coins(c.count), LifetimeSeconds: uint32(lifetime / time.Second)}}, wait)
+	case "commit":
+		r, err = g.Client.Commit(ctx, &pb.CommitRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
+			Commit: &pb.Commit{Events: coins(c.count), Reservation: c.reservation}}, wait)
+	case "release":
+		r, err = g.Client.Release(ctx, &pb.ReleaseRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
+			Release: &pb.Release{Reservation: c.reservation}}, wait)
+	default:
+		return answer{}, fmt.Errorf("no verb %q", c.verb)
+	}
+	return answer{code: status.Code(err), position: r.GetReceipt().GetPosition(), replayed: r.GetReplayed()}, nil
+}
