@@ -2531,7 +2531,19 @@ type ListEntriesRequest struct {
 	// The first position to return; 1 if 0. Only without a page token.
 	StartPosition uint64 `protobuf:"varint,4,opt,name=start_position,json=startPosition,proto3" json:"start_position,omitempty"`
 	// Whether to return the stored bytes too.
-	Raw           bool `protobuf:"varint,5,opt,name=raw,proto3" json:"raw,omitempty"`
+	Raw bool `protobuf:"varint,5,opt,name=raw,proto3" json:"raw,omitempty"`
+	// The last position to return; 0 for no bound.
+	EndPosition uint64 `protobuf:"varint,6,opt,name=end_position,json=endPosition,proto3" json:"end_position,omitempty"`
+	// Only entries of this writer; empty for all. With this and the following, a
+	// page may have fewer entries than fit, or none, and still have a next one: a
+	// call goes through a bounded number of entries.
+	Writer string `protobuf:"bytes,7,opt,name=writer,proto3" json:"writer,omitempty"`
+	// Only entries with all of these labels; at most 16.
+	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Only entries that the daemon took at this time or later.
+	Since *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=since,proto3" json:"since,omitempty"`
+	// Only entries that the daemon took before this time.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2599,6 +2611,41 @@ func (x *ListEntriesRequest) GetRaw() bool {
 		return x.Raw
 	}
 	return false
+}
+
+func (x *ListEntriesRequest) GetEndPosition() uint64 {
+	if x != nil {
+		return x.EndPosition
+	}
+	return 0
+}
+
+func (x *ListEntriesRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *ListEntriesRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ListEntriesRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *ListEntriesRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
 }
 
 // ListEntriesResponse is a page of entries, by position.
@@ -3211,7 +3258,7 @@ var File_accountant_v1_accountant_service_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\n" +
-	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
+	"&accountant/v1/accountant_service.proto\x12\raccountant.v1\x1a\x19accountant/v1/audit.proto\x1a\x1daccountant/v1/calibrate.proto\x1a\x19accountant/v1/curve.proto\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
 	"\x13CreateLedgerRequest\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
@@ -3435,18 +3482,27 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\n" +
 	"_log_deltaB\b\n" +
 	"\x06_orderB\x0e\n" +
-	"\f_unsupported\"\xa1\x01\n" +
+	"\f_unsupported\"\xc2\x03\n" +
 	"\x12ListEntriesRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12%\n" +
 	"\x0estart_position\x18\x04 \x01(\x04R\rstartPosition\x12\x10\n" +
-	"\x03raw\x18\x05 \x01(\bR\x03raw\"\x87\x01\n" +
+	"\x03raw\x18\x05 \x01(\bR\x03raw\x12!\n" +
+	"\fend_position\x18\x06 \x01(\x04R\vendPosition\x12\x16\n" +
+	"\x06writer\x18\a \x01(\tR\x06writer\x12E\n" +
+	"\x06labels\x18\b \x03(\v2-.accountant.v1.ListEntriesRequest.LabelsEntryR\x06labels\x120\n" +
+	"\x05since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x87\x01\n" +
 	"\x13ListEntriesResponse\x12.\n" +
 	"\aentries\x18\x01 \x03(\v2\x14.accountant.v1.EntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
-	"\agenesis\x18\x03 \x01(\fR\agenesis2\xda\v\n" +
+	"\agenesis\x18\x03 \x01(\fR\agenesis2\xff\f\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
@@ -3465,7 +3521,9 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\fQueryPrivacy\x12\".accountant.v1.QueryPrivacyRequest\x1a#.accountant.v1.QueryPrivacyResponse\x12f\n" +
 	"\x11QueryPrivacyCurve\x12'.accountant.v1.QueryPrivacyCurveRequest\x1a(.accountant.v1.QueryPrivacyCurveResponse\x12N\n" +
 	"\tCalibrate\x12\x1f.accountant.v1.CalibrateRequest\x1a .accountant.v1.CalibrateResponse\x12T\n" +
-	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponseBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
+	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\x12Z\n" +
+	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\x12G\n" +
+	"\x06Backup\x12\x1c.accountant.v1.BackupRequest\x1a\x1d.accountant.v1.BackupResponse0\x01BCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
 var (
 	file_accountant_v1_accountant_service_proto_rawDescOnce sync.Once
@@ -3479,7 +3537,7 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
@@ -3527,51 +3585,56 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*ReportStreamResponse_Opened)(nil),          // 43: accountant.v1.ReportStreamResponse.Opened
 	(*ReportStreamResponse_Acknowledged)(nil),    // 44: accountant.v1.ReportStreamResponse.Acknowledged
 	(*ReportStreamResponse_Rejected)(nil),        // 45: accountant.v1.ReportStreamResponse.Rejected
-	(*LedgerSpec)(nil),                           // 46: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 47: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 48: accountant.v1.Receipt
-	(*Charge)(nil),                               // 49: accountant.v1.Charge
-	(*Reserve)(nil),                              // 50: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 51: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 52: accountant.v1.Commit
-	(*Release)(nil),                              // 53: accountant.v1.Release
-	(*Refund)(nil),                               // 54: accountant.v1.Refund
-	(*Raise)(nil),                                // 55: accountant.v1.Raise
-	(*Mechanism)(nil),                            // 56: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 57: accountant.v1.Workload
-	(*Assumption)(nil),                           // 58: accountant.v1.Assumption
-	(*Entry)(nil),                                // 59: accountant.v1.Entry
-	(*QueryPrivacyCurveRequest)(nil),             // 60: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 61: accountant.v1.CalibrateRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 62: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 63: accountant.v1.CalibrateResponse
+	nil,                                          // 46: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*LedgerSpec)(nil),                           // 47: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 48: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 49: accountant.v1.Receipt
+	(*Charge)(nil),                               // 50: accountant.v1.Charge
+	(*Reserve)(nil),                              // 51: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 52: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 53: accountant.v1.Commit
+	(*Release)(nil),                              // 54: accountant.v1.Release
+	(*Refund)(nil),                               // 55: accountant.v1.Refund
+	(*Raise)(nil),                                // 56: accountant.v1.Raise
+	(*Mechanism)(nil),                            // 57: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 58: accountant.v1.Workload
+	(*Assumption)(nil),                           // 59: accountant.v1.Assumption
+	(*Entry)(nil),                                // 60: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),             // 61: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 62: accountant.v1.CalibrateRequest
+	(*GetSignedHeadRequest)(nil),                 // 63: accountant.v1.GetSignedHeadRequest
+	(*BackupRequest)(nil),                        // 64: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 65: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 66: accountant.v1.CalibrateResponse
+	(*GetSignedHeadResponse)(nil),                // 67: accountant.v1.GetSignedHeadResponse
+	(*BackupResponse)(nil),                       // 68: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	46, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	47, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	47, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	47, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	48, // 4: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	49, // 5: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	48, // 6: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	50, // 7: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	48, // 8: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	51, // 9: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	52, // 10: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	48, // 11: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	53, // 12: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	48, // 13: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	54, // 14: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	48, // 15: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	55, // 16: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	48, // 17: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	47, // 18: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	47, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	48, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	48, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	48, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	49, // 4: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	50, // 5: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	49, // 6: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	51, // 7: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	49, // 8: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	52, // 9: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	53, // 10: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	49, // 11: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	54, // 12: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	49, // 13: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	55, // 14: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	49, // 15: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	56, // 16: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	49, // 17: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	48, // 18: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
 	24, // 19: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	47, // 20: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	48, // 20: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
 	25, // 21: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
 	26, // 22: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	51, // 23: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	56, // 24: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	52, // 23: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	57, // 24: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
 	37, // 25: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
 	25, // 26: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
 	38, // 27: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
@@ -3582,57 +3645,64 @@ var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	43, // 32: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
 	44, // 33: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
 	45, // 34: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	57, // 35: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	58, // 35: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
 	34, // 36: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	58, // 37: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	59, // 38: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	49, // 39: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	50, // 40: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	52, // 41: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	53, // 42: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	48, // 43: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	27, // 44: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,  // 45: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 46: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 47: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 48: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 49: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	28, // 50: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10, // 51: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12, // 52: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14, // 53: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	16, // 54: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	18, // 55: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	20, // 56: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	22, // 57: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	30, // 58: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	32, // 59: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	60, // 60: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	61, // 61: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	35, // 62: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	1,  // 63: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 64: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 65: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 66: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 67: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	29, // 68: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11, // 69: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13, // 70: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15, // 71: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	17, // 72: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	19, // 73: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	21, // 74: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	23, // 75: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	31, // 76: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	33, // 77: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	62, // 78: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	63, // 79: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	36, // 80: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	63, // [63:81] is the sub-list for method output_type
-	45, // [45:63] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	59, // 37: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	46, // 38: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	52, // 39: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	52, // 40: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	60, // 41: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	50, // 42: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	51, // 43: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	53, // 44: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	54, // 45: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	49, // 46: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	27, // 47: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 48: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 49: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 50: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 51: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 52: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	28, // 53: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 54: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 55: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 56: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 57: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	18, // 58: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	20, // 59: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	22, // 60: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	30, // 61: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	32, // 62: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	61, // 63: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	62, // 64: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	35, // 65: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	63, // 66: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	64, // 67: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,  // 68: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 69: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 70: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 71: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 72: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	29, // 73: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 74: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 75: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 76: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 77: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	19, // 78: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	21, // 79: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	23, // 80: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	31, // 81: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	33, // 82: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	65, // 83: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	66, // 84: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	36, // 85: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	67, // 86: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	68, // 87: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	68, // [68:88] is the sub-list for method output_type
+	48, // [48:68] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -3640,6 +3710,7 @@ func file_accountant_v1_accountant_service_proto_init() {
 	if File_accountant_v1_accountant_service_proto != nil {
 		return
 	}
+	file_accountant_v1_audit_proto_init()
 	file_accountant_v1_calibrate_proto_init()
 	file_accountant_v1_curve_proto_init()
 	file_accountant_v1_ledger_proto_init()
@@ -3673,7 +3744,7 @@ func file_accountant_v1_accountant_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -39,6 +39,8 @@ const (
 	AccountantService_QueryPrivacyCurve_FullMethodName = "/accountant.v1.AccountantService/QueryPrivacyCurve"
 	AccountantService_Calibrate_FullMethodName         = "/accountant.v1.AccountantService/Calibrate"
 	AccountantService_ListEntries_FullMethodName       = "/accountant.v1.AccountantService/ListEntries"
+	AccountantService_GetSignedHead_FullMethodName     = "/accountant.v1.AccountantService/GetSignedHead"
+	AccountantService_Backup_FullMethodName            = "/accountant.v1.AccountantService/Backup"
 )
 
 // AccountantServiceClient is the client API for AccountantService service.
@@ -98,6 +100,11 @@ type AccountantServiceClient interface {
 	Calibrate(ctx context.Context, in *CalibrateRequest, opts ...grpc.CallOption) (*CalibrateResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
+	// GetSignedHead returns a ledger's head, signed by the daemon.
+	GetSignedHead(ctx context.Context, in *GetSignedHeadRequest, opts ...grpc.CallOption) (*GetSignedHeadResponse, error)
+	// Backup returns a consistent copy of the whole store, on the daemon's own socket
+	// only: elsewhere PERMISSION_DENIED. One at a time: otherwise ABORTED.
+	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 }
 
 type accountantServiceClient struct {
@@ -300,6 +307,35 @@ func (c *accountantServiceClient) ListEntries(ctx context.Context, in *ListEntri
 	return out, nil
 }
 
+func (c *accountantServiceClient) GetSignedHead(ctx context.Context, in *GetSignedHeadRequest, opts ...grpc.CallOption) (*GetSignedHeadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSignedHeadResponse)
+	err := c.cc.Invoke(ctx, AccountantService_GetSignedHead_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AccountantService_ServiceDesc.Streams[2], AccountantService_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[BackupRequest, BackupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AccountantService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
+
 // AccountantServiceServer is the server API for AccountantService service.
 // All implementations must embed UnimplementedAccountantServiceServer
 // for forward compatibility.
@@ -357,6 +393,11 @@ type AccountantServiceServer interface {
 	Calibrate(context.Context, *CalibrateRequest) (*CalibrateResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
+	// GetSignedHead returns a ledger's head, signed by the daemon.
+	GetSignedHead(context.Context, *GetSignedHeadRequest) (*GetSignedHeadResponse, error)
+	// Backup returns a consistent copy of the whole store, on the daemon's own socket
+	// only: elsewhere PERMISSION_DENIED. One at a time: otherwise ABORTED.
+	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	mustEmbedUnimplementedAccountantServiceServer()
 }
 
@@ -420,6 +461,12 @@ func (UnimplementedAccountantServiceServer) Calibrate(context.Context, *Calibrat
 }
 func (UnimplementedAccountantServiceServer) ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEntries not implemented")
+}
+func (UnimplementedAccountantServiceServer) GetSignedHead(context.Context, *GetSignedHeadRequest) (*GetSignedHeadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSignedHead not implemented")
+}
+func (UnimplementedAccountantServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
 }
 func (UnimplementedAccountantServiceServer) mustEmbedUnimplementedAccountantServiceServer() {}
 func (UnimplementedAccountantServiceServer) testEmbeddedByValue()                           {}
@@ -748,6 +795,35 @@ func _AccountantService_ListEntries_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountantService_GetSignedHead_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSignedHeadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).GetSignedHead(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_GetSignedHead_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).GetSignedHead(ctx, req.(*GetSignedHeadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(BackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AccountantServiceServer).Backup(m, &grpc.GenericServerStream[BackupRequest, BackupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AccountantService_BackupServer = grpc.ServerStreamingServer[BackupResponse]
+
 // AccountantService_ServiceDesc is the grpc.ServiceDesc for AccountantService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -819,6 +895,10 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ListEntries",
 			Handler:    _AccountantService_ListEntries_Handler,
 		},
+		{
+			MethodName: "GetSignedHead",
+			Handler:    _AccountantService_GetSignedHead_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -830,6 +910,11 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchLedger",
 			Handler:       _AccountantService_WatchLedger_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Backup",
+			Handler:       _AccountantService_Backup_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// batchEntries is how many entries are decided before they become the state.
+const batchEntries = 64
+
+// Replay is one ledger's log as far as it was gone through. Each entry is decided
+// as it was when it was written (package ledger), so that a charge over a budget or
+// a plan, what a reservation did not hold, and anything after a closing are found.
+// A better analysis may have changed what a mechanism costs since then.
+//
+// After an error a Replay is of no further use.
+type Replay struct {
+	genesis ledger.Genesis
+	state   *ledger.State
+	batch   *ledger.Batch
+	head    ledger.Head     // of the newest entry, those in the batch included
+	lanes   map[Lane]uint64 // last sequence numbers
+	kept    []Witness       // of this ledger, by position
+	agreed  int             // of kept
+}
+
+// Lane stands for a writer: 16 bytes of a hash of it.
+type Lane [16]byte
+
+// LaneOf returns w's lane.
+func LaneOf(w ledger.Writer) Lane {
+	sum := sha256.Sum256([]byte(w.Principal + "\x00" + w.Name)) // no name has that byte
+	return Lane(sum[:16])
+}
+
+// Begin starts with the stored bytes of a genesis, and what was kept of any
+// ledgers: of others than this one it is passed over.
+func Begin(genesis []byte, kept []Witness) (*Replay, error) {
+	g, err := wire.UnmarshalGenesis(genesis)
+	if err != nil {
+		return nil, &Finding{What: "genesis", Expected: "a genesis record", Found: undamaged(err)}
+	}
+	hash := ledger.GenesisHash(genesis)
+	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
+	r := &Replay{
+		genesis: g, state: state, batch: ledger.NewBatch(state),
+		head: ledger.Head{Hash: hash}, lanes: map[Lane]uint64{}, kept: of(g.Spec.Name, kept),
+	}
+	return r, r.compareKept(ledger.Entry{})
+}
+
+// Name is the ledger's.
+func (r *Replay) Name() string { return r.genesis.Spec.Name }
+
+// Genesis is the ledger's first record.
+func (r *Replay) Genesis() ledger.Genesis { return r.genesis }
+
+// Head is of the newest entry.
+func (r *Replay) Head() ledger.Head { return r.head }
+
+// Agreed is how many of what was kept was compared and agrees.
+func (r *Replay) Agreed() int { return r.agreed }
+
+// State is the ledger's after the newest entry; it must not be changed, and is
+// valid until the next entry.
+func (r *Replay) State() *ledger.State {
+	if len(r.batch.Entries()) > 0 {
+		r.state.Apply(r.batch, r.head)
+		r.batch = ledger.NewBatch(r.state)
+	}
+	return r.state
+}
+
+// NextRaw is Next of stored bytes alone.
+func (r *Replay) NextRaw(raw []byte) (ledger.Record, error) {
+	e, _, _, err := wire.UnmarshalEntry(raw)
+	if err != nil {
+		return ledger.Record{}, r.finding("stored bytes", "an entry", undamaged(err))
+	}
+	return r.Next(e, raw)
+}
+
+// Next adds the entry e of the stored bytes raw, and returns it with its hash.
+func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
+	if err := r.check(e); err != nil {
+		return ledger.Record{}, err
+	}
+	lane := LaneOf(e.Writer)
+	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Verb: e.Verb}
+	if d := r.batch.Decide(request, r.lanes[lane], e.Time); d.Outcome != ledger.Accepted {
+		return ledger.Record{}, r.refused(d)
+	}
+	r.lanes[lane] = e.Sequence
+	record := ledger.Record{Entry: e, Hash: ledger.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
+	r.head = ledger.Head{Position: e.Position, Hash: record.Hash}
+	if len(r.batch.Entries()) >= batchEntries {
+		r.State()
+	}
+	return record, r.compareKept(e)
+}
+
+// check compares what an entry says of itself.
+func (r *Replay) check(e ledger.Entry) error {
+	if want := r.head.Position + 1; e.Position != want {
+		return r.finding("position", fmt.Sprint(want), fmt.Sprint(e.Position))
+	}
+	if want := r.lanes[LaneOf(e.Writer)] + 1; e.Sequence != want {
+		return r.finding("sequence of writer "+e.Writer.Name, fmt.Sprint(want), fmt.Sprint(e.Sequence))
+	}
+	if want := wire.Digest(e.Verb); e.Digest != want {
+		return r.finding("digest", fmt.Sprintf("%x", want), fmt.Sprintf("%x", e.Digest))
+	}
+	for i, event := range events(e.Verb) {
+		if err := event.Check(r.genesis.Spec.Adjacency); err != nil {
+			return r.finding(fmt.Sprintf("events[%d]", i), "an event that is defined for the ledger's adjacency", err.Error())
+		}
+	}
+	return nil
+}
+
+func events(v ledger.Verb) []mechanism.Event {
+	switch v := v.(type) {
+	case ledger.Charge:
+		return v.Events
+	case ledger.Reserve:
+		return v.Events
+	case ledger.Commit:
+		return v.Events
+	}
+	return nil
+}
+
+// refused says why an entry could not have been written.
+func (r *Replay) refused(d ledger.Decision) error {
+	switch {
+	case d.Err == nil:
+		return r.finding("sequence", "one that is not used", "a duplicate")
+	case errors.Is(d.Err, ledger.ErrClosed):
+		return r.finding("position", "no entry after the closing", "an entry")
+	case errors.Is(d.Err, ledger.ErrBudget):
+		return r.finding("budget", "a charge within the budgets and the plan", d.Err.Error())
+	}
+	return r.finding("action", "one that the ledger accepts", d.Err.Error())
+}
+
+// finding is about the entry after the newest.
+func (r *Replay) finding(what, expected, found string) *Finding {
+	return &Finding{Ledger: r.Name(), Position: r.head.Position + 1, What: what, Expected: expected, Found: found}
+}
+
+// undamaged is an ErrDamaged's own text.
+func undamaged(err error) string {
+	return strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": ")
+}

@@ -1,0 +1,422 @@
+package persist
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// VerifyConfig says which file to verify. Only Path is required.
+type VerifyConfig struct {
+	// Path is the file: a backup, or the store of a daemon that has stopped. It is
+	// only read.
+	Path string
+	// LockTimeout is as Config's.
+	LockTimeout time.Duration
+	// Kept is what must be in the file: receipts and signed heads.
+	Kept []audit.Witness
+	// Progress, if set, is told now and then how many of all log records were gone
+	// through.
+	Progress func(done, total uint64)
+}
+
+// Verified is what was gone through.
+type Verified struct {
+	Ledgers, Entries uint64
+	Witnesses        int // kept, compared, and in agreement
+}
+
+// Verify goes through all of a file: every ledger's log is decided again, and
+// every row that follows from the log is compared with what follows. The first
+// thing that is wrong, in the order of the log, is an *audit.Finding.
+//
+// Memory: that of a thousand ledgers at most at once (package audit), and some
+// bytes a ledger.
+func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
+	if c.LockTimeout == 0 {
+		c.LockTimeout = time.Second
+	}
+	if c.Progress == nil {
+		c.Progress = func(uint64, uint64) {}
+	}
+	info, err := os.Stat(c.Path)
+	if err != nil {
+		return done, fmt.Errorf("store: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return done, fmt.Errorf("store %s: %d bytes, %v; allowed: a store's file", c.Path, info.Size(), info.Mode())
+	}
+	var db *bolt.DB
+	err = guard(func() (err error) {
+		db, err = bolt.Open(c.Path, 0, &bolt.Options{ReadOnly: true, Timeout: c.LockTimeout})
+		return err
+	})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return done, fmt.Errorf("store %s: another process has it open (waited %v): stop the daemon, or verify a backup", c.Path, c.LockTimeout)
+	}
+	if err != nil {
+		return done, fmt.Errorf("store %s: %w", c.Path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = guard(func() error {
+		return db.View(func(tx *bolt.Tx) error {
+			if size := tx.Size(); size > info.Size() {
+				return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
+			}
+			v := &verifier{view: &view{tx: tx}, VerifyConfig: c, ctx: ctx}
+			err := v.run()
+			done = v.Verified
+			return err
+		})
+	})
+	var finding *audit.Finding
+	if errors.As(err, &finding) || !errors.Is(err, ledger.ErrDamaged) {
+		return done, err
+	}
+	return done, &audit.Finding{What: "store " + c.Path, Expected: "whole records", Found: err.Error()}
+}
+
+// verifier is one run of Verify.
+type verifier struct {
+	*view
+	VerifyConfig
+	Verified
+	ctx context.Context
+
+	records   uint64            // of the log
+	geneses   []uint64          // ledgers, in the order of the log
+	ledgers   map[uint64]uint64 // ledger numbers → records of the log
+	sequences uint64            // rows that must be in that bucket
+	names     map[string]bool   // ledgers of which something was kept: they are there
+}
+
+func (v *verifier) run() error {
+	var s Store
+	if err := s.checkFormat(v.view); err != nil {
+		return err
+	}
+	if err := v.survey(); err != nil {
+		return err
+	}
+	v.names = map[string]bool{}
+	for from := 0; from < len(v.geneses); {
+		group, err := v.group(v.geneses[from:])
+		if err != nil {
+			return err
+		}
+		if err := v.follow(group, uint64(from)); err != nil {
+			return err
+		}
+		from += len(group)
+	}
+	if err := audit.Missing(v.Kept, func(name string) bool { return v.names[name] }); err != nil {
+		return err
+	}
+	return v.strays()
+}
+
+// survey goes through the log once: keys without a gap, and which ledgers there are.
+func (v *verifier) survey() error {
+	bb, err := v.bucket(logBucket)
+	if err != nil {
+		return err
+	}
+	v.ledgers = map[uint64]uint64{}
+	c := bb.Cursor()
+	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		v.records++
+		if !bytes.Equal(key, numberKey(v.records)) {
+			return rowFinding(logBucket, key, "key", fmt.Sprint(v.records), keyText(logBucket, key))
+		}
+		value, err := unseal(logBucket, key, stored)
+		if err != nil {
+			return err
+		}
+		if len(value) < logHeaderSize {
+			return damaged(logBucket, key, "%d bytes; at least %d", len(value), logHeaderSize)
+		}
+		number := binary.BigEndian.Uint64(value)
+		if number == v.records {
+			v.geneses = append(v.geneses, number)
+		} else if v.ledgers[number] == 0 {
+			return rowFinding(logBucket, key, "ledger number", "that of an earlier genesis", fmt.Sprint(number))
+		}
+		v.ledgers[number]++
+		if err := v.interrupted(v.records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted asks now and then whether to go on.
+func (v *verifier) interrupted(n uint64) error {
+	if n%1024 == 0 {
+		return v.ctx.Err()
+	}
+	return nil
+}
+
+const (
+	groupLedgers = 1000
+	groupParts   = 1 << 20
+)
+
+// group takes as many ledgers as are followed at once.
+func (v *verifier) group(numbers []uint64) (map[uint64]*followed, error) {
+	group, parts := map[uint64]*followed{}, 0
+	for _, number := range numbers {
+		h, err := v.head(number)
+		if err != nil {
+			return nil, err
+		}
+		if parts += h.distinct; len(group) > 0 && (parts > groupParts || len(group) == groupLedgers) {
+			break
+		}
+		group[number] = nil
+	}
+	return group, nil
+}
+
+// follow goes through the log and the rows of a group of ledgers.
+func (v *verifier) follow(group map[uint64]*followed, before uint64) error {
+	bb, err := v.bucket(logBucket)
+	if err != nil {
+		return err
+	}
+	c := bb.Cursor()
+	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		at := binary.BigEndian.Uint64(key)
+		number := binary.BigEndian.Uint64(stored[checksumSize:]) // the survey has verified it
+		f, ours := group[number]
+		if ours {
+			value := stored[checksumSize:]
+			l := logged{number: number, raw: value[logHeaderSize:]}
+			copy(l.previous[:], value[8:])
+			if f == nil {
+				if f, err = v.begin(l, at); err != nil {
+					return err
+				}
+				group[number] = f
+			} else if err := v.next(f, l, at); err != nil {
+				return err
+			}
+		}
+		if err := v.interrupted(at); err != nil {
+			return err
+		}
+		if at%4096 == 0 || at == v.records {
+			v.Progress(v.gone(), v.records)
+		}
+	}
+	for _, number := range v.geneses[before : before+uint64(len(group))] {
+		if err := v.rows(group[number]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gone is how many log records were gone through.
+func (v *verifier) gone() uint64 { return v.Ledgers + v.Entries }
+
+// followed is a ledger as far as its log was gone through.
+type followed struct {
+	*audit.Replay
+	number uint64
+	last   uint64 // newest log key
+	newest audit.Lane
+	lanes  map[audit.Lane]lane
+}
+
+// begin takes a genesis.
+func (v *verifier) begin(l logged, key uint64) (*followed, error) {
+	v.Ledgers++
+	if l.previous != (ledger.Hash{}) {
+		return nil, rowFinding(logBucket, numberKey(key), "previous hash of a genesis", fmt.Sprintf("%x", ledger.Hash{}), fmt.Sprintf("%x", l.previous))
+	}
+	r, err := audit.Begin(l.raw, v.Kept)
+	if err != nil {
+		return nil, err
+	}
+	number, err := v.number(r.Name())
+	if err != nil || number != key {
+		return nil, finding(r.Name(), 0, "row of bucket ledgers", fmt.Sprint(key), textOf(number, err))
+	}
+	v.names[r.Name()] = true
+	return &followed{Replay: r, number: key, lanes: map[audit.Lane]lane{}}, nil
+}
+
+// next takes an entry, with what the store keeps of it alone: the links to the
+// entries before, and the index.
+func (v *verifier) next(f *followed, l logged, key uint64) error {
+	v.Entries++
+	before := f.Head()
+	wrong := func(what string, expected, found any) error {
+		return finding(f.Name(), before.Position+1, what, fmt.Sprint(expected), fmt.Sprint(found))
+	}
+	if l.previous != before.Hash {
+		return wrong("previous hash", fmt.Sprintf("%x", before.Hash), fmt.Sprintf("%x", l.previous))
+	}
+	e, inLedger, ofWriter, err := wire.UnmarshalEntry(l.raw)
+	if err != nil {
+		return wrong("stored bytes", "an entry", damagedBytes(key, err))
+	}
+	if _, err := f.Next(e, l.raw); err != nil {
+		return err
+	}
+	f.newest = audit.LaneOf(e.Writer)
+	ln := f.lanes[f.newest]
+	switch {
+	case inLedger != f.last:
+		return wrong("previous_in_ledger", f.last, inLedger)
+	case ofWriter != ln.last:
+		return wrong("previous_of_writer", ln.last, ofWriter)
+	}
+	if ln.id == 0 {
+		ln.id = key
+	}
+	ln.sequence, ln.position, ln.last, f.last = e.Sequence, e.Position, key, key
+	f.lanes[f.newest] = ln
+	if e.Position%indexEvery == 0 {
+		if err := v.indexed(positionsBucket, f.number, e.Position, key, wrong); err != nil {
+			return err
+		}
+	}
+	if e.Sequence%indexEvery == 0 {
+		v.sequences++
+		return v.indexed(sequencesBucket, ln.id, e.Sequence, key, wrong)
+	}
+	return nil
+}
+
+// indexed compares an index row.
+func (v *verifier) indexed(b bucket, id, n, key uint64, wrong func(what string, expected, found any) error) error {
+	found, err := must(v.view, b, blockKey(id, n/indexEvery), parseUint64)
+	if err != nil || found != key {
+		return wrong("row of bucket "+b.String(), key, textOf(found, err))
+	}
+	return nil
+}
+
+func textOf(n uint64, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(n)
+}
+
+func finding(name string, position uint64, what, expected, found string) error {
+	return &audit.Finding{Ledger: name, Position: position, What: what, Expected: expected, Found: found}
+}
+
+// rowFinding is about a row that is no ledger's, or nobody knows whose.
+func rowFinding(b bucket, key []byte, what, expected, found string) error {
+	return &audit.Finding{What: fmt.Sprintf("bucket %s, key %s: %s", b, keyText(b, key), what), Expected: expected, Found: found}
+}
+
+// strays finds rows that belong to no ledger. Those of known ledgers were compared.
+func (v *verifier) strays() error {
+	for _, b := range []bucket{headsBucket, mechanismsBucket, countsBucket, writersBucket, positionsBucket, reservationsBucket} {
+		if b == reservationsBucket && v.tx.Bucket([]byte(b.String())) == nil {
+			continue // a file from before it was there
+		}
+		bb, err := v.bucket(b)
+		if err != nil {
+			return err
+		}
+		c := bb.Cursor()
+		for key, _ := c.First(); key != nil; {
+			if len(key) < 8 || v.ledgers[binary.BigEndian.Uint64(key)] == 0 {
+				return rowFinding(b, key, "row", "none: no ledger has this number", "a row")
+			}
+			key, _ = c.Seek(numberKey(binary.BigEndian.Uint64(key) + 1))
+		}
+	}
+	if err := v.strayNames(); err != nil {
+		return err
+	}
+	return v.straySequences()
+}
+
+// strayNames finds names of no ledger: all ledgers have theirs.
+func (v *verifier) strayNames() error {
+	bb, err := v.bucket(ledgersBucket)
+	if err != nil {
+		return err
+	}
+	c := bb.Cursor()
+	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		value, err := unseal(ledgersBucket, key, stored)
+		if err != nil {
+			return err
+		}
+		number, err := parseUint64(value)
+		if err != nil {
+			return damaged(ledgersBucket, key, "%v", err)
+		}
+		if _, ok := slices.BinarySearch(v.geneses, number); !ok {
+			return rowFinding(ledgersBucket, key, "row", "none: no ledger has this number", fmt.Sprint(number))
+		}
+		if g, _, _, err := v.genesis(number); err != nil || g.Spec.Name != string(key) {
+			return rowFinding(ledgersBucket, key, "row", "none: the ledger has another name", fmt.Sprint(number))
+		}
+	}
+	return nil
+}
+
+// straySequences finds index rows of no lane: all that must be there are.
+func (v *verifier) straySequences() error {
+	bb, err := v.bucket(sequencesBucket)
+	if err != nil {
+		return err
+	}
+	c, n := bb.Cursor(), uint64(0)
+	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		n++
+		value, err := unseal(sequencesBucket, key, stored)
+		if err != nil {
+			return err
+		}
+		at, err := parseUint64(value)
+		if err != nil || len(key) != 16 {
+			return damaged(sequencesBucket, key, "a key of %d bytes, a value of %d; want 16 and 8", len(key), len(value))
+		}
+		if !v.indexes(key, at) {
+			return rowFinding(sequencesBucket, key, "row", "none: there is no such lane, or it is shorter", fmt.Sprint(at))
+		}
+	}
+	if n != v.sequences {
+		return rowFinding(sequencesBucket, nil, "rows", fmt.Sprint(v.sequences), fmt.Sprint(n))
+	}
+	return nil
+}
+
+// indexes reports whether the entry with log key at is the one that a row of the
+// bucket sequences stands for.
+func (v *verifier) indexes(key []byte, at uint64) bool {
+	id, block := binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:])
+	first, err := v.logged(id)
+	if err != nil {
+		return false
+	}
+	number := first.number
+	begins, err := v.entry(number, id)
+	if err != nil || begins.Entry.Sequence != 1 {
+		return false
+	}
+	r, err := v.entry(number, at)
+	return err == nil && block > 0 && r.Entry.Writer == begins.Entry.Writer && r.Entry.Sequence == block*indexEvery
+}

@@ -1,0 +1,198 @@
+package persist
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// rows compares the rows of a ledger that follow from its log.
+func (v *verifier) rows(f *followed) error {
+	if err := f.End(); err != nil {
+		return err
+	}
+	v.Witnesses += f.Agreed()
+	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.writers, v.positions} {
+		err := compare(f)
+		var found *audit.Finding
+		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
+			err = finding(f.Name(), 0, "rows", "what follows from the log", err.Error())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrong is about a row of a bucket.
+func (f *followed) wrong(b bucket, what string, expected, found any) error {
+	return finding(f.Name(), 0, fmt.Sprintf("row of bucket %s: %s", b, what), fmt.Sprint(expected), fmt.Sprint(found))
+}
+
+func (v *verifier) headRow(f *followed) error {
+	h, err := v.head(f.number)
+	if err != nil {
+		return err
+	}
+	state := f.State()
+	s := state.Summary()
+	held := uint64(0)
+	open := state.Reservations()
+	for _, r := range open {
+		held += r.Total()
+	}
+	newest := f.lanes[f.newest] // the zero lane before the first entry
+	for _, c := range []struct {
+		what            string
+		expected, found any
+	}{
+		{"position", s.Head.Position, h.at.Position},
+		{"head hash", fmt.Sprintf("%x", s.Head.Hash), fmt.Sprintf("%x", h.at.Hash)},
+		{"newest log key", f.last, h.last},
+		{"total", s.Total, h.total},
+		{"distinct mechanisms", s.Distinct, h.distinct},
+		{"closed", s.Closed, h.closed},
+		{"newest lane", newest.id, h.writer},
+		{"sequence of the newest lane", newest.sequence, h.sequence},
+		{"open reservations", len(open), h.open},
+		{"total of open reservations", held, h.held},
+	} {
+		if fmt.Sprint(c.expected) != fmt.Sprint(c.found) {
+			return f.wrong(headsBucket, c.what, c.expected, c.found)
+		}
+	}
+	return nil
+}
+
+// parts compares mechanisms and totals.
+func (v *verifier) parts(f *followed) error {
+	h, err := v.head(f.number)
+	if err != nil {
+		return err
+	}
+	stored, err := v.view.parts(h)
+	if err != nil {
+		return err
+	}
+	for i, p := range f.State().Composition().Parts {
+		b := countsBucket
+		if i < inlineTotals {
+			b = headsBucket
+		}
+		switch {
+		case stored[i].Mechanism != p.Mechanism:
+			return f.wrong(mechanismsBucket, fmt.Sprintf("mechanism %d", i), p.Mechanism, stored[i].Mechanism)
+		case stored[i].Count != p.Count:
+			return f.wrong(b, fmt.Sprintf("total of mechanism %d, %v", i, mechanism.Mechanism(p.Mechanism)), p.Count, stored[i].Count)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) reservations(f *followed) error {
+	expected := f.State().Reservations()
+	if len(expected) == 0 && v.tx.Bucket([]byte(reservationsBucket.String())) == nil {
+		return nil // a file from before it was there
+	}
+	h, err := v.head(f.number)
+	if err != nil {
+		return err
+	}
+	stored, err := v.open(h)
+	if err != nil {
+		return err
+	}
+	for i, r := range expected {
+		want, err := wire.MarshalReservation(r)
+		if err != nil {
+			return err
+		}
+		got, err := wire.MarshalReservation(stored[i]) // as many: the head row has their number
+		if err != nil || stored[i].Position != r.Position || !bytes.Equal(want, got) {
+			return f.wrong(reservationsBucket, fmt.Sprintf("reservation %d", r.Position), fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", stored[i]))
+		}
+	}
+	return nil
+}
+
+// writers compares the lanes' rows. That of the lane which wrote last is in the
+// head, and its own is one that it had before.
+func (v *verifier) writers(f *followed) error {
+	bb, err := v.bucket(writersBucket)
+	if err != nil {
+		return err
+	}
+	c, prefix := bb.Cursor(), numberKey(f.number)
+	newest := f.lanes[f.newest].id
+	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+		w, ok := parseWriter(key)
+		if !ok {
+			return damaged(writersBucket, key, "a key of %d bytes is no writer's", len(key))
+		}
+		value, err := unseal(writersBucket, key, stored)
+		if err != nil {
+			return err
+		}
+		row, err := parseLane(value)
+		if err != nil {
+			return damaged(writersBucket, key, "%v", err)
+		}
+		lane := audit.LaneOf(w)
+		expected, ok := f.lanes[lane]
+		if !ok {
+			return f.wrong(writersBucket, "writer "+w.Name, "none: it has written nothing", fmt.Sprintf("%+v", row))
+		}
+		if expected.id == newest && row.id == newest && row.sequence < expected.sequence {
+			if r, err := v.entry(f.number, row.last); err == nil && r.Entry.Writer == w && r.Entry.Sequence == row.sequence && r.Entry.Position == row.position {
+				expected = row
+			}
+		}
+		if row != expected {
+			return f.wrong(writersBucket, "writer "+w.Name, fmt.Sprintf("%+v", expected), fmt.Sprintf("%+v", row))
+		}
+		delete(f.lanes, lane)
+	}
+	for _, missing := range f.lanes {
+		r, err := v.entry(f.number, missing.id)
+		if err != nil {
+			return err
+		}
+		return f.wrong(writersBucket, "writer "+r.Entry.Writer.Name, fmt.Sprintf("%+v", missing), "none")
+	}
+	return nil
+}
+
+// parseWriter is the inverse of appendWriter.
+func parseWriter(key []byte) (w ledger.Writer, ok bool) {
+	if len(key) < 10 {
+		return w, false
+	}
+	n := int(binary.BigEndian.Uint16(key[8:]))
+	if len(key) < 10+n {
+		return w, false
+	}
+	return ledger.Writer{Principal: string(key[10 : 10+n]), Name: string(key[10+n:])}, true
+}
+
+// positions looks for index rows past the ledger's end: those before were compared.
+func (v *verifier) positions(f *followed) error {
+	bb, err := v.bucket(positionsBucket)
+	if err != nil {
+		return err
+	}
+	c, prefix, n := bb.Cursor(), numberKey(f.number), uint64(0)
+	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
+		n++
+		if !bytes.Equal(key, blockKey(f.number, n)) || n > f.Head().Position/indexEvery {
+			return f.wrong(positionsBucket, "key "+keyText(positionsBucket, key), "none: the ledger has no such entry", "a row")
+		}
+	}
+	return nil
+}
