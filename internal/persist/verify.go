@@ -268,7 +268,7 @@ func (v *verifier) next(f *followed, l logged, key uint64) error {
 		return finding(f.Name(), before.Position+1, what, fmt.Sprint(expected), fmt.Sprint(found))
 	}
 	if l.previous != before.Hash {
-		return wrong("previous hash", fmt.Sprintf("%x", before.Hash), fmt.Sprintf("%x", l.previous))
+		return wrong("previous hash", fmt.Sprintf("%x, the hash of entry %d", before.Hash, before.Position), fmt.Sprintf("%x", l.previous))
 	}
 	e, inLedger, ofWriter, err := wire.UnmarshalEntry(l.raw)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -22,7 +22,7 @@ func (v *verifier) rows(f *followed) error {
 		err := compare(f)
 		var found *audit.Finding
 		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
-			err = finding(f.Name(), 0, "rows", "what follows from the log", err.Error())
+			err = finding(f.Name(), 0, "rows", "what follows from the log", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
 		}
 		if err != nil {
 			return err
@@ -77,20 +77,23 @@ func (v *verifier) parts(f *followed) error {
 	if err != nil {
 		return err
 	}
-	stored, err := v.view.parts(h)
-	if err != nil {
-		return err
-	}
-	for i, p := range f.State().Composition().Parts {
+	parts := f.State().Composition().Parts
+	for i, p := range parts {
 		b := countsBucket
 		if i < inlineTotals {
 			b = headsBucket
 		}
-		switch {
-		case stored[i].Mechanism != p.Mechanism:
+		if n, err := v.total(h, i); err != nil || n != p.Count {
+			return f.wrong(b, fmt.Sprintf("total of mechanism %d, %v", i, p.Mechanism), p.Count, textOf(n, err))
+		}
+	}
+	stored, err := v.view.parts(h) // no others
+	if err != nil {
+		return err
+	}
+	for i, p := range parts {
+		if stored[i].Mechanism != p.Mechanism {
 			return f.wrong(mechanismsBucket, fmt.Sprintf("mechanism %d", i), p.Mechanism, stored[i].Mechanism)
-		case stored[i].Count != p.Count:
-			return f.wrong(b, fmt.Sprintf("total of mechanism %d, %v", i, mechanism.Mechanism(p.Mechanism)), p.Count, stored[i].Count)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestVerifyRandomStores(t *testing.T) {
 		names := []string{"a", "a/b", "c"}[:rapid.IntRange(0, 3).Draw(rt, "ledgers")]
 		for _, name := range names {
 			spec := audittest.Spec(name, rapid.IntRange(0, audittest.Kinds-1).Draw(rt, "kind"))
-			audittest.Fill(rt, s, spec, rapid.SampledFrom([]int{0, 1, 20, 50, 1000}).Draw(rt, "requests"), seed.Draw(rt, "seed"))
+			audittest.Fill(rt, s, spec, rapid.SampledFrom([]int{0, 1, 5, 20, 20, 50, 50, 1000}).Draw(rt, "requests"), seed.Draw(rt, "seed"))
 		}
 		for _, name := range names {
 			audittest.Append(rt, s, name, 20, seed.Draw(rt, "seed")) // after all others
