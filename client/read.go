@@ -3,6 +3,9 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -46,6 +49,15 @@ func (c *Client) ListLedgers(ctx context.Context, prefix string) iter.Seq2[*pb.L
 type EntriesOptions struct {
 	// Start is the first position. Default: 1.
 	Start uint64
+	// End is the last position. Default: no bound.
+	End uint64
+	// Writer, if set, leaves out all other writers' entries.
+	Writer string
+	// Labels leaves out entries without all of these.
+	Labels map[string]string
+	// Since and Until leave out entries that the daemon took before Since, or at
+	// Until or later. Zero: no bound.
+	Since, Until time.Time
 	// PageSize is how many entries one call fetches, at most 1,000. Default: 100.
 	PageSize uint32
 	// Raw returns the stored bytes of each entry too, to verify the hash chain.
@@ -60,7 +72,10 @@ type EntriesOptions struct {
 func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) iter.Seq2[*pb.Entry, error] {
 	return pages(func(token string) ([]*pb.Entry, string, error) {
 		var page *pb.ListEntriesResponse
-		request := &pb.ListEntriesRequest{Ledger: ledger, PageSize: o.PageSize, PageToken: token, Raw: o.Raw}
+		request := &pb.ListEntriesRequest{
+			Ledger: ledger, PageSize: o.PageSize, PageToken: token, Raw: o.Raw,
+			EndPosition: o.End, Writer: o.Writer, Labels: o.Labels, Since: timestamp(o.Since), Until: timestamp(o.Until),
+		}
 		if token == "" {
 			request.StartPosition = o.Start
 		}
@@ -73,6 +88,14 @@ func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) i
 		}
 		return page.GetEntries(), page.GetNextPageToken(), err
 	})
+}
+
+// timestamp is nil for the zero time.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
 }
 
 // pages turns a paged call into an iterator.

@@ -17,6 +17,7 @@ import (
 const (
 	storeFile  = "accountant.db"
 	socketFile = "accountant.sock"
+	keyFile    = "signing.key"
 )
 
 // run is the daemon: it returns when ctx has ended and everything is closed.
@@ -57,6 +58,9 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if config.SigningKey, err = server.SigningKey(filepath.Join(s.data, keyFile)); err != nil {
+		return err
+	}
 	config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
 	return server.Run(ctx, config, stdout)
 }

@@ -80,6 +80,9 @@ func (s *Store) open() error {
 	}
 	s.space = space{file: file, noSync: s.config.hooks.noSync, step: s.config.AllocationStep, allocate: s.config.hooks.allocate}
 	nextKey, err := s.prepare(file)
+	if err == nil {
+		err = removeCopies(s.config.Path)
+	}
 	if err != nil {
 		_ = s.db.Close() // nothing was written that is to be kept
 		return err

@@ -2,6 +2,7 @@ package persist
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -22,4 +23,16 @@ func allocate(f *os.File, from, to int64) error {
 			return os.NewSyscallError("fallocate", err)
 		}
 	}
+}
+
+// checkFree returns an error unless the file system of f has room for size bytes.
+func checkFree(f *os.File, size int64) error {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+		return os.NewSyscallError("fstatfs", err)
+	}
+	if free := fs.Bavail * uint64(fs.Bsize); free < uint64(size) { //nolint:unconvert // the type differs between architectures
+		return fmt.Errorf("%d bytes are free; allowed: at least %d, its size and room for the ledgers to grow", free, size)
+	}
+	return nil
 }

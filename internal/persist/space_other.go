@@ -7,3 +7,6 @@ import "os"
 // allocate gives the bytes from … to of a file their blocks, as far as writing
 // zeros past its end does.
 func allocate(f *os.File, _, to int64) error { return writeZeros(f, to) }
+
+// checkFree cannot tell here.
+func checkFree(*os.File, int64) error { return nil }

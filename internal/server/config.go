@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"log/slog"
 	"time"
@@ -28,6 +29,9 @@ type Config struct {
 	Socket string
 	// Insecure allows addresses that other machines can reach, without TLS.
 	Insecure bool
+
+	// SigningKey signs heads (see the function of that name). Nil: none.
+	SigningKey ed25519.PrivateKey
 
 	// Data and Version are printed when the server is ready.
 	Data, Version string

@@ -16,6 +16,11 @@ const (
 	pageBytes = 3 << 20
 	// readAhead is how many records are read at once: each may be a large one.
 	readAhead = 32
+	// smallRecord is up to where records are read in larger steps, in bytes.
+	smallRecord = 4 << 10
+	// maxScanned bounds the records that one call looks at: a filter that selects
+	// nothing takes some calls more, none of them long.
+	maxScanned = 10_000
 )
 
 // room adds up the bytes of a page.
@@ -73,25 +78,41 @@ func (s *service) ListEntries(ctx context.Context, req *pb.ListEntriesRequest) (
 			return nil, err
 		}
 	}
-	for {
+	for ahead, scanned := readAhead, 0; ; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		want := page.Limit - len(answer.Entries) + 1
-		found, err := s.store.Records(page.Ledger, next, min(want, readAhead))
+		found, err := s.store.Records(page.Ledger, next, ahead)
 		if err != nil {
 			return nil, err
 		}
+		bytes := 0
 		for _, record := range found {
-			e := wire.FromRecord(record, req.GetRaw())
-			if len(answer.Entries) == page.Limit || !rest.fits(e) {
-				answer.NextPageToken = page.Token(next)
+			if at := record.Entry.Position; page.Filter.To > 0 && at > page.Filter.To {
 				return answer, nil
 			}
-			answer.Entries, next = append(answer.Entries, e), e.GetPosition()+1
+			if page.Filter.Selects(record.Entry) {
+				e := wire.FromRecord(record, req.GetRaw())
+				if len(answer.Entries) == page.Limit || !rest.fits(e) {
+					answer.NextPageToken = page.Token(next)
+					return answer, nil
+				}
+				answer.Entries = append(answer.Entries, e)
+			}
+			next = record.Entry.Position + 1
+			bytes += len(record.Raw)
 		}
-		if len(found) < min(want, readAhead) {
+		if len(found) < ahead {
 			return answer, nil
+		}
+		if scanned += ahead; scanned >= maxScanned {
+			answer.NextPageToken = page.Token(next)
+			return answer, nil
+		}
+		// Of small records many: each read may first pass over some 200 others.
+		ahead = readAhead
+		if bytes < readAhead*smallRecord {
+			ahead = 8 * readAhead
 		}
 	}
 }

@@ -62,7 +62,7 @@ func Start(config Config) (*Server, error) {
 	s.grpc = grpc.NewServer(s.options()...)
 	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, store: config.Store, metrics: s.metrics,
 		sessions: newSessions(s.keeper, inTime{s.recovered}), plans: newSessions(plans{s.keeper}, inTime{s.recovered}),
-		draining: s.draining, expiry: s.expiry, version: config.Version})
+		draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey})
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	s.metrics.calls.InitializeMetrics(s.grpc)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/ed25519"
+	"sync"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
@@ -21,6 +23,9 @@ type service struct {
 	draining context.Context
 	expiry   *expiry
 	version  string
+
+	signingKey ed25519.PrivateKey // nil: heads are not signed
+	copying    sync.Mutex         // held while a backup is under way
 }
 
 // CreateLedger implements the API.

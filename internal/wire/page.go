@@ -43,11 +43,12 @@ func ToLedgerPage(r *pb.ListLedgersRequest) (LedgerPage, error) {
 func (p LedgerPage) Token(last string) string { return toToken(tokenLedgers, p.Prefix, last) }
 
 // EntryPage is the part of a ledger's entries that a request asks for: up to
-// Limit from position From on.
+// Limit from position From on, of those that Filter selects.
 type EntryPage struct {
 	Ledger string
 	From   uint64 // ≥ 1
 	Limit  int
+	Filter EntryFilter
 }
 
 // ToEntryPage converts a request for a page.
@@ -59,14 +60,18 @@ func ToEntryPage(r *pb.ListEntriesRequest) (EntryPage, error) {
 	if err := CheckLedgerName("ledger", r.GetLedger()); err != nil {
 		return EntryPage{}, err
 	}
-	page := EntryPage{Ledger: r.GetLedger(), From: max(r.GetStartPosition(), 1), Limit: limit}
+	filter, err := toEntryFilter(r)
+	if err != nil {
+		return EntryPage{}, err
+	}
+	page := EntryPage{Ledger: r.GetLedger(), From: max(r.GetStartPosition(), 1), Limit: limit, Filter: filter}
 	if r.GetPageToken() == "" {
 		return page, nil
 	}
 	if r.StartPosition != 0 {
 		return EntryPage{}, invalid("start_position", fmt.Sprint(r.StartPosition), "none with a page_token")
 	}
-	from, err := fromToken(r.PageToken, tokenEntries, page.Ledger)
+	from, err := fromToken(r.PageToken, tokenEntries, page.Ledger+filter.key)
 	if err != nil {
 		return EntryPage{}, err
 	}
@@ -79,7 +84,7 @@ func ToEntryPage(r *pb.ListEntriesRequest) (EntryPage, error) {
 
 // Token is the page token for the entries from position next on.
 func (p EntryPage) Token(next uint64) string {
-	return toToken(tokenEntries, p.Ledger, strconv.FormatUint(next, 10))
+	return toToken(tokenEntries, p.Ledger+p.Filter.key, strconv.FormatUint(next, 10))
 }
 
 func toPageSize(n uint32) (int, error) {
@@ -114,5 +119,5 @@ func fromToken(token, kind, subject string) (next string, err error) {
 }
 
 func wrongToken(token string) error {
-	return invalid("page_token", show(token), "the next_page_token of the page before, with the same list and prefix")
+	return invalid("page_token", show(token), "the next_page_token of the page before, with the same list, prefix and filter")
 }

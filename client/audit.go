@@ -1,0 +1,92 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc/codes"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// SignedHead returns a ledger's head, signed by the daemon. It is not checked yet:
+// see VerifySignedHead. Kept outside of the daemon's reach it shows later that the
+// ledger was edited or rolled back, if it was.
+func (c *Client) SignedHead(ctx context.Context, ledger string) (*pb.SignedHead, error) {
+	var answer *pb.GetSignedHeadResponse
+	err := c.read(ctx, "SignedHead", ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.GetSignedHead(ctx, &pb.GetSignedHeadRequest{Ledger: ledger})
+		return err
+	})
+	return answer.GetSignedHead(), err
+}
+
+// VerifySignedHead returns nil if h is whole and was signed with the key of
+// trusted: then whoever has that key said that the ledger had this head. If trusted
+// is nil the key in h is used: then nothing says whose word it is.
+func VerifySignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
+	return wire.CheckSignedHead(h, trusted)
+}
+
+// Backup writes a consistent copy of the daemon's store to w, and returns once size
+// and SHA-256 are what the daemon says; after an error what was written is of no
+// use. progress, which may be nil, is told how many bytes of how many are written.
+// It is made on the daemon's own socket only, and not retried; only ctx bounds it.
+func (c *Client) Backup(ctx context.Context, w io.Writer, progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
+	end, err := c.backup(ctx, w, progress)
+	if err != nil {
+		return nil, failed("Backup", "", err, c.ended(ctx))
+	}
+	return end, nil
+}
+
+func (c *Client) backup(ctx context.Context, w io.Writer, progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
+	ctx, cancel := context.WithCancel(c.outgoing(ctx))
+	defer cancel()
+	defer context.AfterFunc(c.alive, cancel)()
+	stream, err := c.api.Backup(ctx, &pb.BackupRequest{})
+	if err != nil {
+		return nil, err
+	}
+	sum, done, total := sha256.New(), uint64(0), uint64(0)
+	for {
+		answer, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil, damagedCopy("it ended early")
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch m := answer.GetMessage().(type) {
+		case *pb.BackupResponse_Begin_:
+			total = m.Begin.GetSize()
+		case *pb.BackupResponse_Chunk:
+			if _, err := w.Write(m.Chunk); err != nil {
+				return nil, &Error{Op: "Backup", Code: codes.Unknown, Message: err.Error(), cause: err}
+			}
+			sum.Write(m.Chunk)
+			done += uint64(len(m.Chunk))
+		case *pb.BackupResponse_End_:
+			switch got := sum.Sum(nil); {
+			case done != m.End.GetSize() || done != total:
+				return nil, damagedCopy(fmt.Sprintf("%d bytes came; the daemon sent %d of %d", done, m.End.GetSize(), total))
+			case !bytes.Equal(got, m.End.GetSha256()):
+				return nil, damagedCopy(fmt.Sprintf("SHA-256 %x; the daemon has %x", got, m.End.GetSha256()))
+			}
+			return m.End, nil
+		}
+		if progress != nil {
+			progress(done, total)
+		}
+	}
+}
+
+func damagedCopy(how string) error {
+	return &Error{Op: "Backup", Code: codes.DataLoss, Message: "the copy was damaged on its way: " + how}
+}

@@ -1,0 +1,81 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// copySuffix ends the names of copies in the making, after the store's and before
+// something random.
+const copySuffix = ".copy-"
+
+// freeAfter is what a copy must leave free, in allocation steps: a copy that fills
+// the disk would stop the ledgers.
+const freeAfter = 4
+
+// Backup makes a consistent copy of what is durable, in a file beside the store,
+// and returns it to be read. Its size is that of what bbolt uses of the store's
+// file. Closing it removes it; where the system allows that, its name is gone
+// already. It is refused where it would fill the disk.
+//
+// The copy is made in a read transaction, within which bbolt uses no page again
+// and cannot enlarge its map: so to a local file, and nothing else.
+func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
+	f, err := os.CreateTemp(filepath.Dir(s.config.Path), filepath.Base(s.config.Path)+copySuffix)
+	if err != nil {
+		return nil, 0, s.noCopy(err)
+	}
+	c := &copied{f}
+	_ = os.Remove(f.Name()) // not everywhere: Close tries again
+	err = s.view(func(v *view) error {
+		if err := checkFree(f, v.tx.Size()+freeAfter*s.config.AllocationStep); err != nil {
+			return s.noCopy(err)
+		}
+		size, err = v.tx.WriteTo(f)
+		if err != nil {
+			return s.noCopy(err)
+		}
+		return nil
+	})
+	if err == nil {
+		if _, err = f.Seek(0, io.SeekStart); err != nil {
+			err = s.noCopy(err)
+		}
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, c.Close())
+	}
+	return c, size, nil
+}
+
+func (s *Store) noCopy(err error) error {
+	return fmt.Errorf("a copy of %s: %w", s.config.Path, err)
+}
+
+// copied is a copy, removed when it is closed.
+type copied struct{ *os.File }
+
+// Close implements io.Closer.
+func (c *copied) Close() error {
+	err := c.File.Close()
+	if e := os.Remove(c.Name()); !errors.Is(e, os.ErrNotExist) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// removeCopies removes what a process that died has left. Its caller holds the
+// store's lock.
+func removeCopies(path string) error {
+	files, err := os.ReadDir(filepath.Dir(path))
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), filepath.Base(path)+copySuffix) {
+			err = errors.Join(err, os.Remove(filepath.Join(filepath.Dir(path), f.Name())))
+		}
+	}
+	return err
+}

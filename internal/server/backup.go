@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// backupChunk is how many bytes of a copy one message has.
+const backupChunk = 256 << 10
+
+// copier is a store that can be copied while it serves: a file, its size in bytes.
+type copier interface {
+	Backup() (content io.ReadCloser, size int64, err error)
+}
+
+// Backup implements the API. The copy is made at once and sent from there, however
+// slow the client is. It ends early with the server (UNAVAILABLE).
+func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) (err error) {
+	if err := checkRequest(req); err != nil {
+		return err
+	}
+	if err := checkOwnSocket(stream.Context()); err != nil {
+		return err
+	}
+	store, ok := s.store.(copier)
+	if !ok {
+		return status.Error(codes.Unimplemented, "backup: this store cannot be copied while it serves")
+	}
+	if !s.copying.TryLock() {
+		return status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
+	}
+	defer s.copying.Unlock()
+	content, size, err := store.Backup()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	if err := stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_Begin_{
+		Begin: &pb.BackupResponse_Begin{Size: uint64(size), StoreId: s.store.ID()}}}); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if err := send(stream.Context(), s.draining, io.TeeReader(content, sum), func(chunk []byte) error {
+		return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_Chunk{Chunk: chunk}})
+	}); err != nil {
+		return err
+	}
+	return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{
+		End: &pb.BackupResponse_End{Size: uint64(size), Sha256: sum.Sum(nil)}}})
+}
+
+// send reads content to its end in chunks, each in memory of its own: gRPC may
+// still hold on to the one before.
+func send(ctx, draining context.Context, content io.Reader, chunk func([]byte) error) error {
+	for {
+		if draining.Err() != nil {
+			return errDraining
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := make([]byte, backupChunk)
+		n, err := io.ReadFull(content, b)
+		if n > 0 {
+			if err := chunk(b[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}

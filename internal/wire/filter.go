@@ -1,0 +1,94 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// EntryFilter selects entries; the zero EntryFilter selects all.
+type EntryFilter struct {
+	To           uint64         // the last position; 0 for no bound
+	Writer       string         // its name; empty for all
+	Labels       []ledger.Label // an entry has all of them
+	Since, Until time.Time      // from Since on, before Until; zero for no bound
+	key          string         // stands for the filter in page tokens
+}
+
+// toEntryFilter converts the filter of a request.
+func toEntryFilter(r *pb.ListEntriesRequest) (f EntryFilter, err error) {
+	f = EntryFilter{To: r.GetEndPosition(), Writer: r.GetWriter()}
+	if f.To > 0 && f.To < r.GetStartPosition() {
+		return f, invalid("end_position", fmt.Sprint(f.To), fmt.Sprintf("at least start_position, %d", r.GetStartPosition()))
+	}
+	if f.Writer != "" {
+		if _, err := ToWriter("any", f.Writer); err != nil {
+			return f, err
+		}
+	}
+	if f.Labels, err = toLabels("labels", r.GetLabels()); err != nil {
+		return f, err
+	}
+	if f.Since, err = toTime("since", r.GetSince()); err != nil {
+		return f, err
+	}
+	if f.Until, err = toTime("until", r.GetUntil()); err != nil {
+		return f, err
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return f, invalid("until", f.Until.Format(time.RFC3339Nano), "after since, "+f.Since.Format(time.RFC3339Nano))
+	}
+	b, err := marshal(&pb.ListEntriesRequest{EndPosition: r.GetEndPosition(), Writer: r.GetWriter(), Labels: r.GetLabels(), Since: r.GetSince(), Until: r.GetUntil()})
+	if err == nil && len(b) > 0 {
+		f.key = fmt.Sprintf(" %x", sha256.Sum256(b))
+	}
+	return f, err
+}
+
+func toTime(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	if err := t.CheckValid(); err != nil {
+		return time.Time{}, invalid(field, err.Error(), "a time from year 1 to 9999")
+	}
+	return t.AsTime(), nil
+}
+
+// Selects reports whether e, which is not past To, is selected.
+func (f EntryFilter) Selects(e ledger.Entry) bool {
+	switch {
+	case f.Writer != "" && e.Writer.Name != f.Writer,
+		!f.Since.IsZero() && e.Time.Before(f.Since),
+		!f.Until.IsZero() && !e.Time.Before(f.Until):
+		return false
+	}
+	if len(f.Labels) == 0 {
+		return true
+	}
+	has := labelsOf(e.Verb)
+	for _, l := range f.Labels {
+		if !slices.Contains(has, l) {
+			return false
+		}
+	}
+	return true
+}
+
+func labelsOf(v ledger.Verb) []ledger.Label {
+	switch v := v.(type) {
+	case ledger.Charge:
+		return v.Labels
+	case ledger.Reserve:
+		return v.Labels
+	case ledger.Commit:
+		return v.Labels
+	}
+	return nil
+}
