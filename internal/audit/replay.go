@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -19,7 +21,8 @@ const batchEntries = 64
 // a plan, what a reservation did not hold, and anything after a closing are found.
 // A better analysis may have changed what a mechanism costs since then.
 //
-// After an error a Replay is of no further use.
+// What a refund gives back an entry long before it has charged: for that the log has
+// to be gone through twice, see Again. After an error a Replay is of no further use.
 type Replay struct {
 	genesis ledger.Genesis
 	state   *ledger.State
@@ -28,6 +31,9 @@ type Replay struct {
 	lanes   map[Lane]uint64 // last sequence numbers
 	kept    []Witness       // of this ledger, by position
 	agreed  int             // of kept
+	raw     []byte          // of the genesis
+	refunds map[uint64]refund
+	first   *Replay // of a second time
 }
 
 // Lane stands for a writer: 16 bytes of a hash of it.
@@ -51,6 +57,7 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
 		head: ledger.Head{Hash: hash}, lanes: map[Lane]uint64{}, kept: of(g.Spec.Name, kept),
+		raw: slices.Clone(genesis), refunds: map[uint64]refund{},
 	}
 	return r, r.compareKept(ledger.Entry{})
 }
@@ -91,10 +98,17 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 	if err := r.check(e); err != nil {
 		return ledger.Record{}, err
 	}
+	if err := r.compareRefund(e); err != nil {
+		return ledger.Record{}, err
+	}
 	lane := LaneOf(e.Writer)
 	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Verb: e.Verb}
-	if d := r.batch.Decide(request, r.lanes[lane], e.Time); d.Outcome != ledger.Accepted {
+	d := r.batch.Decide(request, r.lanes[lane], e.Time)
+	if d.Outcome != ledger.Accepted {
 		return ledger.Record{}, r.refused(d)
+	}
+	if verb := r.batch.Entries()[d.Entry].Verb; !reflect.DeepEqual(verb, e.Verb) {
+		return ledger.Record{}, r.finding("action", fmt.Sprintf("%+v", verb), fmt.Sprintf("%+v", e.Verb))
 	}
 	r.lanes[lane] = e.Sequence
 	record := ledger.Record{Entry: e, Hash: ledger.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
@@ -131,6 +145,8 @@ func events(v ledger.Verb) []mechanism.Event {
 	case ledger.Reserve:
 		return v.Events
 	case ledger.Commit:
+		return v.Events
+	case ledger.Refund:
 		return v.Events
 	}
 	return nil

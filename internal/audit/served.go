@@ -24,7 +24,7 @@ func (r *Replay) Served(record ledger.Record, e *pb.Entry) error {
 // ServedLedger compares how a daemon shows the ledger at the newest entry with
 // what follows from its entries.
 func (r *Replay) ServedLedger(l *pb.Ledger) error {
-	if what, expected, found := difference(wire.FromSummary(r.State().Summary()), l); what != "" {
+	if what, expected, found := difference(wire.FromView(r.State().View()), l); what != "" {
 		return &Finding{Ledger: r.Name(), What: what, Expected: expected, Found: found}
 	}
 	return nil

@@ -105,8 +105,13 @@ func (r *Replay) compareKept(e ledger.Entry) error {
 	return nil
 }
 
-// End checks, after the newest entry, that the ledger has all that was kept of it.
+// End checks, after the newest entry, that the ledger has all that was kept of it,
+// and the second time that it was the same log.
 func (r *Replay) End() error {
+	if r.first != nil && r.head != r.first.head {
+		return &Finding{Ledger: r.Name(), Position: r.head.Position, What: "hash", Expected: fmt.Sprintf("%x at %d, as the first time", r.first.head.Hash, r.first.head.Position),
+			Found: fmt.Sprintf("%x", r.head.Hash)}
+	}
 	if r.agreed == len(r.kept) {
 		return nil
 	}

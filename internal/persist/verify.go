@@ -116,8 +116,16 @@ func (v *verifier) run() error {
 		if err != nil {
 			return err
 		}
-		if err := v.follow(group, uint64(from)); err != nil {
+		if err := v.follow(group); err != nil {
 			return err
+		}
+		if err := v.again(group); err != nil {
+			return err
+		}
+		for _, number := range v.geneses[from : from+len(group)] {
+			if err := v.rows(group[number]); err != nil {
+				return err
+			}
 		}
 		from += len(group)
 	}
@@ -190,47 +198,72 @@ func (v *verifier) group(numbers []uint64) (map[uint64]*followed, error) {
 	return group, nil
 }
 
-// follow goes through the log and the rows of a group of ledgers.
-func (v *verifier) follow(group map[uint64]*followed, before uint64) error {
+// follow goes through the log of a group of ledgers.
+func (v *verifier) follow(group map[uint64]*followed) error {
+	return v.eachRecord(func(number, key uint64, l logged) (err error) {
+		f, ours := group[number]
+		switch {
+		case !ours:
+			return nil
+		case f != nil:
+			return v.next(f, l, key)
+		}
+		group[number], err = v.begin(l, key)
+		return err
+	})
+}
+
+// again goes through the log a second time, for those ledgers that need it.
+func (v *verifier) again(group map[uint64]*followed) error {
+	second := map[uint64]*audit.Replay{}
+	for number, f := range group {
+		if r := f.Again(); r != nil {
+			second[number] = r
+		}
+	}
+	if len(second) == 0 {
+		return nil
+	}
+	err := v.eachRecord(func(number, key uint64, l logged) error {
+		r, ours := second[number]
+		if !ours || number == key {
+			return nil
+		}
+		_, err := r.NextRaw(l.raw)
+		return err
+	})
+	for _, r := range second {
+		if err == nil {
+			err = r.End()
+		}
+	}
+	return err
+}
+
+// eachRecord goes through the log, which the survey has verified.
+func (v *verifier) eachRecord(record func(number, key uint64, l logged) error) error {
 	bb, err := v.bucket(logBucket)
 	if err != nil {
 		return err
 	}
 	c := bb.Cursor()
 	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		value := stored[checksumSize:]
+		l := logged{number: binary.BigEndian.Uint64(value), raw: value[logHeaderSize:]}
+		copy(l.previous[:], value[8:])
 		at := binary.BigEndian.Uint64(key)
-		number := binary.BigEndian.Uint64(stored[checksumSize:]) // the survey has verified it
-		f, ours := group[number]
-		if ours {
-			value := stored[checksumSize:]
-			l := logged{number: number, raw: value[logHeaderSize:]}
-			copy(l.previous[:], value[8:])
-			if f == nil {
-				if f, err = v.begin(l, at); err != nil {
-					return err
-				}
-				group[number] = f
-			} else if err := v.next(f, l, at); err != nil {
-				return err
-			}
+		if err := record(l.number, at, l); err != nil {
+			return err
 		}
 		if err := v.interrupted(at); err != nil {
 			return err
 		}
 		if at%4096 == 0 || at == v.records {
-			v.Progress(v.gone(), v.records)
-		}
-	}
-	for _, number := range v.geneses[before : before+uint64(len(group))] {
-		if err := v.rows(group[number]); err != nil {
-			return err
+			v.Progress(v.Ledgers+v.Entries, v.records)
 		}
 	}
 	return nil
 }
-
-// gone is how many log records were gone through.
-func (v *verifier) gone() uint64 { return v.Ledgers + v.Entries }
 
 // followed is a ledger as far as its log was gone through.
 type followed struct {
@@ -239,7 +272,12 @@ type followed struct {
 	last   uint64 // newest log key
 	newest audit.Lane
 	lanes  map[audit.Lane]lane
+
+	amended []amendment
 }
+
+// amendment is a refund or a raise with its log key.
+type amendment struct{ position, key uint64 }
 
 // begin takes a genesis.
 func (v *verifier) begin(l logged, key uint64) (*followed, error) {
@@ -290,6 +328,9 @@ func (v *verifier) next(f *followed, l logged, key uint64) error {
 	}
 	ln.sequence, ln.position, ln.last, f.last = e.Sequence, e.Position, key, key
 	f.lanes[f.newest] = ln
+	if e.Amends() {
+		f.amended = append(f.amended, amendment{e.Position, key})
+	}
 	if e.Position%indexEvery == 0 {
 		if err := v.indexed(positionsBucket, f.number, e.Position, key, wrong); err != nil {
 			return err
@@ -329,8 +370,8 @@ func rowFinding(b bucket, key []byte, what, expected, found string) error {
 
 // strays finds rows that belong to no ledger. Those of known ledgers were compared.
 func (v *verifier) strays() error {
-	for _, b := range []bucket{headsBucket, mechanismsBucket, countsBucket, writersBucket, positionsBucket, reservationsBucket} {
-		if b == reservationsBucket && v.tx.Bucket([]byte(b.String())) == nil {
+	for _, b := range []bucket{headsBucket, mechanismsBucket, countsBucket, writersBucket, positionsBucket, reservationsBucket, amendmentsBucket} {
+		if b >= laterBuckets && v.tx.Bucket([]byte(b.String())) == nil {
 			continue // a file from before it was there
 		}
 		bb, err := v.bucket(b)

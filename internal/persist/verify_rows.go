@@ -18,7 +18,7 @@ func (v *verifier) rows(f *followed) error {
 		return err
 	}
 	v.Witnesses += f.Agreed()
-	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.writers, v.positions} {
+	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments, v.writers, v.positions} {
 		err := compare(f)
 		var found *audit.Finding
 		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
@@ -63,6 +63,7 @@ func (v *verifier) headRow(f *followed) error {
 		{"sequence of the newest lane", newest.sequence, h.sequence},
 		{"open reservations", len(open), h.open},
 		{"total of open reservations", held, h.held},
+		{"refunds and raises", len(f.amended), h.amended},
 	} {
 		if fmt.Sprint(c.expected) != fmt.Sprint(c.found) {
 			return f.wrong(headsBucket, c.what, c.expected, c.found)
@@ -77,7 +78,7 @@ func (v *verifier) parts(f *followed) error {
 	if err != nil {
 		return err
 	}
-	parts := f.State().Composition().Parts
+	parts := f.State().Parts()
 	for i, p := range parts {
 		b := countsBucket
 		if i < inlineTotals {
@@ -120,6 +121,25 @@ func (v *verifier) reservations(f *followed) error {
 		got, err := wire.MarshalReservation(stored[i]) // as many: the head row has their number
 		if err != nil || stored[i].Position != r.Position || !bytes.Equal(want, got) {
 			return f.wrong(reservationsBucket, fmt.Sprintf("reservation %d", r.Position), fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", stored[i]))
+		}
+	}
+	return nil
+}
+
+func (v *verifier) amendments(f *followed) error {
+	if len(f.amended) == 0 && v.tx.Bucket([]byte(amendmentsBucket.String())) == nil {
+		return nil // a file from before it was there
+	}
+	h, err := v.head(f.number)
+	if err != nil {
+		return err
+	}
+	if _, err := v.view.amendments(h); err != nil { // no others
+		return err
+	}
+	for _, a := range f.amended {
+		if key, err := must(v.view, amendmentsBucket, blockKey(f.number, a.position), parseUint64); err != nil || key != a.key {
+			return f.wrong(amendmentsBucket, fmt.Sprintf("entry %d", a.position), a.key, textOf(key, err))
 		}
 	}
 	return nil

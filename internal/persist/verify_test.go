@@ -15,7 +15,7 @@ import (
 
 // Whatever was decided and stored, is found as it should be.
 func TestVerifyRandomStores(t *testing.T) {
-	longest, closed, open, n := 0, 0, 0, 0
+	longest, closed, open, amended, n := 0, 0, 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		path := filepath.Join(t.TempDir(), fmt.Sprint(n, ".db"))
@@ -27,7 +27,7 @@ func TestVerifyRandomStores(t *testing.T) {
 		names := []string{"a", "a/b", "c"}[:rapid.IntRange(0, 3).Draw(rt, "ledgers")]
 		for _, name := range names {
 			spec := audittest.Spec(name, rapid.IntRange(0, audittest.Kinds-1).Draw(rt, "kind"))
-			audittest.Fill(rt, s, spec, rapid.SampledFrom([]int{0, 1, 5, 20, 20, 50, 50, 1000}).Draw(rt, "requests"), seed.Draw(rt, "seed"))
+			audittest.Fill(rt, s, spec, rapid.SampledFrom([]int{0, 1, 5, 10, 20, 20, 30, 40, 50, 800}).Draw(rt, "requests"), seed.Draw(rt, "seed"))
 		}
 		for _, name := range names {
 			audittest.Append(rt, s, name, 20, seed.Draw(rt, "seed")) // after all others
@@ -42,6 +42,7 @@ func TestVerifyRandomStores(t *testing.T) {
 			longest = max(longest, int(snapshot.Head.Position))
 			kept = append(kept, audit.Witness{Ledger: name, Position: snapshot.Head.Position, Hash: snapshot.Head.Hash})
 			open += len(snapshot.Open)
+			amended += len(snapshot.Amended)
 			if snapshot.Closed {
 				closed++
 			}
@@ -57,8 +58,8 @@ func TestVerifyRandomStores(t *testing.T) {
 			rt.Fatal(err)
 		}
 	})
-	t.Logf("longest ledger: %d entries; %d closed; %d open reservations", longest, closed, open)
-	if longest < 2*indexEvery || closed == 0 || open == 0 {
+	t.Logf("longest ledger: %d entries; %d closed; %d open reservations, %d refunds and raises", longest, closed, open, amended)
+	if longest < 2*indexEvery || closed == 0 || open == 0 || amended == 0 {
 		t.Error("the ledgers are too much alike")
 	}
 }

@@ -3,6 +3,8 @@ package audittest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -82,78 +84,164 @@ func Append(t T, s ledger.Store, name string, n int, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := ledger.NewState(snapshot, tail)
-	draw := random(seed)
-	for done := 0; done < n && !state.Summary().Closed; {
-		b := ledger.NewBatch(state)
-		for range min(n-done, 1+draw(12)) {
-			v := verb(state, draw)
+	w := &writing{T: t, store: s, state: ledger.NewState(snapshot, tail), draw: random(seed), charged: map[uint64][]mechanism.Event{}}
+	for done := 0; done < n && !w.state.Summary().Closed; {
+		w.batch = ledger.NewBatch(w.state)
+		for range min(n-done, 1+w.draw(12)) {
+			v := w.verb()
 			if done++; done == n && seed%5 == 0 {
 				v = ledger.Close{Reason: "done"}
 			}
-			decide(t, s, b, state, draw, v)
+			w.decide(v)
 		}
-		if len(b.Entries()) == 0 {
+		entries := w.batch.Entries()
+		if len(entries) == 0 {
 			continue
 		}
-		hashes, err := s.Append([]ledger.Proposal{b.Proposal()})
+		hashes, err := s.Append([]ledger.Proposal{w.batch.Proposal()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries := b.Entries()
-		state.Apply(b, ledger.Head{Position: entries[len(entries)-1].Position, Hash: hashes[0][len(entries)-1]})
+		w.state.Apply(w.batch, ledger.Head{Position: entries[len(entries)-1].Position, Hash: hashes[0][len(entries)-1]})
 	}
+}
+
+// writing is one Append.
+type writing struct {
+	T
+	store   ledger.Store
+	state   *ledger.State
+	batch   *ledger.Batch
+	draw    func(n int) int
+	charged map[uint64][]mechanism.Event // by entries that were not refunded
+	raises  int
 }
 
 // decide decides one request of a random writer.
-func decide(t T, s ledger.Store, b *ledger.Batch, state *ledger.State, draw func(int) int, v ledger.Verb) {
-	t.Helper()
-	w := Writer(draw(4))
-	if draw(10) == 0 {
-		w = Writer(1000 + draw(1<<20))
+func (w *writing) decide(v ledger.Verb) {
+	w.Helper()
+	by := Writer(w.draw(4) * w.draw(2)) // most of them by the first
+	switch made, ok := w.reservation(v); {
+	case ok: // only who made it
+		by = made.Writer
+	case w.draw(10) == 0:
+		by = Writer(1000 + w.draw(1<<20))
 	}
-	last, _, err := s.Writer(state.Summary().Genesis.Spec.Name, w)
+	summary := w.state.Summary()
+	last, _, err := w.store.Writer(summary.Genesis.Spec.Name, by)
 	if err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
 	sequence := last + 1
-	for _, e := range b.Entries() {
-		if e.Writer == w {
+	for _, e := range w.batch.Entries() {
+		if e.Writer == by {
 			sequence = e.Sequence + 1
 		}
 	}
-	if sequence > 1 && wire.CheckStreamWriter(w) != nil {
+	if sequence > 1 && wire.CheckStreamWriter(by) != nil {
 		return
 	}
-	at := Time(int(state.Summary().Head.Position) + len(b.Entries()) + 1)
-	b.Decide(ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(v), Verb: v}, last, at)
+	position := summary.Head.Position + uint64(len(w.batch.Entries())) + 1
+	rest := w.rest(v)
+	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Verb: v}, last, Time(int(position)))
+	if d.Outcome != ledger.Accepted {
+		return
+	}
+	switch v := v.(type) {
+	case ledger.Charge:
+		w.charged[position] = v.Events
+	case ledger.Commit:
+		w.charged[position] = v.Events
+	case ledger.Expire:
+		w.charged[position] = rest
+	case ledger.Refund:
+		delete(w.charged, v.Position)
+	}
 }
 
-// verb is a random request; what it asks may have to be refused.
-func verb(state *ledger.State, draw func(int) int) ledger.Verb {
+// reservation is the entry that made what v is about.
+func (w *writing) reservation(v ledger.Verb) (ledger.Entry, bool) {
+	var position uint64
+	switch v := v.(type) {
+	case ledger.Commit:
+		position = v.Reservation
+	case ledger.Release:
+		position = v.Reservation
+	default:
+		return ledger.Entry{}, false
+	}
+	records, err := w.store.Records(w.state.Summary().Genesis.Spec.Name, position, 1)
+	if err != nil || len(records) == 0 {
+		return ledger.Entry{}, false
+	}
+	return records[0].Entry, true
+}
+
+// rest is what v, an expiry, will charge.
+func (w *writing) rest(v ledger.Verb) []mechanism.Event {
+	e, _ := v.(ledger.Expire)
+	for _, r := range w.state.Reservations() {
+		if r.Position == e.Reservation {
+			return ledger.Events(r.Rest)
+		}
+	}
+	return nil
+}
+
+// verb is a random request; what it asks may have to be refused. What depends on
+// the state alone comes first in a batch only.
+func (w *writing) verb() ledger.Verb {
 	list := func() (events []mechanism.Event) {
-		for range 1 + draw(3) {
-			events = append(events, mechanism.Event{Mechanism: Mechanism(draw(24)), Count: uint32(1 + draw(2))})
+		for range 1 + w.draw(3) {
+			events = append(events, mechanism.Event{Mechanism: Mechanism(w.draw(24)), Count: uint32(1 + w.draw(2))})
 		}
 		return events
 	}
-	labels := []ledger.Label{{Key: "run", Value: fmt.Sprint(draw(3))}}
-	open := state.Reservations()
+	labels := []ledger.Label{{Key: "run", Value: fmt.Sprint(w.draw(3))}}
+	open := w.state.Reservations()
 	some := ledger.Reservation{Position: 1}
 	if len(open) > 0 {
-		some = open[draw(len(open))]
+		some = open[w.draw(len(open))]
 	}
-	switch n := draw(20); {
+	first := len(w.batch.Entries()) == 0
+	switch n := w.draw(20); {
 	case n < 2:
 		return ledger.Reserve{Events: list(), Lifetime: time.Hour, Labels: labels}
 	case n < 4 && len(some.Rest) > 0:
 		return ledger.Commit{Reservation: some.Position, Events: []mechanism.Event{{Mechanism: some.Rest[0].Mechanism, Count: 1}}, Labels: labels}
 	case n < 5:
 		return ledger.Release{Reservation: some.Position, Reason: "not needed"}
-	case n < 6:
+	case n < 6 && first:
 		return ledger.Expire{Reservation: some.Position}
+	case n < 7:
+		for _, position := range slices.Sorted(maps.Keys(w.charged)) {
+			if w.draw(4) == 0 {
+				return ledger.Refund{Position: position, Events: w.charged[position], Reason: "crashed"}
+			}
+		}
+	case n < 8 && first && w.raises < 3:
+		if v, ok := w.raise(); ok {
+			w.raises++
+			return v
+		}
 	}
 	return ledger.Charge{Events: list(), Labels: labels}
+}
+
+// raise makes the budgets, or the plan, larger by a half.
+func (w *writing) raise() (v ledger.Raise, ok bool) {
+	v = ledger.Raise{Reason: "more is needed", Independent: w.draw(2) == 0}
+	now := w.state.View()
+	for _, b := range now.Budgets {
+		b.Budget.Epsilon *= 1.5
+		v.Budgets = append(v.Budgets, b.Budget)
+	}
+	for _, p := range now.Resolution.Plan {
+		v.Plan.Events = append(v.Plan.Events, mechanism.Event{Mechanism: p.Mechanism, Count: uint32(p.Count + p.Count/2)})
+	}
+	var err error
+	v.Resolution, err = w.state.Raising(v).Resolve(nil)
+	return v, err == nil
 }
 
 // random returns numbers below n from a seed.

@@ -1,0 +1,86 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// refund is what a refund says that an earlier entry has charged.
+type refund struct {
+	position uint64 // of the refund
+	counts   map[mechanism.Mechanism]uint64
+}
+
+func countsOf(events []mechanism.Event) map[mechanism.Mechanism]uint64 {
+	counts := map[mechanism.Mechanism]uint64{}
+	for _, e := range events {
+		counts[e.Mechanism] += uint64(e.Count)
+	}
+	return counts
+}
+
+// Again starts a second time through the same log, if that has something to
+// compare; otherwise nil. It compares what refunds give back with what their
+// entries have charged.
+func (r *Replay) Again() *Replay {
+	if len(r.refunds) == 0 {
+		return nil
+	}
+	second, err := Begin(r.raw, nil)
+	if err != nil { // the first time there was none
+		return nil
+	}
+	second.first = r
+	return second
+}
+
+// compareRefund notes what a refund says the first time, and compares it with the
+// entry that it is about the second time.
+func (r *Replay) compareRefund(e ledger.Entry) error {
+	if r.first == nil {
+		if v, ok := e.Verb.(ledger.Refund); ok {
+			r.refunds[v.Position] = refund{e.Position, countsOf(v.Events)}
+		}
+		return nil
+	}
+	claim, ok := r.first.refunds[e.Position]
+	if !ok {
+		return nil
+	}
+	charged := countsOf(r.charged(e.Verb))
+	for m, n := range charged {
+		if claim.counts[m] != n {
+			return r.wrongRefund(claim, m, n)
+		}
+	}
+	for m := range claim.counts {
+		if charged[m] == 0 {
+			return r.wrongRefund(claim, m, 0)
+		}
+	}
+	return nil
+}
+
+func (r *Replay) wrongRefund(claim refund, m mechanism.Mechanism, charged uint64) error {
+	return &Finding{Ledger: r.Name(), Position: claim.position, What: fmt.Sprintf("refund of entry %d", r.head.Position+1),
+		Expected: fmt.Sprintf("%d × %v, what that entry charged", charged, m), Found: fmt.Sprintf("%d", claim.counts[m])}
+}
+
+// charged is what an entry charges, on top of those before it.
+func (r *Replay) charged(v ledger.Verb) []mechanism.Event {
+	switch v := v.(type) {
+	case ledger.Charge:
+		return v.Events
+	case ledger.Commit:
+		return v.Events
+	case ledger.Expire:
+		for _, open := range r.State().Reservations() {
+			if open.Position == v.Reservation {
+				return ledger.Events(open.Rest)
+			}
+		}
+	}
+	return nil
+}
