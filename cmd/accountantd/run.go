@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	storeFile  = "accountant.db"
 	socketFile = "accountant.sock"
 	keyFile    = "signing.key"
 )
@@ -51,7 +50,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		return err
 	}
 	metrics := server.NewMetrics()
-	store, err := persist.Open(persist.Config{Path: filepath.Join(s.data, storeFile), Observe: func(c persist.Commit) {
+	store, err := persist.Open(persist.Config{Path: filepath.Join(s.data, persist.FileName), Observe: func(c persist.Commit) {
 		metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
 	}})
 	if err != nil {

@@ -23,15 +23,18 @@ func (p *program) entries() *cobra.Command {
 		Short: "List a ledger's entries",
 		Long: `List what was written to a ledger, in order: position, time, who, and the events.
 
-With --raw the stored bytes come too (base64), and in json the genesis record, so
-that anyone can verify the chain of hashes.`,
+Filters are applied by the daemon; an entry must pass all that are given.
+
+With --raw the stored bytes come too (base64), and in json and jsonl the genesis
+record (in jsonl as the first line): all that "accountctl verify --entries" needs.`,
 		Example: `  accountctl entries team/mnist
-  accountctl entries team/mnist --start 1000 --limit 10
+  accountctl entries team/mnist --position 1000.. --limit 10
+  accountctl entries team/mnist --label run=7 --since 2026-01-31 --until 2026-02-28T12:00:00Z
   accountctl entries team/mnist --output csv > entries.csv
-  accountctl entries team/mnist --raw --output json`,
+  accountctl entries team/mnist --raw --output jsonl > entries.jsonl`,
 		Args: names("NAME"),
 	}
-	start := c.Flags().Uint64("start", 1, "the first position")
+	filter := entryFilterFlags(c)
 	limit := c.Flags().Uint64("limit", 0, "how many at most; 0 is all")
 	raw := c.Flags().Bool("raw", false, "with the stored bytes; not in a table")
 	output := outputFlag(c, formatJSON, formatJSONL, formatCSV)
@@ -39,9 +42,13 @@ that anyone can verify the chain of hashes.`,
 		if *raw && output.value == formatTable {
 			return usage(c, "--raw: not in a table; allowed with --output json, jsonl or csv")
 		}
+		options, err := filter.options(c)
+		if err != nil {
+			return err
+		}
 		return p.with(c, func(daemon *client.Client) error {
 			w := p.entryWriter(output.value, *raw)
-			options := client.EntriesOptions{Start: *start, PageSize: pageSize(*limit), Raw: *raw, Genesis: w.genesis}
+			options.PageSize, options.Raw, options.Genesis = pageSize(*limit), *raw, w.genesis
 			n := uint64(0)
 			for e, err := range daemon.Entries(c.Context(), args[0], options) {
 				if err == nil {
@@ -85,9 +92,11 @@ func (p *program) entryWriter(format string, raw bool) *entryWriter {
 			flush:   func() error { return p.writeJSON(all) },
 		}
 	case formatJSONL:
+		var first error
 		return &entryWriter{
-			entry: func(e *accountantv1.Entry) error { return p.writeLine(e) },
-			flush: func() error { return nil },
+			genesis: func(b []byte) { first = p.writeLine(&accountantv1.ListEntriesResponse{Genesis: b}) },
+			entry:   func(e *accountantv1.Entry) error { return p.writeLine(e) },
+			flush:   func() error { return first },
 		}
 	case formatCSV:
 		return p.csvEntries(raw)

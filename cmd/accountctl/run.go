@@ -55,7 +55,7 @@ reservation, closed);
 		Version: version.String(),
 	},
 		p.compute(), p.calibrate(), p.ledger(), p.report(), p.reserve(), p.commit(), p.release(), p.refund(), p.raise(),
-		p.query(), p.curve(), p.statement(), p.entries(), p.watch(), p.version(), p.completion())
+		p.query(), p.curve(), p.statement(), p.entries(), p.watch(), p.head(), p.verify(), p.backup(), p.version(), p.completion())
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)

@@ -24,17 +24,46 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Export goes through what accountctl entries --raw --output jsonl has written: a
 // line with the genesis, then a line an entry, all of them from the first on. Each
-// entry must be shown as its stored bytes say. It calls done after each entry.
-// Errors: *Finding, *LineError, the reader's and done's own.
+// entry must be shown as its stored bytes say. It calls done after each entry. If
+// there are refunds, in must be an io.Seeker, to be read a second time. Errors:
+// *Finding, *LineError, the reader's and done's own.
 func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Replay, error) {
-	lines := bufio.NewReaderSize(in, 64<<10)
-	var r *Replay
+	r, err := lines(in, nil, kept, done)
+	if err != nil {
+		return r, err
+	}
+	if r == nil {
+		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl entries --raw --output jsonl writes it")}
+	}
+	if err := r.End(); err != nil {
+		return r, err
+	}
+	second := r.Again()
+	if second == nil {
+		return r, nil
+	}
+	seeker, ok := in.(io.Seeker)
+	if ok {
+		_, err = seeker.Seek(0, io.SeekStart)
+	}
+	if !ok || err != nil {
+		return r, fmt.Errorf("ledger %s has refunds, for which its entries are read twice; allowed: a file, no pipe", r.Name())
+	}
+	if _, err := lines(in, second, nil, done); err != nil {
+		return r, err
+	}
+	return r, second.End()
+}
+
+// lines reads all lines; the second time, with r set, only the entries.
+func lines(in io.Reader, r *Replay, kept []Witness, done func(entries uint64) error) (*Replay, error) {
+	buffered, twice := bufio.NewReaderSize(in, 64<<10), r != nil
 	for n := 1; ; n++ {
-		line, err := readLine(lines)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
+		line, err := readLine(buffered)
+		switch {
+		case errors.Is(err, io.EOF):
+			return r, nil
+		case err == nil && !(twice && n == 1):
 			r, err = exported(r, line, kept)
 		}
 		if err != nil {
@@ -43,14 +72,13 @@ func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Rep
 			}
 			return r, &LineError{n, err}
 		}
+		if r == nil {
+			continue
+		}
 		if err := done(r.head.Position); err != nil {
 			return r, err
 		}
 	}
-	if r == nil {
-		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl entries --raw --output jsonl writes it")}
-	}
-	return r, r.End()
 }
 
 // exported takes one line: the genesis if r is nil, otherwise an entry.

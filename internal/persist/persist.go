@@ -26,6 +26,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
+// FileName is the store's in a daemon's data directory.
+const FileName = "accountant.db"
+
 // Config says where a store is and how it behaves. Only Path is required.
 type Config struct {
 	// Path is the file. It is made (mode 0600) if it does not exist, and so is
