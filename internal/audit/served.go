@@ -58,6 +58,8 @@ func valueText(m protoreflect.Message, fd protoreflect.FieldDescriptor) string {
 		return "none"
 	case fd.Kind() == protoreflect.BytesKind && !fd.IsList():
 		text = fmt.Sprintf("%x", m.Get(fd).Bytes())
+	case fd.Kind() == protoreflect.Uint64Kind && !fd.IsList():
+		text = fmt.Sprint(m.Get(fd).Uint())
 	default:
 		only := m.New()
 		only.Set(fd, m.Get(fd))

@@ -183,16 +183,16 @@ func TestLedgerPages(t *testing.T) {
 
 func TestEntryPages(t *testing.T) {
 	page, err := ToEntryPage(&pb.ListEntriesRequest{Ledger: "a"})
-	if err != nil || page != (EntryPage{Ledger: "a", From: 1, Limit: DefaultPageSize}) {
+	if err != nil || !reflect.DeepEqual(page, EntryPage{Ledger: "a", From: 1, Limit: DefaultPageSize}) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	page, err = ToEntryPage(&pb.ListEntriesRequest{Ledger: "a", StartPosition: 7, PageSize: 2})
-	if err != nil || page != (EntryPage{Ledger: "a", From: 7, Limit: 2}) {
+	if err != nil || !reflect.DeepEqual(page, EntryPage{Ledger: "a", From: 7, Limit: 2}) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	token := page.Token(math.MaxUint64)
 	next, err := ToEntryPage(&pb.ListEntriesRequest{Ledger: "a", PageToken: token})
-	if err != nil || next != (EntryPage{Ledger: "a", From: math.MaxUint64, Limit: DefaultPageSize}) {
+	if err != nil || !reflect.DeepEqual(next, EntryPage{Ledger: "a", From: math.MaxUint64, Limit: DefaultPageSize}) {
 		t.Errorf("%+v, %v", next, err)
 	}
 	for _, c := range []struct {
