@@ -21,14 +21,9 @@ type settings struct {
 
 const long = `accountantd keeps ledgers of differentially private releases and answers what
 they cost. Everything is kept in the data directory: the ledgers in
-<<<<<<< HEAD
-accountant.db, and accountant.sock, a Unix socket for its owner only that serves
-the same as the TCP address, and refunds and raises, which are refused elsewhere.
-=======
 accountant.db, the key that signs their heads in signing.key, and accountant.sock,
-a Unix socket for its owner only that serves the same as the TCP address, and what
-only its owner may do.
->>>>>>> 07f31ea (server, client, persist: signed heads, backup, filtered entries)
+a Unix socket for its owner only that serves the same as the TCP address, and
+refunds, raises and backups, which are refused elsewhere.
 
 When it is ready it prints one line on standard output:
   accountantd ready listen=… http=… socket=… data=… store=… version=…
