@@ -30,7 +30,7 @@ type Game struct {
 }
 
 // patience bounds a game.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // Play plays g and fails t if what was answered is not linearizable, or if the
 // budget refused nothing. It returns how many reservations expired.
@@ -215,14 +215,15 @@ func (p *player) draw() call {
 func (p *player) call(ctx context.Context, c call) error {
 	begun := time.Since(p.start).Nanoseconds()
 	a, err := c.do(ctx, p.game)
-	for err == nil && !definite(a.code) {
-		if a, err = c.do(ctx, p.game); ctx.Err() != nil {
-			err = ctx.Err()
+	tries := 1
+	for ; err == nil && !definite(a.code); tries++ {
+		if err = ctx.Err(); err == nil {
+			a, err = c.do(ctx, p.game)
+			a.retried = true
 		}
-		a.retried = true
 	}
 	if err != nil {
-		return fmt.Errorf("%+v: %w", c, err)
+		return fmt.Errorf("%+v: %w; the last answer: %+v, after %d tries", c, err, a, tries)
 	}
 	p.history = append(p.history, porcupine.Operation{ClientId: p.id,
 		Input: c, Call: begun, Output: a, Return: time.Since(p.start).Nanoseconds()})
