@@ -2,7 +2,7 @@
 the other in the same run, and writes the tables of docs/benchmarks.md and its
 picture.
 
-    python run.py --accountctl bin/accountctl [--only dpsgd-1000 …]
+    python run.py --accountctl bin/accountctl [--only dpsgd-1000 … | --resume]
 
 A row each: user CPU and peak memory of the whole process, the answer, its error
 against the exact ε (workloads.json, made by exact.py) and whether it is sound, that
@@ -24,6 +24,7 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
+RUN = HERE / ".venv/run.json"  # what was measured so far
 LIMIT = 120  # seconds of CPU for one answer; three times as much by the clock
 OURS = "accountctl"
 TOO_SMALL = "**too small**"
@@ -77,10 +78,13 @@ def verdict(answer, exact):
     return epsilon, error, "sound" if error >= -2e-10 else TOO_SMALL
 
 
-def collect(accountctl, peers, workloads):
-    rows = []
+def collect(accountctl, peers, workloads, rows):
+    """Adds to rows what is not in them yet, and yields each new one."""
+    have = {(r["workload"], r["delta"], r["peer"]) for r in rows}
     for w in workloads:
         for peer in [OURS, *peers]:
+            if (w["name"], w["delta"], peer) in have:
+                continue
             answer, error, cpu, memory = ask_ours(accountctl, w) if peer == OURS else ask_peer(peer, w)
             row = {"workload": w["name"], "delta": w["delta"], "exact": w["epsilon"], "peer": peer, "cpu": cpu, "memory": memory}
             if answer is None:
@@ -91,7 +95,7 @@ def collect(accountctl, peers, workloads):
                 row["epsilon"], row["error"], row["word"] = verdict(answer, w["epsilon"])
             rows.append(row)
             print(f"{w['name']} δ={w['delta']} {peer}: {row.get('epsilon', row.get('failure', row.get('unsupported')))} {cpu:.2f} s", flush=True)
-    return rows
+            yield row
 
 
 def finite(row):
@@ -169,30 +173,34 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--accountctl", required=True)
     parser.add_argument("--only", nargs="*", help="names of workloads; then nothing is written")
+    parser.add_argument("--resume", action="store_true", help="go on with a run that was ended")
     args = parser.parse_args()
     sys.path.insert(0, str(HERE))
     from one import PEERS
 
     workloads = json.loads((HERE / "workloads.json").read_text())
     if args.only:
-        print(table(collect(args.accountctl, PEERS, [w for w in workloads if w["name"] in args.only])))
+        rows = []
+        for _ in collect(args.accountctl, PEERS, [w for w in workloads if w["name"] in args.only], rows):
+            pass
+        print(table(rows))
         return
     page = (ROOT / "docs/benchmarks.md").read_text()
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
-    load = os.getloadavg()[0]
     typical = next(w for w in workloads if w["name"] == "dpsgd-1000")
-    trivial = typical | {"events": [{"mechanism": {"gaussian": {"standardDeviation": 5.0, "sensitivity": 1.0}}, "count": 1}]}
-    imports = {p: ask_peer(p, trivial)[2] for p in PEERS}
-    again = one_more_step(PEERS, typical)
-    rows = collect(args.accountctl, PEERS, workloads)
+    if args.resume:
+        run = json.loads(RUN.read_text())
+    else:
+        trivial = typical | {"events": [{"mechanism": {"gaussian": {"standardDeviation": 5.0, "sensitivity": 1.0}}, "count": 1}]}
+        run = {"load": os.getloadavg()[0], "imports": {p: ask_peer(p, trivial)[2] for p in PEERS}, "again": one_more_step(PEERS, typical), "rows": []}
+    for _ in collect(args.accountctl, PEERS, workloads, run["rows"]):
+        RUN.write_text(json.dumps(run))
     versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("dp-accounting", "prv-accountant", "opacus", "autodp", "numpy", "scipy"))
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    text = (f"\naccountctl at {commit}; Python {platform.python_version()}, {versions}; {os.cpu_count()} cores,\n"
-            f"load {load:.1f} before and {os.getloadavg()[0]:.1f} after the run.\n\n"
-            + summary(rows, imports, again) + "\n![error against time](benchmarks.svg)\n\n### Every row\n" + table(rows) + "\n")
+    text = (f"\nPython {platform.python_version()}, {versions}; {os.cpu_count()} cores, load {run['load']:.1f} before and {os.getloadavg()[0]:.1f} after the run.\n\n"
+            + summary(run["rows"], run["imports"], run["again"]) + "\n![error against time](benchmarks.svg)\n\n### Every row\n" + table(run["rows"]) + "\n")
     (ROOT / "docs/benchmarks.md").write_text(before + BEGIN + text + END + after)
-    picture(rows, ROOT / "docs/benchmarks.svg")
+    picture(run["rows"], ROOT / "docs/benchmarks.svg")
 
 
 if __name__ == "__main__":
