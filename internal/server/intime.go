@@ -29,7 +29,7 @@ func (t inTime) answer(ctx context.Context, q accountant.Question, ask func(acco
 	q.Stop = stopFor(ctx, now)
 	q.Interim = func(a accountant.Answer) { best.Store(&a) }
 	go func() {
-		var r result
+		r := result{err: context.DeadlineExceeded} // should ask not return
 		defer func() {
 			if p := recover(); p != nil {
 				r.err = t.recovered(ctx, p)
