@@ -146,7 +146,7 @@ def picture(rows, path):
         good = [r for r in rows if r["peer"] == peer and finite(r)]
         if good:
             ax.scatter([max(r["cpu"], 1e-3) for r in good], [max(abs(r["error"]), least) for r in good],
-                       label=peer, color=f"C{i}", s=110 if peer == OURS else 45, marker="*" if peer == OURS else "osD^vPX"[i - 1],
+                       label=peer, color=["C0", "C1", "C2", "C9", "C4", "C5", "C6", "C7"][i], s=110 if peer == OURS else 45, marker="*" if peer == OURS else "osD^vPX"[i - 1],
                        edgecolors=["red" if r["word"] != "sound" else "white" for r in good],
                        linewidths=[1.6 if r["word"] != "sound" else 0.5 for r in good])
     ax.set(xscale="log", yscale="log", ylim=(least / 3, 10), xlabel="user CPU of the whole process, seconds",
