@@ -13,7 +13,7 @@ import (
 // Check returns nil if the proposal follows from the ledger's state on, whose
 // head it expects: positions without a gap, nothing after a closing, totals that
 // grow by exactly what the entries charge and shrink by what they refund, refunds of
-// entries that were not refunded, and reservations of exactly what they leave. before
+// entries that were not refunded, raises above the ones before, and reservations of exactly what they leave. before
 // holds, for each of Counts, that mechanism's total now, 0 for a new one; open has the
 // open reservations of those in Open, and all of them if the ledger is closed; amended
 // has the refunds and raises there are, needed only if p.Amends. Batch makes no other
@@ -27,8 +27,11 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 	}
 	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open)), amended: len(amended)}
 	for _, e := range amended {
-		if v, ok := e.Verb.(Refund); ok {
+		switch v := e.Verb.(type) {
+		case Refund:
 			sums.refund(v, false)
+		case Raise:
+			sums.raised = &v.Resolution
 		}
 	}
 	for _, r := range open {
@@ -78,6 +81,7 @@ type sums struct {
 	refunded map[uint64]bool                // positions
 	returned map[mechanism.Mechanism]uint64 // by the refunds of the proposal
 	amended  int
+	raised   *Resolution // by the newest raise, if there is one
 }
 
 // refund takes note of a refund, of the proposal or from before.
@@ -127,6 +131,13 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		}
 		s.refund(v, true)
 		s.total -= n
+	case Raise:
+		if s.raised != nil {
+			if err := grown(*s.raised, v.Resolution); err != nil {
+				return err, "a raise of the newest one"
+			}
+		}
+		s.raised = &v.Resolution
 	case Reserve:
 		s.rest[e.Position] = sum(v.Events)
 	case Commit:

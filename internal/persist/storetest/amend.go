@@ -98,5 +98,15 @@ func testWrongAmendments(t *testing.T, h Harness) {
 		b.check()
 	}
 	b.append(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1))
+	b.append(b.raise(writer(0), 2e12))
+	p := b.decide(b.raise(writer(0), 3e12)).Proposal()
+	b.last[writer(0)]--
+	lower := p.Entries[0].Verb.(ledger.Raise)
+	lower.Resolution.Limits = []accountant.Limit{{Guard: accountant.GuardZCDP, Value: 1.5e12}}
+	p.Entries = slices.Clone(p.Entries)
+	p.Entries[0].Verb = lower
+	if _, err := s.Append([]ledger.Proposal{p}); err == nil {
+		t.Error("a raise below the one before was taken")
+	}
 	b.check()
 }
