@@ -42,3 +42,42 @@ func BenchmarkBudgetRefusal(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkView is what a watcher costs after a commit: ten distinct mechanisms, two
+// budgets and a reservation.
+func BenchmarkView(b *testing.B) {
+	s := NewState(resolved(b, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
+		accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
+	batch := NewBatch(s)
+	for i := range 10 {
+		batch.Decide(request("w", uint64(i+1), event(float64(i+1), 1)), 0, noon)
+	}
+	batch.Decide(reserving(11, event(3, 5)), 0, noon)
+	s.Apply(batch, Head{11, Hash{2}})
+	for b.Loop() {
+		if v := s.View(); len(v.Budgets) != 2 || len(v.Reservations) != 1 {
+			b.Fatal(v)
+		}
+	}
+}
+
+// BenchmarkDecide is a whole decision of a charge of a running job, under two
+// budgets, its mechanisms taking turns.
+func BenchmarkDecide(b *testing.B) {
+	s := NewState(resolved(b, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
+		accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
+	batch := NewBatch(s)
+	requests := []Request{request("w", 1, event(4, 1)), request("w", 1, event(5, 1))}
+	n := uint64(0)
+	for b.Loop() {
+		r := requests[n%2]
+		n++
+		if r.Sequence = n; batch.Decide(r, n-1, noon).Outcome != Accepted {
+			b.Fatal("refused")
+		}
+		if n%1024 == 0 { // as long as a batch is
+			s.Apply(batch, Head{n, Hash{2}})
+			batch = NewBatch(s)
+		}
+	}
+}

@@ -47,11 +47,13 @@ func FuzzEntry(f *testing.F) {
 }
 
 func FuzzGenesis(f *testing.F) {
-	b, err := MarshalGenesis(someGenesis())
-	if err != nil {
-		f.Fatal(err)
+	for _, g := range []ledger.Genesis{someGenesis(), plannedGenesis(), filteredGenesis()} {
+		b, err := MarshalGenesis(g)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
-	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := UnmarshalGenesis(b)
 		if err != nil {
@@ -66,6 +68,34 @@ func FuzzGenesis(f *testing.F) {
 		}
 		if back, err := UnmarshalGenesis(again); err != nil || !reflect.DeepEqual(back, g) {
 			t.Fatalf("%+v came back as %+v, %v", g, back, err)
+		}
+	})
+}
+
+// FuzzReservation: as FuzzEntry, of what is left of a reservation.
+func FuzzReservation(f *testing.F) {
+	rest := plannedGenesis().Resolution.Plan
+	for _, r := range []ledger.Reservation{{Rest: rest, Deadline: fromNanos(5), Principal: somePrincipal}, {Rest: rest, Child: "a/b", Principal: ledger.Daemon}} {
+		b, err := MarshalReservation(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := UnmarshalReservation(1, b)
+		if err != nil {
+			if !errors.Is(err, ledger.ErrDamaged) {
+				t.Fatalf("error %v is not ErrDamaged", err)
+			}
+			return
+		}
+		again, err := MarshalReservation(r)
+		if err != nil {
+			t.Fatalf("read %+v, but cannot write it: %v", r, err)
+		}
+		if back, err := UnmarshalReservation(1, again); err != nil || !reflect.DeepEqual(back, r) {
+			t.Fatalf("%+v came back as %+v, %v", r, back, err)
 		}
 	})
 }
@@ -122,11 +152,15 @@ func FuzzReport(f *testing.F) {
 }
 
 func FuzzSpec(f *testing.F) {
-	b, err := proto.Marshal(FromSpec(someGenesis().Spec))
-	if err != nil {
-		f.Fatal(err)
+	child := filteredGenesis()
+	child.Spec.Parent = "team/all"
+	for _, g := range []ledger.Genesis{someGenesis(), plannedGenesis(), child} {
+		b, err := proto.Marshal(FromSpec(g.Spec))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
-	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s pb.LedgerSpec
 		if proto.Unmarshal(b, &s) != nil {
