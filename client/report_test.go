@@ -371,3 +371,36 @@ func TestClosedClient(t *testing.T) {
 		t.Error("pending after a call that sent nothing")
 	}
 }
+
+// RESOURCE_EXHAUSTED without the detail of a refusal by budgets is somebody else's: it
+// is not tried again either, and is not taken for the lane's word.
+func TestExhaustedWithoutDetail(t *testing.T) {
+	f := newFake("a")
+	c := f.start(t, Config{})
+	f.refuse = func(*pb.Charge) error {
+		return status.Error(codes.ResourceExhausted, "budget exceeded: quota of the proxy")
+	}
+	_, err := report(t, c, 1)
+	if e := asError(t, err); errors.Is(err, ErrBudget) || errors.Is(err, ErrTooLarge) || e.Budget != nil || e.Unknown || f.calls["Report"] != 1 {
+		t.Errorf("%+v after %d attempts", e, f.calls["Report"])
+	}
+	// After an attempt of unknown outcome it says nothing about that one.
+	f.set(script("Report", failBefore))
+	_, err = report(t, c, 1)
+	if e := asError(t, err); !e.Unknown || errors.Is(err, ErrBudget) {
+		t.Errorf("%+v", e)
+	}
+	// With the detail it does: the lane looks for duplicates first.
+	detailed, err := status.New(codes.ResourceExhausted, "budget exceeded").WithDetails(&pb.BudgetExceeded{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	f.refuse = func(*pb.Charge) error { return detailed.Err() }
+	f.mu.Unlock()
+	f.set(script("Report", failBefore))
+	err = c.Settle(t.Context(), "a")
+	if e := asError(t, err); e.Unknown || !errors.Is(err, ErrBudget) || len(e.NotWritten) != 1 || e.NotWritten[0].Charge.Labels["n"] != "1" || len(c.Pending("a")) != 0 {
+		t.Errorf("%+v", e)
+	}
+}

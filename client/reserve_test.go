@@ -51,7 +51,9 @@ func TestReservationsUnderDisconnections(t *testing.T) {
 			reserve = func(n uint32, labels map[string]string) (*pb.Receipt, error) {
 				return lane.Reserve(ctx, tenths(n), time.Hour, labels)
 			}
-			commit = func(p uint64, n uint32, labels map[string]string) error { return lane.Commit(ctx, p, tenths(n), labels) }
+			commit = func(p uint64, n uint32, labels map[string]string) error {
+				return lane.Commit(ctx, p, tenths(n), labels)
+			}
 			release = func(p uint64) error { return lane.Release(ctx, p, "rest") }
 			end = func() error { return lane.Close(ctx) }
 		}

@@ -124,14 +124,14 @@ func TestEnvironment(t *testing.T) {
 		return got, c.ExecuteContext(t.Context())
 	}
 	got, err := parse(nil, nil)
-	want := settings{listen: "127.0.0.1:7878", http: "127.0.0.1:7879", data: "./data", logLevel: "info", logFormat: "text"}
+	want := settings{listen: "127.0.0.1:7878", http: "127.0.0.1:7879", data: "./data", metricsLedgers: 1000, logLevel: "info", logFormat: "text"}
 	if err != nil || got != want {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
-	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true",
+	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7",
 		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_SERVER=elsewhere", "ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
 	got, err = parse(env, nil)
-	want = settings{listen: "127.0.0.1:1", data: "/d", insecure: true, logLevel: "debug", logFormat: "json"}
+	want = settings{listen: "127.0.0.1:1", data: "/d", insecure: true, metricsLedgers: 7, logLevel: "debug", logFormat: "json"}
 	if err != nil || got != want {
 		t.Errorf("environment: %+v, %v", got, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,7 @@ func markdown(s *accountantv1.Statement) string {
 	}
 	line("")
 	line("## Loss")
+	line("")
 	line("| δ | ε at most | ε at least | by | of what was charged so far |")
 	line("|---|---|---|---|---|")
 	for _, p := range s.GetPrivacy() {
@@ -82,11 +84,15 @@ func markdown(s *accountantv1.Statement) string {
 		line("| %s | %s | %s | %s | %s |", exact(p.GetDelta()), ceil(p.GetEpsilon(), digits), lower, escape(p.GetAnalysis()), ceil(p.GetRunning(), digits))
 	}
 	line("")
+	but := ""
+	if slices.ContainsFunc(s.GetMechanisms(), func(m *accountantv1.MechanismCount) bool { return m.GetMechanism().GetPoissonSampled() != nil }) {
+		but = ", without the amplification by sampling"
+	}
 	if s.Rho != nil {
-		line("- zero-concentrated differential privacy: ρ = %s", ceilRead(s.GetRho(), digits))
+		line("- zero-concentrated differential privacy: ρ = %s%s", ceilRead(s.GetRho(), digits), but)
 	}
 	if s.Mu != nil {
-		line("- Gaussian differential privacy: μ = %s", ceilRead(s.GetMu(), digits))
+		line("- Gaussian differential privacy: μ = %s%s", ceilRead(s.GetMu(), digits), but)
 	}
 	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(or(spec.GetPrivacyUnit(), "record")), ceil(s.GetAdvantage(), digits))
 	line("")
@@ -95,6 +101,7 @@ func markdown(s *accountantv1.Statement) string {
 		what = "The plan"
 	}
 	line("## %s", what)
+	line("")
 	line("| mechanism | count |")
 	line("|---|---|")
 	for _, m := range s.GetMechanisms() {
@@ -102,6 +109,7 @@ func markdown(s *accountantv1.Statement) string {
 	}
 	line("")
 	line("## What this rests on")
+	line("")
 	for _, a := range s.GetAssumptions() {
 		line("- %s", escape(a))
 	}

@@ -8,11 +8,12 @@ type Standing struct {
 	Guarantee   string     // as of View
 	Resolution  Resolution // in force: with raises; not to be changed
 	Raises      int        // how many there were
+	Reserving   bool       // whether there are open reservations, other than children's
 	Assumptions []Assumption
 }
 
 // Standing only reads s, and copies nothing: what refunds and raises have made of a
 // ledger is never changed in place.
 func (s *State) Standing() Standing {
-	return Standing{s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution, s.amended.raises, s.amended.assumptions}
+	return Standing{s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution, s.amended.raises, len(s.held.open) > len(s.held.children()), s.amended.assumptions}
 }

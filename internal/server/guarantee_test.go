@@ -175,6 +175,21 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 		!strings.Contains(a.GetAssumptions()[0].GetText(), "looks | promising") {
 		t.Errorf("%v", a)
 	}
+	// What is reserved may have been used: it counts, though it is not yet charged.
+	held, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1,
+		Reserve: &pb.Reserve{Events: gaussians(12), LifetimeSeconds: 3600}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = atDelta(t, s, "p", 1e-5)
+	wantNear(t, "ε with what is reserved", a.GetEpsilon(), atWorkload(t, s, gaussians(16)))
+	wantNear(t, "running", a.GetRunning(), epsilonOf1)
+	if a.GetPosition() != 3 || len(a.GetAssumptions()) != 1 {
+		t.Errorf("%v", a)
+	}
+	if err := release(t, s.Client, "p", held.GetReceipt().GetPosition()); err != nil {
+		t.Fatal(err)
+	}
 	if l := s.Ledger("p"); l.GetPlan()[0].GetPlanned() != 400 || l.GetPlan()[0].GetRemaining() != 396 {
 		t.Errorf("balance: %v", l.GetPlan())
 	}

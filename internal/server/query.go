@@ -48,12 +48,31 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 	on := wire.Standing{Guarantee: st.Guarantee, Position: &summary.Head.Position, Running: &running, Assumptions: st.Assumptions}
 	answer := running
 	switch st.Guarantee {
+	case wire.GuaranteeDescriptive:
+		if st.Reserving { // what is reserved counts, as of one position
+			return s.askSpent(ctx, name, q)
+		}
 	case wire.GuaranteePlan:
 		answer, _, err = s.plans.ask(ctx, name, q)
 	case wire.GuaranteeFilter:
 		answer, err = accountant.AskFilter(st.Resolution.Limits, q)
 	}
 	return answer, on, err
+}
+
+// askSpent answers about what was charged or is reserved.
+func (s *service) askSpent(ctx context.Context, name string, q accountant.Question) (accountant.Answer, wire.Standing, error) {
+	sub, err := s.subject(ctx, name, mechanism.Composition{})
+	if err != nil {
+		return accountant.Answer{}, wire.Standing{}, err
+	}
+	answer, err := sub.ask(q)
+	if err != nil {
+		return answer, sub.standing, err
+	}
+	running, err := accountant.Ask(sub.charged, q)
+	sub.standing.Running = &running
+	return answer, sub.standing, err
 }
 
 // plans has the plans of ledgers, for sessions about them: as committed as the

@@ -29,6 +29,9 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 		return nil, fmt.Errorf("%w: distinct mechanisms: %d; allowed: at most %d in a statement", ledger.ErrOutOfRange, n, wire.MaxStatementParts)
 	}
 	statement := wire.Statement{View: sub.view, Stated: sub.stated.Parts, Version: s.version, Time: time.Now()}
+	if sub.filter() { // its numbers are of the budgets
+		statement.Stated = sub.charged.Parts
+	}
 	deltas := wire.StatementDeltas(req.GetDeltas(), sub.budgets())
 	var stated, charged accountant.Session
 	curve := accountant.CurveQuestion{Epsilons: []float64{0}}
@@ -41,7 +44,7 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 			return nil, err
 		}
 		p.Running = p.Stated
-		if !sub.descriptive() {
+		if !sub.prefix() {
 			q.Stop = shareOf(ctx, time.Now(), left-1)
 			if p.Running, err = charged.Ask(sub.charged, q); err != nil {
 				return nil, err

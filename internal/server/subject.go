@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -12,7 +13,9 @@ import (
 // subject is what a question is about: a workload, or a ledger at one committed
 // position. What may be stated of a ledger follows from its guarantee
 // (docs/math.md §5): the cost of the whole plan, that of the whole budget, or that
-// of what was charged, which assumes that nothing depended on outputs.
+// of what was charged or is reserved, which assumes that nothing depended on outputs.
+// (What is reserved may have been used: a job commits afterwards. What child ledgers
+// hold counts as charged.)
 type subject struct {
 	stated   mechanism.Composition // what costs are stated of, unless a filter's are
 	limits   []accountant.Limit    // of a filter's budgets, otherwise nil
@@ -30,12 +33,16 @@ func (s *service) subject(ctx context.Context, name string, workload mechanism.C
 	if err != nil {
 		return subject{}, err
 	}
-	return subjectOf(v), nil
+	return subjectOf(v)
 }
 
-func subjectOf(v ledger.View) subject {
+func subjectOf(v ledger.View) (subject, error) {
 	position := v.Head.Position
-	sub := subject{stated: v.Charged, charged: v.Charged, view: v,
+	spent, err := accountant.Join(v.Charged, mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: reserved(v.Reservations)})
+	if err != nil {
+		return subject{}, err
+	}
+	sub := subject{stated: spent, charged: v.Charged, view: v,
 		standing: wire.Standing{Guarantee: v.Guarantee, Position: &position, Assumptions: v.Balance.Assumptions}}
 	switch v.Guarantee {
 	case wire.GuaranteePlan:
@@ -43,12 +50,33 @@ func subjectOf(v ledger.View) subject {
 	case wire.GuaranteeFilter:
 		sub.limits = v.Resolution.Limits
 	}
-	return sub
+	return sub, nil
 }
 
-// descriptive reports whether what is stated is what was charged.
-func (s subject) descriptive() bool {
-	return s.standing.Guarantee == "" || s.standing.Guarantee == wire.GuaranteeDescriptive
+// reserved is what open reservations hold, all together, but those of child ledgers:
+// what they hold is among what was charged.
+func reserved(open []ledger.Reservation) (parts []mechanism.Part) {
+	at := map[mechanism.Mechanism]int{}
+	for _, r := range open {
+		if r.Child != "" {
+			continue
+		}
+		for _, p := range r.Rest {
+			i, ok := at[p.Mechanism]
+			if !ok {
+				i = len(parts)
+				at[p.Mechanism] = i
+				parts = append(parts, mechanism.Part{Mechanism: p.Mechanism})
+			}
+			parts[i].Count += p.Count
+		}
+	}
+	return parts
+}
+
+// prefix reports whether what is stated is what was charged.
+func (s subject) prefix() bool {
+	return s.standing.Guarantee == "" || s.standing.Guarantee == wire.GuaranteeDescriptive && !slices.ContainsFunc(s.view.Reservations, func(r ledger.Reservation) bool { return r.Child == "" })
 }
 
 // filter reports whether what is stated is what the budgets imply.

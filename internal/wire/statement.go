@@ -94,8 +94,12 @@ func FromStatement(s Statement) *pb.Statement {
 func assumptions(s Statement) []string {
 	spec := s.View.Genesis.Spec
 	unit := cmp.Or(spec.PrivacyUnit, "record")
+	whole := "Everything that was released from the dataset was charged to this ledger."
+	if spec.Parent != "" {
+		whole = "Everything that this ledger stands for was charged to it; all that was released from the dataset is the matter of ledger " + spec.Parent + "."
+	}
 	list := []string{
-		"Everything that was released from the dataset was charged to this ledger.",
+		whole,
 		"Each mechanism ran with the stated parameters, and its sensitivity bounds what one " + unit + " contributes.",
 		"Noise is ideal: real-valued, exactly of the stated distribution, from a secure source of randomness.",
 	}
@@ -121,6 +125,9 @@ func assumptions(s Statement) []string {
 			list = append(list, "Mechanisms that are declared by their guarantee have it, for this adjacency and unit.")
 			break
 		}
+	}
+	if slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child != "" }) {
+		list = append(list, "What open child ledgers hold counts as charged.")
 	}
 	if spec.PrivacyUnit == "" {
 		list = append(list, "The unit of privacy was not given; it is taken to be one record.")

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,7 +20,22 @@ func RejectUnknown(m proto.Message) error {
 	case *pb.ReportRequest:
 		return known("request", m)
 	case *pb.ReportStreamRequest:
-		return cmp.Or(known("request", m), known("open", m.GetOpen()), known("charge", m.GetCharge()))
+		if err := known("request", m); err != nil {
+			return err
+		}
+		switch k := m.GetMessage().(type) {
+		case *pb.ReportStreamRequest_Open_:
+			return known("open", k.Open)
+		case *pb.ReportStreamRequest_Charge:
+			return known("charge", k.Charge)
+		case *pb.ReportStreamRequest_Reserve:
+			return known("reserve", k.Reserve)
+		case *pb.ReportStreamRequest_Commit:
+			return known("commit", k.Commit)
+		case *pb.ReportStreamRequest_Release:
+			return known("release", k.Release)
+		}
+		return nil
 	case *pb.QueryPrivacyRequest, *pb.QueryPrivacyCurveRequest, *pb.CalibrateRequest:
 		return known("request", m)
 	}

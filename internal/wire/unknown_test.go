@@ -29,6 +29,9 @@ func TestRejectUnknown(t *testing.T) {
 		{"a stream's message", &pb.ReportStreamRequest{}, nil, "request"},
 		{"a stream's opening", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{}}}, nil, "open"},
 		{"a stream's charge", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Charge: charge}}}, nil, "charge"},
+		{"a stream's reservation", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{}}}, nil, "reserve"},
+		{"a stream's commit", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Commit{Commit: &pb.ReportStreamRequest_SequencedCommit{}}}, nil, "commit"},
+		{"a stream's release", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Release{Release: &pb.ReportStreamRequest_SequencedRelease{}}}, nil, "release"},
 		{"a query", &query{}, nil, "request"},
 		{"a curve's query", &pb.QueryPrivacyCurveRequest{}, nil, "request"},
 		{"a calibration", &pb.CalibrateRequest{}, nil, "request"},
@@ -51,6 +54,12 @@ func TestRejectUnknown(t *testing.T) {
 				c.within = m.GetOpen()
 			case m.GetCharge() != nil:
 				c.within = m.GetCharge()
+			case m.GetReserve() != nil:
+				c.within = m.GetReserve()
+			case m.GetCommit() != nil:
+				c.within = m.GetCommit()
+			case m.GetRelease() != nil:
+				c.within = m.GetRelease()
 			default:
 				c.within = m
 			}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+func TestFromBudgetError(t *testing.T) {
+	m := mechanism.PureDP{Epsilon: 0.1}
+	got := FromBudgetError(&ledger.BudgetError{
+		Broken: []ledger.Shortfall{
+			{Index: -1, Budget: "plan", Unit: m.String(), Needed: 3, Left: 2, Short: 1},
+			{Index: 0, Budget: "budgets[0]", Unit: "ε", Needed: 0.3, Left: 0.2, Short: 0.1},
+			{Index: 1, Budget: "budgets[1]", Reason: "why"},
+		},
+		Fits: []mechanism.Part{{Mechanism: m, Count: 2}},
+	})
+	want := &pb.BudgetExceeded{
+		Shortfalls: []*pb.BudgetExceeded_Shortfall{
+			{Unit: m.String(), Needed: 3, Left: 2, Short: 1},
+			{Budget: proto.Uint32(0), Unit: "ε", Needed: 0.3, Left: 0.2, Short: 0.1},
+			{Budget: proto.Uint32(1), Reason: "why"},
+		},
+		Fits: []*pb.MechanismCount{{Mechanism: FromMechanism(m), Count: 2}},
+	}
+	if !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	// A status travels in a header: of a charge of 1,000 mechanisms only some are listed.
+	many := &ledger.BudgetError{Broken: make([]ledger.Shortfall, 1000)}
+	for i := range 1000 {
+		many.Broken[i] = ledger.Shortfall{Index: -1, Budget: "plan", Reason: strings.Repeat("r", 100)}
+		many.Fits = append(many.Fits, mechanism.Part{Mechanism: mechanism.PureDP{Epsilon: float64(i + 1)}})
+	}
+	if n := proto.Size(FromBudgetError(many)); n > 6<<10 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestStatementDeltas(t *testing.T) {
+	for _, c := range []struct{ asked, budgets, want []float64 }{
+		{nil, nil, []float64{1e-5, 1e-6, 1e-8, 1e-10}},
+		{nil, []float64{1e-6, 1e-3, 0}, []float64{1e-3, 1e-5, 1e-6, 1e-8, 1e-10}},
+		{[]float64{1e-9, 1e-3, 1e-9}, []float64{1e-6}, []float64{1e-3, 1e-9}},
+	} {
+		var budgets []accountant.Budget
+		for _, d := range c.budgets {
+			budgets = append(budgets, accountant.Budget{Delta: d})
+		}
+		asked := append([]float64(nil), c.asked...)
+		got := StatementDeltas(c.asked, budgets)
+		if len(got) != len(c.want) {
+			t.Fatalf("%v with %v: %v", c.asked, c.budgets, got)
+		}
+		for i := range got {
+			if got[i] != c.want[i] {
+				t.Errorf("%v with %v: %v, want %v", c.asked, c.budgets, got, c.want)
+			}
+		}
+		for i := range asked {
+			if asked[i] != c.asked[i] {
+				t.Error("the caller's list was changed")
+			}
+		}
+	}
+	for _, bad := range [][]float64{{0}, {1}, {-1}, {math.NaN()}, {math.Inf(1)}, make([]float64, 17)} {
+		if err := CheckDeltas(bad); err == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+}
+
+// What a statement rests on follows from what it is of.
+func TestStatementAssumptions(t *testing.T) {
+	sampled := mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}
+	of := func(guarantee, unit string, m mechanism.Mechanism, assumed ...ledger.Assumption) string {
+		s := Statement{Stated: []mechanism.Part{{Mechanism: m, Count: 1}}, Rho: math.Inf(1), Mu: math.Inf(1), Time: time.Unix(0, 0)}
+		s.View.Guarantee, s.View.Genesis.Spec.PrivacyUnit, s.View.Assumptions = guarantee, unit, assumed
+		out := FromStatement(s)
+		if out.Rho != nil || out.Mu != nil {
+			t.Errorf("an infinite ρ or μ is stated: %v", out)
+		}
+		return strings.Join(out.GetAssumptions(), "\n")
+	}
+	for _, c := range []struct {
+		text       string
+		has, lacks []string
+	}{
+		{of(GuaranteePlan, "user", sampled), []string{"one user", "Only what the plan declares", "Poisson sampling", "are public", "real-valued"}, []string{"declared by their guarantee", "unit of privacy was not given"}},
+		{of(GuaranteeFilter, "", mechanism.PureDP{Epsilon: 1}), []string{"one record", "may have depended on outputs", "declared by their guarantee", "unit of privacy was not given"}, []string{"Poisson", "Only what"}},
+		{of(GuaranteeDescriptive, "user", mechanism.Laplace{Scale: 1, Sensitivity: 1}, ledger.Assumption{Position: 7, Text: "so it is"}), []string{"Neither what was run", "Entry 7: so it is"}, []string{"Poisson", "declared"}},
+	} {
+		for _, want := range c.has {
+			if !strings.Contains(c.text, want) {
+				t.Errorf("no %q in\n%s", want, c.text)
+			}
+		}
+		for _, not := range c.lacks {
+			if strings.Contains(c.text, not) {
+				t.Errorf("%q in\n%s", not, c.text)
+			}
+		}
+	}
+}
