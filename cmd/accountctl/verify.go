@@ -48,8 +48,8 @@ verifies.
 
 Exit status: 1 if anything is wrong.`,
 		Example: `  accountctl verify team/mnist --receipt last.json
-  accountctl entries team/mnist --raw --output jsonl | accountctl verify --entries -
-  accountctl verify --backup ledgers.backup --signed-head mnist.head --public-key 3b6a…`,
+  accountctl verify --entries entries.jsonl --signed-head mnist.head
+  accountctl verify --backup ledgers.backup --signed-head mnist.head --public-key 3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

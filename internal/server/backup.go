@@ -22,7 +22,7 @@ type copier interface {
 
 // Backup implements the API. The copy is made at once and sent from there, however
 // slow the client is. It ends early with the server (UNAVAILABLE).
-func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) (err error) {
+func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
 	if err := checkRequest(req); err != nil {
 		return err
 	}
@@ -33,27 +33,33 @@ func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_Back
 	if !ok {
 		return status.Error(codes.Unimplemented, "backup: this store cannot be copied while it serves")
 	}
+	end, err := s.backup(store, stream)
+	if err != nil {
+		return err
+	}
+	return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{End: end}})
+}
+
+// backup sends all but the end; who has that can ask for another one at once.
+func (s *service) backup(store copier, stream pb.AccountantService_BackupServer) (end *pb.BackupResponse_End, err error) {
 	if !s.copying.TryLock() {
-		return status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
+		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
 	}
 	defer s.copying.Unlock()
 	content, size, err := store.Backup()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
 	if err := stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_Begin_{
 		Begin: &pb.BackupResponse_Begin{Size: uint64(size), StoreId: s.store.ID()}}}); err != nil {
-		return err
+		return nil, err
 	}
 	sum := sha256.New()
-	if err := send(stream.Context(), s.draining, io.TeeReader(content, sum), func(chunk []byte) error {
+	err = send(stream.Context(), s.draining, io.TeeReader(content, sum), func(chunk []byte) error {
 		return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_Chunk{Chunk: chunk}})
-	}); err != nil {
-		return err
-	}
-	return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{
-		End: &pb.BackupResponse_End{Size: uint64(size), Sha256: sum.Sum(nil)}}})
+	})
+	return &pb.BackupResponse_End{Size: uint64(size), Sha256: sum.Sum(nil)}, err
 }
 
 // send reads content to its end in chunks, each in memory of its own: gRPC may

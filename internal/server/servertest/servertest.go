@@ -4,6 +4,7 @@ package servertest
 
 import (
 	"context"
+	"crypto/ed25519"
 	"path/filepath"
 	"testing"
 	"time"
@@ -70,6 +71,9 @@ func (s *Server) start() {
 			s.t.Fatal(err)
 		}
 		config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
+	}
+	if config.SigningKey == nil {
+		config.SigningKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	}
 	if !s.config.SocketOnly {
 		config.Listen = s.Addr
