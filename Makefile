@@ -3,7 +3,7 @@ GO      ?= go
 FUZZTIME ?= 10s
 # Fuzzed by default: what reads bytes from outside. FUZZPKGS=./... fuzzes the
 # mathematics too, whose hardest inputs take seconds under instrumentation.
-FUZZPKGS ?= ./internal/persist ./internal/wire
+FUZZPKGS ?= ./internal/audit ./internal/persist ./internal/wire
 # Set for property tests that draw the same cases each time, as .ci/run does.
 RAPID_SEED ?=
 TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(1) | grep $(2) 'pgregory.net/rapid' | cut -d' ' -f1)

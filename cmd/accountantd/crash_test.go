@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/persist"
 )
 
 const (
@@ -132,6 +134,7 @@ func TestCrash(t *testing.T) {
 		}
 		store := d.ready["store"]
 		end()
+		verified(t, dir)
 		if progress.Load() == clients*steps {
 			t.Error("all was done before the daemon ended: nothing tested")
 		}
@@ -158,6 +161,15 @@ func TestCrash(t *testing.T) {
 		checkTrainer(t, client, r, entries)
 	}
 	d.stop(syscall.SIGINT)
+	verified(t, dir)
+}
+
+// verified goes through all of a daemon's file.
+func verified(t *testing.T, dir string) {
+	t.Helper()
+	if done, err := persist.Verify(minute(t), persist.VerifyConfig{Path: filepath.Join(dir, persist.FileName)}); err != nil {
+		t.Errorf("%+v, %v", done, err)
+	}
 }
 
 // waitForMore passes some time: a call to the daemon.
