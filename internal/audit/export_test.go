@@ -193,4 +193,3 @@ func TestReadWitnesses(t *testing.T) {
 		t.Error("a receipt passed as a signed head")
 	}
 }
-

@@ -1,0 +1,101 @@
+package persist
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// strays finds rows that belong to no ledger. Those of known ledgers were compared.
+func (v *verifier) strays() error {
+	for _, b := range []bucket{headsBucket, mechanismsBucket, countsBucket, writersBucket, positionsBucket, reservationsBucket, amendmentsBucket} {
+		if b >= laterBuckets && v.tx.Bucket([]byte(b.String())) == nil {
+			continue // a file from before it was there
+		}
+		bb, err := v.bucket(b)
+		if err != nil {
+			return err
+		}
+		c := bb.Cursor()
+		for key, _ := c.First(); key != nil; {
+			if len(key) < 8 || v.ledgers[binary.BigEndian.Uint64(key)] == 0 {
+				return rowFinding(b, key, "row", "none: no ledger has this number", "a row")
+			}
+			key, _ = c.Seek(numberKey(binary.BigEndian.Uint64(key) + 1))
+		}
+	}
+	if err := v.strayNames(); err != nil {
+		return err
+	}
+	return v.straySequences()
+}
+
+// strayNames finds names of no ledger: all ledgers have theirs.
+func (v *verifier) strayNames() error {
+	bb, err := v.bucket(ledgersBucket)
+	if err != nil {
+		return err
+	}
+	c := bb.Cursor()
+	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		value, err := unseal(ledgersBucket, key, stored)
+		if err != nil {
+			return err
+		}
+		number, err := parseUint64(value)
+		if err != nil {
+			return damaged(ledgersBucket, key, "%v", err)
+		}
+		if _, ok := slices.BinarySearch(v.geneses, number); !ok {
+			return rowFinding(ledgersBucket, key, "row", "none: no ledger has this number", fmt.Sprint(number))
+		}
+		if g, _, _, err := v.genesis(number); err != nil || g.Spec.Name != string(key) {
+			return rowFinding(ledgersBucket, key, "row", "none: the ledger has another name", fmt.Sprint(number))
+		}
+	}
+	return nil
+}
+
+// straySequences finds index rows of no lane: all that must be there are.
+func (v *verifier) straySequences() error {
+	bb, err := v.bucket(sequencesBucket)
+	if err != nil {
+		return err
+	}
+	c, n := bb.Cursor(), uint64(0)
+	for key, stored := c.First(); key != nil; key, stored = c.Next() {
+		n++
+		value, err := unseal(sequencesBucket, key, stored)
+		if err != nil {
+			return err
+		}
+		at, err := parseUint64(value)
+		if err != nil || len(key) != 16 {
+			return damaged(sequencesBucket, key, "a key of %d bytes, a value of %d; want 16 and 8", len(key), len(value))
+		}
+		if !v.indexes(key, at) {
+			return rowFinding(sequencesBucket, key, "row", "none: there is no such lane, or it is shorter", fmt.Sprint(at))
+		}
+	}
+	if n != v.sequences {
+		return rowFinding(sequencesBucket, nil, "rows", fmt.Sprint(v.sequences), fmt.Sprint(n))
+	}
+	return nil
+}
+
+// indexes reports whether the entry with log key at is the one that a row of the
+// bucket sequences stands for.
+func (v *verifier) indexes(key []byte, at uint64) bool {
+	id, block := binary.BigEndian.Uint64(key), binary.BigEndian.Uint64(key[8:])
+	first, err := v.logged(id)
+	if err != nil {
+		return false
+	}
+	number := first.number
+	begins, err := v.entry(number, id)
+	if err != nil || begins.Entry.Sequence != 1 {
+		return false
+	}
+	r, err := v.entry(number, at)
+	return err == nil && block > 0 && r.Entry.Writer == begins.Entry.Writer && r.Entry.Sequence == block*indexEvery
+}
