@@ -10,15 +10,7 @@ import (
 // refund is what a refund says that an earlier entry has charged.
 type refund struct {
 	position uint64 // of the refund
-	counts   map[mechanism.Mechanism]uint64
-}
-
-func countsOf(events []mechanism.Event) map[mechanism.Mechanism]uint64 {
-	counts := map[mechanism.Mechanism]uint64{}
-	for _, e := range events {
-		counts[e.Mechanism] += uint64(e.Count)
-	}
-	return counts
+	counts   counts
 }
 
 // Again starts a second time through the same log, if that has something to

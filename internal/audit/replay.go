@@ -34,6 +34,7 @@ type Replay struct {
 	raw     []byte          // of the genesis
 	refunds map[uint64]refund
 	first   *Replay // of a second time
+	shares  map[uint64]*share
 }
 
 // Lane stands for a writer: 16 bytes of a hash of it.
@@ -57,7 +58,7 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
 		head: ledger.Head{Hash: hash}, lanes: map[Lane]uint64{}, kept: of(g.Spec.Name, kept),
-		raw: slices.Clone(genesis), refunds: map[uint64]refund{},
+		raw: slices.Clone(genesis), refunds: map[uint64]refund{}, shares: map[uint64]*share{},
 	}
 	return r, r.compareKept(ledger.Entry{})
 }
@@ -111,6 +112,7 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 		return ledger.Record{}, r.finding("action", fmt.Sprintf("%+v", verb), fmt.Sprintf("%+v", e.Verb))
 	}
 	r.lanes[lane] = e.Sequence
+	r.allocated(e)
 	record := ledger.Record{Entry: e, Hash: ledger.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
 	r.head = ledger.Head{Position: e.Position, Hash: record.Hash}
 	if len(r.batch.Entries()) >= batchEntries {

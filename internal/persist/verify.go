@@ -97,7 +97,8 @@ type verifier struct {
 	geneses   []uint64          // ledgers, in the order of the log
 	ledgers   map[uint64]uint64 // ledger numbers → records of the log
 	sequences uint64            // rows that must be in that bucket
-	names     map[string]bool   // ledgers of which something was kept: they are there
+	families  audit.Families
+	names     map[string]bool // ledgers of which something was kept: they are there
 }
 
 func (v *verifier) run() error {
@@ -126,6 +127,9 @@ func (v *verifier) run() error {
 			}
 		}
 		from += len(group)
+	}
+	if err := v.families.Check(); err != nil {
+		return err
 	}
 	if err := audit.Missing(v.Kept, func(name string) bool { return v.names[name] }); err != nil {
 		return err

@@ -18,6 +18,7 @@ func (v *verifier) rows(f *followed) error {
 		return err
 	}
 	v.Witnesses += f.Agreed()
+	v.families.Add(f.Replay)
 	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments, v.writers, v.positions} {
 		err := compare(f)
 		var found *audit.Finding

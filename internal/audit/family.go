@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+type counts map[mechanism.Mechanism]uint64
+
+func countsOf(events []mechanism.Event) counts {
+	c := counts{}
+	for _, e := range events {
+		c[e.Mechanism] += uint64(e.Count)
+	}
+	return c
+}
+
+func countsOfParts(parts []mechanism.Part) counts {
+	c := counts{}
+	for _, p := range parts {
+		c[p.Mechanism] += p.Count
+	}
+	return c
+}
+
+// covers reports whether c has at least as many of each as o.
+func (c counts) covers(o counts) bool {
+	for m, n := range o {
+		if c[m] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// share is what a ledger has set aside for a child.
+type share struct {
+	child       string
+	held, spent counts
+	released    bool // what was left
+}
+
+// allocated follows the shares of a ledger's children.
+func (r *Replay) allocated(e ledger.Entry) {
+	switch v := e.Verb.(type) {
+	case ledger.Reserve:
+		if v.Child != "" {
+			r.shares[e.Position] = &share{child: v.Child, held: countsOf(v.Events), spent: counts{}}
+		}
+	case ledger.Commit:
+		if s := r.shares[v.Reservation]; s != nil {
+			for m, n := range countsOf(v.Events) {
+				s.spent[m] += n
+			}
+		}
+	case ledger.Release:
+		if s := r.shares[v.Reservation]; s != nil {
+			s.released = true
+		}
+	case ledger.Close: // spends all that is open
+		for _, s := range r.shares {
+			if !s.released {
+				s.spent = s.held
+			}
+		}
+	}
+}
+
+// Families compares what child ledgers may spend, and have, with what their parents
+// have set aside, for all ledgers of a store.
+type Families struct {
+	shares   map[[2]string][]*share // by parent and child
+	children []child
+}
+
+type child struct {
+	name, parent string
+	bounds       []counts // of which one must be set aside
+	planned      bool
+	closed       bool
+	charged      counts
+}
+
+// Add adds a ledger whose log was gone through.
+func (f *Families) Add(r *Replay) {
+	if f.shares == nil {
+		f.shares = map[[2]string][]*share{}
+	}
+	for _, s := range r.shares {
+		key := [2]string{r.Name(), s.child}
+		f.shares[key] = append(f.shares[key], s)
+	}
+	g := r.genesis
+	if g.Spec.Parent == "" {
+		return
+	}
+	c := child{name: g.Spec.Name, parent: g.Spec.Parent, planned: g.Spec.Policy == ledger.Planned,
+		closed: r.State().Summary().Closed, charged: countsOfParts(r.state.Composition().Parts)}
+	if c.planned {
+		c.bounds = []counts{countsOfParts(g.Resolution.Plan)}
+	}
+	for i, limit := range g.Resolution.Limits {
+		if m, ok := limit.Declared(g.Spec.Budgets[i]); ok {
+			c.bounds = append(c.bounds, counts{m: 1})
+		}
+	}
+	f.children = append(f.children, c)
+}
+
+// Check returns the finding for the first child whose parent does not answer for it.
+// A parent may hold more than it has to: a share whose child was not created, or of
+// a closed child that is not settled yet.
+func (f *Families) Check() error {
+	for _, c := range f.children {
+		ok := false
+		for _, s := range f.shares[[2]string{c.parent, c.name}] {
+			ok = ok || c.paidBy(s)
+		}
+		if ok {
+			continue
+		}
+		expected := "all it may spend, set aside or spent"
+		if c.closed {
+			expected = "at least what it has spent, set aside or spent"
+		}
+		return &Finding{Ledger: c.name, What: fmt.Sprintf("share in its parent %s", c.parent), Expected: expected,
+			Found: fmt.Sprintf("less, or none (%d shares)", len(f.shares[[2]string{c.parent, c.name}]))}
+	}
+	return nil
+}
+
+// paidBy reports whether s is this child's share, and still pays for it.
+func (c child) paidBy(s *share) bool {
+	bound := false
+	for _, b := range c.bounds {
+		bound = bound || s.held.covers(b)
+	}
+	switch {
+	case !bound:
+		return false
+	case !s.released: // it holds all, or has spent all of what it does not
+		return true
+	}
+	return c.closed && c.planned && s.spent.covers(c.charged)
+}

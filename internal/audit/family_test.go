@@ -1,0 +1,85 @@
+package audit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/audit/audittest"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// byDaemon is a parent's log, written by the daemon.
+func byDaemon(t *testing.T, name string, verbs ...ledger.Verb) log {
+	t.Helper()
+	spec := audittest.Spec(name, 0)
+	spec.Budgets[0].Epsilon = 10
+	l := writtenTo(t, spec, verbs...)
+	for i, v := range verbs {
+		e := entry(uint64(i+1), v)
+		e.Writer.Principal = ledger.Daemon
+		l.entries[i] = encode(t, e)
+	}
+	return l
+}
+
+// A parent that does not hold, or has not spent, what its child may or did is named
+// with the child; one that holds more is not.
+func TestFamilies(t *testing.T) {
+	e := func(epsilon float64, count uint32) mechanism.Event { return charge(epsilon, count).Events[0] }
+	reserve := func(child string, events ...mechanism.Event) ledger.Reserve {
+		return ledger.Reserve{Events: events, Child: child}
+	}
+	commit := func(events ...mechanism.Event) ledger.Commit {
+		return ledger.Commit{Reservation: 1, Events: events}
+	}
+	plan := ledger.Spec{Name: "c", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Planned, Parent: "p", Plan: ledger.Workload{Events: []mechanism.Event{e(0.1, 3), e(0.2, 1)}}}
+	filter := ledger.Spec{Name: "c", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Filtered, Parent: "p",
+		Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1}}}
+	share := []mechanism.Event{e(0.1, 3), e(0.2, 1)}
+	open, closed := []ledger.Verb{charge(0.1, 2)}, []ledger.Verb{charge(0.1, 2), ledger.Close{}}
+	release := ledger.Release{Reservation: 1}
+	const wrong = "ledger c: share in its parent p: less, or none"
+	for _, c := range []struct {
+		name   string
+		spec   ledger.Spec
+		child  []ledger.Verb
+		parent []ledger.Verb
+		says   string
+	}{
+		{"held", plan, open, []ledger.Verb{reserve("c", share...)}, ""},
+		{"held in another order", plan, open, []ledger.Verb{reserve("c", e(0.2, 1), e(0.1, 1), e(0.1, 2))}, ""},
+		{"after an attempt that was given back", plan, open, []ledger.Verb{reserve("c", e(0.1, 1)), release, reserve("c", share...)}, ""},
+		{"not held", plan, open, nil, wrong},
+		{"held for another", plan, open, []ledger.Verb{reserve("d", share...)}, wrong},
+		{"too little held", plan, open, []ledger.Verb{reserve("c", e(0.1, 3))}, wrong},
+		{"given back", plan, open, []ledger.Verb{reserve("c", share...), release}, wrong},
+		{"settled while it is open", plan, open, []ledger.Verb{reserve("c", share...), commit(e(0.1, 2)), release}, wrong},
+		{"the parent was closed", plan, open, []ledger.Verb{reserve("c", share...), ledger.Close{}}, ""},
+		{"settled", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.1, 2)), release}, ""},
+		{"not settled yet", plan, closed, []ledger.Verb{reserve("c", share...)}, ""},
+		{"half settled", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.1, 2))}, ""},
+		{"settled for less", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.1, 1)), release}, wrong},
+		{"settled for something else", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.2, 1), e(0.1, 1)), release}, wrong},
+		{"a filter's bound", filter, open, []ledger.Verb{reserve("c", e(1, 1))}, ""},
+		{"less than a filter's bound", filter, open, []ledger.Verb{reserve("c", e(0.5, 1))}, wrong},
+		{"a filter settled", filter, closed, []ledger.Verb{reserve("c", e(1, 1)), commit(e(1, 1))}, ""},
+		{"a filter given back", filter, closed, []ledger.Verb{reserve("c", e(1, 1)), release}, wrong},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var f audit.Families
+			for _, l := range []log{byDaemon(t, "p", c.parent...), writtenTo(t, c.spec, c.child...)} {
+				r, err := l.replay()
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.Add(r)
+			}
+			if err := f.Check(); c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+				t.Errorf("found: %v; want: %s", err, c.says)
+			}
+		})
+	}
+}
