@@ -61,6 +61,8 @@ func newCells(p sampledPair, theta float64, k Value, width float64) *cells {
 		return nil
 	}
 	c.makeCuts()
+	// What is summed up is of no more use, and there may be thousands of cells' lists.
+	c.at, c.loss, c.off, c.edge, c.high, c.variation = nil, nil, nil, nil, nil, nil
 	c.heavy = worthPairs(c.low)
 	return c
 }

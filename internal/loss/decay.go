@@ -80,6 +80,7 @@ func (t *Tilted) sampledDecay(g sampledGaussian) decay {
 	if c == nil {
 		return undecayed
 	}
+	c.low = nil // only a scan needs them all
 	var scan *phiScan
 	return func(t0, t1 float64, closely bool) float64 {
 		v := math.Min(spread(c.heavy, t0, t1), c.smooth(t0))

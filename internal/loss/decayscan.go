@@ -45,7 +45,7 @@ func newPhiScan(c *cells) *phiScan {
 	n := len(c.low)
 	// Prefix sums over the cells; the rest of every cut is a range of them.
 	first, second, deviation := make([]float64, n+1), make([]float64, n+1), make([]float64, n+1)
-	a := c.loss[0]
+	a := c.low[0].left
 	if c.middle {
 		a = 0
 	}

@@ -83,7 +83,7 @@ func shortened(step float64) float64 {
 	return math.Float64frombits(math.Float64bits(step) &^ (1<<29 - 1))
 }
 
-// fill computes n nodes.
+// fill computes n nodes, and uses up the line.
 func (c *contour) fill(line tilts, n int, m *meter) {
 	sums := make([]nodeSum, n)
 	for i, r := range line.rest {
@@ -92,6 +92,7 @@ func (c *contour) fill(line tilts, n int, m *meter) {
 			sums[k].add(line.counts[i], v)
 		}
 		m.spend(r.Spent() - before)
+		line.rest[i] = nil // thousands of them may be large
 	}
 	c.re, c.im = make([]float64, n), make([]float64, n)
 	for k := range sums {

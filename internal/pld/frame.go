@@ -53,6 +53,7 @@ func newFrame(p *parts, d loss.Direction, pl plan, s *site) *frame {
 	f.levels.logs = make([]float64, len(f.levels.at)-1)
 	for i, t := range p.rest {
 		f.rows[t.Loss] = f.newRow(t.Loss, s.line.rest[i], p.meter)
+		s.line.rest[i] = nil // thousands of them may be large
 	}
 	return f
 }
