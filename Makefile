@@ -1,9 +1,9 @@
 # `make demo` and `make test` need Go only; `make check` also gcc and Node (CONTRIBUTING.md).
 GO      ?= go
 FUZZTIME ?= 10s
-# Fuzzed by default: what reads bytes from outside. FUZZPKGS=./... fuzzes the
-# mathematics too, whose hardest inputs take seconds under instrumentation.
-FUZZPKGS ?= ./internal/audit ./internal/persist ./internal/wire
+# Fuzzed by default: what reads bytes from outside, and the answers over the whole
+# range of parameters, whose hardest inputs take a second under instrumentation.
+FUZZPKGS ?= ./internal/audit ./internal/persist ./internal/wire ./internal/pld ./internal/accountant
 # Set for property tests that draw the same cases each time, as .ci/run does.
 RAPID_SEED ?=
 TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(1) | grep $(2) 'pgregory.net/rapid' | cut -d' ' -f1)

@@ -31,7 +31,9 @@ func benchmarkCalibrate(b *testing.B, q Calibration) {
 	b.ReportMetric(float64(probes)/float64(b.N), "probes/op")
 }
 
-func BenchmarkCalibrateNoise(b *testing.B) { benchmarkCalibrate(b, reference(b, 3)) }
+func BenchmarkCalibrateNoiseToEpsilon1(b *testing.B) { benchmarkCalibrate(b, reference(b, 1)) }
+func BenchmarkCalibrateNoise(b *testing.B)           { benchmarkCalibrate(b, reference(b, 3)) }
+func BenchmarkCalibrateNoiseToEpsilon8(b *testing.B) { benchmarkCalibrate(b, reference(b, 8)) }
 
 func BenchmarkCalibrateCount(b *testing.B) {
 	q := reference(b, 3)

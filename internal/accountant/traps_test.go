@@ -75,6 +75,18 @@ func TestTrapLargeEpsilon(t *testing.T) {
 	}
 }
 
+// 5: the central limit theorem is no bound. It says 1.6177 here, below what is proven
+// to be the least (mechanism.GaussianDP with its μ, Bu–Dong–Long–Su 2020, Cor. 5.4).
+func TestTrapNoCentralLimit(t *testing.T) {
+	const q, n = 0.01, 1000
+	a := ask(t, compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(q, 1), Count: n}), AtDelta(1e-5))
+	limit := mechanism.GaussianDP{Mu: math.Sqrt(n * q * q * math.Expm1(1))}
+	clt := ask(t, compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: limit, Count: 1}), AtDelta(1e-5))
+	if a.EpsilonLower == nil || !(*a.EpsilonLower > clt.Epsilon+0.1) || !(a.Epsilon >= *a.EpsilonLower) {
+		t.Errorf("%+v, the central limit theorem says %v", a, clt.Epsilon)
+	}
+}
+
 // 6: zero steps cost nothing, and say so.
 func TestTrapZeroSteps(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne)

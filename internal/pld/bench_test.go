@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 func benchmarkEpsilon(b *testing.B, l loss.Composition, delta float64) {
@@ -33,6 +34,19 @@ func BenchmarkColdTenMillionSteps(b *testing.B) {
 
 func BenchmarkColdLittleNoise(b *testing.B) {
 	benchmarkEpsilon(b, lossesOf(b, sampledSteps(0.1, 0.3, 100)), 1e-5)
+}
+
+func BenchmarkColdOneStep(b *testing.B) {
+	benchmarkEpsilon(b, lossesOf(b, sampledSteps(1e-4, 1, 1)), 1e-5)
+}
+
+// The characteristic function of a few steps with a small q decays slowly.
+func BenchmarkColdFewSteps(b *testing.B) {
+	benchmarkEpsilon(b, lossesOf(b, sampledSteps(1e-3, 0.8, 100)), 1e-5)
+}
+
+func BenchmarkColdHundredPure(b *testing.B) {
+	benchmarkEpsilon(b, lossesOf(b, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 100}), 1e-5)
 }
 
 func thousandDistinct(b *testing.B) loss.Composition {
