@@ -13,7 +13,7 @@ import (
 //
 // half weight at k = 0. With W = 2π/Δ it equals Σ_m e^{mθW}·δ(ε+mW) over all
 // whole m for θ > 0, and −Σ_m e^{mθW}·(1−δ)(ε+mW) for −1 < θ < 0, all terms
-// positive (docs/math-contour.md §1): it never under-reports δ, or 1 − δ. What it has
+// positive (docs/math.md §2.1): it never under-reports δ, or 1 − δ. What it has
 // too much is bounded by alias, what is cut off by cut, what was rounded by at.
 //
 // Everything is kept in units of e^{K(θ)−θε}. It is immutable once built.
@@ -38,7 +38,7 @@ type contour struct {
 //
 //	e^{log ∓ gap·ε}/(e^{gap·W} − 1),  log ≥ K(θ ± gap) − K(θ) + ln c(θ ± gap)
 //
-// (docs/math-contour.md §2; c in chernoff).
+// (docs/math.md §2.2; c in chernoff).
 type alias struct {
 	gap, log float64
 }
@@ -49,7 +49,7 @@ func newAlias(c *contour, s float64, at loss.Value) alias {
 }
 
 // chernoff returns ln c(s) with δ(ε) ≤ c(s)·e^{K(s)−sε} for s > 0, and
-// 1 − δ(ε) ≤ c(s)·e^{K(s)−sε} for −1 ≤ s ≤ 0 (docs/math-contour.md §2).
+// 1 − δ(ε) ≤ c(s)·e^{K(s)−sε} for −1 ≤ s ≤ 0 (docs/math.md §2.2).
 func chernoff(s float64) float64 {
 	if s <= 0 {
 		return 0
