@@ -34,7 +34,7 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 	logDelta := num.LogDown(finite)
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
 		_, first = loss.LeastEpsilon(steer(c, d), logDelta, first, after(leastEstimates, stop))
-		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, soon(stop))
+		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, soon(len(c), stop))
 		if top := c.MaxLoss(d); top <= epsilon {
 			return top, math.Inf(1)
 		}
@@ -56,7 +56,7 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 			return math.Inf(-1), math.Inf(1)
 		}
 		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, after(leastEstimates, stop))
-		return loss.LeastLogDelta(curve(c, d), epsilon, first, soon(stop))
+		return loss.LeastLogDelta(curve(c, d), epsilon, first, soon(len(c), stop))
 	}, func(d loss.Direction, s float64) float64 {
 		return loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon)
 	})
@@ -94,18 +94,19 @@ func after(n int, stop func() bool) func() bool {
 	}
 }
 
-// soon is stop, or that mostExact orders have been tried.
-func soon(stop func() bool) func() bool {
-	left := mostExact
+// soon is stop, or that enough orders have been tried: mostExact of a loss or two,
+// fewer where each costs more.
+func soon(distinct int, stop func() bool) func() bool {
+	left := max(leastExact, mostExact*2/max(2, distinct))
 	return func() bool {
 		left--
 		return left <= 0 || stop != nil && stop()
 	}
 }
 
-// mostExact bounds the orders that the bound itself is computed at: the first is the
-// best by the estimates, to more digits than matter where they are good.
-const mostExact = 16
+// Bounds on the orders that the bound itself is computed at. The first is the best by
+// the estimates, to more digits than matter where they are good.
+const leastExact, mostExact = 4, 16
 
 // leastEstimates are made however little time there is: they cost little, and one
 // order at random proves next to nothing.
