@@ -18,6 +18,11 @@ const (
 	cellWork        = 800 // a step of one loss: a cell and two halves
 	pointWork       = 60  // the same where there are atoms only
 	nodeWork        = 100 // a node of one loss, both sides
+	roughWork       = 2e3 // a rough cell
+	endsWork        = 5e4 // finding the ends of one loss, 1/20 where there are atoms only
+
+	mostRough, leastRough = 600, 24 // rough cells of one loss
+	allRough              = 6000    // and of all together, about
 )
 
 // latticeAim is where on the curve an attempt is to be precise, and how much.
@@ -328,6 +333,19 @@ func (p *latticeProblem) leastStep(period float64, ends []latticeEnds, grids flo
 		least = math.Max(least, (e.hi-e.lo)/maxLatticeCells)
 	}
 	return least
+}
+
+// looks is the work of an attempt before the first grid.
+func (p *latticeProblem) looks() float64 {
+	var work float64
+	for i := range p.terms {
+		if p.terms[i].discrete {
+			work += endsWork / 20
+		} else {
+			work += endsWork
+		}
+	}
+	return work
 }
 
 // cells is the work of putting every term on a grid, for a step of 1.

@@ -14,7 +14,7 @@ const deepest = -745
 // All Gaussians become one with μ² = Σ n_j·μ_j².
 func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, string) {
 	low, high := c.Atom()
-	p := &latticeProblem{maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
+	p := &latticeProblem{distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares, least num.Sum
 	for _, t := range c {
 		f := t.Loss.Facts()
@@ -49,7 +49,15 @@ func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, s
 }
 
 func (p *latticeProblem) add(upper, lower loss.Pair, n float64) {
-	p.terms = append(p.terms, newLatticeTerm(upper, lower, n, deepest))
+	most := mostRough
+	if p.distinct > 0 {
+		most = min(most, max(allRough/p.distinct, leastRough))
+	}
+	t := newLatticeTerm(upper, lower, n, most)
+	if !t.discrete {
+		p.setup += roughWork * float64(most)
+	}
+	p.terms = append(p.terms, t)
 	p.releases += n
 }
 

@@ -13,6 +13,8 @@ type latticeProblem struct {
 	releases float64     // Σ count
 	maxLoss  float64     // bounds the finite losses' sum from above
 	atom     loss.Bounds // encloses ln P(L = ∞)
+	distinct int         // terms that will be added, 0 where it is not known
+	setup    float64     // work of looking them over
 	left     float64     // work that may still be done
 }
 
@@ -271,9 +273,12 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	if once { // too deep to resolve: one look for a bound from above
 		a.log, a.gap = deepest, 3
 	}
-	p.left = questionWork
+	p.left = questionWork - p.setup
 	var step float64
 	for try := range 8 {
+		if p.left -= p.looks(); p.left < 0 {
+			break
+		}
 		p.excess(&a)
 		plan := p.plan(&a)
 		ends := p.allEnds(&a)

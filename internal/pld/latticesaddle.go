@@ -26,23 +26,23 @@ type latticeTerm struct {
 	spans    []float64 // these distances
 }
 
-// newLatticeTerm looks the pair over: cells that widen away from the anchor, and
-// atoms. deepest is the least ln δ that will matter.
-func newLatticeTerm(upper, lower loss.Pair, count, deepest float64) latticeTerm {
+// newLatticeTerm looks the pair over, in at most that many cells, which widen
+// away from the anchor, and atoms.
+func newLatticeTerm(upper, lower loss.Pair, count float64, most int) latticeTerm {
 	t := latticeTerm{upper: upper, lower: lower, count: count}
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
 	anchor := upper.Anchor()
 	reach := math.Max(anchor-lo, hi-anchor)
 	edges := []float64{math.Inf(-1), lo, anchor, hi, math.Inf(1)}
-	const octaves, each = 26, 4
-	for i := range octaves * each {
-		d := reach * math.Exp2(-float64(i)/each)
+	const octaves = 26
+	for i := range most / 4 {
+		d := reach * math.Exp2(-octaves*float64(i)/float64(most/4))
 		edges = append(edges, anchor-d, anchor+d)
 	}
 	atoms := upper.Atoms()
 	// Not the first: all of Q that is far from P may be in it, and its loss far away.
 	t.discrete = true
-	cells := roughCells(upper, edges)
+	cells := roughCells(upper, edges, most)
 	for i, c := range cells {
 		if !math.IsInf(c.LogP, -1) {
 			t.discrete = false
@@ -104,8 +104,8 @@ func thinned(atoms []loss.Mass) []loss.Mass {
 
 // roughCells are the cells between edges, split where a tail falls steeply, down
 // to what a float64 can tell apart: an end where the density piles up counts too.
-func roughCells(p loss.Pair, edges []float64) []loss.Mass {
-	const steep, most = 4, 1000 // in ln of the mass beyond
+func roughCells(p loss.Pair, edges []float64, most int) []loss.Mass {
+	const steep = 4 // in ln of the mass beyond
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	cells := make([]loss.Mass, len(edges)-1)
