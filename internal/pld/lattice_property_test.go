@@ -180,3 +180,21 @@ func TestLatticeRefuses(t *testing.T) {
 		t.Error("2^60 releases were answered")
 	}
 }
+
+// Thirty mechanisms whose ε have no common divisor: no step serves them all, their
+// blocks are narrow all the same.
+func TestLatticeBlocksAreNarrow(t *testing.T) {
+	var c loss.Composition
+	for i := range 30 {
+		m := mechanism.ApproximateDP{Epsilon: math.Sqrt(float64(i+2)) / 20, Delta: 1e-9}
+		c = append(c, loss.Term{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: uint64(1 + i%3)})
+	}
+	p, _ := newLatticeProblem(c, loss.Remove)
+	if len(p.terms) > 12 {
+		t.Errorf("%d terms are left of 60 releases of 30 kinds", len(p.terms))
+	}
+	e, reason := latticeEpsilon(c, 1e-5, 1e-4, nil)
+	if reason != "" || !(e.Upper-e.Lower <= 1e-4) {
+		t.Errorf("ε in [%v, %v] %s", e.Lower, e.Upper, reason)
+	}
+}

@@ -18,6 +18,7 @@ const (
 	cellWork        = 800 // a step of one loss: a cell and two halves
 	pointWork       = 60  // the same where there are atoms only
 	nodeWork        = 100 // a node of one loss, both sides
+	atomWork        = 300 // an atom, both sides
 	roughWork       = 2e3 // a rough cell
 	endsWork        = 5e4 // finding the ends of one loss, 1/20 where there are atoms only
 
@@ -208,7 +209,7 @@ func (p *latticeProblem) measures(a *latticeAim, plan latticePlan, ends []lattic
 	if !(m.step > 0 && m.step < 1e300) {
 		return nil
 	}
-	p.left -= p.cells(ends) / m.step
+	p.left -= p.cells(ends)/m.step + p.atoms
 	for i := range p.terms {
 		if stop() {
 			return nil
@@ -237,7 +238,9 @@ func (p *latticeProblem) fitting(a *latticeAim, plan latticePlan, ends []lattice
 		if next == nil || try > 0 && (m.gap <= a.gap && next.gap > a.gap || next.step == m.step) {
 			return m
 		}
-		m = next
+		if m = next; p.left < 0 {
+			return m
+		}
 		wish := 0.9 * math.Sqrt(a.gap/math.Max(m.gap, 1e-300))
 		switch {
 		case m.gap > a.gap && h > least:

@@ -45,6 +45,7 @@ func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, s
 		}
 		p.add(upper, lower, 1)
 	}
+	p.block()
 	return p, ""
 }
 
@@ -54,6 +55,7 @@ func (p *latticeProblem) add(upper, lower loss.Pair, n float64) {
 		most = min(most, max(allRough/p.distinct, leastRough))
 	}
 	t := newLatticeTerm(upper, lower, n, most)
+	p.atoms += atomWork * float64(len(upper.Atoms()))
 	if !t.discrete {
 		p.setup += roughWork * float64(most)
 	}

@@ -15,6 +15,7 @@ type latticeProblem struct {
 	atom     loss.Bounds // encloses ln P(L = ∞)
 	distinct int         // terms that will be added, 0 where it is not known
 	setup    float64     // work of looking them over
+	atoms    float64     // work of their atoms, on a grid
 	left     float64     // work that may still be done
 }
 
@@ -273,7 +274,7 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	if once { // too deep to resolve: one look for a bound from above
 		a.log, a.gap = deepest, 3
 	}
-	p.left = questionWork - p.setup
+	p.left = questionWork - p.setup - 2*p.atoms
 	var step float64
 	for try := range 8 {
 		if p.left -= p.looks(); p.left < 0 {

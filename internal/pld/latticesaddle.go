@@ -55,7 +55,7 @@ func newLatticeTerm(upper, lower loss.Pair, count float64, most int) latticeTerm
 		t.rough = append(t.rough, cells[0])
 	}
 	t.atomic = t.discrete
-	t.rough = append(t.rough, thinned(atoms)...)
+	t.rough = append(t.rough, thinned(atoms, most)...)
 	slices.SortFunc(t.rough, func(a, b loss.Mass) int { return cmp.Compare(a.Loss, b.Loss) })
 	t.above = make([]float64, len(t.rough))
 	sum := math.Inf(-1)
@@ -78,13 +78,12 @@ func newLatticeTerm(upper, lower loss.Pair, count float64, most int) latticeTerm
 	return t
 }
 
-// thinned merges neighbouring atoms so that a few hundred are left.
-func thinned(atoms []loss.Mass) []loss.Mass {
-	const most = 400
+// thinned merges neighbouring atoms so that about that many are left.
+func thinned(atoms []loss.Mass, most int) []loss.Mass {
 	if len(atoms) <= most {
 		return atoms
 	}
-	width := (atoms[len(atoms)-1].Loss - atoms[0].Loss) / most
+	width := (atoms[len(atoms)-1].Loss - atoms[0].Loss) / float64(most)
 	var few []loss.Mass
 	var p, q num.LogSum
 	start := atoms[0].Loss
