@@ -87,8 +87,9 @@ func (t *latticeTask) finish(m *latticeMeasure, scale float64) {
 	for i := range m.weights {
 		m.weights[i] /= sum
 	}
-	// The weights' own roundings, a dozen each, in one place.
-	slack := 32 * num.Ulp
+	// The weights' own roundings, a dozen each, those of e^{θd} for distances up to
+	// two steps, and one for every atom that may have been added, in one place.
+	slack := num.Ulp * (32 + 8*math.Abs(t.theta)*m.step + 2*float64(len(t.pair.Atoms())))
 	if !t.roundUp {
 		slack = -slack
 	}
@@ -181,15 +182,13 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 		i := g.below(a.Loss) - m.first
 		if g.at(m.first+i) < a.Loss-g.tolerance(a.Loss) {
 			i++
-		} else {
-			m.shift = math.Max(m.shift, slack+g.tolerance(reach)+a.LossErr+g.tolerance(a.Loss))
 		}
-		switch {
-		case i > n:
+		if i > n {
 			lose(a)
-		default:
-			place(a, max(i, 0))
+			continue
 		}
+		m.shift = math.Max(m.shift, slack+g.tolerance(reach)+a.LossErr+g.tolerance(a.Loss))
+		place(a, max(i, 0))
 	}
 	m.lost = lost.Log()
 	m.lost += 16 * num.Ulp * (1 + math.Abs(finite(m.lost)))

@@ -155,8 +155,9 @@ func (t *latticeTask) merge(lumps []lump, anchor int, g latticeGrid) (m latticeM
 		hi--
 	}
 	m = latticeMeasure{latticeGrid: g, theta: t.theta, first: s.first + lo, weights: s.weights[lo : hi+1]}
-	// A group's loss is exact but for the rounding of what was balanced in it.
-	m.shift = 4 * g.tolerance(math.Abs(s.at(s.first))+math.Abs(s.at(s.first+hi)))
+	// A group's loss is exact but for the rounding of what was balanced in it, two
+	// Ulp of the step for every atom among it.
+	m.shift = (4 + float64(len(t.pair.Atoms()))/24) * g.tolerance(math.Abs(s.at(s.first))+math.Abs(s.at(s.first+hi)))
 	return m, rest, cost
 }
 
