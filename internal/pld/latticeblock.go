@@ -42,8 +42,8 @@ func (b latticeBlock) Anchor() float64 {
 	return slices.MaxFunc(b.atoms, func(x, y loss.Mass) int { return cmp.Compare(x.LogP, y.LogP) }).Loss
 }
 
-// outcomesOf is how many outcomes n releases of a loss with k atoms have, +Inf
-// for a number of atoms that is not powered.
+// outcomesOf is how many outcomes power lists for n releases of a loss with k
+// atoms, +Inf for a number of atoms that it does not take.
 func outcomesOf(k int, n float64) float64 {
 	switch k {
 	case 2:
@@ -73,7 +73,7 @@ func power(p loss.Pair, n float64) latticeBlock {
 			b.atoms = append(b.atoms, first.with(second.Mass).with(times(last, n-i-j).Mass).Mass)
 		}
 	}
-	return b
+	return b.merged()
 }
 
 // logChoose is ln C(n, k).
@@ -132,40 +132,33 @@ func (p *latticeProblem) block() {
 				spans = append(spans, s)
 			}
 		}
-		if outcomesOf(len(t.upper.Atoms()), t.count) <= mostOutcomes/2 && len(t.lower.Atoms()) == len(t.upper.Atoms()) {
+		if outcomesOf(len(t.upper.Atoms()), t.count) <= mostOutcomes && len(t.lower.Atoms()) == len(t.upper.Atoms()) {
 			few = append(few, i)
 		}
 	}
-	if len(spans) < 3 || len(few) < 2 || commensurate(spans) {
+	if len(spans) < 2 || len(spans) < 3 && p.atomic() || commensurate(spans) {
 		return
 	}
 	slices.SortStableFunc(few, func(a, b int) int { return cmp.Compare(p.terms[b].count, p.terms[a].count) })
 	gone := make([]bool, len(p.terms))
-	one := latticeBlock{atoms: []loss.Mass{{}}}
 	var upper, lower []latticeBlock
 	for len(few) > 0 && len(upper) < mostBlocks {
-		var rest, members []int
-		size := 1.0
+		up, low := latticeBlock{atoms: []loss.Mass{{}}}, latticeBlock{atoms: []loss.Mass{{}}}
+		var rest []int
 		for _, i := range few {
-			if n := outcomesOf(len(p.terms[i].upper.Atoms()), p.terms[i].count); size*n <= mostOutcomes {
-				size *= n
-				members = append(members, i)
-			} else {
+			t := &p.terms[i]
+			more, fewer := power(t.upper, t.count), power(t.lower, t.count)
+			if max(len(up.atoms)*len(more.atoms), len(low.atoms)*len(fewer.atoms)) > mostOutcomes {
 				rest = append(rest, i)
+				continue
 			}
+			gone[i] = true
+			up, low = up.times(more).merged(), low.times(fewer).merged()
 		}
 		few = rest
-		if len(members) < 2 {
-			continue
-		}
-		up, low := one, one
-		for _, i := range members {
-			gone[i] = true
-			up, low = up.times(power(p.terms[i].upper, p.terms[i].count)), low.times(power(p.terms[i].lower, p.terms[i].count))
-		}
 		// Their few roundings are far within 1e-13.
 		up.infinite, low.infinite = up.infinite*(1+1e-13), low.infinite*(1-1e-13)
-		upper, lower = append(upper, up.sorted()), append(lower, low.sorted())
+		upper, lower = append(upper, up), append(lower, low)
 	}
 	kept := p.terms[:0]
 	for i, t := range p.terms {
@@ -183,9 +176,21 @@ func (p *latticeProblem) block() {
 	}
 }
 
-// sorted is the block by increasing loss.
-func (b latticeBlock) sorted() latticeBlock {
+// merged is the block by increasing loss, equal ones as one.
+func (b latticeBlock) merged() latticeBlock {
 	slices.SortFunc(b.atoms, func(x, y loss.Mass) int { return cmp.Compare(x.Loss, y.Loss) })
+	all := b.atoms[:1]
+	for _, x := range b.atoms[1:] {
+		last := &all[len(all)-1]
+		if d := x.Loss - last.Loss; d > last.LossErr+x.LossErr {
+			all = append(all, x)
+		} else {
+			log := num.LogAddExp(last.LogP, x.LogP)
+			last.LogErr = math.Max(last.LogErr, x.LogErr) + num.Ulp*4*math.Max(math.Abs(last.LogP), math.Abs(x.LogP))
+			last.LogP, last.LossErr = log, math.Max(last.LossErr, x.LossErr+d)
+		}
+	}
+	b.atoms = all
 	return b
 }
 

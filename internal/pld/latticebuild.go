@@ -14,7 +14,7 @@ import (
 const (
 	maxLatticeNodes = 1 << 17
 	maxLatticeCells = 1 << 16 // of one loss
-	questionWork    = 6e7
+	questionWork    = 7e7
 	cellWork        = 800 // a step of one loss: a cell and two halves
 	pointWork       = 60  // the same where there are atoms only
 	nodeWork        = 100 // a node of one loss, both sides
