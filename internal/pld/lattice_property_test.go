@@ -115,11 +115,11 @@ func TestLatticeIsMonotone(t *testing.T) {
 	})
 }
 
-// One release against the closed forms.
+// One release against the closed forms, also where ln δ is −10¹².
 func TestLatticeHoldsClosedForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		scale := math.Exp(rapid.Float64Range(-2, 6).Draw(t, "ln scale"))
-		epsilon := math.Exp(rapid.Float64Range(-9, 1).Draw(t, "ln ε")) / scale
+		scale := math.Exp(rapid.Float64Range(-4, 13).Draw(t, "ln scale"))
+		epsilon := math.Exp(rapid.Float64Range(-9, 7).Draw(t, "ln ε")) / scale
 		var l loss.Loss
 		var want loss.Bounds
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
@@ -131,11 +131,11 @@ func TestLatticeHoldsClosedForms(t *testing.T) {
 			l = lossOf(t, mechanism.Laplace{Scale: scale, Sensitivity: 1}, mechanism.AddOrRemoveOne)
 			want, _ = laplace{l.Facts().Laplace}.logDelta(epsilon)
 		case 2:
-			q := math.Exp(rapid.Float64Range(-10, -0.1).Draw(t, "ln q"))
+			q := math.Exp(rapid.Float64Range(-25, -0.1).Draw(t, "ln q"))
 			l = lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.AddOrRemoveOne)
 			want, _ = sampled{mu: l.Facts().SampledMu, rate: q}.logDelta(epsilon)
 		case 3:
-			q := math.Exp(rapid.Float64Range(-10, -0.1).Draw(t, "ln q"))
+			q := math.Exp(rapid.Float64Range(-25, -0.1).Draw(t, "ln q"))
 			l = lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.ReplaceOne)
 			want, _ = newReplaced(l.Facts().SampledMu, q).logDelta(epsilon)
 		}
@@ -196,5 +196,31 @@ func TestLatticeBlocksAreNarrow(t *testing.T) {
 	e, reason := latticeEpsilon(c, 1e-5, 1e-4, nil)
 	if reason != "" || !(e.Upper-e.Lower <= 1e-4) {
 		t.Errorf("ε in [%v, %v] %s", e.Lower, e.Upper, reason)
+	}
+}
+
+// Whatever is asked, the work accounted for is about what is allowed, and the
+// answer is an interval.
+func TestLatticeWorkIsBounded(t *testing.T) {
+	for _, kinds := range []int{1, 40, 500} {
+		var c loss.Composition
+		for i := range kinds {
+			x := 1 + float64(i)/float64(kinds)
+			for _, m := range []mechanism.Mechanism{
+				mechanism.PoissonSampled{SamplingProbability: 1e-3 * x, Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.3 * x}},
+				mechanism.ApproximateDP{Epsilon: 0.01 * math.Sqrt(x), Delta: 1e-12},
+				mechanism.Laplace{Scale: 1e-2 * x, Sensitivity: 1},
+			} {
+				c = append(c, loss.Term{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: 1_000_003})
+			}
+		}
+		p, reason := newLatticeProblem(c, loss.Remove)
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		e, _ := p.solve(&latticeQuestion{byDelta: true, delta: 1e-3, gap: 1e-9}, math.Inf(-1), nil)
+		if !(e.Lower >= 0 && e.Lower <= e.Upper) || p.left < -questionWork/2 {
+			t.Errorf("%d kinds: ε in [%v, %v], %v left of %v", 3*kinds, e.Lower, e.Upper, p.left, questionWork)
+		}
 	}
 }

@@ -18,8 +18,8 @@ type latticeBlock struct {
 	infinite float64
 }
 
-// mostOutcomes bounds a block, mostBlocks their number.
-const mostOutcomes, mostBlocks = 2048, 32
+// Bounds: a block's outcomes, the blocks, the outcomes listed to make them.
+const mostOutcomes, mostBlocks, mostListed = 2048, 32, 30000
 
 func (b latticeBlock) Ends(_, _ float64) (lo, hi float64) {
 	return b.atoms[0].Loss, b.atoms[len(b.atoms)-1].Loss
@@ -128,7 +128,7 @@ func (p *latticeProblem) block() {
 			continue
 		}
 		for _, s := range t.spans {
-			if !slices.ContainsFunc(spans, func(o float64) bool { return math.Abs(s-o) <= 1e-12*s }) {
+			if len(spans) < 64 && !slices.ContainsFunc(spans, func(o float64) bool { return math.Abs(s-o) <= 1e-12*s }) {
 				spans = append(spans, s)
 			}
 		}
@@ -141,21 +141,28 @@ func (p *latticeProblem) block() {
 	}
 	slices.SortStableFunc(few, func(a, b int) int { return cmp.Compare(p.terms[b].count, p.terms[a].count) })
 	gone := make([]bool, len(p.terms))
+	// The powers' outcomes, of as many terms as the bound allows.
+	var more, fewer []latticeBlock
+	listed := 0
+	for k, i := range few {
+		t := &p.terms[i]
+		if listed += int(outcomesOf(len(t.upper.Atoms()), t.count)); listed > mostListed {
+			few = few[:k]
+			break
+		}
+		more, fewer = append(more, power(t.upper, t.count)), append(fewer, power(t.lower, t.count))
+	}
 	var upper, lower []latticeBlock
-	for len(few) > 0 && len(upper) < mostBlocks {
+	for left := len(few); left > 0 && len(upper) < mostBlocks; {
 		up, low := latticeBlock{atoms: []loss.Mass{{}}}, latticeBlock{atoms: []loss.Mass{{}}}
-		var rest []int
-		for _, i := range few {
-			t := &p.terms[i]
-			more, fewer := power(t.upper, t.count), power(t.lower, t.count)
-			if max(len(up.atoms)*len(more.atoms), len(low.atoms)*len(fewer.atoms)) > mostOutcomes {
-				rest = append(rest, i)
+		for k, i := range few {
+			if gone[i] || max(len(up.atoms)*len(more[k].atoms), len(low.atoms)*len(fewer[k].atoms)) > mostOutcomes {
 				continue
 			}
 			gone[i] = true
-			up, low = up.times(more).merged(), low.times(fewer).merged()
+			left--
+			up, low = up.times(more[k]).merged(), low.times(fewer[k]).merged()
 		}
-		few = rest
 		// Their few roundings are far within 1e-13.
 		up.infinite, low.infinite = up.infinite*(1+1e-13), low.infinite*(1-1e-13)
 		upper, lower = append(upper, up), append(lower, low)

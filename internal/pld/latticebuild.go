@@ -20,7 +20,8 @@ const (
 	nodeWork        = 100 // a node of one loss, both sides
 	atomWork        = 300 // an atom, both sides
 	roughWork       = 2e3 // a rough cell
-	endsWork        = 5e4 // finding the ends of one loss, 1/20 where there are atoms only
+	endsWork        = 5e4 // finding the ends of one loss
+	roughEndWork    = 1e3 // the same for each rough outcome where there are atoms only
 
 	mostRough, leastRough = 600, 24 // rough cells of one loss
 	allRough              = 6000    // and of all together, about
@@ -54,11 +55,11 @@ func (p *latticeProblem) ends(t *latticeTerm, a *latticeAim) (lo, hi float64) {
 	hi = math.Max(hi, lo)
 	// What lies below counts with its tilted mass; in 1 − δ as it is, too.
 	low := bisect(lo, hi, func(l float64) bool {
-		v, _ := tails(t.upper, l)
+		v, _ := t.tails(l)
 		return v+a.theta*l <= each+k && (a.theta > 0 || v <= each+a.log)
 	})
 	high := -bisect(-hi, -lo, func(l float64) bool {
-		_, v := tails(t.upper, -l)
+		_, v := t.tails(-l)
 		return v <= logAbove
 	})
 	return low, math.Max(low, high)
@@ -90,11 +91,15 @@ func bisect(lo, hi float64, ok func(float64) bool) float64 {
 }
 
 // tails are ln P(L ≤ l) and ln P(l < L < ∞), about.
-func tails(p loss.Pair, l float64) (below, above float64) {
-	var cells [2]loss.Mass
-	p.Cells([]float64{math.Inf(-1), l, math.Inf(1)}, cells[:])
+func (t *latticeTerm) tails(l float64) (below, above float64) {
+	cells := [2]loss.Mass{{LogP: math.Inf(-1)}, {LogP: math.Inf(-1)}}
+	atoms := t.rough
+	if !t.discrete {
+		t.upper.Cells([]float64{math.Inf(-1), l, math.Inf(1)}, cells[:])
+		atoms = t.upper.Atoms()
+	}
 	below, above = cells[0].LogP, cells[1].LogP
-	for _, m := range p.Atoms() {
+	for _, m := range atoms {
 		if m.Loss <= l {
 			below = num.LogAddExp(below, m.LogP)
 		} else {
@@ -343,7 +348,7 @@ func (p *latticeProblem) looks() float64 {
 	var work float64
 	for i := range p.terms {
 		if p.terms[i].discrete {
-			work += endsWork / 20
+			work += roughEndWork * float64(len(p.terms[i].rough))
 		} else {
 			work += endsWork
 		}
