@@ -224,3 +224,21 @@ func TestLatticeWorkIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A step too wide for the tilt leaves nothing of the optimistic side, and ends.
+func TestLatticeStepTooWide(t *testing.T) {
+	for _, theta := range []float64{1e3, 1e9, 1e15} {
+		for _, step := range []float64{1, 50, 1e4} {
+			task := latticeTask{pair: loss.SampledPair(loss.GaussianPair(1), 1e-3, loss.Remove), theta: theta, lo: -1, hi: 100}
+			m := task.optimistic(latticeGrid{task.pair.Anchor(), step})
+			for _, w := range m.weights {
+				if !(w >= 0 && w <= 1+1e-9) {
+					t.Errorf("θ=%v h=%v: weight %v", theta, step, w)
+				}
+			}
+			if math.IsNaN(m.scale) || math.IsInf(m.scale, 1) {
+				t.Errorf("θ=%v h=%v: scale %v", theta, step, m.scale)
+			}
+		}
+	}
+}
