@@ -55,7 +55,6 @@ func wantAmount(t *testing.T, l *pb.Ledger, spent, reserved, remaining float64) 
 func TestBadBudgets(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	ctx := servertest.Context(t)
 	s.Create(servertest.Filter("filter", servertest.Basic(1)))
 	s.Create(servertest.Plan("plan", servertest.Pure(0.1, 10)))
 	s.NewLedger("free")
@@ -73,7 +72,7 @@ func TestBadBudgets(t *testing.T) {
 	before := s.Ledger("filter")
 
 	create := func(spec *pb.LedgerSpec) error {
-		_, err := s.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: spec})
+		_, err := s.Client.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: spec})
 		return err
 	}
 	number := func(v float64) *float64 { return &v }
@@ -87,7 +86,7 @@ func TestBadBudgets(t *testing.T) {
 		return err
 	}
 	charge := func(name string, e *pb.Event) error {
-		_, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: []*pb.Event{e}}})
+		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: []*pb.Event{e}}})
 		return err
 	}
 	rdp := func(epsilon, delta float64) *pb.Budget {
@@ -144,11 +143,11 @@ func TestBadBudgets(t *testing.T) {
 		{"lifetime 0", hold("filter", 1, 0), invalid, []string{"reserve.lifetime_seconds: 0", "allowed: a whole number from 1 to 31622400"}},
 		{"lifetime of two years", hold("filter", 1, 63244800), invalid, []string{"reserve.lifetime_seconds: 63244800", "allowed: a whole number from 1 to 31622400"}},
 		{"nothing reserved", func() error {
-			_, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1})
+			_, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1})
 			return err
 		}(), invalid, []string{"reserve.events: missing", "allowed: 1 to 1,000 events"}},
 		{"a child's reservation", func() error {
-			_, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
+			_, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
 				Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 9, Child: "free"}})
 			return err
 		}(), invalid, []string{"reserve.child", "allowed:"}},
@@ -163,7 +162,7 @@ func TestBadBudgets(t *testing.T) {
 		{"reservation 0", commit(t, s.Client, "filter", 0, 1), invalid, []string{"commit.reservation: missing", "allowed: the position of the entry that made it"}},
 		{"commit beyond the reservation", commit(t, s.Client, "filter", position, 4), precondition, []string{"events[0]: 4 × pure_dp", "allowed: at most 3, what is left of reservation 1"}},
 		{"commit of something else", func() error {
-			_, err := s.Client.Commit(ctx, &pb.CommitRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
+			_, err := s.Client.Commit(servertest.Context(t), &pb.CommitRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
 				Commit: &pb.Commit{Reservation: position, Events: []*pb.Event{servertest.Pure(0.2, 1)}}})
 			return err
 		}(), precondition, []string{"events[0]: 1 × pure_dp", "allowed: at most 0"}},
@@ -171,8 +170,8 @@ func TestBadBudgets(t *testing.T) {
 		{"release of nothing", release(t, s.Client, "filter", 0), invalid, []string{"release.reservation: missing", "allowed:"}},
 		{"unknown ledger", hold("nowhere", 1, 9), codes.NotFound, []string{"nowhere"}},
 
-		{"watch: name", watchError(s.Client.WatchLedger(ctx, &pb.WatchLedgerRequest{Name: "A"})), invalid, []string{`name: "A"`, "allowed: segments"}},
-		{"watch: unknown ledger", watchError(s.Client.WatchLedger(ctx, &pb.WatchLedgerRequest{Name: "nowhere"})), codes.NotFound, []string{"nowhere"}},
+		{"watch: name", watchError(s.Client.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: "A"})), invalid, []string{`name: "A"`, "allowed: segments"}},
+		{"watch: unknown ledger", watchError(s.Client.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: "nowhere"})), codes.NotFound, []string{"nowhere"}},
 		{"statement: name", statementError(t, s.Client, ""), invalid, []string{"name: missing", "allowed: segments"}},
 		{"statement: unknown ledger", statementError(t, s.Client, "nowhere"), codes.NotFound, []string{"nowhere"}},
 		{"statement: δ of 1", statementError(t, s.Client, "free", 1e-5, 1), invalid, []string{"deltas[1]: 1", "allowed: a number in (0, 1)"}},
@@ -188,7 +187,7 @@ func TestBadBudgets(t *testing.T) {
 			t.Errorf("%s: position %d after refusals", name, got)
 		}
 	}
-	wantError(t, func() error { _, err := s.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: "new"}); return err }(), codes.NotFound)
+	wantError(t, func() error { _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "new"}); return err }(), codes.NotFound)
 }
 
 func watchError(stream pb.AccountantService_WatchLedgerClient, err error) error {
