@@ -22,8 +22,9 @@ func (p *program) calibrate() *cobra.Command {
 		Long: `Find the smallest noise, the largest count or the largest sampling probability of
 one event of a workload file with which everything together costs at most ε =
 --target-epsilon at δ = --target-delta. All other events of the file stay as they
-are, and with --ledger everything that was charged to that ledger counts too;
-then the daemon is asked, otherwise none. Nothing is charged.
+are, and with --ledger that ledger's plan counts too, or without one everything that
+was charged to it or is reserved; then the daemon is asked, otherwise none. Nothing
+is charged.
 
 The event is the one that --event names, by its index from 0. Otherwise it is the
 only one that lacks the parameter, or the only one that has it. Its value of the
@@ -39,7 +40,7 @@ size: round its product with the dataset size down.
 	file := fileFlag(c)
 	var solve, ledger string
 	c.Flags().StringVar(&solve, "solve", "", strings.Join(solvables(), "|"))
-	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: what was charged to it counts too")
+	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
 	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
 	delta := c.Flags().Float64("target-delta", 0, "δ in (0, 1) of the target")
 	event := c.Flags().Int("event", -1, "the event's index in the file, from 0")

@@ -14,7 +14,9 @@ func (p *program) query() *cobra.Command {
 		Use:   "query NAME (--delta D | --epsilon E)",
 		Short: "Ask what a ledger has spent",
 		Long: `Ask for the least proven upper bound on ε at a given δ, or on δ at a given ε, of
-what was charged to a ledger, over every analysis that is valid for all of it.`,
+a ledger, over every analysis that is valid for all of it: of the whole plan, of what
+the whole budgets allow, or, without either, of what was charged. The guarantee says
+which; running is always of what was charged so far.`,
 		Example: `  accountctl query team/mnist --delta 1e-5
   accountctl query team/mnist --delta 1e-5 --max-gap 1e-9
   accountctl query team/mnist --epsilon 1 --output json`,

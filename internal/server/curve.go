@@ -31,7 +31,7 @@ func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCur
 
 // Calibrate implements the API: on top of one committed position of a ledger, if
 // one is named: of its plan, where that is what it guarantees, otherwise of what was
-// charged, and then the answer is descriptive. Nothing is written.
+// charged or is reserved, and then the answer is descriptive. Nothing is written.
 func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {
 	q, err := wire.ToCalibration(req)
 	if err != nil {

@@ -2294,7 +2294,8 @@ type QueryPrivacyResponse struct {
 	DeltaLower *float64 `protobuf:"fixed64,4,opt,name=delta_lower,json=deltaLower,proto3,oneof" json:"delta_lower,omitempty"`
 	// ln δ of the upper bound, where δ was asked for: it goes on where δ underflows.
 	LogDelta *float64 `protobuf:"fixed64,5,opt,name=log_delta,json=logDelta,proto3,oneof" json:"log_delta,omitempty"`
-	// The analysis that gave the answer: "gdp", "pld", "rdp", "zcdp" or "basic".
+	// The analysis that gave the answer: "gdp", "pld", "rdp", "zcdp" or "basic"; of a
+	// filter the guard: "basic", "zcdp", "approximate_zcdp", "gdp" or "rdp".
 	Analysis string `protobuf:"bytes,6,opt,name=analysis,proto3" json:"analysis,omitempty"`
 	// What the answer means: "descriptive", "plan" or "filter".
 	Guarantee string `protobuf:"bytes,7,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
@@ -2302,7 +2303,7 @@ type QueryPrivacyResponse struct {
 	// otherwise reserved is not included. It holds only if neither the parameters nor
 	// the stop depended on outputs.
 	Running *float64 `protobuf:"fixed64,8,opt,name=running,proto3,oneof" json:"running,omitempty"`
-	// Every analysis, in a fixed order.
+	// Every analysis, in a fixed order; of a filter every budget, in the spec's order.
 	Analyses []*AnalysisResult `protobuf:"bytes,9,rep,name=analyses,proto3" json:"analyses,omitempty"`
 	// The ledger's position that was read; absent for a workload.
 	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`

@@ -87,8 +87,9 @@ func (CalibrateRequest_Solve) EnumDescriptor() ([]byte, []int) {
 // CalibrateRequest asks for one parameter of one event.
 type CalibrateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A ledger, by name: all that was charged to it stays fixed. At least one of
-	// ledger and workload is required, with the same adjacency.
+	// A ledger, by name: its plan stays fixed where that is its guarantee, otherwise
+	// all that was charged or is reserved, and then the answer is descriptive. At least
+	// one of ledger and workload is required, with the same adjacency.
 	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// Events that stay fixed, and the adjacency; may have no events.
 	Workload *Workload `protobuf:"bytes,2,opt,name=workload,proto3" json:"workload,omitempty"`
