@@ -187,7 +187,10 @@ func TestBadBudgets(t *testing.T) {
 			t.Errorf("%s: position %d after refusals", name, got)
 		}
 	}
-	wantError(t, func() error { _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "new"}); return err }(), codes.NotFound)
+	wantError(t, func() error {
+		_, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "new"})
+		return err
+	}(), codes.NotFound)
 }
 
 func watchError(stream pb.AccountantService_WatchLedgerClient, err error) error {
