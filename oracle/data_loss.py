@@ -85,6 +85,20 @@ def sampled_other():
     return rows
 
 
+def sampled_pairs():
+    """Mostly on the real axis, where orders are searched."""
+    points = [(x, 0.0) for x in REAL[1::3]] + [(-0.5, 1.0), (0.3, 5.0), (2.0, 3.0), (12.5, 0.7)]
+    rows = []
+    for q, inner in [(0.01, m.approximate(1.0, 1e-3)), (0.5, m.approximate(0.2, 0.1)), (1e-6, m.approximate(2.0, 1e-6)), (0.02, m.gaussian_dp(0.8)),
+                     (1e-9, m.laplace(0.2)), (0.9, m.laplace(0.1)), (1e-12, m.pure(3.0))]:
+        for direction in (REMOVE, ADD):
+            rows.append(partial(row, m.sampled(q, inner), ADD_OR_REMOVE, direction, points))
+    for q, inner in [(0.01, m.laplace(1.0)), (0.3, m.laplace(2.0)), (1e-6, m.laplace(0.5)), (0.8, m.laplace(0.15)), (0.01, m.response(1.0)),
+                     (0.4, m.response(2.0, 7)), (1e-7, m.response(0.3, 3))]:
+        rows.append(partial(row, m.sampled(q, inner), REPLACE, REMOVE, points))
+    return rows
+
+
 SMALL_Q = [1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4]
 LARGE_Q = [1e-3, 0.004266666666666667, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999, 1.0]
 SIGMAS = [0.3, 0.5, 0.8, 1.0, 1.7, 4.0, 20.0]
@@ -96,6 +110,7 @@ ABOUT = ("K(s) = ln E_P[e^{sL} | L finite], L = ln dP/dQ, at s = s[0] + i s[1]; 
 FILES = {
     "loss/testdata/plain.json": lambda: File(ABOUT, 50, {"rows": plain()}),
     "loss/testdata/sampled_other.json": lambda: File(ABOUT, 50, {"rows": sampled_other()}),
+    "loss/testdata/sampled_pairs.json": lambda: File(ABOUT, 50, {"rows": sampled_pairs()}),
     "loss/testdata/sampled_gaussian_small_q.json": lambda: File(ABOUT, 50, {"rows": sampled_gaussian(SMALL_Q, SIGMAS, 11, 3, 4)}),
     "loss/testdata/sampled_gaussian_large_q.json": lambda: File(ABOUT, 50, {"rows": sampled_gaussian(LARGE_Q, SIGMAS, 12, 3, 4)}),
     "loss/testdata/sampled_gaussian_replace_one.json": lambda: File(ABOUT, 50, {"rows": sampled_gaussian([1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.5, 1.0], SIGMAS, 13, 3, 4, replace=True)}),

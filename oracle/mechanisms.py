@@ -4,7 +4,7 @@ from mpmath import mp, mpf
 
 from .number import exact
 from .pairs import (ADD, ADD_OR_REMOVE, REMOVE, REPLACE, approximate_atoms, gaussian_line, laplace_pieces,
-                    response_atoms, sampled_atoms)
+                    response_atoms, revealed_atoms, sampled_atoms)
 
 
 def gaussian(sigma, sensitivity=1.0):
@@ -82,8 +82,12 @@ def _sampled_pair(q, inner, adjacency, direction):
     if name == "gaussian":
         # One record's own contribution moves the mean by Δ; a replaced one lies on the other side.
         return gaussian_line(shift_of(inner, ADD_OR_REMOVE), q, direction, adjacency == REPLACE)
-    if name == "laplace" and adjacency == ADD_OR_REMOVE:
-        return laplace_pieces(shift_of(inner, ADD_OR_REMOVE), q, direction)
+    if name == "gaussianDp" and adjacency == ADD_OR_REMOVE:
+        return gaussian_line(exact(inner["gaussianDp"]["mu"]), q, direction, False)
+    if name == "laplace":
+        return laplace_pieces(shift_of(inner, ADD_OR_REMOVE), q, direction, adjacency == REPLACE)
+    if name == "randomizedResponse" and adjacency == REPLACE:
+        return revealed_atoms(pair_of(inner, adjacency, direction), q)  # without the record there is no answer
     if name in ("pureDp", "approximateDp") and adjacency == ADD_OR_REMOVE:
         return sampled_atoms(pair_of(inner, adjacency, direction), q, direction)
     raise ValueError(f"sampling of {name} under {adjacency} is not defined here")

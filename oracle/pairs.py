@@ -133,3 +133,9 @@ def sampled_atoms(inner, q, direction):
     if direction == REMOVE:
         return Atoms([((1 - q) * w + q * p, w) for p, w in inner.rows])
     return Atoms([(p, (1 - q) * p + q * w) for p, w in inner.rows])
+
+
+def revealed_atoms(inner, q):
+    """A finite pair with probability q, and otherwise an output that tells that the record was not sampled."""
+    q = exact(q)
+    return Atoms([(q * p, q * w) for p, w in inner.rows] + [(1 - q, 1 - q)])

@@ -6,7 +6,7 @@ import time
 
 from mpmath import mp, mpc, mpf
 
-from . import contour, engine, laplace, normal, single
+from . import contour, engine, laplace, normal, single, steps
 from . import mechanisms as m
 from .cumulant import cumulant
 from .ledger import event, sides, workload
@@ -41,6 +41,14 @@ def mirrors():
         agree(single.sampled_gaussian_add(shift, q, e), 1 - mp.exp(e) * (1 - single.sampled_gaussian_remove(shift, q, -e)), 28, "mirror of curves")
 
 
+def sampled_steps():
+    """Two steps of sampled Laplaces: extrapolated convolution against the definition."""
+    for q, direction, symmetric in ((0.1, REMOVE, False), (0.3, ADD, False), (0.2, REMOVE, True)):
+        step = steps.of(mpf(1), q, direction, symmetric)
+        for e, d, digits in steps.deltas(step, 2, [50, 66, 80]):
+            agree(d, steps.two_steps(step, e), digits, "two steps of a sampled Laplace")
+
+
 def _contour(work, epsilon, digits, tau=None, direction=REMOVE):
     side = engine.Side(sides(work)[direction], direction, (16, tau) if tau else None)
     return side._contour(lambda k, t: k.log_delta(exact(epsilon), t), side.saddle(exact(epsilon)), digits)
@@ -71,7 +79,7 @@ def laplaces():
 
 def run():
     with mp.workdps(50):
-        for check in (tails, cumulants, mirrors, laplaces, contours):
+        for check in (tails, cumulants, mirrors, laplaces, sampled_steps, contours):
             start = time.time()
             check()
             print(f"{check.__name__}: agrees, {time.time() - start:.1f} s", flush=True)

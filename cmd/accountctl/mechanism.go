@@ -26,7 +26,7 @@ var parameterHelp = map[string]string{
 	"mu":                   "μ",
 	"noise":                "ν, the probability of a uniform answer",
 	"buckets":              "k, the number of possible answers",
-	"sampling_probability": "q of Poisson sampling",
+	"sampling_probability": "q of Poisson sampling, a fresh batch each time",
 	"batch_size":           "expected batch size of Poisson sampling; with --dataset-size",
 	"dataset_size":         "number of records; with --batch-size",
 }

@@ -101,7 +101,7 @@ func (q Question) less(r, other Result) bool {
 	if q.Delta != nil {
 		return r.Epsilon < other.Epsilon
 	}
-	return r.LogDelta < other.LogDelta
+	return r.LogDelta < other.LogDelta || r.LogDelta == other.LogDelta && r.Delta < other.Delta
 }
 
 func (q Question) gdp(c loss.Composition) bound {

@@ -30,6 +30,21 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 			return sampledGaussian(positive("q", 1e-5, 0.999), positive("σ", 0.5, 10))
 		},
 		func() mechanism.Mechanism {
+			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-5, 0.999), Mechanism: mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1}}
+		},
+		func() mechanism.Mechanism {
+			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-5, 0.999)}
+			switch {
+			case adj != mechanism.AddOrRemoveOne:
+				p.Mechanism = mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
+			case rapid.Bool().Draw(t, "pure"):
+				p.Mechanism = mechanism.PureDP{Epsilon: positive("ε", 1e-3, 2)}
+			default:
+				p.Mechanism = mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 2), Delta: positive("δ", 1e-15, 1e-7)}
+			}
+			return p
+		},
+		func() mechanism.Mechanism {
 			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
 		},
 	}

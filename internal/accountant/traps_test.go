@@ -180,13 +180,17 @@ func TestReasons(t *testing.T) {
 		mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.01}, Count: 2},
 		mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 3})
 	a := ask(t, c, AtDelta(1e-5))
-	for name, word := range map[Analysis]string{GDP: "guarantee", PLD: "zCDP", Basic: "Gaussian"} {
+	for name, word := range map[Analysis]string{GDP: "guarantee", Basic: "Gaussian"} {
 		if r := result(t, a, name); !strings.Contains(r.Unsupported, word) || r.Epsilon != 0 {
 			t.Errorf("%+v: want a reason with %q and no numbers", r, word)
 		}
 	}
-	if a.Analysis != RDP || a.EpsilonLower != nil {
+	if a.Analysis != PLD || a.EpsilonLower == nil || !(a.Epsilon <= result(t, a, RDP).Epsilon) {
 		t.Errorf("%+v", a)
+	}
+	alone := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.01}, Count: 2})
+	if r := result(t, ask(t, alone, AtDelta(1e-5)), PLD); !strings.Contains(r.Unsupported, "zCDP") || r.Epsilon != 0 {
+		t.Errorf("%+v", r)
 	}
 	var order []Analysis
 	for _, r := range a.Analyses {

@@ -112,20 +112,32 @@ func (c Composition) MaxLoss(d Direction) float64 {
 	return sum
 }
 
-// Atom bounds the probability of an infinite loss, δ_∞ = 1 − Π(1 − m_j)^{n_j},
-// from below and above: exactly 0 where no term has an atom.
-func (c Composition) Atom() (lower, upper float64) {
+// Atom bounds the probability of an infinite loss in the remove direction, where
+// it is largest, δ_∞ = 1 − Π(1 − m_j)^{n_j}, from below and above: exactly 0 where
+// no term has an atom.
+func (c Composition) Atom() (lower, upper float64) { return c.AtomOf(Remove) }
+
+// AtomOf is Atom in one direction.
+func (c Composition) AtomOf(d Direction) (lower, upper float64) {
 	var sum num.Sum
+	least := 1.0 // of the products
 	for _, t := range c {
-		if m := t.Loss.Facts().Atom; m > 0 {
-			sum.Add(float64(t.Count) * math.Log1p(-m))
+		if f := t.Loss.Facts(); f.Atom > 0 && (d == Remove || !f.OneSided) {
+			sum.Add(float64(t.Count) * math.Log1p(-f.Atom))
+			if f.OneSided {
+				least = math.Min(least, f.Atom)
+			}
 		}
 	}
 	if sum.Value() == 0 {
 		return 0, 0
 	}
-	d := -math.Expm1(sum.Value())
-	return d * (1 - 16*num.Ulp), math.Min(1, num.Up(d*(1+16*num.Ulp)))
+	atom := -math.Expm1(sum.Value())
+	upper = math.Min(1, num.Up(atom*(1+16*num.Ulp)))
+	if least < 0x1p-960 { // maybe rounded up by much
+		return 0, upper
+	}
+	return atom * (1 - 16*num.Ulp), upper
 }
 
 // Finite returns what is left of δ for the finite part of the losses,

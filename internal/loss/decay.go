@@ -18,6 +18,8 @@ func (t *Tilted) newDecay() decay {
 		return l.decay(t.theta, t.k)
 	case sampledGaussian:
 		return t.sampledDecay(l)
+	case sampledLoss:
+		return l.decay(t.d, t.theta, t.k)
 	}
 	return undecayed
 }

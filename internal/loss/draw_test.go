@@ -31,6 +31,22 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 				Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
 		},
 		func() mechanism.Mechanism {
+			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-9, 1),
+				Mechanism: mechanism.Laplace{Scale: positive("b", 0.1, 100), Sensitivity: 1}}
+		},
+		func() mechanism.Mechanism {
+			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-9, 1)}
+			if adj != mechanism.AddOrRemoveOne {
+				p.Mechanism = mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-4, 5), Buckets: rapid.Uint64Range(2, 1000).Draw(t, "k")}
+				return p
+			}
+			p.Mechanism = rapid.SampledFrom([]mechanism.Mechanism{
+				mechanism.PureDP{Epsilon: positive("ε", 1e-4, 5)}, mechanism.GaussianDP{Mu: positive("μ", 0.01, 3)},
+				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 5), Delta: positive("δ", 1e-15, 1e-4)},
+			}).Draw(t, "declared")
+			return p
+		},
+		func() mechanism.Mechanism {
 			return mechanism.RandomizedResponse{Noise: rapid.Float64Range(0.01, 0.99).Draw(t, "ν"),
 				Buckets: rapid.Uint64Range(2, 1000).Draw(t, "k")}
 		},

@@ -58,8 +58,11 @@ type Facts struct {
 	// Name is the loss's family, for messages: "Gaussian".
 	Name string
 
-	// Atom is m, the probability of an infinite loss.
-	Atom float64
+	// Atom is m, the probability of an infinite loss. With OneSided it is that only
+	// in the remove direction; in both, Rho and Epsilon hold when an event of
+	// probability Atom is taken out.
+	Atom     float64
+	OneSided bool
 
 	// Mu is μ where the pair is (N(μ,1), N(0,1)) exactly; otherwise 0.
 	Mu float64

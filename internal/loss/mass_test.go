@@ -22,8 +22,8 @@ func edgesAround(p Pair, n int, depth float64) []float64 {
 	return append(edges, math.Inf(1))
 }
 
-// outcomes are all masses of a pair on n cells and its atoms.
-func outcomes(p Pair, n int, depth float64) ([]Mass, []float64, float64) {
+// allOutcomes are all masses of a pair on n cells and its atoms.
+func allOutcomes(p Pair, n int, depth float64) ([]Mass, []float64, float64) {
 	edges := edgesAround(p, n, depth)
 	cells := make([]Mass, len(edges)-1)
 	slack := p.Cells(edges, cells)
@@ -60,13 +60,17 @@ func massPairs(t testing.TB) map[string][2]Pair {
 	}
 	for _, q := range []float64{1e-6, 0.01, 0.7} {
 		for _, inner := range []Loss{laplace{0.5}, laplace{8}, response{epsilon: 1, buckets: 2}, response{epsilon: 2, buckets: 2, atom: 1e-4}} {
-			var both [2]Pair
-			for _, d := range []Direction{Remove, Add} {
-				p, _ := PairOf(inner, d, Dominating)
-				both[d] = SampledPair(p, q, d)
-			}
-			pairs[fmt.Sprintf("sampled %v %T%+v", q, inner, inner)] = both
+			add(sampledLoss{inner, q, without})
 		}
+		for _, e := range []float64{1e-3, 0.5, 8, 60} {
+			add(sampledLoss{laplace{e}, q, replaced})
+			add(sampledLoss{response{epsilon: e, buckets: 2}, q, revealed})
+			add(sampledLoss{response{epsilon: e, buckets: 5}, q, revealed})
+		}
+	}
+	for _, rho := range []float64{1e-15, 1e-6, 0.1, 1, 20, 300} {
+		p := DeclaredPair(rho)
+		pairs[fmt.Sprintf("declared %v", rho)] = [2]Pair{p, p}
 	}
 	return pairs
 }
@@ -76,7 +80,7 @@ func massPairs(t testing.TB) map[string][2]Pair {
 func TestMassesAddUp(t *testing.T) {
 	for name, both := range massPairs(t) {
 		for d, p := range both {
-			ms, edges, slack := outcomes(p, 500, 60)
+			ms, edges, slack := allOutcomes(p, 500, 60)
 			var sumP, sumQ num.Sum
 			var errP, errQ float64
 			for i, m := range ms {
@@ -145,11 +149,13 @@ func TestMassesAgainstCumulant(t *testing.T) {
 	losses := []Loss{
 		gaussian{0.7}, laplace{1.3}, response{epsilon: 0.8, buckets: 7}, response{epsilon: 2, buckets: 2, atom: 0.1},
 		sampledGaussian{mu: 1, rate: 0.01}, sampledGaussian{mu: 2, rate: 0.3}, sampledGaussian{mu: 1.2, rate: 0.05, replace: true},
+		sampledLoss{laplace{1.3}, 0.1, without}, sampledLoss{laplace{1.3}, 0.1, replaced}, sampledLoss{laplace{5}, 0.6, replaced},
+		sampledLoss{response{epsilon: 2, buckets: 2, atom: 0.1}, 0.3, without}, sampledLoss{response{epsilon: 2, buckets: 4}, 0.3, revealed},
 	}
 	for _, l := range losses {
 		for _, d := range []Direction{Remove, Add} {
 			p, _ := PairOf(l, d, Dominating)
-			ms, edges, slack := outcomes(p, 8000, 700)
+			ms, edges, slack := allOutcomes(p, 8000, 700)
 			for _, s := range []float64{-0.4, 0.5, 3, 8} {
 				var low, high num.LogSum
 				for i, m := range ms {

@@ -20,18 +20,32 @@ type sampledGaussian struct {
 
 // ofPoissonSampled takes q rounded up; q = 1 is the unsampled mechanism.
 func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss, error) {
-	g, ok := m.Mechanism.(mechanism.Gaussian)
-	if !ok {
-		return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
-	}
 	q := m.Probability()
 	if q == 1 {
-		return ofGaussian(g, adj), nil
+		return Of(m.Mechanism, adj)
 	}
-	// Inside the sample a record moves the mean by Δ under every adjacency; that
-	// it may move there both ways is the replace pair's business.
-	one := ofGaussian(g, mechanism.ZeroOut)
-	return sampledGaussian{mu: one.mu, rate: q, replace: adj == mechanism.ReplaceOne}, nil
+	// Inside the sample a record moves the output by Δ under every adjacency; that
+	// it may move there both ways is the replaced pair's business.
+	inner, err := Of(m.Mechanism, mechanism.ZeroOut)
+	if err != nil {
+		return nil, err
+	}
+	batch := without
+	if adj == mechanism.ReplaceOne {
+		batch = replaced
+	}
+	switch l := inner.(type) {
+	case gaussian:
+		return sampledGaussian{mu: l.mu, rate: q, replace: batch == replaced}, nil
+	case laplace:
+		return sampledLoss{inner: l, rate: q, batch: batch}, nil
+	case response:
+		if l.kind == randomizedResponse {
+			batch = revealed
+		}
+		return sampledLoss{inner: l, rate: q, batch: batch}, nil
+	}
+	return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
 }
 
 // Facts: the Rényi divergence is quasi-convex, so the unsampled ρ bounds the

@@ -26,8 +26,21 @@ type sampledPair struct {
 // logRatio returns ln r(z), its slope over μ, w = q·e^u/r in (0,1), and a bound
 // on the error of ln r in units of Ulp, rounding of μ and q included.
 func (p *sampledPair) logRatio(z float64) (l, w, err float64) {
-	u := p.mu * (z - p.mu/2)
-	du := 4 * (math.Abs(p.mu*z) + p.mu*p.mu)
+	return mix{p.rate, p.logRate, p.odds}.logRatio(p.mu*(z-p.mu/2), 4*(math.Abs(p.mu*z)+p.mu*p.mu))
+}
+
+// mix is 1 − q + q·e^u, the ratio of a sampled to an unsampled probability.
+type mix struct {
+	rate    float64
+	logRate float64 // ln q
+	odds    float64 // (1−q)/q
+}
+
+func newMix(rate float64) mix { return mix{rate, num.Log(rate), (1 - rate) / rate} }
+
+// logRatio returns ln(1 − q + q·e^u), its slope w in (0, 1) and a bound on its error
+// in units of Ulp, for a u that is within du Ulp and a q rounded up by 2.
+func (p mix) logRatio(u, du float64) (l, w, err float64) {
 	if u > 700 {
 		rest := p.odds * math.Exp(-u)
 		return u + p.logRate + math.Log1p(rest), 1 / (1 + rest), du + 2*u + 4 - 4*p.logRate

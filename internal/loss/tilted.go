@@ -55,8 +55,18 @@ func (t *Tilted) Along(step float64, n int, stop func() bool) []ComplexValue {
 		}
 		return out
 	}
+	_, costly := t.loss.(sampledLoss)
 	line := t.loss.Line(t.d, t.theta)
 	for k := 1; k < n; k++ {
+		if costly {
+			if stop != nil && stop() {
+				for ; k < n; k++ {
+					out[k] = unknown
+				}
+				break
+			}
+			t.spent += t.Work(float64(k)*step, 1)
+		}
 		v := line(float64(k) * step)
 		v.K -= complex(t.k.K, 0)
 		out[k] = ComplexValue{v.K, v.Err + t.k.Err + num.Ulp*cmplx.Abs(v.K), math.Min(0, num.Up(v.Upper-t.k.Lower()))}
@@ -78,6 +88,9 @@ func (t *Tilted) Spent() float64 {
 
 // Work is about what Along(step, n) costs, in the units of Spent.
 func (t *Tilted) Work(step float64, n int) float64 {
+	if l, ok := t.loss.(sampledLoss); ok {
+		return l.work(math.Hypot(t.theta, float64(n)*step)) * float64(n)
+	}
 	if t.sampled == nil {
 		return 10 * float64(n)
 	}

@@ -29,6 +29,11 @@ func TestCheckAccepts(t *testing.T) {
 		{GaussianDP{Mu: 1}, []Adjacency{AddOrRemoveOne}, nil},
 		{PoissonSampled{SamplingProbability: 1, Mechanism: sampled}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
 		{PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: sampled}, []Adjacency{AddOrRemoveOne}, nil},
+		{PoissonSampled{SamplingProbability: .1, Mechanism: Laplace{Scale: 1, Sensitivity: 1}}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
+		{PoissonSampled{SamplingProbability: .1, Mechanism: RandomizedResponse{Epsilon: 1}}, []Adjacency{ReplaceOne, ZeroOut}, []Adjacency{AddOrRemoveOne}},
+		{PoissonSampled{SamplingProbability: .1, Mechanism: PureDP{1}}, []Adjacency{AddOrRemoveOne}, []Adjacency{ReplaceOne, ZeroOut}},
+		{PoissonSampled{SamplingProbability: .1, Mechanism: ApproximateDP{1, 1e-6}}, []Adjacency{AddOrRemoveOne}, []Adjacency{ReplaceOne, ZeroOut}},
+		{PoissonSampled{SamplingProbability: .1, Mechanism: GaussianDP{1}}, []Adjacency{AddOrRemoveOne}, []Adjacency{ReplaceOne, ZeroOut}},
 	}
 	for _, c := range cases {
 		for _, adj := range c.adjacency {
@@ -75,7 +80,10 @@ func TestCheckRefusesNamingTheField(t *testing.T) {
 		{PoissonSampled{BatchSize: 3, Mechanism: g}, "poisson_sampled.dataset_size"},
 		{PoissonSampled{BatchSize: 3, DatasetSize: MaxDatasetSize + 1, Mechanism: g}, "poisson_sampled.dataset_size"},
 		{PoissonSampled{SamplingProbability: .5}, "poisson_sampled.mechanism"},
-		{PoissonSampled{SamplingProbability: .5, Mechanism: PureDP{Epsilon: 1}}, "poisson_sampled.mechanism"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: ZeroConcentratedDP{Rho: 1}}, "poisson_sampled.mechanism"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: PoissonSampled{SamplingProbability: .5, Mechanism: g}}, "poisson_sampled.mechanism"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: PureDP{Epsilon: -1}}, "poisson_sampled.mechanism.pure_dp.epsilon"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: Laplace{Scale: 1, Distance: 1}}, "poisson_sampled.mechanism.laplace.distance"},
 		{PoissonSampled{SamplingProbability: .5, Mechanism: Gaussian{StandardDeviation: 1, Distance: 1}},
 			"poisson_sampled.mechanism.gaussian.distance"},
 		{PoissonSampled{SamplingProbability: .5, Mechanism: Gaussian{StandardDeviation: 1, Sensitivity: -1}},
@@ -101,6 +109,8 @@ func TestCheckRefusesBadNumbers(t *testing.T) {
 			PureDP{v}, ApproximateDP{v, .1}, ApproximateDP{1, v}, ZeroConcentratedDP{v}, GaussianDP{v},
 			PoissonSampled{SamplingProbability: v, Mechanism: Gaussian{NoiseMultiplier: 1}},
 			PoissonSampled{SamplingProbability: .1, Mechanism: Gaussian{NoiseMultiplier: v}},
+			PoissonSampled{SamplingProbability: .1, Mechanism: Laplace{Scale: v, Sensitivity: 1}},
+			PoissonSampled{SamplingProbability: .1, Mechanism: RandomizedResponse{Epsilon: v}},
 		}
 	}
 	for _, v := range []float64{0, math.Copysign(0, -1), -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-1023} {

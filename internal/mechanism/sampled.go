@@ -5,9 +5,11 @@ import (
 	"math"
 )
 
-// PoissonSampled runs Mechanism on a batch that holds each record independently
-// with the sampling probability q. Either SamplingProbability is given, or
-// BatchSize (the expected one) with DatasetSize; both sizes must be public.
+// PoissonSampled runs Mechanism once on a batch that holds each record
+// independently with the sampling probability q, a fresh batch every time: a
+// batch that is used k times is one sample of a composition, not k of these. Either
+// SamplingProbability is given, or BatchSize (the expected one) with DatasetSize;
+// both sizes must be public.
 type PoissonSampled struct {
 	SamplingProbability float64 // q in (0, 1]
 	BatchSize           uint64  // expected batch size, 1 … DatasetSize
@@ -22,30 +24,55 @@ const MaxDatasetSize = 1 << 53
 // Kind is "poisson_sampled".
 func (PoissonSampled) Kind() string { return "poisson_sampled" }
 
-// Check implements Mechanism: a Gaussian given by its sensitivity or noise
-// multiplier can be sampled, under every adjacency.
+// Check implements Mechanism. Gaussian and Laplace noise can be sampled under
+// every adjacency, if given by what one record contributes; randomized response
+// where it is defined: a record outside the batch gives no answer. The declared
+// guarantees, ρ-zCDP excepted, only under ADD_OR_REMOVE_ONE: elsewhere they say
+// nothing of a batch without the record.
 func (p PoissonSampled) Check(adj Adjacency) error {
 	if err := p.checkRate(); err != nil {
 		return err
 	}
 	switch m := p.Mechanism.(type) {
 	case nil:
-		return &ParameterError{"poisson_sampled.mechanism", "missing", "the mechanism that is run on the sample: gaussian"}
+		return &ParameterError{"poisson_sampled.mechanism", "missing", "the mechanism that is run on the sample: " + sampleable}
 	case Gaussian:
-		if m.Distance != 0 {
-			return &ParameterError{"poisson_sampled.mechanism.gaussian.distance", number(m.Distance),
-				"sensitivity or noise_multiplier: a distance between neighbours has no meaning inside sampling"}
+		return p.checkInner(adj, m.Distance, "sensitivity or noise_multiplier")
+	case Laplace:
+		return p.checkInner(adj, m.Distance, "sensitivity")
+	case RandomizedResponse:
+		return p.checkInner(adj, 0, "")
+	case PureDP, ApproximateDP, GaussianDP:
+		err := p.checkInner(adj, 0, "")
+		if err == nil && adj != AddOrRemoveOne {
+			err = &AdjacencyError{"poisson_sampled", adj,
+				"a " + m.Kind() + " guarantee between batches of one size says nothing of the batch without the record, so sampling does not lower its ε",
+				"the guarantee unsampled, gaussian or laplace in it, or a ledger under ADD_OR_REMOVE_ONE"}
 		}
-		if err := m.Check(adj); err != nil {
-			if pe, ok := err.(*ParameterError); ok && pe.Field != "adjacency" {
-				pe.Field = "poisson_sampled.mechanism." + pe.Field
-			}
-			return err
-		}
-		return nil
+		return err
+	case ZeroConcentratedDP:
+		return &ParameterError{"poisson_sampled.mechanism", m.Kind() + ": no pair of distributions is known for it, and sampling lowers no ρ for all orders",
+			sampleable + "; or the guarantee unsampled"}
 	default:
-		return &ParameterError{"poisson_sampled.mechanism", m.Kind(), "gaussian"}
+		return &ParameterError{"poisson_sampled.mechanism", m.Kind(), sampleable}
 	}
+}
+
+const sampleable = "gaussian, laplace, randomized_response, pure_dp, approximate_dp or gaussian_dp"
+
+// checkInner checks the mechanism inside; allowed is what it takes in place of a
+// distance.
+func (p PoissonSampled) checkInner(adj Adjacency, distance float64, allowed string) error {
+	const within = "poisson_sampled.mechanism."
+	if distance != 0 {
+		return &ParameterError{within + p.Mechanism.Kind() + ".distance", number(distance),
+			allowed + ": a distance between neighbours has no meaning inside sampling"}
+	}
+	err := p.Mechanism.Check(adj)
+	if pe, ok := err.(*ParameterError); ok && pe.Field != "adjacency" {
+		pe.Field = within + pe.Field
+	}
+	return err
 }
 
 func (p PoissonSampled) checkRate() error {

@@ -7,36 +7,12 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// latticeProblemsOf puts a workload on the lattice, in every direction. Sampled
-// mechanisms other than the Gaussian are given to it as pairs.
+// latticeProblemsOf puts a workload on the lattice, in every direction.
 func latticeProblemsOf(t *testing.T, w losstest.Workload) []*latticeProblem {
 	t.Helper()
-	plain := w
-	plain.Events = nil
-	type sample struct {
-		inner loss.Loss
-		rate  float64
-		count float64
-	}
-	var samples []sample
-	for _, e := range w.Events {
-		s, ok := e.Mechanism.Mechanism.(mechanism.PoissonSampled)
-		if ok {
-			if _, gaussian := s.Mechanism.(mechanism.Gaussian); !gaussian {
-				l, err := loss.Of(s.Mechanism, mechanism.Adjacency(w.Adjacency))
-				if err != nil {
-					t.Fatal(err)
-				}
-				samples = append(samples, sample{l, s.Probability(), float64(e.Count)})
-				continue
-			}
-		}
-		plain.Events = append(plain.Events, e)
-	}
-	m, err := plain.Composition()
+	m, err := w.Composition()
 	if err != nil {
 		t.Fatalf("%s: %v", w.Name, err)
 	}
@@ -44,27 +20,11 @@ func latticeProblemsOf(t *testing.T, w losstest.Workload) []*latticeProblem {
 	if err != nil {
 		t.Fatalf("%s: %v", w.Name, err)
 	}
-	directions := latticeDirections(c)
-	if len(samples) > 0 {
-		directions = []loss.Direction{loss.Remove, loss.Add}
-	}
 	var problems []*latticeProblem
-	for _, d := range directions {
+	for _, d := range latticeDirections(c) {
 		p, reason := newLatticeProblem(c, d)
 		if reason != "" {
 			t.Fatalf("%s: %s", w.Name, reason)
-		}
-		var lost float64
-		for _, s := range samples {
-			upper, _ := loss.PairOf(s.inner, d, loss.Dominating)
-			lower, _ := loss.PairOf(s.inner, d, loss.Dominated)
-			p.add(loss.SampledPair(upper, s.rate, d), loss.SampledPair(lower, s.rate, d), s.count)
-			p.maxLoss = math.Inf(1)
-			lost += s.count * math.Log1p(-loss.SampledPair(upper, s.rate, d).Infinite())
-		}
-		if lost < 0 {
-			b := math.Log(-math.Expm1(lost))
-			p.atom = loss.Bounds{Lower: b - 1e-13*math.Abs(b), Upper: b + 1e-13*math.Abs(b)}
 		}
 		problems = append(problems, p)
 	}

@@ -162,10 +162,10 @@ func TestLatticeStops(t *testing.T) {
 	})
 }
 
-// What has no pair, or none that is computed, is refused with the reason.
+// What has no pair that is computed is refused with the reason.
 func TestLatticeRefuses(t *testing.T) {
 	for _, m := range []mechanism.Mechanism{
-		mechanism.ZeroConcentratedDP{Rho: 0.5},
+		mechanism.ZeroConcentratedDP{Rho: 1e4},
 		mechanism.Gaussian{NoiseMultiplier: 1e-9},
 		mechanism.Laplace{Scale: 1e-4, Sensitivity: 1},
 		mechanism.PureDP{Epsilon: 1e4},

@@ -11,19 +11,19 @@ import (
 const deepest = -745
 
 // newLatticeProblem takes a composition in one direction, or says why it cannot.
-// All Gaussians become one with μ² = Σ n_j·μ_j².
+// All Gaussians become one with μ² = Σ n_j·μ_j², all zCDP guarantees one with ρ =
+// Σ n_j·ρ_j: then only what is above the curve holds.
 func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, string) {
-	low, high := c.Atom()
+	low, high := c.AtomOf(d)
 	p := &latticeProblem{distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares, least num.Sum
+	c, rho := c.Declared()
 	for _, t := range c {
 		f := t.Loss.Facts()
 		n := num.Count(t.Count)
 		switch {
 		case n > 1<<53:
 			return nil, "more than 2^53 releases of one mechanism are too many for the lattice"
-		case f.BoundOnly:
-			return nil, "no pair of distributions is known for a " + f.Name
 		case f.Mu > 0:
 			squares.Add(n * f.Mu * f.Mu)
 			least.Add(n * f.Mu * f.Mu)
@@ -44,6 +44,14 @@ func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, s
 			return nil, "the Gaussians together are out of the range of the lattice"
 		}
 		p.add(upper, lower, 1)
+	}
+	if rho > 0 {
+		pair := loss.DeclaredPair(rho)
+		if pair == nil {
+			return nil, "the zCDP guarantees together are out of the range of the lattice"
+		}
+		p.add(pair, pair, 1)
+		p.maxLoss = math.Inf(1)
 	}
 	p.block()
 	return p, ""

@@ -30,6 +30,9 @@ func Epsilon(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
 	}
+	if rest, rho := c.Declared(); rho > 0 {
+		return declaredEpsilon(c, rest, rho, delta, w)
+	}
 	low, high := c.Atom()
 	down, up := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
 	if f, why := closedForm(c); why == "" {
@@ -74,6 +77,9 @@ func both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, st
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, ""
+	}
+	if rest, rho := c.Declared(); rho > 0 {
+		return declaredLogDelta(c, rest, rho, epsilon, w)
 	}
 	low, high := c.Atom()
 	total := func(finite loss.Bounds) loss.Bounds {

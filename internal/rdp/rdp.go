@@ -5,8 +5,8 @@
 //
 // The two directions are composed apart over the whole composition and the
 // larger of the two final bounds counts. What mechanisms leave to an infinite
-// loss, δ_∞, is kept apart: the divergence is of the finite part, and
-// δ = δ_∞ + (1 − δ_∞)·δ_RDP. Every answer is rounded up.
+// loss in a direction, δ_∞, is kept apart: the divergence is of the finite part,
+// and δ = δ_∞ + (1 − δ_∞)·δ_RDP. Every answer is rounded up.
 package rdp
 
 import (
@@ -26,21 +26,24 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 	if len(c) == 0 {
 		return 0, 0
 	}
-	_, atom := c.Atom()
-	finite := loss.Finite(delta, atom)
-	if !(finite > 0) {
-		return math.Inf(1), 0
+	var logDelta [2]float64 // by direction
+	for d := range logDelta {
+		_, atom := c.AtomOf(loss.Direction(d))
+		finite := loss.Finite(delta, atom)
+		if !(finite > 0) {
+			return math.Inf(1), 0
+		}
+		logDelta[d] = num.LogDown(finite)
 	}
-	logDelta := num.LogDown(finite)
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
-		_, first = loss.LeastEpsilon(steer(c, d), logDelta, first, after(leastEstimates, stop))
-		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta, first, soon(len(c), stop))
+		_, first = loss.LeastEpsilon(steer(c, d), logDelta[d], first, after(leastEstimates, stop))
+		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta[d], first, soon(len(c), stop))
 		if top := c.MaxLoss(d); top <= epsilon {
 			return top, math.Inf(1)
 		}
 		return epsilon, s
 	}, func(d loss.Direction, s float64) float64 {
-		return loss.EpsilonAt(s, c.Cumulant(d, s).Upper(), logDelta)
+		return loss.EpsilonAt(s, c.Cumulant(d, s).Upper(), logDelta[d])
 	})
 }
 
@@ -50,17 +53,20 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 	if len(c) == 0 {
 		return math.Inf(-1), 0
 	}
-	_, atom := c.Atom()
-	finite, order := worst(c, func(d loss.Direction, first float64) (float64, float64) {
+	total := func(d loss.Direction, finite float64) float64 {
+		_, atom := c.AtomOf(d)
+		return loss.LogTotal(finite, atom)
+	}
+	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
 		if c.MaxLoss(d) <= epsilon {
-			return math.Inf(-1), math.Inf(1)
+			return total(d, math.Inf(-1)), math.Inf(1)
 		}
 		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, after(leastEstimates, stop))
-		return loss.LeastLogDelta(curve(c, d), epsilon, first, soon(len(c), stop))
+		finite, s := loss.LeastLogDelta(curve(c, d), epsilon, first, soon(len(c), stop))
+		return total(d, finite), s
 	}, func(d loss.Direction, s float64) float64 {
-		return loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon)
+		return total(d, loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon))
 	})
-	return loss.LogTotal(finite, atom), order
 }
 
 func curve(c loss.Composition, d loss.Direction) loss.Curve {

@@ -113,7 +113,6 @@ func badCharges() []badCharge {
 		return event(&pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: p}}, 1)
 	}
 	inner := &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: gaussian}}
-	laplace := &pb.Mechanism{Kind: &pb.Mechanism_Laplace{Laplace: &pb.Laplace{Scale: &one, Sensitivity: &one}}}
 	response := func(r *pb.RandomizedResponse) *pb.Charge {
 		return event(&pb.Mechanism{Kind: &pb.Mechanism_RandomizedResponse{RandomizedResponse: r}}, 1)
 	}
@@ -158,8 +157,9 @@ func badCharges() []badCharge {
 			[]string{path + "poisson_sampled.sampling_probability: missing", rate}},
 		badCharge{"nothing sampled", sampled(&pb.PoissonSampled{SamplingProbability: &half}),
 			[]string{path + "poisson_sampled.mechanism: missing", "allowed:", "gaussian"}},
-		badCharge{"laplace sampled", sampled(&pb.PoissonSampled{SamplingProbability: &half, Mechanism: laplace}),
-			[]string{path + "poisson_sampled.mechanism: laplace", "allowed: gaussian"}},
+		badCharge{"zCDP sampled", sampled(&pb.PoissonSampled{SamplingProbability: &half,
+			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &one}}}}),
+			[]string{path + "poisson_sampled.mechanism: zero_concentrated_dp", "allowed: gaussian, laplace", "or the guarantee unsampled"}},
 		badCharge{"distance inside sampling", sampled(&pb.PoissonSampled{SamplingProbability: &half,
 			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &one, Distance: &half}}}}),
 			[]string{path + "poisson_sampled.mechanism.gaussian.distance: 0.5", "allowed: sensitivity or noise_multiplier"}},

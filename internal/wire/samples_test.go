@@ -31,6 +31,11 @@ var everyMechanism = []mechanism.Mechanism{
 	mechanism.ApproximateDP{Epsilon: 0.5, Delta: 1e-6},
 	mechanism.ZeroConcentratedDP{Rho: 0.125},
 	mechanism.GaussianDP{Mu: 0.75},
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.RandomizedResponse{Epsilon: 1, Buckets: 7}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.PureDP{Epsilon: 0.5}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.ApproximateDP{Epsilon: 0.5, Delta: 1e-6}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.GaussianDP{Mu: 0.75}},
 }
 
 // stepCharge is what a DP-SGD step reports.
@@ -137,6 +142,8 @@ func someMechanism() *rapid.Generator[mechanism.Mechanism] {
 			mechanism.Laplace{Scale: p("b"), Distance: p("distance")},
 			mechanism.PoissonSampled{SamplingProbability: chance().Draw(t, "q"), Mechanism: g},
 			mechanism.PoissonSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
+			mechanism.PoissonSampled{SamplingProbability: chance().Draw(t, "q"), Mechanism: mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")}},
+			mechanism.PoissonSampled{SamplingProbability: chance().Draw(t, "q"), Mechanism: mechanism.RandomizedResponse{Epsilon: p("ε")}},
 			mechanism.RandomizedResponse{Epsilon: p("ε"), Buckets: rapid.SampledFrom([]uint64{0, 2, 3, mechanism.MaxBuckets}).Draw(t, "k")},
 			mechanism.RandomizedResponse{Noise: chance().Draw(t, "ν"), Buckets: rapid.Uint64Range(2, mechanism.MaxBuckets).Draw(t, "k")},
 			mechanism.PureDP{Epsilon: p("ε")},

@@ -413,9 +413,10 @@ func (x *Laplace) GetDistance() float64 {
 	return 0
 }
 
-// PoissonSampled runs a mechanism on a batch that holds each record
-// independently with the sampling probability. Give sampling_probability, or
-// batch_size with dataset_size (both public).
+// PoissonSampled runs a mechanism once on a batch that holds each record
+// independently with the sampling probability, a fresh batch every time: k uses of
+// one batch are not k of these. Give sampling_probability, or batch_size with
+// dataset_size (both public).
 type PoissonSampled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// q, the chance of each record to be in the batch. Range: (0, 1].
@@ -424,8 +425,9 @@ type PoissonSampled struct {
 	BatchSize *uint64 `protobuf:"varint,2,opt,name=batch_size,json=batchSize,proto3,oneof" json:"batch_size,omitempty"`
 	// The number of records in the dataset. Range: 1 to 2^53.
 	DatasetSize *uint64 `protobuf:"varint,3,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
-	// The mechanism that is run on the batch. Required; at present a Gaussian
-	// given by sensitivity or noise_multiplier.
+	// The mechanism that is run on the batch. Required: gaussian (by sensitivity or
+	// noise_multiplier) or laplace (by sensitivity); randomized_response where it is
+	// defined; under ADD_OR_REMOVE_ONE also pure_dp, approximate_dp and gaussian_dp.
 	Mechanism     *Mechanism `protobuf:"bytes,4,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,0 +1,182 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+func (l sampledLoss) pairOf(d Direction, side Side) Pair {
+	rate := sided(l.rate, side)
+	if !(rate >= 1e-15 && rate < 1) {
+		return nil
+	}
+	switch inner := l.inner.(type) {
+	case laplace:
+		p := inner.pairOf(d, side)
+		if p == nil || l.batch == without {
+			return sampledOrNil(p, rate, d)
+		}
+		return newReplacedLaplace(p.(laplacePair), rate)
+	case response:
+		p := inner.pairOf(d, side)
+		if p == nil || l.batch == without {
+			return sampledOrNil(p, rate, d)
+		}
+		return revealedPair(p.(atomicPair), rate)
+	}
+	return nil
+}
+
+func sampledOrNil(inner Pair, rate float64, d Direction) Pair {
+	if inner == nil {
+		return nil
+	}
+	return SampledPair(inner, rate, d)
+}
+
+// revealedPair is the inner pair with probability q, and the loss 0 otherwise.
+func revealedPair(inner atomicPair, rate float64) Pair {
+	zero := Mass{LogP: math.Log1p(-rate), LogErr: 4 * num.Ulp * rate / (1 - rate)}
+	var atoms []Mass
+	log := num.Log(rate)
+	for _, a := range inner.atoms {
+		a.LogP += log
+		a.LogErr += num.Ulp * (4 + 2*math.Abs(log) + 2*math.Abs(a.LogP))
+		if a.Loss == 0 {
+			zero.LogP, zero.LogErr = num.LogAddExp(zero.LogP, a.LogP), math.Max(zero.LogErr, a.LogErr)+8*num.Ulp
+			continue
+		}
+		if a.Loss > 0 {
+			atoms = append(atoms, zero)
+		}
+		atoms = append(atoms, a)
+	}
+	return atomicPair{atoms, rate * inner.infinite, rate * inner.null}
+}
+
+// replacedLaplace is the Poisson-sampled Laplace pair under REPLACE_ONE: with x ~
+// Lap(0) and the unit b, P is (1−q)Lap(0) + qLap(e0) and Q its mirror. For x ≥ 0,
+// with the inner loss u = 2x − e0, capped at e0,
+//
+//	p = r(u), q = r(−e0), L = ln r(u) − ln r(−e0) ≥ 0,
+//
+// relative to Lap(0), and L(−x) = −L(x).
+type replacedLaplace struct {
+	right samplePair // (r·Lap(0), Lap(0)) on all of x
+	e0    float64
+	base  float64 // ln r(−e0) ≤ 0
+}
+
+func newReplacedLaplace(inner laplacePair, rate float64) Pair {
+	p := SampledPair(inner, rate, Remove).(samplePair)
+	return replacedLaplace{right: p, e0: inner.e0, base: p.outer(-inner.e0)}
+}
+
+// baseErr bounds the error of base.
+func (p replacedLaplace) baseErr() float64 {
+	return num.Ulp * (8*math.Abs(p.base) + 4*p.right.share(-p.e0)*p.e0)
+}
+
+func (p replacedLaplace) Ends(logBelow, _ float64) (lo, hi float64) {
+	hi = p.right.outer(p.e0) - p.base
+	return -hi, hi
+}
+
+// Cells: those of the right half are the sampled pair's with Q times r(−e0); those
+// of the left are mirrored, and a cell with 0 inside has both.
+func (p replacedLaplace) Cells(edges []float64, cells []Mass) (slack float64) {
+	n := len(cells)
+	zero := 0 // the first edge > 0
+	for zero <= n && edges[zero] <= 0 {
+		zero++
+	}
+	slack = p.half(edges, zero, cells)
+	// The left half by −L: (a, b] is [−b, −a) there; it has no atoms inside.
+	back, mirror := make([]float64, n+1), make([]Mass, n)
+	for i, e := range edges {
+		back[n-i] = -e
+	}
+	first := 0
+	for first <= n && back[first] <= 0 {
+		first++
+	}
+	slack = math.Max(slack, p.half(back, first, mirror))
+	for i := range cells {
+		cells[i] = together(cells[i], exchanged(mirror[n-1-i]))
+	}
+	return slack
+}
+
+// half fills the cells with what lies at L > 0, given the first edge above 0.
+func (p replacedLaplace) half(edges []float64, zero int, cells []Mass) (slack float64) {
+	for i := range cells {
+		cells[i] = nothing()
+	}
+	if zero == len(edges) {
+		return 0
+	}
+	shifted := make([]float64, 0, len(edges)-zero+1)
+	start := zero
+	if zero > 0 {
+		start = zero - 1
+		shifted = append(shifted, math.Inf(-1)) // all of x > 0
+	}
+	for _, e := range edges[zero:] {
+		shifted = append(shifted, e+p.base)
+	}
+	if len(shifted) < 2 {
+		return 0
+	}
+	slack = p.right.Cells(shifted, cells[start:]) + p.baseErr() + 2*num.Ulp*(largest(shifted)-p.base)
+	for i := start; i < len(cells); i++ {
+		cells[i] = p.moved(cells[i])
+	}
+	return slack
+}
+
+// moved gives a sampled outcome's Q its factor r(−e0).
+func (p replacedLaplace) moved(m Mass) Mass {
+	if math.IsInf(m.LogP, -1) {
+		return m
+	}
+	m.Loss -= p.base
+	m.LossErr += p.baseErr() + num.Ulp*(math.Abs(m.Loss)-p.base)
+	return m
+}
+
+// exchanged exchanges P and Q of an outcome.
+func exchanged(m Mass) Mass {
+	if math.IsInf(m.LogP, -1) {
+		return m
+	}
+	return Mass{
+		LogP: m.LogP - m.Loss, Loss: -m.Loss,
+		LogErr: m.LogErr + m.LossErr + num.Ulp*(math.Abs(m.LogP)+math.Abs(m.Loss)), LossErr: m.LossErr,
+	}
+}
+
+// together is the union of two sets of outcomes.
+func together(a, b Mass) Mass {
+	switch {
+	case math.IsInf(a.LogP, -1):
+		return b
+	case math.IsInf(b.LogP, -1):
+		return a
+	}
+	p, q := num.LogAddExp(a.LogP, b.LogP), num.LogAddExp(a.LogP-a.Loss, b.LogP-b.Loss)
+	logErr, lossErr := math.Max(a.LogErr, b.LogErr), math.Max(a.LossErr, b.LossErr)
+	rounding := num.Ulp * 8 * (1 + math.Abs(p) + math.Abs(q) + math.Abs(a.LogP) + math.Abs(b.LogP))
+	return Mass{LogP: p, Loss: p - q, LogErr: logErr + rounding, LossErr: 2*logErr + lossErr + 2*rounding}
+}
+
+// Atoms are those beyond the two locations.
+func (p replacedLaplace) Atoms() []Mass {
+	all := p.right.Atoms() // at −e0 and e0
+	top := p.moved(all[len(all)-1])
+	return []Mass{exchanged(top), top}
+}
+
+func (replacedLaplace) Infinite() float64 { return 0 }
+func (replacedLaplace) Null() float64     { return 0 }
+func (replacedLaplace) Anchor() float64   { return 0 }
