@@ -16,7 +16,8 @@ import (
 // order. The zero value is ready. It is not for concurrent use.
 //
 // A distinct loss takes about 32 bytes a node in each direction that is kept: 2 kB
-// with the usual 20 to 60 nodes, 20 to 40 MB with 10,000 of them (Bytes). No more
+// with the usual 20 to 60 nodes, 20 to 40 MB with 10,000 of them (Bytes), and some
+// 190 MB while a frame for so many is made. No more
 // than maxFrameCells values are kept; larger compositions are answered without.
 type Cache struct {
 	frames [2]*frame // by direction
