@@ -68,10 +68,20 @@ func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	file, err := os.Open(c.Path)
+	if err != nil {
+		return done, fmt.Errorf("store: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
 	err = guard(func() error {
 		return db.View(func(tx *bolt.Tx) error {
 			if size := tx.Size(); size > info.Size() {
 				return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
+			}
+			size := int64(db.Info().PageSize)
+			tree := pages{file: file, size: size, number: uint64(tx.Size() / size), visited: map[uint64]bool{}}
+			if err := tree.check(uint64(tx.Cursor().Bucket().Root())); err != nil {
+				return err
 			}
 			v := &verifier{view: &view{tx: tx}, VerifyConfig: c, ctx: ctx}
 			err := v.run()
