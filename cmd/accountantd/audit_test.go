@@ -97,8 +97,8 @@ func TestAuditTrail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if progress.Load() == clients*steps {
-			t.Error("all was done before the backup: nothing tested")
+		if i == 0 && progress.Load() == clients*steps {
+			t.Error("all was done before the first backup: nothing tested")
 		}
 		backup := filepath.Join(files, fmt.Sprint(i, ".backup"))
 		must("backed up", "backup", backup, "--server", socket)
