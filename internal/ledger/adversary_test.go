@@ -108,18 +108,18 @@ func byLoss(threshold float64, loud, quiet mechanism.Mechanism) func(*transcript
 
 // swing tosses one coin and then spends what is left on what helps most after it:
 // small pure losses where it was lucky, all on failures where it was not.
-func swing(first mechanism.Mechanism, smallest float64, failure float64) func(*transcript) {
+func swing(first mechanism.Mechanism, failure, finer float64) func(*transcript) {
 	return func(g *transcript) {
 		if !g.release(first) {
 			return
 		}
 		if g.loss > 0 {
-			for e := 1.0; e > smallest; e *= 0.8 {
+			for e := 1.0; e > 0.05; e *= finer {
 				g.release(mechanism.PureDP{Epsilon: e})
 			}
 			return
 		}
-		for d := failure; d > failure/1000; d *= 0.8 {
+		for d := failure; d > failure/100; d *= finer {
 			g.release(mechanism.ApproximateDP{Epsilon: 1e-6, Delta: d})
 		}
 	}
@@ -165,13 +165,19 @@ func ledgerGuard(t *testing.T, spec Spec) func() func(mechanism.Mechanism) bool 
 // runningGuard is the wrong one: it stops when the tightest ε of what was run
 // would pass the budget.
 func runningGuard(t *testing.T, epsilon, delta float64) func() func(mechanism.Mechanism) bool {
-	known := map[string]bool{}
+	type question struct{ ran, next string }
+	known := map[question]bool{}
+	names := map[mechanism.Mechanism]string{}
 	return func() func(mechanism.Mechanism) bool {
 		var ran []mechanism.Event
+		history := ""
 		return func(m mechanism.Mechanism) bool {
-			next := append(ran[:len(ran):len(ran)], mechanism.Event{Mechanism: m, Count: 1})
-			key := fmt.Sprint(next)
+			if names[m] == "" {
+				names[m] = m.String() + "; "
+			}
+			key := question{history, names[m]}
 			fits, ok := known[key]
+			next := append(ran[:len(ran):len(ran)], mechanism.Event{Mechanism: m, Count: 1})
 			if !ok {
 				c, err := mechanism.Compose(mechanism.AddOrRemoveOne, next)
 				if err != nil {
@@ -185,7 +191,7 @@ func runningGuard(t *testing.T, epsilon, delta float64) func() func(mechanism.Me
 				known[key] = fits
 			}
 			if fits {
-				ran = next
+				ran, history = next, history+names[m]
 			}
 			return fits
 		}
@@ -223,8 +229,8 @@ func TestGuardsAgainstAdversaries(t *testing.T) {
 		{"coins when behind", byLoss(0, coin, quietNoise)},
 	}, noise...)
 	coins := []adversary{
-		{"swing", swing(mechanism.PureDP{Epsilon: 0.99}, 0.005, delta)},
-		{"late swing", swing(coin, 0.005, delta)},
+		{"swing", swing(mechanism.PureDP{Epsilon: 0.99}, delta, 0.6)},
+		{"late swing", swing(coin, delta, 0.6)},
 		{"failures", exhaust(mechanism.ApproximateDP{Epsilon: 0.01, Delta: 0.0125})},
 		{"coins until lucky", untilHigh(epsilon/2, mechanism.PureDP{Epsilon: 0.125})},
 	}
@@ -310,7 +316,7 @@ func TestPlansAgainstAdversaries(t *testing.T) {
 // overrun, with the adversary that the real guards hold.
 func TestRunningGuardIsOverrun(t *testing.T) {
 	const epsilon, delta = 1.0, 0.05
-	got, deviation := estimate(20_000, epsilon, swing(mechanism.PureDP{Epsilon: 0.99}, 0.1, delta), runningGuard(t, epsilon, delta))
+	got, deviation := estimate(20_000, epsilon, swing(mechanism.PureDP{Epsilon: 0.99}, delta, 0.8), runningGuard(t, epsilon, delta))
 	if !(got > delta+5*deviation) {
 		t.Errorf("the wrong guard held: empirical δ(%v) = %.4f ± %.4f; it states %v", epsilon, got, deviation, delta)
 	}
