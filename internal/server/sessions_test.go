@@ -123,7 +123,7 @@ func TestSessionsKnowAnswers(t *testing.T) {
 		return answer(a, c, q)
 	}
 	for i, want := range []int{4, 5, 5} {
-		if _, _, err := s.ask(ctx, "a", accountant.AtDelta(1e-6)); err != nil && i > 0 || *n != want && i > 0 {
+		if _, _, err := s.ask(ctx, "a", accountant.AtDelta(1e-6)); i > 0 && (err != nil || *n != want) { // the first is still being answered
 			t.Errorf("%d computed, %v; want %d", *n, err, want)
 		}
 		ctx = t.Context()
