@@ -32,23 +32,32 @@ type Cost struct {
 // what a person wrote. Costs that are rational in those are exact; the others
 // come from package loss, rounded up.
 func (l Limit) Cost(m mechanism.Mechanism, adj mechanism.Adjacency) (Cost, string) {
-	one, err := loss.Of(m, adj)
-	if err != nil {
-		return Cost{}, err.Error()
-	}
-	f := one.Facts()
-	value, reason := l.value(m, adj, one, f)
+	value, delta, reason := l.Shares(m, adj)
 	if reason != "" {
 		return Cost{}, reason
 	}
-	c := Cost{Value: shares(value, l.Value)}
-	if f.Atom > 0 {
-		if l.Delta == 0 {
-			return Cost{}, "a " + m.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
-		}
-		c.Delta = shares(decimal(f.Atom), l.Delta)
+	return Cost{Value: bounded(value), Delta: bounded(delta)}, ""
+}
+
+// Shares is Cost without a bound: a refusal tells what is missing also where one
+// application is more than the whole limit. value is nil where it is infinite.
+func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency) (value, delta *big.Int, reason string) {
+	one, err := loss.Of(m, adj)
+	if err != nil {
+		return nil, nil, err.Error()
 	}
-	return c, ""
+	f := one.Facts()
+	amount, reason := l.value(m, adj, one, f)
+	if reason != "" {
+		return nil, nil, reason
+	}
+	if f.Atom == 0 {
+		return shares(amount, l.Value), new(big.Int), ""
+	}
+	if l.Delta == 0 {
+		return nil, nil, "a " + m.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
+	}
+	return shares(amount, l.Value), shares(decimal(f.Atom), l.Delta), ""
 }
 
 // value is the cost in the units of l.Value, nil for more than any limit.
@@ -116,22 +125,24 @@ func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 	return mu.Mul(mu, mu)
 }
 
-// shares is ceil(value/limit·Whole), at least 1 and at most math.MaxUint64.
-func shares(value *big.Rat, limit float64) uint64 {
+// shares is ceil(value/limit·Whole), at least 1; nil for nil.
+func shares(value *big.Rat, limit float64) *big.Int {
 	if value == nil {
-		return math.MaxUint64
+		return nil
 	}
 	q := new(big.Rat).Quo(value, decimal(limit))
 	q.Mul(q, new(big.Rat).SetInt(new(big.Int).SetUint64(Whole)))
 	n, rest := new(big.Int).QuoRem(q.Num(), q.Denom(), new(big.Int))
-	if rest.Sign() > 0 {
+	if rest.Sign() > 0 || n.Sign() == 0 {
 		n.Add(n, big.NewInt(1))
 	}
-	switch {
-	case !n.IsUint64():
+	return n
+}
+
+// bounded is n, math.MaxUint64 where it is more or nil.
+func bounded(n *big.Int) uint64 {
+	if n == nil || !n.IsUint64() {
 		return math.MaxUint64
-	case n.Sign() == 0:
-		return 1
 	}
 	return n.Uint64()
 }

@@ -121,8 +121,10 @@ func Part(limit float64, shares *big.Int, up bool) float64 {
 		}
 		return m.Cmp(new(big.Int).Mul(top, power10(exponent-e)))
 	}
-	f, _ := new(big.Float).SetInt(shares).Float64()
-	f = math.Min(f/float64(Whole)*limit, math.MaxFloat64) // within a few units in the last place
+	about := new(big.Float).SetPrec(64).SetInt(shares) // more than a float64 may hold
+	about.Mul(about, big.NewFloat(limit))
+	f, _ := about.Quo(about, new(big.Float).SetUint64(Whole)).Float64()
+	f = math.Min(f, math.MaxFloat64) // within a few units in the last place
 	for compare(f) < 0 {
 		f = num.Up(f)
 	}

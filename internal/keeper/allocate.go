@@ -104,7 +104,11 @@ func (k *Keeper) settle(ctx context.Context, parent string, r ledger.Reservation
 	}
 	spent, left := ledger.Settle(child, r)
 	if len(spent.Events) > 0 {
-		if _, err := k.write(ctx, parent, fmt.Sprintf("request/settle-%d", r.Position), spent); moot(err) != nil {
+		_, err := k.write(ctx, parent, fmt.Sprintf("request/settle-%d", r.Position), spent)
+		if errors.Is(err, ErrBusy) {
+			return nil // another settles it, and may yet fail: nothing is given back before it is charged
+		}
+		if moot(err) != nil {
 			return err
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -364,4 +366,66 @@ func TestAbandonedChild(t *testing.T) {
 	_, _, err := k.Create(t.Context(), plannedChild("d", 3))
 	wantErr(t, err, ledger.ErrTooLarge)
 	checkParent(t, k, 0, 7)
+}
+
+// While one settles a child, another gives nothing back: the charge of the first may
+// still fail, and what the child has spent would be lost.
+func TestSettledByTwo(t *testing.T) {
+	settling, fail := make(chan struct{}), make(chan struct{})
+	first := true
+	store := memory.New(memory.Config{Plan: func(batch []ledger.Proposal) memory.Failure {
+		if len(batch) == 0 || len(batch[0].Entries) == 0 {
+			return memory.None
+		}
+		if _, commit := batch[0].Entries[0].Verb.(ledger.Commit); !commit || !first {
+			return memory.None
+		}
+		first = false
+		close(settling)
+		<-fail
+		return memory.Unavailable
+	}})
+	now := time.Unix(1000, 0)
+	k, ask := asking(t, store, &now)
+	for _, g := range []ledger.Genesis{budgeted(), plannedChild("c", 5)} {
+		if _, _, err := k.Create(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ask("c", "w", ledger.Charge{Events: tenths(2)}); err != nil {
+		t.Fatal(err)
+	}
+	var both sync.WaitGroup
+	both.Go(func() {
+		if _, err := ask("c", "w", ledger.Close{}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-settling
+	done := make(chan struct{})
+	both.Go(func() {
+		defer close(done)
+		if _, err := k.Expire(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for waiting, over := 0, false; waiting == 0 && !over; runtime.Gosched() {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		k.mu.Lock()
+		q := k.queues["a"]
+		k.mu.Unlock()
+		q.mu.Lock()
+		waiting = q.waiting
+		q.mu.Unlock()
+	}
+	close(fail)
+	both.Wait()
+	if _, err := k.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkParent(t, k, 2, 0)
 }

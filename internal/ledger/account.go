@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"math/big"
 	"math/bits"
 
@@ -36,12 +37,17 @@ type recent struct {
 // line is one mechanism: what it costs, and how much of it is used.
 type line struct {
 	costs   []accountant.Cost // of each limit
+	large   []large           // of each limit, what one application takes where costs do not tell; nil if all do
 	reasons []string          // why a limit's guard cannot charge it; nil if all can
 	allowed uint64            // by the plan
 	used    uint64
 	next    uint64 // what is used of it in the draft of this number
 	draft   uint64
 }
+
+// large is shares that may be more than a Cost can say; value is nil for infinitely
+// many, delta is nil where the Cost tells.
+type large struct{ value, delta *big.Int }
 
 // usage is what is used of a limit, in shares of 1/accountant.Whole.
 type usage struct{ value, delta tally }
@@ -147,7 +153,12 @@ func (a *account) open(m mechanism.Mechanism) *line {
 				l.reasons = make([]string, len(a.limits))
 			}
 			l.reasons[i] = reason
-			cost = accountant.Cost{Value: 1<<64 - 1} // if it was charged all the same: nothing is left
+			cost = accountant.Cost{Value: math.MaxUint64} // if it was charged all the same: nothing is left
+		} else if cost.Value == math.MaxUint64 || cost.Delta == math.MaxUint64 {
+			if l.large == nil {
+				l.large = make([]large, len(a.limits))
+			}
+			l.large[i].value, l.large[i].delta, _ = limit.Shares(m, a.spec.Adjacency)
 		}
 		l.costs[i] = cost
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -97,12 +98,11 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 	}
 	for i, limit := range d.limits {
 		budget := fmt.Sprintf("budgets[%d] (%v)", i, d.spec.Budgets[i])
-		var need usage
+		value, delta := new(big.Int), new(big.Int) // what is needed, in shares
 		reason := ""
 		for _, p := range parts {
 			l := d.line(p.Mechanism)
-			need.value.add(l.costs[i].Value, p.Count)
-			need.delta.add(l.costs[i].Delta, p.Count)
+			value, delta = l.need(i, p.Count, value, delta)
 			if l.reasons != nil && reason == "" {
 				reason = l.reasons[i]
 			}
@@ -112,25 +112,44 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 			continue
 		}
 		for _, m := range []struct {
-			unit       string
-			need, used tally
-			whole      float64
+			unit  string
+			need  *big.Int
+			used  tally
+			whole float64
 		}{
-			{unitOf(limit), need.value, d.used[i].value, limit.Value},
-			{"δ", need.delta, d.used[i].delta, limit.Delta},
+			{unitOf(limit), value, d.used[i].value, limit.Value},
+			{"δ", delta, d.used[i].delta, limit.Delta},
 		} {
-			left := m.used.left()
-			if m.need.hi == 0 && m.need.lo <= left {
+			left := tally{lo: m.used.left()}.big()
+			s := Shortfall{Index: i, Budget: budget, Unit: m.unit, Left: accountant.Part(m.whole, left, false)}
+			switch {
+			case m.need == nil:
+				s.Needed, s.Short = math.Inf(1), math.Inf(1)
+			case m.need.Cmp(left) <= 0:
 				continue
+			default:
+				s.Needed = accountant.Part(m.whole, m.need, true)
+				s.Short = accountant.Part(m.whole, new(big.Int).Sub(m.need, left), true)
 			}
-			short := m.need
-			short.take(tally{lo: left})
-			list = append(list, Shortfall{Index: i, Budget: budget, Unit: m.unit,
-				Needed: accountant.Part(m.whole, m.need.big(), true), Left: accountant.Part(m.whole, tally{lo: left}.big(), false),
-				Short: accountant.Part(m.whole, short.big(), true)})
+			list = append(list, s)
 		}
 	}
 	return list
+}
+
+// need adds what count applications take of limit i to value and delta; value is nil
+// for infinitely much.
+func (l *line) need(i int, count uint64, value, delta *big.Int) (*big.Int, *big.Int) {
+	one := large{new(big.Int).SetUint64(l.costs[i].Value), new(big.Int).SetUint64(l.costs[i].Delta)}
+	if l.large != nil && l.large[i].delta != nil {
+		one = l.large[i]
+	}
+	n := new(big.Int).SetUint64(count)
+	delta = new(big.Int).Add(delta, new(big.Int).Mul(n, one.delta))
+	if value == nil || one.value == nil {
+		return nil, delta
+	}
+	return new(big.Int).Add(value, n.Mul(n, one.value)), delta
 }
 
 // fits is how many of a mechanism would still fit.

@@ -103,7 +103,7 @@ func inWorkload(field string, err error) error {
 // that a guard cannot charge, is refused, as CheckPolicy refuses.
 //
 // stop, which may be nil, is asked between steps of long computations; once it
-// is true Resolve fails rather than with a smaller plan.
+// is true Resolve fails, and never ends with a smaller plan.
 func Resolve(s Spec, stop func() bool) (Resolution, error) {
 	if err := s.CheckPolicy(); err != nil {
 		return Resolution{}, err
@@ -142,11 +142,11 @@ func resolvePlan(s Spec, stop func() bool) ([]mechanism.Part, error) {
 	meets := func(c mechanism.Composition) (int, error) {
 		for i, b := range s.Budgets {
 			ok, err := b.Met(c, stop)
+			if stop != nil && stop() { // before ok: what was stopped is a looser bound
+				return i, fmt.Errorf("%w: the plan's cost was not found in time", ErrUnavailable)
+			}
 			if err != nil || !ok {
 				return i, err
-			}
-			if stop != nil && stop() {
-				return i, fmt.Errorf("%w: the plan's cost was not found in time", ErrUnavailable)
 			}
 		}
 		return -1, nil
