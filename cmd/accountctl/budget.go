@@ -61,7 +61,7 @@ func parseBudget(s string) (*accountantv1.Budget, error) {
 		}
 		if key == "guard" {
 			guard, ok := accountantv1.Budget_Guard_value[strings.ToUpper(strings.ReplaceAll(value, "-", "_"))]
-			if !ok || guard == 0 || value != strings.ToLower(value) {
+			if !ok || guard == 0 {
 				return nil, fmt.Errorf("guard=%q; allowed: %s", value, guardNames)
 			}
 			if b.Guard != 0 {

@@ -72,7 +72,7 @@ func TestRefundsAreOfWhatWasCharged(t *testing.T) {
 	for _, c := range []struct {
 		position uint64
 		says     string
-	}{{2, "position: 2 is a ledger.Reserve; allowed: the position of a charge"}, {6, "position: 6 is not there"}, {0, "position: 0"}} {
+	}{{2, "position: 2 is a reserve; allowed: the position of a charge"}, {6, "position: 6 is not there"}, {0, "position: 0"}} {
 		if _, err := ask("a", "w", refundOf(c.position)); !errors.Is(err, ledger.ErrRefund) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v; want %s", err, c.says)
 		}

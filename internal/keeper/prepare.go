@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -57,7 +58,8 @@ func (k *Keeper) chargedBy(ctx context.Context, name string, position uint64) ([
 	case nil:
 		return nil, fmt.Errorf("%w: position: %d is not there; allowed: %s", ledger.ErrRefund, position, allowed)
 	}
-	return nil, fmt.Errorf("%w: position: %d is a %T; allowed: %s", ledger.ErrRefund, position, e.Verb, allowed)
+	what := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Verb), "ledger."))
+	return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position, what, allowed)
 }
 
 // entry reads one entry, the zero Entry where there is none.

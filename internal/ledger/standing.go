@@ -4,6 +4,7 @@ import "github.com/dpaccountant/accountant/internal/mechanism"
 
 // Standing is what answers about a ledger stand on, without its balance.
 type Standing struct {
+	Position    uint64
 	Adjacency   mechanism.Adjacency
 	Guarantee   string     // as of View
 	Resolution  Resolution // in force: with raises; not to be changed
@@ -15,5 +16,5 @@ type Standing struct {
 // Standing only reads s, and copies nothing: what refunds and raises have made of a
 // ledger is never changed in place.
 func (s *State) Standing() Standing {
-	return Standing{s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution, s.amended.raises, len(s.held.open) > len(s.held.children()), s.amended.assumptions}
+	return Standing{s.summary.Head.Position, s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution, s.amended.raises, len(s.held.open) > len(s.held.children()), s.amended.assumptions}
 }

@@ -49,7 +49,10 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 	answer := running
 	switch st.Guarantee {
 	case wire.GuaranteeDescriptive:
-		if st.Reserving { // what is reserved counts, as of one position
+		// What is reserved counts, as of one position: a reservation may have been
+		// committed since what was charged was read.
+		moved := st.Position != summary.Head.Position && summary.Genesis.Spec.Policy != ledger.Descriptive
+		if st.Reserving || moved {
 			return s.askSpent(ctx, name, q)
 		}
 	case wire.GuaranteePlan:
