@@ -132,3 +132,27 @@ func TestLatticeAgainstAllOutcomes(t *testing.T) {
 		}
 	})
 }
+
+// The add direction of a sampled approximate-DP guarantee beside a narrow Gaussian is
+// far too deep to resolve at these ε (ln δ = −1650 to −2330), and beyond the rough
+// outcomes that steer: its bound must not hide the remove direction's. The truth is a
+// sum over the atoms of the exact Gaussian curve, in multiprecision.
+func TestDirectionTooDeepDoesNotHideTheOther(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Count: 3, Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.0709893,
+			Mechanism: mechanism.ApproximateDP{Epsilon: 3.7252, Delta: 5.84646e-08}}},
+		mechanism.Event{Count: 1, Mechanism: mechanism.Gaussian{StandardDeviation: 17.9985, Sensitivity: 1}})
+	for epsilon, want := range map[float64]float64{
+		3.4:     -7.9091658808695895,
+		3.65123: -8.271433309871185,
+		4:       -9.930712965713631,
+	} {
+		b, reason := LogDelta(c, epsilon, Wanted{})
+		if reason != "" {
+			t.Fatal(reason)
+		}
+		if !(b.Lower <= want && want <= b.Upper && b.Upper-b.Lower <= latticeLogGap) {
+			t.Errorf("ln δ(%v) in [%v, %v], want %v in at most %v", epsilon, b.Lower, b.Upper, want, latticeLogGap)
+		}
+	}
+}

@@ -272,6 +272,11 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	a.gap = math.Min(0.3, 50*target) // a coarse look first
 	once := !q.byDelta && a.log < deepest && !p.atomic()
 	if once { // too deep to resolve: one look for a bound from above
+		// The rough outcomes may end before ε: then no tilt has its saddle there, but
+		// Chernoff's bound at any tilt holds.
+		if s := p.saddleFor(deepest, mostTilt); s.theta > 0 && a.theta > 2*s.theta {
+			a.latticeSaddle = s
+		}
 		a.log, a.gap = deepest, 3
 	}
 	p.left = questionWork - p.setup - 2*p.atoms
