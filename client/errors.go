@@ -27,9 +27,11 @@ var (
 	// ErrNotSent: an earlier charge of the lane is not settled, or was refused
 	// when it was settled (then NotCharged lists it); this call sent nothing.
 	ErrNotSent = errors.New("not sent because of an earlier charge")
-	// ErrLost: the daemon no longer has what it acknowledged, as after the
-	// restore of an old backup.
-	ErrLost = errors.New("the daemon lost acknowledged charges")
+	// ErrLost: the daemon no longer has what it acknowledged, or has it changed or
+	// unreadable (DATA_LOSS): its file was rolled back, edited or damaged, or is
+	// another store, such as a restored backup. Trying again does not help. Count
+	// what was acknowledged as charged; somebody has to look at the daemon.
+	ErrLost = errors.New("the daemon does not have what it acknowledged")
 )
 
 // Error is what a call ended with; every error of this package is one. It wraps
@@ -92,6 +94,8 @@ func failure(op, ledger string, err error) *Error {
 			out.cause = ErrBudget
 		} else if tooLarge(st) {
 			out.cause = ErrTooLarge
+		} else if st.Code() == codes.DataLoss {
+			out.Message, out.cause = fmt.Sprintf("%v: %s", ErrLost, st.Message()), ErrLost
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Code, out.Message, out.cause = codes.DeadlineExceeded, err.Error(), err

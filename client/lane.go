@@ -19,6 +19,8 @@ type lane struct {
 	streaming bool    // a stream has the turn or waits for it
 	last      uint64  // the last number known to be written
 	pending   []*item // of unknown outcome: numbers last+1, last+2, …
+
+	newest witness
 }
 
 // item is one write with its number, frozen.
@@ -102,6 +104,7 @@ func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.M
 		return nil, err
 	}
 	l.advance(it.sequence, 0)
+	l.newest.see(answer)
 	return answer, nil
 }
 
@@ -133,6 +136,7 @@ func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 		switch {
 		case err == nil:
 			l.advance(it.sequence, 1)
+			l.newest.see(answer)
 		case err.Unknown || !settlesRest(err):
 			return err
 		default: // refused: those behind it have numbers that now never come

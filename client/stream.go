@@ -21,6 +21,9 @@ import (
 //   - A charge is refused. It is not written, and neither are those behind it:
 //     the error lists them in NotWritten, the refused one first. The caller
 //     decides what becomes of them, and may open a new stream at once.
+//   - The daemon does not have what it acknowledged: ErrLost. Each opening carries
+//     the newest receipt of the ledger that this client's lane got, for the daemon
+//     to compare, so a file that was rolled back or edited does not pass unnoticed.
 //   - The daemon ends it for a reason that time does not heal (the ledger is
 //     gone, no permission, …), Config.MaxAttempts attempts brought no progress,
 //     Close's context or the Client ended. Charges that are not acknowledged are

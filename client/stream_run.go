@@ -119,7 +119,7 @@ func (c *connection) open() (before uint64, err error) {
 		return 0, err
 	}
 	err = c.wire.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
-		Open: &pb.ReportStreamRequest_Open{Ledger: c.lane.ledger, Writer: c.c.writer},
+		Open: &pb.ReportStreamRequest_Open{Ledger: c.lane.ledger, Writer: c.c.writer, LastReceipt: c.lane.newest.receipt(c.lane.ledger)},
 	}})
 	if err != nil && err != io.EOF { // at io.EOF Recv has the reason
 		return 0, err
@@ -282,6 +282,7 @@ func (c *connection) acknowledged(a *pb.ReportStreamResponse_Acknowledged) error
 	}
 	c.acknowledge(through)
 	c.status.Receipt = a.GetReceipt()
+	c.lane.newest.see(a)
 	switch {
 	case c.sent > 0:
 		c.watchdog.Reset(c.c.cfg.Timeout)

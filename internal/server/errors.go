@@ -23,6 +23,8 @@ var (
 
 	errDraining = errors.New("server is shutting down: continue at another time with the same writer and sequence")
 
+	errForgotten = errors.New("last_receipt: of no entry here: the ledger was rolled back or edited, or this is another store; nothing was written, and sending it again does not help")
+
 	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data directory (accountctl --server unix:DIR/accountant.sock)")
 )
 
@@ -54,6 +56,7 @@ var table = []struct {
 	{ledger.ErrUnavailable, codes.Unavailable, false, ""},
 	{ledger.ErrConflict, codes.Unavailable, false, ""}, // after bounded retries
 	{ledger.ErrDamaged, codes.DataLoss, false, ""},
+	{errForgotten, codes.DataLoss, false, ""},
 	{errDraining, codes.Unavailable, false, ""},
 	{accountant.ErrStopped, codes.DeadlineExceeded, false, "; nothing was written: ask with more time"},
 	{context.Canceled, codes.Canceled, false, ""},

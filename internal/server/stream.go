@@ -21,6 +21,7 @@ import (
 //   - a newer stream of the lane was opened: ABORTED
 //   - the server is stopping: UNAVAILABLE
 //   - a message was of no known kind: INVALID_ARGUMENT
+//   - the client's last receipt is of an entry that is not there: DATA_LOSS
 //   - the store failed: that error; what is durable is told by the next Opened
 func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) error {
 	s.metrics.streams.Inc()
@@ -116,6 +117,9 @@ func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.
 		return nil, 0, err
 	}
 	if err := wire.CheckStreamWriter(w); err != nil {
+		return nil, 0, err
+	}
+	if err := s.compareReceipt(open.GetLedger(), open.GetLastReceipt()); err != nil {
 		return nil, 0, err
 	}
 	adjacency, err := s.keeper.Adjacency(ctx, open.GetLedger())

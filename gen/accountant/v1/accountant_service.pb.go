@@ -2811,7 +2811,12 @@ type ReportStreamRequest_Open struct {
 	// The ledger's name. Required.
 	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// The writer, a UUID. Required.
-	Writer        string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The newest receipt of this ledger that the client holds. May be absent. Its
+	// store, position and head hash are compared: where this store has no entry at
+	// that position, or one with another hash, or is another store, the stream ends
+	// with DATA_LOSS and nothing is written. One of another ledger: INVALID_ARGUMENT.
+	LastReceipt   *Receipt `protobuf:"bytes,3,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2858,6 +2863,13 @@ func (x *ReportStreamRequest_Open) GetWriter() string {
 		return x.Writer
 	}
 	return ""
+}
+
+func (x *ReportStreamRequest_Open) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
 }
 
 // SequencedCharge is a charge with its number in the lane.
@@ -3390,16 +3402,17 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04left\x18\x04 \x01(\x01R\x04left\x12\x14\n" +
 	"\x05short\x18\x05 \x01(\x01R\x05short\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reasonB\t\n" +
-	"\a_budget\"\xd5\x06\n" +
+	"\a_budget\"\x90\a\n" +
 	"\x13ReportStreamRequest\x12=\n" +
 	"\x04open\x18\x01 \x01(\v2'.accountant.v1.ReportStreamRequest.OpenH\x00R\x04open\x12L\n" +
 	"\x06charge\x18\x02 \x01(\v22.accountant.v1.ReportStreamRequest.SequencedChargeH\x00R\x06charge\x12O\n" +
 	"\areserve\x18\x03 \x01(\v23.accountant.v1.ReportStreamRequest.SequencedReserveH\x00R\areserve\x12L\n" +
 	"\x06commit\x18\x04 \x01(\v22.accountant.v1.ReportStreamRequest.SequencedCommitH\x00R\x06commit\x12O\n" +
-	"\arelease\x18\x05 \x01(\v23.accountant.v1.ReportStreamRequest.SequencedReleaseH\x00R\arelease\x1a6\n" +
+	"\arelease\x18\x05 \x01(\v23.accountant.v1.ReportStreamRequest.SequencedReleaseH\x00R\arelease\x1aq\n" +
 	"\x04Open\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
-	"\x06writer\x18\x02 \x01(\tR\x06writer\x1a\\\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x129\n" +
+	"\flast_receipt\x18\x03 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\x1a\\\n" +
 	"\x0fSequencedCharge\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x06charge\x18\x02 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\x1a`\n" +
@@ -3653,57 +3666,58 @@ var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	52, // 39: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
 	52, // 40: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
 	60, // 41: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	50, // 42: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	51, // 43: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	53, // 44: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	54, // 45: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	49, // 46: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	27, // 47: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,  // 48: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 49: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 50: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 51: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 52: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	28, // 53: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10, // 54: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12, // 55: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14, // 56: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	16, // 57: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	18, // 58: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	20, // 59: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	22, // 60: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	30, // 61: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	32, // 62: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	61, // 63: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	62, // 64: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	35, // 65: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	63, // 66: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	64, // 67: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,  // 68: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 69: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 70: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 71: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 72: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	29, // 73: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11, // 74: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13, // 75: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15, // 76: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	17, // 77: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	19, // 78: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	21, // 79: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	23, // 80: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	31, // 81: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	33, // 82: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	65, // 83: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	66, // 84: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	36, // 85: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	67, // 86: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	68, // 87: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	68, // [68:88] is the sub-list for method output_type
-	48, // [48:68] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	49, // 42: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	50, // 43: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	51, // 44: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	53, // 45: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	54, // 46: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	49, // 47: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	27, // 48: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 49: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 50: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 51: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 52: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 53: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	28, // 54: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 55: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 56: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 57: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 58: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	18, // 59: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	20, // 60: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	22, // 61: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	30, // 62: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	32, // 63: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	61, // 64: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	62, // 65: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	35, // 66: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	63, // 67: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	64, // 68: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,  // 69: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 70: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 71: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 72: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 73: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	29, // 74: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 75: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 76: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 77: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 78: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	19, // 79: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	21, // 80: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	23, // 81: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	31, // 82: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	33, // 83: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	65, // 84: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	66, // 85: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	36, // 86: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	67, // 87: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	68, // 88: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	69, // [69:89] is the sub-list for method output_type
+	49, // [49:69] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }

@@ -109,7 +109,15 @@ func (s *Server) Stop() {
 // Restart stops the server and starts it again on the same address and store.
 func (s *Server) Restart() {
 	s.t.Helper()
+	s.RestartAfter(func(string) {})
+}
+
+// RestartAfter is Restart; in between, change may do as it likes with the file of
+// the bbolt store.
+func (s *Server) RestartAfter(change func(path string)) {
+	s.t.Helper()
 	s.Stop()
+	change(s.path)
 	s.start()
 }
 

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// compareReceipt compares the newest receipt that a client holds of a ledger (nil:
+// none) with what is stored: errForgotten if the entry is not there, or is another.
+// One hash pins all before it. It reads one record, which a walk over at most 255
+// finds.
+func (s *service) compareReceipt(name string, kept *pb.Receipt) error {
+	if kept == nil {
+		return nil
+	}
+	hash, err := wire.CheckReceipt("open.last_receipt", kept, name)
+	if err != nil {
+		return err
+	}
+	forgotten := func(format string, args ...any) error {
+		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store %s; found %s",
+			errForgotten, name, hash, kept.GetPosition(), kept.GetStoreId(), fmt.Sprintf(format, args...))
+	}
+	if id := s.store.ID(); kept.GetStoreId() != id {
+		return forgotten("store %s", id)
+	}
+	records, err := s.store.Records(name, kept.GetPosition(), 1)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return forgotten("no such ledger")
+	case err != nil:
+		return err
+	case len(records) == 0:
+		return forgotten("no entry there")
+	case records[0].Hash != hash:
+		return forgotten("one with hash %x", records[0].Hash)
+	}
+	return nil
+}
