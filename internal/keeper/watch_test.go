@@ -80,9 +80,10 @@ func TestWatch(t *testing.T) {
 		for n := uint64(3); n <= 100; n++ {
 			do(t, k, charge("w", n, 3))
 		}
-		// One of them was on its way to the reader.
-		<-w.shown
-		w.next(t, 100)
+		// One of them may have been on its way to the reader.
+		if v := <-w.shown; v.Head.Position != 100 {
+			w.next(t, 100)
+		}
 		w.nothing(t)
 		do(t, k, closing("closer", 1))
 		if v := w.next(t, 101); !v.Closed {
