@@ -8,7 +8,7 @@ FUZZPKGS ?= ./internal/audit ./internal/persist ./internal/wire ./internal/pld .
 RAPID_SEED ?=
 TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(1) | grep $(2) 'pgregory.net/rapid' | cut -d' ' -f1)
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
-RACED    = ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
+RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
 .PHONY: build demo test run race fuzz lint proto generate breaking check bench-peers
 
