@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +99,11 @@ func mechanismText(m *accountantv1.Mechanism) string {
 func eventsText(events []*accountantv1.Event) string {
 	parts := make([]string, len(events))
 	for i, e := range events {
-		parts[i] = fmt.Sprintf("%d × %s", e.GetCount(), mechanismText(e.GetMechanism()))
+		count := strconv.FormatUint(uint64(e.GetCount()), 10)
+		if e.GetCount() == 0 { // of a plan
+			count = "as many as fit"
+		}
+		parts[i] = count + " × " + mechanismText(e.GetMechanism())
 	}
 	return strings.Join(parts, ", ")
 }

@@ -41,13 +41,8 @@ const maxListed = 8
 func (e *BudgetError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrBudget.Error())
-	for i, s := range e.Broken {
-		if i == maxListed {
-			fmt.Fprintf(&b, "; and %d more", len(e.Broken)-i)
-			break
-		}
-		b.WriteString(map[bool]string{true: ": ", false: "; "}[i == 0])
-		b.WriteString(s.String())
+	if broken := listShortfalls(e.Broken); broken != "" {
+		b.WriteString(": " + broken)
 	}
 	for i, f := range e.Fits {
 		if i == maxListed {
@@ -58,6 +53,19 @@ func (e *BudgetError) Error() string {
 		fmt.Fprintf(&b, "%d × %v", f.Count, f.Mechanism)
 	}
 	return b.String()
+}
+
+// listShortfalls describes shortfalls, the first few of many.
+func listShortfalls(list []Shortfall) string {
+	var texts []string
+	for i, s := range list {
+		if i == maxListed {
+			texts = append(texts, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		texts = append(texts, s.String())
+	}
+	return strings.Join(texts, "; ")
 }
 
 // Unwrap is ErrBudget.

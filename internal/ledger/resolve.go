@@ -132,7 +132,7 @@ func resolveLimits(s Spec) ([]accountant.Limit, error) {
 	}
 	acc := newAccount(s, amendments{budgets: s.Budgets, resolution: Resolution{Limits: limits}}, nil, nil)
 	if short := acc.shortfalls(run.Parts); len(short) > 0 {
-		return nil, &mechanism.ParameterError{Field: "expected_run", Value: short[0].String(),
+		return nil, &mechanism.ParameterError{Field: "expected_run", Value: listShortfalls(short),
 			Allowed: "a run that every budget's guard can charge and that keeps within it"}
 	}
 	return limits, nil

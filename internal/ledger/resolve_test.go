@@ -38,6 +38,8 @@ func TestPoliciesAreChecked(t *testing.T) {
 			Budgets: []accountant.Budget{basic, {Guard: accountant.GuardGDP, Mu: 1}}}},
 		{"a run that does not fit", "expected_run: budgets[0] (ε = 1 by BASIC): needs 2 of ε, 1 is left, short by 1", Spec{Policy: Filtered,
 			Budgets: []accountant.Budget{basic}, ExpectedRun: Workload{Events: []mechanism.Event{pure(0.1, 20)}}}},
+		{"a run that breaks several", "needs 2 of ε, 1 is left, short by 1; budgets[1] (μ = 1 by GDP): a pure_dp has no μ", Spec{Policy: Filtered,
+			Budgets: []accountant.Budget{basic, {Guard: accountant.GuardGDP, Mu: 1}}, ExpectedRun: Workload{Events: []mechanism.Event{pure(0.1, 20)}}}},
 		{"too many budgets", "budgets: 17 budgets; allowed: at most 16", filter(make([]accountant.Budget, 17)...)},
 		{"another policy", "policy: 3", Spec{Policy: 3}},
 	} {
