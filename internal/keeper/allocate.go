@@ -69,8 +69,14 @@ func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis) (uint64, error)
 		if err != nil {
 			return 0, err
 		}
-		position := record.Entry.Position
-		if !slices.ContainsFunc(parent.Reservations, func(r ledger.Reservation) bool { return r.Position == position }) {
+		position, open := record.Entry.Position, false
+		err = k.read(ctx, g.Spec.Parent, func(s *ledger.State) { // as it is now: the record may be newer than parent
+			open = slices.ContainsFunc(s.Reservations(), func(r ledger.Reservation) bool { return r.Position == position })
+		})
+		if err != nil {
+			return 0, err
+		}
+		if !open {
 			continue // given back
 		}
 		if made, ok := record.Entry.Verb.(ledger.Reserve); ok && slices.Equal(made.Events, v.Events) {

@@ -429,3 +429,59 @@ func TestSettledByTwo(t *testing.T) {
 	}
 	checkParent(t, k, 2, 0)
 }
+
+// hooked calls a function before it looks for a record.
+type hooked struct {
+	ledger.Store
+	before func()
+}
+
+func (h hooked) RecordOf(name string, w ledger.Writer, sequence uint64) (ledger.Record, error) {
+	h.before()
+	return h.Store.RecordOf(name, w, sequence)
+}
+
+// A child whose creation is tried again while the share of the first attempt is being
+// written has one share.
+func TestCreatedAgainMeanwhile(t *testing.T) {
+	reserving, write := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	store := memory.New(memory.Config{Plan: func(batch []ledger.Proposal) memory.Failure {
+		if len(batch) > 0 {
+			first.Do(func() {
+				close(reserving)
+				<-write
+			})
+		}
+		return memory.None
+	}})
+	before := func() {}
+	now := time.Unix(1000, 0)
+	k, _ := asking(t, hooked{store, func() { before() }}, &now)
+	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-reserving
+		cancel()
+	}()
+	_, _, err := k.Create(ctx, plannedChild("c", 5))
+	wantErr(t, err, context.Canceled)
+	before = func() { // the second attempt has seen its parent
+		before = func() {}
+		close(write)
+		for position := uint64(0); position == 0; runtime.Gosched() {
+			sum, err := k.Summary(t.Context(), "a")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			position = sum.Head.Position
+		}
+	}
+	if _, _, err := k.Create(t.Context(), plannedChild("c", 5)); err != nil {
+		t.Fatal(err)
+	}
+	checkParent(t, k, 0, 5)
+}
