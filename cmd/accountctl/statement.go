@@ -97,8 +97,11 @@ func markdown(s *accountantv1.Statement) string {
 	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(or(spec.GetPrivacyUnit(), "record")), ceil(s.GetAdvantage(), digits))
 	line("")
 	what := "What was charged"
-	if s.GetGuarantee() == "plan" {
+	switch {
+	case s.GetGuarantee() == "plan":
 		what = "The plan"
+	case countsReserved(s):
+		what += " or is reserved"
 	}
 	line("## %s", what)
 	line("")
@@ -119,6 +122,12 @@ func markdown(s *accountantv1.Statement) string {
 	return b.String()
 }
 
+// countsReserved reports whether the numbers are also of what is reserved, other than
+// for child ledgers: where they are of what was charged.
+func countsReserved(s *accountantv1.Statement) bool {
+	return s.GetGuarantee() == "descriptive" && slices.ContainsFunc(s.GetLedger().GetReservations(), func(r *accountantv1.Reservation) bool { return r.GetChild() == "" })
+}
+
 // headline is the statement in one sentence, at the first δ with a finite ε.
 func headline(s *accountantv1.Statement) string {
 	what := map[string]string{
@@ -127,6 +136,9 @@ func headline(s *accountantv1.Statement) string {
 	}[s.GetGuarantee()]
 	if what == "" {
 		what = "All that was charged to this ledger"
+		if countsReserved(s) {
+			what = "All that was charged to this ledger or is reserved in it"
+		}
 	}
 	for _, p := range s.GetPrivacy() {
 		if e := ceil(p.GetEpsilon(), digits); e != "∞" {

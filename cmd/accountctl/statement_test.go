@@ -52,3 +52,21 @@ func TestStatementNumbers(t *testing.T) {
 		t.Errorf("a μ that is not there:\n%s", text)
 	}
 }
+
+// Where the numbers are also of what is reserved, the text says so; what a child holds
+// counts as charged, and budgets and plans have their own numbers.
+func TestStatementOfReserved(t *testing.T) {
+	for _, c := range []struct {
+		guarantee, child string
+		says             bool
+	}{{"descriptive", "", true}, {"descriptive", "a/child", false}, {"plan", "", false}, {"filter", "", false}} {
+		text := markdown(&accountantv1.Statement{
+			Guarantee: c.guarantee, Advantage: proto.Float64(0.5),
+			Ledger:  &accountantv1.Ledger{Name: "a", Spec: &accountantv1.LedgerSpec{}, Reservations: []*accountantv1.Reservation{{Position: 1, Child: c.child}}},
+			Privacy: []*accountantv1.StatedPrivacy{{Delta: 1e-5, Epsilon: 1, Analysis: "pld", Running: proto.Float64(0.5)}},
+		})
+		if strings.Contains(text, "or is reserved in it is (1, 1e-05)") != c.says || strings.Contains(text, "## What was charged or is reserved\n") != c.says {
+			t.Errorf("%s, child %q:\n%s", c.guarantee, c.child, text)
+		}
+	}
+}

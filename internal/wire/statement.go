@@ -129,6 +129,9 @@ func assumptions(s Statement) []string {
 	if slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child != "" }) {
 		list = append(list, "What open child ledgers hold counts as charged.")
 	}
+	if s.View.Guarantee == GuaranteeDescriptive && slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child == "" }) {
+		list = append(list, "What is reserved counts as charged: it may have been used.")
+	}
 	if spec.PrivacyUnit == "" {
 		list = append(list, "The unit of privacy was not given; it is taken to be one record.")
 	}
