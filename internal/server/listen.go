@@ -44,17 +44,25 @@ func listenTCP(field, address string, insecure bool) (net.Listener, error) {
 
 // listenUnix makes a socket of mode 0600 at path. It is bound in a directory
 // that only its owner can enter and renamed, so it is never open to others, and
-// a stale one is replaced in one step.
+// a stale one is replaced in one step. A data directory is such a directory: then
+// none is made, for which a full disk has no room.
 func listenUnix(path string) (net.Listener, error) {
 	if err := checkStale(path); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), "s")
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err == nil && (info.Mode().Perm()&0o077 != 0 || !hasModes) {
+		dir, err = os.MkdirTemp(dir, "s")
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	private := filepath.Join(dir, "s")
+	private := filepath.Join(dir, "s.new")
+	if err := os.Remove(private); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that died
+		return nil, fmt.Errorf("socket: %w", err)
+	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: private, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)

@@ -75,9 +75,24 @@ func stale(t *testing.T, path string) {
 
 func TestSocket(t *testing.T) {
 	t.Parallel()
+	for mode, name := range map[fs.FileMode]string{0o700: "its own directory", 0o755: "a directory of others"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testSocket(t, mode)
+		})
+	}
+}
+
+func testSocket(t *testing.T, mode fs.FileMode) {
 	dir := shortDir(t)
+	if err := os.Chmod(dir, mode); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(dir, "accountant.sock")
 	stale(t, path)
+	if mode == 0o700 {
+		stale(t, filepath.Join(dir, "s.new")) // of a process that died before it renamed it
+	}
 	listener, err := server.ListenUnix(path)
 	if err != nil {
 		t.Fatal(err)
