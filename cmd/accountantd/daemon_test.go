@@ -87,8 +87,14 @@ func (l *lockedBuffer) String() string {
 // start runs the daemon on free ports and waits until it is ready.
 func start(t *testing.T, dir string, args ...string) *daemon {
 	t.Helper()
+	return startBy(t, binary, append([]string{"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", dir}, args...)...)
+}
+
+// startBy is start by a command of its own.
+func startBy(t *testing.T, command string, args ...string) *daemon {
+	t.Helper()
 	d := &daemon{t: t, stderr: &lockedBuffer{}, done: make(chan error, 1), ready: map[string]string{}}
-	d.command = exec.Command(binary, append([]string{"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", dir}, args...)...)
+	d.command = exec.Command(command, args...)
 	d.command.Stderr = d.stderr
 	stdout, err := d.command.StdoutPipe()
 	if err != nil {

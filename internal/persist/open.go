@@ -154,6 +154,11 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	if s.config.hooks.noSync {
 		return nextKey, nil
 	}
+	// A process that was killed may have left a commit that is visible and not yet
+	// synced; from here on it is told of.
+	if err := file.Sync(); err != nil {
+		return 0, err
+	}
 	return nextKey, syncDirectory(filepath.Dir(s.config.Path))
 }
 
