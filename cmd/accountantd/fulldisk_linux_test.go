@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -107,6 +108,46 @@ func TestFullDisk(t *testing.T) {
 	}
 	if l, err := c.GetLedger(ctx, "full"); err != nil || l.GetLedger().GetTotalCount() != taken {
 		t.Errorf("ledger: %v, %v; want all %d", l, err, taken)
+	}
+	d.stop(syscall.SIGTERM)
+	verified(t, dir)
+}
+
+// A write within a commit fails: the daemon tells nobody that it succeeded and ends;
+// the next one finds out, and the same charge is there once.
+func TestFailedCommitEndsDaemon(t *testing.T) {
+	dir := dataDir(t)
+	d := start(t, dir)
+	c, err := client.New(client.Config{Server: "unix:" + d.ready["socket"], MaxAttempts: 1, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	ctx := minute(t)
+	if _, err := c.CreateLedger(ctx, &pb.LedgerSpec{Name: "a", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}); err != nil {
+		t.Fatal(err)
+	}
+	event := []*pb.Event{client.Event(client.Gaussian(2), 1)}
+	if _, err := c.Report(ctx, "a", event, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.limit(4096) // the commit's pages are behind it, and have their room: no check can tell
+	_, err = c.Report(ctx, "a", event, nil)
+	var e *client.Error
+	if !errors.As(err, &e) || e.Code != codes.Unavailable || !e.Unknown {
+		t.Fatalf("%v; want an unknown outcome", err)
+	}
+	var exit *exec.ExitError
+	if err := <-d.done; !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(d.stderr.String(), "store failed") {
+		t.Fatalf("%v\n%s; want exit status 1: store failed", err, d.stderr)
+	}
+	verified(t, dir)
+	d = start(t, dir, "--http", "")
+	if err := c.Settle(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := c.GetLedger(ctx, "a"); err != nil || l.GetLedger().GetPosition() != 2 {
+		t.Errorf("%v, %v; want 2 entries", l, err)
 	}
 	d.stop(syscall.SIGTERM)
 	verified(t, dir)
