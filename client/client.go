@@ -70,6 +70,8 @@ type Client struct {
 	alive context.Context // ends with Close
 	kill  context.CancelFunc
 
+	disconnect func() error // ends the connection if it is this client's own
+
 	mu      sync.Mutex
 	closed  bool
 	lanes   map[string]*lane // by ledger, never removed: they hold the numbers
@@ -87,17 +89,28 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Op: "New", Code: codes.InvalidArgument, Message: err.Error(), cause: err}
 	}
-	writer, err := uuid.NewRandom()
-	if err != nil {
-		return nil, &Error{Op: "New", Code: codes.Internal, Message: err.Error(), cause: err}
-	}
 	conn, err := grpc.NewClient(cfg.Server, options...)
 	if err != nil {
 		return nil, &Error{Op: "New", Code: codes.InvalidArgument, Message: err.Error(), cause: err}
 	}
+	return newClient("New", cfg, conn, conn.Close)
+}
+
+// NewWriter makes another writer, with a UUID and lanes of its own, that shares
+// c's settings and connection. Closing it leaves the connection to c, which is
+// to be closed last.
+func (c *Client) NewWriter() (*Client, error) {
+	return newClient("NewWriter", c.cfg, c.conn, func() error { return nil })
+}
+
+func newClient(op string, cfg Config, conn *grpc.ClientConn, disconnect func() error) (*Client, error) {
+	writer, err := uuid.NewRandom()
+	if err != nil {
+		return nil, &Error{Op: op, Code: codes.Internal, Message: err.Error(), cause: err}
+	}
 	alive, kill := context.WithCancel(context.Background())
 	return &Client{
-		cfg: cfg, writer: writer.String(), conn: conn, api: pb.NewAccountantServiceClient(conn),
+		cfg: cfg, writer: writer.String(), conn: conn, disconnect: disconnect, api: pb.NewAccountantServiceClient(conn),
 		alive: alive, kill: kill, lanes: map[string]*lane{},
 	}, nil
 }
@@ -105,7 +118,7 @@ func New(cfg Config) (*Client, error) {
 // Writer is the UUID under which this client's charges are written.
 func (c *Client) Writer() string { return c.writer }
 
-// Close ends the connection and every stream that is still open; close streams
+// Close ends the connection (see NewWriter) and every stream that is still open; close streams
 // first to wait for their charges. Calls in flight end with ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
@@ -113,7 +126,7 @@ func (c *Client) Close() error {
 	c.mu.Unlock()
 	c.kill()
 	c.streams.Wait()
-	return c.conn.Close()
+	return c.disconnect()
 }
 
 // outgoing adds the principal to a call's metadata.

@@ -30,6 +30,7 @@ const maxReceive = 4 << 20
 func (s *Server) options() []grpc.ServerOption {
 	record := s.record()
 	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxReceive),
 		grpc.MaxHeaderListSize(16 << 10),
 		grpc.WaitForHandlers(true), // the keeper closes only after the last handler

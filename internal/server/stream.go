@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -143,10 +147,21 @@ func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.
 // take moves messages into the lane until there are no more (io.EOF), one cannot
 // be placed in the lane's order, or the lane or the call has ended.
 func (r *reports) take() error {
+	charges := wire.NewCharges(r.adjacency)
+	var received encoded
 	for {
-		m, err := r.stream.Recv()
-		if err != nil {
+		if err := r.stream.RecvMsg(&received); err != nil {
 			return err
+		}
+		if sequence, charge, ok := charges.Read(received); ok {
+			if err := r.send(sequence, charge); err != nil {
+				return err
+			}
+			continue
+		}
+		m := new(pb.ReportStreamRequest)
+		if err := proto.Unmarshal(received, m); err != nil {
+			return status.Errorf(codes.Internal, "request: %v", err) // as gRPC itself answers it
 		}
 		sequence, verb := r.content(m)
 		if verb == nil {
@@ -155,16 +170,25 @@ func (r *reports) take() error {
 			}
 			return &wire.InvalidError{Field: "message", Value: kindOf(m), Allowed: "charge, reserve, commit or release, after the first message"}
 		}
-		request, err := r.request(m, sequence, verb)
+		v, err := r.valid(m, verb)
 		if err != nil {
 			err = r.lane.Reject(r.stream.Context(), sequence, err)
 		} else {
-			err = r.lane.Send(r.stream.Context(), request)
+			err = r.send(sequence, v)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// send puts a valid verb into the lane, or the refusal of its number.
+func (r *reports) send(sequence uint64, verb ledger.Verb) error {
+	request, err := request(r.writer, sequence, verb)
+	if err != nil {
+		return r.lane.Reject(r.stream.Context(), sequence, err)
+	}
+	return r.lane.Send(r.stream.Context(), request)
 }
 
 // content is a message's number in the lane and what makes its verb; nil for other
@@ -183,27 +207,21 @@ func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Ver
 	return 0, nil
 }
 
-// request checks a message. A valid one (at most 1,000 events and 16 labels) is
-// far below the size limit, so only what is refused anyway is measured.
-func (r *reports) request(m *pb.ReportStreamRequest, sequence uint64, verb func() (ledger.Verb, error)) (ledger.Request, error) {
-	request, err := r.valid(m, sequence, verb)
+// valid checks a message. A valid one (at most 1,000 events and 16 labels) is far
+// below the size limit, so only what is refused anyway is measured.
+func (r *reports) valid(m *pb.ReportStreamRequest, verb func() (ledger.Verb, error)) (ledger.Verb, error) {
+	err := wire.RejectUnknown(m)
+	var v ledger.Verb
+	if err == nil {
+		v, err = verb()
+	}
 	if err != nil {
 		if large := wire.CheckSize(m); large != nil {
 			err = large
 		}
+		return nil, err
 	}
-	return request, err
-}
-
-func (r *reports) valid(m *pb.ReportStreamRequest, sequence uint64, verb func() (ledger.Verb, error)) (ledger.Request, error) {
-	if err := wire.RejectUnknown(m); err != nil {
-		return ledger.Request{}, err
-	}
-	v, err := verb()
-	if err != nil {
-		return ledger.Request{}, err
-	}
-	return request(r.writer, sequence, v)
+	return v, nil
 }
 
 // answer sends what was decided until the lane has ended and all is answered:

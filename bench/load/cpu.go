@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ownCPU is this process's CPU so far, in seconds.
+func ownCPU() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// maxMetrics bounds what is read of /metrics.
+const maxMetrics = 16 << 20
+
+// serverCPU is the daemon's CPU so far, in seconds, by its /metrics: on this
+// machine only. 0 without an address.
+func serverCPU(ctx context.Context, address string) (float64, error) {
+	if address == "" {
+		return 0, nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !(host == "localhost" || net.ParseIP(host).IsLoopback()) {
+		return 0, fmt.Errorf("http: %q; allowed: HOST:PORT on this machine, or \"\"", address)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("the daemon's CPU: %w (leave it out with --http \"\")", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("the daemon's CPU: %s: %s", request.URL, answer.Status)
+	}
+	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
+	for lines.Scan() {
+		if v, ok := strings.CutPrefix(lines.Text(), "process_cpu_seconds_total "); ok {
+			return strconv.ParseFloat(v, 64)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("the daemon's CPU: no process_cpu_seconds_total at %s", request.URL)
+}
