@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -28,26 +27,17 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	var room [512]byte
 	switch v := e.Verb.(type) {
 	case ledger.Charge:
-		body, err := appendCharge(room[:0], v)
-		if err != nil {
-			return nil, err
-		}
+		body := appendCharge(room[:0], v)
 		return protowire.AppendBytes(appendTag(b, 9), body), nil
 	case ledger.Close:
 		body := appendString(room[:0], 1, v.Reason)
 		return protowire.AppendBytes(appendTag(b, 10), body), nil
 	case ledger.Reserve:
-		body, err := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
-		if err != nil {
-			return nil, err
-		}
+		body := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
 		body = appendString(appendNumber(body, 3, uint64(v.Lifetime/time.Second)), 4, v.Child)
 		return protowire.AppendBytes(appendTag(b, 11), body), nil
 	case ledger.Commit:
-		body, err := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
-		if err != nil {
-			return nil, err
-		}
+		body := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
 		body = appendNumber(body, 3, v.Reservation)
 		return protowire.AppendBytes(appendTag(b, 12), body), nil
 	case ledger.Release:
@@ -67,13 +57,10 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 }
 
 // appendCharge appends an accountant.v1.Charge; Reserve and Commit begin likewise.
-func appendCharge(b []byte, c ledger.Charge) ([]byte, error) {
+func appendCharge(b []byte, c ledger.Charge) []byte {
 	var room [128]byte
 	for _, e := range c.Events {
-		m, err := proto.MarshalOptions{}.MarshalAppend(room[:0], FromMechanism(e.Mechanism))
-		if err != nil {
-			return nil, err
-		}
+		m := appendRecorded(room[:0], e.Mechanism)
 		size := sizeBytes(len(m)) + protowire.SizeTag(2) + protowire.SizeVarint(uint64(e.Count))
 		b = protowire.AppendVarint(appendTag(b, 1), uint64(size))
 		b = protowire.AppendBytes(appendTag(b, 1), m)
@@ -84,7 +71,7 @@ func appendCharge(b []byte, c ledger.Charge) ([]byte, error) {
 		b = protowire.AppendString(appendTag(b, 1), l.Key)
 		b = protowire.AppendString(appendTag(b, 2), l.Value)
 	}
-	return b, nil
+	return b
 }
 
 // sizeBytes is the size of a field of n bytes with a number below 16.

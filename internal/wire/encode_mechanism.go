@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// appendRecorded appends the fields of an accountant.v1.Mechanism as package
+// proto encodes FromMechanism(m): nothing for no mechanism, which every reader
+// refuses.
+func appendRecorded(b []byte, m mechanism.Mechanism) []byte {
+	var room [128]byte // for the parameters, without an allocation
+	p := room[:0]
+	kind := protowire.Number(0)
+	switch m := m.(type) {
+	case mechanism.Gaussian:
+		kind, p = 1, appendGiven(p, m.StandardDeviation, m.Sensitivity, m.Distance, m.NoiseMultiplier)
+	case mechanism.Laplace:
+		kind, p = 2, appendGiven(p, m.Scale, m.Sensitivity, m.Distance)
+	case mechanism.PoissonSampled:
+		kind, p = 3, appendNumber(appendNumber(appendGiven(p, m.SamplingProbability), 2, m.BatchSize), 3, m.DatasetSize)
+		if m.Mechanism != nil {
+			var room [64]byte
+			p = protowire.AppendBytes(appendTag(p, 4), appendRecorded(room[:0], m.Mechanism))
+		}
+	case mechanism.RandomizedResponse:
+		kind, p = 4, appendNumber(appendGiven(p, m.Epsilon, m.Noise), 3, m.Buckets)
+	case mechanism.PureDP:
+		kind, p = 5, appendGiven(p, m.Epsilon)
+	case mechanism.ApproximateDP:
+		kind, p = 6, appendGiven(p, m.Epsilon, m.Delta)
+	case mechanism.ZeroConcentratedDP:
+		kind, p = 7, appendGiven(p, m.Rho)
+	case mechanism.GaussianDP:
+		kind, p = 8, appendGiven(p, m.Mu)
+	default:
+		return b
+	}
+	return protowire.AppendBytes(appendTag(b, kind), p)
+}
+
+// appendGiven appends numbers as the fields 1, 2, 3 …, without those that are 0.
+func appendGiven(b []byte, values ...float64) []byte {
+	for i, v := range values {
+		if v != 0 {
+			b = protowire.AppendTag(b, protowire.Number(i+1), protowire.Fixed64Type)
+			b = protowire.AppendFixed64(b, math.Float64bits(v))
+		}
+	}
+	return b
+}
