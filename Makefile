@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race fuzz lint proto generate breaking check bench-peers
+.PHONY: build demo test run race fuzz lint proto generate breaking check bench-peers bench-load
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -71,3 +71,10 @@ $(PEERS)/ready: bench/peers/requirements.txt
 
 bench-peers: build $(PEERS)/ready ## public accountants beside accountctl: docs/benchmarks.md (half an hour)
 	$(PEERS)/bin/python bench/peers/run.py --accountctl bin/accountctl
+
+# A program without accounting to compare with (bench/load/compare.py); none: only ours.
+BARE ?=
+
+bench-load: build ## reports under load: rates, latencies and CPU, for docs/benchmarks.md
+	$(GO) build -o bin/load ./bench/load
+	python3 bench/load/compare.py --accountantd bin/accountantd --load bin/load $(if $(BARE),--bare $(BARE))

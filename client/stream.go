@@ -168,7 +168,13 @@ func (s *Stream) Reserve(ctx context.Context, events []*pb.Event, lifetime time.
 // add takes one message into the queue.
 func (s *Stream) add(ctx context.Context, op string, w Write, r *receipt) error {
 	field, body := w.streamed()
-	content, err := freeze(op, s.lane.ledger, body)
+	var content frozen
+	var err error
+	if field == fieldStreamCharge {
+		content, err = freezeCharge(op, s.lane.ledger, w.Charge)
+	} else {
+		content, err = freeze(op, s.lane.ledger, body)
+	}
 	if err != nil {
 		return err
 	}

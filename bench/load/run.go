@@ -132,7 +132,7 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 		return t, err
 	}
 	defer closeAll()
-	names, err := create(ctx, writers[0].Client, s, id.String(), policies...)
+	names, err := create(ctx, writers[0].Client, s, id.String()[:8], policies...)
 	if err != nil {
 		return t, err
 	}

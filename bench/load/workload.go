@@ -30,7 +30,7 @@ func mechanisms() []*pb.Mechanism {
 }
 
 func reports() []report {
-	labels := map[string]string{"run": "cifar10-resnet18-baseline-seed-42", "host": "gpu-node-0117.training.internal"}
+	labels := map[string]string{"run": "cifar10-resnet18-baseline-seed-42", "host": "gpu-node-0117.training.internal.example.org"}
 	var out []report
 	for _, m := range mechanisms() {
 		out = append(out, report{[]*pb.Event{client.Event(m, 1)}, labels})
