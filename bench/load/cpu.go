@@ -9,18 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
-
-// ownCPU is this process's CPU so far, in seconds.
-func ownCPU() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-}
 
 // maxMetrics bounds what is read of /metrics.
 const maxMetrics = 16 << 20
