@@ -127,7 +127,7 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 	if err != nil {
 		return t, err
 	}
-	writers, closeAll, err := connect(s)
+	writers, questions, closeAll, err := connect(s)
 	if err != nil {
 		return t, err
 	}
@@ -146,7 +146,7 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 		return t, err
 	}
 	asking, stop := context.WithCancel(ctx)
-	asked := ask(asking, writers[0].Client, names[0], s.queries)
+	asked := ask(asking, questions, names[0], s.queries)
 	own, start := ownCPU(), time.Now()
 	err = together(ctx, writers, s)
 	t.took, t.client = time.Since(start), ownCPU()-own
@@ -191,14 +191,18 @@ func together(ctx context.Context, writers []*writer, s settings) error {
 	return context.Cause(ctx)
 }
 
-// connect makes the writers: the first of each connection owns it.
-func connect(s settings) (writers []*writer, closeAll func(), err error) {
+// connect makes the writers, of which the first of each connection owns it, and a
+// client for questions with a connection of its own.
+func connect(s settings) (writers []*writer, questions *client.Client, closeAll func(), err error) {
 	var cfg client.Config
 	cfg.Server, cfg.Window, cfg.Insecure = s.server, s.window, s.insecure
 	if s.useTLS || s.ca != "" {
 		if cfg.TLS, err = tlsConfig(s.ca); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
+	}
+	if questions, err = client.New(cfg); err != nil {
+		return nil, nil, nil, err
 	}
 	var clocks clocks
 	cfg.DialOptions = []grpc.DialOption{grpc.WithStreamInterceptor(clocks.intercept)}
@@ -206,6 +210,7 @@ func connect(s settings) (writers []*writer, closeAll func(), err error) {
 		for _, w := range slices.Backward(writers) { // owners last
 			_ = w.Close()
 		}
+		_ = questions.Close()
 	}
 	for i := range s.streams {
 		w := &writer{index: i}
@@ -216,12 +221,12 @@ func connect(s settings) (writers []*writer, closeAll func(), err error) {
 		}
 		if err != nil {
 			closeAll()
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		clocks.Store(w.Writer(), &w.clock)
 		writers = append(writers, w)
 	}
-	return writers, closeAll, nil
+	return writers, questions, closeAll, nil
 }
 
 func tlsConfig(ca string) (*tls.Config, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -54,18 +55,28 @@ func spec(name string, policy pb.LedgerSpec_Policy, n int) *pb.LedgerSpec {
 	return s
 }
 
-// create makes a run's ledgers. With a policy they all have that one.
+// create makes a run's ledgers, of these policies in turn, a hundred at a time.
 func create(ctx context.Context, c *client.Client, s settings, run string, policies ...pb.LedgerSpec_Policy) ([]string, error) {
 	names := make([]string, s.ledgers)
+	errs := make([]error, s.ledgers)
+	var all sync.WaitGroup
+	room := make(chan struct{}, 100)
 	for i := range names {
-		policy := policies[i%len(policies)]
 		names[i] = fmt.Sprintf("load/%s/%d", run, i)
-		answer, err := c.CreateLedger(ctx, spec(names[i], policy, s.reports))
+		room <- struct{}{}
+		all.Go(func() {
+			answer, err := c.CreateLedger(ctx, spec(names[i], policies[i%len(policies)], s.reports))
+			if err == nil && !answer.GetCreated() {
+				err = fmt.Errorf("ledger: %s exists; allowed: a new one", names[i])
+			}
+			errs[i] = err
+			<-room
+		})
+	}
+	all.Wait()
+	for _, err := range errs { // one is enough: the others are alike
 		if err != nil {
 			return nil, err
-		}
-		if !answer.GetCreated() {
-			return nil, fmt.Errorf("ledger: %s exists; allowed: a new one", names[i])
 		}
 	}
 	return names, nil
