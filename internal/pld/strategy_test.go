@@ -44,3 +44,18 @@ func TestWideContourIsHelpedByTheLattice(t *testing.T) {
 		t.Errorf("[%v, %v], the contour alone [%v, %v]", got.Lower, got.Upper, alone.Lower, alone.Upper)
 	}
 }
+
+// A gap that cannot be reached does not make the answer wider than the usual one.
+func TestUnreachableGapIsNoWider(t *testing.T) {
+	l := lossesOf(t, sampledSteps(1e-3, 0.8, 5))
+	usual, _ := Epsilon(l, 1e-6, Wanted{})
+	got, reason := Epsilon(l, 1e-6, Wanted{Gap: 1e-13})
+	if reason != "" || !(got.Lower <= got.Upper && got.Upper-got.Lower <= usual.Upper-usual.Lower) {
+		t.Errorf("ε in %+v %q; usually %+v", got, reason, usual)
+	}
+	usual, _ = LogDelta(l, 0.1, Wanted{})
+	got, reason = LogDelta(l, 0.1, Wanted{Gap: 1e-13})
+	if reason != "" || !(got.Lower <= got.Upper && got.Upper-got.Lower <= usual.Upper-usual.Lower) {
+		t.Errorf("ln δ in %+v %q; usually %+v", got, reason, usual)
+	}
+}
