@@ -178,6 +178,14 @@ func (s *merging) lumpOf(x, mass, excess float64) lump {
 
 func (s *merging) add(k int, mass float64) { s.weights[k-s.first] += mass }
 
+// leastBalanced is the least mass, of about 1, whose excess is known to full
+// precision: less has underflowed, and is rounded down lump by lump.
+const leastBalanced = 0x1p-960
+
+// within is the nearest point to k that the grid has, with one above it: a loss
+// beyond the last is rounded down to it.
+func (s *merging) within(k int) int { return min(max(k, s.first), s.first+len(s.weights)-2) }
+
 // upwards groups the lumps below the anchor, each group around the next point
 // above its lowest lump. It returns a last group that found too little.
 func (s *merging) upwards() (left lump, ok bool) {
@@ -279,11 +287,16 @@ func (s *merging) settle(left []lump) (rest, cost float64) {
 	for _, w := range s.weights {
 		total += w
 	}
-	if mass == 0 {
+	if mass < leastBalanced {
+		for _, l := range left {
+			k := s.within(s.below(l.loss))
+			m, _ := s.share(l, s.at(k))
+			s.add(k, m)
+		}
 		return 0, 0
 	}
 	all := s.lumpOf(x, mass, excess)
-	k = max(s.below(all.loss), s.first)
+	k = s.within(s.below(all.loss))
 	low, high := all.loss-s.at(k), s.at(k+1)-all.loss
 	if rest = low; rest > high {
 		rest = -high
