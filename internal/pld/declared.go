@@ -16,7 +16,7 @@ import (
 
 const onlyDeclared = "nothing but zCDP guarantees: zCDP converts their sum"
 
-// declaredEpsilon is Epsilon where c has zCDP guarantees, without which it is rest.
+// declaredEpsilon is epsilonWithin where c has zCDP guarantees, without which it is rest.
 func declaredEpsilon(c, rest loss.Composition, rho, delta float64, w Wanted) (loss.Bounds, string) {
 	if len(rest) == 0 {
 		if e, ok := loss.DeclaredEpsilon(rho, num.LogDown(delta)); ok {
@@ -29,13 +29,13 @@ func declaredEpsilon(c, rest loss.Composition, rho, delta float64, w Wanted) (lo
 		return loss.Bounds{}, reason
 	}
 	b.Lower = 0
-	if e, reason := Epsilon(rest, delta, w); reason == "" {
+	if e, reason := epsilonWithin(rest, delta, w); reason == "" {
 		b.Lower = e.Lower
 	}
 	return b, ""
 }
 
-// declaredLogDelta is LogDelta likewise.
+// declaredLogDelta is logDeltaWithin likewise.
 func declaredLogDelta(c, rest loss.Composition, rho, epsilon float64, w Wanted) (loss.Bounds, string) {
 	if len(rest) == 0 {
 		if d, ok := loss.DeclaredLogDelta(rho, epsilon); ok {
@@ -48,7 +48,7 @@ func declaredLogDelta(c, rest loss.Composition, rho, epsilon float64, w Wanted) 
 		return loss.Bounds{}, reason
 	}
 	b.Lower = math.Inf(-1)
-	if d, reason := LogDelta(rest, epsilon, w); reason == "" {
+	if d, reason := logDeltaWithin(rest, epsilon, w); reason == "" {
 		b.Lower = d.Lower
 	}
 	return b, ""

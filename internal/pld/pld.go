@@ -25,21 +25,27 @@ type curve interface {
 
 // Epsilon encloses ε at δ in (0, 1): +Inf where δ is below δ_∞. Closed form
 // first, else the contour, and where that refuses or stays wider than wanted the
-// lattice too: then both hold. Where less than the usual gap is wanted the usual one
-// comes first: that more is asked for than can be reached, or than there is time
-// for, must not make the answer wider.
+// lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
-	if w.Gap == 0 || w.Gap >= latticeEpsilonGap {
-		return epsilonWithin(c, delta, w)
+	return usualFirst(w, true, latticeEpsilonGap, func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
+}
+
+// usualFirst asks for bounds of ε, or of ln δ. Where less than the usual gap is
+// wanted the usual one comes first: that more is asked for than can be reached, or
+// than there is time for, must not make the answer wider.
+func usualFirst(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.Bounds, string)) (loss.Bounds, string) {
+	if w.Gap == 0 || w.Gap >= usualGap {
+		return ask(w)
 	}
-	usual, none := epsilonWithin(c, delta, Wanted{Stop: w.Stop})
-	if none == "" && (w.Reached(true, usual) || w.stopped()) {
+	usual, none := ask(Wanted{Stop: w.Stop})
+	if none == "" && (w.Reached(epsilon, usual) || w.stopped()) {
 		return usual, ""
 	}
-	finer, refused := epsilonWithin(c, delta, w)
+	finer, refused := ask(w)
 	return both(usual, none, finer, refused)
 }
 
+// epsilonWithin is Epsilon at one gap.
 func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
@@ -89,17 +95,10 @@ func both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, st
 
 // LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0, likewise.
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
-	if w.Gap == 0 || w.Gap >= latticeLogGap {
-		return logDeltaWithin(c, epsilon, w)
-	}
-	usual, none := logDeltaWithin(c, epsilon, Wanted{Stop: w.Stop})
-	if none == "" && (w.Reached(false, usual) || w.stopped()) {
-		return usual, ""
-	}
-	finer, refused := logDeltaWithin(c, epsilon, w)
-	return both(usual, none, finer, refused)
+	return usualFirst(w, false, latticeLogGap, func(w Wanted) (loss.Bounds, string) { return logDeltaWithin(c, epsilon, w) })
 }
 
+// logDeltaWithin is LogDelta at one gap.
 func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, ""
