@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -9,34 +8,26 @@ import (
 
 // amendments reads the refunds and raises of a ledger from the log, by position.
 func (v *view) amendments(h head) (list []ledger.Entry, err error) {
-	bb, err := v.bucket(amendmentsBucket)
-	if err != nil {
-		return nil, err
-	}
-	c, prefix := bb.Cursor(), numberKey(h.number)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		if len(key) != 16 {
-			return nil, damaged(amendmentsBucket, key, "a key of %d bytes; want 16", len(key))
-		}
-		value, err := unseal(amendmentsBucket, key, stored)
-		if err != nil {
-			return nil, err
-		}
+	err = v.rowsOf(amendmentsBucket, h.number, func(key, value []byte) error {
 		at, err := parseUint64(value)
 		if err != nil {
-			return nil, damaged(amendmentsBucket, key, "%v", err)
+			return damaged(amendmentsBucket, key, "%v", err)
 		}
 		r, err := v.entry(h.number, at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if e := r.Entry; e.Position != binary.BigEndian.Uint64(key[8:]) || !e.Amends() {
-			return nil, damaged(amendmentsBucket, key, "entry %d with %T is none", e.Position, e.Verb)
+			return damaged(amendmentsBucket, key, "entry %d with %T is none", e.Position, e.Verb)
 		}
 		list = append(list, r.Entry)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if uint64(len(list)) != h.amended {
-		return nil, damaged(amendmentsBucket, prefix, "%d refunds and raises; the head has %d", len(list), h.amended)
+		return nil, damaged(amendmentsBucket, numberKey(h.number), "%d refunds and raises; the head has %d", len(list), h.amended)
 	}
 	return list, nil
 }

@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -43,34 +42,26 @@ func parseReservation(key, value []byte) (ledger.Reservation, error) {
 
 // open reads all open reservations of a ledger, by position.
 func (v *view) open(h head) (list []ledger.Reservation, err error) {
-	bb, err := v.bucket(reservationsBucket)
-	if err != nil {
-		return nil, err
-	}
-	c, prefix := bb.Cursor(), numberKey(h.number)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
-		if len(key) != 16 {
-			return nil, damaged(reservationsBucket, key, "a key of %d bytes; want 16", len(key))
-		}
-		value, err := unseal(reservationsBucket, key, stored)
-		if err != nil {
-			return nil, err
-		}
+	err = v.rowsOf(reservationsBucket, h.number, func(key, value []byte) error {
 		r, err := parseReservation(key, value)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if r.Position == 0 || r.Position > h.at.Position {
-			return nil, damaged(reservationsBucket, key, "position %d; the ledger has %d", r.Position, h.at.Position)
+			return damaged(reservationsBucket, key, "position %d; the ledger has %d", r.Position, h.at.Position)
 		}
 		list = append(list, r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	held := uint64(0)
 	for _, r := range list {
 		held += r.Total()
 	}
 	if uint64(len(list)) != h.open || held != h.held {
-		return nil, damaged(reservationsBucket, prefix, "%d open reservations of %d altogether; the head has %d of %d", len(list), held, h.open, h.held)
+		return nil, damaged(reservationsBucket, numberKey(h.number), "%d open reservations of %d altogether; the head has %d of %d", len(list), held, h.open, h.held)
 	}
 	return list, nil
 }

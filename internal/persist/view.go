@@ -205,3 +205,26 @@ func (v *view) entry(number, key uint64) (record, error) {
 	r.Hash = ledger.EntryHash(l.previous, l.raw)
 	return r, nil
 }
+
+// rowsOf calls f with a ledger's rows of a bucket whose keys are ledger number and
+// position, in the order of positions, verified.
+func (v *view) rowsOf(b bucket, number uint64, f func(key, value []byte) error) error {
+	bb, err := v.bucket(b)
+	if err != nil {
+		return err
+	}
+	c, prefix := bb.Cursor(), numberKey(number)
+	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+		if len(key) != 16 {
+			return damaged(b, key, "a key of %d bytes; want 16", len(key))
+		}
+		value, err := unseal(b, key, stored)
+		if err != nil {
+			return err
+		}
+		if err := f(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
