@@ -59,6 +59,17 @@ func (s *State) View() View {
 	}
 }
 
+// What an answer's numbers mean (docs/math.md §5).
+const (
+	// GuaranteeDescriptive: they hold if neither the parameters nor the stop
+	// depended on outputs.
+	GuaranteeDescriptive = "descriptive"
+	// GuaranteePlan: they hold for the whole plan, however it is used.
+	GuaranteePlan = "plan"
+	// GuaranteeFilter: they hold for the whole budget, however it is used.
+	GuaranteeFilter = "filter"
+)
+
 // Guarantee is what answers mean: "plan" or "filter" by the policy, "descriptive"
 // without one or where an assumption makes it so.
 func (s *State) Guarantee() string {
@@ -66,11 +77,11 @@ func (s *State) Guarantee() string {
 	loose := slices.ContainsFunc(s.amended.assumptions, func(a Assumption) bool { return a.Descriptive })
 	switch {
 	case loose || policy == Descriptive:
-		return "descriptive"
+		return GuaranteeDescriptive
 	case policy == Planned:
-		return "plan"
+		return GuaranteePlan
 	}
-	return "filter"
+	return GuaranteeFilter
 }
 
 func (s *State) balance() Balance {

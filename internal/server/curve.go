@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -47,8 +48,8 @@ func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.
 			return nil, err
 		}
 		standing = subject.standing
-		if standing.Guarantee == wire.GuaranteeFilter { // a full budget has no room for more
-			standing.Guarantee = wire.GuaranteeDescriptive
+		if standing.Guarantee == ledger.GuaranteeFilter { // a full budget has no room for more
+			standing.Guarantee = ledger.GuaranteeDescriptive
 		}
 	}
 	calibration.Stop = stopFor(ctx, time.Now())

@@ -48,16 +48,16 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 	on := wire.Standing{Guarantee: st.Guarantee, Position: &summary.Head.Position, Running: &running, Assumptions: st.Assumptions}
 	answer := running
 	switch st.Guarantee {
-	case wire.GuaranteeDescriptive:
+	case ledger.GuaranteeDescriptive:
 		// What is reserved counts, as of one position: a reservation may have been
 		// committed since what was charged was read.
 		moved := st.Position != summary.Head.Position && summary.Genesis.Spec.Policy != ledger.Descriptive
 		if st.Reserving || moved {
 			return s.askSpent(ctx, name, q)
 		}
-	case wire.GuaranteePlan:
+	case ledger.GuaranteePlan:
 		answer, _, err = s.plans.ask(ctx, name, q)
-	case wire.GuaranteeFilter:
+	case ledger.GuaranteeFilter:
 		answer, err = accountant.AskFilter(st.Resolution.Limits, q)
 	}
 	return answer, on, err

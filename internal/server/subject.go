@@ -45,9 +45,9 @@ func subjectOf(v ledger.View) (subject, error) {
 	sub := subject{stated: spent, charged: v.Charged, view: v,
 		standing: wire.Standing{Guarantee: v.Guarantee, Position: &position, Assumptions: v.Balance.Assumptions}}
 	switch v.Guarantee {
-	case wire.GuaranteePlan:
+	case ledger.GuaranteePlan:
 		sub.stated = mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: v.Resolution.Plan}
-	case wire.GuaranteeFilter:
+	case ledger.GuaranteeFilter:
 		sub.limits = v.Resolution.Limits
 	}
 	return sub, nil
@@ -76,11 +76,11 @@ func reserved(open []ledger.Reservation) (parts []mechanism.Part) {
 
 // prefix reports whether what is stated is what was charged.
 func (s subject) prefix() bool {
-	return s.standing.Guarantee == "" || s.standing.Guarantee == wire.GuaranteeDescriptive && !slices.ContainsFunc(s.view.Reservations, func(r ledger.Reservation) bool { return r.Child == "" })
+	return s.standing.Guarantee == "" || s.standing.Guarantee == ledger.GuaranteeDescriptive && !slices.ContainsFunc(s.view.Reservations, func(r ledger.Reservation) bool { return r.Child == "" })
 }
 
 // filter reports whether what is stated is what the budgets imply.
-func (s subject) filter() bool { return s.standing.Guarantee == wire.GuaranteeFilter }
+func (s subject) filter() bool { return s.standing.Guarantee == ledger.GuaranteeFilter }
 
 // budgets are those in force.
 func (s subject) budgets() (list []accountant.Budget) {

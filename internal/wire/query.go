@@ -57,26 +57,15 @@ func toSubject(w *pb.Workload) (mechanism.Composition, error) {
 
 func errNoSubject() error { return absent("ledger", "exactly one of ledger, workload") }
 
-// What an answer's numbers mean (docs/math.md §5).
-const (
-	// GuaranteeDescriptive: they hold if neither the parameters nor the stop
-	// depended on outputs.
-	GuaranteeDescriptive = "descriptive"
-	// GuaranteePlan: they hold for the whole plan, however it is used.
-	GuaranteePlan = "plan"
-	// GuaranteeFilter: they hold for the whole budget, however it is used.
-	GuaranteeFilter = "filter"
-)
-
 // Standing is what an answer rests on. The zero value is a workload's.
 type Standing struct {
-	Guarantee   string             // GuaranteeDescriptive if ""
+	Guarantee   string             // ledger.GuaranteeDescriptive if ""
 	Position    *uint64            // of the ledger that was read
 	Running     *accountant.Answer // of what was charged so far; nil: as the answer
 	Assumptions []ledger.Assumption
 }
 
-func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, GuaranteeDescriptive) }
+func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, ledger.GuaranteeDescriptive) }
 
 // FromAnswer makes the API's view of the answer a to q, on what it rests.
 //

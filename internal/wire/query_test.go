@@ -10,6 +10,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -110,7 +111,7 @@ func TestFromAnswerAtDelta(t *testing.T) {
 
 // Under a guarantee what was charged so far is another answer.
 func TestFromAnswerStanding(t *testing.T) {
-	on := Standing{Guarantee: GuaranteePlan, Running: &accountant.Answer{Delta: 0, LogDelta: -800, Epsilon: 2}}
+	on := Standing{Guarantee: ledger.GuaranteePlan, Running: &accountant.Answer{Delta: 0, LogDelta: -800, Epsilon: 2}}
 	r := FromAnswer(accountant.AtDelta(1e-5), accountant.Answer{Delta: 1e-5, Epsilon: 3}, on)
 	if r.GetEpsilon() != 3 || r.GetRunning() != 2 || r.GetGuarantee() != "plan" {
 		t.Errorf("%v", r)

@@ -104,9 +104,9 @@ func assumptions(s Statement) []string {
 		"Noise is ideal: real-valued, exactly of the stated distribution, from a secure source of randomness.",
 	}
 	switch s.View.Guarantee {
-	case GuaranteePlan:
+	case ledger.GuaranteePlan:
 		list = append(list, "Only what the plan declares was run; order, omissions and stopping may have depended on outputs.")
-	case GuaranteeFilter:
+	case ledger.GuaranteeFilter:
 		list = append(list, "What was run, its parameters and when it stopped may have depended on outputs.")
 	default:
 		list = append(list, "Neither what was run, nor its parameters, nor when it stopped depended on outputs.")
@@ -129,7 +129,7 @@ func assumptions(s Statement) []string {
 	if slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child != "" }) {
 		list = append(list, "What open child ledgers hold counts as charged.")
 	}
-	if s.View.Guarantee == GuaranteeDescriptive && slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child == "" }) {
+	if s.View.Guarantee == ledger.GuaranteeDescriptive && slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child == "" }) {
 		list = append(list, "What is reserved counts as charged: it may have been used.")
 	}
 	if spec.PrivacyUnit == "" {

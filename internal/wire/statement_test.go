@@ -95,9 +95,9 @@ func TestStatementAssumptions(t *testing.T) {
 		text       string
 		has, lacks []string
 	}{
-		{of(GuaranteePlan, "user", sampled), []string{"one user", "Only what the plan declares", "Poisson sampling", "are public", "real-valued"}, []string{"declared by their guarantee", "unit of privacy was not given"}},
-		{of(GuaranteeFilter, "", mechanism.PureDP{Epsilon: 1}), []string{"one record", "may have depended on outputs", "declared by their guarantee", "unit of privacy was not given"}, []string{"Poisson", "Only what"}},
-		{of(GuaranteeDescriptive, "user", mechanism.Laplace{Scale: 1, Sensitivity: 1}, ledger.Assumption{Position: 7, Text: "so it is"}), []string{"Neither what was run", "Entry 7: so it is"}, []string{"Poisson", "declared"}},
+		{of(ledger.GuaranteePlan, "user", sampled), []string{"one user", "Only what the plan declares", "Poisson sampling", "are public", "real-valued"}, []string{"declared by their guarantee", "unit of privacy was not given"}},
+		{of(ledger.GuaranteeFilter, "", mechanism.PureDP{Epsilon: 1}), []string{"one record", "may have depended on outputs", "declared by their guarantee", "unit of privacy was not given"}, []string{"Poisson", "Only what"}},
+		{of(ledger.GuaranteeDescriptive, "user", mechanism.Laplace{Scale: 1, Sensitivity: 1}, ledger.Assumption{Position: 7, Text: "so it is"}), []string{"Neither what was run", "Entry 7: so it is"}, []string{"Poisson", "declared"}},
 	} {
 		for _, want := range c.has {
 			if !strings.Contains(c.text, want) {
