@@ -117,6 +117,7 @@ func TestWatchEnds(t *testing.T) {
 		// Close ends those that rest, and waits for one whose reader is slow.
 		rests, slow := watch(t.Context(), k, "a"), watch(t.Context(), k, "a")
 		rests.next(t, 0)
+		synctest.Wait() // both watch: a Watch after Close would only be refused
 		closed := make(chan error, 1)
 		go func() { closed <- k.Close(t.Context()) }()
 		wantErr(t, <-rests.ended, ledger.ErrUnavailable)
