@@ -1,0 +1,42 @@
+package mechanism
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Numbers is a list of numbers that can be compared with == and be part of a
+// map's key, as descriptors must: eight bytes each, so that two lists are equal
+// exactly when their bits are. The zero value is the empty list.
+type Numbers string
+
+// NumbersOf packs a list.
+func NumbersOf(values ...float64) Numbers {
+	b := make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return Numbers(b)
+}
+
+// Len is the number of numbers.
+func (n Numbers) Len() int { return len(n) / 8 }
+
+// At is the i-th number, 0 ≤ i < Len.
+func (n Numbers) At(i int) float64 {
+	b := n[8*i : 8*i+8]
+	var bits uint64
+	for j := range 8 {
+		bits = bits<<8 | uint64(b[j])
+	}
+	return math.Float64frombits(bits)
+}
+
+// Values unpacks the list; nil where it is empty.
+func (n Numbers) Values() []float64 {
+	var values []float64
+	for i := range n.Len() {
+		values = append(values, n.At(i))
+	}
+	return values
+}
