@@ -1,0 +1,131 @@
+package theorem
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// repeated is k mechanisms that are all (ε, δ)-DP: one (ε, δ) for all is the
+// largest of each, since a guarantee implies every weaker one.
+type repeated struct {
+	k              uint64
+	epsilon, delta float64
+}
+
+// repeated finds the largest ε and δ, or says which mechanism has none.
+func (w *work) repeated() (r repeated, reason string) {
+	for i, f := range w.losses.Facts() {
+		if math.IsInf(f.Epsilon, 1) {
+			return repeated{}, noEpsilon(f)
+		}
+		n := w.losses[i].Count
+		if r.k+n < n || r.k+n > math.MaxInt64 {
+			return repeated{}, "more than 2^63 − 1 mechanisms"
+		}
+		r.k += n
+		r.epsilon, r.delta = math.Max(r.epsilon, f.Epsilon), math.Max(r.delta, f.Atom)
+	}
+	return r, ""
+}
+
+func noEpsilon(f loss.Facts) string { return "a " + f.Name + " has no single (ε, δ)" }
+
+// advancedComposition splits δ into kδ₀, which basic composition takes, and the
+// rest δ'.
+func advancedComposition(w *work) (bound, string) {
+	r, reason := w.repeated()
+	if reason != "" {
+		return bound{}, reason
+	}
+	k := num.Count(r.k)
+	mean := num.MulUp(num.MulUp(k, r.epsilon), num.Expm1Up(r.epsilon))
+	failures := num.MulUp(k, r.delta)
+	return w.by(func(delta float64) bound {
+		rest := num.Down(delta - failures)
+		if failures == 0 {
+			rest = delta
+		}
+		if !(rest > 0) {
+			return bound{epsilon: math.Inf(1)}
+		}
+		spread := num.MulUp(r.epsilon, sqrtUp(num.MulUp(2*k, -num.LogDown(rest))))
+		return bound{epsilon: num.AddUp(spread, mean)}
+	}, func(epsilon float64) bound {
+		over := num.Down(epsilon - mean)
+		if !(over > 0) {
+			return bound{} // δ' = 1
+		}
+		x := num.Down(over / num.MulUp(r.epsilon, sqrtUp(2*k)))
+		rest := -num.Down(x * x) // ln δ' = −(ε' − mean)²/(2kε²)
+		return bound{logDelta: logAddUp(num.LogUp(failures), rest)}
+	}), ""
+}
+
+// mironovComposition refuses where ln(1/δ) < kε².
+func mironovComposition(w *work) (bound, string) {
+	r, reason := w.repeated()
+	switch {
+	case reason != "":
+		return bound{}, reason
+	case r.delta > 0:
+		return bound{}, "a mechanism with δ > 0; it is about pure DP"
+	}
+	k := num.Count(r.k)
+	needed := num.MulUp(num.MulUp(k, r.epsilon), r.epsilon) // of ln(1/δ)
+	outside := func(logDelta float64) string {
+		if -logDelta >= needed {
+			return ""
+		}
+		return fmt.Sprintf("ln(1/δ) = %.4g is below kε² = %.4g", -logDelta, needed)
+	}
+	var logDelta float64
+	b := w.by(func(delta float64) bound {
+		logDelta = num.LogUp(delta)
+		return bound{epsilon: num.MulUp(4*r.epsilon, sqrtUp(num.MulUp(2*k, -num.LogDown(delta))))}
+	}, func(epsilon float64) bound {
+		x := num.Down(epsilon / num.MulUp(4*r.epsilon, sqrtUp(2*k)))
+		logDelta = -math.Max(0, num.Down(x*x))
+		return bound{logDelta: logDelta}
+	})
+	return b, outside(logDelta)
+}
+
+// optimalComposition is the exact curve of k-fold randomized response with a
+// failure probability, which Theorem 3.3 proves to be the worst of all: the
+// accountant's closed form sums it.
+func optimalComposition(w *work) (bound, string) {
+	r, reason := w.repeated()
+	if reason != "" {
+		return bound{}, reason
+	}
+	var worst mechanism.Mechanism = mechanism.PureDP{Epsilon: r.epsilon}
+	if r.delta > 0 {
+		worst = mechanism.ApproximateDP{Epsilon: r.epsilon, Delta: r.delta}
+	}
+	adj := w.composition.Adjacency
+	if err := worst.Check(adj); err != nil {
+		return bound{}, err.Error()
+	}
+	a, err := accountant.AskBy(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: worst, Count: r.k}}}, w.Question.Question, accountant.PLD)
+	if err != nil {
+		return bound{}, err.Error()
+	}
+	return bound{epsilon: a.Epsilon, logDelta: a.LogDelta}, a.Analyses[0].Unsupported
+}
+
+// sqrtUp returns a float64 ≥ √x.
+func sqrtUp(x float64) float64 { return num.Up(math.Sqrt(x)) }
+
+// logAddUp returns a float64 ≥ ln(e^a + e^b), at most 0.
+func logAddUp(a, b float64) float64 {
+	if math.IsInf(a, -1) {
+		return math.Min(0, b)
+	}
+	v := num.LogAddExp(a, b)
+	return math.Min(0, num.UpBy(v, 8*num.Ulp*math.Max(math.Abs(v), math.Abs(math.Max(a, b)))))
+}
