@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race fuzz lint proto generate breaking check bench-peers bench-load
+.PHONY: build demo test run race fuzz lint proto generate docs breaking check bench-peers bench-load
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -56,6 +56,9 @@ proto: $(BUF) ## lint, format and breaking changes of the protos
 
 generate: $(BUF) ## gen/ from proto/
 	$(BUF) generate
+
+docs: ## docs/mechanisms.md from the protos and the accountant's answers
+	$(GO) run ./docs/mechanisms
 
 check: ## all that .ci/run does
 	.ci/run

@@ -271,7 +271,8 @@ func (*Mechanism_ZeroConcentratedDp) isMechanism_Kind() {}
 func (*Mechanism_GaussianDp) isMechanism_Kind() {}
 
 // Gaussian adds normal noise to each coordinate. Give standard_deviation with
-// one of sensitivity and distance, or noise_multiplier alone.
+// one of sensitivity and distance, or noise_multiplier alone. Its curve is exact
+// (Balle and Wang 2018, arXiv 1805.06530v2, Thm 8).
 type Gaussian struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// σ of the noise, in the units of the query. Range: > 0.
@@ -347,7 +348,9 @@ func (x *Gaussian) GetNoiseMultiplier() float64 {
 }
 
 // Laplace adds noise of density exp(−|x|/scale)/(2·scale) to each coordinate.
-// Give scale with one of sensitivity and distance.
+// Give scale with one of sensitivity and distance. It is (distance/scale)-DP (Dwork,
+// McSherry, Nissim and Smith 2006, Prop. 1); the curve of one coordinate, the worst
+// case, is exact (Balle, Barthe and Gaboardi 2018, arXiv 1807.01647v2, Thm 3).
 type Laplace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// b of the noise, in the units of the query. Range: > 0.
@@ -416,7 +419,8 @@ func (x *Laplace) GetDistance() float64 {
 // PoissonSampled runs a mechanism once on a batch that holds each record
 // independently with the sampling probability, a fresh batch every time: k uses of
 // one batch are not k of these. Give sampling_probability, or batch_size with
-// dataset_size (both public).
+// dataset_size (both public). Its pairs: Zhu, Dong and Wang 2022 (arXiv 2106.08567),
+// Thm 11.
 type PoissonSampled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// q, the chance of each record to be in the batch. Range: (0, 1].
@@ -492,7 +496,8 @@ func (x *PoissonSampled) GetMechanism() *Mechanism {
 }
 
 // RandomizedResponse reports the true one of k answers with probability
-// 1 − ν + ν/k and each false one with ν/k. Give epsilon, or noise with buckets.
+// 1 − ν + ν/k and each false one with ν/k. Give epsilon, or noise with buckets
+// (Warner 1965; Kairouz, Oh and Viswanath 2016, arXiv 1407.1338, §3).
 type RandomizedResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ln((1 − ν + ν/k)/(ν/k)), in nats. Range: > 0.
@@ -556,7 +561,8 @@ func (x *RandomizedResponse) GetBuckets() uint64 {
 	return 0
 }
 
-// PureDp is any ε-differentially private mechanism.
+// PureDp is any ε-differentially private mechanism; binary randomized response is
+// the worst (Kairouz, Oh and Viswanath 2015, arXiv 1311.0776, Thm 3.3).
 type PureDp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ε, in nats. Range: > 0.
@@ -602,7 +608,9 @@ func (x *PureDp) GetEpsilon() float64 {
 	return 0
 }
 
-// ApproximateDp is any (ε, δ)-differentially private mechanism.
+// ApproximateDp is any (ε, δ)-differentially private mechanism; the worst fails with
+// probability δ and is randomized response otherwise (Kairouz, Oh and Viswanath 2015,
+// arXiv 1311.0776, Thm 3.3).
 type ApproximateDp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ε, in nats. Range: > 0.
@@ -703,7 +711,8 @@ func (x *ZeroConcentratedDp) GetRho() float64 {
 	return 0
 }
 
-// GaussianDp is any μ-GDP mechanism (Dong, Roth and Su 2022).
+// GaussianDp is any μ-GDP mechanism (Dong, Roth and Su 2022, arXiv 1905.02383v3,
+// Def. 4).
 type GaussianDp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// μ, without units. Range: > 0.

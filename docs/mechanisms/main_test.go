@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+const root = "../.."
+
+// The page is what the code says.
+func TestPageIsCurrent(t *testing.T) {
+	want, err := write(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the code says; run: make docs", page)
+	}
+}
+
+// Every kind has an example that parses, checks and is answered, from above and,
+// asked the other way, consistently.
+func TestExamplesAreAnswered(t *testing.T) {
+	comments, err := readComments(filepath.Join(root, "gen/accountant/v1/mechanism.pb.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range kinds() {
+		k, err := describe(root, field, comments)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		c, err := mechanism.Compose(k.adjacency, []mechanism.Event{{Mechanism: k.mechanism, Count: 1}})
+		if err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+			continue
+		}
+		a, err := accountant.Ask(c, accountant.AtDelta(delta))
+		if err != nil || a.Analysis == "" || math.IsNaN(a.Epsilon) || math.IsInf(a.Epsilon, 1) {
+			t.Errorf("%s: %+v, %v", k.Name, a, err)
+			continue
+		}
+		if back, err := accountant.Ask(c, accountant.AtEpsilon(a.Epsilon)); err != nil || back.LogDeltaLower != nil && *back.LogDeltaLower > math.Log(delta)+1e-12 {
+			t.Errorf("%s: ε(%v) = %v, δ there is %+v, %v", k.Name, delta, a.Epsilon, back, err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "examples/mechanisms/*"))
+	if err != nil || len(files) != len(kinds()) {
+		t.Errorf("%d examples of %d kinds, %v", len(files), len(kinds()), err)
+	}
+}
