@@ -29,6 +29,12 @@ var parameterHelp = map[string]string{
 	"sampling_probability": "q of Poisson sampling, a fresh batch each time",
 	"batch_size":           "expected batch size of Poisson sampling; with --dataset-size",
 	"dataset_size":         "number of records; with --batch-size",
+	"max_grad_norm":        "Δ, the clipping norm of DP-SGD",
+	"epochs":               "passes over the dataset; or --steps",
+	"steps":                "how often noise is added; or --epochs",
+	"accumulation":         "pieces that a batch is processed in before noise is added once",
+	"orders":               "α, a list of Rényi orders: 2,4,8",
+	"epsilons":             "ε at each order, in nats",
 }
 
 // samplingKind wraps another mechanism; its flags go with every other kind.
@@ -38,20 +44,23 @@ const samplingKind = "poisson_sampled"
 type mechanismFlags struct {
 	floats map[string]*float64 // by the parameter's name
 	sizes  map[string]*uint64
+	lists  map[string]*[]float64
 	count  uint32
 }
 
 // addMechanismFlags adds the flags to c.
 func addMechanismFlags(c *cobra.Command) *mechanismFlags {
-	f := &mechanismFlags{floats: map[string]*float64{}, sizes: map[string]*uint64{}}
+	f := &mechanismFlags{floats: map[string]*float64{}, sizes: map[string]*uint64{}, lists: map[string]*[]float64{}}
 	for _, kind := range kindFields() {
 		for _, field := range parameters(kind) {
 			name := string(field.Name())
 			if c.Flags().Lookup(dashed(name)) != nil {
 				continue // of another kind too
 			}
-			switch field.Kind() {
-			case protoreflect.DoubleKind:
+			switch {
+			case field.IsList():
+				f.lists[name] = c.Flags().Float64Slice(dashed(name), nil, parameterHelp[name])
+			case field.Kind() == protoreflect.DoubleKind:
 				f.floats[name] = c.Flags().Float64(dashed(name), 0, parameterHelp[name])
 			default:
 				f.sizes[name] = c.Flags().Uint64(dashed(name), 0, parameterHelp[name])
@@ -82,7 +91,7 @@ func (f *mechanismFlags) given(c *cobra.Command) []string {
 func (f *mechanismFlags) event(c *cobra.Command, kind string) (*accountantv1.Event, error) {
 	all := kindFields()
 	i := slices.IndexFunc(all, func(k protoreflect.FieldDescriptor) bool {
-		return dashed(string(k.Name())) == kind && k.Name() != samplingKind
+		return dashed(string(k.Name())) == kind && described(k)
 	})
 	if i < 0 {
 		return nil, usage(c, "mechanism: %q; allowed: %s", kind, strings.Join(kinds(), ", "))
@@ -116,6 +125,11 @@ func (f *mechanismFlags) set(m protoreflect.Message, name string) bool {
 	switch {
 	case field == nil:
 		return false
+	case field.IsList():
+		list := m.Mutable(field).List()
+		for _, v := range *f.lists[name] {
+			list.Append(protoreflect.ValueOfFloat64(v))
+		}
 	case field.Kind() == protoreflect.DoubleKind:
 		m.Set(field, protoreflect.ValueOfFloat64(*f.floats[name]))
 	default:
@@ -145,11 +159,21 @@ func parameters(kind protoreflect.FieldDescriptor) []protoreflect.FieldDescripto
 	return out
 }
 
+// described: flags can describe the kind, which has nothing within it.
+func described(kind protoreflect.FieldDescriptor) bool {
+	for i, fields := 0, kind.Message().Fields(); i < fields.Len(); i++ {
+		if fields.Get(i).Message() != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // kinds are the names of the mechanisms that flags can describe.
 func kinds() []string {
 	var out []string
 	for _, k := range kindFields() {
-		if k.Name() != samplingKind {
+		if described(k) {
 			out = append(out, dashed(string(k.Name())))
 		}
 	}
@@ -173,7 +197,9 @@ func mechanismHelp() string {
 			sampling = strings.Join(flagNames(k), ", ")
 			continue
 		}
-		_, _ = fmt.Fprintf(&b, "  %-22s %s\n", dashed(string(k.Name())), strings.Join(flagNames(k), ", "))
+		if described(k) {
+			_, _ = fmt.Fprintf(&b, "  %-22s %s\n", dashed(string(k.Name())), strings.Join(flagNames(k), ", "))
+		}
 	}
 	return b.String() + fmt.Sprintf("  %-22s %s\n", "with Poisson sampling", sampling)
 }

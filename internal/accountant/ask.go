@@ -140,6 +140,11 @@ func (q Question) rdp(c loss.Composition) bound {
 }
 
 func (q Question) zcdp(c loss.Composition) bound {
+	for _, f := range c.Facts() {
+		if f.BoundOnly && math.IsInf(f.Rho, 1) {
+			return unsupported(ZCDP, "a "+f.Name+" has no ρ to add up")
+		}
+	}
 	if q.Delta != nil {
 		epsilon, order := zcdp.Epsilon(c, *q.Delta)
 		return epsilonAbove(ZCDP, epsilon, order)

@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -71,11 +70,7 @@ func FilterRhoAndMu(limits []Limit) (rho, mu float64) {
 func sumOf(g Guard, c mechanism.Composition) *big.Rat {
 	sum := new(big.Rat)
 	for _, p := range c.Parts {
-		one, err := loss.Of(p.Mechanism, c.Adjacency)
-		if err != nil || one.Facts().Atom > 0 {
-			return nil
-		}
-		value, reason := Limit{Guard: g}.value(p.Mechanism, c.Adjacency, one, one.Facts())
+		value, _, reason := Limit{Guard: g}.amounts(p.Mechanism, c.Adjacency)
 		if reason != "" || value == nil {
 			return nil
 		}

@@ -164,6 +164,8 @@ func TestCostsRoundUp(t *testing.T) {
 			mechanism.RandomizedResponse{Noise: 0.3, Buckets: 5},
 			mechanism.PureDP{Epsilon: p("ε")}, mechanism.ApproximateDP{Epsilon: p("ε"), Delta: 1e-9},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ")}, mechanism.GaussianDP{Mu: p("μ")},
+			mechanism.ZeroConcentratedDP{Rho: p("ρ"), Delta: 1e-9},
+			mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 1e5), Epsilons: mechanism.NumbersOf(p("ε"), p("ε"))},
 			mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
 		}).Draw(t, "mechanism")
 		one, err := loss.Of(m, adj)

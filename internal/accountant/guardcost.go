@@ -3,6 +3,7 @@ package accountant
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/dpaccountant/accountant/internal/loss"
@@ -42,22 +43,44 @@ func (l Limit) Cost(m mechanism.Mechanism, adj mechanism.Adjacency) (Cost, strin
 // Shares is Cost without a bound: a refusal tells what is missing also where one
 // application is more than the whole limit. value is nil where it is infinite.
 func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency) (value, delta *big.Int, reason string) {
-	one, err := loss.Of(m, adj)
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	f := one.Facts()
-	amount, reason := l.value(m, adj, one, f)
+	amount, failures, reason := l.amounts(m, adj)
 	if reason != "" {
 		return nil, nil, reason
 	}
-	if f.Atom == 0 {
+	if failures.Sign() == 0 {
 		return shares(amount, l.Value), new(big.Int), ""
 	}
-	if l.Delta == 0 {
-		return nil, nil, "a " + m.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
+	return shares(amount, l.Value), shares(failures, l.Delta), ""
+}
+
+// amounts are the costs in the units of l.Value, nil for more than any limit, and of
+// l.Delta: of a mechanism that is several releases the sum of theirs.
+func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency) (amount, failures *big.Rat, reason string) {
+	amount, failures = new(big.Rat), new(big.Rat)
+	for _, p := range mechanism.Expand(m) {
+		one, err := loss.Of(p.Mechanism, adj)
+		if err != nil {
+			return nil, nil, err.Error()
+		}
+		f := one.Facts()
+		each, reason := l.value(p.Mechanism, adj, one, f)
+		if reason != "" {
+			return nil, nil, reason
+		}
+		if f.Atom > 0 && l.Delta == 0 {
+			return nil, nil, "a " + p.Mechanism.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
+		}
+		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
+		if each == nil {
+			amount = nil
+		} else if amount != nil {
+			amount.Add(amount, each.Mul(each, n))
+		}
+		if f.Atom > 0 {
+			failures.Add(failures, n.Mul(n, decimal(f.Atom)))
+		}
 	}
-	return shares(amount, l.Value), shares(decimal(f.Atom), l.Delta), ""
+	return amount, failures, ""
 }
 
 // value is the cost in the units of l.Value, nil for more than any limit.
@@ -66,6 +89,8 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 	switch l.Guard {
 	case GuardBasic:
 		switch m := m.(type) {
+		case mechanism.NameAndShame:
+			return new(big.Rat), ""
 		case mechanism.PureDP:
 			return decimal(m.Epsilon), ""
 		case mechanism.ApproximateDP:
@@ -83,8 +108,11 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 		}
 		return binary(f.Epsilon), ""
 	case GuardZCDP, GuardApproximateZCDP:
-		if z, ok := m.(mechanism.ZeroConcentratedDP); ok {
-			return decimal(z.Rho), ""
+		switch m := m.(type) {
+		case mechanism.ZeroConcentratedDP:
+			return decimal(m.Rho), ""
+		case mechanism.NameAndShame:
+			return new(big.Rat), ""
 		}
 		if squared := gaussian(m, adj); squared != nil {
 			return squared.Quo(squared, big.NewRat(2, 1)), "" // ρ = μ²/2
@@ -101,9 +129,29 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 	case GuardRDP:
 		s := l.Order - 1
 		k := math.Max(one.Cumulant(loss.Remove, s).Upper(), one.Cumulant(loss.Add, s).Upper())
-		return binary(num.DivUp(math.Max(k, 0), s)), ""
+		if math.IsInf(k, 1) && f.BoundOnly {
+			return nil, name + " says nothing of the order " + number(l.Order) + " that the guard RDP of this budget adds up"
+		}
+		cost := binary(num.DivUp(math.Max(k, 0), s))
+		if table, ok := m.(mechanism.RenyiDP); ok {
+			return atOrder(table, l.Order, cost), ""
+		}
+		return cost, ""
 	}
 	return nil, "the budget has no guard"
+}
+
+// atOrder is what a table says of one of its own orders, exactly, where that is no more
+// than cost.
+func atOrder(table mechanism.RenyiDP, order float64, cost *big.Rat) *big.Rat {
+	i, found := slices.BinarySearch(table.Orders.Values(), order)
+	if !found {
+		return cost
+	}
+	if own := decimal(table.Epsilons.At(i)); cost == nil || own.Cmp(cost) < 0 {
+		return own
+	}
+	return cost
 }
 
 // gaussian returns μ² of Gaussian noise, nil for other mechanisms. Sampling is
@@ -114,6 +162,17 @@ func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 	switch m := m.(type) {
 	case mechanism.PoissonSampled:
 		return gaussian(m.Mechanism, adj)
+	case mechanism.Composed: // inside sampling: Σ n·μ²
+		sum := new(big.Rat)
+		for _, p := range mechanism.Expand(m) {
+			squared := gaussian(p.Mechanism, adj)
+			if squared == nil {
+				return nil
+			}
+			n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
+			sum.Add(sum, n.Mul(n, squared))
+		}
+		return sum
 	case mechanism.Gaussian:
 		sigma, distance := m.Ratio(adj)
 		mu = quotient(distance, sigma)

@@ -83,6 +83,11 @@ func noise(m mechanism.Mechanism) (field string, own float64, set func(float64) 
 			m.Scale = v
 			return m
 		}
+	case mechanism.DPSGD:
+		return "noise_multiplier", m.NoiseMultiplier, func(v float64) mechanism.Mechanism {
+			m.NoiseMultiplier = v
+			return m
+		}
 	case mechanism.PoissonSampled:
 		field, own, inner := noise(m.Mechanism)
 		if inner == nil {
@@ -110,6 +115,9 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 	room := mu(q.Epsilon)*mu(q.Epsilon) - mu(spent)*mu(spent)
 	e := k.set(1)
 	p, m, n := 1.0, e.Mechanism, float64(e.Count)
+	if parts := mechanism.Expand(m); len(parts) == 1 {
+		m, n = parts[0].Mechanism, n*float64(parts[0].Count)
+	}
 	if s, ok := m.(mechanism.PoissonSampled); ok {
 		p, m = s.Probability(), s.Mechanism
 	}

@@ -27,6 +27,21 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 		},
 		func() mechanism.Mechanism { return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.5)} },
 		func() mechanism.Mechanism {
+			return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.5), Delta: positive("δ", 1e-15, 1e-7)}
+		},
+		func() mechanism.Mechanism { return mechanism.NameAndShame{Delta: positive("δ", 1e-15, 1e-7)} },
+		func() mechanism.Mechanism {
+			e := positive("ε", 1e-3, 0.1)
+			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 2, 8, 64), Epsilons: mechanism.NumbersOf(e, 1.3*e, 6*e, 50*e)}
+		},
+		func() mechanism.Mechanism {
+			return composed(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}, Count: 2},
+				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: positive("ε", 1e-3, 0.1)}, Count: 3})
+		},
+		func() mechanism.Mechanism {
+			return mechanism.DPSGD{NoiseMultiplier: positive("σ", 0.7, 10), BatchSize: 10, DatasetSize: 1000, Epochs: positive("epochs", 0.1, 10)}
+		},
+		func() mechanism.Mechanism {
 			return sampledGaussian(positive("q", 1e-5, 0.999), positive("σ", 0.5, 10))
 		},
 		func() mechanism.Mechanism {

@@ -3,6 +3,7 @@ package loss
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -24,18 +25,27 @@ type Composition []Term
 func Compose(c mechanism.Composition) (Composition, error) {
 	at := make(map[Loss]int, len(c.Parts))
 	var terms Composition
-	for _, p := range c.Parts {
-		l, err := Of(p.Mechanism, c.Adjacency)
-		if err != nil {
-			return nil, err
-		}
+	add := func(l Loss, count uint64) {
 		i, ok := at[l]
-		if !ok || terms[i].Count+p.Count < p.Count { // a sum that overflows stays two terms
+		if !ok || terms[i].Count+count < count { // a sum that overflows stays two terms
 			i = len(terms)
 			at[l] = i
 			terms = append(terms, Term{Loss: l})
 		}
-		terms[i].Count += p.Count
+		terms[i].Count += count
+	}
+	for _, p := range c.Parts {
+		each, err := TermsOf(p.Mechanism, c.Adjacency)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range each {
+			high, count := bits.Mul64(p.Count, t.Count)
+			if high > 0 { // more than 2⁶⁴ releases: nothing is promised any more
+				t.Loss, count = gaussian{mu: math.Inf(1)}, 1
+			}
+			add(t.Loss, count)
+		}
 	}
 	slices.SortFunc(terms, func(a, b Term) int {
 		if c := cmp.Compare(a.Loss.Facts().Name, b.Loss.Facts().Name); c != 0 {
@@ -50,6 +60,22 @@ func Compose(c mechanism.Composition) (Composition, error) {
 	return terms, nil
 }
 
+// TermsOf returns the losses of one application of m under adj: of a mechanism that
+// is several releases those of all of them, of every other one the loss that Of
+// returns. m must have passed Check(adj).
+func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
+	parts := mechanism.Expand(m)
+	terms := make([]Term, len(parts))
+	for i, p := range parts {
+		l, err := Of(p.Mechanism, adj)
+		if err != nil {
+			return nil, err
+		}
+		terms[i] = Term{l, p.Count}
+	}
+	return terms, nil
+}
+
 // Facts are the facts of every term, in order.
 func (c Composition) Facts() []Facts {
 	facts := make([]Facts, len(c))
@@ -57,6 +83,23 @@ func (c Composition) Facts() []Facts {
 		facts[i] = t.Loss.Facts()
 	}
 	return facts
+}
+
+// Losing is c without what loses nothing but by failing: its atoms are to be put
+// back (LogTotal, Finite).
+func (c Composition) Losing() Composition {
+	for i, t := range c {
+		if _, ok := t.Loss.(failure); ok {
+			rest := append(Composition(nil), c[:i]...)
+			for _, t := range c[i+1:] {
+				if _, ok := t.Loss.(failure); !ok {
+					rest = append(rest, t)
+				}
+			}
+			return rest
+		}
+	}
+	return c
 }
 
 // Symmetric reports whether both directions of every loss are the same.

@@ -2,19 +2,21 @@ package loss
 
 import (
 	"math"
-	"math/cmplx"
 
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // zeroConcentrated is a declared ρ-zCDP guarantee: D_α ≤ ρα for every α > 1, so
-// K(s) ≤ ρ·s(s+1) for s > 0 (Bun–Steinke 2016, Def. 1.1). No pair is known.
+// K(s) ≤ ρ·s(s+1) for s > 0 (Bun–Steinke 2016, Def. 1.1); with an atom a
+// δ-approximate one, of what is left where events of probability δ are taken out
+// (Def. 8.1). No pair is known.
 type zeroConcentrated struct {
-	rho float64
+	rho  float64
+	atom float64 // δ
 }
 
 func (z zeroConcentrated) Facts() Facts {
-	return Facts{Name: "zCDP guarantee", Rho: z.rho, Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	return Facts{Name: "zCDP guarantee", Atom: z.atom, Rho: z.rho, Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
 }
 
 func (z zeroConcentrated) MaxLoss(Direction) float64 { return math.Inf(1) }
@@ -38,8 +40,33 @@ func ZeroConcentrated(rho, s float64) Value {
 
 // Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].
 func (z zeroConcentrated) Line(d Direction, theta float64) Line {
-	upper := z.Cumulant(d, theta).Upper()
-	return func(float64) ComplexValue { return ComplexValue{cmplx.NaN(), math.Inf(1), upper} }
+	return boundLine(z.Cumulant(d, theta))
 }
 
-func (z zeroConcentrated) order() [4]float64 { return [4]float64{z.rho} }
+func (z zeroConcentrated) order() [4]float64 { return [4]float64{z.rho, z.atom} }
+
+// failure has an infinite loss with probability atom and otherwise none: name and
+// shame, which dominates every (0, atom)-DP mechanism.
+type failure struct {
+	atom float64
+}
+
+func (f failure) Facts() Facts {
+	return Facts{Name: "name-and-shame", Atom: f.atom, Symmetric: true}
+}
+
+func (failure) MaxLoss(Direction) float64 { return 0 }
+
+// Cumulant is 0: the finite loss is.
+func (failure) Cumulant(Direction, float64) Value { return Value{} }
+
+func (failure) Line(Direction, float64) Line {
+	return func(float64) ComplexValue { return ComplexValue{} }
+}
+
+func (f failure) order() [4]float64 { return [4]float64{f.atom} }
+
+func (f failure) pairOf(Direction, Side) Pair {
+	rest := math.Log1p(-f.atom)
+	return atomicPair{[]Mass{{LogP: rest, LogErr: 2 * num.Ulp * math.Abs(rest)}}, f.atom, f.atom}
+}

@@ -34,8 +34,8 @@ func hockey(p Pair, epsilon float64, n int) (delta float64) {
 // all orders; left of it the curve lies below.
 func TestDeclaredPairIsTheConversion(t *testing.T) {
 	for _, rho := range []float64{1e-9, 1e-4, 0.02, 0.5, 3, 40} {
-		p := DeclaredPair(rho).(declaredPair)
-		touch := p.loss(p.least)
+		p := *(Guarantee{rho: rho}).pair()
+		touch := p.starts
 		curve := func(s float64) Value { return ZeroConcentrated(rho, s) }
 		for _, x := range []float64{0.2, 0.9, 1.01, 1.5, 3, 10} {
 			epsilon := touch * x
@@ -56,7 +56,7 @@ func TestDeclaredPairIsTheConversion(t *testing.T) {
 func TestDeclaredPairDominates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rho := math.Exp(rapid.Float64Range(math.Log(1e-6), math.Log(50)).Draw(t, "ln ρ"))
-		p := DeclaredPair(rho)
+		p := (Guarantee{rho: rho}).Pair()
 		width := 4*math.Sqrt(rho) + 2*rho
 		epsilon := width * rapid.Float64Range(-1, 1).Draw(t, "ε over the width")
 		above := hockey(p, epsilon, 2000)
@@ -78,7 +78,7 @@ func TestDeclaredPairDominates(t *testing.T) {
 // falls and is convex in e^ε.
 func TestDeclaredPairIsConvex(t *testing.T) {
 	for _, rho := range []float64{1e-3, 0.3, 5} {
-		p := DeclaredPair(rho)
+		p := (Guarantee{rho: rho}).Pair()
 		width := 3*math.Sqrt(rho) + rho
 		var x, d [3]float64
 		for i := -20; i <= 20; i++ {
@@ -103,24 +103,24 @@ func TestDeclaredPairIsConvex(t *testing.T) {
 // The chord and its inverse are the pair's curve where they answer.
 func TestDeclaredChord(t *testing.T) {
 	for _, rho := range []float64{1e-9, 1e-3, 0.2, 1, 4} {
-		p := DeclaredPair(rho).(declaredPair)
-		touch := p.loss(p.least)
+		p := *(Guarantee{rho: rho}).pair()
+		touch := p.starts
 		for _, x := range []float64{0, 0.1, 0.6, 0.999} {
-			log, ok := DeclaredLogDelta(rho, x*touch)
+			log, ok := (Guarantee{rho: rho}).LogDelta(x * touch)
 			if want := math.Log(hockey(p, x*touch, 3000)); !ok || math.Abs(log-want) > 1e-9 {
 				t.Errorf("ρ=%v: ln δ(%v) = %v %v, want %v", rho, x*touch, log, ok, want)
 			}
 			if converted, _ := LeastLogDelta(func(s float64) Value { return ZeroConcentrated(rho, s) }, x*touch, 0, nil); log > converted {
 				t.Errorf("ρ=%v: ln δ(%v) = %v above the conversion %v", rho, x*touch, log, converted)
 			}
-			if e, ok := DeclaredEpsilon(rho, log); !ok || math.Abs(e-x*touch) > 1e-11*(1+touch) { // log was rounded up
+			if e, ok := (Guarantee{rho: rho}).Epsilon(log); !ok || math.Abs(e-x*touch) > 1e-11*(1+touch) { // log was rounded up
 				t.Errorf("ρ=%v: ε(e^%v) = %v %v, want %v", rho, log, e, ok, x*touch)
 			}
 		}
-		if _, ok := DeclaredLogDelta(rho, touch*1.001); ok {
+		if _, ok := (Guarantee{rho: rho}).LogDelta(touch * 1.001); ok {
 			t.Errorf("ρ=%v: the chord answers beyond %v", rho, touch)
 		}
-		if e, ok := DeclaredEpsilon(rho, -1e-3); !ok || e != 0 && rho < 0.5 {
+		if e, ok := (Guarantee{rho: rho}).Epsilon(-1e-3); !ok || e != 0 && rho < 0.5 {
 			t.Errorf("ρ=%v: ε(0.999) = %v %v", rho, e, ok)
 		}
 	}
@@ -128,7 +128,7 @@ func TestDeclaredChord(t *testing.T) {
 
 func TestDeclaredPairRange(t *testing.T) {
 	for _, rho := range []float64{0, 1e-300, 601, math.Inf(1), math.NaN()} {
-		if DeclaredPair(rho) != nil {
+		if (Guarantee{rho: rho}).Pair() != nil {
 			t.Errorf("a pair for ρ = %v", rho)
 		}
 	}

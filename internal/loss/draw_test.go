@@ -27,6 +27,19 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		},
 		func() mechanism.Mechanism { return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 2)} },
 		func() mechanism.Mechanism {
+			return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 2), Delta: positive("δ", 1e-15, 1e-4)}
+		},
+		func() mechanism.Mechanism { return mechanism.NameAndShame{Delta: positive("δ", 1e-15, 0.5)} },
+		func() mechanism.Mechanism {
+			e := positive("ε", 1e-4, 1)
+			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.01, 2, 9.5, 1e3), Epsilons: mechanism.NumbersOf(e, 0.9*e, 5*e, 100*e)}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
+				Mechanism: mechanism.Composed{Events: mechanism.ListOf(
+					mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)}, Count: rapid.Uint32Range(1, 3).Draw(t, "n")})}}
+		},
+		func() mechanism.Mechanism {
 			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
 				Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
 		},

@@ -25,6 +25,8 @@ func FuzzCumulant(f *testing.F) {
 			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: a}, mechanism.GaussianDP{Mu: a},
 			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g},
 			mechanism.RandomizedResponse{Noise: q, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
+			mechanism.ZeroConcentratedDP{Rho: a, Delta: q}, mechanism.NameAndShame{Delta: q},
+			mechanism.RenyiDP{Orders: mechanism.NumbersOf(1+q, 2, 2+b), Epsilons: mechanism.NumbersOf(a, b, a)},
 		}
 		m := ms[int(kind)%len(ms)]
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {

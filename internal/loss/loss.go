@@ -100,7 +100,8 @@ type Facts struct {
 }
 
 // Of returns the loss of one application of m under adj. m must have passed
-// Check(adj).
+// Check(adj). A mechanism that is several releases has several losses (TermsOf):
+// Of has none.
 func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 	switch m := m.(type) {
 	case mechanism.Gaussian:
@@ -116,7 +117,11 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 	case mechanism.ApproximateDP:
 		return response{epsilon: m.Epsilon, buckets: 2, atom: m.Delta, kind: approximateDP}, nil
 	case mechanism.ZeroConcentratedDP:
-		return zeroConcentrated{rho: m.Rho}, nil
+		return zeroConcentrated{rho: m.Rho, atom: m.Delta}, nil
+	case mechanism.RenyiDP:
+		return ofRenyiDP(m), nil
+	case mechanism.NameAndShame:
+		return failure{atom: m.Delta}, nil
 	case mechanism.PoissonSampled:
 		return ofPoissonSampled(m, adj)
 	}

@@ -69,7 +69,7 @@ func massPairs(t testing.TB) map[string][2]Pair {
 		}
 	}
 	for _, rho := range []float64{1e-15, 1e-6, 0.1, 1, 20, 300} {
-		p := DeclaredPair(rho)
+		p := (Guarantee{rho: rho}).Pair()
 		pairs[fmt.Sprintf("declared %v", rho)] = [2]Pair{p, p}
 	}
 	return pairs
@@ -223,7 +223,7 @@ func TestSides(t *testing.T) {
 	if !(g.rate < h.rate && g.rate > h.rate*(1-1e-14) && g.inner.(gaussianPair).mu < h.inner.(gaussianPair).mu) {
 		t.Errorf("%+v, %+v", h, g)
 	}
-	if _, ok := PairOf(zeroConcentrated{1}, Remove, Dominating); ok {
+	if _, ok := PairOf(zeroConcentrated{rho: 1}, Remove, Dominating); ok {
 		t.Error("a zCDP guarantee has no pair")
 	}
 	for _, mu := range []float64{math.NaN(), math.Inf(1), 1e-200, 1e9} {

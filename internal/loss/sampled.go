@@ -21,6 +21,9 @@ type sampledGaussian struct {
 // ofPoissonSampled takes q rounded up; q = 1 is the unsampled mechanism.
 func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss, error) {
 	q := m.Probability()
+	if c, ok := m.Mechanism.(mechanism.Composed); ok {
+		return ofSampledComposed(c, q, adj)
+	}
 	if q == 1 {
 		return Of(m.Mechanism, adj)
 	}

@@ -44,9 +44,12 @@ func (a ApproximateDP) String() string {
 
 func (ApproximateDP) sealed() {}
 
-// ZeroConcentratedDP is any ρ-zCDP mechanism (Bun–Steinke 2016, Def. 1.1).
+// ZeroConcentratedDP is any ρ-zCDP mechanism (Bun–Steinke 2016, Def. 1.1), or with
+// Delta any δ-approximately ρ-zCDP one (Def. 8.1): ρ-zCDP apart from events of
+// probability δ.
 type ZeroConcentratedDP struct {
-	Rho float64 // ρ > 0
+	Rho   float64 // ρ > 0
+	Delta float64 // δ in (0, 1), or 0
 }
 
 // Kind is "zero_concentrated_dp".
@@ -54,10 +57,21 @@ func (ZeroConcentratedDP) Kind() string { return "zero_concentrated_dp" }
 
 // Check implements Mechanism.
 func (z ZeroConcentratedDP) Check(adj Adjacency) error {
-	return firstError(checkPositive("zero_concentrated_dp.rho", z.Rho), checkAdjacency(adj))
+	if err := checkPositive("zero_concentrated_dp.rho", z.Rho); err != nil {
+		return err
+	}
+	if z.Delta != 0 {
+		if err := checkProbability("zero_concentrated_dp.delta", z.Delta, true); err != nil {
+			return err
+		}
+	}
+	return checkAdjacency(adj)
 }
 
 func (z ZeroConcentratedDP) String() string {
+	if z.Delta != 0 {
+		return fmt.Sprintf("zero_concentrated_dp(ρ=%g, δ=%g)", z.Rho, z.Delta)
+	}
 	return fmt.Sprintf("zero_concentrated_dp(ρ=%g)", z.Rho)
 }
 
@@ -79,3 +93,22 @@ func (g GaussianDP) Check(adj Adjacency) error {
 func (g GaussianDP) String() string { return fmt.Sprintf("gaussian_dp(μ=%g)", g.Mu) }
 
 func (GaussianDP) sealed() {}
+
+// NameAndShame publishes the whole record of one person with probability Delta and
+// nothing otherwise: (0, δ)-DP, and so is every mechanism that fails as rarely. It
+// harms somebody in a dataset of 1/δ records: δ must be far below that.
+type NameAndShame struct {
+	Delta float64 // δ in (0, 1)
+}
+
+// Kind is "name_and_shame".
+func (NameAndShame) Kind() string { return "name_and_shame" }
+
+// Check implements Mechanism.
+func (n NameAndShame) Check(adj Adjacency) error {
+	return firstError(checkProbability("name_and_shame.delta", n.Delta, true), checkAdjacency(adj))
+}
+
+func (n NameAndShame) String() string { return fmt.Sprintf("name_and_shame(δ=%g)", n.Delta) }
+
+func (NameAndShame) sealed() {}

@@ -11,6 +11,7 @@ import (
 
 func TestCheckAccepts(t *testing.T) {
 	sampled := Gaussian{NoiseMultiplier: 1.1}
+	everywhere := []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}
 	cases := []struct {
 		m          Mechanism
 		adjacency  []Adjacency
@@ -26,6 +27,15 @@ func TestCheckAccepts(t *testing.T) {
 		{PureDP{Epsilon: 700}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
 		{ApproximateDP{Epsilon: 1, Delta: 1e-300}, []Adjacency{AddOrRemoveOne}, nil},
 		{ZeroConcentratedDP{Rho: 1e-9}, []Adjacency{AddOrRemoveOne}, nil},
+		{ZeroConcentratedDP{Rho: 1e-9, Delta: 1e-300}, everywhere, nil},
+		{RenyiDP{NumbersOf(1.5, 2, 64), NumbersOf(.1, .2, 3)}, everywhere, nil},
+		{NameAndShame{1e-9}, everywhere, nil},
+		{composed(sampled, PureDP{1}), everywhere, nil},
+		{composed(sampled, RandomizedResponse{Epsilon: 1}), []Adjacency{ReplaceOne, ZeroOut}, []Adjacency{AddOrRemoveOne}},
+		{composed(composed(composed(sampled))), everywhere, nil},
+		{PoissonSampled{SamplingProbability: .1, Mechanism: composed(sampled, composed(sampled))}, everywhere, nil},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 256, DatasetSize: 60000, Epochs: 2.5}, everywhere, nil},
+		{DPSGD{NoiseMultiplier: 1, MaxGradNorm: .1, BatchSize: 256, DatasetSize: 60000, Steps: 7, Accumulation: 234}, everywhere, nil},
 		{GaussianDP{Mu: 1}, []Adjacency{AddOrRemoveOne}, nil},
 		{PoissonSampled{SamplingProbability: 1, Mechanism: sampled}, []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut}, nil},
 		{PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: sampled}, []Adjacency{AddOrRemoveOne}, nil},
@@ -53,6 +63,21 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
+func composed(ms ...Mechanism) Composed {
+	events := make([]Event, len(ms))
+	for i, m := range ms {
+		events[i] = Event{m, 1}
+	}
+	return Composed{ListOf(events...)}
+}
+
+func repeated(m Mechanism, n int) (ms []Mechanism) {
+	for range n {
+		ms = append(ms, m)
+	}
+	return ms
+}
+
 func TestCheckRefusesNamingTheField(t *testing.T) {
 	g := Gaussian{NoiseMultiplier: 1}
 	cases := []struct {
@@ -71,6 +96,37 @@ func TestCheckRefusesNamingTheField(t *testing.T) {
 		{RandomizedResponse{Epsilon: 1, Buckets: 1}, "randomized_response.buckets"},
 		{RandomizedResponse{Epsilon: 1, Buckets: MaxBuckets + 1}, "randomized_response.buckets"},
 		{ApproximateDP{Epsilon: 1}, "approximate_dp.delta"},
+		{ZeroConcentratedDP{Rho: 1, Delta: 1}, "zero_concentrated_dp.delta"},
+		{NameAndShame{}, "name_and_shame.delta"},
+		{RenyiDP{}, "renyi_dp.orders"},
+		{RenyiDP{NumbersOf(2, 3), NumbersOf(1)}, "renyi_dp.epsilons"},
+		{RenyiDP{NumbersOf(2, 2), NumbersOf(1, 1)}, "renyi_dp.orders[1]"},
+		{RenyiDP{NumbersOf(1, 2), NumbersOf(1, 1)}, "renyi_dp.orders[0]"},
+		{RenyiDP{NumbersOf(2, math.Inf(1)), NumbersOf(1, 1)}, "renyi_dp.orders[1]"},
+		{RenyiDP{NumbersOf(2, 3), NumbersOf(1, math.NaN())}, "renyi_dp.epsilons[1]"},
+		{RenyiDP{NumbersOf(make([]float64, MaxOrders+1)...), ""}, "renyi_dp.orders"},
+		{Composed{}, "composed.events"},
+		{composed(make([]Mechanism, MaxComposedEvents+1)...), "composed.events"},
+		{composed(g, nil), "composed.events[1].mechanism"},
+		{Composed{ListOf(Event{g, 1}, Event{g, 0})}, "composed.events[1].count"},
+		{composed(g, composed(Laplace{Scale: 1})), "composed.events[1].mechanism.composed.events[0].mechanism.laplace.sensitivity"},
+		{composed(composed(composed(composed(g)))), "composed.events"},
+		{Composed{ListOf(Event{g, math.MaxUint32}, Event{PureDP{1}, 1})}, "composed.events"},
+		{Composed{ListOf(Event{Composed{ListOf(Event{g, math.MaxUint32})}, math.MaxUint32})}, "composed.events"},
+		{composed(repeated(composed(repeated(g, 60)...), 5)...), "composed.events"},
+		{DPSGD{}, "dp_sgd.noise_multiplier"},
+		{DPSGD{NoiseMultiplier: 1, MaxGradNorm: -1}, "dp_sgd.max_grad_norm"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 1, Steps: 1}, "dp_sgd.dataset_size"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 2, Steps: 1}, "dp_sgd.batch_size"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11, Steps: 1, Accumulation: 4}, "dp_sgd.accumulation"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11, Steps: 1, Accumulation: math.MaxUint64}, "dp_sgd.accumulation"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11}, "dp_sgd.epochs"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11, Steps: 1, Epochs: 1}, "dp_sgd.steps"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11, Steps: 1 << 32}, "dp_sgd.steps"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11, Epochs: math.NaN()}, "dp_sgd.epochs"},
+		{DPSGD{NoiseMultiplier: 1, BatchSize: 3, DatasetSize: 11, Epochs: 1e300}, "dp_sgd.epochs"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: composed(g, PureDP{1})}, "poisson_sampled.mechanism.composed.events"},
+		{PoissonSampled{SamplingProbability: .5, Mechanism: composed(Gaussian{StandardDeviation: 1, Distance: 1})}, "poisson_sampled.mechanism.composed.events"},
 		{ApproximateDP{Epsilon: 1, Delta: 1}, "approximate_dp.delta"},
 		{PoissonSampled{Mechanism: g}, "poisson_sampled.sampling_probability"},
 		{PoissonSampled{SamplingProbability: 1.5, Mechanism: g}, "poisson_sampled.sampling_probability"},
@@ -106,7 +162,9 @@ func TestCheckRefusesBadNumbers(t *testing.T) {
 			Gaussian{StandardDeviation: 1, Distance: v}, Gaussian{NoiseMultiplier: v},
 			Laplace{Scale: v, Sensitivity: 1}, Laplace{Scale: 1, Sensitivity: v}, Laplace{Scale: 1, Distance: v},
 			RandomizedResponse{Epsilon: v}, RandomizedResponse{Noise: v, Buckets: 3},
-			PureDP{v}, ApproximateDP{v, .1}, ApproximateDP{1, v}, ZeroConcentratedDP{v}, GaussianDP{v},
+			PureDP{v}, ApproximateDP{v, .1}, ApproximateDP{1, v}, ZeroConcentratedDP{Rho: v}, GaussianDP{v}, NameAndShame{v},
+			RenyiDP{NumbersOf(2), NumbersOf(v)}, RenyiDP{NumbersOf(v + 1), NumbersOf(1)}, composed(PureDP{v}),
+			DPSGD{NoiseMultiplier: v, BatchSize: 1, DatasetSize: 9, Steps: 1}, DPSGD{NoiseMultiplier: 1, BatchSize: 1, DatasetSize: 9, Epochs: v},
 			PoissonSampled{SamplingProbability: v, Mechanism: Gaussian{NoiseMultiplier: 1}},
 			PoissonSampled{SamplingProbability: .1, Mechanism: Gaussian{NoiseMultiplier: v}},
 			PoissonSampled{SamplingProbability: .1, Mechanism: Laplace{Scale: v, Sensitivity: 1}},

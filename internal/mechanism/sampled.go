@@ -42,6 +42,8 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 		return p.checkInner(adj, m.Distance, "sensitivity")
 	case RandomizedResponse:
 		return p.checkInner(adj, 0, "")
+	case Composed:
+		return p.checkComposed(adj, m)
 	case PureDP, ApproximateDP, GaussianDP:
 		err := p.checkInner(adj, 0, "")
 		if err == nil && adj != AddOrRemoveOne {
@@ -58,7 +60,29 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 	}
 }
 
-const sampleable = "gaussian, laplace, randomized_response, pure_dp, approximate_dp or gaussian_dp"
+const sampleable = "gaussian, laplace, randomized_response, pure_dp, approximate_dp or gaussian_dp, or a composed of gaussian alone"
+
+// checkComposed: k uses of one sample are one sample of their composition, whose
+// pair is known where all are Gaussian: it is one Gaussian.
+func (p PoissonSampled) checkComposed(adj Adjacency, c Composed) error {
+	if err := p.checkInner(adj, 0, ""); err != nil {
+		return err
+	}
+	for _, part := range Expand(c) {
+		switch m := part.Mechanism.(type) {
+		case Gaussian:
+			if m.Distance == 0 {
+				continue
+			}
+			return &ParameterError{"poisson_sampled.mechanism.composed.events", "a gaussian by distance",
+				"sensitivity or noise_multiplier: a distance between neighbours has no meaning inside sampling"}
+		default:
+			return &ParameterError{"poisson_sampled.mechanism.composed.events", "a " + m.Kind(),
+				"gaussian only: several uses of one sample lose more than as many samples, and no pair is computed for them; report the mechanisms unsampled, or each with a batch of its own if it had one"}
+		}
+	}
+	return nil
+}
 
 // checkInner checks the mechanism inside; allowed is what it takes in place of a
 // distance.

@@ -24,7 +24,7 @@ const varianceError = 16 * num.Ulp
 func split(c loss.Composition) (p parts, reason string) {
 	var sum num.Sum
 	p.rest = make(loss.Composition, 0, len(c))
-	for _, t := range c {
+	for _, t := range c.Losing() {
 		f := t.Loss.Facts()
 		switch {
 		case f.BoundOnly:

@@ -7,20 +7,23 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// Declared zCDP guarantees are no distribution, but their sum has a dominating pair
-// (loss.DeclaredPair). Composed with the rest on the lattice it bounds from above, at
-// most what the Rényi analysis proves and the lattice's gap. From below only the
-// rest counts: a mechanism with a guarantee may lose nothing, and more mechanisms
-// never lose less. Alone, zCDP's conversion is as good but near ε = 0, where this knows
+// Declared guarantees of zCDP and RDP are no distribution, but their sum has a
+// dominating pair (loss.Guarantee). Composed with the rest on the lattice it bounds from
+// above, at most what the Rényi analysis proves and the lattice's gap. From below only
+// the rest counts: a mechanism with a guarantee may lose nothing, and more mechanisms
+// never lose less. Alone, the conversion is as good but near ε = 0, where this knows
 // better.
 
-const onlyDeclared = "nothing but zCDP guarantees: zCDP converts their sum"
+const onlyDeclared = "nothing but guarantees of zCDP and RDP: rdp converts their sum"
 
-// declaredEpsilon is epsilonWithin where c has zCDP guarantees, without which it is rest.
-func declaredEpsilon(c, rest loss.Composition, rho, delta float64, w Wanted) (loss.Bounds, string) {
-	if len(rest) == 0 {
-		if e, ok := loss.DeclaredEpsilon(rho, num.LogDown(delta)); ok {
-			return loss.Bounds{Upper: e}, ""
+// declaredEpsilon is epsilonWithin where c has such guarantees, without which it is rest.
+func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, w Wanted) (loss.Bounds, string) {
+	if len(rest.Losing()) == 0 {
+		_, atom := c.Atom()
+		if finite := loss.Finite(delta, atom); finite > 0 {
+			if e, ok := g.Epsilon(num.LogDown(finite)); ok {
+				return loss.Bounds{Upper: e}, ""
+			}
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
@@ -36,10 +39,11 @@ func declaredEpsilon(c, rest loss.Composition, rho, delta float64, w Wanted) (lo
 }
 
 // declaredLogDelta is logDeltaWithin likewise.
-func declaredLogDelta(c, rest loss.Composition, rho, epsilon float64, w Wanted) (loss.Bounds, string) {
-	if len(rest) == 0 {
-		if d, ok := loss.DeclaredLogDelta(rho, epsilon); ok {
-			return loss.Bounds{Lower: math.Inf(-1), Upper: d}, ""
+func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float64, w Wanted) (loss.Bounds, string) {
+	if len(rest.Losing()) == 0 {
+		_, atom := c.Atom()
+		if d, ok := g.LogDelta(epsilon); ok {
+			return loss.Bounds{Lower: math.Inf(-1), Upper: loss.LogTotal(d, atom)}, ""
 		}
 		return loss.Bounds{}, onlyDeclared
 	}

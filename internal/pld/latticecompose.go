@@ -11,13 +11,13 @@ import (
 const deepest = -745
 
 // newLatticeProblem takes a composition in one direction, or says why it cannot.
-// All Gaussians become one with μ² = Σ n_j·μ_j², all zCDP guarantees one with ρ =
-// Σ n_j·ρ_j: then only what is above the curve holds.
+// All Gaussians become one with μ² = Σ n_j·μ_j², all that is known
+// by bounds on K alone one guarantee: then only what is above the curve holds.
 func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, string) {
 	low, high := c.AtomOf(d)
 	p := &latticeProblem{distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares, least num.Sum
-	c, rho := c.Declared()
+	c, g, declared := c.Declared()
 	for _, t := range c {
 		f := t.Loss.Facts()
 		n := num.Count(t.Count)
@@ -45,10 +45,10 @@ func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, s
 		}
 		p.add(upper, lower, 1)
 	}
-	if rho > 0 {
-		pair := loss.DeclaredPair(rho)
+	if declared {
+		pair := g.Pair()
 		if pair == nil {
-			return nil, "the zCDP guarantees together are out of the range of the lattice"
+			return nil, "the guarantees of zCDP and RDP together are out of the range of the lattice"
 		}
 		p.add(pair, pair, 1)
 		p.maxLoss = math.Inf(1)

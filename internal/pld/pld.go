@@ -50,8 +50,8 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
 	}
-	if rest, rho := c.Declared(); rho > 0 {
-		return declaredEpsilon(c, rest, rho, delta, w)
+	if rest, g, ok := c.Declared(); ok {
+		return declaredEpsilon(c, rest, g, delta, w)
 	}
 	low, high := c.Atom()
 	down, up := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
@@ -103,8 +103,8 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 	if len(c) == 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, ""
 	}
-	if rest, rho := c.Declared(); rho > 0 {
-		return declaredLogDelta(c, rest, rho, epsilon, w)
+	if rest, g, ok := c.Declared(); ok {
+		return declaredLogDelta(c, rest, g, epsilon, w)
 	}
 	low, high := c.Atom()
 	total := func(finite loss.Bounds) loss.Bounds {
@@ -135,8 +135,21 @@ func (w Wanted) latticeGap(usual float64) float64 {
 	return usual
 }
 
+// lossless is the curve where nothing loses anything but by failing.
+type lossless struct{}
+
+func (lossless) logDelta(float64) (loss.Bounds, float64) {
+	return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0
+}
+
+func (lossless) epsilon(float64) loss.Bounds { return loss.Bounds{} }
+
 // closedForm returns the curve of c's finite losses where one is known.
 func closedForm(c loss.Composition) (curve, string) {
+	c = c.Losing()
+	if len(c) == 0 {
+		return lossless{}, ""
+	}
 	facts := c.Facts()
 	if len(c) == 1 && c[0].Count == 1 {
 		switch f := facts[0]; {

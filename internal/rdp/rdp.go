@@ -38,6 +38,11 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
 		_, first = loss.LeastEpsilon(steer(c, d), logDelta[d], first, after(leastEstimates, stop))
 		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta[d], first, soon(len(c), stop))
+		for _, knot := range c.Knots(s) {
+			if e := loss.EpsilonAt(knot, c.Cumulant(d, knot).Upper(), logDelta[d]); e < epsilon {
+				epsilon, s = e, knot
+			}
+		}
 		if top := c.MaxLoss(d); top <= epsilon {
 			return top, math.Inf(1)
 		}
@@ -63,6 +68,11 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 		}
 		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, after(leastEstimates, stop))
 		finite, s := loss.LeastLogDelta(curve(c, d), epsilon, first, soon(len(c), stop))
+		for _, knot := range c.Knots(s) {
+			if v := loss.LogDeltaAt(knot, c.Cumulant(d, knot).Upper(), epsilon); v < finite {
+				finite, s = v, knot
+			}
+		}
 		return total(d, finite), s
 	}, func(d loss.Direction, s float64) float64 {
 		return total(d, loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon))

@@ -84,12 +84,16 @@ func appendRaise(b []byte, v ledger.Raise) []byte {
 }
 
 func appendCharged(b []byte, events []mechanism.Event, labels []ledger.Label) []byte {
+	return appendLabels(appendEvents(b, events), labels)
+}
+
+func appendEvents(b []byte, events []mechanism.Event) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(len(events)))
 	for _, e := range events {
 		b = binary.BigEndian.AppendUint32(b, e.Count)
 		b = appendMechanism(b, e.Mechanism)
 	}
-	return appendLabels(b, labels)
+	return b
 }
 
 func appendLabels(b []byte, labels []ledger.Label) []byte {

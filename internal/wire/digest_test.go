@@ -93,6 +93,10 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 				f.SetUint(f.Uint() + 1)
 			case reflect.Interface:
 				f.Set(reflect.ValueOf(mechanism.Gaussian{NoiseMultiplier: 9}))
+			case reflect.String: // mechanism.Numbers
+				f.SetString(f.String()[:f.Len()-1] + "\x01")
+			case reflect.Struct:
+				f.Set(reflect.ValueOf(mechanism.ListOf(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 9}, Count: 1})))
 			default:
 				t.Fatalf("%T.%s: a kind of parameter this test does not know", m, base.Type().Field(i).Name)
 			}

@@ -33,9 +33,17 @@ func appendRecorded(b []byte, m mechanism.Mechanism) []byte {
 	case mechanism.ApproximateDP:
 		kind, p = 6, appendGiven(p, m.Epsilon, m.Delta)
 	case mechanism.ZeroConcentratedDP:
-		kind, p = 7, appendGiven(p, m.Rho)
+		kind, p = 7, appendGiven(p, m.Rho, m.Delta)
 	case mechanism.GaussianDP:
 		kind, p = 8, appendGiven(p, m.Mu)
+	case mechanism.RenyiDP:
+		kind, p = 18, appendPacked(appendPacked(p, 1, m.Orders), 2, m.Epsilons)
+	case mechanism.NameAndShame:
+		kind, p = 20, appendGiven(p, m.Delta)
+	case mechanism.Composed:
+		kind, p = 21, appendRecordedEvents(p, 1, m.Events.Values())
+	case mechanism.DPSGD:
+		kind, p = 32, appendRecordedDPSGD(p, m)
 	default:
 		return b
 	}

@@ -53,12 +53,17 @@ func ToEvents(adj mechanism.Adjacency, field string, events []*pb.Event) ([]mech
 
 // toEvents converts without a check of ranges.
 func toEvents(field string, events []*pb.Event) ([]mechanism.Event, error) {
+	return toEventsAt(field, events, 0)
+}
+
+// toEventsAt is toEvents of events within so many mechanisms.
+func toEventsAt(field string, events []*pb.Event, depth int) ([]mechanism.Event, error) {
 	out := make([]mechanism.Event, len(events))
 	for i, e := range events {
 		if len(e.ProtoReflect().GetUnknown()) > 0 {
 			return nil, known(fmt.Sprintf("%s[%d]", field, i), e)
 		}
-		m, err := toMechanism(e.GetMechanism(), 0)
+		m, err := toMechanism(e.GetMechanism(), depth)
 		if err != nil {
 			return nil, inEvent(field, i, err)
 		}

@@ -130,11 +130,24 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	case *pb.Mechanism_ZeroConcentratedDp:
 		z := orEmpty(k.ZeroConcentratedDp)
 		f.known("zero_concentrated_dp", z)
-		return f.done(mechanism.ZeroConcentratedDP{Rho: f.float("zero_concentrated_dp.rho", z.Rho, allowedRequired)})
+		return f.done(mechanism.ZeroConcentratedDP{
+			Rho:   f.float("zero_concentrated_dp.rho", z.Rho, allowedRequired),
+			Delta: f.float("zero_concentrated_dp.delta", z.Delta, allowedChance),
+		})
 	case *pb.Mechanism_GaussianDp:
 		g := orEmpty(k.GaussianDp)
 		f.known("gaussian_dp", g)
 		return f.done(mechanism.GaussianDP{Mu: f.float("gaussian_dp.mu", g.Mu, allowedRequired)})
+	case *pb.Mechanism_RenyiDp:
+		return toRenyiDP(k.RenyiDp)
+	case *pb.Mechanism_NameAndShame:
+		n := orEmpty(k.NameAndShame)
+		f.known("name_and_shame", n)
+		return f.done(mechanism.NameAndShame{Delta: f.float("name_and_shame.delta", n.Delta, allowedShare)})
+	case *pb.Mechanism_Composed:
+		return toComposed(k.Composed, depth)
+	case *pb.Mechanism_DpSgd:
+		return toDPSGD(k.DpSgd)
 	}
 	return nil, invalid("mechanism", fmt.Sprintf("%T", m.Kind), allowedMechanism)
 }
@@ -168,9 +181,19 @@ func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
 			Epsilon: given(m.Epsilon), Delta: given(m.Delta),
 		}}}
 	case mechanism.ZeroConcentratedDP:
-		return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: given(m.Rho)}}}
+		return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{
+			Rho: given(m.Rho), Delta: given(m.Delta),
+		}}}
 	case mechanism.GaussianDP:
 		return &pb.Mechanism{Kind: &pb.Mechanism_GaussianDp{GaussianDp: &pb.GaussianDp{Mu: given(m.Mu)}}}
+	case mechanism.RenyiDP:
+		return &pb.Mechanism{Kind: &pb.Mechanism_RenyiDp{RenyiDp: &pb.RenyiDp{Orders: m.Orders.Values(), Epsilons: m.Epsilons.Values()}}}
+	case mechanism.NameAndShame:
+		return &pb.Mechanism{Kind: &pb.Mechanism_NameAndShame{NameAndShame: &pb.NameAndShame{Delta: given(m.Delta)}}}
+	case mechanism.Composed:
+		return &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: FromEvents(m.Events.Values())}}}
+	case mechanism.DPSGD:
+		return &pb.Mechanism{Kind: &pb.Mechanism_DpSgd{DpSgd: fromDPSGD(m)}}
 	}
 	return nil
 }
@@ -196,9 +219,20 @@ func appendMechanism(b []byte, m mechanism.Mechanism) []byte {
 	case mechanism.ApproximateDP:
 		return appendFloats(append(b, 6), m.Epsilon, m.Delta)
 	case mechanism.ZeroConcentratedDP:
+		if m.Delta != 0 { // what has none keeps the encoding from before there was one
+			return appendFloats(append(b, 128+7), m.Rho, m.Delta)
+		}
 		return appendFloats(append(b, 7), m.Rho)
 	case mechanism.GaussianDP:
 		return appendFloats(append(b, 8), m.Mu)
+	case mechanism.RenyiDP:
+		return appendNumbers(appendNumbers(append(b, 18), m.Orders), m.Epsilons)
+	case mechanism.NameAndShame:
+		return appendFloats(append(b, 20), m.Delta)
+	case mechanism.Composed:
+		return appendEvents(append(b, 21), m.Events.Values())
+	case mechanism.DPSGD:
+		return appendDPSGD(append(b, 32), m)
 	}
 	panic(fmt.Sprintf("wire: no canonical encoding of %T", m)) // the interface is sealed: a case is missing above
 }

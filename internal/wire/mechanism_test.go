@@ -73,12 +73,14 @@ func TestPresentParameters(t *testing.T) {
 		for i := range all.Len() {
 			fd := all.Get(i)
 			var bad []protoreflect.Value
-			switch fd.Kind() {
-			case protoreflect.DoubleKind:
+			switch kind := fd.Kind(); {
+			case fd.IsList():
+				continue
+			case kind == protoreflect.DoubleKind:
 				for _, v := range []float64{0, math.Copysign(0, -1), -1, math.NaN(), math.Inf(1), math.Inf(-1), 0x1p-1023, math.SmallestNonzeroFloat64} {
 					bad = append(bad, protoreflect.ValueOfFloat64(v))
 				}
-			case protoreflect.Uint64Kind:
+			case kind == protoreflect.Uint64Kind:
 				bad = append(bad, protoreflect.ValueOfUint64(0), protoreflect.ValueOfUint64(math.MaxUint64))
 			}
 			for _, v := range bad {
@@ -97,6 +99,42 @@ func TestPresentParameters(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestListsOfNumbers: none, too many, and every value that no number of a list may be.
+func TestListsOfNumbers(t *testing.T) {
+	seen := 0
+	for _, m := range everyMechanism {
+		all := kindOf(FromMechanism(m)).Descriptor().Fields()
+		for i := range all.Len() {
+			fd := all.Get(i)
+			if !fd.IsList() || fd.Kind() != protoreflect.DoubleKind {
+				continue
+			}
+			seen++
+			check := func(name string, change func(list protoreflect.List)) {
+				message := FromMechanism(m)
+				change(kindOf(message).Mutable(fd).List())
+				_, err := ToMechanism(message)
+				var e *InvalidError
+				if !errors.As(err, &e) || !strings.HasPrefix(e.Field, m.Kind()+".") {
+					t.Errorf("%v with %s %s: error %v", m, name, fd.Name(), err)
+				}
+			}
+			check("no", func(l protoreflect.List) { l.Truncate(0) })
+			check("too many", func(l protoreflect.List) {
+				for v := 2.0; v < 1<<16; v++ {
+					l.Append(protoreflect.ValueOfFloat64(v))
+				}
+			})
+			for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				check("a bad number in", func(l protoreflect.List) { l.Set(0, protoreflect.ValueOfFloat64(v)) })
+			}
+		}
+	}
+	if seen < 2 {
+		t.Errorf("%d lists", seen)
 	}
 }
 
@@ -149,6 +187,13 @@ func TestMechanismErrors(t *testing.T) {
 			"poisson_sampled.mechanism.gaussian.noise_multiplier: 0; allowed"},
 		{"twice sampled", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5), Mechanism: sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
 			Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})})}), "poisson_sampled.mechanism: poisson_sampled; allowed: gaussian"},
+		{"within a list", composedMessage(&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)}), Count: 1}, &pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(0)}), Count: 1}),
+			"composed.events[1].mechanism.gaussian.noise_multiplier: 0; allowed"},
+		{"no count within a list", composedMessage(&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}), "composed.events[0].count: missing or 0"},
+		{"too long a list", composedMessage(make([]*pb.Event, 65)...), "composed.events: 65 of them; allowed: at most 64"},
+		{"no answer under any adjacency", composedMessage(&pb.Event{Mechanism: sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
+			Mechanism: composedMessage(&pb.Event{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: f(1)}}}, Count: 2})}), Count: 1}),
+			"composed.events[0].mechanism.poisson_sampled.mechanism.composed.events: a pure_dp; allowed: gaussian only"},
 		{"deep", deep, "mechanism: nested 5 deep; allowed: at most 4 deep"},
 	} {
 		_, err := ToMechanism(c.m)
@@ -158,6 +203,10 @@ func TestMechanismErrors(t *testing.T) {
 			t.Errorf("%s: a message of %d bytes", c.name, len(err.Error()))
 		}
 	}
+}
+
+func composedMessage(events ...*pb.Event) *pb.Mechanism {
+	return &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: events}}}
 }
 
 func TestFromMechanismOfNothing(t *testing.T) {

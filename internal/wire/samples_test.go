@@ -36,6 +36,18 @@ var everyMechanism = []mechanism.Mechanism{
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.PureDP{Epsilon: 0.5}},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.ApproximateDP{Epsilon: 0.5, Delta: 1e-6}},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.GaussianDP{Mu: 0.75}},
+	mechanism.ZeroConcentratedDP{Rho: 0.125, Delta: 1e-6},
+	mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 2, 64), Epsilons: mechanism.NumbersOf(0.1, 0.125, 3)},
+	mechanism.NameAndShame{Delta: 1e-9},
+	composedOf(mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: 0.75}, Count: 3}, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Count: 1}),
+	composedOf(mechanism.Event{Mechanism: composedOf(mechanism.Event{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 2}), Count: math.MaxUint32 / 2}),
+	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: composedOf(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}, Count: 2})},
+	mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 0.5, BatchSize: 256, DatasetSize: 60000, Epochs: 2.5, Accumulation: 4},
+	mechanism.DPSGD{NoiseMultiplier: 1.1, BatchSize: 256, DatasetSize: 60000, Steps: 1000},
+}
+
+func composedOf(events ...mechanism.Event) mechanism.Composed {
+	return mechanism.Composed{Events: mechanism.ListOf(events...)}
 }
 
 // stepCharge is what a DP-SGD step reports.
@@ -150,6 +162,11 @@ func someMechanism() *rapid.Generator[mechanism.Mechanism] {
 			mechanism.ApproximateDP{Epsilon: p("ε"), Delta: chance().Draw(t, "δ")},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ")},
 			mechanism.GaussianDP{Mu: p("μ")},
+			mechanism.ZeroConcentratedDP{Rho: p("ρ"), Delta: chance().Draw(t, "δ")},
+			mechanism.RenyiDP{Orders: mechanism.NumbersOf(1+chance().Draw(t, "α")/2+0x1p-30, 2, 3), Epsilons: mechanism.NumbersOf(p("ε"), p("ε"), p("ε"))},
+			mechanism.NameAndShame{Delta: chance().Draw(t, "δ")},
+			composedOf(mechanism.Event{Mechanism: g, Count: rapid.Uint32Range(1, 1<<31).Draw(t, "count")}, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Count: 1}),
+			mechanism.DPSGD{NoiseMultiplier: p("σ"), MaxGradNorm: p("Δ"), BatchSize: 1, DatasetSize: dataset, Steps: rapid.Uint64Range(1, math.MaxUint32).Draw(t, "steps")},
 		}).Draw(t, "mechanism")
 	})
 }

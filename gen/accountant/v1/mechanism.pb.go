@@ -78,7 +78,7 @@ func (x Workload_Adjacency) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Workload_Adjacency.Descriptor instead.
 func (Workload_Adjacency) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{10, 0}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{14, 0}
 }
 
 // Mechanism is one differentially private release.
@@ -96,6 +96,10 @@ type Mechanism struct {
 	//	*Mechanism_ApproximateDp
 	//	*Mechanism_ZeroConcentratedDp
 	//	*Mechanism_GaussianDp
+	//	*Mechanism_RenyiDp
+	//	*Mechanism_NameAndShame
+	//	*Mechanism_Composed
+	//	*Mechanism_DpSgd
 	Kind          isMechanism_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -210,6 +214,42 @@ func (x *Mechanism) GetGaussianDp() *GaussianDp {
 	return nil
 }
 
+func (x *Mechanism) GetRenyiDp() *RenyiDp {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_RenyiDp); ok {
+			return x.RenyiDp
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetNameAndShame() *NameAndShame {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_NameAndShame); ok {
+			return x.NameAndShame
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetComposed() *Composed {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_Composed); ok {
+			return x.Composed
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetDpSgd() *DpSgd {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_DpSgd); ok {
+			return x.DpSgd
+		}
+	}
+	return nil
+}
+
 type isMechanism_Kind interface {
 	isMechanism_Kind()
 }
@@ -254,6 +294,26 @@ type Mechanism_GaussianDp struct {
 	GaussianDp *GaussianDp `protobuf:"bytes,8,opt,name=gaussian_dp,json=gaussianDp,proto3,oneof"`
 }
 
+type Mechanism_RenyiDp struct {
+	// A declared guarantee: Rényi differential privacy at some orders.
+	RenyiDp *RenyiDp `protobuf:"bytes,18,opt,name=renyi_dp,json=renyiDp,proto3,oneof"`
+}
+
+type Mechanism_NameAndShame struct {
+	// A declared guarantee: (0, δ)-differential privacy.
+	NameAndShame *NameAndShame `protobuf:"bytes,20,opt,name=name_and_shame,json=nameAndShame,proto3,oneof"`
+}
+
+type Mechanism_Composed struct {
+	// Several events as one mechanism.
+	Composed *Composed `protobuf:"bytes,21,opt,name=composed,proto3,oneof"`
+}
+
+type Mechanism_DpSgd struct {
+	// A training run by DP-SGD on Poisson samples.
+	DpSgd *DpSgd `protobuf:"bytes,32,opt,name=dp_sgd,json=dpSgd,proto3,oneof"`
+}
+
 func (*Mechanism_Gaussian) isMechanism_Kind() {}
 
 func (*Mechanism_Laplace) isMechanism_Kind() {}
@@ -269,6 +329,14 @@ func (*Mechanism_ApproximateDp) isMechanism_Kind() {}
 func (*Mechanism_ZeroConcentratedDp) isMechanism_Kind() {}
 
 func (*Mechanism_GaussianDp) isMechanism_Kind() {}
+
+func (*Mechanism_RenyiDp) isMechanism_Kind() {}
+
+func (*Mechanism_NameAndShame) isMechanism_Kind() {}
+
+func (*Mechanism_Composed) isMechanism_Kind() {}
+
+func (*Mechanism_DpSgd) isMechanism_Kind() {}
 
 // Gaussian adds normal noise to each coordinate. Give standard_deviation with
 // one of sensitivity and distance, or noise_multiplier alone. Its curve is exact
@@ -665,11 +733,15 @@ func (x *ApproximateDp) GetDelta() float64 {
 	return 0
 }
 
-// ZeroConcentratedDp is any ρ-zCDP mechanism (Bun and Steinke 2016).
+// ZeroConcentratedDp is any ρ-zCDP mechanism (Bun and Steinke 2016, arXiv
+// 1605.02065v1, Def. 1.1), or with delta any δ-approximately ρ-zCDP one (Def. 8.1).
 type ZeroConcentratedDp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ρ, in nats. Range: > 0.
-	Rho           *float64 `protobuf:"fixed64,1,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	Rho *float64 `protobuf:"fixed64,1,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	// δ, the probability of the events without which ρ holds. Range: (0, 1); none
+	// unless given.
+	Delta         *float64 `protobuf:"fixed64,2,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -707,6 +779,13 @@ func (*ZeroConcentratedDp) Descriptor() ([]byte, []int) {
 func (x *ZeroConcentratedDp) GetRho() float64 {
 	if x != nil && x.Rho != nil {
 		return *x.Rho
+	}
+	return 0
+}
+
+func (x *ZeroConcentratedDp) GetDelta() float64 {
+	if x != nil && x.Delta != nil {
+		return *x.Delta
 	}
 	return 0
 }
@@ -758,6 +837,277 @@ func (x *GaussianDp) GetMu() float64 {
 	return 0
 }
 
+// RenyiDp is any mechanism that is (α, ε)-Rényi differentially private at each of some
+// orders, in both directions (Mironov 2017, arXiv 1702.07476v3, Def. 4), as other
+// accountants print it. Between two orders (α − 1)·ε(α) is bounded by the straight line
+// (it is convex), below the first by its ε (which never falls with α); above the last
+// nothing is known.
+type RenyiDp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// α, rising. Range: 1 to 1024 numbers, each > 1 and at most 2^53.
+	Orders []float64 `protobuf:"fixed64,1,rep,packed,name=orders,proto3" json:"orders,omitempty"`
+	// ε at each order, in nats. Range: as many numbers, each > 0.
+	Epsilons      []float64 `protobuf:"fixed64,2,rep,packed,name=epsilons,proto3" json:"epsilons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenyiDp) Reset() {
+	*x = RenyiDp{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenyiDp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenyiDp) ProtoMessage() {}
+
+func (x *RenyiDp) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenyiDp.ProtoReflect.Descriptor instead.
+func (*RenyiDp) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RenyiDp) GetOrders() []float64 {
+	if x != nil {
+		return x.Orders
+	}
+	return nil
+}
+
+func (x *RenyiDp) GetEpsilons() []float64 {
+	if x != nil {
+		return x.Epsilons
+	}
+	return nil
+}
+
+// NameAndShame publishes a record with probability δ and nothing otherwise: (0, δ)-DP,
+// and as bad as that can be. In a dataset of n records it harms about n·δ of them: δ
+// has to be far below 1/n. Report as it what fails as rarely and is otherwise charged.
+type NameAndShame struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// δ, the probability of failure. Range: (0, 1).
+	Delta         *float64 `protobuf:"fixed64,1,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NameAndShame) Reset() {
+	*x = NameAndShame{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NameAndShame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NameAndShame) ProtoMessage() {}
+
+func (x *NameAndShame) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NameAndShame.ProtoReflect.Descriptor instead.
+func (*NameAndShame) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *NameAndShame) GetDelta() float64 {
+	if x != nil && x.Delta != nil {
+		return *x.Delta
+	}
+	return 0
+}
+
+// Composed is several events as one mechanism. It costs what they cost one by one; a
+// count of it repeats all of them. Inside poisson_sampled it is one sample that all
+// of them use, which is possible where all are gaussian: together they are one
+// Gaussian with μ² = Σ n·μ² (Dong, Roth and Su 2022, arXiv 1905.02383v3, Cor. 3.3).
+type Composed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is applied, in any order; composed may hold composed, three levels deep. Range:
+	// 1 to 64 events; in all at most 256 mechanisms and 4294967295 applications.
+	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Composed) Reset() {
+	*x = Composed{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Composed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Composed) ProtoMessage() {}
+
+func (x *Composed) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Composed.ProtoReflect.Descriptor instead.
+func (*Composed) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Composed) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// DpSgd is one training run by DP-SGD (Abadi et al. 2016, arXiv 1607.00133, Alg. 1): a
+// count of 1 is the whole run. Each step draws a batch that holds every record
+// independently with probability batch_size·accumulation/dataset_size, clips each
+// record's gradient and adds noise once. It costs what its steps cost as
+// poisson_sampled gaussian (Mironov, Talwar and Zhang 2019, arXiv 1908.10530v1).
+//
+// Batches that come from shuffling the dataset are not Poisson samples: this does not
+// hold for them (Chua et al. 2024, arXiv 2403.17673). Most data loaders shuffle.
+type DpSgd struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// σ/Δ: the noise's standard deviation over max_grad_norm, without units. Range: > 0.
+	NoiseMultiplier *float64 `protobuf:"fixed64,1,opt,name=noise_multiplier,json=noiseMultiplier,proto3,oneof" json:"noise_multiplier,omitempty"`
+	// Δ, the ℓ2 norm that each record's gradient is clipped to. Range: > 0. It may be
+	// left out: the cost does not depend on it.
+	MaxGradNorm *float64 `protobuf:"fixed64,2,opt,name=max_grad_norm,json=maxGradNorm,proto3,oneof" json:"max_grad_norm,omitempty"`
+	// The expected number of records in one batch; with accumulation in one piece of a
+	// batch. Public. Range: 1 to dataset_size.
+	BatchSize *uint64 `protobuf:"varint,3,opt,name=batch_size,json=batchSize,proto3,oneof" json:"batch_size,omitempty"`
+	// The number of records in the dataset. Public. Range: 1 to 2^53.
+	DatasetSize *uint64 `protobuf:"varint,4,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
+	// Passes over the dataset, whole or not. A pass has ⌈dataset_size /
+	// (batch_size·accumulation)⌉ steps, and the steps of all are rounded up. Range: > 0, with
+	// at most 4294967295 steps. Give epochs or steps.
+	Epochs *float64 `protobuf:"fixed64,5,opt,name=epochs,proto3,oneof" json:"epochs,omitempty"`
+	// How often noise is added. Range: 1 to 4294967295. Give epochs or steps.
+	Steps *uint64 `protobuf:"varint,6,opt,name=steps,proto3,oneof" json:"steps,omitempty"`
+	// The number of pieces a batch is processed in before noise is added once: gradient
+	// accumulation. The batch must be drawn as a whole: a record that can be drawn into
+	// several pieces contributes several times. Range: 1 to dataset_size/batch_size; 1
+	// unless given.
+	Accumulation  *uint64 `protobuf:"varint,7,opt,name=accumulation,proto3,oneof" json:"accumulation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DpSgd) Reset() {
+	*x = DpSgd{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DpSgd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DpSgd) ProtoMessage() {}
+
+func (x *DpSgd) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DpSgd.ProtoReflect.Descriptor instead.
+func (*DpSgd) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *DpSgd) GetNoiseMultiplier() float64 {
+	if x != nil && x.NoiseMultiplier != nil {
+		return *x.NoiseMultiplier
+	}
+	return 0
+}
+
+func (x *DpSgd) GetMaxGradNorm() float64 {
+	if x != nil && x.MaxGradNorm != nil {
+		return *x.MaxGradNorm
+	}
+	return 0
+}
+
+func (x *DpSgd) GetBatchSize() uint64 {
+	if x != nil && x.BatchSize != nil {
+		return *x.BatchSize
+	}
+	return 0
+}
+
+func (x *DpSgd) GetDatasetSize() uint64 {
+	if x != nil && x.DatasetSize != nil {
+		return *x.DatasetSize
+	}
+	return 0
+}
+
+func (x *DpSgd) GetEpochs() float64 {
+	if x != nil && x.Epochs != nil {
+		return *x.Epochs
+	}
+	return 0
+}
+
+func (x *DpSgd) GetSteps() uint64 {
+	if x != nil && x.Steps != nil {
+		return *x.Steps
+	}
+	return 0
+}
+
+func (x *DpSgd) GetAccumulation() uint64 {
+	if x != nil && x.Accumulation != nil {
+		return *x.Accumulation
+	}
+	return 0
+}
+
 // Event is a mechanism applied a number of times.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -771,7 +1121,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +1133,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +1146,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{9}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Event) GetMechanism() *Mechanism {
@@ -828,7 +1178,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +1190,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +1203,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Workload) GetName() string {
@@ -881,7 +1231,7 @@ var File_accountant_v1_mechanism_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\n" +
-	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\xac\x04\n" +
+	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\x8c\x06\n" +
 	"\tMechanism\x125\n" +
 	"\bgaussian\x18\x01 \x01(\v2\x17.accountant.v1.GaussianH\x00R\bgaussian\x122\n" +
 	"\alaplace\x18\x02 \x01(\v2\x16.accountant.v1.LaplaceH\x00R\alaplace\x12H\n" +
@@ -891,7 +1241,11 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x0eapproximate_dp\x18\x06 \x01(\v2\x1c.accountant.v1.ApproximateDpH\x00R\rapproximateDp\x12U\n" +
 	"\x14zero_concentrated_dp\x18\a \x01(\v2!.accountant.v1.ZeroConcentratedDpH\x00R\x12zeroConcentratedDp\x12<\n" +
 	"\vgaussian_dp\x18\b \x01(\v2\x19.accountant.v1.GaussianDpH\x00R\n" +
-	"gaussianDpB\x06\n" +
+	"gaussianDp\x123\n" +
+	"\brenyi_dp\x18\x12 \x01(\v2\x16.accountant.v1.RenyiDpH\x00R\arenyiDp\x12C\n" +
+	"\x0ename_and_shame\x18\x14 \x01(\v2\x1b.accountant.v1.NameAndShameH\x00R\fnameAndShame\x125\n" +
+	"\bcomposed\x18\x15 \x01(\v2\x17.accountant.v1.ComposedH\x00R\bcomposed\x12-\n" +
+	"\x06dp_sgd\x18  \x01(\v2\x14.accountant.v1.DpSgdH\x00R\x05dpSgdB\x06\n" +
 	"\x04kind\"\xff\x01\n" +
 	"\bGaussian\x122\n" +
 	"\x12standard_deviation\x18\x01 \x01(\x01H\x00R\x11standardDeviation\x88\x01\x01\x12%\n" +
@@ -936,14 +1290,40 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x05delta\x18\x02 \x01(\x01H\x01R\x05delta\x88\x01\x01B\n" +
 	"\n" +
 	"\b_epsilonB\b\n" +
-	"\x06_delta\"3\n" +
+	"\x06_delta\"X\n" +
 	"\x12ZeroConcentratedDp\x12\x15\n" +
-	"\x03rho\x18\x01 \x01(\x01H\x00R\x03rho\x88\x01\x01B\x06\n" +
-	"\x04_rho\"(\n" +
+	"\x03rho\x18\x01 \x01(\x01H\x00R\x03rho\x88\x01\x01\x12\x19\n" +
+	"\x05delta\x18\x02 \x01(\x01H\x01R\x05delta\x88\x01\x01B\x06\n" +
+	"\x04_rhoB\b\n" +
+	"\x06_delta\"(\n" +
 	"\n" +
 	"GaussianDp\x12\x13\n" +
 	"\x02mu\x18\x01 \x01(\x01H\x00R\x02mu\x88\x01\x01B\x05\n" +
-	"\x03_mu\"U\n" +
+	"\x03_mu\"=\n" +
+	"\aRenyiDp\x12\x16\n" +
+	"\x06orders\x18\x01 \x03(\x01R\x06orders\x12\x1a\n" +
+	"\bepsilons\x18\x02 \x03(\x01R\bepsilons\"3\n" +
+	"\fNameAndShame\x12\x19\n" +
+	"\x05delta\x18\x01 \x01(\x01H\x00R\x05delta\x88\x01\x01B\b\n" +
+	"\x06_delta\"8\n" +
+	"\bComposed\x12,\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\"\xfa\x02\n" +
+	"\x05DpSgd\x12.\n" +
+	"\x10noise_multiplier\x18\x01 \x01(\x01H\x00R\x0fnoiseMultiplier\x88\x01\x01\x12'\n" +
+	"\rmax_grad_norm\x18\x02 \x01(\x01H\x01R\vmaxGradNorm\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"batch_size\x18\x03 \x01(\x04H\x02R\tbatchSize\x88\x01\x01\x12&\n" +
+	"\fdataset_size\x18\x04 \x01(\x04H\x03R\vdatasetSize\x88\x01\x01\x12\x1b\n" +
+	"\x06epochs\x18\x05 \x01(\x01H\x04R\x06epochs\x88\x01\x01\x12\x19\n" +
+	"\x05steps\x18\x06 \x01(\x04H\x05R\x05steps\x88\x01\x01\x12'\n" +
+	"\faccumulation\x18\a \x01(\x04H\x06R\faccumulation\x88\x01\x01B\x13\n" +
+	"\x11_noise_multiplierB\x10\n" +
+	"\x0e_max_grad_normB\r\n" +
+	"\v_batch_sizeB\x0f\n" +
+	"\r_dataset_sizeB\t\n" +
+	"\a_epochsB\b\n" +
+	"\x06_stepsB\x0f\n" +
+	"\r_accumulation\"U\n" +
 	"\x05Event\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"\xeb\x01\n" +
@@ -970,7 +1350,7 @@ func file_accountant_v1_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_accountant_v1_mechanism_proto_goTypes = []any{
 	(Workload_Adjacency)(0),    // 0: accountant.v1.Workload.Adjacency
 	(*Mechanism)(nil),          // 1: accountant.v1.Mechanism
@@ -982,8 +1362,12 @@ var file_accountant_v1_mechanism_proto_goTypes = []any{
 	(*ApproximateDp)(nil),      // 7: accountant.v1.ApproximateDp
 	(*ZeroConcentratedDp)(nil), // 8: accountant.v1.ZeroConcentratedDp
 	(*GaussianDp)(nil),         // 9: accountant.v1.GaussianDp
-	(*Event)(nil),              // 10: accountant.v1.Event
-	(*Workload)(nil),           // 11: accountant.v1.Workload
+	(*RenyiDp)(nil),            // 10: accountant.v1.RenyiDp
+	(*NameAndShame)(nil),       // 11: accountant.v1.NameAndShame
+	(*Composed)(nil),           // 12: accountant.v1.Composed
+	(*DpSgd)(nil),              // 13: accountant.v1.DpSgd
+	(*Event)(nil),              // 14: accountant.v1.Event
+	(*Workload)(nil),           // 15: accountant.v1.Workload
 }
 var file_accountant_v1_mechanism_proto_depIdxs = []int32{
 	2,  // 0: accountant.v1.Mechanism.gaussian:type_name -> accountant.v1.Gaussian
@@ -994,15 +1378,20 @@ var file_accountant_v1_mechanism_proto_depIdxs = []int32{
 	7,  // 5: accountant.v1.Mechanism.approximate_dp:type_name -> accountant.v1.ApproximateDp
 	8,  // 6: accountant.v1.Mechanism.zero_concentrated_dp:type_name -> accountant.v1.ZeroConcentratedDp
 	9,  // 7: accountant.v1.Mechanism.gaussian_dp:type_name -> accountant.v1.GaussianDp
-	1,  // 8: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
-	1,  // 9: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
-	0,  // 10: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	10, // 11: accountant.v1.Workload.events:type_name -> accountant.v1.Event
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	10, // 8: accountant.v1.Mechanism.renyi_dp:type_name -> accountant.v1.RenyiDp
+	11, // 9: accountant.v1.Mechanism.name_and_shame:type_name -> accountant.v1.NameAndShame
+	12, // 10: accountant.v1.Mechanism.composed:type_name -> accountant.v1.Composed
+	13, // 11: accountant.v1.Mechanism.dp_sgd:type_name -> accountant.v1.DpSgd
+	1,  // 12: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
+	14, // 13: accountant.v1.Composed.events:type_name -> accountant.v1.Event
+	1,  // 14: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
+	0,  // 15: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	14, // 16: accountant.v1.Workload.events:type_name -> accountant.v1.Event
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_mechanism_proto_init() }
@@ -1019,6 +1408,10 @@ func file_accountant_v1_mechanism_proto_init() {
 		(*Mechanism_ApproximateDp)(nil),
 		(*Mechanism_ZeroConcentratedDp)(nil),
 		(*Mechanism_GaussianDp)(nil),
+		(*Mechanism_RenyiDp)(nil),
+		(*Mechanism_NameAndShame)(nil),
+		(*Mechanism_Composed)(nil),
+		(*Mechanism_DpSgd)(nil),
 	}
 	file_accountant_v1_mechanism_proto_msgTypes[1].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[2].OneofWrappers = []any{}
@@ -1028,13 +1421,15 @@ func file_accountant_v1_mechanism_proto_init() {
 	file_accountant_v1_mechanism_proto_msgTypes[6].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[7].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[8].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[10].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_mechanism_proto_rawDesc), len(file_accountant_v1_mechanism_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

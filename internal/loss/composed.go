@@ -1,0 +1,47 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// ofSampledComposed is a composition of Gaussians on one Poisson sample of rate q.
+// Inside the sample it is one Gaussian with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, Cor.
+// 3.3), whose pair is what is sampled (docs/math.md §1.3).
+func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency) (Loss, error) {
+	within := mechanism.ZeroOut // as ofPoissonSampled
+	if q == 1 {
+		within = adj
+	}
+	terms, err := TermsOf(c, within)
+	if err != nil {
+		return nil, err
+	}
+	mu := rootOfSquares(terms)
+	if q == 1 {
+		return gaussian{mu: mu}, nil
+	}
+	return sampledGaussian{mu: mu, rate: q, replace: adj == mechanism.ReplaceOne}, nil
+}
+
+// rootOfSquares is √(Σ n_j·μ_j²) of Gaussians, rounded up by a relative 2⁻⁵⁰ at most.
+func rootOfSquares(terms []Term) float64 {
+	var most float64
+	for _, t := range terms {
+		most = math.Max(most, t.Loss.Facts().Mu)
+	}
+	if most == 0 || math.IsInf(most, 1) {
+		return most
+	}
+	var sum num.Sum
+	for _, t := range terms {
+		r := t.Loss.Facts().Mu / most
+		sum.Add(num.Count(t.Count) * r * r)
+	}
+	if len(terms) == 1 && terms[0].Count == 1 {
+		return most
+	}
+	return num.Up(most * math.Sqrt(sum.Value()) * (1 + 8*num.Ulp))
+}

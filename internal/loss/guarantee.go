@@ -1,0 +1,159 @@
+package loss
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Guarantee is the sum of all that a composition has of which no more is known than a
+// bound on K, the same in both directions: zCDP with Σρ, and tables, whose sum is
+// straight between knots and known up to the last one only.
+type Guarantee struct {
+	rho   float64
+	knots []knot  // rising, K convex through (0, 0)
+	atom  float64 // of all, rounded up
+
+	unlimited bool // something has no bound that could be computed
+}
+
+// knot is a bound on K at one s.
+type knot struct{ s, k float64 }
+
+// Bounds on the knots that are added up, and on tables times knots.
+const mostKnots, mostTabled = 1 << 15, 1 << 22
+
+// Declared splits what is known by bounds on K alone off a composition. Σ n_j·ρ_j,
+// the tables' sums and the atom are rounded up; ok is false where there is nothing of
+// the kind.
+func (c Composition) Declared() (rest Composition, g Guarantee, ok bool) {
+	var tables []table
+	var only Composition
+	for _, t := range c {
+		f := t.Loss.Facts()
+		if !f.BoundOnly {
+			rest = append(rest, t)
+			continue
+		}
+		only, ok = append(only, t), true
+		n := num.Count(t.Count)
+		switch l := t.Loss.(type) {
+		case zeroConcentrated:
+			g.rho = num.AddUp(g.rho, num.MulUp(n, f.Rho))
+		case renyi:
+			tables = append(tables, table{n, l.knots()})
+		default:
+			knots := tabulate(Composition{{t.Loss, 1}})
+			g.unlimited = g.unlimited || len(knots) == 0
+			tables = append(tables, table{n, knots})
+		}
+	}
+	if len(tables) > 0 && !g.unlimited {
+		g.knots = sumOf(tables)
+		g.unlimited = len(g.knots) == 0
+	}
+	for _, d := range []Direction{Remove, Add} {
+		_, atom := only.AtomOf(d)
+		g.atom = math.Max(g.atom, atom)
+	}
+	return rest, g, ok
+}
+
+// none: nothing is lost.
+func (g Guarantee) none() bool { return g.rho == 0 && len(g.knots) == 0 && !g.unlimited }
+
+// table is a number of times a convex bound on K by its knots.
+type table struct {
+	n     float64
+	knots []knot
+}
+
+// sumOf adds tables up, to where the shortest one ends; nil where that is too much
+// work.
+func sumOf(tables []table) []knot {
+	end, all := math.Inf(1), 0
+	for _, t := range tables {
+		end = math.Min(end, t.knots[len(t.knots)-1].s)
+		all += len(t.knots)
+	}
+	if all > mostKnots || all*len(tables) > mostTabled {
+		return nil
+	}
+	var at []float64
+	for _, t := range tables {
+		for _, k := range t.knots {
+			if k.s <= end {
+				at = append(at, k.s)
+			}
+		}
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	sum := make([]knot, len(at))
+	for i, s := range at {
+		sum[i].s = s
+		for _, t := range tables {
+			sum[i].k = num.AddUp(sum[i].k, num.MulUp(t.n, straight(t.knots, s).Upper()))
+		}
+	}
+	return hull(sum)
+}
+
+// hull is the lower convex hull of (0, 0) and points of rising s: K is convex with
+// K(0) = 0, so that a bound at two points bounds it between them.
+func hull(points []knot) []knot {
+	out := []knot{{}}
+	for _, p := range points {
+		if !(p.k < math.MaxFloat64) {
+			continue
+		}
+		for len(out) > 1 {
+			a, b := out[len(out)-2], out[len(out)-1]
+			if (b.k-a.k)/(b.s-a.s) < (p.k-b.k)/(p.s-b.s) {
+				break
+			}
+			out = out[:len(out)-1]
+		}
+		out = append(out, p)
+	}
+	return out[1:]
+}
+
+// straight is the bound between knots, +Inf beyond the last one and below 0.
+func straight(knots []knot, s float64) Value {
+	if s < 0 || !(s <= knots[len(knots)-1].s) {
+		return Value{K: math.Inf(1)}
+	}
+	i, _ := slices.BinarySearchFunc(knots, s, func(k knot, s float64) int { return cmp.Compare(k.s, s) })
+	from, to := knot{}, knots[i]
+	if i > 0 {
+		from = knots[i-1]
+	}
+	v := Value{Slope: (to.k - from.k) / (to.s - from.s)}
+	switch s {
+	case 0:
+	case to.s:
+		v.K = to.k
+	default:
+		v.K = from.k + (to.k-from.k)*((s-from.s)/(to.s-from.s))
+		v.Err = 8*num.Ulp*(from.k+to.k) + math.SmallestNonzeroFloat64
+	}
+	return v
+}
+
+// tabulate bounds K of a composition in both directions by knots at fixed orders; nil
+// where it is nowhere finite.
+func tabulate(c Composition) []knot {
+	var points []knot
+	for i := -24; i <= 40; i++ {
+		s := math.Pow(10, float64(i)/8)
+		k := math.Max(0, c.Cumulant(Remove, s).Upper())
+		if !c.Symmetric() {
+			k = math.Max(k, c.Cumulant(Add, s).Upper())
+		}
+		points = append(points, knot{s, k})
+	}
+	return hull(points)
+}

@@ -1,0 +1,111 @@
+package loss
+
+import (
+	"hash/fnv"
+	"math"
+	"math/cmplx"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// renyi is a declared table of Rényi divergences: D_α ≤ ε at some orders, in both
+// directions. (α−1)·D_α = K(α−1) is convex and 0 at α = 1, so that it is at most the
+// lower convex hull of what is given, below the first order along the line to 0 and
+// with no bound above the last (docs/math.md §1.4). No pair is known.
+type renyi struct {
+	orders, values mechanism.Numbers // s = α − 1 and K of the hull's corners
+}
+
+// ofRenyiDP takes K(s) = s·ε rounded up; s is exact.
+func ofRenyiDP(m mechanism.RenyiDP) renyi {
+	orders, epsilons := m.Orders.Values(), m.Epsilons.Values()
+	points := make([]knot, len(orders))
+	for i, alpha := range orders {
+		points[i] = knot{alpha - 1, num.MulUp(alpha-1, epsilons[i])}
+	}
+	return renyiOf(hull(points))
+}
+
+func renyiOf(knots []knot) renyi {
+	s, k := make([]float64, len(knots)), make([]float64, len(knots))
+	for i, n := range knots {
+		s[i], k[i] = n.s, n.k
+	}
+	return renyi{mechanism.NumbersOf(s...), mechanism.NumbersOf(k...)}
+}
+
+func (r renyi) knots() []knot {
+	knots := make([]knot, r.orders.Len())
+	for i := range knots {
+		knots[i] = knot{r.orders.At(i), r.values.At(i)}
+	}
+	return knots
+}
+
+// Knots are the orders, less 1, next to s on either side at which declared tables of a
+// composition have a corner: there its best order often is, exactly.
+func (c Composition) Knots(s float64) []float64 {
+	below, above := 0.0, math.Inf(1)
+	for _, t := range c {
+		r, ok := t.Loss.(renyi)
+		if !ok {
+			continue
+		}
+		for i := range r.orders.Len() {
+			if at := r.orders.At(i); at <= s {
+				below = math.Max(below, at)
+			} else {
+				above = math.Min(above, at)
+				break
+			}
+		}
+	}
+	var knots []float64
+	if below > 0 {
+		knots = append(knots, below)
+	}
+	if !math.IsInf(above, 1) {
+		knots = append(knots, above)
+	}
+	return knots
+}
+
+func (r renyi) Facts() Facts {
+	return Facts{Name: "Rényi-DP guarantee", Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+}
+
+func (r renyi) MaxLoss(Direction) float64 { return math.Inf(1) }
+
+// Cumulant is the bound where it holds, and +Inf elsewhere.
+func (r renyi) Cumulant(_ Direction, s float64) Value {
+	if r.orders.Len() == 0 { // every value overflowed
+		if s == 0 {
+			return Value{}
+		}
+		return Value{K: math.Inf(1)}
+	}
+	return straight(r.knots(), s)
+}
+
+// Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].
+func (r renyi) Line(d Direction, theta float64) Line { return boundLine(r.Cumulant(d, theta)) }
+
+func boundLine(onAxis Value) Line {
+	upper := onAxis.Upper()
+	return func(float64) ComplexValue { return ComplexValue{cmplx.NaN(), math.Inf(1), upper} }
+}
+
+func (r renyi) order() [4]float64 { return orderOf(string(r.orders), string(r.values)) }
+
+// orderOf is a key of long values.
+func orderOf(values ...string) [4]float64 {
+	key := [4]float64{float64(len(values))}
+	for i, v := range values {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(v)) // never fails
+		sum := h.Sum64()
+		key[1+i%3] = key[1+i%3]*3 + float64(sum>>12)
+	}
+	return key
+}

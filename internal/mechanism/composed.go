@@ -1,0 +1,129 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+)
+
+// Bounds on what a Composed holds: events in one list, levels of lists within
+// lists, different parts of all of them, and applications of all of them.
+const (
+	MaxComposedEvents = 64
+	maxComposedDepth  = 3
+	maxComposedParts  = 256
+	maxApplications   = math.MaxUint32
+)
+
+// Composed is a list of events as one mechanism: all of them are applied, in any
+// order and each perhaps chosen from the outputs before, but with the parameters
+// listed. It costs what the events cost when reported one by one.
+type Composed struct {
+	Events List[Event] // 1 to MaxComposedEvents
+}
+
+// Kind is "composed".
+func (Composed) Kind() string { return "composed" }
+
+// Check implements Mechanism: defined where every event is.
+func (c Composed) Check(adj Adjacency) error {
+	events := c.Events.Values()
+	if n := len(events); n == 0 || n > MaxComposedEvents {
+		return &ParameterError{"composed.events", fmt.Sprintf("%d events", n), fmt.Sprintf("1 to %d events", MaxComposedEvents)}
+	}
+	if depth(c) > maxComposedDepth {
+		return &ParameterError{"composed.events", "lists within lists within lists", fmt.Sprintf("%d levels of lists", maxComposedDepth)}
+	}
+	for i, e := range events {
+		if err := e.Check(adj); err != nil {
+			return atEvent(err, "composed.events", i)
+		}
+	}
+	parts, total := 0, uint64(0)
+	for _, e := range events {
+		for _, p := range Expand(e.Mechanism) {
+			parts++
+			high, n := bits.Mul64(p.Count, uint64(e.Count))
+			if total += n; high > 0 || n > maxApplications || total > maxApplications {
+				return &ParameterError{"composed.events", "more than 2^32 − 1 applications in all", "at most 4294967295"}
+			}
+		}
+	}
+	if parts > maxComposedParts {
+		return &ParameterError{"composed.events", fmt.Sprintf("%d mechanisms in all", parts), fmt.Sprintf("at most %d", maxComposedParts)}
+	}
+	return nil
+}
+
+func (c Composed) String() string {
+	return "composed(" + describeEvents(c.Events.Values()) + ")"
+}
+
+func (Composed) sealed() {}
+
+// Expand lists what one application of m consists of: of a Composed its events'
+// mechanisms, of a DPSGD its steps, of every other mechanism itself once. m must
+// have passed Check.
+func Expand(m Mechanism) []Part {
+	switch m := m.(type) {
+	case Composed:
+		var all []Part
+		for _, e := range m.Events.Values() {
+			for _, p := range Expand(e.Mechanism) {
+				all = append(all, Part{p.Mechanism, p.Count * uint64(e.Count)})
+			}
+		}
+		return all
+	case DPSGD:
+		return []Part{m.steps()}
+	}
+	return []Part{{Mechanism: m, Count: 1}}
+}
+
+// depth is how many lists of events there are within each other.
+func depth(m Mechanism) int {
+	c, ok := m.(Composed)
+	if !ok {
+		return 0
+	}
+	most := 0
+	for _, e := range c.Events.Values() {
+		most = max(most, depth(e.Mechanism))
+	}
+	return 1 + most
+}
+
+// atEvent gives an error of Event.Check its path: what a descriptor's own Check
+// says starts at the kind, one level below "mechanism".
+func atEvent(err error, list string, i int) error {
+	if pe, ok := err.(*ParameterError); ok {
+		switch pe.Field {
+		case "adjacency":
+			return pe
+		case "count", "mechanism":
+		default:
+			pe.Field = "mechanism." + pe.Field
+		}
+		return AtIndex(pe, list, i)
+	}
+	return err
+}
+
+func describeEvents(events []Event) string {
+	var b strings.Builder
+	for i, e := range events {
+		if i > 0 {
+			b.WriteString(" + ")
+		}
+		if i == 3 && len(events) > 4 {
+			fmt.Fprintf(&b, "%d more", len(events)-i)
+			break
+		}
+		if e.Count != 1 {
+			fmt.Fprintf(&b, "%d × ", e.Count)
+		}
+		fmt.Fprint(&b, e.Mechanism)
+	}
+	return b.String()
+}

@@ -1,0 +1,54 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxOrders bounds the orders of a RenyiDP.
+const MaxOrders = 1024
+
+// RenyiDP is any mechanism that is (α, ε)-Rényi differentially private (Mironov 2017,
+// arXiv 1702.07476v3, Def. 4) at each of some orders, as other accountants print it.
+type RenyiDP struct {
+	Orders   Numbers // α > 1, at most 2⁵³, rising; 1 to MaxOrders
+	Epsilons Numbers // ε > 0 at each order; as many
+}
+
+// Kind is "renyi_dp".
+func (RenyiDP) Kind() string { return "renyi_dp" }
+
+// Check implements Mechanism.
+func (r RenyiDP) Check(adj Adjacency) error {
+	n := r.Orders.Len()
+	if n == 0 || n > MaxOrders {
+		return &ParameterError{"renyi_dp.orders", fmt.Sprintf("%d orders", n), fmt.Sprintf("1 to %d orders", MaxOrders)}
+	}
+	last := 1.0
+	for i, alpha := range r.Orders.Values() {
+		if !(alpha > last && alpha <= 1<<53) {
+			return &ParameterError{fmt.Sprintf("renyi_dp.orders[%d]", i), number(alpha), "rising numbers > 1, at most 2^53"}
+		}
+		last = alpha
+	}
+	if got := r.Epsilons.Len(); got != n {
+		return &ParameterError{"renyi_dp.epsilons", fmt.Sprintf("%d numbers", got), fmt.Sprintf("as many as there are orders: %d", n)}
+	}
+	for i, epsilon := range r.Epsilons.Values() {
+		if !(epsilon >= smallestNormal) || math.IsInf(epsilon, 1) {
+			return &ParameterError{fmt.Sprintf("renyi_dp.epsilons[%d]", i), number(epsilon), positive}
+		}
+	}
+	return checkAdjacency(adj)
+}
+
+func (r RenyiDP) String() string {
+	n := r.Orders.Len()
+	if n == 0 {
+		return "renyi_dp()"
+	}
+	return fmt.Sprintf("renyi_dp(ε=%g at α=%g … ε=%g at α=%g, %d orders)",
+		r.Epsilons.At(0), r.Orders.At(0), r.Epsilons.At(r.Epsilons.Len()-1), r.Orders.At(n-1), n)
+}
+
+func (RenyiDP) sealed() {}
