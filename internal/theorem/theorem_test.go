@@ -280,3 +280,31 @@ func TestGroups(t *testing.T) {
 		}
 	}
 }
+
+// The bounds beside an answer: the answer's own first, no other below it, and what
+// does not apply at the end.
+func TestCompare(t *testing.T) {
+	for _, m := range []mechanism.Mechanism{mechanism.Gaussian{NoiseMultiplier: 7}, mechanism.PureDP{Epsilon: 0.1}, mechanism.ApproximateDP{Epsilon: 0.1, Delta: 1e-4}} {
+		for _, q := range []accountant.Question{accountant.AtDelta(1e-5), accountant.AtEpsilon(0.5)} {
+			answer, bounds, err := Compare(compose(t, mechanism.AddOrRemoveOne, times(m, 1)), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(bounds) != len(All())-1 || bounds[0].Result.Epsilon != answer.Epsilon && q.Delta != nil || bounds[0].LogDelta != answer.LogDelta {
+				t.Errorf("%v: %+v first of %d, answer %+v", m, bounds[0], len(bounds), answer)
+			}
+			for i, b := range bounds[1:] {
+				if b.Unsupported == "" && (bounds[i].Unsupported != "" || b.Epsilon < bounds[i].Epsilon || b.LogDelta < bounds[i].LogDelta) {
+					t.Errorf("%v: %+v after %+v", m, b, bounds[i])
+				}
+				least := 0.0 // of differences
+				if q.Delta != nil {
+					least = 1 // of quotients
+				}
+				if b.Unsupported == "" && !(b.Loose >= least) {
+					t.Errorf("%v: %+v looser by %v", m, b.Result, b.Loose)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/theorem"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+func (p *program) explain() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain FILE (--delta D | --epsilon E)",
+		Short: "Compare every bound on what a workload file costs",
+		Long: `Show for the workload in a file what each analysis and each classical theorem says
+of it, how loose that is against the best, by which theorem from which source, and
+what it assumes; and why the others do not apply. No daemon is asked.
+
+` + workloadHelp,
+		Example: `  accountctl explain workload.json --delta 1e-5
+  accountctl explain workload.json --epsilon 1 --output json
+  accountctl explain - --delta 1e-6 < workload.json`,
+		Args: names("FILE"),
+	}
+	q := questionFlags(c)
+	output := outputFlag(c, formatJSON)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		request := &accountantv1.QueryPrivacyRequest{}
+		if err := q.fill(c, request); err != nil {
+			return err
+		}
+		w, err := p.readWorkload(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if err := checkWorkload(args[0], w); err != nil {
+			return err
+		}
+		request.Subject = &accountantv1.QueryPrivacyRequest_Workload{Workload: w}
+		asked, err := wire.ToQuestion(request)
+		if err != nil {
+			return err
+		}
+		asked.Question.Stop = func() bool { return c.Context().Err() != nil }
+		done := p.progress("computing")
+		answer, bounds, err := theorem.Compare(asked.Workload, asked.Question)
+		done()
+		if interrupted := c.Context().Err(); interrupted != nil {
+			return interrupted
+		}
+		if err != nil {
+			return err
+		}
+		e := explanation{asked.Question, answer, bounds}
+		if output.value == formatJSON {
+			return p.writeObject(e.object())
+		}
+		return p.writeExplanation(e)
+	}
+	return c
+}
+
+// explanation is an answer with all bounds beside it.
+type explanation struct {
+	question accountant.Question
+	answer   accountant.Answer
+	bounds   []theorem.Bound
+}
+
+// number is a float64 in JSON, ∞ as the API spells it.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	switch f := float64(n); {
+	case math.IsInf(f, 1):
+		return []byte(`"Infinity"`), nil
+	case math.IsInf(f, -1):
+		return []byte(`"-Infinity"`), nil
+	default:
+		return json.Marshal(f)
+	}
+}
+
+// boundJSON is one bound for programs; the fields of what was not asked for are absent.
+type boundJSON struct {
+	theoremJSON
+	Epsilon     *number `json:"epsilon,omitempty"`
+	Delta       *number `json:"delta,omitempty"`
+	LogDelta    *number `json:"logDelta,omitempty"`
+	Order       *number `json:"order,omitempty"`
+	Ratio       *number `json:"ratio,omitempty"`
+	LogRatio    *number `json:"logRatio,omitempty"`
+	Unsupported string  `json:"unsupported,omitempty"`
+}
+
+func (e explanation) object() any {
+	out := struct {
+		Delta         number      `json:"delta"`
+		Epsilon       number      `json:"epsilon"`
+		LogDelta      *number     `json:"logDelta,omitempty"`
+		EpsilonLower  *number     `json:"epsilonLower,omitempty"`
+		LogDeltaLower *number     `json:"logDeltaLower,omitempty"`
+		Analysis      string      `json:"analysis"`
+		Bounds        []boundJSON `json:"bounds"`
+	}{
+		Delta: positive(e.answer.Delta, e.answer.LogDelta), Epsilon: number(e.answer.Epsilon), Analysis: string(e.answer.Analysis),
+		EpsilonLower: (*number)(e.answer.EpsilonLower), LogDeltaLower: (*number)(e.answer.LogDeltaLower),
+	}
+	given := func(x float64) *number { return (*number)(&x) }
+	if e.question.Delta == nil {
+		out.LogDelta = given(e.answer.LogDelta)
+	}
+	for _, b := range e.bounds {
+		row := boundJSON{theoremJSON: fromTheorem(b.Theorem), Unsupported: b.Unsupported}
+		switch {
+		case b.Unsupported != "":
+		case e.question.Delta != nil:
+			row.Epsilon, row.Ratio = given(b.Epsilon), given(b.Loose)
+		default:
+			delta := positive(b.Delta, b.LogDelta)
+			row.Delta, row.LogDelta, row.LogRatio = &delta, given(b.LogDelta), given(b.Loose)
+		}
+		if b.Order != 0 {
+			row.Order = given(b.Order)
+		}
+		out.Bounds = append(out.Bounds, row)
+	}
+	return out
+}
+
+// positive keeps a δ > 0 that underflowed from reading as 0.
+func positive(delta, logDelta float64) number {
+	if delta == 0 && !math.IsInf(logDelta, -1) && logDelta != 0 {
+		return math.SmallestNonzeroFloat64
+	}
+	return number(delta)
+}
+
+// writeExplanation is for people: the answer, a bar for each bound, and what each
+// rests on.
+func (p *program) writeExplanation(e explanation) error {
+	byDelta := e.question.Delta != nil
+	t := p.table()
+	if byDelta {
+		t.row("epsilon", "≤ "+ceil(e.answer.Epsilon, digits), "at delta "+exact(e.answer.Delta))
+		if e.answer.EpsilonLower != nil {
+			t.row("", "≥ "+floor(*e.answer.EpsilonLower, digits), "whatever the analysis")
+		}
+	} else {
+		t.row("delta", "≤ "+deltaText(e.answer.Delta, &e.answer.LogDelta), "at epsilon "+exact(e.answer.Epsilon))
+		if e.answer.DeltaLower != nil {
+			t.row("", "≥ "+floor(*e.answer.DeltaLower, digits), "whatever the analysis")
+		}
+	}
+	t.row()
+	t.row("BOUND", map[bool]string{true: "EPSILON", false: "DELTA"}[byDelta], "LOOSE BY", "")
+	lengths := e.bars()
+	for i, b := range e.bounds {
+		if b.Unsupported == "" {
+			t.row(b.Name, e.value(b), e.loose(b), lengths[i])
+		}
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	for _, b := range e.bounds {
+		_, err := fmt.Fprintf(p.out, "\n%s\n  says     %s\n  assumes  %s\n  source   %s\n", b.Name, b.Says, b.Assumes, b.Source)
+		switch {
+		case err != nil:
+			return err
+		case b.Unsupported != "":
+			_, err = fmt.Fprintf(p.out, "  does not apply: %s\n", b.Unsupported)
+		case b.Order != 0:
+			_, err = fmt.Fprintf(p.out, "  at order %s\n", nearest(b.Order))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e explanation) value(b theorem.Bound) string {
+	if e.question.Delta != nil {
+		return ceil(b.Epsilon, digits)
+	}
+	return deltaText(b.Delta, &b.LogDelta)
+}
+
+// loose is the excess over the best in words: percent, a factor, or powers of ten.
+func (e explanation) loose(b theorem.Bound) string {
+	ratio := b.Loose
+	if e.question.Delta == nil {
+		if b.Loose > 12 {
+			return fmt.Sprintf("10^%s ×", nearest(b.Loose/math.Ln10))
+		}
+		ratio = math.Exp(b.Loose)
+	}
+	switch {
+	case ratio == 1:
+		return "best"
+	case ratio < 1.0005:
+		return "< 0.1 %"
+	case ratio < 2:
+		return fmt.Sprintf("%.1f %%", 100*(ratio-1))
+	case math.IsInf(ratio, 1):
+		return "∞"
+	}
+	return fmt.Sprintf("%.4g ×", ratio)
+}
+
+// bars draws the bounds, the worst over the whole width: ε as it is, δ by its powers
+// of ten. What is more than ten times the best goes on beyond the edge.
+func (e explanation) bars() []string {
+	const width, most = 40, 10
+	size := func(b theorem.Bound) float64 { return b.Epsilon }
+	if e.question.Delta == nil {
+		least := 0.0 // the finite ln δ
+		for _, b := range e.bounds {
+			if b.Unsupported == "" && !math.IsInf(b.LogDelta, -1) {
+				least = math.Min(least, b.LogDelta)
+			}
+		}
+		size = func(b theorem.Bound) float64 { return 1.1 + b.LogDelta/math.Max(-least, 1) }
+	}
+	best, worst := math.Inf(1), 0.0
+	for _, b := range e.bounds {
+		if s := size(b); b.Unsupported == "" && s > 0 && !math.IsInf(s, 1) {
+			best, worst = math.Min(best, s), math.Max(worst, s)
+		}
+	}
+	if worst > most*best && e.question.Delta != nil {
+		worst = most * best
+	}
+	out := make([]string, len(e.bounds))
+	for i, b := range e.bounds {
+		switch share := size(b) / worst; {
+		case b.Unsupported != "" || math.IsNaN(share) || share <= 0:
+		case share > 1:
+			out[i] = strings.Repeat("█", width) + "▶"
+		default:
+			out[i] = strings.Repeat("█", max(1, int(math.Round(width*share))))
+		}
+	}
+	return out
+}
