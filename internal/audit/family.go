@@ -59,7 +59,7 @@ func (r *Replay) allocated(e ledger.Entry) {
 		if s := r.shares[v.Reservation]; s != nil {
 			s.released = true
 		}
-	case ledger.Close: // spends all that is open
+	case ledger.Close, ledger.Restored: // spends all that is open
 		for _, s := range r.shares {
 			if !s.released {
 				s.spent = s.held

@@ -27,11 +27,11 @@ type Replay struct {
 	genesis ledger.Genesis
 	state   *ledger.State
 	batch   *ledger.Batch
-	head    ledger.Head     // of the newest entry, those in the batch included
-	lanes   map[Lane]uint64 // last sequence numbers
-	kept    []Witness       // of this ledger, by position
-	agreed  int             // of kept
-	raw     []byte          // of the genesis
+	head    ledger.Head // of the newest entry, those in the batch included
+	lanes   map[Lane]ledger.Lane
+	kept    []Witness // of this ledger, by position
+	agreed  int       // of kept
+	raw     []byte    // of the genesis
 	refunds map[uint64]refund
 	first   *Replay // of a second time
 	shares  map[uint64]*share
@@ -57,7 +57,7 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
-		head: ledger.Head{Hash: hash}, lanes: map[Lane]uint64{}, kept: of(g.Spec.Name, kept),
+		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: of(g.Spec.Name, kept),
 		raw: slices.Clone(genesis), refunds: map[uint64]refund{}, shares: map[uint64]*share{},
 	}
 	return r, r.compareKept(ledger.Entry{})
@@ -111,7 +111,7 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 	if verb := r.batch.Entries()[d.Entry].Verb; !reflect.DeepEqual(verb, e.Verb) {
 		return ledger.Record{}, r.finding("action", fmt.Sprintf("%+v", verb), fmt.Sprintf("%+v", e.Verb))
 	}
-	r.lanes[lane] = e.Sequence
+	r.lanes[lane] = ledger.Lane{Sequence: e.Sequence, Position: e.Position}
 	r.allocated(e)
 	record := ledger.Record{Entry: e, Hash: ledger.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
 	r.head = ledger.Head{Position: e.Position, Hash: record.Hash}
@@ -126,7 +126,7 @@ func (r *Replay) check(e ledger.Entry) error {
 	if want := r.head.Position + 1; e.Position != want {
 		return r.finding("position", fmt.Sprint(want), fmt.Sprint(e.Position))
 	}
-	if want := r.lanes[LaneOf(e.Writer)] + 1; e.Sequence != want {
+	if want := r.lanes[LaneOf(e.Writer)].Sequence + 1; e.Sequence != want {
 		return r.finding("sequence of writer "+e.Writer.Name, fmt.Sprint(want), fmt.Sprint(e.Sequence))
 	}
 	if want := wire.Digest(e.Verb); e.Digest != want {
@@ -150,6 +150,8 @@ func events(v ledger.Verb) []mechanism.Event {
 		return v.Events
 	case ledger.Refund:
 		return v.Events
+	case ledger.Reconcile:
+		return v.Events
 	}
 	return nil
 }
@@ -161,6 +163,10 @@ func (r *Replay) refused(d ledger.Decision) error {
 		return r.finding("sequence", "one that is not used", "a duplicate")
 	case errors.Is(d.Err, ledger.ErrClosed):
 		return r.finding("position", "no entry after the closing", "an entry")
+	case errors.Is(d.Err, ledger.ErrEnded):
+		return r.finding("writer", "a new one: the lane was ended by a restore", d.Err.Error())
+	case errors.Is(d.Err, ledger.ErrUnreconciled):
+		return r.finding("action", "reconcile: the ledger was restored", d.Err.Error())
 	case errors.Is(d.Err, ledger.ErrBudget):
 		return r.finding("budget", "a charge within the budgets and the plan", d.Err.Error())
 	}

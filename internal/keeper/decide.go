@@ -112,13 +112,13 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	if len(b.Entries()) == 0 {
 		kind = settled
 	}
-	d := b.Decide(r, w.last, now)
+	d := b.Decide(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
 	if errors.Is(d.Err, ledger.ErrGap) && w.attempt != q.attempt {
 		// Another process may have written in this lane.
 		if err := q.readWriter(w); err != nil {
 			return verdict{kind: settled, err: err}
 		}
-		d = b.Decide(r, w.last, now)
+		d = b.Decide(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
 	}
 	switch {
 	case d.Outcome == ledger.Accepted:
@@ -134,7 +134,7 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 		}
 		return verdict{kind: answered, entry: d.Entry, replayed: true}
 	}
-	first, err := q.firstReceipt(w, r.Sequence)
+	first, err := q.firstReceipt(b, w, r.Sequence)
 	if err == nil && first.digest != r.Digest {
 		err = reused(r)
 	}
@@ -147,9 +147,9 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 // compare finds out whether a refusal is by the newest state: another process may
 // have given back a reservation, refunded or raised. Where the batch has entries
 // their Append tells. All other refusals hold on every later state too: a close is
-// final.
+// final, and so is a lane's end.
 func (q *queue) compare(b *ledger.Batch, refusal error) error {
-	if len(b.Entries()) > 0 || q.compared == q.attempt || errors.Is(refusal, ledger.ErrClosed) || errors.Is(refusal, ledger.ErrGap) {
+	if len(b.Entries()) > 0 || q.compared == q.attempt || errors.Is(refusal, ledger.ErrClosed) || errors.Is(refusal, ledger.ErrGap) || errors.Is(refusal, ledger.ErrEnded) {
 		return nil
 	}
 	q.compared = q.attempt
@@ -160,9 +160,9 @@ func (q *queue) compare(b *ledger.Batch, refusal error) error {
 
 // readWriter reads where a lane stands.
 func (q *queue) readWriter(w *writer) error {
-	last, _, err := q.k.config.Store.Writer(q.name, w.key)
+	last, at, err := q.k.config.Store.Writer(q.name, w.key)
 	if err == nil {
-		w.epoch, w.attempt, w.last, w.first = q.epoch, q.attempt, last, receipt{}
+		w.epoch, w.attempt, w.last, w.at, w.first = q.epoch, q.attempt, last, at, receipt{}
 	}
 	return err
 }
@@ -176,7 +176,7 @@ func reused(r ledger.Request) error {
 }
 
 // firstReceipt returns a committed entry's digest and receipt.
-func (q *queue) firstReceipt(w *writer, sequence uint64) (receipt, error) {
+func (q *queue) firstReceipt(b *ledger.Batch, w *writer, sequence uint64) (receipt, error) {
 	if w.first.Sequence == sequence {
 		return w.first, nil
 	}
@@ -188,7 +188,7 @@ func (q *queue) firstReceipt(w *writer, sequence uint64) (receipt, error) {
 	if err != nil {
 		return receipt{}, err
 	}
-	return receipt{record.Entry.Digest, record.Receipt(q.k.storeID, q.name)}, nil
+	return receipt{record.Entry.Digest, record.Receipt(b.StoreOf(record.Entry.Position), q.name)}, nil
 }
 
 // append writes a batch and makes it part of the state. When nobody knows
@@ -251,7 +251,7 @@ func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Has
 			case failure == nil && v.entry >= 0 && !drop:
 				result = Result{entries[v.entry].Receipt(q.k.storeID, q.name, hashes[v.entry]), v.replayed}
 				if !v.replayed {
-					it.w.last, it.w.first = it.request.Sequence, receipt{it.request.Digest, result.Receipt}
+					it.w.last, it.w.at, it.w.first = it.request.Sequence, result.Receipt.Position, receipt{it.request.Digest, result.Receipt}
 				}
 			}
 		}

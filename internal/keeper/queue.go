@@ -57,6 +57,7 @@ type writer struct {
 	epoch   uint64
 	attempt uint64 // in which it was read
 	last    uint64
+	at      uint64  // the position of sequence number last
 	first   receipt // of sequence number last
 }
 
@@ -105,7 +106,7 @@ type Result struct {
 // A refund's events and a raise's resolution need not be given: Do finds them.
 //
 // Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrBudget,
-// ErrReservation, ErrRefund, ErrRaise, ErrOutOfRange, ErrTooLarge, or of ledger.Resolve; of the store: ledger.ErrUnavailable (nothing was written),
+// ErrReservation, ErrRefund, ErrRaise, ErrEnded, ErrUnreconciled, ErrReconcile, ErrOutOfRange, ErrTooLarge, or of ledger.Resolve; of the store: ledger.ErrUnavailable (nothing was written),
 // ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
 func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
 	q, err := k.acquire(ctx, name)
@@ -293,6 +294,9 @@ func weigh(r ledger.Request) int {
 	case ledger.Release:
 		n += len(v.Reason)
 	case ledger.Refund:
+		charged(v.Events, nil)
+		n += len(v.Reason)
+	case ledger.Reconcile:
 		charged(v.Events, nil)
 		n += len(v.Reason)
 	case ledger.Raise:

@@ -50,7 +50,13 @@ type line struct {
 type large struct{ value, delta *big.Int }
 
 // usage is what is used of a limit, in shares of 1/accountant.Whole.
-type usage struct{ value, delta tally }
+type usage struct {
+	value, delta tally
+	beyond       uint64 // applications of which each takes more than a tally can tell
+}
+
+// beyond reports whether one application is one of those.
+func beyond(c accountant.Cost) bool { return c.Value == math.MaxUint64 || c.Delta == math.MaxUint64 }
 
 // tally is an unsigned 128-bit number. The sum of all counts stays below 2⁶³, so
 // counts times costs stay below 2¹²⁷.
@@ -154,7 +160,7 @@ func (a *account) open(m mechanism.Mechanism) *line {
 			}
 			l.reasons[i] = reason
 			cost = accountant.Cost{Value: math.MaxUint64} // if it was charged all the same: nothing is left
-		} else if cost.Value == math.MaxUint64 || cost.Delta == math.MaxUint64 {
+		} else if beyond(cost) {
 			if l.large == nil {
 				l.large = make([]large, len(a.limits))
 			}
@@ -234,6 +240,9 @@ func (d *draft) add(l *line, count uint64) {
 	for i := range l.costs {
 		d.used[i].value.add(l.costs[i].Value, count)
 		d.used[i].delta.add(l.costs[i].Delta, count)
+		if beyond(l.costs[i]) {
+			d.used[i].beyond += count
+		}
 	}
 }
 
@@ -243,6 +252,9 @@ func (d *draft) give(l *line, count uint64) {
 	for i := range l.costs {
 		d.used[i].value.sub(l.costs[i].Value, count)
 		d.used[i].delta.sub(l.costs[i].Delta, count)
+		if beyond(l.costs[i]) {
+			d.used[i].beyond -= count
+		}
 	}
 }
 
@@ -282,7 +294,14 @@ func (d *draft) take(events []mechanism.Event) error {
 	return d.refuse(events)
 }
 
-// untake undoes take.
+// force uses events that do not fit: what was released cannot be refused.
+func (d *draft) force(events []mechanism.Event) {
+	for _, e := range events {
+		d.add(d.line(e.Mechanism), uint64(e.Count))
+	}
+}
+
+// untake undoes take, or force.
 func (d *draft) untake(events []mechanism.Event) {
 	for _, e := range events {
 		d.give(d.line(e.Mechanism), uint64(e.Count))

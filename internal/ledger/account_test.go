@@ -38,7 +38,7 @@ func steps(t *testing.T, s Snapshot, events ...mechanism.Event) (int, error) {
 	t.Helper()
 	b := NewBatch(NewState(s, nil))
 	for i, e := range events {
-		if d := b.Decide(request("w", uint64(i+1), e), 0, noon); d.Outcome != Accepted {
+		if d := b.Decide(request("w", uint64(i+1), e), Lane{}, noon); d.Outcome != Accepted {
 			return i, d.Err
 		}
 	}
@@ -113,17 +113,17 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 func TestRefusalsUseUpNothing(t *testing.T) {
 	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil))
 	for range 3 {
-		if d := b.Decide(check(request("w", 1, pure(1, 1))), 0, noon); d.Outcome != Accepted {
+		if d := b.Decide(check(request("w", 1, pure(1, 1))), Lane{}, noon); d.Outcome != Accepted {
 			t.Fatal(d.Err)
 		}
-		if d := b.Decide(request("w", 1, pure(0.5, 1), pure(0.25, 1), pure(0.5, 1)), 0, noon); !errors.Is(d.Err, ErrBudget) {
+		if d := b.Decide(request("w", 1, pure(0.5, 1), pure(0.25, 1), pure(0.5, 1)), Lane{}, noon); !errors.Is(d.Err, ErrBudget) {
 			t.Fatalf("%+v", d)
 		}
 	}
-	if d := b.Decide(request("w", 1, pure(1, 1)), 0, noon); d.Outcome != Accepted {
+	if d := b.Decide(request("w", 1, pure(1, 1)), Lane{}, noon); d.Outcome != Accepted {
 		t.Fatal(d.Err)
 	}
-	if d := b.Decide(request("w", 1, pure(1, 1)), 0, noon); d.Outcome != Duplicate {
+	if d := b.Decide(request("w", 1, pure(1, 1)), Lane{}, noon); d.Outcome != Duplicate {
 		t.Errorf("a retry of what used up the budget: %+v", d)
 	}
 }
@@ -133,7 +133,7 @@ func TestIdleLinesAreBounded(t *testing.T) {
 	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil)
 	for i := range 4 * maxIdleLines {
 		b := NewBatch(s)
-		if d := b.Decide(request("w", 1, pure(2+float64(i), 1)), 0, noon); !errors.Is(d.Err, ErrBudget) {
+		if d := b.Decide(request("w", 1, pure(2+float64(i), 1)), Lane{}, noon); !errors.Is(d.Err, ErrBudget) {
 			t.Fatal(d)
 		}
 	}

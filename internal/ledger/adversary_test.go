@@ -153,7 +153,7 @@ func ledgerGuard(t *testing.T, spec Spec) func() func(mechanism.Mechanism) bool 
 		b := NewBatch(s)
 		sequence := uint64(0)
 		return func(m mechanism.Mechanism) bool {
-			d := b.Decide(request("adversary", sequence+1, mechanism.Event{Mechanism: m, Count: 1}), 0, time.Time{})
+			d := b.Decide(request("adversary", sequence+1, mechanism.Event{Mechanism: m, Count: 1}), Lane{}, time.Time{})
 			if d.Outcome == Accepted {
 				sequence++
 			}

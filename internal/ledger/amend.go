@@ -10,7 +10,7 @@ import (
 )
 
 // MaxAmendments bounds the refunds and raises of one ledger, which every answer
-// lists.
+// lists; a restore, and what first reconciles it, count but are always taken.
 const MaxAmendments = 1000
 
 // Refund gives back all that one entry charged: it asserts that nothing computed for
@@ -41,12 +41,12 @@ func (Raise) verb()  {}
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
 	Position    uint64 // of the entry that recorded it
-	Kind        string // "refund" or "raise"
+	Kind        string // "refund", "raise", "restored", "reconciled" or "loss"
 	Text        string // what is assumed, with the reason that was given
 	Descriptive bool   // whether it makes the guarantee descriptive
 }
 
-// amendments are what refunds and raises have made of a ledger. A value never
+// amendments are what the entries that amend a ledger have made of it. A value never
 // changes: with returns the next.
 type amendments struct {
 	budgets     []accountant.Budget // in force
@@ -54,11 +54,17 @@ type amendments struct {
 	refunded    []uint64            // positions, as they came
 	assumptions []Assumption
 	raises      int
+
+	restored     []origin // by position
+	reconciled   int
+	unreconciled bool
 }
 
-func (a amendments) number() int { return len(a.refunded) + a.raises }
+func (a amendments) number() int {
+	return len(a.refunded) + a.raises + len(a.restored) + a.reconciled
+}
 
-// with adds an entry that is a Refund or a Raise; others change nothing.
+// with adds an entry that amends the ledger; others change nothing.
 func (a amendments) with(position uint64, v Verb) amendments {
 	switch v := v.(type) {
 	case Refund:
@@ -84,6 +90,10 @@ func (a amendments) with(position uint64, v Verb) amendments {
 				"%s made larger by entry %d, after something was charged or set aside, by a decision %s (reason given: %s)",
 				what, position, how, v.Reason), !v.Independent})
 		}
+	case Restored:
+		return a.withRestored(position, v)
+	case Reconcile:
+		return a.withReconciled(position, v)
 	}
 	return a
 }
@@ -154,7 +164,7 @@ func (b *Batch) raise(v Raise, position uint64, checkOnly bool) (Raise, error) {
 	if err := grown(b.amended.resolution, v.Resolution); err != nil {
 		return v, err
 	}
-	v.Late = b.total > 0 || b.held.total > 0 || len(b.amended.refunded) > 0
+	v.Late = b.total > 0 || b.held.total > 0 || len(b.amended.refunded)+len(b.amended.restored) > 0
 	if checkOnly {
 		return v, nil
 	}

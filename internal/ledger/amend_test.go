@@ -16,7 +16,7 @@ func accept(t *testing.T, b *Batch, verbs ...Verb) {
 	t.Helper()
 	for _, v := range verbs {
 		w := Writer{"p", "w"}
-		if d := b.Decide(Request{Writer: w, Sequence: b.last[w] + 1, Verb: v}, 0, noon); d.Outcome != Accepted {
+		if d := b.Decide(Request{Writer: w, Sequence: b.last[w].Sequence + 1, Verb: v}, Lane{}, noon); d.Outcome != Accepted {
 			t.Fatalf("%+v: %v", v, d.Err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestRefund(t *testing.T) {
 				{Refund{Position: 2, Events: []mechanism.Event{pure(0.2, 2)}}, "position: 2: 2 × pure_dp(ε=0.2); allowed: at most 1"},
 				{Refund{Position: 2, Events: []mechanism.Event{pure(0.3, 1)}}, "allowed: at most 0"},
 			} {
-				if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: c.v}, 0, noon); !errors.Is(d.Err, ErrRefund) || !strings.Contains(d.Err.Error(), c.says) {
+				if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: c.v}, Lane{}, noon); !errors.Is(d.Err, ErrRefund) || !strings.Contains(d.Err.Error(), c.says) {
 					t.Errorf("%+v: %v; want %s", c.v, d.Err, c.says)
 				}
 			}
@@ -61,7 +61,7 @@ func TestRefund(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 			accept(t, b, Close{})
-			if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2, Events: []mechanism.Event{pure(0.2, 1)}}}, 0, noon); !errors.Is(d.Err, ErrClosed) {
+			if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2, Events: []mechanism.Event{pure(0.2, 1)}}}, Lane{}, noon); !errors.Is(d.Err, ErrClosed) {
 				t.Errorf("after closing: %v", d.Err)
 			}
 		})
@@ -123,7 +123,7 @@ func TestRaise(t *testing.T) {
 			v := larger
 			v.Independent = c.assert
 			accept(t, b, raiseOf(t, b.state, v), charge(pure(0.1, 19)))
-			if d := b.Decide(request("v", 1, pure(0.1, 2)), 0, noon); !errors.Is(d.Err, ErrBudget) || !strings.Contains(d.Err.Error(), "budgets[0] (ε = 2 by BASIC)") {
+			if d := b.Decide(request("v", 1, pure(0.1, 2)), Lane{}, noon); !errors.Is(d.Err, ErrBudget) || !strings.Contains(d.Err.Error(), "budgets[0] (ε = 2 by BASIC)") {
 				t.Errorf("above the new budget: %+v", d)
 			}
 			view := applied(b).state.View()
@@ -175,8 +175,8 @@ func TestRaiseRefusals(t *testing.T) {
 			r, err := s.Raising(v).Resolve(nil)
 			if err == nil { // only the decision sees it
 				v.Resolution = r
-				err = NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: v}, 0, noon).Err
-			} else if d := NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: v}, 0, noon); !errors.Is(d.Err, ErrRaise) {
+				err = NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: v}, Lane{}, noon).Err
+			} else if d := NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: v}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
 				t.Errorf("the decision: %+v", d)
 			}
 			if !errors.Is(err, ErrRaise) || !strings.Contains(err.Error(), c.says) {
@@ -198,7 +198,7 @@ func TestRaiseRefusals(t *testing.T) {
 	}
 	// A raise that nobody has resolved is none.
 	if d := NewBatch(NewState(resolved(t, filter(basic(1))), nil)).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1,
-		Verb: Raise{Budgets: []accountant.Budget{basic(2)}}}, 0, noon); !errors.Is(d.Err, ErrRaise) {
+		Verb: Raise{Budgets: []accountant.Budget{basic(2)}}}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
 		t.Errorf("without a resolution: %+v", d)
 	}
 }
@@ -229,7 +229,7 @@ func TestAmendmentsAreBounded(t *testing.T) {
 		accept(t, b, charge(pure(1, 1)), Refund{Position: 2*i + 1, Events: []mechanism.Event{pure(1, 1)}, Reason: "r"})
 	}
 	accept(t, b, charge(pure(1, 1)))
-	d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2*MaxAmendments + 1, Events: []mechanism.Event{pure(1, 1)}}}, 0, noon)
+	d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2*MaxAmendments + 1, Events: []mechanism.Event{pure(1, 1)}}}, Lane{}, noon)
 	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "refunds and raises: 1001; allowed: at most 1000") {
 		t.Errorf("%+v", d)
 	}

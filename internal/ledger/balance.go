@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"math/big"
 	"slices"
 
@@ -27,7 +28,7 @@ type BudgetBalance struct {
 }
 
 // PlanBalance is how a mechanism of a plan stands: Planned = Spent + Reserved +
-// Remaining.
+// Remaining, unless what was lost by a restore was more than planned.
 type PlanBalance struct {
 	Mechanism                           mechanism.Mechanism
 	Planned, Spent, Reserved, Remaining uint64
@@ -94,6 +95,12 @@ func (s *State) balance() Balance {
 		if l.Delta > 0 {
 			line.Delta = amount("δ", l.Delta, used.delta, held.delta)
 		}
+		if used.beyond > 0 { // by what was lost: more than can be told
+			line.Value.Spent = math.Inf(1)
+			if l.Delta > 0 {
+				line.Delta.Spent = math.Inf(1)
+			}
+		}
 		b.Budgets = append(b.Budgets, line)
 	}
 	if len(s.amended.resolution.Plan) > 0 {
@@ -106,7 +113,9 @@ func (s *State) balance() Balance {
 			if i, ok := s.index[p.Mechanism]; ok {
 				line.Spent = s.parts[i].Count
 			}
-			line.Remaining = p.Count - line.Spent - line.Reserved
+			if used := line.Spent + line.Reserved; used < p.Count { // what was lost may be more than planned
+				line.Remaining = p.Count - used
+			}
 			b.Plan = append(b.Plan, line)
 		}
 	}

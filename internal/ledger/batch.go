@@ -16,7 +16,7 @@ type Batch struct {
 	totals  map[int]uint64 // changed totals, by the mechanism's index
 	added   []mechanism.Mechanism
 	index   map[mechanism.Mechanism]int // of added
-	last    map[Writer]uint64
+	last    map[Writer]Lane
 	total   uint64
 	closed  bool
 	draft   *draft // of the state's account; nil without budgets
@@ -35,7 +35,7 @@ func NewBatch(s *State) *Batch {
 		state:  s,
 		totals: map[int]uint64{},
 		index:  map[mechanism.Mechanism]int{},
-		last:   map[Writer]uint64{},
+		last:   map[Writer]Lane{},
 		total:  s.summary.Total,
 		closed: s.summary.Closed,
 		held:   s.held, amended: s.amended,
@@ -69,19 +69,29 @@ type Decision struct {
 	Entry   int   // Accepted: index in the batch's entries, −1 with CheckOnly. Duplicate: likewise, −1 if committed before.
 }
 
-// Decide decides r on top of the state and the batch so far. committed is the
-// last sequence number of r's writer that is committed, 0 for a new writer.
-func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
-	last := max(committed, b.last[r.Writer])
+// Decide decides r on top of the state and the batch so far. committed is where the
+// lane of r's writer stands in the committed log.
+func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
+	lane := committed
+	if newer := b.last[r.Writer]; newer.Sequence >= lane.Sequence {
+		lane = newer
+	}
+	last := lane.Sequence
 	switch {
 	case r.Sequence == 0:
 		return refused(ErrGap, "sequence: 0; allowed: %d", last+1)
 	case r.Sequence <= last:
 		return Decision{Outcome: Duplicate, Entry: b.find(r.Writer, r.Sequence)}
+	case b.amended.ended(lane):
+		return refused(ErrEnded, "writer: %s wrote up to entry %d, before entry %d restored the ledger from a backup; allowed: a new writer (a new client), once the ledger is reconciled",
+			r.Writer.Name, lane.Position, b.amended.restored[len(b.amended.restored)-1].position)
 	case r.Sequence > last+1:
 		return refused(ErrGap, "sequence: %d; allowed: %d, the next of writer %s", r.Sequence, last+1, r.Writer.Name)
 	case b.closed:
 		return refused(ErrClosed, "ledger: %s; allowed: an open ledger", b.state.summary.Genesis.Spec.Name)
+	case b.amended.unreconciled && !reconciles(r.Verb):
+		return refused(ErrUnreconciled, "ledger: %s; allowed: questions, and on the daemon's own socket: accountctl ledger reconcile %[1]s (--charge FILE | --accept-loss REASON)",
+			b.state.summary.Genesis.Spec.Name)
 	}
 	position := b.state.summary.Head.Position + uint64(len(b.entries)) + 1
 	verb, err := b.do(r, position, now)
@@ -91,7 +101,7 @@ func (b *Batch) Decide(r Request, committed uint64, now time.Time) Decision {
 	if r.CheckOnly {
 		return Decision{Outcome: Accepted, Entry: -1}
 	}
-	b.last[r.Writer] = r.Sequence
+	b.last[r.Writer] = Lane{r.Sequence, position}
 	b.entries = append(b.entries, Entry{
 		Position: position,
 		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Verb: verb,
@@ -117,6 +127,10 @@ func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
 		err = b.refund(v, position, r.CheckOnly)
 	case Raise:
 		return b.raise(v, position, r.CheckOnly)
+	case Restored:
+		err = b.restore(v, r.Writer, position, r.CheckOnly)
+	case Reconcile:
+		return b.reconcile(v, position, r.CheckOnly)
 	case Close:
 		if !r.CheckOnly {
 			b.spendAll()
@@ -144,6 +158,14 @@ func (b *Batch) charge(c Charge, checkOnly bool) error {
 // admit checks that events can be charged on top of what is charged and reserved,
 // and takes them from the budgets.
 func (b *Batch) admit(events []mechanism.Event) error {
+	if err := b.inRange(events); err != nil || b.draft == nil {
+		return err
+	}
+	return b.draft.take(events)
+}
+
+// inRange checks that events can be counted, whatever budgets say.
+func (b *Batch) inRange(events []mechanism.Event) error {
 	total := b.total + b.held.total
 	var fresh map[mechanism.Mechanism]bool
 	for i, e := range events {
@@ -163,9 +185,6 @@ func (b *Batch) admit(events []mechanism.Event) error {
 	// later must not fail.
 	if n := len(b.state.parts) + len(b.added) + b.held.parts + len(fresh); len(fresh) > 0 && n > MaxDistinct {
 		return refuse(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct)
-	}
-	if b.draft != nil {
-		return b.draft.take(events)
 	}
 	return nil
 }
@@ -229,7 +248,7 @@ func (b *Batch) indexOf(m mechanism.Mechanism) (int, bool) {
 
 // find returns the entry of a writer's sequence number in this batch, or −1.
 func (b *Batch) find(w Writer, sequence uint64) int {
-	if sequence > b.last[w] {
+	if sequence > b.last[w].Sequence {
 		return -1
 	}
 	for i, e := range b.entries {
@@ -253,6 +272,8 @@ func (b *Batch) Proposal() Proposal {
 		Open:     b.opened(),
 		Total:    b.total,
 		Closed:   b.closed,
+
+		Unreconciled: b.amended.unreconciled,
 	}
 }
 

@@ -94,12 +94,12 @@ func TestDecide(t *testing.T) {
 			b.Grow(3)
 			committed := map[string]uint64{c.request.Writer.Name: c.committed}
 			for _, r := range c.before {
-				if d := b.Decide(r, committed[r.Writer.Name], noon); d.Outcome != Accepted {
+				if d := b.Decide(r, Lane{Sequence: committed[r.Writer.Name]}, noon); d.Outcome != Accepted {
 					t.Fatalf("before: %+v", d)
 				}
 			}
 			p := b.Proposal()
-			d := b.Decide(c.request, c.committed, noon)
+			d := b.Decide(c.request, Lane{Sequence: c.committed}, noon)
 			if d.Outcome != c.want.Outcome || d.Entry != c.want.Entry || !errors.Is(d.Err, c.want.Err) || (d.Err == nil) != (c.want.Err == nil) {
 				t.Fatalf("decision: %+v; want %+v", d, c.want)
 			}
@@ -126,14 +126,14 @@ func TestTotalsAreBounded(t *testing.T) {
 	s.Total = math.MaxInt64 - 10
 	s.Parts[2].Count = s.Total - 30
 	b := NewBatch(NewState(s, nil))
-	d := b.Decide(request("w", 1, event(1, 4), event(2, 7)), 0, noon)
+	d := b.Decide(request("w", 1, event(1, 4), event(2, 7)), Lane{}, noon)
 	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "events[1].count: 7; allowed: at most 6 more") {
 		t.Fatalf("decision: %+v", d)
 	}
-	if d := b.Decide(request("w", 1, event(1, 4), event(9, 6)), 0, noon); d.Outcome != Accepted {
+	if d := b.Decide(request("w", 1, event(1, 4), event(9, 6)), Lane{}, noon); d.Outcome != Accepted {
 		t.Fatalf("up to 2^63 − 1: %+v", d)
 	}
-	if d := b.Decide(request("w", 2, event(1, 1)), 0, noon); !errors.Is(d.Err, ErrOutOfRange) {
+	if d := b.Decide(request("w", 2, event(1, 1)), Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
 		t.Fatalf("one more: %+v", d)
 	}
 	p := b.Proposal()
@@ -153,7 +153,7 @@ func TestDistinctMechanismsAreBounded(t *testing.T) {
 	state := NewState(s, nil)
 	b := NewBatch(state)
 	decide := func(sequence uint64, events ...mechanism.Event) error {
-		return b.Decide(request("w", sequence, events...), 0, noon).Err
+		return b.Decide(request("w", sequence, events...), Lane{}, noon).Err
 	}
 	if err := decide(1, event(0.1, 1), event(0.2, 1), event(0.3, 1)); !errors.Is(err, ErrOutOfRange) {
 		t.Errorf("three more than two: %v", err)

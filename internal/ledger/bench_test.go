@@ -50,9 +50,9 @@ func BenchmarkView(b *testing.B) {
 		accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
 	batch := NewBatch(s)
 	for i := range 10 {
-		batch.Decide(request("w", uint64(i+1), event(float64(i+1), 1)), 0, noon)
+		batch.Decide(request("w", uint64(i+1), event(float64(i+1), 1)), Lane{}, noon)
 	}
-	batch.Decide(reserving(11, event(3, 5)), 0, noon)
+	batch.Decide(reserving(11, event(3, 5)), Lane{}, noon)
 	s.Apply(batch, Head{11, Hash{2}})
 	for b.Loop() {
 		if v := s.View(); len(v.Budgets) != 2 || len(v.Reservations) != 1 {
@@ -72,7 +72,7 @@ func BenchmarkDecide(b *testing.B) {
 	for b.Loop() {
 		r := requests[n%2]
 		n++
-		if r.Sequence = n; batch.Decide(r, n-1, noon).Outcome != Accepted {
+		if r.Sequence = n; batch.Decide(r, Lane{Sequence: n - 1}, noon).Outcome != Accepted {
 			b.Fatal("refused")
 		}
 		if n%1024 == 0 { // as long as a batch is

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"reflect"
 	"slices"
@@ -27,8 +28,8 @@ type budgetModel struct {
 
 // step is a verb with who asked for it.
 type step struct {
-	verb      Verb
-	principal string
+	verb   Verb
+	writer Writer
 }
 
 type costKey struct {
@@ -89,16 +90,20 @@ type modelState struct {
 	maker       map[uint64]step     // of each reservation, open or not
 	charged     map[uint64]multiset // by each entry that can be refunded
 	closed      bool
+	restored    []uint64 // positions
+	pending     bool     // needs reconciling
+	last        map[Writer]uint64
 	budgets     []accountant.Budget
 	resolution  Resolution
 	assumptions []Assumption // without text
 }
 
 func (m *budgetModel) state(steps []step) modelState {
-	st := modelState{spent: multiset{}, open: map[uint64]multiset{}, maker: map[uint64]step{}, charged: map[uint64]multiset{},
+	st := modelState{spent: multiset{}, open: map[uint64]multiset{}, maker: map[uint64]step{}, charged: map[uint64]multiset{}, last: map[Writer]uint64{},
 		budgets: m.genesis.Spec.Budgets, resolution: m.genesis.Resolution}
 	for i, s := range steps {
 		position := uint64(i) + 1
+		st.last[s.writer] = position
 		switch v := s.verb.(type) {
 		case Charge:
 			st.spent.add(setOf(v.Events))
@@ -122,19 +127,41 @@ func (m *budgetModel) state(steps []step) modelState {
 			delete(st.charged, v.Position)
 			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "refund", Descriptive: true})
 		case Raise:
-			if len(st.spent)+len(st.open)+len(st.assumptions) > 0 {
+			if len(st.spent)+len(st.open)+len(st.restored) > 0 || slices.ContainsFunc(st.assumptions, func(a Assumption) bool { return a.Kind == "refund" }) {
 				st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "raise", Descriptive: !v.Independent})
 			}
 			st.budgets, st.resolution = v.Budgets, v.Resolution
-		case Close:
-			for _, rest := range st.open {
-				st.spent.add(rest)
+		case Restored:
+			st.spendAll()
+			st.restored, st.pending = append(st.restored, position), true
+			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "restored", Descriptive: true})
+		case Reconcile:
+			over := m.fitsIn(st, v.Events) != nil
+			st.spent.add(setOf(v.Events))
+			for j := range st.assumptions {
+				if st.assumptions[j].Kind == "restored" {
+					st.assumptions[j].Descriptive = false
+				}
 			}
-			clear(st.open)
+			kind := "reconciled"
+			if v.AcceptLoss {
+				kind = "loss"
+			}
+			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: kind, Descriptive: over || v.AcceptLoss})
+			st.pending = false
+		case Close:
+			st.spendAll()
 			st.closed = true
 		}
 	}
 	return st
+}
+
+func (st *modelState) spendAll() {
+	for _, rest := range st.open {
+		st.spent.add(rest)
+	}
+	clear(st.open)
 }
 
 func (m *budgetModel) now() modelState { return m.state(slices.Concat(m.committed, m.pending)) }
@@ -142,8 +169,15 @@ func (m *budgetModel) now() modelState { return m.state(slices.Concat(m.committe
 // allows is the sentinel that a step is refused with, nil if it is not.
 func (m *budgetModel) allows(s step) error {
 	st := m.now()
-	if st.closed {
+	_, restoring := s.verb.(Restored)
+	_, reconciling := s.verb.(Reconcile)
+	switch n := len(st.restored); {
+	case n > 0 && st.last[s.writer] > 0 && st.last[s.writer] < st.restored[n-1]:
+		return ErrEnded
+	case st.closed:
 		return ErrClosed
+	case st.pending && !restoring && !reconciling:
+		return ErrUnreconciled
 	}
 	held := func(position uint64, events []mechanism.Event, mayUse bool) error {
 		rest, ok := st.open[position]
@@ -159,13 +193,13 @@ func (m *budgetModel) allows(s step) error {
 	own := func(position uint64) bool {
 		maker := st.maker[position]
 		v, _ := maker.verb.(Reserve)
-		return s.principal == Daemon || v.Child == "" && s.principal == maker.principal
+		return s.writer.Principal == Daemon || v.Child == "" && s.writer.Principal == maker.writer.Principal
 	}
 	switch v := s.verb.(type) {
 	case Charge:
 		return m.fits(v.Events)
 	case Reserve:
-		if v.Child != "" && s.principal != Daemon {
+		if v.Child != "" && s.writer.Principal != Daemon {
 			return ErrReservation
 		}
 		return m.fits(v.Events)
@@ -176,6 +210,14 @@ func (m *budgetModel) allows(s step) error {
 	case Expire:
 		maker, _ := st.maker[v.Reservation].verb.(Reserve)
 		return held(v.Reservation, nil, maker.Child == "")
+	case Restored:
+		if s.writer.Principal != Daemon || v.StoreID == v.From || v.From != m.store(st) {
+			return ErrReconcile
+		}
+	case Reconcile:
+		if len(st.restored) == 0 || !st.pending && len(v.Events) == 0 || v.AcceptLoss && len(v.Events) > 0 {
+			return ErrReconcile
+		}
 	case Refund:
 		if st.charged[v.Position] == nil {
 			return ErrRefund
@@ -207,9 +249,13 @@ func (m *budgetModel) allows(s step) error {
 
 // fits adds up what is charged, open and asked for: of a plan counts, of a limit
 // Σ n·ceil(cost·Whole/limit).
-func (m *budgetModel) fits(events []mechanism.Event) error {
-	st := m.now()
-	all := st.spent
+func (m *budgetModel) fits(events []mechanism.Event) error { return m.fitsIn(m.now(), events) }
+
+// store is where the ledger is: each restore makes another.
+func (m *budgetModel) store(st modelState) string { return fmt.Sprint("store ", len(st.restored)) }
+
+func (m *budgetModel) fitsIn(st modelState, events []mechanism.Event) error {
+	all := maps.Clone(st.spent)
 	for _, rest := range st.open {
 		all.add(rest)
 	}
@@ -275,7 +321,7 @@ func (m *budgetModel) drawVerb(rt *rapid.T) Verb {
 	st := m.now()
 	some := append(slices.Sorted(maps.Keys(st.open)), 1, 99)
 	position := rapid.SampledFrom(some).Draw(rt, "reservation")
-	switch rapid.IntRange(0, 22).Draw(rt, "verb") {
+	switch rapid.IntRange(0, 24).Draw(rt, "verb") {
 	case 0:
 		return Release{Reservation: position}
 	case 1:
@@ -300,8 +346,26 @@ func (m *budgetModel) drawVerb(rt *rapid.T) Verb {
 		return m.drawRefund(rt, st)
 	case 14:
 		return drawRaise(rt, m.genesis.Spec, st)
+	case 15:
+		if rapid.IntRange(0, 3).Draw(rt, "restore") == 0 {
+			from := rapid.SampledFrom([]string{m.store(st), m.store(st), m.store(st), "another"}).Draw(rt, "from")
+			return Restored{From: from, StoreID: fmt.Sprint("store ", len(st.restored)+1)}
+		}
+	case 16:
+		return drawReconcile(rt)
+	}
+	if st.pending && rapid.Bool().Draw(rt, "reconcile") {
+		return drawReconcile(rt)
 	}
 	return Charge{Events: drawBudgetEvents(rt)}
+}
+
+func drawReconcile(rt *rapid.T) Verb {
+	v := Reconcile{AcceptLoss: rapid.Bool().Draw(rt, "accept the loss"), Reason: "r"}
+	if rapid.Bool().Draw(rt, "with events") {
+		v.Events = drawBudgetEvents(rt)
+	}
+	return v
 }
 
 // drawRefund is mostly of an entry that can be refunded, as package keeper asks.
@@ -352,31 +416,44 @@ func drawRaise(rt *rapid.T, spec Spec, st modelState) Verb {
 }
 
 // Whatever is charged, reserved by users and for children, committed, released,
-// expired, refunded, raised, asked, applied, discarded and read again, exactly what
-// the dumb account allows is accepted.
+// expired, refunded, raised, restored, reconciled, asked, applied, discarded and read
+// again, exactly what the dumb account allows is accepted.
 func TestBudgetsAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		base := resolved(rt, drawBudgetSpec(rt))
+		base.Genesis.StoreID = "store 0"
 		m := &budgetModel{genesis: base.Genesis}
 		state := NewState(base, nil)
 		batch := NewBatch(state)
 		var records []Record
-		count := func(steps []step, principal string) (n uint64) {
-			for _, s := range steps {
-				if s.principal == principal {
-					n++
+		lane := func(steps []step, w Writer) (l Lane) {
+			for i, s := range steps {
+				if s.writer == w {
+					l = Lane{l.Sequence + 1, uint64(i) + 1}
 				}
 			}
-			return n
+			return l
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"decide": func(rt *rapid.T) {
-				s := step{m.drawVerb(rt), rapid.SampledFrom([]string{"p", "p", "q", Daemon}).Draw(rt, "principal")}
-				committed := count(m.committed, s.principal)
-				r := Request{Writer: Writer{s.principal, "w"}, Sequence: committed + count(m.pending, s.principal) + 1, Verb: s.verb}
+				s := step{verb: m.drawVerb(rt)}
+				s.writer.Principal = rapid.SampledFrom([]string{"p", "p", "q", Daemon}).Draw(rt, "principal")
+				if _, restoring := s.verb.(Restored); restoring && rapid.IntRange(0, 3).Draw(rt, "as the daemon") > 0 {
+					s.writer.Principal = Daemon
+				}
+				old := rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(rt, "old writer")
+				s.writer.Name = fmt.Sprint("w", len(m.now().restored)-old)
+				committed := lane(m.committed, s.writer)
+				r := Request{Writer: s.writer, Sequence: lane(slices.Concat(m.committed, m.pending), s.writer).Sequence + 1, Verb: s.verb}
 				r.CheckOnly = rapid.IntRange(0, 3).Draw(rt, "check only") == 0
 				want := m.allows(s)
 				d := batch.Decide(r, committed, noon)
+				if v, ok := s.verb.(Reconcile); ok && d.Outcome == Accepted && !r.CheckOnly {
+					got := batch.Entries()[d.Entry].Verb.(Reconcile)
+					if v.Over = m.fits(v.Events) != nil; got.Over != v.Over {
+						rt.Fatalf("%+v; want over %v", got, v.Over)
+					}
+				}
 				if !errors.Is(d.Err, want) || (want == nil) != (d.Outcome == Accepted) {
 					rt.Fatalf("%+v: %+v; the model says %v", s, d, want)
 				}
@@ -443,12 +520,12 @@ func (m *budgetModel) checkState(rt *rapid.T, s *State) {
 		for _, p := range r.Rest {
 			left[r.Position][p.Mechanism] += p.Count
 		}
-		if r.Child == "" && !r.Deadline.Equal(noon.Add(time.Second)) || r.Child != "" && !r.Deadline.IsZero() || r.Principal != want.maker[r.Position].principal {
+		if r.Child == "" && !r.Deadline.Equal(noon.Add(time.Second)) || r.Child != "" && !r.Deadline.IsZero() || r.Principal != want.maker[r.Position].writer.Principal {
 			rt.Fatalf("reservation %+v; made by %+v", r, want.maker[r.Position])
 		}
 	}
 	sum := s.Summary()
-	if !maps.Equal(got, want.spent) || !reflect.DeepEqual(left, want.open) || sum.Closed != want.closed || sum.Total != total {
+	if !maps.Equal(got, want.spent) || !reflect.DeepEqual(left, want.open) || sum.Closed != want.closed || sum.Unreconciled != want.pending || sum.Total != total {
 		rt.Fatalf("state: %v, open %v, %+v; want %+v", got, left, sum, want)
 	}
 	m.checkView(rt, s.View(), want)
@@ -466,13 +543,19 @@ func (m *budgetModel) checkView(rt *rapid.T, v View, want modelState) {
 	for i, p := range v.Plan {
 		planned := want.resolution.Plan[i]
 		if p.Mechanism != planned.Mechanism || p.Planned != planned.Count || p.Spent != want.spent[p.Mechanism] ||
-			p.Reserved != held[p.Mechanism] || p.Spent+p.Reserved+p.Remaining != p.Planned {
+			p.Reserved != held[p.Mechanism] || p.Remaining != p.Planned-min(p.Planned, p.Spent+p.Reserved) {
 			rt.Fatalf("plan: %+v; want %v, spent %v, held %v", p, planned, want.spent, held)
 		}
 	}
 	for i, b := range v.Budgets {
 		l := want.resolution.Limits[i]
-		spent, spentDelta, _ := m.sum(l, want.spent)
+		spent, spentDelta, told := m.sum(l, want.spent)
+		if !told { // a guard cannot charge what was lost
+			if b.Value.Spent < math.Inf(1) || b.Value.Remaining > 0 {
+				rt.Fatalf("budget %d: %+v; want more than can be told", i, b)
+			}
+			continue
+		}
 		reserved, reservedDelta, _ := m.sum(l, held)
 		if b.Budget != want.budgets[i] || b.Limit != l {
 			rt.Fatalf("budget %d: %+v; want %v, %+v", i, b, want.budgets[i], l)
@@ -505,7 +588,9 @@ func (m *budgetModel) checkView(rt *rapid.T, v View, want modelState) {
 
 func checkAmount(rt *rapid.T, a Amount, limit float64, spent, reserved *big.Int) {
 	left := new(big.Int).SetUint64(accountant.Whole)
-	left.Sub(left, spent).Sub(left, reserved)
+	if left.Sub(left, spent).Sub(left, reserved); left.Sign() < 0 { // by what was lost
+		left.SetUint64(0)
+	}
 	want := Amount{a.Unit, limit, accountant.Part(limit, spent, true), accountant.Part(limit, reserved, true), accountant.Part(limit, left, false)}
 	if a != want || a.Unit == "" || a.Remaining < 0 {
 		rt.Fatalf("amount: %+v; want %+v", a, want)

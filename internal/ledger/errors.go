@@ -25,6 +25,13 @@ var (
 	ErrRefund = errors.New("cannot be refunded")
 	// ErrRaise: it is no raise of the budgets, or of the plan, in force.
 	ErrRaise = errors.New("not a raise")
+	// ErrUnreconciled: the ledger was restored from a copy; nobody has said yet what was
+	// charged after the copy.
+	ErrUnreconciled = errors.New("the ledger was restored from a backup and needs reconciling")
+	// ErrEnded: the writer wrote before the ledger was restored.
+	ErrEnded = errors.New("the writer's lane was ended by a restore")
+	// ErrReconcile: the ledger was not restored, or it cannot take that.
+	ErrReconcile = errors.New("cannot be reconciled")
 	// ErrParent: the ledger cannot be the parent of one with this spec.
 	ErrParent = errors.New("cannot be the parent")
 	// ErrOutOfRange: a total would pass its limit.

@@ -24,8 +24,11 @@ type Writer struct{ Principal, Name string }
 // like it: theirs have a scheme and a colon.
 const Daemon = "daemon"
 
+// Lane is where a writer's lane stands: its newest entry; zero before the first.
+type Lane struct{ Sequence, Position uint64 }
+
 // Verb is what an entry does: Charge, Reserve, Commit, Release, Expire, Refund,
-// Raise or Close.
+// Raise, Restored, Reconcile or Close.
 type Verb interface{ verb() }
 
 // Charge adds events, together or not at all. The events have passed
@@ -83,6 +86,8 @@ type Summary struct {
 	Closed   bool
 	Distinct int    // distinct mechanisms that were charged, refunded ones too
 	Total    uint64 // sum of all counts, ≤ 2^63 − 1
+
+	Unreconciled bool // restored, and not reconciled since
 }
 
 // Snapshot is a ledger's state as a store keeps it. Parts are in the order in
@@ -91,7 +96,7 @@ type Snapshot struct {
 	Summary
 	Parts   []mechanism.Part // 0 only where all was refunded
 	Open    []Reservation    // by position
-	Amended []Entry          // the refunds and raises, by position
+	Amended []Entry          // those that amend it, by position
 }
 
 // Receipt proves that an entry was written. It carries no balance, so that the

@@ -156,7 +156,7 @@ func (m *model) checkDecision(rt *rapid.T, b *Batch) {
 		}
 	}
 	outcome, entry, err := m.decide(r)
-	d := b.Decide(r, committed, noon)
+	d := b.Decide(r, Lane{Sequence: committed}, noon)
 	if d.Outcome != outcome || !errors.Is(d.Err, err) || (d.Err == nil) != (err == nil) || d.Entry != entry {
 		rt.Fatalf("decision: %+v; want %v, %v, %d", d, outcome, err, entry)
 	}

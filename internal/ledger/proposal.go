@@ -13,10 +13,11 @@ import (
 // Check returns nil if the proposal follows from the ledger's state on, whose
 // head it expects: positions without a gap, nothing after a closing, totals that
 // grow by exactly what the entries charge and shrink by what they refund, refunds of
-// entries that were not refunded, raises above the ones before, and reservations of exactly what they leave. before
-// holds, for each of Counts, that mechanism's total now, 0 for a new one; open has the
-// open reservations of those in Open, and all of them if the ledger is closed; amended
-// has the refunds and raises there are, needed only if p.Amends. Batch makes no other
+// entries that were not refunded, raises above the ones before, nothing but
+// reconciling where that is needed, and reservations of exactly what they leave.
+// before holds, for each of Counts, that mechanism's total now, 0 for a new one; open
+// has the open reservations of those in Open, and all of them if p.SpendsAll; amended
+// has the entries that amend the ledger, needed only if p.Amends. Batch makes no other
 // proposals; a store checks them all the same, before anything is written.
 func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended []Entry) error {
 	if len(p.Entries) == 0 {
@@ -25,7 +26,7 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 	if on.Closed {
 		return p.wrong("entries", len(p.Entries), "0, the ledger is closed")
 	}
-	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open)), amended: len(amended)}
+	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open)), amended: len(amended), unreconciled: on.Unreconciled}
 	for _, e := range amended {
 		switch v := e.Verb.(type) {
 		case Refund:
@@ -58,19 +59,31 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 	if _, closing := p.Entries[len(p.Entries)-1].Verb.(Close); p.Closed != closing {
 		return p.wrong("closed", p.Closed, closing)
 	}
+	if p.Unreconciled != sums.unreconciled {
+		return p.wrong("unreconciled", p.Unreconciled, sums.unreconciled)
+	}
 	return p.checkCounts(on, before, sums.returned)
 }
 
-// Amends reports whether there are refunds or raises among the entries.
+// Amends reports whether there are entries that amend the ledger.
 func (p Proposal) Amends() bool { return slices.ContainsFunc(p.Entries, Entry.Amends) }
 
-// Amends reports whether e is a refund or a raise.
+// Amends reports whether e changes what the ledger's other entries stand for: a
+// refund, a raise, a restore or what reconciles it.
 func (e Entry) Amends() bool {
 	switch e.Verb.(type) {
-	case Refund, Raise:
+	case Refund, Raise, Restored, Reconcile:
 		return true
 	}
 	return false
+}
+
+// SpendsAll reports whether an entry turns all open reservations into charges.
+func (p Proposal) SpendsAll() bool {
+	return p.Closed || slices.ContainsFunc(p.Entries, func(e Entry) bool {
+		_, restored := e.Verb.(Restored)
+		return restored
+	})
 }
 
 // sums is what entries do to the sum of counts and to those of reservations.
@@ -82,6 +95,8 @@ type sums struct {
 	returned map[mechanism.Mechanism]uint64 // by the refunds of the proposal
 	amended  int
 	raised   *Resolution // by the newest raise, if there is one
+
+	unreconciled bool
 }
 
 // refund takes note of a refund, of the proposal or from before.
@@ -99,13 +114,6 @@ func (s *sums) refund(v Refund, now bool) {
 
 // do adds an entry, or says what is wrong with it and what is allowed.
 func (s *sums) do(e Entry) (value any, allowed string) {
-	add := func(n uint64) (any, string) {
-		if s.total > math.MaxInt64-n {
-			return "a total above 2^63 − 1", "at most 2^63 − 1"
-		}
-		s.total += n
-		return nil, ""
-	}
 	of := func(position uint64) (n uint64, value any, allowed string) {
 		n, ok := s.rest[position]
 		if !ok {
@@ -113,14 +121,17 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		}
 		return n, nil, ""
 	}
+	if s.unreconciled && !reconciles(e.Verb) {
+		return fmt.Sprintf("%T", e.Verb), "nothing but reconciling: the ledger was restored"
+	}
 	if e.Amends() {
-		if s.amended++; s.amended > MaxAmendments {
+		if s.amended++; s.amended > MaxAmendments && limited(e.Verb) {
 			return fmt.Sprintf("%d refunds and raises", s.amended), fmt.Sprintf("at most %d", MaxAmendments)
 		}
 	}
 	switch v := e.Verb.(type) {
 	case Charge:
-		return add(sum(v.Events))
+		return s.add(sum(v.Events))
 	case Refund:
 		n := sum(v.Events)
 		switch {
@@ -152,7 +163,7 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		if s.rest[v.Reservation] = n - part; n == part {
 			delete(s.rest, v.Reservation)
 		}
-		return add(part)
+		return s.add(part)
 	case Release:
 		_, value, allowed := of(v.Reservation)
 		delete(s.rest, v.Reservation)
@@ -163,18 +174,36 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 			return value, allowed
 		}
 		delete(s.rest, v.Reservation)
-		return add(n)
+		return s.add(n)
+	case Reconcile:
+		s.unreconciled = false
+		return s.add(sum(v.Events))
+	case Restored:
+		s.unreconciled = true
+		return s.spendAll()
 	case Close:
-		all := uint64(0)
-		for _, n := range s.rest {
-			if all > math.MaxInt64-n {
-				return "a total above 2^63 − 1", "at most 2^63 − 1"
-			}
-			all += n
-		}
-		clear(s.rest)
-		return add(all)
+		return s.spendAll()
 	}
+	return nil, ""
+}
+
+// spendAll adds what all open reservations hold.
+func (s *sums) spendAll() (value any, allowed string) {
+	for _, n := range s.rest {
+		if value, allowed := s.add(n); allowed != "" {
+			return value, allowed
+		}
+	}
+	clear(s.rest)
+	return nil, ""
+}
+
+// add adds to the total.
+func (s *sums) add(n uint64) (value any, allowed string) {
+	if n > math.MaxInt64 || s.total > math.MaxInt64-n {
+		return "a total above 2^63 − 1", "at most 2^63 − 1"
+	}
+	s.total += n
 	return nil, ""
 }
 

@@ -129,15 +129,19 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 			{"δ", delta, d.used[i].delta, limit.Delta},
 		} {
 			left := tally{lo: m.used.left()}.big()
+			short := new(big.Int)
+			if m.used.over() { // by what was lost and is charged all the same
+				short.Sub(m.used.big(), new(big.Int).SetUint64(accountant.Whole))
+			}
 			s := Shortfall{Index: i, Budget: budget, Unit: m.unit, Left: accountant.Part(m.whole, left, false)}
 			switch {
 			case m.need == nil:
 				s.Needed, s.Short = math.Inf(1), math.Inf(1)
-			case m.need.Cmp(left) <= 0:
+			case m.need.Cmp(left) <= 0 && !m.used.over():
 				continue
 			default:
 				s.Needed = accountant.Part(m.whole, m.need, true)
-				s.Short = accountant.Part(m.whole, new(big.Int).Sub(m.need, left), true)
+				s.Short = accountant.Part(m.whole, short.Add(short, m.need).Sub(short, left), true)
 			}
 			list = append(list, s)
 		}
@@ -174,6 +178,9 @@ func (d *draft) fits(m mechanism.Mechanism) uint64 {
 		}
 	}
 	for i, c := range l.costs {
+		if d.used[i].value.over() || d.used[i].delta.over() {
+			return 0
+		}
 		n = min(n, d.used[i].value.left()/c.Value)
 		if c.Delta > 0 {
 			n = min(n, d.used[i].delta.left()/c.Delta)

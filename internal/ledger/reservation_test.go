@@ -24,7 +24,7 @@ func reservedBatch(t *testing.T) *Batch {
 		reserving(1, pure(0.1, 3), pure(0.2, 1), pure(0.1, 1)),
 		{Writer: Writer{"p", "w"}, Sequence: 2, Verb: Commit{Reservation: 1, Events: []mechanism.Event{pure(0.1, 1)}}},
 	} {
-		if d := b.Decide(r, 0, noon); d.Outcome != Accepted {
+		if d := b.Decide(r, Lane{}, noon); d.Outcome != Accepted {
 			t.Fatal(d.Err)
 		}
 	}
@@ -58,10 +58,10 @@ func TestReservations(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := reservedBatch(t)
-			if d := b.Decide(check(ask(c.verb)), 0, noon); (d.Err == nil) != (c.err == nil) {
+			if d := b.Decide(check(ask(c.verb)), Lane{}, noon); (d.Err == nil) != (c.err == nil) {
 				t.Errorf("asked: %+v", d)
 			}
-			d := b.Decide(ask(c.verb), 0, noon)
+			d := b.Decide(ask(c.verb), Lane{}, noon)
 			if !errors.Is(d.Err, c.err) || (d.Err == nil) != (c.err == nil) || c.err != nil && !strings.Contains(d.Err.Error(), c.says) {
 				t.Fatalf("%+v; want %v, %s", d, c.err, c.says)
 			}
@@ -73,16 +73,16 @@ func TestReservations(t *testing.T) {
 				t.Errorf("left: %v; want %v", left, c.left)
 			}
 			n := 0
-			for b.Decide(request("v", uint64(n+1), pure(0.1, 1)), 0, noon).Outcome == Accepted {
+			for b.Decide(request("v", uint64(n+1), pure(0.1, 1)), Lane{}, noon).Outcome == Accepted {
 				n++
 			}
 			if n != c.more {
 				t.Errorf("%d more fit; want %d", n, c.more)
 			}
 			if left == nil && !b.closed { // a second time
-				sequence := b.last[Writer{"p", "w"}] + 1
+				sequence := b.last[Writer{"p", "w"}].Sequence + 1
 				for _, v := range []Verb{Release{Reservation: 1}, Expire{Reservation: 1}, commit(pure(0.1, 1))} {
-					if d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: sequence, Verb: v}, 0, noon); !errors.Is(d.Err, ErrReservation) {
+					if d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: sequence, Verb: v}, Lane{}, noon); !errors.Is(d.Err, ErrReservation) {
 						t.Errorf("%T again: %+v", v, d)
 					}
 				}
@@ -94,7 +94,7 @@ func TestReservations(t *testing.T) {
 // A closing charges what is open, and no reservation is left.
 func TestClosingCharges(t *testing.T) {
 	b := reservedBatch(t)
-	if d := b.Decide(closing("v", 1), 0, noon); d.Outcome != Accepted {
+	if d := b.Decide(closing("v", 1), Lane{}, noon); d.Outcome != Accepted {
 		t.Fatal(d.Err)
 	}
 	p := b.Proposal()
@@ -106,7 +106,7 @@ func TestClosingCharges(t *testing.T) {
 
 func TestReservationsNeedABudget(t *testing.T) {
 	b := NewBatch(NewState(snapshot(), nil))
-	if d := b.Decide(reserving(1, pure(1, 1)), 0, noon); !errors.Is(d.Err, ErrReservation) || !strings.Contains(d.Err.Error(), "ledger: a has no budget; allowed: a ledger with the policy PLAN or FILTER") {
+	if d := b.Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err, ErrReservation) || !strings.Contains(d.Err.Error(), "ledger: a has no budget; allowed: a ledger with the policy PLAN or FILTER") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -116,7 +116,7 @@ func TestReservationsAreBounded(t *testing.T) {
 	for i := range MaxReservations {
 		full.Open = append(full.Open, Reservation{Position: uint64(i + 1), Rest: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}})
 	}
-	if d := NewBatch(NewState(full, nil)).Decide(reserving(1, pure(1, 1)), 0, noon); !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "open reservations: 1001; allowed: at most 1000") {
+	if d := NewBatch(NewState(full, nil)).Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "open reservations: 1001; allowed: at most 1000") {
 		t.Errorf("one too many: %+v", d)
 	}
 	var parts []mechanism.Part
@@ -124,19 +124,19 @@ func TestReservationsAreBounded(t *testing.T) {
 		parts = append(parts, mechanism.Part{Mechanism: mechanism.PureDP{Epsilon: 1 + float64(i)}, Count: 1})
 	}
 	full.Open = []Reservation{{Position: 1, Rest: parts}}
-	if d := NewBatch(NewState(full, nil)).Decide(reserving(1, pure(1, 1)), 0, noon); !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "mechanisms in open reservations: 10001") {
+	if d := NewBatch(NewState(full, nil)).Decide(reserving(1, pure(1, 1)), Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "mechanisms in open reservations: 10001") {
 		t.Errorf("too many mechanisms: %+v", d)
 	}
 	// What is reserved can always be charged: totals keep room for it.
 	full.Open = []Reservation{{Position: 1, Rest: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 1e-300}, Count: 1<<63 - 3}}}}
 	b := NewBatch(NewState(full, nil))
-	if d := b.Decide(request("w", 1, pure(1e-300, 3)), 0, noon); !errors.Is(d.Err, ErrOutOfRange) {
+	if d := b.Decide(request("w", 1, pure(1e-300, 3)), Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
 		t.Errorf("a total above 2^63 − 1: %+v", d)
 	}
-	if d := b.Decide(request("w", 1, pure(1e-300, 2)), 0, noon); d.Outcome != Accepted {
+	if d := b.Decide(request("w", 1, pure(1e-300, 2)), Lane{}, noon); d.Outcome != Accepted {
 		t.Errorf("a total of 2^63 − 1: %+v", d)
 	}
-	if d := b.Decide(closing("v", 1), 0, noon); d.Outcome != Accepted || b.Proposal().Total != 1<<63-1 {
+	if d := b.Decide(closing("v", 1), Lane{}, noon); d.Outcome != Accepted || b.Proposal().Total != 1<<63-1 {
 		t.Errorf("closed: %+v, %d", d, b.Proposal().Total)
 	}
 }

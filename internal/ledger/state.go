@@ -35,6 +35,7 @@ func NewState(s Snapshot, tail []Record) *State {
 	for _, r := range tail {
 		st.replay(r)
 	}
+	st.summary.Unreconciled = st.amended.unreconciled
 	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved())
 	return st
 }
@@ -63,14 +64,24 @@ func (s *State) replay(r Record) {
 		for _, e := range v.Events {
 			s.add(e.Mechanism, -uint64(e.Count))
 		}
-	case Close:
-		for _, r := range s.held.list() {
-			s.spend(r)
+	case Reconcile:
+		for _, e := range v.Events {
+			s.add(e.Mechanism, uint64(e.Count))
 		}
+	case Restored:
+		s.spendAll()
+	case Close:
+		s.spendAll()
 		s.summary.Closed = true
 	}
 	s.amended = s.amended.with(r.Entry.Position, r.Entry.Verb)
 	s.summary.Head = Head{r.Entry.Position, r.Hash}
+}
+
+func (s *State) spendAll() {
+	for _, r := range s.held.list() {
+		s.spend(r)
+	}
 }
 
 // spend counts what is left of a reservation.
@@ -106,7 +117,7 @@ func (s *State) Apply(b *Batch, head Head) {
 	}
 	s.held = b.held
 	s.amended = b.amended
-	s.summary.Closed = b.closed
+	s.summary.Closed, s.summary.Unreconciled = b.closed, b.amended.unreconciled
 	s.summary.Head = head
 }
 

@@ -63,8 +63,8 @@ type Store interface {
 }
 
 // Proposal is one ledger's part of an Append: entries with the counts that
-// follow from them. A store keeps the refunds and raises among them where Load
-// finds them without a scan.
+// follow from them. A store keeps those that amend the ledger (Entry.Amends) where
+// Load finds them without a scan.
 type Proposal struct {
 	Ledger   string
 	Expected Head
@@ -73,6 +73,8 @@ type Proposal struct {
 	Open     []Reservation // those that change, by position, as they are afterwards; nothing left: closed
 	Total    uint64        // the ledger's new sum of counts
 	Closed   bool          // whether the ledger is closed afterwards
+
+	Unreconciled bool // whether it needs reconciling afterwards
 }
 
 // CountChange is a mechanism's new total. Indexes of new mechanisms follow the

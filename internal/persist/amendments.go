@@ -6,7 +6,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// amendments reads the refunds and raises of a ledger from the log, by position.
+// amendments reads the entries that amend a ledger from the log, by position.
 func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 	err = v.rowsOf(amendmentsBucket, h.number, func(key, value []byte) error {
 		at, err := parseUint64(value)
@@ -29,10 +29,22 @@ func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 	if uint64(len(list)) != h.amended {
 		return nil, damaged(amendmentsBucket, numberKey(h.number), "%d refunds and raises; the head has %d", len(list), h.amended)
 	}
+	unreconciled := false
+	for _, e := range list {
+		switch e.Verb.(type) {
+		case ledger.Restored:
+			unreconciled = true
+		case ledger.Reconcile:
+			unreconciled = false
+		}
+	}
+	if unreconciled != h.unreconciled {
+		return nil, damaged(headsBucket, numberKey(h.number), "needs reconciling: %v; by its entries %v", h.unreconciled, unreconciled)
+	}
 	return list, nil
 }
 
-// stageAmendment stages the row of a refund or a raise, at a log key.
+// stageAmendment stages the row of an entry that amends the ledger, at a log key.
 func (w *writing) stageAmendment(h *head, e ledger.Entry, key uint64) {
 	w.stageUint64(amendmentsBucket, appendBlock(w.arena.room(16), h.number, e.Position), key)
 	h.amended++

@@ -73,7 +73,7 @@ func reserveAt(t *testing.T, s ledger.Store) {
 	}
 	for i, v := range verbs {
 		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: wire.Digest(v), Verb: v}
-		if d := b.Decide(r, 0, g.Time); d.Outcome != ledger.Accepted {
+		if d := b.Decide(r, ledger.Lane{}, g.Time); d.Outcome != ledger.Accepted {
 			t.Fatal(d.Err)
 		}
 	}
@@ -91,7 +91,7 @@ func tryAppend(s ledger.Store, sum ledger.Summary, n int) error {
 		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%20)}, Count: 1}}}
 		last[w]++
 		r := ledger.Request{Writer: w, Sequence: last[w], Digest: wire.Digest(v), Verb: v}
-		if d := b.Decide(r, last[w]-1, sum.Genesis.Time); d.Outcome != ledger.Accepted {
+		if d := b.Decide(r, ledger.Lane{Sequence: last[w] - 1}, sum.Genesis.Time); d.Outcome != ledger.Accepted {
 			return d.Err
 		}
 	}

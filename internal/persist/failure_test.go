@@ -37,7 +37,7 @@ func proposeOn(st *ledger.State, w ledger.Writer, last uint64) ledger.Proposal {
 	v := ledger.Charge{Events: onePure}
 	b := ledger.NewBatch(st)
 	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: wire.Digest(v), Verb: v}
-	b.Decide(r, last, storetest.Genesis("l").Time) // were it refused, the store would refuse the empty proposal
+	b.Decide(r, ledger.Lane{Sequence: last}, storetest.Genesis("l").Time) // were it refused, the store would refuse the empty proposal
 	return b.Proposal()
 }
 

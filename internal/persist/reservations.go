@@ -8,9 +8,9 @@ import (
 )
 
 // openOf reads the open reservations that a proposal may change: those in its
-// list, and all of them if it closes the ledger.
+// list, and all of them if it spends all.
 func (w *writing) openOf(h head, p *ledger.Proposal) ([]ledger.Reservation, error) {
-	if p.Closed {
+	if p.SpendsAll() {
 		return w.open(h)
 	}
 	var list []ledger.Reservation

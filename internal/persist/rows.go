@@ -28,11 +28,13 @@ type head struct {
 	open uint64 // their number
 	held uint64 // the sum of their counts
 
-	amended uint64 // the number of refunds and raises; likewise
+	amended uint64 // the number of entries that amend the ledger; likewise
+
+	unreconciled bool
 }
 
 func (h head) summary() ledger.Summary {
-	return ledger.Summary{Head: h.at, Closed: h.closed, Distinct: h.distinct, Total: h.total}
+	return ledger.Summary{Head: h.at, Closed: h.closed, Distinct: h.distinct, Total: h.total, Unreconciled: h.unreconciled}
 }
 
 // lane is the state of the lane that wrote last.
@@ -42,14 +44,26 @@ func (h head) lane() lane {
 
 const maxHeadSize = len(ledger.Hash{}) + 1 + (6+inlineTotals+3)*binary.MaxVarintLen64
 
-// append adds the row's bytes: the hash, closed, then numbers as varints.
+// What a ledger takes, in its head's row. A program that does not know the last one
+// cannot read the row, nor the entry that it stands for.
+const (
+	takesAll = iota
+	takesNothing
+	takesReconciling
+)
+
+// append adds the row's bytes: the hash, what the ledger takes, then numbers as
+// varints.
 func (h head) append(b []byte) []byte {
 	b = append(b, h.at.Hash[:]...)
-	closed := byte(0)
-	if h.closed {
-		closed = 1
+	takes := byte(takesAll)
+	switch {
+	case h.closed:
+		takes = takesNothing
+	case h.unreconciled:
+		takes = takesReconciling
 	}
-	b = append(b, closed)
+	b = append(b, takes)
 	for _, n := range [...]uint64{h.at.Position, h.last, h.total, uint64(h.distinct), h.writer, h.sequence} {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -68,10 +82,10 @@ func (h head) append(b []byte) []byte {
 func parseHead(number uint64, b []byte) (head, error) {
 	h := head{number: number}
 	n := copy(h.at.Hash[:], b)
-	if n < len(h.at.Hash) || len(b) == n || b[n] > 1 {
+	if n < len(h.at.Hash) || len(b) == n || b[n] > takesReconciling {
 		return head{}, fmt.Errorf("%d bytes are no head", len(b))
 	}
-	h.closed = b[n] == 1
+	h.closed, h.unreconciled = b[n] == takesNothing, b[n] == takesReconciling
 	r := varints{b: b[n+1:]}
 	h.at.Position, h.last, h.total = r.next(), r.next(), r.next()
 	distinct := r.next()

@@ -19,7 +19,7 @@ type followed struct {
 	amended []amendment
 }
 
-// amendment is a refund or a raise with its log key.
+// amendment is an entry that amends the ledger, with its log key.
 type amendment struct{ position, key uint64 }
 
 // begin takes a genesis.

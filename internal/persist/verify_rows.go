@@ -64,6 +64,7 @@ func (v *verifier) headRow(f *followed) error {
 		{"sequence of the newest lane", newest.sequence, h.sequence},
 		{"open reservations", len(open), h.open},
 		{"total of open reservations", held, h.held},
+		{"needs reconciling", s.Unreconciled, h.unreconciled},
 		{"refunds and raises", len(f.amended), h.amended},
 	} {
 		if fmt.Sprint(c.expected) != fmt.Sprint(c.found) {

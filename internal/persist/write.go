@@ -280,7 +280,7 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	if err := w.reservations(&h, p.Open, open); err != nil {
 		return nil, err
 	}
-	h.total, h.closed = p.Total, p.Closed
+	h.total, h.closed, h.unreconciled = p.Total, p.Closed, p.Unreconciled
 	newest, err := lanes.stage(p.Entries[len(p.Entries)-1].Writer)
 	if err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.
 	if err := wire.CheckStreamWriter(w); err != nil {
 		return nil, 0, err
 	}
-	if err := s.compareReceipt(open.GetLedger(), open.GetLastReceipt()); err != nil {
+	if err := s.compareReceipt("open.last_receipt", open.GetLedger(), open.GetLastReceipt()); err != nil {
 		return nil, 0, err
 	}
 	adjacency, err := s.keeper.Adjacency(ctx, open.GetLedger())

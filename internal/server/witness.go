@@ -10,23 +10,21 @@ import (
 )
 
 // compareReceipt compares the newest receipt that a client holds of a ledger (nil:
-// none) with what is stored: errForgotten if the entry is not there, or is another.
-// One hash pins all before it. It reads one record, which a walk over at most 255
+// none), in a field of its request, with what is stored: errForgotten if the entry is
+// not there, or is another. One hash pins all before it, so that the store may be
+// another, made of a copy that has the entry. It reads one record, which a walk over at most 255
 // finds.
-func (s *service) compareReceipt(name string, kept *pb.Receipt) error {
+func (s *service) compareReceipt(field, name string, kept *pb.Receipt) error {
 	if kept == nil {
 		return nil
 	}
-	hash, err := wire.CheckReceipt("open.last_receipt", kept, name)
+	hash, err := wire.CheckReceipt(field, kept, name)
 	if err != nil {
 		return err
 	}
 	forgotten := func(format string, args ...any) error {
-		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store %s; found %s",
-			errForgotten, name, hash, kept.GetPosition(), kept.GetStoreId(), fmt.Sprintf(format, args...))
-	}
-	if id := s.store.ID(); kept.GetStoreId() != id {
-		return forgotten("store %s", id)
+		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store %s; found, in store %s, %s",
+			errForgotten, name, hash, kept.GetPosition(), kept.GetStoreId(), s.store.ID(), fmt.Sprintf(format, args...))
 	}
 	records, err := s.store.Records(name, kept.GetPosition(), 1)
 	switch {

@@ -17,6 +17,7 @@ type laned interface {
 	GetLedger() string
 	GetWriter() string
 	GetSequence() uint64
+	GetLastReceipt() *pb.Receipt
 }
 
 // write does a verb in its lane and counts what became of it.
@@ -29,6 +30,9 @@ func (s *service) write(ctx context.Context, in laned, checkOnly bool, verb func
 func (s *service) decide(ctx context.Context, in laned, checkOnly bool, verb func(mechanism.Adjacency) (ledger.Verb, error)) (keeper.Result, error) {
 	w, err := s.lane(ctx, "ledger", in.GetLedger(), in.GetWriter())
 	if err != nil {
+		return keeper.Result{}, err
+	}
+	if err := s.compareReceipt("last_receipt", in.GetLedger(), in.GetLastReceipt()); err != nil {
 		return keeper.Result{}, err
 	}
 	adjacency, err := s.keeper.Adjacency(ctx, in.GetLedger())
@@ -161,4 +165,18 @@ func (s *service) Raise(ctx context.Context, req *pb.RaiseRequest) (*pb.RaiseRes
 		return nil, err
 	}
 	return &pb.RaiseResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
+// Reconcile implements the API: on the daemon's own socket only.
+func (s *service) Reconcile(ctx context.Context, req *pb.ReconcileRequest) (*pb.ReconcileResponse, error) {
+	if err := checkOwnSocket(ctx); err != nil {
+		return nil, err
+	}
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToReconcile(adj, req.GetReconcile())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ReconcileResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }

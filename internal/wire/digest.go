@@ -29,6 +29,9 @@ const (
 	tagRefund  = 7
 	tagRaise   = 8
 	tagChild   = 9 // a Reserve for a child
+
+	tagRestored  = 10
+	tagReconcile = 11
 )
 
 // Digest is SHA-256 over a domain tag with a version and the canonical encoding
@@ -61,6 +64,11 @@ func appendVerb(b []byte, v ledger.Verb) []byte {
 		return appendText(binary.BigEndian.AppendUint64(append(b, tagRefund), v.Position), v.Reason)
 	case ledger.Raise: // what it comes to follows from the rest
 		return appendRaise(append(b, tagRaise), v)
+	case ledger.Restored:
+		b = append(appendText(appendText(append(b, tagRestored), v.From), v.StoreID), v.Copy[:]...)
+		return binary.BigEndian.AppendUint64(b, uint64(v.Newest.UnixNano()))
+	case ledger.Reconcile: // whether it is over a budget follows from the ledger
+		return appendText(append(appendCharged(append(b, tagReconcile), v.Events, nil), bit(v.AcceptLoss)), v.Reason)
 	case ledger.Expire:
 		return binary.BigEndian.AppendUint64(append(b, tagExpire), v.Reservation)
 	}
@@ -76,11 +84,14 @@ func appendRaise(b []byte, v ledger.Raise) []byte {
 		}
 	}
 	b = appendCharged(appendText(b, v.Plan.Name), v.Plan.Events, nil)
-	independent := byte(0)
-	if v.Independent {
-		independent = 1
+	return appendText(append(b, bit(v.Independent)), v.Reason)
+}
+
+func bit(set bool) byte {
+	if set {
+		return 1
 	}
-	return appendText(append(b, independent), v.Reason)
+	return 0
 }
 
 func appendCharged(b []byte, events []mechanism.Event, labels []ledger.Label) []byte {

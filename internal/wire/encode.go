@@ -46,12 +46,18 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	case ledger.Expire:
 		body := appendNumber(room[:0], 1, v.Reservation)
 		return protowire.AppendBytes(appendTag(b, 14), body), nil
-	case ledger.Refund: // these two are rare
+	case ledger.Refund: // these are rare
 		body, err := marshal(fromRefund(v))
 		return protowire.AppendBytes(appendTag(b, 15), body), err
 	case ledger.Raise:
 		body, err := marshal(&recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late})
 		return protowire.AppendBytes(appendTag(b, 16), body), err
+	case ledger.Restored:
+		body, err := marshal(fromRestored(v))
+		return protowire.AppendBytes(appendTag(b, 17), body), err
+	case ledger.Reconcile:
+		body, err := marshal(fromReconcile(v))
+		return protowire.AppendBytes(appendTag(b, 18), body), err
 	}
 	return nil, absent("action", actions)
 }

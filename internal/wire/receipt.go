@@ -8,7 +8,7 @@ import (
 )
 
 // CheckReceipt checks the receipt of a ledger that a request carries in field, and
-// returns the hash it states. The hash pins the rest of the entry.
+// returns the hash it states. The hash pins the entry and all before it.
 func CheckReceipt(field string, r *pb.Receipt, name string) (hash ledger.Hash, err error) {
 	switch {
 	case r.GetLedger() != name:

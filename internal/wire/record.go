@@ -74,11 +74,15 @@ func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
 		return toStoredRefund(a.Refund)
 	case *recordv1.Entry_Raise:
 		return toStoredRaise(a.Raise)
+	case *recordv1.Entry_Restored:
+		return toRestored(a.Restored)
+	case *recordv1.Entry_Reconcile:
+		return toReconcile(a.Reconcile)
 	}
 	return nil, absent("action", actions)
 }
 
-const actions = "charge, close, reserve, commit, release, expire, refund or raise"
+const actions = "charge, close, reserve, commit, release, expire, refund, raise, restored or reconcile"
 
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.
@@ -121,6 +125,13 @@ func checkEntry(e ledger.Entry) error {
 		return checkCharge("refund", v.Events, nil)
 	case ledger.Raise:
 		return checkStoredRaise(v)
+	case ledger.Restored:
+		return checkRestored(v)
+	case ledger.Reconcile:
+		if err := checkReconcile(v); err != nil || len(v.Events) == 0 {
+			return err
+		}
+		return checkCharge("reconcile", v.Events, nil)
 	}
 	return absent("action", actions)
 }

@@ -14,7 +14,7 @@ func FromSummary(s ledger.Summary) *pb.Ledger {
 		Name: s.Genesis.Spec.Name, Spec: FromSpec(s.Genesis.Spec),
 		CreateTime: timestamppb.New(s.Genesis.Time), Principal: s.Genesis.Principal,
 		Position: s.Head.Position, HeadHash: s.Head.Hash[:], Closed: s.Closed,
-		DistinctMechanisms: uint32(s.Distinct), TotalCount: s.Total, StoreId: s.Genesis.StoreID,
+		DistinctMechanisms: uint32(s.Distinct), TotalCount: s.Total, StoreId: s.Genesis.StoreID, NeedsReconciling: s.Unreconciled,
 	}
 }
 
@@ -87,6 +87,10 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		e.Action = &pb.Entry_Refund{Refund: fromRefund(v)}
 	case ledger.Raise:
 		e.Action = &pb.Entry_Raise{Raise: fromRaise(v)}
+	case ledger.Restored:
+		e.Action = &pb.Entry_Restored{Restored: fromRestored(v)}
+	case ledger.Reconcile:
+		e.Action = &pb.Entry_Reconcile{Reconcile: fromReconcile(v)}
 	}
 	if raw {
 		e.Raw = r.Raw

@@ -346,7 +346,11 @@ type CloseLedgerRequest struct {
 	// The next number of the lane; from 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Why; at most 1,024 bytes. May be empty.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -407,6 +411,13 @@ func (x *CloseLedgerRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *CloseLedgerRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
 }
 
 // CloseLedgerResponse confirms it.
@@ -477,7 +488,11 @@ type ReportRequest struct {
 	// What to charge. Required.
 	Charge *Charge `protobuf:"bytes,4,opt,name=charge,proto3" json:"charge,omitempty"`
 	// Decide, but write nothing: the answer has no receipt unless it is a duplicate.
-	CheckOnly     bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	CheckOnly bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,6,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -545,6 +560,13 @@ func (x *ReportRequest) GetCheckOnly() bool {
 		return x.CheckOnly
 	}
 	return false
+}
+
+func (x *ReportRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
 }
 
 // ReportResponse confirms a charge.
@@ -621,7 +643,11 @@ type ReserveRequest struct {
 	// The next number of the lane; from 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// What to set aside. Required.
-	Reserve       *Reserve `protobuf:"bytes,4,opt,name=reserve,proto3" json:"reserve,omitempty"`
+	Reserve *Reserve `protobuf:"bytes,4,opt,name=reserve,proto3" json:"reserve,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -680,6 +706,13 @@ func (x *ReserveRequest) GetSequence() uint64 {
 func (x *ReserveRequest) GetReserve() *Reserve {
 	if x != nil {
 		return x.Reserve
+	}
+	return nil
+}
+
+func (x *ReserveRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
 	}
 	return nil
 }
@@ -758,7 +791,11 @@ type CommitRequest struct {
 	// The next number of the lane; from 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// What to charge. Required.
-	Commit        *Commit `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`
+	Commit *Commit `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,6 +854,13 @@ func (x *CommitRequest) GetSequence() uint64 {
 func (x *CommitRequest) GetCommit() *Commit {
 	if x != nil {
 		return x.Commit
+	}
+	return nil
+}
+
+func (x *CommitRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
 	}
 	return nil
 }
@@ -886,7 +930,11 @@ type ReleaseRequest struct {
 	// The next number of the lane; from 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// What to release. Required.
-	Release       *Release `protobuf:"bytes,4,opt,name=release,proto3" json:"release,omitempty"`
+	Release *Release `protobuf:"bytes,4,opt,name=release,proto3" json:"release,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -945,6 +993,13 @@ func (x *ReleaseRequest) GetSequence() uint64 {
 func (x *ReleaseRequest) GetRelease() *Release {
 	if x != nil {
 		return x.Release
+	}
+	return nil
+}
+
+func (x *ReleaseRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
 	}
 	return nil
 }
@@ -1014,7 +1069,11 @@ type RefundRequest struct {
 	// The next number of the lane; from 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// What to give back, and why. Required.
-	Refund        *Refund `protobuf:"bytes,4,opt,name=refund,proto3" json:"refund,omitempty"`
+	Refund *Refund `protobuf:"bytes,4,opt,name=refund,proto3" json:"refund,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1073,6 +1132,13 @@ func (x *RefundRequest) GetSequence() uint64 {
 func (x *RefundRequest) GetRefund() *Refund {
 	if x != nil {
 		return x.Refund
+	}
+	return nil
+}
+
+func (x *RefundRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
 	}
 	return nil
 }
@@ -1142,7 +1208,11 @@ type RaiseRequest struct {
 	// The next number of the lane; from 1.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The budgets afterwards, and why. Required.
-	Raise         *Raise `protobuf:"bytes,4,opt,name=raise,proto3" json:"raise,omitempty"`
+	Raise *Raise `protobuf:"bytes,4,opt,name=raise,proto3" json:"raise,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1205,6 +1275,13 @@ func (x *RaiseRequest) GetRaise() *Raise {
 	return nil
 }
 
+func (x *RaiseRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
+}
+
 // RaiseResponse confirms it.
 type RaiseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1260,6 +1337,145 @@ func (x *RaiseResponse) GetReplayed() bool {
 	return false
 }
 
+// ReconcileRequest says what a restored ledger has lost.
+type ReconcileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What was lost. Required.
+	Reconcile *Reconcile `protobuf:"bytes,4,opt,name=reconcile,proto3" json:"reconcile,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReconcileRequest) Reset() {
+	*x = ReconcileRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReconcileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReconcileRequest) ProtoMessage() {}
+
+func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReconcileRequest.ProtoReflect.Descriptor instead.
+func (*ReconcileRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ReconcileRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *ReconcileRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *ReconcileRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ReconcileRequest) GetReconcile() *Reconcile {
+	if x != nil {
+		return x.Reconcile
+	}
+	return nil
+}
+
+func (x *ReconcileRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
+}
+
+// ReconcileResponse confirms it.
+type ReconcileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReconcileResponse) Reset() {
+	*x = ReconcileResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReconcileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReconcileResponse) ProtoMessage() {}
+
+func (x *ReconcileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReconcileResponse.ProtoReflect.Descriptor instead.
+func (*ReconcileResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ReconcileResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *ReconcileResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
 // WatchLedgerRequest names a ledger.
 type WatchLedgerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1271,7 +1487,7 @@ type WatchLedgerRequest struct {
 
 func (x *WatchLedgerRequest) Reset() {
 	*x = WatchLedgerRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1499,7 @@ func (x *WatchLedgerRequest) String() string {
 func (*WatchLedgerRequest) ProtoMessage() {}
 
 func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1512,7 @@ func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerRequest.ProtoReflect.Descriptor instead.
 func (*WatchLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchLedgerRequest) GetName() string {
@@ -1317,7 +1533,7 @@ type WatchLedgerResponse struct {
 
 func (x *WatchLedgerResponse) Reset() {
 	*x = WatchLedgerResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1545,7 @@ func (x *WatchLedgerResponse) String() string {
 func (*WatchLedgerResponse) ProtoMessage() {}
 
 func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1558,7 @@ func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerResponse.ProtoReflect.Descriptor instead.
 func (*WatchLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{21}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchLedgerResponse) GetLedger() *Ledger {
@@ -1366,7 +1582,7 @@ type GetStatementRequest struct {
 
 func (x *GetStatementRequest) Reset() {
 	*x = GetStatementRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1594,7 @@ func (x *GetStatementRequest) String() string {
 func (*GetStatementRequest) ProtoMessage() {}
 
 func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1607,7 @@ func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetStatementRequest) GetName() string {
@@ -1419,7 +1635,7 @@ type GetStatementResponse struct {
 
 func (x *GetStatementResponse) Reset() {
 	*x = GetStatementResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1647,7 @@ func (x *GetStatementResponse) String() string {
 func (*GetStatementResponse) ProtoMessage() {}
 
 func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1660,7 @@ func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetStatementResponse) GetStatement() *Statement {
@@ -1487,7 +1703,7 @@ type Statement struct {
 
 func (x *Statement) Reset() {
 	*x = Statement{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1715,7 @@ func (x *Statement) String() string {
 func (*Statement) ProtoMessage() {}
 
 func (x *Statement) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1728,7 @@ func (x *Statement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statement.ProtoReflect.Descriptor instead.
 func (*Statement) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Statement) GetLedger() *Ledger {
@@ -1598,7 +1814,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1610,7 +1826,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1623,7 +1839,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -1660,7 +1876,7 @@ type StatedPrivacy struct {
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1888,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1901,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -1737,7 +1953,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1749,7 +1965,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1762,7 +1978,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -1799,7 +2015,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +2027,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +2040,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -1935,7 +2151,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2163,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2176,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -2035,7 +2251,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2263,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2276,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -2090,7 +2306,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2102,7 +2318,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2115,7 +2331,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -2159,7 +2375,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2387,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2400,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -2309,7 +2525,7 @@ type QueryPrivacyResponse struct {
 	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	// ln δ of the lower bound; present where delta_lower is.
 	LogDeltaLower *float64 `protobuf:"fixed64,11,opt,name=log_delta_lower,json=logDeltaLower,proto3,oneof" json:"log_delta_lower,omitempty"`
-	// What the answer rests on beyond the guarantee: refunds and raises.
+	// What the answer rests on beyond the guarantee: refunds, raises, restores.
 	Assumptions   []*Assumption `protobuf:"bytes,12,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2317,7 +2533,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2545,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2558,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -2450,7 +2666,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2678,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2691,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -2551,7 +2767,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2779,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2792,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -2665,7 +2881,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2677,7 +2893,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2690,7 +2906,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -2735,7 +2951,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2963,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +2976,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -2813,9 +3029,9 @@ type ReportStreamRequest_Open struct {
 	// The writer, a UUID. Required.
 	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
 	// The newest receipt of this ledger that the client holds. May be absent. Its
-	// store, position and head hash are compared: where this store has no entry at
-	// that position, or one with another hash, or is another store, the stream ends
-	// with DATA_LOSS and nothing is written. One of another ledger: INVALID_ARGUMENT.
+	// position and head hash are compared: where this store has no entry at that
+	// position, or one with another hash, the stream ends with DATA_LOSS and nothing
+	// is written. One of another ledger: INVALID_ARGUMENT.
 	LastReceipt   *Receipt `protobuf:"bytes,3,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2823,7 +3039,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +3051,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +3064,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -2885,7 +3101,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2897,7 +3113,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2910,7 +3126,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -2940,7 +3156,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +3168,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +3181,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -2995,7 +3211,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3007,7 +3223,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3020,7 +3236,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 3}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -3050,7 +3266,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3062,7 +3278,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3075,7 +3291,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28, 4}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -3103,7 +3319,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +3331,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3344,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -3151,7 +3367,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3163,7 +3379,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3176,7 +3392,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -3211,7 +3427,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3439,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3452,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -3288,67 +3504,83 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"n\n" +
 	"\x13ListLedgersResponse\x12/\n" +
 	"\aledgers\x18\x01 \x03(\v2\x15.accountant.v1.LedgerR\aledgers\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"t\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xaf\x01\n" +
 	"\x12CloseLedgerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"c\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"c\n" +
 	"\x13CloseLedgerResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xa9\x01\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xe4\x01\n" +
 	"\rReportRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
 	"\x06charge\x18\x04 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\x12\x1d\n" +
 	"\n" +
-	"check_only\x18\x05 \x01(\bR\tcheckOnly\"}\n" +
+	"check_only\x18\x05 \x01(\bR\tcheckOnly\x129\n" +
+	"\flast_receipt\x18\x06 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"}\n" +
 	"\x0eReportResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x12\x1d\n" +
 	"\n" +
-	"check_only\x18\x03 \x01(\bR\tcheckOnly\"\x8e\x01\n" +
+	"check_only\x18\x03 \x01(\bR\tcheckOnly\"\xc9\x01\n" +
 	"\x0eReserveRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
-	"\areserve\x18\x04 \x01(\v2\x16.accountant.v1.ReserveR\areserve\"\x9c\x01\n" +
+	"\areserve\x18\x04 \x01(\v2\x16.accountant.v1.ReserveR\areserve\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"\x9c\x01\n" +
 	"\x0fReserveResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x12;\n" +
 	"\vexpire_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"\x8a\x01\n" +
+	"expireTime\"\xc5\x01\n" +
 	"\rCommitRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
-	"\x06commit\x18\x04 \x01(\v2\x15.accountant.v1.CommitR\x06commit\"^\n" +
+	"\x06commit\x18\x04 \x01(\v2\x15.accountant.v1.CommitR\x06commit\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"^\n" +
 	"\x0eCommitResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x8e\x01\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc9\x01\n" +
 	"\x0eReleaseRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
-	"\arelease\x18\x04 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\"_\n" +
+	"\arelease\x18\x04 \x01(\v2\x16.accountant.v1.ReleaseR\arelease\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"_\n" +
 	"\x0fReleaseResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x8a\x01\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc5\x01\n" +
 	"\rRefundRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
-	"\x06refund\x18\x04 \x01(\v2\x15.accountant.v1.RefundR\x06refund\"^\n" +
+	"\x06refund\x18\x04 \x01(\v2\x15.accountant.v1.RefundR\x06refund\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"^\n" +
 	"\x0eRefundResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
-	"\breplayed\x18\x02 \x01(\bR\breplayed\"\x86\x01\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc1\x01\n" +
 	"\fRaiseRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12*\n" +
-	"\x05raise\x18\x04 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\"]\n" +
+	"\x05raise\x18\x04 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"]\n" +
 	"\rRaiseResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xd1\x01\n" +
+	"\x10ReconcileRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x126\n" +
+	"\treconcile\x18\x04 \x01(\v2\x18.accountant.v1.ReconcileR\treconcile\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"a\n" +
+	"\x11ReconcileResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\"(\n" +
 	"\x12WatchLedgerRequest\x12\x12\n" +
@@ -3516,7 +3748,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x13ListEntriesResponse\x12.\n" +
 	"\aentries\x18\x01 \x03(\v2\x14.accountant.v1.EntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
-	"\agenesis\x18\x03 \x01(\fR\agenesis2\xff\f\n" +
+	"\agenesis\x18\x03 \x01(\fR\agenesis2\xcf\r\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
@@ -3528,7 +3760,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1d.accountant.v1.CommitResponse\x12H\n" +
 	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1e.accountant.v1.ReleaseResponse\x12E\n" +
 	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1d.accountant.v1.RefundResponse\x12B\n" +
-	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\x12V\n" +
+	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\x12N\n" +
+	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a .accountant.v1.ReconcileResponse\x12V\n" +
 	"\vWatchLedger\x12!.accountant.v1.WatchLedgerRequest\x1a\".accountant.v1.WatchLedgerResponse0\x01\x12W\n" +
 	"\fGetStatement\x12\".accountant.v1.GetStatementRequest\x1a#.accountant.v1.GetStatementResponse\x12N\n" +
 	"\tGetWriter\x12\x1f.accountant.v1.GetWriterRequest\x1a .accountant.v1.GetWriterResponse\x12W\n" +
@@ -3551,7 +3784,7 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
@@ -3573,151 +3806,166 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*RefundResponse)(nil),                       // 17: accountant.v1.RefundResponse
 	(*RaiseRequest)(nil),                         // 18: accountant.v1.RaiseRequest
 	(*RaiseResponse)(nil),                        // 19: accountant.v1.RaiseResponse
-	(*WatchLedgerRequest)(nil),                   // 20: accountant.v1.WatchLedgerRequest
-	(*WatchLedgerResponse)(nil),                  // 21: accountant.v1.WatchLedgerResponse
-	(*GetStatementRequest)(nil),                  // 22: accountant.v1.GetStatementRequest
-	(*GetStatementResponse)(nil),                 // 23: accountant.v1.GetStatementResponse
-	(*Statement)(nil),                            // 24: accountant.v1.Statement
-	(*MechanismCount)(nil),                       // 25: accountant.v1.MechanismCount
-	(*StatedPrivacy)(nil),                        // 26: accountant.v1.StatedPrivacy
-	(*BudgetExceeded)(nil),                       // 27: accountant.v1.BudgetExceeded
-	(*ReportStreamRequest)(nil),                  // 28: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 29: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 30: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 31: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 32: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 33: accountant.v1.QueryPrivacyResponse
-	(*AnalysisResult)(nil),                       // 34: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 35: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 36: accountant.v1.ListEntriesResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 37: accountant.v1.BudgetExceeded.Shortfall
-	(*ReportStreamRequest_Open)(nil),             // 38: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 39: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 40: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 41: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 42: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 43: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 44: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 45: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 46: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*LedgerSpec)(nil),                           // 47: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 48: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 49: accountant.v1.Receipt
-	(*Charge)(nil),                               // 50: accountant.v1.Charge
-	(*Reserve)(nil),                              // 51: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 52: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 53: accountant.v1.Commit
-	(*Release)(nil),                              // 54: accountant.v1.Release
-	(*Refund)(nil),                               // 55: accountant.v1.Refund
-	(*Raise)(nil),                                // 56: accountant.v1.Raise
-	(*Mechanism)(nil),                            // 57: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 58: accountant.v1.Workload
-	(*Assumption)(nil),                           // 59: accountant.v1.Assumption
-	(*Entry)(nil),                                // 60: accountant.v1.Entry
-	(*QueryPrivacyCurveRequest)(nil),             // 61: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 62: accountant.v1.CalibrateRequest
-	(*GetSignedHeadRequest)(nil),                 // 63: accountant.v1.GetSignedHeadRequest
-	(*BackupRequest)(nil),                        // 64: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 65: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 66: accountant.v1.CalibrateResponse
-	(*GetSignedHeadResponse)(nil),                // 67: accountant.v1.GetSignedHeadResponse
-	(*BackupResponse)(nil),                       // 68: accountant.v1.BackupResponse
+	(*ReconcileRequest)(nil),                     // 20: accountant.v1.ReconcileRequest
+	(*ReconcileResponse)(nil),                    // 21: accountant.v1.ReconcileResponse
+	(*WatchLedgerRequest)(nil),                   // 22: accountant.v1.WatchLedgerRequest
+	(*WatchLedgerResponse)(nil),                  // 23: accountant.v1.WatchLedgerResponse
+	(*GetStatementRequest)(nil),                  // 24: accountant.v1.GetStatementRequest
+	(*GetStatementResponse)(nil),                 // 25: accountant.v1.GetStatementResponse
+	(*Statement)(nil),                            // 26: accountant.v1.Statement
+	(*MechanismCount)(nil),                       // 27: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 28: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 29: accountant.v1.BudgetExceeded
+	(*ReportStreamRequest)(nil),                  // 30: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 31: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 32: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 33: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 34: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 35: accountant.v1.QueryPrivacyResponse
+	(*AnalysisResult)(nil),                       // 36: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 37: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 38: accountant.v1.ListEntriesResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 39: accountant.v1.BudgetExceeded.Shortfall
+	(*ReportStreamRequest_Open)(nil),             // 40: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 41: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 42: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 43: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 44: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 45: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 46: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 47: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 48: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*LedgerSpec)(nil),                           // 49: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 50: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 51: accountant.v1.Receipt
+	(*Charge)(nil),                               // 52: accountant.v1.Charge
+	(*Reserve)(nil),                              // 53: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 54: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 55: accountant.v1.Commit
+	(*Release)(nil),                              // 56: accountant.v1.Release
+	(*Refund)(nil),                               // 57: accountant.v1.Refund
+	(*Raise)(nil),                                // 58: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 59: accountant.v1.Reconcile
+	(*Mechanism)(nil),                            // 60: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 61: accountant.v1.Workload
+	(*Assumption)(nil),                           // 62: accountant.v1.Assumption
+	(*Entry)(nil),                                // 63: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),             // 64: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 65: accountant.v1.CalibrateRequest
+	(*GetSignedHeadRequest)(nil),                 // 66: accountant.v1.GetSignedHeadRequest
+	(*BackupRequest)(nil),                        // 67: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 68: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 69: accountant.v1.CalibrateResponse
+	(*GetSignedHeadResponse)(nil),                // 70: accountant.v1.GetSignedHeadResponse
+	(*BackupResponse)(nil),                       // 71: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	47, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	48, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	48, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	48, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	49, // 4: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	50, // 5: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	49, // 6: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	51, // 7: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	49, // 8: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	52, // 9: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	53, // 10: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	49, // 11: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	54, // 12: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	49, // 13: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	55, // 14: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	49, // 15: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	56, // 16: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	49, // 17: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	48, // 18: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	24, // 19: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	48, // 20: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	25, // 21: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	26, // 22: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	52, // 23: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	57, // 24: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	37, // 25: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	25, // 26: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	38, // 27: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	39, // 28: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	40, // 29: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	41, // 30: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	42, // 31: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	43, // 32: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	44, // 33: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	45, // 34: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	58, // 35: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	34, // 36: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	59, // 37: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	46, // 38: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	52, // 39: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	52, // 40: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	60, // 41: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	49, // 42: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	50, // 43: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	51, // 44: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	53, // 45: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	54, // 46: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	49, // 47: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	27, // 48: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,  // 49: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 50: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 51: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 52: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 53: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	28, // 54: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10, // 55: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12, // 56: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14, // 57: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	16, // 58: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	18, // 59: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	20, // 60: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	22, // 61: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	30, // 62: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	32, // 63: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	61, // 64: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	62, // 65: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	35, // 66: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	63, // 67: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	64, // 68: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,  // 69: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 70: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 71: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 72: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 73: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	29, // 74: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11, // 75: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13, // 76: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15, // 77: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	17, // 78: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	19, // 79: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	21, // 80: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	23, // 81: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	31, // 82: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	33, // 83: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	65, // 84: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	66, // 85: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	36, // 86: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	67, // 87: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	68, // 88: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	69, // [69:89] is the sub-list for method output_type
-	49, // [49:69] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	49, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	50, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	50, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	50, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	51, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	52, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	51, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	53, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	51, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	54, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	55, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	51, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	56, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	51, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	57, // 19: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	51, // 20: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 21: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	58, // 22: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	51, // 23: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 24: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	59, // 25: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	51, // 26: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
+	51, // 27: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
+	50, // 28: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	26, // 29: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
+	50, // 30: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	27, // 31: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	28, // 32: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	54, // 33: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	60, // 34: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	39, // 35: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	27, // 36: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	40, // 37: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	41, // 38: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	42, // 39: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	43, // 40: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	44, // 41: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	45, // 42: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	46, // 43: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	47, // 44: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	61, // 45: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	36, // 46: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	62, // 47: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	48, // 48: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	54, // 49: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	54, // 50: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	63, // 51: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	51, // 52: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	52, // 53: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	53, // 54: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	55, // 55: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	56, // 56: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	51, // 57: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	29, // 58: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 59: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 60: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 61: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 62: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 63: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	30, // 64: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 65: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 66: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 67: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 68: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	18, // 69: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	20, // 70: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	22, // 71: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	24, // 72: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	32, // 73: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	34, // 74: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	64, // 75: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	65, // 76: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	37, // 77: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	66, // 78: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	67, // 79: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,  // 80: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 81: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 82: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 83: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 84: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	31, // 85: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 86: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 87: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 88: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 89: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	19, // 90: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	21, // 91: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	23, // 92: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	25, // 93: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	33, // 94: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	35, // 95: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	68, // 96: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	69, // 97: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	38, // 98: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	70, // 99: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	71, // 100: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	80, // [80:101] is the sub-list for method output_type
+	59, // [59:80] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -3730,36 +3978,36 @@ func file_accountant_v1_accountant_service_proto_init() {
 	file_accountant_v1_curve_proto_init()
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
-	file_accountant_v1_accountant_service_proto_msgTypes[24].OneofWrappers = []any{}
 	file_accountant_v1_accountant_service_proto_msgTypes[26].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[28].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[28].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[30].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[29].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[31].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[32].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[33].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[37].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[35].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[36].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,7 @@ const (
 	AccountantService_Release_FullMethodName           = "/accountant.v1.AccountantService/Release"
 	AccountantService_Refund_FullMethodName            = "/accountant.v1.AccountantService/Refund"
 	AccountantService_Raise_FullMethodName             = "/accountant.v1.AccountantService/Raise"
+	AccountantService_Reconcile_FullMethodName         = "/accountant.v1.AccountantService/Reconcile"
 	AccountantService_WatchLedger_FullMethodName       = "/accountant.v1.AccountantService/WatchLedger"
 	AccountantService_GetStatement_FullMethodName      = "/accountant.v1.AccountantService/GetStatement"
 	AccountantService_GetWriter_FullMethodName         = "/accountant.v1.AccountantService/GetWriter"
@@ -80,6 +81,8 @@ type AccountantServiceClient interface {
 	Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error)
 	// Raise makes budgets larger; as Refund.
 	Raise(ctx context.Context, in *RaiseRequest, opts ...grpc.CallOption) (*RaiseResponse, error)
+	// Reconcile says what a restored ledger has lost; as Refund.
+	Reconcile(ctx context.Context, in *ReconcileRequest, opts ...grpc.CallOption) (*ReconcileResponse, error)
 	// WatchLedger returns a ledger's state, with balances, now and after each commit;
 	// of commits that follow each other quickly only the last. It ends when the
 	// ledger is closed.
@@ -222,6 +225,16 @@ func (c *accountantServiceClient) Raise(ctx context.Context, in *RaiseRequest, o
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RaiseResponse)
 	err := c.cc.Invoke(ctx, AccountantService_Raise_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Reconcile(ctx context.Context, in *ReconcileRequest, opts ...grpc.CallOption) (*ReconcileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReconcileResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Reconcile_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -373,6 +386,8 @@ type AccountantServiceServer interface {
 	Refund(context.Context, *RefundRequest) (*RefundResponse, error)
 	// Raise makes budgets larger; as Refund.
 	Raise(context.Context, *RaiseRequest) (*RaiseResponse, error)
+	// Reconcile says what a restored ledger has lost; as Refund.
+	Reconcile(context.Context, *ReconcileRequest) (*ReconcileResponse, error)
 	// WatchLedger returns a ledger's state, with balances, now and after each commit;
 	// of commits that follow each other quickly only the last. It ends when the
 	// ledger is closed.
@@ -440,6 +455,9 @@ func (UnimplementedAccountantServiceServer) Refund(context.Context, *RefundReque
 }
 func (UnimplementedAccountantServiceServer) Raise(context.Context, *RaiseRequest) (*RaiseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Raise not implemented")
+}
+func (UnimplementedAccountantServiceServer) Reconcile(context.Context, *ReconcileRequest) (*ReconcileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reconcile not implemented")
 }
 func (UnimplementedAccountantServiceServer) WatchLedger(*WatchLedgerRequest, grpc.ServerStreamingServer[WatchLedgerResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchLedger not implemented")
@@ -676,6 +694,24 @@ func _AccountantService_Raise_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountantService_Reconcile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReconcileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Reconcile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Reconcile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Reconcile(ctx, req.(*ReconcileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountantService_WatchLedger_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchLedgerRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -870,6 +906,10 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Raise",
 			Handler:    _AccountantService_Raise_Handler,
+		},
+		{
+			MethodName: "Reconcile",
+			Handler:    _AccountantService_Reconcile_Handler,
 		},
 		{
 			MethodName: "GetStatement",

@@ -415,7 +415,8 @@ type Ledger struct {
 	DistinctMechanisms uint32 `protobuf:"varint,7,opt,name=distinct_mechanisms,json=distinctMechanisms,proto3" json:"distinct_mechanisms,omitempty"`
 	// The sum of all counts.
 	TotalCount uint64 `protobuf:"varint,8,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
-	// The store that holds the ledger, a UUID.
+	// The store in which the ledger was created, a UUID; entries say to which others it
+	// was restored.
 	StoreId string `protobuf:"bytes,9,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
 	// The spec's name.
 	Name string `protobuf:"bytes,10,opt,name=name,proto3" json:"name,omitempty"`
@@ -426,9 +427,11 @@ type Ledger struct {
 	// What is set aside, by position. Absent in lists.
 	Reservations []*Reservation `protobuf:"bytes,13,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	// Refunds, raises and whatever else answers rest on, by position. Absent in lists.
-	Assumptions   []*Assumption `protobuf:"bytes,14,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Assumptions []*Assumption `protobuf:"bytes,14,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
+	// It was restored from a backup, and takes nothing until it is reconciled.
+	NeedsReconciling bool `protobuf:"varint,15,opt,name=needs_reconciling,json=needsReconciling,proto3" json:"needs_reconciling,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Ledger) Reset() {
@@ -557,6 +560,13 @@ func (x *Ledger) GetAssumptions() []*Assumption {
 		return x.Assumptions
 	}
 	return nil
+}
+
+func (x *Ledger) GetNeedsReconciling() bool {
+	if x != nil {
+		return x.NeedsReconciling
+	}
+	return false
 }
 
 // BudgetBalance is how a budget of a FILTER ledger stands.
@@ -875,7 +885,7 @@ type Assumption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that recorded it.
 	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
-	// "refund" or "raise".
+	// "refund", "raise", "restored", "reconciled" or "loss".
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// What is assumed, in words, with the reason that was given.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
@@ -1068,6 +1078,8 @@ type Entry struct {
 	//	*Entry_Expire
 	//	*Entry_Refund
 	//	*Entry_Raise
+	//	*Entry_Restored
+	//	*Entry_Reconcile
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// SHA-256 over the domain tag, the previous hash and the stored bytes; 32 bytes.
 	Hash []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
@@ -1221,6 +1233,24 @@ func (x *Entry) GetRaise() *Raise {
 	return nil
 }
 
+func (x *Entry) GetRestored() *Restored {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Restored); ok {
+			return x.Restored
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetReconcile() *Reconcile {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Reconcile); ok {
+			return x.Reconcile
+		}
+	}
+	return nil
+}
+
 func (x *Entry) GetHash() []byte {
 	if x != nil {
 		return x.Hash
@@ -1279,6 +1309,16 @@ type Entry_Raise struct {
 	Raise *Raise `protobuf:"bytes,15,opt,name=raise,proto3,oneof"`
 }
 
+type Entry_Restored struct {
+	// The ledger was restored from a backup.
+	Restored *Restored `protobuf:"bytes,16,opt,name=restored,proto3,oneof"`
+}
+
+type Entry_Reconcile struct {
+	// What was lost by that was charged, or the loss accepted.
+	Reconcile *Reconcile `protobuf:"bytes,17,opt,name=reconcile,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -1294,6 +1334,10 @@ func (*Entry_Expire) isEntry_Action() {}
 func (*Entry_Refund) isEntry_Action() {}
 
 func (*Entry_Raise) isEntry_Action() {}
+
+func (*Entry_Restored) isEntry_Action() {}
+
+func (*Entry_Reconcile) isEntry_Action() {}
 
 // Charge is what a report adds to a ledger.
 type Charge struct {
@@ -1744,6 +1788,158 @@ func (x *Raise) GetReason() string {
 	return ""
 }
 
+// Restored begins a ledger's life in a store that was made of a backup: it ends all
+// lanes and charges what open reservations hold. Only a restore writes it.
+type Restored struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store that the backup is of, a UUID.
+	FromStoreId string `protobuf:"bytes,1,opt,name=from_store_id,json=fromStoreId,proto3" json:"from_store_id,omitempty"`
+	// The store that was made, a UUID.
+	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// SHA-256 of the backup; 32 bytes.
+	BackupSha256 []byte `protobuf:"bytes,3,opt,name=backup_sha256,json=backupSha256,proto3" json:"backup_sha256,omitempty"`
+	// When the newest record in the backup, of any ledger, was taken: the backup was
+	// made then or later.
+	NewestTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=newest_time,json=newestTime,proto3" json:"newest_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Restored) Reset() {
+	*x = Restored{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Restored) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Restored) ProtoMessage() {}
+
+func (x *Restored) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Restored.ProtoReflect.Descriptor instead.
+func (*Restored) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Restored) GetFromStoreId() string {
+	if x != nil {
+		return x.FromStoreId
+	}
+	return ""
+}
+
+func (x *Restored) GetStoreId() string {
+	if x != nil {
+		return x.StoreId
+	}
+	return ""
+}
+
+func (x *Restored) GetBackupSha256() []byte {
+	if x != nil {
+		return x.BackupSha256
+	}
+	return nil
+}
+
+func (x *Restored) GetNewestTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NewestTime
+	}
+	return nil
+}
+
+// Reconcile says what was charged to a restored ledger after the backup, and lost. It
+// is charged even where budgets or the plan do not allow it: it was released.
+type Reconcile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those that were lost; at most 1,000. None says that nothing was, or that the loss
+	// is accepted.
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Accepts that what was lost is not counted: every later answer lists that, and its
+	// guarantee is descriptive. Then without events.
+	AcceptLoss bool `protobuf:"varint,2,opt,name=accept_loss,json=acceptLoss,proto3" json:"accept_loss,omitempty"`
+	// Why; at most 1,024 bytes. Required where the loss is accepted.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Whether budgets or the plan did not allow it: then the guarantee of later answers
+	// is descriptive. Only in entries.
+	OverBudget    bool `protobuf:"varint,4,opt,name=over_budget,json=overBudget,proto3" json:"over_budget,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reconcile) Reset() {
+	*x = Reconcile{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reconcile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reconcile) ProtoMessage() {}
+
+func (x *Reconcile) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reconcile.ProtoReflect.Descriptor instead.
+func (*Reconcile) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Reconcile) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *Reconcile) GetAcceptLoss() bool {
+	if x != nil {
+		return x.AcceptLoss
+	}
+	return false
+}
+
+func (x *Reconcile) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Reconcile) GetOverBudget() bool {
+	if x != nil {
+		return x.OverBudget
+	}
+	return false
+}
+
 // Close ends a ledger: it takes no more charges. What open reservations hold is
 // charged.
 type Close struct {
@@ -1756,7 +1952,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1964,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +1977,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Close) GetReason() string {
@@ -1840,7 +2036,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06_deltaB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\b\n" +
-	"\x06_order\"\xc9\x04\n" +
+	"\x06_order\"\xf6\x04\n" +
 	"\x06Ledger\x12-\n" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\x12;\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -1858,7 +2054,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\abudgets\x18\v \x03(\v2\x1c.accountant.v1.BudgetBalanceR\abudgets\x12.\n" +
 	"\x04plan\x18\f \x03(\v2\x1a.accountant.v1.PlanBalanceR\x04plan\x12>\n" +
 	"\freservations\x18\r \x03(\v2\x1a.accountant.v1.ReservationR\freservations\x12;\n" +
-	"\vassumptions\x18\x0e \x03(\v2\x19.accountant.v1.AssumptionR\vassumptions\"\x98\x01\n" +
+	"\vassumptions\x18\x0e \x03(\v2\x19.accountant.v1.AssumptionR\vassumptions\x12+\n" +
+	"\x11needs_reconciling\x18\x0f \x01(\bR\x10needsReconciling\"\x98\x01\n" +
 	"\rBudgetBalance\x12-\n" +
 	"\x06budget\x18\x01 \x01(\v2\x15.accountant.v1.BudgetR\x06budget\x12+\n" +
 	"\x05value\x18\x02 \x01(\v2\x15.accountant.v1.AmountR\x05value\x12+\n" +
@@ -1895,7 +2092,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1a\n" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xdd\x04\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xce\x05\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -1910,7 +2107,9 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\arelease\x18\f \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
 	"\x06expire\x18\r \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
 	"\x06refund\x18\x0e \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
-	"\x05raise\x18\x0f \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x12\x12\n" +
+	"\x05raise\x18\x0f \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
+	"\brestored\x18\x10 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
+	"\treconcile\x18\x11 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\t \x01(\fR\x03rawB\b\n" +
 	"\x06action\"\xac\x01\n" +
@@ -1949,7 +2148,20 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\abudgets\x18\x01 \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12+\n" +
 	"\x04plan\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadR\x04plan\x124\n" +
 	"\x16independent_of_outputs\x18\x03 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x1f\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xab\x01\n" +
+	"\bRestored\x12\"\n" +
+	"\rfrom_store_id\x18\x01 \x01(\tR\vfromStoreId\x12\x19\n" +
+	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12#\n" +
+	"\rbackup_sha256\x18\x03 \x01(\fR\fbackupSha256\x12;\n" +
+	"\vnewest_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"newestTime\"\x93\x01\n" +
+	"\tReconcile\x12,\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x12\x1f\n" +
+	"\vaccept_loss\x18\x02 \x01(\bR\n" +
+	"acceptLoss\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
+	"\vover_budget\x18\x04 \x01(\bR\n" +
+	"overBudget\"\x1f\n" +
 	"\x05Close\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reasonBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
@@ -1966,7 +2178,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -1987,27 +2199,29 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Expire)(nil),                // 16: accountant.v1.Expire
 	(*Refund)(nil),                // 17: accountant.v1.Refund
 	(*Raise)(nil),                 // 18: accountant.v1.Raise
-	(*Close)(nil),                 // 19: accountant.v1.Close
-	nil,                           // 20: accountant.v1.LedgerSpec.LabelsEntry
-	nil,                           // 21: accountant.v1.Charge.LabelsEntry
-	nil,                           // 22: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 23: accountant.v1.Commit.LabelsEntry
-	(Workload_Adjacency)(0),       // 24: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 25: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 27: accountant.v1.Mechanism
-	(*Event)(nil),                 // 28: accountant.v1.Event
+	(*Restored)(nil),              // 19: accountant.v1.Restored
+	(*Reconcile)(nil),             // 20: accountant.v1.Reconcile
+	(*Close)(nil),                 // 21: accountant.v1.Close
+	nil,                           // 22: accountant.v1.LedgerSpec.LabelsEntry
+	nil,                           // 23: accountant.v1.Charge.LabelsEntry
+	nil,                           // 24: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 25: accountant.v1.Commit.LabelsEntry
+	(Workload_Adjacency)(0),       // 26: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 27: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 29: accountant.v1.Mechanism
+	(*Event)(nil),                 // 30: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	24, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	20, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	26, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	22, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	25, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	27, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	3,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	25, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	27, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	2,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	26, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	28, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
 	5,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
 	7,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
 	8,  // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
@@ -2015,33 +2229,37 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	3,  // 13: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
 	6,  // 14: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
 	6,  // 15: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	27, // 16: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	26, // 17: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	28, // 18: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	26, // 19: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	26, // 20: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	29, // 16: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	28, // 17: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	30, // 18: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	28, // 19: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	28, // 20: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
 	12, // 21: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	19, // 22: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	21, // 22: accountant.v1.Entry.close:type_name -> accountant.v1.Close
 	13, // 23: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
 	14, // 24: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
 	15, // 25: accountant.v1.Entry.release:type_name -> accountant.v1.Release
 	16, // 26: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
 	17, // 27: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
 	18, // 28: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	28, // 29: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	21, // 30: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	28, // 31: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	22, // 32: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	28, // 33: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	23, // 34: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	28, // 35: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	3,  // 36: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	25, // 37: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	19, // 29: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	20, // 30: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	30, // 31: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	23, // 32: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	30, // 33: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	24, // 34: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	30, // 35: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	25, // 36: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	30, // 37: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	3,  // 38: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	27, // 39: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	28, // 40: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	30, // 41: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -2060,6 +2278,8 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Entry_Expire)(nil),
 		(*Entry_Refund)(nil),
 		(*Entry_Raise)(nil),
+		(*Entry_Restored)(nil),
+		(*Entry_Reconcile)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2067,7 +2287,7 @@ func file_accountant_v1_ledger_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -128,7 +128,7 @@ func (w *writing) decide(v ledger.Verb) {
 		by = Writer(1000 + w.draw(1<<20))
 	}
 	summary := w.state.Summary()
-	last, _, err := w.store.Writer(summary.Genesis.Spec.Name, by)
+	last, at, err := w.store.Writer(summary.Genesis.Spec.Name, by)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (w *writing) decide(v ledger.Verb) {
 	}
 	position := summary.Head.Position + uint64(len(w.batch.Entries())) + 1
 	rest := w.rest(v)
-	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Verb: v}, last, Time(int(position)))
+	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Verb: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
 	if d.Outcome != ledger.Accepted {
 		return
 	}

@@ -16,12 +16,13 @@ type book struct {
 	hash    ledger.Hash
 	head    ledger.Head
 	closed  bool
+	pending bool // needs reconciling
 	total   uint64
 	parts   []mechanism.Part
 	log     []stored // by position − 1
 	lanes   map[ledger.Writer][]uint64
 	open    map[uint64][]byte // reservations by position, as stored
-	amended []uint64          // positions of refunds and raises
+	amended []uint64          // positions of entries that amend it
 }
 
 // stored is one record: the bytes, the hash before and its own.
@@ -46,7 +47,7 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 			before[i] = b.parts[c.Index].Count
 		}
 	}
-	on := ledger.Summary{Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total}
+	on := ledger.Summary{Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}
 	open, err := b.reservations()
 	if err != nil {
 		return nil, 0, err
@@ -109,7 +110,7 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 		size += len(raw)
 		n.open[r.Position] = raw
 	}
-	n.total, n.closed = p.Total, p.Closed
+	n.total, n.closed, n.pending = p.Total, p.Closed, p.Unreconciled
 	return &n, size, nil
 }
 
@@ -125,7 +126,7 @@ func (b *book) reservations() (list []ledger.Reservation, err error) {
 	return list, nil
 }
 
-// amendments reads the refunds and raises, by position.
+// amendments reads the entries that amend it, by position.
 func (b *book) amendments() (list []ledger.Entry, err error) {
 	for _, position := range b.amended {
 		r, err := b.record(position)
@@ -139,7 +140,7 @@ func (b *book) amendments() (list []ledger.Entry, err error) {
 
 func (b *book) summary() (ledger.Summary, error) {
 	g, err := wire.UnmarshalGenesis(b.genesis)
-	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total}, err
+	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}, err
 }
 
 // record reads the record at a position in 1 … head.

@@ -71,12 +71,22 @@ func (b *book) request(w ledger.Writer, v ledger.Verb) ledger.Request {
 	return ledger.Request{Writer: w, Sequence: b.last[w], Digest: wire.Digest(v), Verb: v}
 }
 
+// lane is where the committed log has the lane of r's writer.
+func (b *book) lane(r ledger.Request) (l ledger.Lane) {
+	for _, record := range b.records {
+		if e := record.Entry; e.Writer == r.Writer {
+			l = ledger.Lane{Sequence: e.Sequence, Position: e.Position}
+		}
+	}
+	return l
+}
+
 // decide makes a batch of requests that must all be accepted.
 func (b *book) decide(requests ...ledger.Request) *ledger.Batch {
 	b.t.Helper()
 	batch := ledger.NewBatch(b.state)
 	for _, r := range requests {
-		d := batch.Decide(r, r.Sequence-1, timeOf(int(b.state.Summary().Head.Position)))
+		d := batch.Decide(r, b.lane(r), timeOf(int(b.state.Summary().Head.Position)))
 		if d.Outcome != ledger.Accepted {
 			b.t.Fatalf("ledger %s: sequence %d of %s was not accepted: %v", b.name, r.Sequence, r.Writer.Name, d.Err)
 		}

@@ -123,7 +123,7 @@ func appendBoth(s ledger.Store, own, shared string, w ledger.Writer, round uint6
 			b := book{s: s, name: name, last: map[ledger.Writer]uint64{w: last}}
 			decided := ledger.NewBatch(ledger.NewState(snapshot, tail))
 			for range map[string]int{shared: 2, own: 1}[name] {
-				if d := decided.Decide(b.charge(w, 0, 1), last, timeOf(int(round))); d.Outcome != ledger.Accepted {
+				if d := decided.Decide(b.charge(w, 0, 1), ledger.Lane{Sequence: last}, timeOf(int(round))); d.Outcome != ledger.Accepted {
 					return d.Err
 				}
 			}

@@ -321,6 +321,8 @@ type Entry struct {
 	//	*Entry_Expire
 	//	*Entry_Refund
 	//	*Entry_Raise
+	//	*Entry_Restored
+	//	*Entry_Reconcile
 	Action        isEntry_Action `protobuf_oneof:"action"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -491,6 +493,24 @@ func (x *Entry) GetRaise() *Raise {
 	return nil
 }
 
+func (x *Entry) GetRestored() *v1.Restored {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Restored); ok {
+			return x.Restored
+		}
+	}
+	return nil
+}
+
+func (x *Entry) GetReconcile() *v1.Reconcile {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Reconcile); ok {
+			return x.Reconcile
+		}
+	}
+	return nil
+}
+
 type isEntry_Action interface {
 	isEntry_Action()
 }
@@ -535,6 +555,16 @@ type Entry_Raise struct {
 	Raise *Raise `protobuf:"bytes,16,opt,name=raise,proto3,oneof"`
 }
 
+type Entry_Restored struct {
+	// The ledger was restored from a backup.
+	Restored *v1.Restored `protobuf:"bytes,17,opt,name=restored,proto3,oneof"`
+}
+
+type Entry_Reconcile struct {
+	// What was lost by that was charged, or the loss accepted.
+	Reconcile *v1.Reconcile `protobuf:"bytes,18,opt,name=reconcile,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -550,6 +580,10 @@ func (*Entry_Expire) isEntry_Action() {}
 func (*Entry_Refund) isEntry_Action() {}
 
 func (*Entry_Raise) isEntry_Action() {}
+
+func (*Entry_Restored) isEntry_Action() {}
+
+func (*Entry_Reconcile) isEntry_Action() {}
 
 // Raise is a raise with what it came to.
 type Raise struct {
@@ -712,7 +746,7 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
 	"\x04Part\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\xaa\x05\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\x9b\x06\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -730,7 +764,9 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\arelease\x18\r \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12/\n" +
 	"\x06expire\x18\x0e \x01(\v2\x15.accountant.v1.ExpireH\x00R\x06expire\x12/\n" +
 	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x123\n" +
-	"\x05raise\x18\x10 \x01(\v2\x1b.accountant.record.v1.RaiseH\x00R\x05raiseB\b\n" +
+	"\x05raise\x18\x10 \x01(\v2\x1b.accountant.record.v1.RaiseH\x00R\x05raise\x125\n" +
+	"\brestored\x18\x11 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
+	"\treconcile\x18\x12 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcileB\b\n" +
 	"\x06action\"\x89\x01\n" +
 	"\x05Raise\x12*\n" +
 	"\x05raise\x18\x01 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x12@\n" +
@@ -775,7 +811,9 @@ var file_accountant_record_v1_record_proto_goTypes = []any{
 	(*v1.Release)(nil),    // 14: accountant.v1.Release
 	(*v1.Expire)(nil),     // 15: accountant.v1.Expire
 	(*v1.Refund)(nil),     // 16: accountant.v1.Refund
-	(*v1.Raise)(nil),      // 17: accountant.v1.Raise
+	(*v1.Restored)(nil),   // 17: accountant.v1.Restored
+	(*v1.Reconcile)(nil),  // 18: accountant.v1.Reconcile
+	(*v1.Raise)(nil),      // 19: accountant.v1.Raise
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	7,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
@@ -792,14 +830,16 @@ var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	15, // 11: accountant.record.v1.Entry.expire:type_name -> accountant.v1.Expire
 	16, // 12: accountant.record.v1.Entry.refund:type_name -> accountant.v1.Refund
 	5,  // 13: accountant.record.v1.Entry.raise:type_name -> accountant.record.v1.Raise
-	17, // 14: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
-	1,  // 15: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
-	3,  // 16: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	17, // 14: accountant.record.v1.Entry.restored:type_name -> accountant.v1.Restored
+	18, // 15: accountant.record.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	19, // 16: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
+	1,  // 17: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
+	3,  // 18: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -816,6 +856,8 @@ func file_accountant_record_v1_record_proto_init() {
 		(*Entry_Expire)(nil),
 		(*Entry_Refund)(nil),
 		(*Entry_Raise)(nil),
+		(*Entry_Restored)(nil),
+		(*Entry_Reconcile)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
