@@ -125,7 +125,7 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		return fmt.Sprintf("%T", e.Verb), "nothing but reconciling: the ledger was restored"
 	}
 	if e.Amends() {
-		if s.amended++; s.amended > MaxAmendments && limited(e.Verb) {
+		if s.amended++; s.amended > MaxAmendments && !reconciles(e.Verb) {
 			return fmt.Sprintf("%d refunds and raises", s.amended), fmt.Sprintf("at most %d", MaxAmendments)
 		}
 	}

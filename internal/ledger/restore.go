@@ -52,9 +52,6 @@ func reconciles(v Verb) bool {
 	return false
 }
 
-// limited reports whether v is refused when there are MaxAmendments.
-func limited(v Verb) bool { return !reconciles(v) }
-
 // ended reports whether a lane that stands there was ended by a restore.
 func (a amendments) ended(l Lane) bool {
 	n := len(a.restored)
@@ -155,7 +152,7 @@ func (b *Batch) reconcile(v Reconcile, position uint64, checkOnly bool) (Verb, e
 		return v, err
 	}
 	v.Over = false
-	if b.draft != nil {
+	if b.draft != nil && len(v.Events) > 0 {
 		err := b.draft.take(v.Events)
 		if v.Over = err != nil; v.Over {
 			if spec.Parent != "" {

@@ -45,6 +45,9 @@ func Open(c Config) (*Store, error) {
 	if err := makeDirectory(filepath.Dir(c.Path)); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.Path, err)
 	}
+	if err := checkRestored(c.Path); err != nil {
+		return nil, err
+	}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.Path, err)
 	}
@@ -211,10 +214,16 @@ func (s *Store) initialise() error {
 		}
 		w := &writing{view: view{tx: tx}, arena: &arena{}}
 		w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), s.config.hooks.version))
-		w.stage(metaBucket, []byte("store"), append(w.value(len(s.id)), s.id...))
 		s.published.tx = tx.ID()
-		return w.put()
+		return errors.Join(w.put(), s.putID(tx))
 	})
+}
+
+// putID writes the store's identifier.
+func (s *Store) putID(tx *bolt.Tx) error {
+	w := &writing{view: view{tx: tx}, arena: &arena{}}
+	w.stage(metaBucket, []byte("store"), append(w.value(len(s.id)), s.id...))
+	return w.put()
 }
 
 // makeDirectory is os.MkdirAll that makes durable what it has made.

@@ -33,7 +33,8 @@ type VerifyConfig struct {
 // Verified is what was gone through.
 type Verified struct {
 	Ledgers, Entries uint64
-	Witnesses        int // kept, compared, and in agreement
+	Witnesses        int       // kept, compared, and in agreement
+	Newest           time.Time // when the newest record was taken; zero if there is none
 }
 
 // Verify goes through all of a file: every ledger's log is decided again, and

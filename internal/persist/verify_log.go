@@ -2,6 +2,7 @@ package persist
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -37,6 +38,7 @@ func (v *verifier) begin(l logged, key uint64) (*followed, error) {
 		return nil, finding(r.Name(), 0, "row of bucket ledgers", fmt.Sprint(key), textOf(number, err))
 	}
 	v.names[r.Name()] = true
+	v.took(r.Genesis().Time)
 	return &followed{Replay: r, number: key, lanes: map[audit.Lane]lane{}}, nil
 }
 
@@ -58,6 +60,7 @@ func (v *verifier) next(f *followed, l logged, key uint64) error {
 	if _, err := f.Next(e, l.raw); err != nil {
 		return err
 	}
+	v.took(e.Time)
 	f.newest = audit.LaneOf(e.Writer)
 	ln := f.lanes[f.newest]
 	switch {
@@ -84,6 +87,13 @@ func (v *verifier) next(f *followed, l logged, key uint64) error {
 		return v.indexed(sequencesBucket, ln.id, e.Sequence, key, wrong)
 	}
 	return nil
+}
+
+// took notes when a record was taken.
+func (v *verifier) took(at time.Time) {
+	if at.After(v.Newest) {
+		v.Newest = at
+	}
 }
 
 // indexed compares an index row.

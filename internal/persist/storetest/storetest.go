@@ -45,6 +45,8 @@ func Run(t *testing.T, h Harness) {
 		{"AppendRefusesWrongReservations", testWrongReservations},
 		{"Amendments", testAmendments},
 		{"AppendRefusesWrongAmendments", testWrongAmendments},
+		{"Restored", testRestored},
+		{"AppendRefusesWrongRestores", testWrongRestores},
 		{"Durable", testDurable},
 		{"OldDuplicates", testOldDuplicates},
 		{"ManyWriters", testManyWriters},
