@@ -77,14 +77,15 @@ func Fill(t T, s ledger.Store, spec ledger.Spec, n int, seed uint64) {
 }
 
 // Append writes up to n random requests to a ledger, in random batches; what the
-// ledger refuses is not written. Seeds that 5 divides close it in the end.
+// ledger refuses is not written. Seeds that 5 divides close it in the end; those that
+// leave 2 when divided by 3 restore it now and then.
 func Append(t T, s ledger.Store, name string, n int, seed uint64) {
 	t.Helper()
 	snapshot, tail, err := s.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &writing{T: t, store: s, state: ledger.NewState(snapshot, tail), draw: random(seed), charged: map[uint64][]mechanism.Event{}}
+	w := &writing{T: t, store: s, state: ledger.NewState(snapshot, tail), draw: random(seed), restored: seed%3 == 2, charged: map[uint64][]mechanism.Event{}}
 	for done := 0; done < n && !w.state.Summary().Closed; {
 		w.batch = ledger.NewBatch(w.state)
 		for range min(n-done, 1+w.draw(12)) {
@@ -115,15 +116,20 @@ type writing struct {
 	draw    func(n int) int
 	charged map[uint64][]mechanism.Event // by entries that were not refunded
 	raises  int
+
+	restored bool // now and then
 }
 
 // decide decides one request of a random writer.
 func (w *writing) decide(v ledger.Verb) {
 	w.Helper()
-	by := Writer(w.draw(4) * w.draw(2)) // most of them by the first
+	by := Writer(w.draw(4)*w.draw(2) + 10*w.restores()) // most of them by the first; each restore ends all
+	_, restoring := v.(ledger.Restored)
 	switch made, ok := w.reservation(v); {
 	case ok: // only who made it
 		by = made.Writer
+	case restoring:
+		by = ledger.Writer{Principal: ledger.Daemon, Name: fmt.Sprint("request/restore-", w.restores())}
 	case w.draw(10) == 0:
 		by = Writer(1000 + w.draw(1<<20))
 	}
@@ -204,6 +210,9 @@ func (w *writing) verb() ledger.Verb {
 		some = open[w.draw(len(open))]
 	}
 	first := len(w.batch.Entries()) == 0
+	if w.state.Summary().Unreconciled {
+		return w.reconcile(list())
+	}
 	switch n := w.draw(20); {
 	case n < 2:
 		return ledger.Reserve{Events: list(), Lifetime: time.Hour, Labels: labels}
@@ -224,8 +233,33 @@ func (w *writing) verb() ledger.Verb {
 			w.raises++
 			return v
 		}
+	case n < 9 && first && w.restored && w.draw(3) == 0:
+		from := w.state.StoreOf(w.state.Summary().Head.Position)
+		to := fmt.Sprintf("00000000-0000-4000-9000-%012d", w.restores()+1)
+		return ledger.Restored{From: from, StoreID: to, Copy: ledger.Hash{1}, Newest: Time(3)}
 	}
 	return ledger.Charge{Events: list(), Labels: labels}
+}
+
+// restores is how many there were.
+func (w *writing) restores() (n int) {
+	for _, a := range w.state.View().Assumptions {
+		if a.Kind == "restored" {
+			n++
+		}
+	}
+	return n
+}
+
+// reconcile charges something, nothing, or accepts the loss.
+func (w *writing) reconcile(lost []mechanism.Event) ledger.Verb {
+	switch w.draw(3) {
+	case 0:
+		return ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"}
+	case 1:
+		return ledger.Reconcile{}
+	}
+	return ledger.Reconcile{Events: lost, Reason: "from a log"}
 }
 
 // raise makes the budgets, or the plan, larger by a half.
