@@ -92,6 +92,46 @@ func TestReplayIsTheLedger(t *testing.T) {
 	}
 }
 
+// What a restore forbids is found.
+func TestTamperedRestores(t *testing.T) {
+	const other = "00000000-0000-4000-8000-000000000002"
+	as := func(e ledger.Entry, principal, name string, sequence uint64) ledger.Entry {
+		e.Writer, e.Sequence = ledger.Writer{Principal: principal, Name: name}, sequence
+		return e
+	}
+	restored := ledger.Restored{From: writer, StoreID: other, Newest: noon}
+	lost := ledger.Reconcile{Events: charge(0.1, 2).Events, Reason: "r"}
+	restoring := as(entry(2, restored), ledger.Daemon, "request/restore", 1)
+	reconciling := as(entry(3, lost), "p", other, 1)
+	over := lost
+	over.Over = true
+	elsewhere := restored
+	elsewhere.From = other
+	for _, c := range []struct {
+		name    string
+		entries []ledger.Entry
+		says    string
+	}{
+		{"honest", []ledger.Entry{restoring, reconciling, as(entry(4, charge(0.1, 1)), "p", other, 2)}, ""},
+		{"by a user", []ledger.Entry{as(restoring, "p", "request/restore", 1)}, "entry 2: action: cannot be reconciled"},
+		{"of another store", []ledger.Entry{as(entry(2, elsewhere), ledger.Daemon, "request/restore", 1)}, "entry 2: action: cannot be reconciled"},
+		{"charged before it was reconciled", []ledger.Entry{restoring, as(entry(3, charge(0.1, 1)), "p", other, 1)}, "entry 3: action: "},
+		{"by an earlier writer", []ledger.Entry{restoring, as(reconciling, "p", writer, 2)}, "entry 3: writer: "},
+		{"not restored", []ledger.Entry{as(entry(2, lost), "p", other, 1)}, "entry 2: action: cannot be reconciled"},
+		{"over a budget that it is not", []ledger.Entry{restoring, as(entry(3, over), "p", other, 1)}, "entry 3: action: "},
+		{"without saying that it is over", []ledger.Entry{restoring, as(entry(3, ledger.Reconcile{Events: charge(0.1, 20).Events}), "p", other, 1)}, "entry 3: action: "},
+	} {
+		l := written(t, charge(0.1, 1))
+		for _, e := range c.entries {
+			l.entries = append(l.entries, encode(t, e))
+		}
+		_, err := l.replay()
+		if (err == nil) != (c.says == "") || err != nil && !strings.HasPrefix(err.Error(), "ledger a: "+c.says) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.says)
+		}
+	}
+}
+
 const writer = "00000000-0000-4000-8000-000000000001"
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

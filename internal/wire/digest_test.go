@@ -23,7 +23,7 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
 	return rapid.Custom(func(t *rapid.T) ledger.Verb {
 		reservation := rapid.Uint64Range(1, 2).Draw(t, "reservation")
-		verb := rapid.IntRange(0, 12).Draw(t, "verb")
+		verb := rapid.IntRange(0, 15).Draw(t, "verb")
 		switch verb {
 		case 0, 1:
 			return ledger.Close{Reason: text.Draw(t, "reason")}
@@ -31,6 +31,14 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 			return ledger.Release{Reservation: reservation, Reason: text.Draw(t, "reason")}
 		case 4:
 			return ledger.Expire{Reservation: reservation}
+		case 13:
+			return ledger.Restored{From: text.Draw(t, "from"), StoreID: text.Draw(t, "to"), Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest"))}
+		case 14, 15:
+			v := ledger.Reconcile{AcceptLoss: rapid.Bool().Draw(t, "accept"), Reason: text.Draw(t, "reason")}
+			if rapid.Bool().Draw(t, "with events") {
+				v.Events = stepCharge.Events
+			}
+			return v
 		case 9:
 			return ledger.Refund{Position: reservation, Reason: text.Draw(t, "reason")}
 		case 10, 11:

@@ -65,6 +65,10 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 	case ledger.Raise:
 		raise := &recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late}
 		r.Action = &recordv1.Entry_Raise{Raise: raise}
+	case ledger.Restored:
+		r.Action = &recordv1.Entry_Restored{Restored: fromRestored(v)}
+	case ledger.Reconcile:
+		r.Action = &recordv1.Entry_Reconcile{Reconcile: fromReconcile(v)}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {
@@ -120,6 +124,10 @@ func goldenEntries() (names []string, entries []ledger.Entry) {
 	add("refund", ledger.Refund{Position: 16, Events: stepCharge.Events, Reason: "it never ran"})
 	add("raise", raisedFilter())
 	add("raise-plan", raisedPlan())
+	add("restored", restoredEntry())
+	add("reconcile", ledger.Reconcile{Events: stepCharge.Events, Reason: "from a log", Over: true})
+	add("reconcile-nothing", ledger.Reconcile{})
+	add("accept-loss", ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"})
 	add("allocate", ledger.Reserve{Events: stepCharge.Events, Child: "team/project-1/a"})
 	return names, entries
 }

@@ -13,6 +13,9 @@ import (
 // ToReconcile converts what a restored ledger has lost: events that are valid under
 // adj, none, or an accepted loss. Fields in errors start with "reconcile.".
 func ToReconcile(adj mechanism.Adjacency, r *pb.Reconcile) (ledger.Reconcile, error) {
+	if r == nil { // which would say that nothing was lost
+		return ledger.Reconcile{}, absent("reconcile", "events, none, or accept_loss")
+	}
 	v, err := toReconcile(r)
 	switch {
 	case err != nil:
