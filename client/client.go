@@ -51,6 +51,7 @@ package client
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
@@ -70,7 +71,8 @@ type Client struct {
 	alive context.Context // ends with Close
 	kill  context.CancelFunc
 
-	disconnect func() error // ends the connection if it is this client's own
+	disconnect  func() error   // ends the connection if it is this client's own
+	connections *atomic.Uint64 // made so far, one after the other
 
 	mu      sync.Mutex
 	closed  bool
@@ -85,7 +87,8 @@ const principalKey = "accountant-principal"
 // does. It refuses a configuration that cannot work, with an *Error of code
 // INVALID_ARGUMENT.
 func New(cfg Config) (*Client, error) {
-	cfg, options, err := cfg.resolve()
+	connections := new(atomic.Uint64)
+	cfg, options, err := cfg.resolve(connections)
 	if err != nil {
 		return nil, &Error{Op: "New", Code: codes.InvalidArgument, Message: err.Error(), cause: err}
 	}
@@ -93,24 +96,24 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, &Error{Op: "New", Code: codes.InvalidArgument, Message: err.Error(), cause: err}
 	}
-	return newClient("New", cfg, conn, conn.Close)
+	return newClient("New", cfg, conn, connections, conn.Close)
 }
 
 // NewWriter makes another writer, with a UUID and lanes of its own, that shares
 // c's settings and connection. Closing it leaves the connection to c, which is
 // to be closed last.
 func (c *Client) NewWriter() (*Client, error) {
-	return newClient("NewWriter", c.cfg, c.conn, func() error { return nil })
+	return newClient("NewWriter", c.cfg, c.conn, c.connections, func() error { return nil })
 }
 
-func newClient(op string, cfg Config, conn *grpc.ClientConn, disconnect func() error) (*Client, error) {
+func newClient(op string, cfg Config, conn *grpc.ClientConn, connections *atomic.Uint64, disconnect func() error) (*Client, error) {
 	writer, err := uuid.NewRandom()
 	if err != nil {
 		return nil, &Error{Op: op, Code: codes.Internal, Message: err.Error(), cause: err}
 	}
 	alive, kill := context.WithCancel(context.Background())
 	return &Client{
-		cfg: cfg, writer: writer.String(), conn: conn, disconnect: disconnect, api: pb.NewAccountantServiceClient(conn),
+		cfg: cfg, writer: writer.String(), conn: conn, connections: connections, disconnect: disconnect, api: pb.NewAccountantServiceClient(conn),
 		alive: alive, kill: kill, lanes: map[string]*lane{},
 	}, nil
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"google.golang.org/grpc"
@@ -75,6 +76,22 @@ func freezeCharge(op, ledger string, c *pb.Charge) (frozen, error) {
 	return b, checkSize(op, ledger, len(b))
 }
 
+// with adds a receipt, unless it is nil, to an encoded request of a method.
+func (f frozen) with(method string, r *pb.Receipt) frozen {
+	if r == nil {
+		return f
+	}
+	b, err := protobuf.Marshal(r)
+	if err != nil { // a name that is no text: the daemon refuses the request itself
+		return f
+	}
+	field := protowire.Number(fieldLastReceipt)
+	if method == pb.AccountantService_Report_FullMethodName {
+		field = fieldReportLastReceipt
+	}
+	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(f), field, protowire.BytesType), b)
+}
+
 func checkSize(op, ledger string, n int) error {
 	if n <= maxMessage {
 		return nil
@@ -96,6 +113,9 @@ const (
 	fieldContent  = 2
 
 	fieldLabels = 2 // of Charge
+
+	fieldLastReceipt       = 5 // of the unary writes
+	fieldReportLastReceipt = 6 // of ReportRequest
 )
 
 // freezeMessage encodes a ReportStreamRequest around an encoded Charge, Reserve,

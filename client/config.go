@@ -2,11 +2,13 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -60,8 +62,9 @@ const defaultServer = "127.0.0.1:7878"
 // keepAlive finds connections that died without a word.
 var keepAlive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}
 
-// resolve checks the configuration and fills in the defaults.
-func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
+// resolve checks the configuration and fills in the defaults. Connections are counted
+// as they are made.
+func (cfg Config) resolve(connections *atomic.Uint64) (Config, []grpc.DialOption, error) {
 	cfg.Server = cmp.Or(cfg.Server, defaultServer)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
 	cfg.BackoffMin = cmp.Or(cfg.BackoffMin, 50*time.Millisecond)
@@ -92,7 +95,7 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 		return cfg, nil, fmt.Errorf("server: %s %w; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server, ErrNotEncrypted)
 	}
 	return cfg, append([]grpc.DialOption{
-		grpc.WithTransportCredentials(secure),
+		grpc.WithTransportCredentials(counted{secure, connections}),
 		grpc.WithKeepaliveParams(keepAlive),
 		// The same patience below as above: gRPC's own default waits up to 120 s
 		// before it looks again for a daemon that was restarted.
@@ -101,6 +104,23 @@ func (cfg Config) resolve() (Config, []grpc.DialOption, error) {
 			MinConnectTimeout: cfg.Timeout,
 		}),
 	}, cfg.DialOptions...), nil
+}
+
+// counted counts the connections that are made.
+type counted struct {
+	credentials.TransportCredentials
+	made *atomic.Uint64
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (c counted) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	c.made.Add(1)
+	return c.TransportCredentials.ClientHandshake(ctx, authority, conn)
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c counted) Clone() credentials.TransportCredentials {
+	return counted{c.TransportCredentials.Clone(), c.made}
 }
 
 // isLocal reports whether what is sent to server stays on this machine.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -20,7 +21,8 @@ type lane struct {
 	last      uint64  // the last number known to be written
 	pending   []*item // of unknown outcome: numbers last+1, last+2, …
 
-	newest witness
+	newest  witness
+	vouched uint64 // the connection on which an answer came last; of who has the turn
 }
 
 // item is one write with its number, frozen.
@@ -97,7 +99,7 @@ func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.M
 	if err != nil {
 		return nil, err
 	}
-	if err := c.send(ctx, op, ledger, it, answer); err != nil {
+	if err := c.send(ctx, op, l, it, answer); err != nil {
 		if err.Unknown {
 			l.keep([]*item{it})
 		}
@@ -108,10 +110,19 @@ func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.M
 	return answer, nil
 }
 
-// send tries one item until its outcome is known or there is nothing to wait for.
-func (c *Client) send(ctx context.Context, op, ledger string, it *item, answer proto.Message) *Error {
+// send tries one item until its outcome is known or there is nothing to wait for. The
+// first attempt on each connection carries the lane's newest receipt: where the daemon
+// has forgotten that, it has been started anew.
+func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer proto.Message) *Error {
 	err, interrupted := c.retry(ctx, func(ctx context.Context) error {
-		err := c.conn.Invoke(ctx, it.method, it.request, answer, asFrozen())
+		request, connection := it.request, c.connections.Load()
+		if connection != l.vouched || c.conn.GetState() != connectivity.Ready {
+			request = request.with(it.method, l.newest.receipt(l.ledger))
+		}
+		err := c.conn.Invoke(ctx, it.method, request, answer, asFrozen())
+		if err == nil {
+			l.vouched = connection
+		}
 		if err != nil && !wroteNothing(err) {
 			it.maybe = true
 		}
@@ -120,7 +131,7 @@ func (c *Client) send(ctx context.Context, op, ledger string, it *item, answer p
 	if err == nil {
 		return nil
 	}
-	e := failed(op, ledger, err, interrupted)
+	e := failed(op, l.ledger, err, interrupted)
 	e.Sequence = it.sequence
 	e.Unknown = it.maybe && !settles(err)
 	return e
@@ -132,7 +143,7 @@ func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	for len(l.pending) > 0 {
 		it := l.pending[0]
 		_, _, answer := contentOf(it).unary("", "", 0)
-		err := c.send(ctx, op, l.ledger, it, answer)
+		err := c.send(ctx, op, l, it, answer)
 		switch {
 		case err == nil:
 			l.advance(it.sequence, 1)

@@ -48,6 +48,15 @@ func (c *Client) Raise(ctx context.Context, ledger string, raise *pb.Raise) (*pb
 	return inLane[*pb.RaiseResponse](ctx, c, "Raise", ledger, Write{Raise: present(raise)})
 }
 
+// Reconcile says what a restored ledger has lost: it is charged, or the loss is
+// accepted. Only on the daemon's own socket. It travels in the lane like Report.
+func (c *Client) Reconcile(ctx context.Context, ledger string, reconcile *pb.Reconcile) (*pb.ReconcileResponse, error) {
+	if reconcile == nil { // an empty one says that nothing was lost
+		return nil, invalid("Reconcile", ledger, "reconcile: missing; allowed: what was lost")
+	}
+	return inLane[*pb.ReconcileResponse](ctx, c, "Reconcile", ledger, Write{Reconcile: reconcile})
+}
+
 // ReserveOnce is Reserve under the user's own key, as ReportOnce is Report.
 func (c *Client) ReserveOnce(ctx context.Context, ledger, key string, events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.ReserveResponse, error) {
 	w, err := reserveOf("ReserveOnce", ledger, events, lifetime, labels)
@@ -75,6 +84,14 @@ func (c *Client) RefundOnce(ctx context.Context, ledger, key string, refund *pb.
 // RaiseOnce is Raise under the user's own key, as ReportOnce is Report.
 func (c *Client) RaiseOnce(ctx context.Context, ledger, key string, raise *pb.Raise) (*pb.RaiseResponse, error) {
 	return once[*pb.RaiseResponse](ctx, c, "RaiseOnce", ledger, key, Write{Raise: present(raise)})
+}
+
+// ReconcileOnce is Reconcile under the user's own key, as ReportOnce is Report.
+func (c *Client) ReconcileOnce(ctx context.Context, ledger, key string, reconcile *pb.Reconcile) (*pb.ReconcileResponse, error) {
+	if reconcile == nil {
+		return nil, invalid("ReconcileOnce", ledger, "reconcile: missing; allowed: what was lost")
+	}
+	return once[*pb.ReconcileResponse](ctx, c, "ReconcileOnce", ledger, key, Write{Reconcile: reconcile})
 }
 
 // reserveOf converts a lifetime to the API's seconds; their range is the daemon's

@@ -155,6 +155,31 @@ func TestHealthyRestartIsNoLoss(t *testing.T) {
 	}
 }
 
+// Unary calls carry the newest receipt too, on each connection the first: a rollback
+// is noticed, and what is not is not in the way.
+func TestUnaryCallsNoticeARollback(t *testing.T) {
+	s, c, lane, before := witnessed(t)
+	if err := lane.Close(servertest.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.Report(servertest.Context(t), "a", step, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Restart()
+	if _, err := c.Report(servertest.Context(t), "a", step, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.RestartAfter(func(path string) { write(t, path, before) })
+	if _, err := c.Report(servertest.Context(t), "a", step, nil); !errors.Is(err, client.ErrLost) || !strings.Contains(err.Error(), "found no entry there") {
+		t.Errorf("%v; want ErrLost", err)
+	}
+	if got := s.Position("a"); got != 1 {
+		t.Errorf("position %d; want 1", got)
+	}
+}
+
 // What unary calls were answered is a witness for the stream opened after them.
 func TestUnaryReceiptIsAWitness(t *testing.T) {
 	s, _, _, before := witnessed(t)

@@ -19,6 +19,8 @@ type Write struct {
 	Release *pb.Release
 	Refund  *pb.Refund
 	Raise   *pb.Raise
+
+	Reconcile *pb.Reconcile
 }
 
 // unary is how w travels alone: the method, the request and an empty answer.
@@ -42,6 +44,9 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 	case w.Raise != nil:
 		return pb.AccountantService_Raise_FullMethodName,
 			&pb.RaiseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Raise: w.Raise}, &pb.RaiseResponse{}
+	case w.Reconcile != nil:
+		return pb.AccountantService_Reconcile_FullMethodName,
+			&pb.ReconcileRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reconcile: w.Reconcile}, &pb.ReconcileResponse{}
 	}
 	return pb.AccountantService_Report_FullMethodName,
 		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: w.Charge}, &pb.ReportResponse{}
@@ -66,7 +71,7 @@ func (w Write) streamed() (field int, content proto.Message) {
 func contentOf(it *item) Write {
 	method, request := it.method, proto.Message(nil)
 	for _, w := range []Write{{Charge: &pb.Charge{}}, {Close: &pb.Close{}}, {Reserve: &pb.Reserve{}}, {Commit: &pb.Commit{}},
-		{Release: &pb.Release{}}, {Refund: &pb.Refund{}}, {Raise: &pb.Raise{}}} {
+		{Release: &pb.Release{}}, {Refund: &pb.Refund{}}, {Raise: &pb.Raise{}}, {Reconcile: &pb.Reconcile{}}} {
 		if m, r, _ := w.unary("", "", 0); m == method {
 			request = r
 		}
@@ -85,6 +90,8 @@ func contentOf(it *item) Write {
 		return Write{Refund: r.GetRefund()}
 	case *pb.RaiseRequest:
 		return Write{Raise: r.GetRaise()}
+	case *pb.ReconcileRequest:
+		return Write{Reconcile: r.GetReconcile()}
 	case *pb.ReportRequest:
 		return Write{Charge: r.GetCharge()}
 	}
@@ -117,7 +124,7 @@ func once[A proto.Message](ctx context.Context, c *Client, op, ledger, key strin
 	if err != nil {
 		return answer, err
 	}
-	if err := c.send(ctx, op, ledger, it, got); err != nil {
+	if err := c.send(ctx, op, &lane{ledger: ledger}, it, got); err != nil { // a lane of its own
 		return answer, err
 	}
 	return got.(A), nil

@@ -23,8 +23,12 @@ func (s *service) compareReceipt(field, name string, kept *pb.Receipt) error {
 		return err
 	}
 	forgotten := func(format string, args ...any) error {
-		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store %s; found, in store %s, %s",
-			errForgotten, name, hash, kept.GetPosition(), kept.GetStoreId(), s.store.ID(), fmt.Sprintf(format, args...))
+		found := fmt.Sprintf(format, args...)
+		if id := s.store.ID(); kept.GetStoreId() != id {
+			found += "; this is store " + id
+		}
+		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store %s; found %s",
+			errForgotten, name, hash, kept.GetPosition(), kept.GetStoreId(), found)
 	}
 	records, err := s.store.Records(name, kept.GetPosition(), 1)
 	switch {

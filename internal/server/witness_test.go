@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -64,7 +65,7 @@ func TestLastReceipt(t *testing.T) {
 		{"another position", but(func(r *pb.Receipt) { r.Position = 299 }), codes.DataLoss, []string{"position 299", "found one with hash"}},
 		{"beyond the end", but(func(r *pb.Receipt) { r.Position = 301 }), codes.DataLoss, []string{"position 301", "found no entry there"}},
 		{"far beyond the end", but(func(r *pb.Receipt) { r.Position = 1<<64 - 1 }), codes.DataLoss, []string{"found no entry there"}},
-		{"another store", but(func(r *pb.Receipt) { r.StoreId = servertest.Writer() }), codes.DataLoss, []string{"found store " + last.GetStoreId()}},
+		{"another store's", but(func(r *pb.Receipt) { r.StoreId, r.HeadHash[31] = servertest.Writer(), r.HeadHash[31]^1 }), codes.DataLoss, []string{"; this is store " + last.GetStoreId()}},
 		{"another ledger", other, codes.InvalidArgument, []string{`open.last_receipt.ledger: "b"`, `"a"`}},
 		{"no ledger", but(func(r *pb.Receipt) { r.Ledger = "" }), codes.InvalidArgument, []string{"open.last_receipt.ledger"}},
 		{"no store", but(func(r *pb.Receipt) { r.StoreId = "" }), codes.InvalidArgument, []string{"open.last_receipt.store_id", "a UUID"}},
@@ -74,6 +75,11 @@ func TestLastReceipt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := open("a", c.kept)
 			wantError(t, err, c.code, c.wants...)
+			for i, want := range c.wants {
+				c.wants[i] = strings.TrimPrefix(want, "open.")
+			}
+			_, err = s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "a", Writer: w, Sequence: 301, Charge: one, LastReceipt: c.kept})
+			wantError(t, err, c.code, c.wants...)
 		})
 	}
 	_, err := open("gone", but(func(r *pb.Receipt) { r.Ledger = "gone" }))
@@ -81,7 +87,9 @@ func TestLastReceipt(t *testing.T) {
 
 	check := func() {
 		t.Helper()
-		for _, r := range append(slices.Clone(receipts[:3]), nil, receipts[254], receipts[255], receipts[256], last) {
+		// The same entry in another store is one that was restored.
+		elsewhere := but(func(r *pb.Receipt) { r.StoreId = servertest.Writer() })
+		for _, r := range append(slices.Clone(receipts[:3]), nil, receipts[254], receipts[255], receipts[256], last, elsewhere) {
 			if got, err := open("a", r); err != nil || got != 300 {
 				t.Errorf("with the receipt of %d: opened at %d, %v; want 300", r.GetPosition(), got, err)
 			}
