@@ -23,11 +23,13 @@ const long = `accountantd keeps ledgers of differentially private releases and a
 they cost. Everything is kept in the data directory: the ledgers in
 accountant.db, the key that signs their heads in signing.key, and accountant.sock,
 a Unix socket for its owner only that serves the same as the TCP address, and
-refunds, raises and backups, which are refused elsewhere.
+refunds, raises, reconciling and backups, which are refused elsewhere.
 
 When it is ready it prints one line on standard output:
   accountantd ready listen=… http=… socket=… data=… store=… version=…
 SIGTERM and SIGINT stop it in order; a second one at once.
+
+"accountantd restore FILE --data DIR" makes a data directory of a backup.
 
 Each flag can be given as an environment variable: ACCOUNTANT_LISTEN,
 ACCOUNTANT_HTTP, ACCOUNTANT_DATA, ACCOUNTANT_INSECURE, ACCOUNTANT_METRICS_LEDGERS,
@@ -35,20 +37,20 @@ ACCOUNTANT_LOG_LEVEL, ACCOUNTANT_LOG_FORMAT. Flags win.
 
 Exit status: 0 stopped when asked to; 2 wrong flags; 1 anything else.`
 
-// newCommand parses flags and environment and calls serve.
-func newCommand(env []string, serve func(context.Context, settings) error) *cobra.Command {
+// newCommand parses flags and environment and calls serve, or restore.
+func newCommand(env []string, serve func(context.Context, settings) error, restore func(ctx context.Context, file, data string) error) *cobra.Command {
 	var s settings
 	c := &cobra.Command{
 		Use:           "accountantd [flags]",
 		Short:         "The privacy accountant's daemon",
 		Long:          long,
-		Example:       "  accountantd --data ./data\n  accountantd --listen 127.0.0.1:0 --http \"\" --data /var/lib/accountant",
+		Example:       "  accountantd --data ./data\n  accountantd --listen 127.0.0.1:0 --http \"\" --data /var/lib/accountant\n  accountantd restore ledgers.backup --data ./restored",
 		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("argument: %q; allowed: flags only (see --help)", args[0])}
+				return usageError{fmt.Errorf("argument: %q; allowed: flags only, or restore (see --help)", args[0])}
 			}
 			return nil
 		},
@@ -57,6 +59,8 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	}
 	c.SetVersionTemplate("accountantd {{.Version}}\n")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w (see --help)", err)} })
+	c.CompletionOptions.DisableDefaultCmd = true
+	c.AddCommand(restoreCommand(env, restore))
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.listen, "listen", "127.0.0.1:7878", "TCP `address` of the gRPC service; port 0 takes any free one, \"\" none")

@@ -19,9 +19,11 @@ const (
 	keyFile    = "signing.key"
 )
 
-// run is the daemon: it returns when ctx has ended and everything is closed.
+// run is the daemon, or a restore: it returns when ctx has ended and everything is
+// closed, or when the restore is done.
 func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
-	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, stdout, stderr) })
+	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, stdout, stderr) },
+		func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) })
 	command.SetArgs(args)
 	command.SetOut(stdout)
 	command.SetErr(stderr)

@@ -201,6 +201,19 @@ func deedOf(e *accountantv1.Entry) deed {
 		return deed{name: "refund", of: a.Refund.GetPosition(), events: a.Refund.GetEvents(), reason: a.Refund.GetReason()}
 	case *accountantv1.Entry_Raise:
 		return deed{name: "raise", reason: a.Raise.GetReason(), more: raiseText(a.Raise)}
+	case *accountantv1.Entry_Restored:
+		return deed{name: "restored", more: "from a backup of store " + a.Restored.GetFromStoreId()}
+	case *accountantv1.Entry_Reconcile:
+		d := deed{name: "reconcile", events: a.Reconcile.GetEvents(), reason: a.Reconcile.GetReason()}
+		switch {
+		case a.Reconcile.GetAcceptLoss():
+			d.more = "loss accepted"
+		case len(d.events) == 0:
+			d.more = "nothing lost"
+		case a.Reconcile.GetOverBudget():
+			d.more = "over the budget or the plan"
+		}
+		return d
 	case *accountantv1.Entry_Close:
 		return deed{name: "close", reason: a.Close.GetReason()}
 	}

@@ -16,14 +16,14 @@ import (
 func (p *program) ledger() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "ledger",
-		Short: "Create, show, list and close ledgers",
+		Short: "Create, show, list, reconcile and close ledgers",
 		Long: `A ledger keeps what differentially private mechanisms were run on one dataset.
 It is never deleted and its name is never used again; closing it is final.`,
 		Example: `  accountctl ledger create team/mnist --adjacency add-or-remove-one
   accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
   accountctl ledger list --prefix team/`,
 	},
-		p.ledgerCreate(), p.ledgerGet(), p.ledgerList(), p.ledgerClose())
+		p.ledgerCreate(), p.ledgerGet(), p.ledgerList(), p.ledgerReconcile(), p.ledgerClose())
 }
 
 // writeLedger writes a ledger's state for people.
@@ -31,7 +31,11 @@ func (p *program) writeLedger(l *accountantv1.Ledger) error {
 	spec := l.GetSpec()
 	t := p.table()
 	t.row("ledger", l.GetName())
-	t.row("state", stateOf(l))
+	state := stateOf(l)
+	if l.GetNeedsReconciling() {
+		state += ": restored from a backup; it takes nothing until ledger reconcile"
+	}
+	t.row("state", state)
 	t.row("policy", policyText(spec))
 	t.row("adjacency", adjacencyText(spec.GetAdjacency()))
 	for _, f := range []struct{ name, value string }{
@@ -49,7 +53,7 @@ func (p *program) writeLedger(l *accountantv1.Ledger) error {
 	t.row("entries", l.GetPosition())
 	t.row("mechanisms", fmt.Sprintf("%d distinct, %d in all", l.GetDistinctMechanisms(), l.GetTotalCount()))
 	t.row("head", fmt.Sprintf("%x", l.GetHeadHash()))
-	t.row("store", l.GetStoreId())
+	t.row("created in store", l.GetStoreId())
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -57,8 +61,11 @@ func (p *program) writeLedger(l *accountantv1.Ledger) error {
 }
 
 func stateOf(l *accountantv1.Ledger) string {
-	if l.GetClosed() {
+	switch {
+	case l.GetClosed():
 		return "closed"
+	case l.GetNeedsReconciling():
+		return "needs reconciling"
 	}
 	return "open"
 }

@@ -45,7 +45,7 @@ charges, queries and closes the ledgers of the daemon accountantd, with or witho
 budgets that hold.
 
 Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger (budget,
-reservation, closed);
+reservation, closed, not reconciled);
 4 no answer from the server; 1 anything else.`,
 		Example: `  accountctl compute --file workload.json --delta 1e-5
   accountctl ledger create team/mnist --adjacency add-or-remove-one

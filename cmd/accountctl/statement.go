@@ -55,6 +55,10 @@ func markdown(s *accountantv1.Statement) string {
 	line("")
 	line("%s", headline(s))
 	line("")
+	if l.GetNeedsReconciling() {
+		line("**It was restored from a backup and is not reconciled: what was charged after the backup is not counted.**")
+		line("")
+	}
 	line("| | |")
 	line("|---|---|")
 	for _, f := range []struct{ name, value string }{
@@ -117,7 +121,7 @@ func markdown(s *accountantv1.Statement) string {
 		line("- %s", escape(a))
 	}
 	line("")
-	line("Made by accountantd %s on %s from ledger `%s` (%s) of store `%s` at position %d, head `%x`.",
+	line("Made by accountantd %s on %s from ledger `%s` (%s), created in store `%s`, at position %d, head `%x`.",
 		escape(s.GetVersion()), timeText(s.GetTime()), l.GetName(), stateOf(l), l.GetStoreId(), l.GetPosition(), l.GetHeadHash())
 	return b.String()
 }

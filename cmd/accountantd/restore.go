@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/dpaccountant/accountant/internal/persist"
+)
+
+const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written. DIR must be empty,
+or not be there; no daemon runs on it. FILE is checked as "accountctl verify --backup"
+does; one that is damaged is refused before anything is written.
+
+What was charged after the backup was made is lost, and nobody can tell from it what
+that was. So the store gets another identifier, and each ledger that is open an entry
+that says where it comes from. That entry charges what was reserved, ends the numbers of
+all earlier writers (what they have sent before is still answered with its first
+receipt), and the ledger takes nothing more until
+
+  accountctl ledger reconcile NAME (--charge FILE | --accept-loss REASON)
+
+has said what was lost. Closed ledgers could lose nothing and stay as they are. The key
+that signs heads is not in a backup: put the old signing.key into DIR, or the first
+start makes another.
+
+The store appears when all of it is durable. A restore that is cut off leaves a file
+beside which no daemon starts.`
+
+// restoreCommand parses the command line of a restore.
+func restoreCommand(env []string, restore func(ctx context.Context, file, data string) error) *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:     "restore FILE --data DIR",
+		Short:   "Make a data directory of a backup",
+		Long:    restoreHelp,
+		Example: "  accountantd restore ledgers.backup --data ./restored",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("arguments: %d; allowed: FILE, a backup (see --help)", len(args))}
+			}
+			return nil
+		},
+		PreRunE: func(c *cobra.Command, _ []string) error {
+			if err := fromEnvironment(c.Flags(), env); err != nil {
+				return err
+			}
+			if data == "" {
+				return usageError{fmt.Errorf("--data: missing; allowed: a directory that is empty or not there")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), args[0], data) },
+	}
+	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
+	return c
+}
+
+// restore makes a data directory and says what was done.
+func restore(ctx context.Context, file, data string, stdout, stderr io.Writer) error {
+	shown := &restoring{w: stderr, start: time.Now()}
+	if f, ok := stderr.(*os.File); ok {
+		shown.terminal = term.IsTerminal(int(f.Fd()))
+	}
+	done, err := persist.Restore(ctx, persist.RestoreConfig{Backup: file, Path: filepath.Join(data, persist.FileName), Progress: shown.show})
+	shown.clear()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "restored: %d ledgers, which need reconciling, and %d closed ones, of store %s as it was at %s or later, to %s as store %s\n",
+		done.Ledgers, done.Closed, done.From, done.Newest.UTC().Format(time.RFC3339), data, done.StoreID)
+	return err
+}
+
+// restoring shows how far a restore is, once it has taken a second: on a terminal in one
+// line that is rewritten, elsewhere in a line now and then.
+type restoring struct {
+	w        io.Writer
+	terminal bool
+	start    time.Time
+	last     time.Time
+}
+
+func (s *restoring) show(step persist.RestoreStep, done, total uint64) {
+	every := 10 * time.Second
+	if s.terminal {
+		every = time.Second / 10
+	}
+	now := time.Now()
+	if now.Sub(s.start) < time.Second || now.Sub(s.last) < every {
+		return
+	}
+	s.last = now
+	text := fmt.Sprintf("restore: %s: %d of %d", step, done, total)
+	if s.terminal {
+		text = "\r\033[K" + text
+	} else {
+		text += "\n"
+	}
+	_, _ = io.WriteString(s.w, text)
+}
+
+// clear removes the line.
+func (s *restoring) clear() {
+	if s.terminal && !s.last.IsZero() {
+		_, _ = io.WriteString(s.w, "\r\033[K")
+	}
+}
