@@ -376,7 +376,7 @@ func TestStreamReservations(t *testing.T) {
 	}
 }
 
-// Refunds and raises are for the daemon's owner, who can open its socket: over TCP
+// Refunds, raises and reconciling are for the daemon's owner, who can open its socket: over TCP
 // they are refused, whatever else is wrong with them, and nothing is written.
 func TestOwnSocket(t *testing.T) {
 	t.Parallel()
@@ -393,6 +393,11 @@ func TestOwnSocket(t *testing.T) {
 		_, err := c.Raise(ctx, &pb.RaiseRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Raise: r})
 		return err
 	}
+	reconcile := func(c pb.AccountantServiceClient, r *pb.Reconcile) error {
+		_, err := c.Reconcile(ctx, &pb.ReconcileRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Reconcile: r})
+		return err
+	}
+	accept := &pb.Reconcile{AcceptLoss: true, Reason: "x"}
 	guarantee := func() (string, []*pb.Assumption) {
 		t.Helper()
 		a, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "o"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
@@ -405,6 +410,7 @@ func TestOwnSocket(t *testing.T) {
 	larger := &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(2)}, Reason: "more", IndependentOfOutputs: true}
 	for name, err := range map[string]error{
 		"refund": refund(s.Client, good), "bad refund": refund(s.Client, nil), "raise": raise(s.Client, larger), "bad raise": raise(s.Client, nil),
+		"reconcile": reconcile(s.Client, accept), "bad reconcile": reconcile(s.Client, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantError(t, err, codes.PermissionDenied, "own socket", "allowed: accountant.sock")
@@ -423,6 +429,9 @@ func TestOwnSocket(t *testing.T) {
 		"no reason":      {refund(owner, &pb.Refund{Position: 1, NothingReleased: true}), codes.InvalidArgument, []string{"reason: missing", "allowed:"}},
 		"no such entry":  {refund(owner, &pb.Refund{Position: 9, NothingReleased: true, Reason: "x"}), codes.FailedPrecondition, []string{"position: 9", "allowed:"}},
 		"smaller budget": {raise(owner, &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(0.5)}, Reason: "x"}), codes.FailedPrecondition, []string{"budgets[0].epsilon: 0.5", "allowed: at least 1"}},
+		"not restored":   {reconcile(owner, accept), codes.FailedPrecondition, []string{"ledger: o was not restored from a backup", "allowed:"}},
+		"no reconcile":   {reconcile(owner, nil), codes.InvalidArgument, []string{"reconcile: missing", "allowed:"}},
+		"loss unnamed":   {reconcile(owner, &pb.Reconcile{AcceptLoss: true}), codes.InvalidArgument, []string{"reconcile.reason: missing", "allowed:"}},
 		"no raise":       {raise(owner, &pb.Raise{Reason: "x"}), codes.InvalidArgument, []string{"raise.budgets: missing", "allowed: all budgets of the ledger, or a plan"}},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, c.err, c.code, c.wants...) })

@@ -31,6 +31,11 @@ type modelLedger struct {
 	hashes  []ledger.Hash
 }
 
+const (
+	restoredFrom = "00000000-0000-4000-8000-00000000000a"
+	restoredTo   = "00000000-0000-4000-8000-00000000000b"
+)
+
 var modelNames = []string{"a", "a/b", "a/bc", "b"}
 
 // testModel runs random calls against a store and the model.
@@ -133,8 +138,13 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 			e.Verb = ledger.Refund{Position: position, Events: after.entries[position-1].Verb.(ledger.Charge).Events, Reason: "r"}
 		}
 		last := rapid.IntRange(0, 60).Draw(rt, "close") == 0
-		if last {
+		switch {
+		case after.at(len(after.entries)).Unreconciled:
+			e.Verb, last = ledger.Reconcile{Events: charge.Events}, false
+		case last:
 			e.Verb = ledger.Close{Reason: "r"}
+		case rapid.IntRange(0, 12).Draw(rt, "restore") == 0:
+			e.Verb = ledger.Restored{From: restoredFrom, StoreID: restoredTo, Newest: timeOf(3)}
 		}
 		e.Digest = wire.Digest(e.Verb)
 		after.entries = append(after.entries, e)
@@ -144,7 +154,7 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 	}
 	now := after.at(len(after.entries))
 	p := ledger.Proposal{
-		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed}
+		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed, Unreconciled: now.Unreconciled}
 	refunded := map[mechanism.Mechanism]bool{} // their counts are listed though they may not change
 	for _, e := range after.entries[at:] {
 		if v, ok := e.Verb.(ledger.Refund); ok {
@@ -170,9 +180,17 @@ func (l *modelLedger) at(n int) ledger.Snapshot {
 		s.Head = ledger.Head{Position: uint64(n), Hash: l.hashes[n-1]}
 	}
 	for _, e := range l.entries[:n] {
+		charge, _ := e.Verb.(ledger.Charge)
 		switch v := e.Verb.(type) {
 		case ledger.Close:
 			s.Closed = true
+		case ledger.Restored:
+			s.Unreconciled = true
+			s.Amended = append(s.Amended, e)
+		case ledger.Reconcile:
+			s.Unreconciled = false
+			s.Amended = append(s.Amended, e)
+			charge.Events = v.Events
 		case ledger.Refund:
 			for _, event := range v.Events {
 				i := slices.IndexFunc(s.Parts, func(p mechanism.Part) bool { return p.Mechanism == event.Mechanism })
@@ -180,16 +198,15 @@ func (l *modelLedger) at(n int) ledger.Snapshot {
 				s.Total -= uint64(event.Count)
 			}
 			s.Amended = append(s.Amended, e)
-		case ledger.Charge:
-			for _, event := range v.Events {
-				i := slices.IndexFunc(s.Parts, func(p mechanism.Part) bool { return p.Mechanism == event.Mechanism })
-				if i < 0 {
-					i = len(s.Parts)
-					s.Parts = append(s.Parts, mechanism.Part{Mechanism: event.Mechanism})
-				}
-				s.Parts[i].Count += uint64(event.Count)
-				s.Total += uint64(event.Count)
+		}
+		for _, event := range charge.Events {
+			i := slices.IndexFunc(s.Parts, func(p mechanism.Part) bool { return p.Mechanism == event.Mechanism })
+			if i < 0 {
+				i = len(s.Parts)
+				s.Parts = append(s.Parts, mechanism.Part{Mechanism: event.Mechanism})
 			}
+			s.Parts[i].Count += uint64(event.Count)
+			s.Total += uint64(event.Count)
 		}
 	}
 	s.Distinct = len(s.Parts)
@@ -224,7 +241,7 @@ func (l *modelLedger) last(w ledger.Writer) (sequence, position uint64) {
 func (l *modelLedger) compare(rt *rapid.T, got ledger.Summary) {
 	rt.Helper()
 	want := l.at(len(l.entries)).Summary
-	if !got.Genesis.Spec.Equal(l.spec) || got.Head != want.Head || got.Closed != want.Closed || got.Distinct != want.Distinct || got.Total != want.Total {
+	if !got.Genesis.Spec.Equal(l.spec) || got.Head != want.Head || got.Closed != want.Closed || got.Unreconciled != want.Unreconciled || got.Distinct != want.Distinct || got.Total != want.Total {
 		rt.Fatalf("summary of %s is\n%+v, want\n%+v", l.spec.Name, got, want)
 	}
 }
