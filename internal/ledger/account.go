@@ -22,6 +22,7 @@ type account struct {
 	idle   int // lines that nothing was used of
 	used   []usage
 	held   []usage   // of used, by open reservations
+	excess uint64    // what is used of mechanisms beyond the plan, by what was lost
 	drafts uint64    // made so far
 	recent [4]recent // a running job takes turns between few mechanisms
 	turn   int
@@ -187,7 +188,7 @@ func (a *account) draft() *draft {
 		a.idle, a.recent = 0, [4]recent{}
 	}
 	a.drafts++
-	d := &draft{account: a, number: a.drafts}
+	d := &draft{account: a, number: a.drafts, excess: a.excess}
 	d.used = append(d.few[:0], a.used...)
 	return d
 }
@@ -195,6 +196,7 @@ func (a *account) draft() *draft {
 // apply makes a draft's changes.
 func (a *account) apply(d *draft) {
 	copy(a.used, d.used)
+	a.excess = d.excess
 	if d.held != nil {
 		copy(a.held, d.held)
 	}
@@ -213,6 +215,7 @@ func (a *account) apply(d *draft) {
 type draft struct {
 	*account
 	number  uint64
+	excess  uint64
 	used    []usage
 	held    []usage // nil until it changes
 	changed []*line
@@ -228,12 +231,18 @@ func (d *draft) count(l *line) uint64 {
 }
 
 func (d *draft) set(l *line, count uint64) {
+	if d.plan != nil {
+		d.excess += l.beyond(count) - l.beyond(d.count(l)) // modulo 2⁶⁴
+	}
 	if l.draft != d.number {
 		l.draft = d.number
 		d.changed = append(d.changed, l)
 	}
 	l.next = count
 }
+
+// beyond is how much of count the plan does not allow.
+func (l *line) beyond(count uint64) uint64 { return count - min(count, l.allowed) }
 
 func (d *draft) add(l *line, count uint64) {
 	d.set(l, d.count(l)+count)
@@ -282,8 +291,9 @@ func (d *draft) take(events []mechanism.Event) error {
 	for _, e := range events {
 		l := d.line(e.Mechanism)
 		d.add(l, uint64(e.Count))
-		ok = ok && l.reasons == nil && (d.plan == nil || d.count(l) <= l.allowed)
+		ok = ok && l.reasons == nil
 	}
+	ok = ok && d.excess == 0
 	for i := range d.used {
 		ok = ok && !d.used[i].value.over() && !d.used[i].delta.over()
 	}

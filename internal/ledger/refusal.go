@@ -89,6 +89,9 @@ func (a *account) shortfalls(parts []mechanism.Part) []Shortfall { return a.draf
 
 func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 	if d.plan != nil {
+		if d.excess > 0 {
+			list = append(list, Shortfall{Index: -1, Budget: "plan", Reason: "what a restore has lost was more than it allows; only a raise makes room"})
+		}
 		for _, p := range parts {
 			l := d.line(p.Mechanism)
 			left := uint64(0)
@@ -167,7 +170,7 @@ func (l *line) need(i int, count uint64, value, delta *big.Int) (*big.Int, *big.
 // fits is how many of a mechanism would still fit.
 func (d *draft) fits(m mechanism.Mechanism) uint64 {
 	l := d.line(m)
-	if l.reasons != nil {
+	if l.reasons != nil || d.excess > 0 {
 		return 0
 	}
 	n := uint64(math.MaxInt64)
