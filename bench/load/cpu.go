@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -49,4 +52,19 @@ func serverCPU(ctx context.Context, address string) (float64, error) {
 		return 0, err
 	}
 	return 0, fmt.Errorf("the daemon's CPU: no process_cpu_seconds_total at %s", request.URL)
+}
+
+// profile starts a CPU profile; "": none. A second run's replaces the first's.
+func profile(file string) (end func() error, err error) {
+	if file == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
 }

@@ -31,6 +31,7 @@ type settings struct {
 	unary, useTLS, insecure bool
 	queries                 time.Duration
 	timeout                 time.Duration
+	profile                 string
 }
 
 func main() {
@@ -78,6 +79,7 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	f.BoolVar(&s.useTLS, "tls", false, "use TLS")
 	f.StringVar(&s.ca, "tls-ca", "", "`file` of the PEM certificates to trust; default: the system's")
 	f.BoolVar(&s.insecure, "insecure", false, "allow plain text to another machine")
+	f.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of this side to `file`")
 	f.DurationVar(&s.timeout, "timeout", 5*time.Minute, "end with an error after this time")
 	if err := f.Parse(args); err != nil {
 		return s, err

@@ -147,12 +147,16 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 	}
 	asking, stop := context.WithCancel(ctx)
 	asked := ask(asking, questions, names[0], s.queries)
+	endProfile, err := profile(s.profile)
+	if err != nil {
+		return t, err
+	}
 	own, start := ownCPU(), time.Now()
 	err = together(ctx, writers, s)
 	t.took, t.client = time.Since(start), ownCPU()-own
 	stop()
 	answers := <-asked
-	if err = errors.Join(err, answers.err); err != nil {
+	if err = errors.Join(err, answers.err, endProfile()); err != nil {
 		return t, err
 	}
 	after, err := serverCPU(ctx, s.http)

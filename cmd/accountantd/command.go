@@ -14,7 +14,7 @@ import (
 // settings are the flags' values.
 type settings struct {
 	listen, http, data  string
-	insecure            bool
+	insecure, pprof     bool
 	metricsLedgers      int
 	logLevel, logFormat string
 }
@@ -33,7 +33,7 @@ SIGTERM and SIGINT stop it in order; a second one at once.
 
 Each flag can be given as an environment variable: ACCOUNTANT_LISTEN,
 ACCOUNTANT_HTTP, ACCOUNTANT_DATA, ACCOUNTANT_INSECURE, ACCOUNTANT_METRICS_LEDGERS,
-ACCOUNTANT_LOG_LEVEL, ACCOUNTANT_LOG_FORMAT. Flags win.
+ACCOUNTANT_PPROF, ACCOUNTANT_LOG_LEVEL, ACCOUNTANT_LOG_FORMAT. Flags win.
 
 Exit status: 0 stopped when asked to; 2 wrong flags; 1 anything else.`
 
@@ -68,6 +68,7 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
 	f.BoolVar(&s.insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
 	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000, "the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
+	f.BoolVar(&s.pprof, "pprof", false, "serve profiles of this process at /debug/pprof of the HTTP port")
 	f.StringVar(&s.logLevel, "log-level", "info", "least `level` logged on standard error: debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "text", "`format` of the log: text or json")
 	return c

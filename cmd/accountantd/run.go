@@ -38,6 +38,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	config := server.Config{
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
 		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
+		Profile: s.pprof,
 	}
 	switch {
 	case s.metricsLedgers < 0:

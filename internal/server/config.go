@@ -23,6 +23,8 @@ type Config struct {
 	Listen string
 	// HTTP is the TCP address of /metrics and /healthz. Empty: none.
 	HTTP string
+	// Profile adds /debug/pprof to the HTTP port.
+	Profile bool
 	// Socket is the path of a Unix socket (mode 0600) with the gRPC service. A
 	// stale one is replaced: the caller holds the lock of the store that lies
 	// beside it. Empty: none.

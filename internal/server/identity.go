@@ -1,10 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
@@ -17,51 +17,59 @@ const PrincipalKey = "accountant-principal"
 
 const (
 	unverified = "unverified:"
-	anonymous  = unverified + "anonymous"
+	anonymous  = "anonymous"
 )
 
-type (
-	principalKey struct{}
-	ownSocketKey struct{}
-)
-
-// principal is who called; identify has put it into every call's context.
+// principal is who called; identify has found it out.
 func principal(ctx context.Context) string {
-	p, _ := ctx.Value(principalKey{}).(string)
-	return p
+	if c := callerOf(ctx); c != nil {
+		return c.principal
+	}
+	return ""
 }
 
 // checkOwnSocket refuses a privileged verb that did not come over the daemon's own
 // socket, which only its owner can open: until there are roles that is the proof.
 func checkOwnSocket(ctx context.Context) error {
-	if own, _ := ctx.Value(ownSocketKey{}).(bool); !own {
+	if c := callerOf(ctx); c == nil || !c.ownSocket {
 		return errNotOwnSocket
 	}
 	return nil
 }
 
-// identify adds the caller's principal, and whether it is the daemon's owner, to the context and to the call's log record.
-func identify(ctx context.Context) (context.Context, error) {
-	p := anonymous
-	switch given := metadata.ValueFromIncomingContext(ctx, PrincipalKey); {
-	case len(given) == 0:
-	case len(given) > 1:
-		return nil, badMetadata("given %d times", len(given))
-	case !wire.IsGivenPrincipal(given[0]):
-		return nil, badMetadata("%.140q", given[0])
-	default:
-		p = unverified + given[0]
+// identify finds the caller's principal, whether it is the daemon's owner, and the
+// call's name in the log.
+func identify(ctx context.Context) error {
+	c := callerOf(ctx)
+	var err error
+	if c.principal, err = given(ctx, PrincipalKey); err != nil {
+		return err
 	}
-	logging.AddFields(ctx, logging.Fields{"principal", p})
+	c.principal = unverified + cmp.Or(c.principal, anonymous)
+	if c.id, err = given(ctx, RequestIDKey); err != nil {
+		return err
+	}
 	// The daemon's own socket is its only listener that is not TCP.
-	caller, ok := peer.FromContext(ctx)
-	if ok && caller.Addr != nil && caller.Addr.Network() == "unix" {
-		ctx = context.WithValue(ctx, ownSocketKey{}, true)
-	}
-	return context.WithValue(ctx, principalKey{}, p), nil
+	p, ok := peer.FromContext(ctx)
+	c.ownSocket = ok && p.Addr != nil && p.Addr.Network() == "unix"
+	return nil
 }
 
-func badMetadata(format string, args ...any) error {
-	return &wire.InvalidError{Field: "metadata " + PrincipalKey, Value: fmt.Sprintf(format, args...),
+// given is what the client gives under a metadata key, "" if nothing.
+func given(ctx context.Context, key string) (string, error) {
+	switch values := metadata.ValueFromIncomingContext(ctx, key); {
+	case len(values) == 0:
+		return "", nil
+	case len(values) > 1:
+		return "", badMetadata(key, "given %d times", len(values))
+	case !wire.IsGivenPrincipal(values[0]):
+		return "", badMetadata(key, "%.140q", values[0])
+	default:
+		return values[0], nil
+	}
+}
+
+func badMetadata(key, format string, args ...any) error {
+	return &wire.InvalidError{Field: "metadata " + key, Value: fmt.Sprintf(format, args...),
 		Allowed: wire.PrincipalAllowed + ", once"}
 }

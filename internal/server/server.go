@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -25,6 +26,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -39,6 +41,9 @@ type Server struct {
 
 	tcp, unix, http net.Listener // nil where not configured
 
+	process string        // what request ids begin with
+	calls   atomic.Uint64 // of this process
+
 	draining context.Context // done when stopping begins
 	drain    context.CancelFunc
 }
@@ -50,7 +55,7 @@ func Start(config Config) (*Server, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer()}
+	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), process: newProcessID()}
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
@@ -60,9 +65,13 @@ func Start(config Config) (*Server, error) {
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)
-	pb.RegisterAccountantServiceServer(s.grpc, &service{keeper: s.keeper, store: config.Store, metrics: s.metrics,
+	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics,
 		sessions: newSessions(s.keeper, inTime{s.recovered}), plans: newSessions(plans{s.keeper}, inTime{s.recovered}),
-		draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey})
+		draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey}
+	for adj := range api.charges {
+		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
+	}
+	s.grpc.RegisterService(description(), api)
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	s.metrics.calls.InitializeMetrics(s.grpc)

@@ -8,6 +8,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -23,6 +24,9 @@ type service struct {
 	draining context.Context
 	expiry   *expiry
 	version  string
+
+	charges  [mechanism.ZeroOut + 1]*wire.Charges // of unary calls, by adjacency
+	requests sync.Pool                            // of *encoded
 
 	signingKey ed25519.PrivateKey // nil: heads are not signed
 	copying    sync.Mutex         // held while a backup is under way

@@ -67,22 +67,6 @@ func request(w ledger.Writer, sequence uint64, verb ledger.Verb) (ledger.Request
 	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(verb), Verb: verb}, nil
 }
 
-// Report implements the API.
-func (s *service) Report(ctx context.Context, req *pb.ReportRequest) (*pb.ReportResponse, error) {
-	result, err := s.write(ctx, req, req.GetCheckOnly(), func(adj mechanism.Adjacency) (ledger.Verb, error) {
-		return wire.ToCharge(adj, req.GetCharge())
-	})
-	if err != nil {
-		return nil, err
-	}
-	checked := req.GetCheckOnly() && !result.Replayed
-	answer := &pb.ReportResponse{Replayed: result.Replayed, CheckOnly: checked}
-	if !checked {
-		answer.Receipt = wire.FromReceipt(result.Receipt)
-	}
-	return answer, nil
-}
-
 // closing is a CloseLedgerRequest, which calls its ledger "name".
 type closing struct{ *pb.CloseLedgerRequest }
 

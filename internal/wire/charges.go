@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -12,12 +13,15 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// Charges reads a report stream's charges. A training job reports the same few
-// events again and again: those whose bytes were decoded and checked before are
-// not decoded again, which is most of a charge's way to the ledger.
+// Charges reads encoded charges. A training job reports the same few events again
+// and again: those whose bytes were decoded and checked before are not decoded
+// again, which is most of a charge's way to the ledger. It is safe for concurrent
+// use.
 type Charges struct {
 	adjacency mechanism.Adjacency
-	known     map[string]mechanism.Event // by their bytes; valid under adjacency
+
+	mu    sync.RWMutex
+	known map[string]mechanism.Event // by their bytes; valid under adjacency
 }
 
 const (
@@ -25,9 +29,9 @@ const (
 	maxKnownEventSize = 256 // bytes
 )
 
-// NewCharges returns a reader of the charges of one ledger.
+// NewCharges returns a reader of the charges of ledgers with this adjacency.
 func NewCharges(adj mechanism.Adjacency) *Charges {
-	return &Charges{adj, map[string]mechanism.Event{}}
+	return &Charges{adjacency: adj, known: map[string]mechanism.Event{}}
 }
 
 // Read reads an encoded ReportStreamRequest if it is a valid charge in the order
@@ -39,46 +43,69 @@ func (c *Charges) Read(b []byte) (sequence uint64, charge ledger.Charge, ok bool
 	if !ok || len(rest) > 0 {
 		return 0, charge, false
 	}
-	number, kind, n := protowire.ConsumeTag(sequenced)
-	if n < 0 || number != 1 || kind != protowire.VarintType { // SequencedCharge.sequence
+	sequence, body, ok := number(sequenced, 1) // SequencedCharge.sequence
+	if !ok {
 		return 0, charge, false
 	}
-	sequence, m := protowire.ConsumeVarint(sequenced[n:])
-	if m < 0 {
-		return 0, charge, false
-	}
-	body, rest, ok := field(sequenced[n+m:], 2) // SequencedCharge.charge
+	body, rest, ok = field(body, 2) // SequencedCharge.charge
 	if !ok || len(rest) > 0 {
 		return 0, charge, false
 	}
+	charge, ok = c.charge(body)
+	return sequence, charge, ok
+}
+
+// charge reads an encoded Charge, if it is valid.
+func (c *Charges) charge(body []byte) (charge ledger.Charge, ok bool) {
 	for event, rest, ok := field(body, 1); ok; event, rest, ok = field(body, 1) { // Charge.events
 		e, ok := c.event(event)
 		if !ok {
-			return 0, charge, false
+			return charge, false
 		}
 		charge.Events = append(charge.Events, e)
 		body = rest
 	}
-	for entry, rest, ok := field(body, 2); ok; entry, rest, ok = field(body, 2) { // Charge.labels
-		key, value, first := field(entry, 1)
-		text, end, second := field(value, 2)
-		if !first || !second || len(end) > 0 {
-			return 0, charge, false
+	if len(body) > 0 {
+		if charge.Labels, ok = labels(body); !ok {
+			return charge, false
 		}
-		charge.Labels = append(charge.Labels, ledger.Label{Key: string(key), Value: string(text)})
+	}
+	return charge, checkEventNumber("", len(charge.Events)) == nil && checkLabels("", charge.Labels) == nil
+}
+
+// labels reads the labels at a charge's end. They share one text.
+func labels(body []byte) (labels []ledger.Label, ok bool) {
+	text := string(body)
+	labels = make([]ledger.Label, 0, 4)
+	for len(body) > 0 {
+		entry, rest, ok := field(body, 2) // Charge.labels
+		key, value, first := field(entry, 1)
+		content, more, second := field(value, 2)
+		if !ok || !first || !second || len(more) > 0 {
+			return nil, false
+		}
+		end := len(text) - len(rest) // of the entry, and of its value
+		keyEnd := end - len(value)
+		labels = append(labels, ledger.Label{Key: text[keyEnd-len(key) : keyEnd], Value: text[end-len(content) : end]})
 		body = rest
 	}
-	slices.SortFunc(charge.Labels, func(x, y ledger.Label) int { return strings.Compare(x.Key, y.Key) })
-	if len(body) > 0 || checkEventNumber("", len(charge.Events)) != nil || checkLabels("", charge.Labels) != nil {
-		return 0, charge, false
+	if len(labels) > 1 {
+		slices.SortFunc(labels, func(x, y ledger.Label) int { return strings.Compare(x.Key, y.Key) })
 	}
-	return sequence, charge, true
+	return labels, true
 }
+
+// OfReport reads a report's charge, if it is valid: its result is then that of
+// ToCharge, and the message that the report lies in may be used again.
+func (c *Charges) OfReport(r *Report) (ledger.Charge, bool) { return c.charge(r.charge) }
 
 // event reads an encoded Event, if it is valid.
 func (c *Charges) event(b []byte) (mechanism.Event, bool) {
-	if e, ok := c.known[string(b)]; ok {
-		return e, true
+	c.mu.RLock()
+	known, ok := c.known[string(b)]
+	c.mu.RUnlock()
+	if ok {
+		return known, true
 	}
 	var e pb.Event
 	if len(b) > maxKnownEventSize || proto.Unmarshal(b, &e) != nil {
@@ -88,9 +115,12 @@ func (c *Charges) event(b []byte) (mechanism.Event, bool) {
 	if err != nil {
 		return mechanism.Event{}, false
 	}
-	if len(c.known) < maxKnownEvents {
-		c.known[string(b)] = events[0]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) == maxKnownEvents { // what is still in use is soon here again
+		clear(c.known)
 	}
+	c.known[string(b)] = events[0]
 	return events[0], true
 }
 

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// RequestIDKey is the metadata key of a call's number in the log: a client may
+// choose it, in the same bytes as a principal. A failed call's trailer has it.
+const RequestIDKey = "x-request-id"
+
+// caller is a call in the log. The outermost interceptor puts it into the context;
+// identify fills it in.
+type caller struct {
+	id        string // chosen by the client, "" otherwise
+	number    uint64 // of the call in this process
+	principal string
+	ownSocket bool
+}
+
+type callerKey struct{}
+
+func callerOf(ctx context.Context) *caller {
+	c, _ := ctx.Value(callerKey{}).(*caller)
+	return c
+}
+
+func (s *Server) withCaller(ctx context.Context) (context.Context, *caller) {
+	c := &caller{number: s.calls.Add(1)}
+	return context.WithValue(ctx, callerKey{}, c), c
+}
+
+// requestID is the text that tells a call from all others in the logs; a call
+// that succeeds seldom needs one, so it is made when asked for.
+func (s *Server) requestID(c *caller) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.id != "":
+		return c.id
+	}
+	return s.process + "-" + strconv.FormatUint(c.number, 10)
+}
+
+// newProcessID is what this process's request ids begin with.
+func newProcessID() string {
+	id := uuid.New()
+	return hex.EncodeToString(id[:4])
+}
+
+func (s *Server) unaryLog(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	start := time.Now()
+	ctx, c := s.withCaller(ctx)
+	answer, err := next(ctx, req)
+	s.finished(ctx, c, info.FullMethod, "unary", start, err)
+	return answer, err
+}
+
+func (s *Server) streamLog(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	start := time.Now()
+	ctx, c := s.withCaller(stream.Context())
+	err := next(srv, &streamWith{stream, ctx})
+	s.finished(ctx, c, info.FullMethod, "stream", start, err)
+	return err
+}
+
+// finished logs a call that has ended: good ones only for debugging.
+func (s *Server) finished(ctx context.Context, c *caller, method, kind string, start time.Time, err error) {
+	level := slog.LevelDebug
+	code := status.Code(err)
+	if code != codes.OK {
+		level = slog.Level(logging.DefaultServerCodeToLevel(code))
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(RequestIDKey, s.requestID(c))) // fails only where nothing can be sent
+	}
+	if !s.config.Logger.Enabled(ctx, level) {
+		return
+	}
+	service, name := path.Split(method)
+	fields := []slog.Attr{
+		slog.String("grpc.service", path.Base(service)), slog.String("grpc.method", name), slog.String("grpc.method_type", kind),
+		slog.String("request_id", s.requestID(c)), slog.String("principal", c.principal), slog.String("grpc.code", code.String()),
+		slog.Float64("grpc.time_ms", float64(time.Since(start).Microseconds())/1000),
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		fields = append(fields, slog.String("peer.address", p.Addr.String()))
+	}
+	if err != nil {
+		fields = append(fields, slog.String("grpc.error", err.Error()))
+	}
+	s.config.Logger.LogAttrs(ctx, level, "finished call", fields...)
+}

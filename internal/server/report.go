@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// description is the service's with a handler of Report that leaves its request
+// encoded: most requests are then read without decoding them in full.
+func description() *grpc.ServiceDesc {
+	d := pb.AccountantService_ServiceDesc
+	d.Methods = slices.Clone(d.Methods)
+	for i, m := range d.Methods {
+		if m.MethodName == "Report" {
+			d.Methods[i].Handler = handleReport
+		}
+	}
+	return &d
+}
+
+// maxKeptRequest is how large a buffer is used again, in bytes.
+const maxKeptRequest = 16 << 10
+
+func handleReport(srv any, ctx context.Context, receive func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
+	s := srv.(*service)
+	in, ok := s.requests.Get().(*encoded)
+	if !ok {
+		in = new(encoded)
+	}
+	defer func() {
+		if cap(*in) <= maxKeptRequest {
+			s.requests.Put(in)
+		}
+	}()
+	if err := receive(in); err != nil {
+		return nil, err
+	}
+	info := &grpc.UnaryServerInfo{Server: srv, FullMethod: pb.AccountantService_Report_FullMethodName}
+	return chain(ctx, in, info, s.report)
+}
+
+// report is Report of a request that is not decoded yet, and is not used after it.
+func (s *service) report(ctx context.Context, in any) (any, error) {
+	b := *in.(*encoded)
+	r, ok := wire.ReadReport(b)
+	if !ok {
+		m, err := decodeReport(b)
+		if err != nil {
+			return nil, err
+		}
+		return s.Report(ctx, m)
+	}
+	return s.charge(ctx, &r, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+		if c, ok := s.charges[adj].OfReport(&r); ok {
+			return c, nil
+		}
+		m, err := decodeReport(b)
+		if err != nil {
+			return nil, err
+		}
+		return wire.ToCharge(adj, m.GetCharge())
+	})
+}
+
+// decodeReport decodes a request in full, with the errors of gRPC and of unaryChecked.
+func decodeReport(b []byte) (*pb.ReportRequest, error) {
+	m := new(pb.ReportRequest)
+	if err := proto.Unmarshal(b, m); err != nil {
+		return nil, status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+	}
+	return m, checkRequest(m)
+}
+
+// Report implements the API.
+func (s *service) Report(ctx context.Context, req *pb.ReportRequest) (*pb.ReportResponse, error) {
+	return s.charge(ctx, req, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToCharge(adj, req.GetCharge())
+	})
+}
+
+// reporting is a ReportRequest, decoded or not.
+type reporting interface {
+	laned
+	GetCheckOnly() bool
+}
+
+func (s *service) charge(ctx context.Context, req reporting, charge func(mechanism.Adjacency) (ledger.Verb, error)) (*pb.ReportResponse, error) {
+	result, err := s.write(ctx, req, req.GetCheckOnly(), charge)
+	if err != nil {
+		return nil, err
+	}
+	checked := req.GetCheckOnly() && !result.Replayed
+	answer := &pb.ReportResponse{Replayed: result.Replayed, CheckOnly: checked}
+	if !checked {
+		answer.Receipt = wire.FromReceipt(result.Receipt)
+	}
+	return answer, nil
+}
