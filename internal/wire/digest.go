@@ -39,7 +39,7 @@ const (
 // have equal digests and distinct ones distinct encodings: every value has a tag
 // and a fixed width or a length before it. It does not depend on protobuf.
 func Digest(v ledger.Verb) ledger.Digest {
-	var room [1024]byte // most encodings fit, without an allocation
+	var room [512]byte // most encodings fit, without an allocation
 	return sha256.Sum256(appendVerb(append(room[:0], digestTag...), v))
 }
 
