@@ -12,6 +12,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	saveCollections()
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	os.Exit(exitStatus(err, os.Stderr))
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -91,11 +93,29 @@ func TestCallLog(t *testing.T) {
 	var log bytes.Buffer
 	s := servertest.StartWith(t, servertest.Config{Store: memory.New(memory.Config{}), Server: server.Config{Logger: logTo(&log)}})
 	s.NewLedger("logged")
-	if _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "nowhere"}); err == nil {
+	var trailer, chosen metadata.MD
+	if _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "nowhere"}, grpc.Trailer(&trailer)); err == nil {
 		t.Fatal("found")
 	}
+	as := metadata.AppendToOutgoingContext(servertest.Context(t), server.RequestIDKey, "job-7.step-3")
+	if _, err := s.Client.GetLedger(as, &pb.GetLedgerRequest{Name: "nowhere"}, grpc.Trailer(&chosen)); err == nil {
+		t.Fatal("found")
+	}
+	stream, err := s.Client.ReportStream(metadata.AppendToOutgoingContext(servertest.Context(t), server.RequestIDKey, "a b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	wantError(t, err, codes.InvalidArgument, `metadata x-request-id: "a b"`)
 	s.Stop()
 	text := log.String()
+	id := trailer.Get(server.RequestIDKey)
+	if len(id) != 1 || id[0] == "" || strings.Count(text, "request_id="+id[0]+" ") != 1 {
+		t.Errorf("trailer %v: of one record?\n%s", trailer, text)
+	}
+	if got := chosen.Get(server.RequestIDKey); len(got) != 1 || got[0] != "job-7.step-3" || !strings.Contains(text, "request_id=job-7.step-3 ") {
+		t.Errorf("trailer %v; want the id that the client chose, and in the log\n%s", chosen, text)
+	}
 	for _, want := range []string{
 		"level=DEBUG msg=\"finished call\" grpc.service=accountant.v1.AccountantService grpc.method=CreateLedger",
 		"level=INFO msg=\"finished call\" grpc.service=accountant.v1.AccountantService grpc.method=GetLedger",

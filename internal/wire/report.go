@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"unicode/utf8"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -42,7 +44,7 @@ func ReadReport(b []byte) (r Report, ok bool) {
 		return r, false
 	}
 	writer, b, ok := field(b, 2) // ReportRequest.writer
-	if !ok {
+	if !ok || !utf8.Valid(name) || !utf8.Valid(writer) {
 		return r, false
 	}
 	r.ledger, r.writer = string(name), string(writer)
