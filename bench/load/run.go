@@ -145,12 +145,12 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 	if err != nil {
 		return t, err
 	}
-	asking, stop := context.WithCancel(ctx)
-	asked := ask(asking, questions, names[0], s.queries)
 	endProfile, err := profile(s.profile)
 	if err != nil {
 		return t, err
 	}
+	asking, stop := context.WithCancel(ctx)
+	asked := ask(asking, questions, names[0], s.queries)
 	own, start := ownCPU(), time.Now()
 	err = together(ctx, writers, s)
 	t.took, t.client = time.Since(start), ownCPU()-own
