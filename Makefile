@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race fuzz lint proto generate docs breaking check bench-peers bench-load
+.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers bench-load
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -28,6 +28,11 @@ run: build ## a standing daemon with its data in ./data
 race: ## the rooms with concurrency under the race detector
 	CGO_ENABLED=1 $(GO) test -race $(call TESTED,$(RACED),-v)
 	CGO_ENABLED=1 $(GO) test -race $(call TESTED,$(RACED),-e) $(SEED)
+
+KILLS ?= 3000
+
+soak: ## the daemon killed KILLS times under load, its file verified each time (3,000: about half an hour)
+	ACCOUNTANT_KILL_ROUNDS=$(KILLS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^TestKillRounds$$'
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list $(FUZZPKGS)); do \

@@ -71,7 +71,7 @@ func TestAuditTrail(t *testing.T) {
 	)
 	ctx, stop := context.WithCancel(minute(t))
 	for i := range clients {
-		r := &trainer{client: dial(t, socket), ledger: names[i%2], writer: uuid.NewString(), receipts: map[uint64]*pb.Receipt{}, progress: &progress}
+		r := &trainer{client: dial(t, socket), ledger: names[i%2], writer: uuid.NewString(), steps: steps, receipts: map[uint64]*pb.Receipt{}, progress: &progress}
 		group.Go(func() {
 			if err := r.run(ctx); err != nil && ctx.Err() == nil {
 				t.Error(err)

@@ -19,7 +19,7 @@ import (
 
 const (
 	clients = 8
-	steps   = 1000 // of each client
+	steps   = 1000 // of each client, in TestCrash
 	window  = 64   // in flight of each client
 )
 
@@ -29,6 +29,7 @@ type trainer struct {
 	client   pb.AccountantServiceClient
 	ledger   string
 	writer   string
+	steps    uint64
 	acked    uint64
 	receipts map[uint64]*pb.Receipt
 	resumed  int
@@ -36,10 +37,10 @@ type trainer struct {
 }
 
 func (r *trainer) run(ctx context.Context) error {
-	for r.acked < steps {
+	for r.acked < r.steps {
 		err := r.stream(ctx)
 		if ctx.Err() != nil {
-			return fmt.Errorf("acknowledged %d of %d: %w", r.acked, steps, err)
+			return fmt.Errorf("acknowledged %d of %d: %w", r.acked, r.steps, err)
 		}
 		switch status.Code(err) {
 		case codes.OK, codes.Unavailable: // the daemon went away: again
@@ -72,8 +73,8 @@ func (r *trainer) stream(ctx context.Context) error {
 		return fmt.Errorf("acknowledged %d, but the daemon knows of %d only", r.acked, last)
 	}
 	r.advance(last)
-	for sent := last; r.acked < steps; {
-		for ; sent < min(steps, r.acked+window); sent++ {
+	for sent := last; r.acked < r.steps; {
+		for ; sent < min(r.steps, r.acked+window); sent++ {
 			err := stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
 				Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: sent + 1, Charge: charge()}}})
 			if err != nil {
@@ -117,7 +118,7 @@ func TestCrash(t *testing.T) {
 	ctx := minute(t)
 	trainers := make([]*trainer, clients)
 	for i := range trainers {
-		r := &trainer{client: dial(t, target), ledger: ledgers[i%2], writer: uuid.NewString(),
+		r := &trainer{client: dial(t, target), ledger: ledgers[i%2], writer: uuid.NewString(), steps: steps,
 			receipts: map[uint64]*pb.Receipt{}, progress: &progress}
 		trainers[i] = r
 		group.Go(func() {
@@ -213,7 +214,7 @@ func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, e
 // its steps again.
 func checkTrainer(t *testing.T, client pb.AccountantServiceClient, r *trainer, entries map[string]*pb.Entry) {
 	t.Helper()
-	for i := uint64(1); i <= steps; i++ {
+	for i := uint64(1); i <= r.acked; i++ {
 		e := entries[key(r.writer, i)]
 		if e == nil {
 			t.Fatalf("step %d of %s is missing", i, r.writer)

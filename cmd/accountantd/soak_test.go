@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// killRounds, set in the environment, is how often TestKillRounds kills: 100 in
+// .ci/run, thousands in make soak.
+const killRounds = "ACCOUNTANT_KILL_ROUNDS"
+
+// roundsOfStore is how often a store's daemon is killed before the next store:
+// each round verifies all that is there.
+const roundsOfStore = 100
+
+// Clients stream for as long as the test lasts, and the daemon is killed again and
+// again, after some more charges, or while it starts. After each death the whole
+// file verifies; what was acknowledged is in it once, with its receipt.
+func TestKillRounds(t *testing.T) {
+	rounds := 5
+	if given := os.Getenv(killRounds); given != "" {
+		var err error
+		if rounds, err = strconv.Atoi(given); err != nil {
+			t.Fatalf("%s: %v", killRounds, err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	if os.Getenv("RAPID_SEED") != "" { // runs that are to be repeatable
+		seed = 1
+	}
+	for done := 0; done < rounds; done += roundsOfStore {
+		n := min(roundsOfStore, rounds-done)
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { killAgainAndAgain(t, n, rand.New(rand.NewPCG(seed, 0))) })
+		seed++
+	}
+}
+
+func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
+	dir := dataDir(t)
+	d := start(t, dir)
+	target := "unix:" + d.ready["socket"]
+	client := dial(t, target)
+	ledgers := []string{"soak/a", "soak/b"}
+	for _, name := range ledgers {
+		create(t, client, name)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var progress atomic.Int64
+	var group sync.WaitGroup
+	trainers := make([]*trainer, 4)
+	for i := range trainers {
+		r := &trainer{client: dial(t, target), ledger: ledgers[i%2], writer: uuid.NewString(), steps: 1 << 40,
+			receipts: map[uint64]*pb.Receipt{}, progress: &progress}
+		trainers[i] = r
+		group.Go(func() {
+			if err := r.run(ctx); ctx.Err() == nil {
+				t.Error(err)
+				cancel()
+			}
+		})
+	}
+	for range rounds {
+		more := progress.Load() + random.Int64N(200)
+		for progress.Load() < more && ctx.Err() == nil {
+			waitForMore(ctx, client, ledgers[0])
+		}
+		d.kill()
+		verified(t, dir)
+		if random.IntN(4) == 0 {
+			killEarly(t, dir, time.Duration(random.Int64N(int64(100*time.Millisecond))))
+			verified(t, dir)
+		}
+		if t.Failed() {
+			return
+		}
+		d = start(t, dir)
+	}
+	cancel()
+	group.Wait()
+	if progress.Load() == 0 {
+		t.Error("nothing was acknowledged: nothing tested")
+	}
+	entries := map[string]*pb.Entry{}
+	for _, name := range ledgers {
+		readEntries(t, client, name, entries)
+	}
+	for _, r := range trainers {
+		checkTrainer(t, client, r, entries)
+	}
+	d.stop(syscall.SIGTERM)
+	verified(t, dir)
+	t.Logf("%d kills, %d charges acknowledged, %d written", rounds, progress.Load(), len(entries))
+}
+
+// killEarly kills a daemon a while after it was started, ready or not.
+func killEarly(t *testing.T, dir string, after time.Duration) {
+	t.Helper()
+	c := exec.Command(binary, "--listen", "127.0.0.1:0", "--http", "", "--data", dir)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after) // any time will do
+	if err := c.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = c.Wait() // killed
+}
