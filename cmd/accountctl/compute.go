@@ -54,6 +54,7 @@ says and assumes.
 		if err != nil {
 			return err
 		}
+		p.warn(answer.GetWarnings())
 		if output.value == formatJSON {
 			return p.writeJSON(answer)
 		}
@@ -77,5 +78,5 @@ func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest, named 
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromAnswer(q.Question, answer, wire.Standing{}), nil
+	return wire.FromAnswer(q.Question, answer, wire.Standing{Mechanisms: q.Workload}), nil
 }

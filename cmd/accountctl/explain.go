@@ -57,7 +57,8 @@ what it assumes; and why the others do not apply. No daemon is asked.
 		if err != nil {
 			return err
 		}
-		e := explanation{asked.Question, answer, bounds}
+		e := explanation{asked.Question, answer, bounds, wire.Warnings(w.GetAdjacency(), []float64{answer.Delta}, mechanismsOf(w.GetEvents()))}
+		p.warn(e.warnings)
 		if output.value == formatJSON {
 			return p.writeObject(e.object())
 		}
@@ -71,6 +72,7 @@ type explanation struct {
 	question accountant.Question
 	answer   accountant.Answer
 	bounds   []theorem.Bound
+	warnings []string
 }
 
 // number is a float64 in JSON, ∞ as the API spells it.
@@ -108,9 +110,11 @@ func (e explanation) object() any {
 		LogDeltaLower *number     `json:"logDeltaLower,omitempty"`
 		Analysis      string      `json:"analysis"`
 		Bounds        []boundJSON `json:"bounds"`
+		Warnings      []string    `json:"warnings"`
 	}{
 		Delta: positive(e.answer.Delta, e.answer.LogDelta), Epsilon: number(e.answer.Epsilon), Analysis: string(e.answer.Analysis),
 		EpsilonLower: (*number)(e.answer.EpsilonLower), LogDeltaLower: (*number)(e.answer.LogDeltaLower),
+		Warnings: append([]string{}, e.warnings...), // [], not null
 	}
 	given := func(x float64) *number { return (*number)(&x) }
 	if e.question.Delta == nil {

@@ -117,3 +117,10 @@ func clean(s string) string {
 		return ' '
 	}, s)
 }
+
+// warn writes warnings on standard error, a line each: they refuse nothing.
+func (p *program) warn(warnings []string) {
+	for _, w := range warnings {
+		_, _ = fmt.Fprintln(p.err, "accountctl: warning: "+clean(w))
+	}
+}

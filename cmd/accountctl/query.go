@@ -42,6 +42,7 @@ which; running is always of what was charged so far.`,
 		if err != nil {
 			return err
 		}
+		p.warn(answer.GetWarnings())
 		if output.value == formatJSON {
 			return p.writeJSON(answer)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 func (p *program) report() *cobra.Command {
@@ -52,6 +53,7 @@ Mechanisms and their flags:
 			if err := charge.matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
 			}
+			p.warn(wire.Warnings(charge.adjacency, nil, mechanismsOf(charge.events)))
 			if *check {
 				return daemon.CheckOnce(ctx, args[0], key, charge.events, *flags.labels)
 			}
@@ -128,17 +130,30 @@ func (p *program) charge(c *cobra.Command, kind []string, file string, flags *me
 }
 
 // matches refuses a file that was written for another adjacency than the
-// ledger's: the same numbers mean something else there.
+// ledger's: the same numbers mean something else there. Of flags it only learns the
+// adjacency, where they give a dataset size, of which it depends what it says.
 func (ch *charge) matches(ctx context.Context, daemon *client.Client, ledger string) error {
-	if ch.file == "" {
+	if ch.file == "" && len(wire.Warnings(accountantv1.Workload_ADD_OR_REMOVE_ONE, nil, mechanismsOf(ch.events))) == 0 {
 		return nil
 	}
 	answer, err := daemon.GetLedger(ctx, ledger)
 	if err != nil {
 		return err
 	}
-	if a := answer.GetLedger().GetSpec().GetAdjacency(); a != ch.adjacency {
+	a := answer.GetLedger().GetSpec().GetAdjacency()
+	if ch.file == "" {
+		ch.adjacency = a
+	}
+	if a != ch.adjacency {
 		return badFile(ch.file, fmt.Errorf("adjacency: %s; allowed: %s, the ledger's", ch.adjacency, a))
 	}
 	return nil
+}
+
+func mechanismsOf(events []*accountantv1.Event) []*accountantv1.Mechanism {
+	out := make([]*accountantv1.Mechanism, len(events))
+	for i, e := range events {
+		out[i] = e.GetMechanism()
+	}
+	return out
 }

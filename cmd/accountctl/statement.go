@@ -36,6 +36,7 @@ number is rounded to the safe side.`,
 		if err != nil {
 			return err
 		}
+		p.warn(s.GetWarnings())
 		if output.value == formatJSON {
 			return p.writeJSON(s)
 		}
@@ -119,6 +120,14 @@ func markdown(s *accountantv1.Statement) string {
 	line("")
 	for _, a := range s.GetAssumptions() {
 		line("- %s", escape(a))
+	}
+	if len(s.GetWarnings()) > 0 {
+		line("")
+		line("## Warnings")
+		line("")
+		for _, w := range s.GetWarnings() {
+			line("- %s", escape(w))
+		}
 	}
 	line("")
 	line("Made by accountantd %s on %s from ledger `%s` (%s), created in store `%s`, at position %d, head `%x`.",

@@ -23,9 +23,10 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	var answer accountant.Answer
 	var on wire.Standing
 	if q.Ledger == "" {
+		on.Mechanisms = q.Workload
 		answer, err = s.sessions.cold(ctx, q.Workload, q.Question)
-	} else {
-		answer, on, err = s.ask(ctx, q.Ledger, q.Question)
+	} else if answer, on, err = s.ask(ctx, q.Ledger, q.Question); err == nil {
+		on.Mechanisms, err = s.mechanisms(ctx, q.Ledger, on.Guarantee)
 	}
 	if err != nil {
 		return nil, err
@@ -61,6 +62,17 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 		answer, err = accountant.AskFilter(st.Resolution.Limits, q)
 	}
 	return answer, on, err
+}
+
+// mechanisms are what there may be to warn about: the plan's, or those of what was
+// charged.
+func (s *service) mechanisms(ctx context.Context, name, guarantee string) (c mechanism.Composition, err error) {
+	if guarantee == ledger.GuaranteePlan {
+		c, _, err = s.plans.ledgers.Composition(ctx, name)
+	} else {
+		c, _, err = s.keeper.Composition(ctx, name)
+	}
+	return c, err
 }
 
 // askSpent answers about what was charged or is reserved.

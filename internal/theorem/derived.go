@@ -22,17 +22,21 @@ func amplification(w *work) (bound, string) {
 			}
 			m, q, sampled = s.Mechanism, s.Probability(), true
 		}
-		l, err := loss.Of(m, adj)
+		one, err := loss.Compose(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: m, Count: 1}}})
 		if err != nil {
 			return bound{}, err.Error()
 		}
-		f := l.Facts()
-		if math.IsInf(f.Epsilon, 1) {
-			return bound{}, noEpsilon(f)
+		var e, d float64 // of one application, by basic composition
+		for i, f := range one.Facts() {
+			if math.IsInf(f.Epsilon, 1) {
+				return bound{}, noEpsilon(f)
+			}
+			n := num.Count(one[i].Count)
+			e, d = num.AddUp(e, num.MulUp(n, f.Epsilon)), num.AddUp(d, num.MulUp(n, f.Atom))
 		}
 		n := num.Count(p.Count)
-		epsilon = num.AddUp(epsilon, num.MulUp(n, amplified(f.Epsilon, q)))
-		delta = num.AddUp(delta, num.MulUp(n, num.MulUp(q, f.Atom)))
+		epsilon = num.AddUp(epsilon, num.MulUp(n, amplified(e, q)))
+		delta = num.AddUp(delta, num.MulUp(n, num.MulUp(q, d)))
 	}
 	if !sampled {
 		return bound{}, "nothing is Poisson-sampled"

@@ -63,6 +63,7 @@ type Standing struct {
 	Position    *uint64            // of the ledger that was read
 	Running     *accountant.Answer // of what was charged so far; nil: as the answer
 	Assumptions []ledger.Assumption
+	Mechanisms  mechanism.Composition // what there may be to warn about
 }
 
 func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, ledger.GuaranteeDescriptive) }
@@ -93,6 +94,7 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 	for i, result := range a.Analyses {
 		r.Analyses[i] = fromResult(q, result)
 	}
+	r.Warnings = warnings(on.Mechanisms, r.GetDelta())
 	return r
 }
 

@@ -72,10 +72,12 @@ func FromStatement(s Statement) *pb.Statement {
 		Ledger: FromView(s.View), Guarantee: s.View.Guarantee, Advantage: &s.Advantage,
 		Assumptions: assumptions(s), Version: s.Version, Time: timestamppb.New(s.Time),
 	}
+	var deltas []float64
 	for _, p := range s.Stated {
 		out.Mechanisms = append(out.Mechanisms, fromPart(p))
 	}
 	for _, p := range s.Privacy {
+		deltas = append(deltas, p.Stated.Delta)
 		out.Privacy = append(out.Privacy, &pb.StatedPrivacy{
 			Delta: p.Stated.Delta, Epsilon: p.Stated.Epsilon, EpsilonLower: p.Stated.EpsilonLower,
 			Analysis: string(p.Stated.Analysis), Running: &p.Running.Epsilon,
@@ -87,6 +89,7 @@ func FromStatement(s Statement) *pb.Statement {
 	if !math.IsInf(s.Mu, 1) {
 		out.Mu = &s.Mu
 	}
+	out.Warnings = warnings(mechanism.Composition{Adjacency: s.View.Genesis.Spec.Adjacency, Parts: s.Stated}, deltas...)
 	return out
 }
 

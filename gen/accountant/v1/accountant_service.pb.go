@@ -1696,7 +1696,10 @@ type Statement struct {
 	// The daemon's version.
 	Version string `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`
 	// When it was made.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=time,proto3" json:"time,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=time,proto3" json:"time,omitempty"`
+	// What is allowed, and counted as it was reported, but rarely what somebody wants: in
+	// words.
+	Warnings      []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1797,6 +1800,13 @@ func (x *Statement) GetVersion() string {
 func (x *Statement) GetTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Time
+	}
+	return nil
+}
+
+func (x *Statement) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -2526,7 +2536,10 @@ type QueryPrivacyResponse struct {
 	// ln δ of the lower bound; present where delta_lower is.
 	LogDeltaLower *float64 `protobuf:"fixed64,11,opt,name=log_delta_lower,json=logDeltaLower,proto3,oneof" json:"log_delta_lower,omitempty"`
 	// What the answer rests on beyond the guarantee: refunds, raises, restores.
-	Assumptions   []*Assumption `protobuf:"bytes,12,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
+	Assumptions []*Assumption `protobuf:"bytes,12,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
+	// What is allowed, and counted as it was reported, but rarely what somebody wants: in
+	// words.
+	Warnings      []string `protobuf:"bytes,13,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2641,6 +2654,13 @@ func (x *QueryPrivacyResponse) GetLogDeltaLower() float64 {
 func (x *QueryPrivacyResponse) GetAssumptions() []*Assumption {
 	if x != nil {
 		return x.Assumptions
+	}
+	return nil
+}
+
+func (x *QueryPrivacyResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -3591,7 +3611,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"N\n" +
 	"\x14GetStatementResponse\x126\n" +
-	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xa7\x03\n" +
+	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xc3\x03\n" +
 	"\tStatement\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x1c\n" +
 	"\tguarantee\x18\x02 \x01(\tR\tguarantee\x12=\n" +
@@ -3605,7 +3625,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\vassumptions\x18\b \x03(\tR\vassumptions\x12\x18\n" +
 	"\aversion\x18\t \x01(\tR\aversion\x12.\n" +
 	"\x04time\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarningsB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\f\n" +
 	"\n" +
@@ -3688,7 +3709,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\asubjectB\a\n" +
 	"\x05givenB\n" +
 	"\n" +
-	"\b_max_gap\"\xd4\x04\n" +
+	"\b_max_gap\"\xf0\x04\n" +
 	"\x14QueryPrivacyResponse\x12\x19\n" +
 	"\x05delta\x18\x01 \x01(\x01H\x00R\x05delta\x88\x01\x01\x12\x1d\n" +
 	"\aepsilon\x18\x02 \x01(\x01H\x01R\aepsilon\x88\x01\x01\x12(\n" +
@@ -3703,7 +3724,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\bposition\x18\n" +
 	" \x01(\x04H\x06R\bposition\x88\x01\x01\x12+\n" +
 	"\x0flog_delta_lower\x18\v \x01(\x01H\aR\rlogDeltaLower\x88\x01\x01\x12;\n" +
-	"\vassumptions\x18\f \x03(\v2\x19.accountant.v1.AssumptionR\vassumptionsB\b\n" +
+	"\vassumptions\x18\f \x03(\v2\x19.accountant.v1.AssumptionR\vassumptions\x12\x1a\n" +
+	"\bwarnings\x18\r \x03(\tR\bwarningsB\b\n" +
 	"\x06_deltaB\n" +
 	"\n" +
 	"\b_epsilonB\x10\n" +

@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func TestWarnings(t *testing.T) {
+	size := uint64(60_000)
+	batch := uint64(256)
+	q := 0.01
+	sized := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{BatchSize: &batch, DatasetSize: &size}}}
+	rated := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q}}}
+	nested := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{Mechanism: sized}}}
+	for _, test := range []struct {
+		name   string
+		adj    pb.Workload_Adjacency
+		deltas []float64
+		m      *pb.Mechanism
+		want   []string // how each begins
+	}{
+		{"small δ", pb.Workload_ZERO_OUT, []float64{1e-6}, sized, nil},
+		{"1e-5 is not a tenth of 1/60000", pb.Workload_ZERO_OUT, []float64{1e-5}, sized, []string{"delta 1e-05 is not well under 1/60000"}},
+		{"the largest counts", pb.Workload_ZERO_OUT, []float64{1e-10, 1e-4}, sized, []string{"delta 0.0001 is"}},
+		{"no δ", pb.Workload_ZERO_OUT, nil, sized, nil},
+		{"private sizes", pb.Workload_ADD_OR_REMOVE_ONE, nil, sized, []string{"dataset_size: neighbours"}},
+		{"both", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, nested, []string{"delta 0.1 is", "dataset_size: neighbours"}},
+		{"no size", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, rated, nil},
+		{"nothing", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, &pb.Mechanism{}, nil},
+	} {
+		got := Warnings(test.adj, test.deltas, []*pb.Mechanism{rated, test.m})
+		if len(got) != len(test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			continue
+		}
+		for i := range got {
+			if !strings.HasPrefix(got[i], test.want[i]) {
+				t.Errorf("%s: %q, want %q", test.name, got[i], test.want[i])
+			}
+		}
+	}
+}
