@@ -168,7 +168,7 @@ func TestSessionsWait(t *testing.T) {
 		ledger string
 		q      accountant.Question
 		time   time.Duration
-	}{{"a", known, time.Hour}, {"b", accountant.AtDelta(1e-7), time.Hour}, {"a", accountant.AtDelta(1e-7), time.Second / 5}} {
+	}{{"a", known, time.Hour}, {"b", accountant.AtDelta(1e-7), time.Hour}, {"a", accountant.AtDelta(1e-7), 4 * time.Second}} {
 		ctx, cancel := context.WithTimeout(t.Context(), c.time)
 		if a, _, err := s.ask(ctx, c.ledger, c.q); err != nil || !(a.Epsilon > 0) {
 			t.Errorf("%s at δ = %g: %+v, %v", c.ledger, *c.q.Delta, a, err)
