@@ -102,6 +102,12 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--log-level", "loud"}, 2, "", `log-level: "loud"; allowed: debug, info, warn or error`},
 		{[]string{"--log-format", "xml"}, 2, "", `log-format: "xml"; allowed: text or json`},
 		{[]string{"--data", ""}, 2, "", `data: ""; allowed: a directory`},
+		{[]string{"restore"}, 2, "", "arguments: 0; allowed: FILE, a backup (see --help)"},
+		{[]string{"restore", file}, 2, "", "--data: missing"},
+		{[]string{"restore", file, "--listen", "x"}, 2, "", "unknown flag: --listen"},
+		{[]string{"restore", "--help"}, 0, "accountctl ledger reconcile NAME", ""},
+		{[]string{"restore", file, "--data", filepath.Dir(file)}, 1, "", "allowed: an empty directory"},
+		{[]string{"restore", file, "--data", filepath.Join(filepath.Dir(file), "new")}, 1, "", "is refused, nothing was written: "},
 		{[]string{"--data", "/" + strings.Repeat("d", 120)}, 2, "", "allowed: at most 107 bytes"},
 		{[]string{"--listen", "127.0.0.1:0", "--http", "", "--data", file}, 1, "", "not a directory"},
 	} {

@@ -272,7 +272,6 @@ func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *train
 // A restore is killed at any moment: what is there then is nothing, what no daemon
 // starts from, or the whole store.
 func TestRestoreThroughKills(t *testing.T) {
-	ctl := accountctl(t)
 	dir, files := dataDir(t), t.TempDir()
 	d := start(t, dir)
 	socket := "unix:" + d.ready["socket"]
@@ -280,10 +279,19 @@ func TestRestoreThroughKills(t *testing.T) {
 	create(t, dial(t, socket), "b")
 	_, stop := load(t, socket, "a", "b")
 	stop(func() {
-		if code, out := ctl("backup", filepath.Join(files, "backup"), "--server", socket); code != 0 {
-			t.Fatalf("%d: %s", code, out)
+		defer d.kill()
+		c, err := client.New(client.Config{Server: socket})
+		if err != nil {
+			t.Fatal(err)
 		}
-		d.kill()
+		f, err := os.Create(filepath.Join(files, "backup"))
+		if err == nil {
+			_, err = c.Backup(minute(t), f, nil)
+			err = errors.Join(err, f.Close(), c.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	})
 	outcomes := map[string]int{}
 	restored := filepath.Join(files, "restored")
@@ -301,7 +309,9 @@ func TestRestoreThroughKills(t *testing.T) {
 				wait = false
 			default:
 				_, err := os.Stat(filepath.Join(restored, persist.FileName+".restoring"))
-				wait = err != nil
+				if wait = err != nil; wait {
+					time.Sleep(time.Millisecond)
+				}
 			}
 		}
 		select {
