@@ -135,9 +135,9 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
 	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7",
-		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_SERVER=elsewhere", "ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
+		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_PPROF=1", "ACCOUNTANT_SERVER=elsewhere", "ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
 	got, err = parse(env, nil)
-	want = settings{listen: "127.0.0.1:1", data: "/d", insecure: true, metricsLedgers: 7, logLevel: "debug", logFormat: "json"}
+	want = settings{listen: "127.0.0.1:1", data: "/d", insecure: true, metricsLedgers: 7, pprof: true, logLevel: "debug", logFormat: "json"}
 	if err != nil || got != want {
 		t.Errorf("environment: %+v, %v", got, err)
 	}

@@ -90,6 +90,7 @@ type Keeper struct {
 	allocating  chan struct{} // holds a value while a child is created
 	work        chan *queue   // to a deciding goroutine that has nothing to do
 	idleWorkers atomic.Int64
+	waiting     atomic.Int64 // requests in all queues
 
 	mu      sync.Mutex
 	queues  map[string]*queue // loaded or in use
@@ -213,6 +214,10 @@ func (k *Keeper) Writer(ctx context.Context, name string, w ledger.Writer) (sequ
 	defer k.leave()
 	return k.config.Store.Writer(name, w)
 }
+
+// Waiting is how many requests of all ledgers wait to be decided; those that are
+// being decided or written are not among them.
+func (k *Keeper) Waiting() int64 { return k.waiting.Load() }
 
 func (k *Keeper) read(ctx context.Context, name string, f func(*ledger.State)) error {
 	q, err := k.acquire(ctx, name)

@@ -196,6 +196,7 @@ func (q *queue) add(it item) {
 	b.items = append(b.items, it)
 	b.bytes += it.bytes
 	q.waiting++
+	q.k.waiting.Add(1)
 	q.bytes += it.bytes
 	if !q.running {
 		q.running = true
@@ -242,6 +243,7 @@ func (q *queue) run() {
 		q.batches[0] = batch{}
 		q.batches = q.batches[1:]
 		q.waiting -= len(b.items)
+		q.k.waiting.Add(-int64(len(b.items)))
 		q.bytes -= b.bytes
 		q.mu.Unlock()
 

@@ -95,6 +95,16 @@ func (s *Store) ID() string { return s.id }
 // then on, and the process should exit.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
+// Size is how many bytes of the file its pages take, free ones among them; 0 when
+// the store is closed. The space allocated ahead is not counted.
+func (s *Store) Size() (bytes int64) {
+	_ = s.db.View(func(tx *bolt.Tx) error { // fails only when closed
+		bytes = tx.Size()
+		return nil
+	})
+	return bytes
+}
+
 // Create implements ledger.Store.
 func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err error) {
 	// Most often a job finds the ledger of its earlier runs: no commit for that.

@@ -80,6 +80,19 @@ func lookup(err error) (code codes.Code, refusal bool, message string) {
 	return codes.Internal, false, err.Error()
 }
 
+// reasonOf is why a write was refused, in a few fixed words: a label of the metrics.
+func reasonOf(err error) string {
+	if isInvalid(err) {
+		return "invalid request"
+	}
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			return row.err.Error()
+		}
+	}
+	return "other"
+}
+
 // isInvalid reports whether err says that a request's field is wrong.
 func isInvalid(err error) bool {
 	var (

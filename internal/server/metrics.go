@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -8,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc/codes"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -22,7 +25,9 @@ type Metrics struct {
 	ledgers  prometheus.Gauge
 	budgets  *budgetShares
 	watchers prometheus.Gauge
+	refusals *prometheus.CounterVec   // of writes, by reason
 	queries  *prometheus.HistogramVec // seconds of the accountant, by winner
+	gaps     *prometheus.HistogramVec // of the answers, by winner
 
 	batchSeconds, batchEntries  prometheus.Histogram   // of one Store.Append
 	batchFailures               *prometheus.CounterVec // by code
@@ -43,6 +48,8 @@ func NewMetrics() *Metrics {
 			Name: "accountant_charges_total",
 			Help: "Charges, reservations and other writes decided: accepted, replayed (a duplicate got its first receipt), checked (nothing was to be written), refused, failed (the outcome may be unknown); with the gRPC code."},
 			[]string{"outcome", "code"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "accountant_refusals_total", Help: "Writes that were refused: nothing was charged. By reason."}, []string{"reason"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "accountant_streams", Help: "Open report streams."}),
 		ledgers: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -72,11 +79,14 @@ func NewMetrics() *Metrics {
 		queries: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "accountant_query_seconds", Help: "Time to answer a privacy query, by the winning analysis.",
 			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12)}, []string{"analysis"}),
+		gaps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "accountant_query_gap", Help: "How far an answered ε may be above the truth: upper less lower bound, over max(1, ε). By the winning analysis; without a lower bound not counted.",
+			Buckets: prometheus.ExponentialBuckets(1e-12, 10, 13)}, []string{"analysis"}),
 	}
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
-	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.queries,
+	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.refusals, m.queries, m.gaps,
 		m.batchSeconds, m.batchEntries, m.batchFailures, m.commitSeconds, m.commitGroup, m.commitRecords, m.commitBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -91,6 +101,26 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 	m.commitBytes.Add(float64(bytes))
 }
 
+// watch shows what waits in k, and the size of a store that knows it.
+func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "accountant_queue_depth", Help: "Writes that wait to be decided, of all ledgers; those in a commit are not among them."},
+		func() float64 { return float64(k.Waiting()) }))
+	if sized, ok := store.(interface{ Size() int64 }); ok {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "accountant_store_bytes", Help: "Bytes that the store's pages take, free ones among them."},
+			func() float64 { return float64(sized.Size()) }))
+	}
+}
+
+// answered counts an answer to a privacy query.
+func (m *Metrics) answered(a accountant.Answer, took time.Duration) {
+	m.queries.WithLabelValues(string(a.Analysis)).Observe(took.Seconds())
+	if a.EpsilonLower != nil && !math.IsInf(a.Epsilon, 1) {
+		m.gaps.WithLabelValues(string(a.Analysis)).Observe((a.Epsilon - *a.EpsilonLower) / max(1, a.Epsilon))
+	}
+}
+
 // write counts one decided request.
 func (m *Metrics) write(accepted, replayed bool, err error) {
 	switch {
@@ -98,6 +128,7 @@ func (m *Metrics) write(accepted, replayed bool, err error) {
 		outcome, code := "failed", statusOf(err).Code()
 		if isRefusal(err) {
 			outcome = "refused"
+			m.refusals.WithLabelValues(reasonOf(err)).Inc()
 		}
 		m.charges.WithLabelValues(outcome, code.String()).Inc()
 	case replayed:

@@ -31,7 +31,7 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.queries.WithLabelValues(string(answer.Analysis)).Observe(time.Since(start).Seconds())
+	s.metrics.answered(answer, time.Since(start))
 	return wire.FromAnswer(q.Question, answer, on), nil
 }
 

@@ -88,6 +88,11 @@ func TestHTTP(t *testing.T) {
 		`accountant_charges_total{code="OK",outcome="checked"} 1`,
 		`accountant_charges_total{code="FailedPrecondition",outcome="refused"} 1`,
 		`accountant_charges_total{code="InvalidArgument",outcome="refused"} 1`,
+		`accountant_refusals_total{reason="sequence number out of order"} 1`,
+		`accountant_refusals_total{reason="invalid request"} 1`,
+		`accountant_query_gap_count{analysis="`+answer.GetAnalysis()+`"} 1`,
+		`accountant_queue_depth 0`,
+		`accountant_store_bytes`,
 		`accountant_ledgers 1`,
 		`accountant_streams 1`,
 		`accountant_batch_seconds_count 2`,
@@ -102,6 +107,17 @@ func TestHTTP(t *testing.T) {
 		}
 		if ctx.Err() != nil {
 			t.Fatalf("metrics after a minute:\n%s", body)
+		}
+	}
+}
+
+// Profiles are there only when they are asked for.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{HTTP: "127.0.0.1:0", Profile: true}})
+	for _, path := range []string{"", "goroutine?debug=1", "heap?debug=1"} {
+		if code, body := get(t, "http://"+s.HTTPAddr+"/debug/pprof/"+path); code != http.StatusOK || !strings.Contains(body, "goroutine") && !strings.Contains(body, "heap profile") {
+			t.Errorf("%q: %d %.100q", path, code, body)
 		}
 	}
 }

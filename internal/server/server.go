@@ -60,6 +60,7 @@ func Start(config Config) (*Server, error) {
 		return nil, errors.Join(err, s.closeListeners())
 	}
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest})
+	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)
 	s.countLedgers()
 	s.draining, s.drain = context.WithCancel(context.Background())
