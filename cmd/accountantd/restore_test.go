@@ -246,8 +246,11 @@ func (r *trainer) last(ctx context.Context, api pb.AccountantServiceClient) (*pb
 func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *trainer) (lost uint64) {
 	t.Helper()
 	at, err := api.GetWriter(minute(t), &pb.GetWriterRequest{Ledger: r.ledger, Writer: r.writer})
-	if err != nil || at.GetLastSequence() == 0 {
-		t.Fatalf("%v, %v; want that the backup has some steps", at, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.GetLastSequence() == 0 { // on a loaded machine the backup may be older than one client's first step
+		return r.acked
 	}
 	again := func(sequence uint64) (*pb.ReportResponse, error) {
 		return api.Report(minute(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: sequence, Charge: charge()})
