@@ -35,6 +35,17 @@ var parameterHelp = map[string]string{
 	"accumulation":         "pieces that a batch is processed in before noise is added once",
 	"orders":               "α, a list of Rényi orders: 2,4,8",
 	"epsilons":             "ε at each order, in nats",
+	"coordinates":          "number of coordinates, 1 unless given",
+	"bound":                "τ, the largest noise, in the units of the query",
+	"monotone":             "a record's contributions all have one sign, as in counts",
+	"threshold_epsilon":    "ε1, spent on the threshold, in nats; with --query-epsilon",
+	"query_epsilon":        "ε2, spent on all queries together, in nats",
+	"threshold_scale":      "b of the noise on the threshold, in the units of the queries",
+	"query_scale":          "b of the noise on each query, in the units of the queries",
+	"positives":            "c, the number of queries above the threshold",
+	"laplace_scale":        "b of Laplace noise, in records",
+	"queries":              "k, the number of counting queries",
+	"distribution":         "of the noise: LAPLACE, EXPONENTIAL or GUMBEL",
 }
 
 // samplingKind wraps another mechanism; its flags go with every other kind.
@@ -45,12 +56,17 @@ type mechanismFlags struct {
 	floats map[string]*float64 // by the parameter's name
 	sizes  map[string]*uint64
 	lists  map[string]*[]float64
+	yes    map[string]*bool
+	words  map[string]*string // one of an enum's names
 	count  uint32
 }
 
 // addMechanismFlags adds the flags to c.
 func addMechanismFlags(c *cobra.Command) *mechanismFlags {
-	f := &mechanismFlags{floats: map[string]*float64{}, sizes: map[string]*uint64{}, lists: map[string]*[]float64{}}
+	f := &mechanismFlags{
+		floats: map[string]*float64{}, sizes: map[string]*uint64{}, lists: map[string]*[]float64{},
+		yes: map[string]*bool{}, words: map[string]*string{},
+	}
 	for _, kind := range kindFields() {
 		for _, field := range parameters(kind) {
 			name := string(field.Name())
@@ -62,6 +78,10 @@ func addMechanismFlags(c *cobra.Command) *mechanismFlags {
 				f.lists[name] = c.Flags().Float64Slice(dashed(name), nil, parameterHelp[name])
 			case field.Kind() == protoreflect.DoubleKind:
 				f.floats[name] = c.Flags().Float64(dashed(name), 0, parameterHelp[name])
+			case field.Kind() == protoreflect.BoolKind:
+				f.yes[name] = c.Flags().Bool(dashed(name), false, parameterHelp[name])
+			case field.Kind() == protoreflect.EnumKind:
+				f.words[name] = c.Flags().String(dashed(name), "", parameterHelp[name])
 			default:
 				f.sizes[name] = c.Flags().Uint64(dashed(name), 0, parameterHelp[name])
 			}
@@ -132,6 +152,15 @@ func (f *mechanismFlags) set(m protoreflect.Message, name string) bool {
 		}
 	case field.Kind() == protoreflect.DoubleKind:
 		m.Set(field, protoreflect.ValueOfFloat64(*f.floats[name]))
+	case field.Kind() == protoreflect.BoolKind:
+		m.Set(field, protoreflect.ValueOfBool(*f.yes[name]))
+	case field.Kind() == protoreflect.EnumKind:
+		number := protoreflect.EnumNumber(0) // what is misspelt is missing
+		word := strings.ToUpper(strings.ReplaceAll(*f.words[name], "-", "_"))
+		if v := field.Enum().Values().ByName(protoreflect.Name(word)); v != nil {
+			number = v.Number()
+		}
+		m.Set(field, protoreflect.ValueOfEnum(number))
 	default:
 		m.Set(field, protoreflect.ValueOfUint64(*f.sizes[name]))
 	}
@@ -148,11 +177,12 @@ func kindFields() []protoreflect.FieldDescriptor {
 	return out
 }
 
-// parameters are a kind's numbers.
+// parameters are a kind's numbers, and what is yes or no or one of some words.
 func parameters(kind protoreflect.FieldDescriptor) []protoreflect.FieldDescriptor {
 	var out []protoreflect.FieldDescriptor
 	for i, fields := 0, kind.Message().Fields(); i < fields.Len(); i++ {
-		if f := fields.Get(i); f.Kind() == protoreflect.DoubleKind || f.Kind() == protoreflect.Uint64Kind {
+		switch f := fields.Get(i); f.Kind() {
+		case protoreflect.DoubleKind, protoreflect.Uint64Kind, protoreflect.BoolKind, protoreflect.EnumKind:
 			out = append(out, f)
 		}
 	}

@@ -27,6 +27,10 @@ func FuzzAsk(f *testing.F) {
 			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: b}, mechanism.GaussianDP{Mu: b},
 			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g},
 			mechanism.RandomizedResponse{Noise: q, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
+			mechanism.DiscreteGaussian{StandardDeviation: a, Distance: math.Ceil(b)}, mechanism.DiscreteLaplace{Scale: a, Distance: math.Ceil(b)},
+			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q}, mechanism.Exponential{Scale: a, Sensitivity: b},
+			mechanism.AboveThreshold{ThresholdScale: a, QueryScale: b, Sensitivity: q, Positives: 3}, mechanism.Histogram{LaplaceScale: a},
+			mechanism.CountingQueries{Queries: 3, Rho: a},
 		}
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
 			var events []mechanism.Event

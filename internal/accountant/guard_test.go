@@ -166,6 +166,11 @@ func TestCostsRoundUp(t *testing.T) {
 			mechanism.ZeroConcentratedDP{Rho: p("ρ")}, mechanism.GaussianDP{Mu: p("μ")},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ"), Delta: 1e-9},
 			mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 1e5), Epsilons: mechanism.NumbersOf(p("ε"), p("ε"))},
+			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: 3}, mechanism.DiscreteLaplace{Scale: p("b"), Distance: 7},
+			mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Distance: 2}, mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ")},
+			mechanism.ReportNoisyMax{Distribution: mechanism.GumbelMax, Epsilon: p("ε")}, mechanism.InverseSensitivity{Epsilon: p("ε")},
+			mechanism.AboveThreshold{ThresholdScale: p("b1"), QueryScale: p("b2"), Sensitivity: 1, Positives: 3},
+			mechanism.Histogram{LaplaceScale: p("b")}, mechanism.Histogram{StandardDeviation: p("σ")}, mechanism.CountingQueries{Queries: 5, Rho: p("ρ")},
 			mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
 		}).Draw(t, "mechanism")
 		one, err := loss.Of(m, adj)
@@ -174,7 +179,7 @@ func TestCostsRoundUp(t *testing.T) {
 		}
 		f := one.Facts()
 		s := p("s")
-		k := math.Max(one.Cumulant(loss.Remove, s).K, one.Cumulant(loss.Add, s).K)
+		k := math.Max(loss.Renyi(one, loss.Remove, s).K, loss.Renyi(one, loss.Add, s).K)
 		for _, c := range []struct {
 			limit Limit
 			real  float64
@@ -197,7 +202,7 @@ func TestCostsRoundUp(t *testing.T) {
 			want := c.real / c.limit.Value * float64(Whole)
 			got := float64(cost.Value)
 			if c.limit.Guard == GuardRDP { // K is known within its error
-				if v := one.Cumulant(loss.Remove, s); v.Err > 1e-9*math.Abs(v.K) {
+				if v := loss.Renyi(one, loss.Remove, s); v.Err > 1e-9*math.Abs(v.K) {
 					continue
 				}
 				want *= 1 - 1e-9

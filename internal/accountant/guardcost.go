@@ -102,6 +102,10 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 			if m.Noise == 0 {
 				return decimal(m.Epsilon), ""
 			}
+		default:
+			if e := exactEpsilon(m, adj); e != nil {
+				return e, ""
+			}
 		}
 		if math.IsInf(f.Epsilon, 1) {
 			return nil, name + " has no single (ε, δ), which the guard BASIC adds up"
@@ -117,6 +121,9 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 		if squared := gaussian(m, adj); squared != nil {
 			return squared.Quo(squared, big.NewRat(2, 1)), "" // ρ = μ²/2
 		}
+		if rho := exactRho(m, adj); rho != nil {
+			return rho, ""
+		}
 		if math.IsInf(f.Rho, 1) {
 			return nil, name + " has no ρ, which the guard " + l.Guard.String() + " adds up"
 		}
@@ -128,7 +135,7 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 		return nil, name + " has no μ, which the guard GDP adds up: only Gaussian noise has"
 	case GuardRDP:
 		s := l.Order - 1
-		k := math.Max(one.Cumulant(loss.Remove, s).Upper(), one.Cumulant(loss.Add, s).Upper())
+		k := math.Max(loss.Renyi(one, loss.Remove, s).Upper(), loss.Renyi(one, loss.Add, s).Upper())
 		if math.IsInf(k, 1) && f.BoundOnly {
 			return nil, name + " says nothing of the order " + number(l.Order) + " that the guard RDP of this budget adds up"
 		}
@@ -178,7 +185,19 @@ func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 		mu = quotient(distance, sigma)
 	case mechanism.GaussianDP:
 		mu = decimal(m.Mu)
+	case mechanism.Histogram:
+		if m.StandardDeviation == 0 {
+			return nil
+		}
+		mu = quotient(1, m.StandardDeviation)
+		return mu.Mul(mu, mu).Mul(mu, big.NewRat(int64(m.Bins(adj)), 1))
+	case mechanism.CountingQueries:
+		mu = decimal(m.Rho)
+		return mu.Add(mu, mu) // μ² = 2ρ
 	default:
+		return nil
+	}
+	if mu == nil {
 		return nil
 	}
 	return mu.Mul(mu, mu)
@@ -215,7 +234,13 @@ func decimal(x float64) *big.Rat {
 	return r
 }
 
-func quotient(x, y float64) *big.Rat { return new(big.Rat).Quo(decimal(x), decimal(y)) }
+// quotient is nil for a distance that overflowed.
+func quotient(x, y float64) *big.Rat {
+	if math.IsInf(x, 1) {
+		return nil
+	}
+	return new(big.Rat).Quo(decimal(x), decimal(y))
+}
 
 // binary is a float64 itself, nil for +Inf.
 func binary(x float64) *big.Rat {

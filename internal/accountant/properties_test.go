@@ -60,6 +60,22 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 			return p
 		},
 		func() mechanism.Mechanism {
+			return mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.5, 100), Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.DiscreteLaplace{Scale: positive("b", 0.5, 100), Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.TruncatedLaplace{Scale: positive("b", 0.5, 100), Bound: 1e4, Sensitivity: 1}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.Exponential{Epsilon: positive("ε", 1e-3, 2)}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")), Epsilon: positive("ε", 1e-3, 2)}
+		},
+		func() mechanism.Mechanism { return mechanism.Histogram{LaplaceScale: positive("b", 0.5, 100)} },
+		func() mechanism.Mechanism {
 			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
 		},
 	}

@@ -27,6 +27,9 @@ func ranged(kind uint8, a, b, n uint32) mechanism.Event {
 	all := []mechanism.Mechanism{
 		sampled, g, sampled, mechanism.Laplace{Scale: sigma, Sensitivity: 1}, sampled,
 		mechanism.PureDP{Epsilon: 1 / sigma}, mechanism.ApproximateDP{Epsilon: 1 / sigma, Delta: q / 2},
+		mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: float64(1 + b%1000)},
+		mechanism.DiscreteLaplace{Scale: sigma, Sensitivity: float64(1 + b%1000)}, mechanism.Exponential{Epsilon: 1 / sigma},
+		mechanism.TruncatedLaplace{Scale: sigma, Bound: 10 * sigma, Distance: 20 * sigma * q * (1 - 1e-9)},
 		mechanism.ZeroConcentratedDP{Rho: 1 / sigma}, mechanism.RandomizedResponse{Epsilon: 1 / sigma, Buckets: 2 + uint64(b%100)},
 	}
 	return mechanism.Event{Mechanism: all[int(kind)%len(all)], Count: uint32(within(n, 1, 1e9))}

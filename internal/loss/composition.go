@@ -67,6 +67,10 @@ func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
 	parts := mechanism.Expand(m)
 	terms := make([]Term, len(parts))
 	for i, p := range parts {
+		if l, n := repeated(p.Mechanism, adj); n > 0 && p.Count <= math.MaxUint64/n {
+			terms[i] = Term{l, n * p.Count}
+			continue
+		}
 		l, err := Of(p.Mechanism, adj)
 		if err != nil {
 			return nil, err
@@ -163,11 +167,14 @@ func (c Composition) Atom() (lower, upper float64) { return c.AtomOf(Remove) }
 // AtomOf is Atom in one direction.
 func (c Composition) AtomOf(d Direction) (lower, upper float64) {
 	var sum num.Sum
-	least := 1.0 // of the products
+	least, slack := 1.0, 16*num.Ulp // of the products; what was rounded up
 	for _, t := range c {
 		if f := t.Loss.Facts(); f.Atom > 0 && (d == Remove || !f.OneSided) {
 			sum.Add(float64(t.Count) * math.Log1p(-f.Atom))
-			if f.OneSided {
+			if f.Rounded {
+				slack = 0x1p-45
+			}
+			if f.OneSided || f.Rounded {
 				least = math.Min(least, f.Atom)
 			}
 		}
@@ -180,7 +187,7 @@ func (c Composition) AtomOf(d Direction) (lower, upper float64) {
 	if least < 0x1p-960 { // maybe rounded up by much
 		return 0, upper
 	}
-	return atom * (1 - 16*num.Ulp), upper
+	return atom * (1 - slack), upper
 }
 
 // Finite returns what is left of δ for the finite part of the losses,

@@ -16,6 +16,8 @@ func (t *Tilted) newDecay() decay {
 		return l.decay()
 	case laplace:
 		return l.decay(t.theta, t.k)
+	case sloped:
+		return l.decay(t.theta, t.k)
 	case sampledGaussian:
 		return t.sampledDecay(l)
 	case sampledLoss:

@@ -40,6 +40,21 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 					mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)}, Count: rapid.Uint32Range(1, 3).Draw(t, "n")})}}
 		},
 		func() mechanism.Mechanism {
+			return mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.1, 1e3), Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.DiscreteLaplace{Scale: positive("b", 0.1, 1e3), Sensitivity: float64(rapid.IntRange(1, 300).Draw(t, "Δ"))}
+		},
+		func() mechanism.Mechanism {
+			b := positive("b", 0.1, 100)
+			return mechanism.TruncatedLaplace{Scale: b, Bound: positive("τ", 1, 30*b+1), Distance: positive("d", 0.01, 1.9)}
+		},
+		func() mechanism.Mechanism { return mechanism.Exponential{Epsilon: positive("ε", 1e-4, 20)} },
+		func() mechanism.Mechanism {
+			return mechanism.AboveThreshold{ThresholdScale: positive("b1", 1, 100), QueryScale: positive("b2", 1, 100), Sensitivity: 1, Positives: 3}
+		},
+		func() mechanism.Mechanism { return mechanism.Histogram{LaplaceScale: positive("b", 0.1, 100)} },
+		func() mechanism.Mechanism {
 			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
 				Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
 		},

@@ -27,6 +27,10 @@ func FuzzCumulant(f *testing.F) {
 			mechanism.RandomizedResponse{Noise: q, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
 			mechanism.ZeroConcentratedDP{Rho: a, Delta: q}, mechanism.NameAndShame{Delta: q},
 			mechanism.RenyiDP{Orders: mechanism.NumbersOf(1+q, 2, 2+b), Epsilons: mechanism.NumbersOf(a, b, a)},
+			mechanism.DiscreteGaussian{StandardDeviation: a, Distance: math.Ceil(b)},
+			mechanism.DiscreteLaplace{Scale: a, Distance: math.Ceil(b)},
+			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q},
+			mechanism.Exponential{Epsilon: a},
 		}
 		m := ms[int(kind)%len(ms)]
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {

@@ -16,6 +16,9 @@ import (
 // (docs/math.md §1; on the real axis Mironov 2017, Prop. 6).
 type laplace struct {
 	e0 float64 // > 0, maybe +Inf
+	// class: what was reported is dominated by this pair, and itself dominates the one
+	// with half of e0.
+	class bool
 }
 
 // ofLaplace takes e0 = d/b, rounded up.
@@ -25,7 +28,14 @@ func ofLaplace(m mechanism.Laplace, adj mechanism.Adjacency) laplace {
 }
 
 func (l laplace) Facts() Facts {
-	return Facts{Name: "Laplace", Rho: rhoOfPure(l.e0), Epsilon: l.e0, Laplace: l.e0, Symmetric: true}
+	return Facts{Name: "Laplace", Rho: rhoOfPure(l.e0), Epsilon: l.e0, Laplace: l.e0, Symmetric: true, Dominating: l.class}
+}
+
+func (l laplace) attained() Loss {
+	if !l.class {
+		return l
+	}
+	return laplace{e0: l.e0 / 2 * (1 - 4*num.Ulp)}
 }
 
 func (l laplace) MaxLoss(Direction) float64 { return l.e0 }

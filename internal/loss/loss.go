@@ -81,7 +81,8 @@ type Facts struct {
 	Buckets float64
 
 	// Rounded: with Buckets, Epsilon is not what was reported but computed from it
-	// and rounded up.
+	// and rounded up; with Atom likewise, by a relative 2⁻⁴⁶ at most where it is above
+	// 2⁻⁹⁶⁰.
 	Rounded bool
 
 	// SampledMu and Rate are μ = Δ/σ of one record and q where the loss is
@@ -94,6 +95,10 @@ type Facts struct {
 
 	// Symmetric: both directions have the same loss.
 	Symmetric bool
+
+	// Dominating: the pair is at least as bad as every mechanism that the report may
+	// mean, of which none need attain it: it proves nothing from below.
+	Dominating bool
 
 	// BoundOnly: no pair is known; K is an upper bound on the real axis, s > 0.
 	BoundOnly bool
@@ -124,6 +129,9 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 		return failure{atom: m.Delta}, nil
 	case mechanism.PoissonSampled:
 		return ofPoissonSampled(m, adj)
+	}
+	if l := ofNoise(m, adj); l != nil {
+		return l, nil
 	}
 	return nil, fmt.Errorf("%s: no privacy loss is known for this mechanism", m.Kind())
 }

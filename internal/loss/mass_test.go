@@ -3,6 +3,7 @@ package loss
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -47,9 +48,19 @@ func massPairs(t testing.TB) map[string][2]Pair {
 		add(gaussian{mu})
 	}
 	for _, e := range []float64{1e-7, 0.05, 1, 20, 200} {
-		add(laplace{e})
+		add(laplace{e0: e})
 		add(response{epsilon: e, buckets: 2})
 		add(response{epsilon: e, buckets: 10, atom: 1e-3})
+	}
+	for _, r := range []float64{1e-6, 0.3, 4, 90} {
+		add(ranged(r))
+	}
+	for _, m := range noises {
+		l, err := Of(m, mechanism.AddOrRemoveOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(l)
 	}
 	for _, replace := range []bool{false, true} {
 		for _, q := range []float64{1e-9, 1e-3, 0.1, 0.5, 0.999} {
@@ -59,11 +70,11 @@ func massPairs(t testing.TB) map[string][2]Pair {
 		}
 	}
 	for _, q := range []float64{1e-6, 0.01, 0.7} {
-		for _, inner := range []Loss{laplace{0.5}, laplace{8}, response{epsilon: 1, buckets: 2}, response{epsilon: 2, buckets: 2, atom: 1e-4}} {
+		for _, inner := range []Loss{laplace{e0: 0.5}, laplace{e0: 8}, response{epsilon: 1, buckets: 2}, response{epsilon: 2, buckets: 2, atom: 1e-4}} {
 			add(sampledLoss{inner, q, without})
 		}
 		for _, e := range []float64{1e-3, 0.5, 8, 60} {
-			add(sampledLoss{laplace{e}, q, replaced})
+			add(sampledLoss{laplace{e0: e}, q, replaced})
 			add(sampledLoss{response{epsilon: e, buckets: 2}, q, revealed})
 			add(sampledLoss{response{epsilon: e, buckets: 5}, q, revealed})
 		}
@@ -73,6 +84,26 @@ func massPairs(t testing.TB) map[string][2]Pair {
 		pairs[fmt.Sprintf("declared %v", rho)] = [2]Pair{p, p}
 	}
 	return pairs
+}
+
+// noises are discrete and truncated noise over the range of what masses are computed for.
+var noises = []mechanism.Mechanism{
+	mechanism.DiscreteGaussian{StandardDeviation: 0.05, Sensitivity: 1},
+	mechanism.DiscreteGaussian{StandardDeviation: 0.7, Sensitivity: 1},
+	mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2},
+	mechanism.DiscreteGaussian{StandardDeviation: 100, Sensitivity: 1},
+	mechanism.DiscreteGaussian{StandardDeviation: 511, Sensitivity: 1000},
+	mechanism.DiscreteGaussian{StandardDeviation: 600, Sensitivity: 1},
+	mechanism.DiscreteGaussian{StandardDeviation: 40000, Sensitivity: 10000},
+	mechanism.DiscreteGaussian{StandardDeviation: 1 << 30, Sensitivity: 1 << 29},
+	mechanism.DiscreteLaplace{Scale: 0.3, Sensitivity: 2},
+	mechanism.DiscreteLaplace{Scale: 2, Sensitivity: 5},
+	mechanism.DiscreteLaplace{Scale: 1e5, Sensitivity: 3},
+	mechanism.DiscreteLaplace{Scale: 1e6, Sensitivity: 1e6},
+	mechanism.TruncatedLaplace{Scale: 1, Bound: 15, Sensitivity: 1},
+	mechanism.TruncatedLaplace{Scale: 2, Bound: 4, Sensitivity: 3},
+	mechanism.TruncatedLaplace{Scale: 0.1, Bound: 1, Sensitivity: 1.5},
+	mechanism.TruncatedLaplace{Scale: 1e4, Bound: 1e5, Sensitivity: 1},
 }
 
 // P and Q sum to 1, every cell's loss lies in the cell, and the divergence at 0
@@ -117,6 +148,14 @@ func TestMassesAddUp(t *testing.T) {
 func TestMassesMirror(t *testing.T) {
 	for name, both := range massPairs(t) {
 		edges := edgesAround(both[0], 40, 60)
+		if h := SpanOf(both[0]); h > 0 { // between the lattice's points, whose cells are open below
+			for i, e := range edges {
+				if !math.IsInf(e, 0) {
+					edges[i] = both[0].Anchor() + h*(math.Floor((e-both[0].Anchor())/h)+0.5)
+				}
+			}
+			edges = slices.Compact(edges)
+		}
 		mirror := make([]float64, len(edges))
 		for i, e := range edges {
 			mirror[len(edges)-1-i] = -e
@@ -147,10 +186,16 @@ func TestMassesMirror(t *testing.T) {
 // e^{K(s)} lies between the moments of the lattice rounded down and up.
 func TestMassesAgainstCumulant(t *testing.T) {
 	losses := []Loss{
-		gaussian{0.7}, laplace{1.3}, response{epsilon: 0.8, buckets: 7}, response{epsilon: 2, buckets: 2, atom: 0.1},
+		gaussian{0.7}, laplace{e0: 1.3}, response{epsilon: 0.8, buckets: 7}, response{epsilon: 2, buckets: 2, atom: 0.1},
 		sampledGaussian{mu: 1, rate: 0.01}, sampledGaussian{mu: 2, rate: 0.3}, sampledGaussian{mu: 1.2, rate: 0.05, replace: true},
-		sampledLoss{laplace{1.3}, 0.1, without}, sampledLoss{laplace{1.3}, 0.1, replaced}, sampledLoss{laplace{5}, 0.6, replaced},
+		sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 1.3}, 0.1, replaced}, sampledLoss{laplace{e0: 5}, 0.6, replaced},
 		sampledLoss{response{epsilon: 2, buckets: 2, atom: 0.1}, 0.3, without}, sampledLoss{response{epsilon: 2, buckets: 4}, 0.3, revealed},
+	}
+	losses = append(losses, ranged(0.3), ranged(5))
+	for _, m := range noises {
+		if l, _ := Of(m, mechanism.AddOrRemoveOne); l.Facts().Rho < 100 {
+			losses = append(losses, l)
+		}
 	}
 	for _, l := range losses {
 		for _, d := range []Direction{Remove, Add} {

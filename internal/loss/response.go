@@ -23,12 +23,16 @@ type response struct {
 	atom    float64 // m
 	rounded bool    // ε0 was computed, and rounded up
 	kind    string  // what was reported, for messages
+	class   bool    // what was reported has ε0, but need not be randomized response
 }
 
 const (
 	randomizedResponse = "randomized response"
 	pureDP             = "pure-DP guarantee"
 	approximateDP      = "approximate-DP guarantee"
+	noisyMax           = "noisy maximum"
+	aboveThreshold     = "sparse vector run"
+	discreteLaplace    = "discrete Laplace"
 )
 
 // ofRandomizedResponse takes ε0 as given, or ln(1 + k(1−ν)/ν) rounded up.
@@ -44,7 +48,7 @@ func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
 func (r response) Facts() Facts {
 	return Facts{
 		Name: r.kind, Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon,
-		Buckets: r.buckets, Rounded: r.rounded, Symmetric: true,
+		Buckets: r.buckets, Rounded: r.rounded, Symmetric: true, Dominating: r.class,
 	}
 }
 

@@ -35,7 +35,7 @@ const keepTighter = 1. / 50
 func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
 	low, high := c.Atom()
 	rest, most := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
-	if !(rest > 0) || len(c) == 0 {
+	if !(rest > 0) || len(c) == 0 || c.Dominating() {
 		return Epsilon(c, delta, w)
 	}
 	down, up := num.LogDown(rest), num.LogUp(most)
@@ -65,7 +65,7 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 
 // LogDelta is as the function LogDelta.
 func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
-	if len(c) == 0 {
+	if len(c) == 0 || c.Dominating() {
 		return LogDelta(c, epsilon, w)
 	}
 	low, high := c.Atom()

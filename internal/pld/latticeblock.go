@@ -132,7 +132,7 @@ func (p *latticeProblem) block() {
 				spans = append(spans, s)
 			}
 		}
-		if outcomesOf(len(t.upper.Atoms()), t.count) <= mostOutcomes && len(t.lower.Atoms()) == len(t.upper.Atoms()) {
+		if t.discrete && outcomesOf(len(t.upper.Atoms()), t.count) <= mostOutcomes && len(t.lower.Atoms()) == len(t.upper.Atoms()) {
 			few = append(few, i)
 		}
 	}

@@ -75,6 +75,13 @@ func newLatticeTerm(upper, lower loss.Pair, count float64, most int) latticeTerm
 			break
 		}
 	}
+	// Losses on a lattice of their own are as few atoms, if that is not too fine.
+	if s := loss.SpanOf(upper); s > 0 {
+		t.spans, t.atomic = nil, false
+		if (hi-lo)/s < maxLatticeCells/4 {
+			t.spans, t.atomic = []float64{s}, true
+		}
+	}
 	return t
 }
 

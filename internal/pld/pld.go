@@ -27,7 +27,30 @@ type curve interface {
 // first, else the contour, and where that refuses or stays wider than wanted the
 // lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
+	if c.Dominating() {
+		return fromBelow(c, 0, func(c loss.Composition) (loss.Bounds, string) { return attainedEpsilon(c, delta, w) })
+	}
+	return attainedEpsilon(c, delta, w)
+}
+
+func attainedEpsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
 	return usualFirst(w, true, latticeEpsilonGap, func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
+}
+
+// fromBelow answers where pairs only dominate: from below what is attained counts, if
+// anything is.
+func fromBelow(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	b, reason := ask(c)
+	if reason != "" {
+		return b, reason
+	}
+	b.Lower = nothing
+	if rest := c.Attained(); len(rest) > 0 {
+		if least, none := ask(rest); none == "" {
+			b.Lower = least.Lower
+		}
+	}
+	return b, ""
 }
 
 // usualFirst asks for bounds of ε, or of ln δ. Where less than the usual gap is
@@ -95,6 +118,13 @@ func both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, st
 
 // LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0, likewise.
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
+	if c.Dominating() {
+		return fromBelow(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) { return attainedLogDelta(c, epsilon, w) })
+	}
+	return attainedLogDelta(c, epsilon, w)
+}
+
+func attainedLogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
 	return usualFirst(w, false, latticeLogGap, func(w Wanted) (loss.Bounds, string) { return logDeltaWithin(c, epsilon, w) })
 }
 

@@ -48,7 +48,7 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 		}
 		return epsilon, s
 	}, func(d loss.Direction, s float64) float64 {
-		return loss.EpsilonAt(s, c.Cumulant(d, s).Upper(), logDelta[d])
+		return loss.EpsilonAt(s, c.Renyi(d, s).Upper(), logDelta[d])
 	})
 }
 
@@ -75,12 +75,12 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 		}
 		return total(d, finite), s
 	}, func(d loss.Direction, s float64) float64 {
-		return total(d, loss.LogDeltaAt(s, c.Cumulant(d, s).Upper(), epsilon))
+		return total(d, loss.LogDeltaAt(s, c.Renyi(d, s).Upper(), epsilon))
 	})
 }
 
 func curve(c loss.Composition, d loss.Direction) loss.Curve {
-	return func(s float64) loss.Value { return c.Cumulant(d, s) }
+	return func(s float64) loss.Value { return c.Renyi(d, s) }
 }
 
 // steer is curve without a proof, and fast: it finds the order that curve is then
@@ -88,7 +88,7 @@ func curve(c loss.Composition, d loss.Direction) loss.Curve {
 func steer(c loss.Composition, d loss.Direction) loss.Curve {
 	estimates := make([]loss.Estimate, len(c))
 	for i, t := range c {
-		estimates[i] = loss.EstimateOf(t.Loss, d)
+		estimates[i] = loss.RenyiEstimate(t.Loss, d)
 	}
 	return func(s float64) (v loss.Value) {
 		for i, t := range c {

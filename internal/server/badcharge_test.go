@@ -82,6 +82,34 @@ func parameters() []struct {
 		{"zero_concentrated_dp.rho", positive, func(v float64) *pb.Mechanism {
 			return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &v}}}
 		}},
+		{"discrete_gaussian.standard_deviation", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteGaussian{DiscreteGaussian: &pb.DiscreteGaussian{StandardDeviation: &v, Sensitivity: &one}}}
+		}},
+		{"discrete_laplace.scale", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteLaplace{DiscreteLaplace: &pb.DiscreteLaplace{Scale: &v, Sensitivity: &one}}}
+		}},
+		{"truncated_laplace.scale", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedLaplace{TruncatedLaplace: &pb.TruncatedLaplace{Scale: &v, Bound: &one, Sensitivity: &one}}}
+		}},
+		{"exponential.epsilon", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_Exponential{Exponential: &pb.Exponential{Epsilon: &v}}}
+		}},
+		{"report_noisy_max.epsilon", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_ReportNoisyMax{ReportNoisyMax: &pb.ReportNoisyMax{Distribution: pb.ReportNoisyMax_GUMBEL, Epsilon: &v}}}
+		}},
+		{"above_threshold.query_epsilon", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_AboveThreshold{AboveThreshold: &pb.AboveThreshold{ThresholdEpsilon: &one, QueryEpsilon: &v}}}
+		}},
+		{"inverse_sensitivity.epsilon", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_InverseSensitivity{InverseSensitivity: &pb.InverseSensitivity{Epsilon: &v}}}
+		}},
+		{"histogram.laplace_scale", positive, func(v float64) *pb.Mechanism {
+			return &pb.Mechanism{Kind: &pb.Mechanism_Histogram{Histogram: &pb.Histogram{LaplaceScale: &v}}}
+		}},
+		{"counting_queries.rho", positive, func(v float64) *pb.Mechanism {
+			queries := uint64(3)
+			return &pb.Mechanism{Kind: &pb.Mechanism_CountingQueries{CountingQueries: &pb.CountingQueries{Queries: &queries, Rho: &v}}}
+		}},
 		{"gaussian_dp.mu", positive, func(v float64) *pb.Mechanism {
 			return &pb.Mechanism{Kind: &pb.Mechanism_GaussianDp{GaussianDp: &pb.GaussianDp{Mu: &v}}}
 		}},

@@ -97,8 +97,10 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 			switch f := changed.Field(i); f.Kind() {
 			case reflect.Float64:
 				f.SetFloat(math.Nextafter(f.Float(), 10))
-			case reflect.Uint64:
+			case reflect.Uint64, reflect.Uint8:
 				f.SetUint(f.Uint() + 1)
+			case reflect.Bool:
+				f.SetBool(!f.Bool())
 			case reflect.Interface:
 				f.Set(reflect.ValueOf(mechanism.Gaussian{NoiseMultiplier: 9}))
 			case reflect.String: // mechanism.Numbers

@@ -45,16 +45,21 @@ func appendRecorded(b []byte, m mechanism.Mechanism) []byte {
 	case mechanism.DPSGD:
 		kind, p = 32, appendRecordedDPSGD(p, m)
 	default:
-		return b
+		if kind, p = appendRecordedNoise(p, m); kind == 0 {
+			return b
+		}
 	}
 	return protowire.AppendBytes(appendTag(b, kind), p)
 }
 
 // appendGiven appends numbers as the fields 1, 2, 3 …, without those that are 0.
-func appendGiven(b []byte, values ...float64) []byte {
+func appendGiven(b []byte, values ...float64) []byte { return appendGivenFrom(b, 1, values...) }
+
+// appendGivenFrom is appendGiven with the first field's number.
+func appendGivenFrom(b []byte, first protowire.Number, values ...float64) []byte {
 	for i, v := range values {
 		if v != 0 {
-			b = protowire.AppendTag(b, protowire.Number(i+1), protowire.Fixed64Type)
+			b = protowire.AppendTag(b, first+protowire.Number(i), protowire.Fixed64Type)
 			b = protowire.AppendFixed64(b, math.Float64bits(v))
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// Adding a mechanism: a case in each of the three switches of this file.
+// Adding a mechanism: a case in each of the three switches of this file, or of its
+// family (noise.go), and in appendRecorded.
 
 // maxNesting bounds mechanisms within mechanisms, and with it the length of a
 // field's path. No mechanism is defined that deep.
@@ -149,6 +150,9 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	case *pb.Mechanism_DpSgd:
 		return toDPSGD(k.DpSgd)
 	}
+	if d, ok, err := toNoise(m); ok {
+		return d, err
+	}
 	return nil, invalid("mechanism", fmt.Sprintf("%T", m.Kind), allowedMechanism)
 }
 
@@ -195,7 +199,7 @@ func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
 	case mechanism.DPSGD:
 		return &pb.Mechanism{Kind: &pb.Mechanism_DpSgd{DpSgd: fromDPSGD(m)}}
 	}
-	return nil
+	return fromNoise(m)
 }
 
 // appendMechanism appends the canonical encoding of a descriptor: a tag, then
@@ -233,6 +237,9 @@ func appendMechanism(b []byte, m mechanism.Mechanism) []byte {
 		return appendEvents(append(b, 21), m.Events.Values())
 	case mechanism.DPSGD:
 		return appendDPSGD(append(b, 32), m)
+	}
+	if encoded := appendNoise(b, m); encoded != nil {
+		return encoded
 	}
 	panic(fmt.Sprintf("wire: no canonical encoding of %T", m)) // the interface is sealed: a case is missing above
 }

@@ -44,6 +44,25 @@ var everyMechanism = []mechanism.Mechanism{
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: composedOf(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}, Count: 2})},
 	mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 0.5, BatchSize: 256, DatasetSize: 60000, Epochs: 2.5, Accumulation: 4},
 	mechanism.DPSGD{NoiseMultiplier: 1.1, BatchSize: 256, DatasetSize: 60000, Steps: 1000},
+	mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2},
+	mechanism.DiscreteGaussian{StandardDeviation: 3, Distance: 2.5, Coordinates: 7},
+	mechanism.DiscreteLaplace{Scale: 2, Sensitivity: 1},
+	mechanism.DiscreteLaplace{Scale: 2, Distance: 3},
+	mechanism.TruncatedLaplace{Scale: 2, Bound: 30, Sensitivity: 1},
+	mechanism.TruncatedLaplace{Scale: 2, Bound: 30, Distance: 1},
+	mechanism.Exponential{Epsilon: 0.5},
+	mechanism.Exponential{Scale: 4, Sensitivity: 1},
+	mechanism.Exponential{Scale: 4, Sensitivity: 1, Monotone: true},
+	mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 0.5},
+	mechanism.ReportNoisyMax{Distribution: mechanism.ExponentialMax, Scale: 4, Sensitivity: 1},
+	mechanism.ReportNoisyMax{Distribution: mechanism.GumbelMax, Scale: 4, Sensitivity: 1, Monotone: true},
+	mechanism.AboveThreshold{ThresholdEpsilon: 0.25, QueryEpsilon: 0.5},
+	mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2},
+	mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2, Monotone: true},
+	mechanism.InverseSensitivity{Epsilon: 0.5},
+	mechanism.Histogram{LaplaceScale: 2},
+	mechanism.Histogram{StandardDeviation: 3},
+	mechanism.CountingQueries{Queries: 100, Rho: 0.125},
 }
 
 func composedOf(events ...mechanism.Event) mechanism.Composed {
@@ -148,6 +167,8 @@ func someMechanism() *rapid.Generator[mechanism.Mechanism] {
 			g = mechanism.Gaussian{StandardDeviation: p("σ"), Sensitivity: p("Δ")}
 		}
 		dataset := rapid.Uint64Range(1, mechanism.MaxDatasetSize).Draw(t, "dataset")
+		bound := p("bound")
+		whole := func() float64 { return float64(rapid.Uint64Range(1, mechanism.MaxWhole/2).Draw(t, "whole")) }
 		return rapid.SampledFrom([]mechanism.Mechanism{
 			g,
 			mechanism.Gaussian{StandardDeviation: p("σ"), Distance: p("distance")},
@@ -168,6 +189,17 @@ func someMechanism() *rapid.Generator[mechanism.Mechanism] {
 			mechanism.NameAndShame{Delta: chance().Draw(t, "δ")},
 			composedOf(mechanism.Event{Mechanism: g, Count: rapid.Uint32Range(1, 1<<31).Draw(t, "count")}, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Count: 1}),
 			mechanism.DPSGD{NoiseMultiplier: p("σ"), MaxGradNorm: p("Δ"), BatchSize: 1, DatasetSize: dataset, Steps: rapid.Uint64Range(1, math.MaxUint32).Draw(t, "steps")},
+			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: whole(), Coordinates: rapid.Uint64Range(0, 3).Draw(t, "coordinates")},
+			mechanism.DiscreteLaplace{Scale: p("b"), Distance: whole()},
+			mechanism.TruncatedLaplace{Scale: p("b"), Bound: bound, Distance: bound},
+			mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ"), Monotone: rapid.Bool().Draw(t, "monotone")},
+			mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")), Scale: p("b"), Sensitivity: p("Δ"), Monotone: rapid.Bool().Draw(t, "monotone")},
+			mechanism.AboveThreshold{ThresholdScale: p("b1"), QueryScale: p("b2"), Sensitivity: p("Δ"),
+				Positives: rapid.Uint64Range(1, mechanism.MaxPositives).Draw(t, "c"), Monotone: rapid.Bool().Draw(t, "monotone")},
+			mechanism.AboveThreshold{ThresholdEpsilon: p("ε1"), QueryEpsilon: p("ε2")},
+			mechanism.InverseSensitivity{Epsilon: p("ε")},
+			mechanism.Histogram{LaplaceScale: p("b")},
+			mechanism.CountingQueries{Queries: rapid.Uint64Range(1, mechanism.MaxWhole).Draw(t, "k"), Rho: p("ρ")},
 		}).Draw(t, "mechanism")
 	})
 }

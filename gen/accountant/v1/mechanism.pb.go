@@ -24,6 +24,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Distribution is that of the noise that is added to each score.
+type ReportNoisyMax_Distribution int32
+
+const (
+	// Not given: refused.
+	ReportNoisyMax_DISTRIBUTION_UNSPECIFIED ReportNoisyMax_Distribution = 0
+	// Density exp(−|x|/scale)/(2·scale).
+	ReportNoisyMax_LAPLACE ReportNoisyMax_Distribution = 1
+	// Density exp(−x/scale)/scale, x ≥ 0.
+	ReportNoisyMax_EXPONENTIAL ReportNoisyMax_Distribution = 2
+	// P(noise ≤ x) = exp(−exp(−x/scale)).
+	ReportNoisyMax_GUMBEL ReportNoisyMax_Distribution = 3
+)
+
+// Enum value maps for ReportNoisyMax_Distribution.
+var (
+	ReportNoisyMax_Distribution_name = map[int32]string{
+		0: "DISTRIBUTION_UNSPECIFIED",
+		1: "LAPLACE",
+		2: "EXPONENTIAL",
+		3: "GUMBEL",
+	}
+	ReportNoisyMax_Distribution_value = map[string]int32{
+		"DISTRIBUTION_UNSPECIFIED": 0,
+		"LAPLACE":                  1,
+		"EXPONENTIAL":              2,
+		"GUMBEL":                   3,
+	}
+)
+
+func (x ReportNoisyMax_Distribution) Enum() *ReportNoisyMax_Distribution {
+	p := new(ReportNoisyMax_Distribution)
+	*p = x
+	return p
+}
+
+func (x ReportNoisyMax_Distribution) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReportNoisyMax_Distribution) Descriptor() protoreflect.EnumDescriptor {
+	return file_accountant_v1_mechanism_proto_enumTypes[0].Descriptor()
+}
+
+func (ReportNoisyMax_Distribution) Type() protoreflect.EnumType {
+	return &file_accountant_v1_mechanism_proto_enumTypes[0]
+}
+
+func (x ReportNoisyMax_Distribution) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReportNoisyMax_Distribution.Descriptor instead.
+func (ReportNoisyMax_Distribution) EnumDescriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{13, 0}
+}
+
 // Adjacency is the relation between neighbouring datasets.
 type Workload_Adjacency int32
 
@@ -65,11 +122,11 @@ func (x Workload_Adjacency) String() string {
 }
 
 func (Workload_Adjacency) Descriptor() protoreflect.EnumDescriptor {
-	return file_accountant_v1_mechanism_proto_enumTypes[0].Descriptor()
+	return file_accountant_v1_mechanism_proto_enumTypes[1].Descriptor()
 }
 
 func (Workload_Adjacency) Type() protoreflect.EnumType {
-	return &file_accountant_v1_mechanism_proto_enumTypes[0]
+	return &file_accountant_v1_mechanism_proto_enumTypes[1]
 }
 
 func (x Workload_Adjacency) Number() protoreflect.EnumNumber {
@@ -78,7 +135,7 @@ func (x Workload_Adjacency) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Workload_Adjacency.Descriptor instead.
 func (Workload_Adjacency) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{14, 0}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{23, 0}
 }
 
 // Mechanism is one differentially private release.
@@ -96,6 +153,15 @@ type Mechanism struct {
 	//	*Mechanism_ApproximateDp
 	//	*Mechanism_ZeroConcentratedDp
 	//	*Mechanism_GaussianDp
+	//	*Mechanism_DiscreteGaussian
+	//	*Mechanism_DiscreteLaplace
+	//	*Mechanism_TruncatedLaplace
+	//	*Mechanism_Exponential
+	//	*Mechanism_ReportNoisyMax
+	//	*Mechanism_AboveThreshold
+	//	*Mechanism_InverseSensitivity
+	//	*Mechanism_Histogram
+	//	*Mechanism_CountingQueries
 	//	*Mechanism_RenyiDp
 	//	*Mechanism_NameAndShame
 	//	*Mechanism_Composed
@@ -214,6 +280,87 @@ func (x *Mechanism) GetGaussianDp() *GaussianDp {
 	return nil
 }
 
+func (x *Mechanism) GetDiscreteGaussian() *DiscreteGaussian {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_DiscreteGaussian); ok {
+			return x.DiscreteGaussian
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetDiscreteLaplace() *DiscreteLaplace {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_DiscreteLaplace); ok {
+			return x.DiscreteLaplace
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetTruncatedLaplace() *TruncatedLaplace {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_TruncatedLaplace); ok {
+			return x.TruncatedLaplace
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetExponential() *Exponential {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_Exponential); ok {
+			return x.Exponential
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetReportNoisyMax() *ReportNoisyMax {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_ReportNoisyMax); ok {
+			return x.ReportNoisyMax
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetAboveThreshold() *AboveThreshold {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_AboveThreshold); ok {
+			return x.AboveThreshold
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetInverseSensitivity() *InverseSensitivity {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_InverseSensitivity); ok {
+			return x.InverseSensitivity
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetHistogram() *Histogram {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_Histogram); ok {
+			return x.Histogram
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetCountingQueries() *CountingQueries {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_CountingQueries); ok {
+			return x.CountingQueries
+		}
+	}
+	return nil
+}
+
 func (x *Mechanism) GetRenyiDp() *RenyiDp {
 	if x != nil {
 		if x, ok := x.Kind.(*Mechanism_RenyiDp); ok {
@@ -294,6 +441,51 @@ type Mechanism_GaussianDp struct {
 	GaussianDp *GaussianDp `protobuf:"bytes,8,opt,name=gaussian_dp,json=gaussianDp,proto3,oneof"`
 }
 
+type Mechanism_DiscreteGaussian struct {
+	// Discrete Gaussian noise on whole numbers.
+	DiscreteGaussian *DiscreteGaussian `protobuf:"bytes,9,opt,name=discrete_gaussian,json=discreteGaussian,proto3,oneof"`
+}
+
+type Mechanism_DiscreteLaplace struct {
+	// Discrete Laplace (two-sided geometric) noise on whole numbers.
+	DiscreteLaplace *DiscreteLaplace `protobuf:"bytes,10,opt,name=discrete_laplace,json=discreteLaplace,proto3,oneof"`
+}
+
+type Mechanism_TruncatedLaplace struct {
+	// Laplace noise cut off on both sides.
+	TruncatedLaplace *TruncatedLaplace `protobuf:"bytes,11,opt,name=truncated_laplace,json=truncatedLaplace,proto3,oneof"`
+}
+
+type Mechanism_Exponential struct {
+	// The exponential mechanism: a selection by score.
+	Exponential *Exponential `protobuf:"bytes,12,opt,name=exponential,proto3,oneof"`
+}
+
+type Mechanism_ReportNoisyMax struct {
+	// The candidate with the largest noisy score.
+	ReportNoisyMax *ReportNoisyMax `protobuf:"bytes,13,opt,name=report_noisy_max,json=reportNoisyMax,proto3,oneof"`
+}
+
+type Mechanism_AboveThreshold struct {
+	// The sparse vector technique: which queries are above a threshold.
+	AboveThreshold *AboveThreshold `protobuf:"bytes,14,opt,name=above_threshold,json=aboveThreshold,proto3,oneof"`
+}
+
+type Mechanism_InverseSensitivity struct {
+	// The inverse sensitivity mechanism.
+	InverseSensitivity *InverseSensitivity `protobuf:"bytes,15,opt,name=inverse_sensitivity,json=inverseSensitivity,proto3,oneof"`
+}
+
+type Mechanism_Histogram struct {
+	// Noisy counts of disjoint bins.
+	Histogram *Histogram `protobuf:"bytes,16,opt,name=histogram,proto3,oneof"`
+}
+
+type Mechanism_CountingQueries struct {
+	// Counting queries answered together with Gaussian noise.
+	CountingQueries *CountingQueries `protobuf:"bytes,17,opt,name=counting_queries,json=countingQueries,proto3,oneof"`
+}
+
 type Mechanism_RenyiDp struct {
 	// A declared guarantee: Rényi differential privacy at some orders.
 	RenyiDp *RenyiDp `protobuf:"bytes,18,opt,name=renyi_dp,json=renyiDp,proto3,oneof"`
@@ -330,6 +522,24 @@ func (*Mechanism_ZeroConcentratedDp) isMechanism_Kind() {}
 
 func (*Mechanism_GaussianDp) isMechanism_Kind() {}
 
+func (*Mechanism_DiscreteGaussian) isMechanism_Kind() {}
+
+func (*Mechanism_DiscreteLaplace) isMechanism_Kind() {}
+
+func (*Mechanism_TruncatedLaplace) isMechanism_Kind() {}
+
+func (*Mechanism_Exponential) isMechanism_Kind() {}
+
+func (*Mechanism_ReportNoisyMax) isMechanism_Kind() {}
+
+func (*Mechanism_AboveThreshold) isMechanism_Kind() {}
+
+func (*Mechanism_InverseSensitivity) isMechanism_Kind() {}
+
+func (*Mechanism_Histogram) isMechanism_Kind() {}
+
+func (*Mechanism_CountingQueries) isMechanism_Kind() {}
+
 func (*Mechanism_RenyiDp) isMechanism_Kind() {}
 
 func (*Mechanism_NameAndShame) isMechanism_Kind() {}
@@ -338,9 +548,10 @@ func (*Mechanism_Composed) isMechanism_Kind() {}
 
 func (*Mechanism_DpSgd) isMechanism_Kind() {}
 
-// Gaussian adds normal noise to each coordinate. Give standard_deviation with
-// one of sensitivity and distance, or noise_multiplier alone. Its curve is exact
-// (Balle and Wang 2018, arXiv 1805.06530v2, Thm 8).
+// Gaussian adds independent normal noise to each coordinate of a number or vector;
+// what counts of a vector is its ℓ2 norm. Give standard_deviation with one of
+// sensitivity and distance, or noise_multiplier alone. Its curve is exact (Balle and
+// Wang 2018, arXiv 1805.06530v2, Thm 8).
 type Gaussian struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// σ of the noise, in the units of the query. Range: > 0.
@@ -415,10 +626,11 @@ func (x *Gaussian) GetNoiseMultiplier() float64 {
 	return 0
 }
 
-// Laplace adds noise of density exp(−|x|/scale)/(2·scale) to each coordinate.
-// Give scale with one of sensitivity and distance. It is (distance/scale)-DP (Dwork,
-// McSherry, Nissim and Smith 2006, Prop. 1); the curve of one coordinate, the worst
-// case, is exact (Balle, Barthe and Gaboardi 2018, arXiv 1807.01647v2, Thm 3).
+// Laplace adds independent noise of density exp(−|x|/scale)/(2·scale) to each
+// coordinate of a number or vector; what counts of a vector is its ℓ1 norm. Give scale
+// with one of sensitivity and distance. It is (distance/scale)-DP (Dwork, McSherry,
+// Nissim and Smith 2006, Prop. 1); the curve of one coordinate, the worst case, is exact
+// (Balle, Barthe and Gaboardi 2018, arXiv 1807.01647v2, Thm 3).
 type Laplace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// b of the noise, in the units of the query. Range: > 0.
@@ -837,6 +1049,676 @@ func (x *GaussianDp) GetMu() float64 {
 	return 0
 }
 
+// DiscreteGaussian adds independent noise with P(x) ∝ exp(−x²/(2σ²)) on the whole
+// numbers to each coordinate of a query with whole numbers (Canonne, Kamath and
+// Steinke 2020, arXiv 2004.00010v3). One coordinate is answered by its own
+// distribution; of several, where no one pair of distributions serves, only that it
+// is (d²/(2σ²))-zCDP is known, d the ℓ2 distance. Give standard_deviation with one
+// of sensitivity and distance.
+type DiscreteGaussian struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// σ, the parameter of the noise, in the units of the query; its standard deviation
+	// is a little less. Range: > 0.
+	StandardDeviation *float64 `protobuf:"fixed64,1,opt,name=standard_deviation,json=standardDeviation,proto3,oneof" json:"standard_deviation,omitempty"`
+	// Δ: the ℓ2 norm of one record's contribution. Under REPLACE_ONE the service
+	// doubles it. Of one coordinate it is a whole number, and others are refused: scale
+	// the query, its noise and Δ so that they are. Range: > 0; whole: 1 to 2^52.
+	Sensitivity *float64 `protobuf:"fixed64,2,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// The largest ℓ2 distance between the outputs on neighbouring datasets, likewise;
+	// used as it is. Range: > 0; of one coordinate a whole number to 2^53.
+	Distance *float64 `protobuf:"fixed64,3,opt,name=distance,proto3,oneof" json:"distance,omitempty"`
+	// The number of coordinates; 1 unless given. Range: 1 to 2^53.
+	Coordinates   *uint64 `protobuf:"varint,4,opt,name=coordinates,proto3,oneof" json:"coordinates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiscreteGaussian) Reset() {
+	*x = DiscreteGaussian{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiscreteGaussian) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiscreteGaussian) ProtoMessage() {}
+
+func (x *DiscreteGaussian) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiscreteGaussian.ProtoReflect.Descriptor instead.
+func (*DiscreteGaussian) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DiscreteGaussian) GetStandardDeviation() float64 {
+	if x != nil && x.StandardDeviation != nil {
+		return *x.StandardDeviation
+	}
+	return 0
+}
+
+func (x *DiscreteGaussian) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *DiscreteGaussian) GetDistance() float64 {
+	if x != nil && x.Distance != nil {
+		return *x.Distance
+	}
+	return 0
+}
+
+func (x *DiscreteGaussian) GetCoordinates() uint64 {
+	if x != nil && x.Coordinates != nil {
+		return *x.Coordinates
+	}
+	return 0
+}
+
+// DiscreteLaplace adds independent noise with P(x) ∝ exp(−|x|/scale) on the whole
+// numbers, also known as two-sided geometric, to each coordinate of a query with
+// whole numbers (Ghosh, Roughgarden and Sundararajan 2012); what counts of a vector
+// is its ℓ1 norm. Give scale with one of sensitivity and distance.
+type DiscreteLaplace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// b of the noise, in the units of the query. Range: > 0.
+	Scale *float64 `protobuf:"fixed64,1,opt,name=scale,proto3,oneof" json:"scale,omitempty"`
+	// Δ: the ℓ1 norm of one record's contribution. Under REPLACE_ONE the service
+	// doubles it. Range: a whole number from 1 to 2^52; others are refused.
+	Sensitivity *float64 `protobuf:"fixed64,2,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// The largest ℓ1 distance between the outputs on neighbouring datasets; used as it
+	// is. Range: a whole number from 1 to 2^53.
+	Distance      *float64 `protobuf:"fixed64,3,opt,name=distance,proto3,oneof" json:"distance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiscreteLaplace) Reset() {
+	*x = DiscreteLaplace{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiscreteLaplace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiscreteLaplace) ProtoMessage() {}
+
+func (x *DiscreteLaplace) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiscreteLaplace.ProtoReflect.Descriptor instead.
+func (*DiscreteLaplace) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DiscreteLaplace) GetScale() float64 {
+	if x != nil && x.Scale != nil {
+		return *x.Scale
+	}
+	return 0
+}
+
+func (x *DiscreteLaplace) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *DiscreteLaplace) GetDistance() float64 {
+	if x != nil && x.Distance != nil {
+		return *x.Distance
+	}
+	return 0
+}
+
+// TruncatedLaplace adds to one number noise of density ∝ exp(−|x|/scale) on [−bound,
+// bound] and 0 elsewhere: (d/scale, δ)-DP with δ = (exp(d/scale) − 1)/(2(exp(bound/scale)
+// − 1)) for a distance d up to bound (Geng, Ding, Guo and Kumar 2020, arXiv 1810.00877,
+// Thm 1). It is answered by its own distribution. Give scale and bound with one of
+// sensitivity and distance.
+type TruncatedLaplace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// λ of the noise, in the units of the query. Range: > 0.
+	Scale *float64 `protobuf:"fixed64,1,opt,name=scale,proto3,oneof" json:"scale,omitempty"`
+	// τ, the largest noise, in the units of the query. Range: > 0.
+	Bound *float64 `protobuf:"fixed64,2,opt,name=bound,proto3,oneof" json:"bound,omitempty"`
+	// Δ: the size of one record's contribution. Under REPLACE_ONE the service doubles
+	// it. Range: > 0, the distance below 2·bound.
+	Sensitivity *float64 `protobuf:"fixed64,3,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// The largest distance between the outputs on neighbouring datasets; used as it is.
+	// Range: > 0, below 2·bound.
+	Distance      *float64 `protobuf:"fixed64,4,opt,name=distance,proto3,oneof" json:"distance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TruncatedLaplace) Reset() {
+	*x = TruncatedLaplace{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TruncatedLaplace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TruncatedLaplace) ProtoMessage() {}
+
+func (x *TruncatedLaplace) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TruncatedLaplace.ProtoReflect.Descriptor instead.
+func (*TruncatedLaplace) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *TruncatedLaplace) GetScale() float64 {
+	if x != nil && x.Scale != nil {
+		return *x.Scale
+	}
+	return 0
+}
+
+func (x *TruncatedLaplace) GetBound() float64 {
+	if x != nil && x.Bound != nil {
+		return *x.Bound
+	}
+	return 0
+}
+
+func (x *TruncatedLaplace) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *TruncatedLaplace) GetDistance() float64 {
+	if x != nil && x.Distance != nil {
+		return *x.Distance
+	}
+	return 0
+}
+
+// Exponential reports a candidate with probability ∝ exp(score/scale) (McSherry and
+// Talwar 2007). It is ε-DP, ε = 2Δ/scale, Δ/scale if monotone, and its losses lie
+// within a range of width ε (Dong, Durfee and Rogers 2020, arXiv 1909.13830), so that
+// it is also (ε²/8)-zCDP. Give epsilon alone, or scale with sensitivity.
+type Exponential struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ε, in nats: the guarantee under the ledger's adjacency. Range: > 0.
+	Epsilon *float64 `protobuf:"fixed64,1,opt,name=epsilon,proto3,oneof" json:"epsilon,omitempty"`
+	// The score that multiplies a probability by e, in the units of the score. Range: > 0.
+	Scale *float64 `protobuf:"fixed64,2,opt,name=scale,proto3,oneof" json:"scale,omitempty"`
+	// Δ: the most that one record contributes to any score. Under REPLACE_ONE the
+	// service doubles it. Range: > 0.
+	Sensitivity *float64 `protobuf:"fixed64,3,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// A record's contributions to the scores all have one sign, as in counts.
+	Monotone      bool `protobuf:"varint,4,opt,name=monotone,proto3" json:"monotone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Exponential) Reset() {
+	*x = Exponential{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Exponential) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Exponential) ProtoMessage() {}
+
+func (x *Exponential) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Exponential.ProtoReflect.Descriptor instead.
+func (*Exponential) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Exponential) GetEpsilon() float64 {
+	if x != nil && x.Epsilon != nil {
+		return *x.Epsilon
+	}
+	return 0
+}
+
+func (x *Exponential) GetScale() float64 {
+	if x != nil && x.Scale != nil {
+		return *x.Scale
+	}
+	return 0
+}
+
+func (x *Exponential) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *Exponential) GetMonotone() bool {
+	if x != nil {
+		return x.Monotone
+	}
+	return false
+}
+
+// ReportNoisyMax reports the candidate whose score plus noise is the largest, and
+// nothing of its score. It is ε-DP, ε = 2Δ/scale, Δ/scale if monotone (Dwork and Roth
+// 2014, Claim 3.9). With Gumbel noise it is the exponential mechanism, and answered as
+// that; with exponential noise it is permute-and-flip (McKenna and Sheldon 2020, arXiv
+// 2010.12603; Ding et al. 2021, arXiv 2105.07260), of which, as with Laplace noise, only
+// that it is ε-DP is used. Give distribution, with epsilon alone or scale and
+// sensitivity.
+type ReportNoisyMax struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the noise. Required.
+	Distribution ReportNoisyMax_Distribution `protobuf:"varint,1,opt,name=distribution,proto3,enum=accountant.v1.ReportNoisyMax_Distribution" json:"distribution,omitempty"`
+	// ε, in nats: the guarantee under the ledger's adjacency. Range: > 0.
+	Epsilon *float64 `protobuf:"fixed64,2,opt,name=epsilon,proto3,oneof" json:"epsilon,omitempty"`
+	// b of the noise, in the units of the score. Range: > 0.
+	Scale *float64 `protobuf:"fixed64,3,opt,name=scale,proto3,oneof" json:"scale,omitempty"`
+	// Δ: the most that one record contributes to any score. Under REPLACE_ONE the
+	// service doubles it. Range: > 0.
+	Sensitivity *float64 `protobuf:"fixed64,4,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// A record's contributions to the scores all have one sign, as in counts.
+	Monotone      bool `protobuf:"varint,5,opt,name=monotone,proto3" json:"monotone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportNoisyMax) Reset() {
+	*x = ReportNoisyMax{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportNoisyMax) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportNoisyMax) ProtoMessage() {}
+
+func (x *ReportNoisyMax) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportNoisyMax.ProtoReflect.Descriptor instead.
+func (*ReportNoisyMax) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReportNoisyMax) GetDistribution() ReportNoisyMax_Distribution {
+	if x != nil {
+		return x.Distribution
+	}
+	return ReportNoisyMax_DISTRIBUTION_UNSPECIFIED
+}
+
+func (x *ReportNoisyMax) GetEpsilon() float64 {
+	if x != nil && x.Epsilon != nil {
+		return *x.Epsilon
+	}
+	return 0
+}
+
+func (x *ReportNoisyMax) GetScale() float64 {
+	if x != nil && x.Scale != nil {
+		return *x.Scale
+	}
+	return 0
+}
+
+func (x *ReportNoisyMax) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *ReportNoisyMax) GetMonotone() bool {
+	if x != nil {
+		return x.Monotone
+	}
+	return false
+}
+
+// AboveThreshold tells of each of a stream of queries, chosen as the answers come,
+// whether it is above a threshold, and ends with the c-th that is: the sparse vector
+// technique with noise Lap(threshold_scale) drawn once on the threshold and
+// Lap(query_scale) on each query (Lyu, Su and Li 2017, arXiv 1603.01699, Alg. 7
+// without numeric answers). It is (ε1 + ε2)-DP, ε1 = Δ/threshold_scale, ε2 =
+// 2cΔ/query_scale, cΔ/query_scale if monotone. One run is one event, however many
+// queries. Give threshold_epsilon with query_epsilon, or the scales with sensitivity and
+// positives. What is released of the queries' values is another event.
+type AboveThreshold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ε1, spent on the threshold, in nats. Range: > 0.
+	ThresholdEpsilon *float64 `protobuf:"fixed64,1,opt,name=threshold_epsilon,json=thresholdEpsilon,proto3,oneof" json:"threshold_epsilon,omitempty"`
+	// ε2, spent on all queries together, in nats. Range: > 0.
+	QueryEpsilon *float64 `protobuf:"fixed64,2,opt,name=query_epsilon,json=queryEpsilon,proto3,oneof" json:"query_epsilon,omitempty"`
+	// b of the noise on the threshold, in the units of the queries. Range: > 0.
+	ThresholdScale *float64 `protobuf:"fixed64,3,opt,name=threshold_scale,json=thresholdScale,proto3,oneof" json:"threshold_scale,omitempty"`
+	// b of the noise on each query, in the units of the queries. Range: > 0.
+	QueryScale *float64 `protobuf:"fixed64,4,opt,name=query_scale,json=queryScale,proto3,oneof" json:"query_scale,omitempty"`
+	// Δ: the most that one record contributes to any query. Under REPLACE_ONE the
+	// service doubles it. Range: > 0.
+	Sensitivity *float64 `protobuf:"fixed64,5,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// c, the number of queries above the threshold with which it ends. Range: 1 to 2^32.
+	Positives *uint64 `protobuf:"varint,6,opt,name=positives,proto3,oneof" json:"positives,omitempty"`
+	// A record's contributions to the queries all have one sign, as in counts.
+	Monotone      bool `protobuf:"varint,7,opt,name=monotone,proto3" json:"monotone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AboveThreshold) Reset() {
+	*x = AboveThreshold{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AboveThreshold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AboveThreshold) ProtoMessage() {}
+
+func (x *AboveThreshold) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AboveThreshold.ProtoReflect.Descriptor instead.
+func (*AboveThreshold) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AboveThreshold) GetThresholdEpsilon() float64 {
+	if x != nil && x.ThresholdEpsilon != nil {
+		return *x.ThresholdEpsilon
+	}
+	return 0
+}
+
+func (x *AboveThreshold) GetQueryEpsilon() float64 {
+	if x != nil && x.QueryEpsilon != nil {
+		return *x.QueryEpsilon
+	}
+	return 0
+}
+
+func (x *AboveThreshold) GetThresholdScale() float64 {
+	if x != nil && x.ThresholdScale != nil {
+		return *x.ThresholdScale
+	}
+	return 0
+}
+
+func (x *AboveThreshold) GetQueryScale() float64 {
+	if x != nil && x.QueryScale != nil {
+		return *x.QueryScale
+	}
+	return 0
+}
+
+func (x *AboveThreshold) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *AboveThreshold) GetPositives() uint64 {
+	if x != nil && x.Positives != nil {
+		return *x.Positives
+	}
+	return 0
+}
+
+func (x *AboveThreshold) GetMonotone() bool {
+	if x != nil {
+		return x.Monotone
+	}
+	return false
+}
+
+// InverseSensitivity reports an output with probability ∝ exp(−ε·len/2), len the least
+// number of neighbouring steps, under the ledger's adjacency, after which the query
+// would have that output (Asi and Duchi 2020, arXiv 2005.10630). len has sensitivity
+// 1, so that it is the exponential mechanism with that ε.
+type InverseSensitivity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ε, in nats. Range: > 0.
+	Epsilon       *float64 `protobuf:"fixed64,1,opt,name=epsilon,proto3,oneof" json:"epsilon,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InverseSensitivity) Reset() {
+	*x = InverseSensitivity{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InverseSensitivity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InverseSensitivity) ProtoMessage() {}
+
+func (x *InverseSensitivity) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InverseSensitivity.ProtoReflect.Descriptor instead.
+func (*InverseSensitivity) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *InverseSensitivity) GetEpsilon() float64 {
+	if x != nil && x.Epsilon != nil {
+		return *x.Epsilon
+	}
+	return 0
+}
+
+// Histogram releases the number of records in each of any number of disjoint bins,
+// each with independent noise; every record is in one bin at most. Neighbours differ by
+// 1 in one bin, under REPLACE_ONE in two: Laplace noise of scale 1/ε, or 2/ε, makes it
+// ε-DP. Give laplace_scale or standard_deviation.
+type Histogram struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// b of Laplace noise, in records. Range: > 0.
+	LaplaceScale *float64 `protobuf:"fixed64,1,opt,name=laplace_scale,json=laplaceScale,proto3,oneof" json:"laplace_scale,omitempty"`
+	// σ of Gaussian noise, in records. Range: > 0.
+	StandardDeviation *float64 `protobuf:"fixed64,2,opt,name=standard_deviation,json=standardDeviation,proto3,oneof" json:"standard_deviation,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Histogram) Reset() {
+	*x = Histogram{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Histogram) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Histogram) ProtoMessage() {}
+
+func (x *Histogram) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Histogram.ProtoReflect.Descriptor instead.
+func (*Histogram) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Histogram) GetLaplaceScale() float64 {
+	if x != nil && x.LaplaceScale != nil {
+		return *x.LaplaceScale
+	}
+	return 0
+}
+
+func (x *Histogram) GetStandardDeviation() float64 {
+	if x != nil && x.StandardDeviation != nil {
+		return *x.StandardDeviation
+	}
+	return 0
+}
+
+// CountingQueries answers k counting queries, each the number of records with some
+// property, with independent Gaussian noise of σ = √(k/(2ρ)): ρ-zCDP, and √(2ρ)-GDP,
+// under every adjacency, as a record changes each count by 1 at most (Bun and Steinke
+// 2016, arXiv 1605.02065v1, Prop. 1.6). The expected largest error is at most
+// σ·√(2·ln(2k)).
+type CountingQueries struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// k. Range: 1 to 2^53.
+	Queries *uint64 `protobuf:"varint,1,opt,name=queries,proto3,oneof" json:"queries,omitempty"`
+	// ρ of all together, in nats. Range: > 0.
+	Rho           *float64 `protobuf:"fixed64,2,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountingQueries) Reset() {
+	*x = CountingQueries{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountingQueries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountingQueries) ProtoMessage() {}
+
+func (x *CountingQueries) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountingQueries.ProtoReflect.Descriptor instead.
+func (*CountingQueries) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CountingQueries) GetQueries() uint64 {
+	if x != nil && x.Queries != nil {
+		return *x.Queries
+	}
+	return 0
+}
+
+func (x *CountingQueries) GetRho() float64 {
+	if x != nil && x.Rho != nil {
+		return *x.Rho
+	}
+	return 0
+}
+
 // RenyiDp is any mechanism that is (α, ε)-Rényi differentially private at each of some
 // orders, in both directions (Mironov 2017, arXiv 1702.07476v3, Def. 4), as other
 // accountants print it. Between two orders (α − 1)·ε(α) is bounded by the straight line
@@ -854,7 +1736,7 @@ type RenyiDp struct {
 
 func (x *RenyiDp) Reset() {
 	*x = RenyiDp{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +1748,7 @@ func (x *RenyiDp) String() string {
 func (*RenyiDp) ProtoMessage() {}
 
 func (x *RenyiDp) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[9]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +1761,7 @@ func (x *RenyiDp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenyiDp.ProtoReflect.Descriptor instead.
 func (*RenyiDp) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{9}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RenyiDp) GetOrders() []float64 {
@@ -909,7 +1791,7 @@ type NameAndShame struct {
 
 func (x *NameAndShame) Reset() {
 	*x = NameAndShame{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1803,7 @@ func (x *NameAndShame) String() string {
 func (*NameAndShame) ProtoMessage() {}
 
 func (x *NameAndShame) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[10]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1816,7 @@ func (x *NameAndShame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NameAndShame.ProtoReflect.Descriptor instead.
 func (*NameAndShame) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NameAndShame) GetDelta() float64 {
@@ -959,7 +1841,7 @@ type Composed struct {
 
 func (x *Composed) Reset() {
 	*x = Composed{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[11]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1853,7 @@ func (x *Composed) String() string {
 func (*Composed) ProtoMessage() {}
 
 func (x *Composed) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[11]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1866,7 @@ func (x *Composed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Composed.ProtoReflect.Descriptor instead.
 func (*Composed) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{11}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Composed) GetEvents() []*Event {
@@ -1031,7 +1913,7 @@ type DpSgd struct {
 
 func (x *DpSgd) Reset() {
 	*x = DpSgd{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[12]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1925,7 @@ func (x *DpSgd) String() string {
 func (*DpSgd) ProtoMessage() {}
 
 func (x *DpSgd) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[12]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1938,7 @@ func (x *DpSgd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DpSgd.ProtoReflect.Descriptor instead.
 func (*DpSgd) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{12}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DpSgd) GetNoiseMultiplier() float64 {
@@ -1121,7 +2003,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[13]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +2015,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[13]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +2028,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{13}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Event) GetMechanism() *Mechanism {
@@ -1178,7 +2060,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[14]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +2072,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[14]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +2085,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Workload) GetName() string {
@@ -1231,7 +2113,7 @@ var File_accountant_v1_mechanism_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\n" +
-	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\x8c\x06\n" +
+	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\xab\v\n" +
 	"\tMechanism\x125\n" +
 	"\bgaussian\x18\x01 \x01(\v2\x17.accountant.v1.GaussianH\x00R\bgaussian\x122\n" +
 	"\alaplace\x18\x02 \x01(\v2\x16.accountant.v1.LaplaceH\x00R\alaplace\x12H\n" +
@@ -1241,7 +2123,17 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x0eapproximate_dp\x18\x06 \x01(\v2\x1c.accountant.v1.ApproximateDpH\x00R\rapproximateDp\x12U\n" +
 	"\x14zero_concentrated_dp\x18\a \x01(\v2!.accountant.v1.ZeroConcentratedDpH\x00R\x12zeroConcentratedDp\x12<\n" +
 	"\vgaussian_dp\x18\b \x01(\v2\x19.accountant.v1.GaussianDpH\x00R\n" +
-	"gaussianDp\x123\n" +
+	"gaussianDp\x12N\n" +
+	"\x11discrete_gaussian\x18\t \x01(\v2\x1f.accountant.v1.DiscreteGaussianH\x00R\x10discreteGaussian\x12K\n" +
+	"\x10discrete_laplace\x18\n" +
+	" \x01(\v2\x1e.accountant.v1.DiscreteLaplaceH\x00R\x0fdiscreteLaplace\x12N\n" +
+	"\x11truncated_laplace\x18\v \x01(\v2\x1f.accountant.v1.TruncatedLaplaceH\x00R\x10truncatedLaplace\x12>\n" +
+	"\vexponential\x18\f \x01(\v2\x1a.accountant.v1.ExponentialH\x00R\vexponential\x12I\n" +
+	"\x10report_noisy_max\x18\r \x01(\v2\x1d.accountant.v1.ReportNoisyMaxH\x00R\x0ereportNoisyMax\x12H\n" +
+	"\x0fabove_threshold\x18\x0e \x01(\v2\x1d.accountant.v1.AboveThresholdH\x00R\x0eaboveThreshold\x12T\n" +
+	"\x13inverse_sensitivity\x18\x0f \x01(\v2!.accountant.v1.InverseSensitivityH\x00R\x12inverseSensitivity\x128\n" +
+	"\thistogram\x18\x10 \x01(\v2\x18.accountant.v1.HistogramH\x00R\thistogram\x12K\n" +
+	"\x10counting_queries\x18\x11 \x01(\v2\x1e.accountant.v1.CountingQueriesH\x00R\x0fcountingQueries\x123\n" +
 	"\brenyi_dp\x18\x12 \x01(\v2\x16.accountant.v1.RenyiDpH\x00R\arenyiDp\x12C\n" +
 	"\x0ename_and_shame\x18\x14 \x01(\v2\x1b.accountant.v1.NameAndShameH\x00R\fnameAndShame\x125\n" +
 	"\bcomposed\x18\x15 \x01(\v2\x17.accountant.v1.ComposedH\x00R\bcomposed\x12-\n" +
@@ -1299,7 +2191,88 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\n" +
 	"GaussianDp\x12\x13\n" +
 	"\x02mu\x18\x01 \x01(\x01H\x00R\x02mu\x88\x01\x01B\x05\n" +
-	"\x03_mu\"=\n" +
+	"\x03_mu\"\xf9\x01\n" +
+	"\x10DiscreteGaussian\x122\n" +
+	"\x12standard_deviation\x18\x01 \x01(\x01H\x00R\x11standardDeviation\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x02 \x01(\x01H\x01R\vsensitivity\x88\x01\x01\x12\x1f\n" +
+	"\bdistance\x18\x03 \x01(\x01H\x02R\bdistance\x88\x01\x01\x12%\n" +
+	"\vcoordinates\x18\x04 \x01(\x04H\x03R\vcoordinates\x88\x01\x01B\x15\n" +
+	"\x13_standard_deviationB\x0e\n" +
+	"\f_sensitivityB\v\n" +
+	"\t_distanceB\x0e\n" +
+	"\f_coordinates\"\x9b\x01\n" +
+	"\x0fDiscreteLaplace\x12\x19\n" +
+	"\x05scale\x18\x01 \x01(\x01H\x00R\x05scale\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x02 \x01(\x01H\x01R\vsensitivity\x88\x01\x01\x12\x1f\n" +
+	"\bdistance\x18\x03 \x01(\x01H\x02R\bdistance\x88\x01\x01B\b\n" +
+	"\x06_scaleB\x0e\n" +
+	"\f_sensitivityB\v\n" +
+	"\t_distance\"\xc1\x01\n" +
+	"\x10TruncatedLaplace\x12\x19\n" +
+	"\x05scale\x18\x01 \x01(\x01H\x00R\x05scale\x88\x01\x01\x12\x19\n" +
+	"\x05bound\x18\x02 \x01(\x01H\x01R\x05bound\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x03 \x01(\x01H\x02R\vsensitivity\x88\x01\x01\x12\x1f\n" +
+	"\bdistance\x18\x04 \x01(\x01H\x03R\bdistance\x88\x01\x01B\b\n" +
+	"\x06_scaleB\b\n" +
+	"\x06_boundB\x0e\n" +
+	"\f_sensitivityB\v\n" +
+	"\t_distance\"\xb0\x01\n" +
+	"\vExponential\x12\x1d\n" +
+	"\aepsilon\x18\x01 \x01(\x01H\x00R\aepsilon\x88\x01\x01\x12\x19\n" +
+	"\x05scale\x18\x02 \x01(\x01H\x01R\x05scale\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x03 \x01(\x01H\x02R\vsensitivity\x88\x01\x01\x12\x1a\n" +
+	"\bmonotone\x18\x04 \x01(\bR\bmonotoneB\n" +
+	"\n" +
+	"\b_epsilonB\b\n" +
+	"\x06_scaleB\x0e\n" +
+	"\f_sensitivity\"\xdb\x02\n" +
+	"\x0eReportNoisyMax\x12N\n" +
+	"\fdistribution\x18\x01 \x01(\x0e2*.accountant.v1.ReportNoisyMax.DistributionR\fdistribution\x12\x1d\n" +
+	"\aepsilon\x18\x02 \x01(\x01H\x00R\aepsilon\x88\x01\x01\x12\x19\n" +
+	"\x05scale\x18\x03 \x01(\x01H\x01R\x05scale\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x04 \x01(\x01H\x02R\vsensitivity\x88\x01\x01\x12\x1a\n" +
+	"\bmonotone\x18\x05 \x01(\bR\bmonotone\"V\n" +
+	"\fDistribution\x12\x1c\n" +
+	"\x18DISTRIBUTION_UNSPECIFIED\x10\x00\x12\v\n" +
+	"\aLAPLACE\x10\x01\x12\x0f\n" +
+	"\vEXPONENTIAL\x10\x02\x12\n" +
+	"\n" +
+	"\x06GUMBEL\x10\x03B\n" +
+	"\n" +
+	"\b_epsilonB\b\n" +
+	"\x06_scaleB\x0e\n" +
+	"\f_sensitivity\"\x90\x03\n" +
+	"\x0eAboveThreshold\x120\n" +
+	"\x11threshold_epsilon\x18\x01 \x01(\x01H\x00R\x10thresholdEpsilon\x88\x01\x01\x12(\n" +
+	"\rquery_epsilon\x18\x02 \x01(\x01H\x01R\fqueryEpsilon\x88\x01\x01\x12,\n" +
+	"\x0fthreshold_scale\x18\x03 \x01(\x01H\x02R\x0ethresholdScale\x88\x01\x01\x12$\n" +
+	"\vquery_scale\x18\x04 \x01(\x01H\x03R\n" +
+	"queryScale\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x05 \x01(\x01H\x04R\vsensitivity\x88\x01\x01\x12!\n" +
+	"\tpositives\x18\x06 \x01(\x04H\x05R\tpositives\x88\x01\x01\x12\x1a\n" +
+	"\bmonotone\x18\a \x01(\bR\bmonotoneB\x14\n" +
+	"\x12_threshold_epsilonB\x10\n" +
+	"\x0e_query_epsilonB\x12\n" +
+	"\x10_threshold_scaleB\x0e\n" +
+	"\f_query_scaleB\x0e\n" +
+	"\f_sensitivityB\f\n" +
+	"\n" +
+	"_positives\"?\n" +
+	"\x12InverseSensitivity\x12\x1d\n" +
+	"\aepsilon\x18\x01 \x01(\x01H\x00R\aepsilon\x88\x01\x01B\n" +
+	"\n" +
+	"\b_epsilon\"\x92\x01\n" +
+	"\tHistogram\x12(\n" +
+	"\rlaplace_scale\x18\x01 \x01(\x01H\x00R\flaplaceScale\x88\x01\x01\x122\n" +
+	"\x12standard_deviation\x18\x02 \x01(\x01H\x01R\x11standardDeviation\x88\x01\x01B\x10\n" +
+	"\x0e_laplace_scaleB\x15\n" +
+	"\x13_standard_deviation\"[\n" +
+	"\x0fCountingQueries\x12\x1d\n" +
+	"\aqueries\x18\x01 \x01(\x04H\x00R\aqueries\x88\x01\x01\x12\x15\n" +
+	"\x03rho\x18\x02 \x01(\x01H\x01R\x03rho\x88\x01\x01B\n" +
+	"\n" +
+	"\b_queriesB\x06\n" +
+	"\x04_rho\"=\n" +
 	"\aRenyiDp\x12\x16\n" +
 	"\x06orders\x18\x01 \x03(\x01R\x06orders\x12\x1a\n" +
 	"\bepsilons\x18\x02 \x03(\x01R\bepsilons\"3\n" +
@@ -1349,49 +2322,69 @@ func file_accountant_v1_mechanism_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_mechanism_proto_rawDescData
 }
 
-var file_accountant_v1_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_accountant_v1_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_accountant_v1_mechanism_proto_goTypes = []any{
-	(Workload_Adjacency)(0),    // 0: accountant.v1.Workload.Adjacency
-	(*Mechanism)(nil),          // 1: accountant.v1.Mechanism
-	(*Gaussian)(nil),           // 2: accountant.v1.Gaussian
-	(*Laplace)(nil),            // 3: accountant.v1.Laplace
-	(*PoissonSampled)(nil),     // 4: accountant.v1.PoissonSampled
-	(*RandomizedResponse)(nil), // 5: accountant.v1.RandomizedResponse
-	(*PureDp)(nil),             // 6: accountant.v1.PureDp
-	(*ApproximateDp)(nil),      // 7: accountant.v1.ApproximateDp
-	(*ZeroConcentratedDp)(nil), // 8: accountant.v1.ZeroConcentratedDp
-	(*GaussianDp)(nil),         // 9: accountant.v1.GaussianDp
-	(*RenyiDp)(nil),            // 10: accountant.v1.RenyiDp
-	(*NameAndShame)(nil),       // 11: accountant.v1.NameAndShame
-	(*Composed)(nil),           // 12: accountant.v1.Composed
-	(*DpSgd)(nil),              // 13: accountant.v1.DpSgd
-	(*Event)(nil),              // 14: accountant.v1.Event
-	(*Workload)(nil),           // 15: accountant.v1.Workload
+	(ReportNoisyMax_Distribution)(0), // 0: accountant.v1.ReportNoisyMax.Distribution
+	(Workload_Adjacency)(0),          // 1: accountant.v1.Workload.Adjacency
+	(*Mechanism)(nil),                // 2: accountant.v1.Mechanism
+	(*Gaussian)(nil),                 // 3: accountant.v1.Gaussian
+	(*Laplace)(nil),                  // 4: accountant.v1.Laplace
+	(*PoissonSampled)(nil),           // 5: accountant.v1.PoissonSampled
+	(*RandomizedResponse)(nil),       // 6: accountant.v1.RandomizedResponse
+	(*PureDp)(nil),                   // 7: accountant.v1.PureDp
+	(*ApproximateDp)(nil),            // 8: accountant.v1.ApproximateDp
+	(*ZeroConcentratedDp)(nil),       // 9: accountant.v1.ZeroConcentratedDp
+	(*GaussianDp)(nil),               // 10: accountant.v1.GaussianDp
+	(*DiscreteGaussian)(nil),         // 11: accountant.v1.DiscreteGaussian
+	(*DiscreteLaplace)(nil),          // 12: accountant.v1.DiscreteLaplace
+	(*TruncatedLaplace)(nil),         // 13: accountant.v1.TruncatedLaplace
+	(*Exponential)(nil),              // 14: accountant.v1.Exponential
+	(*ReportNoisyMax)(nil),           // 15: accountant.v1.ReportNoisyMax
+	(*AboveThreshold)(nil),           // 16: accountant.v1.AboveThreshold
+	(*InverseSensitivity)(nil),       // 17: accountant.v1.InverseSensitivity
+	(*Histogram)(nil),                // 18: accountant.v1.Histogram
+	(*CountingQueries)(nil),          // 19: accountant.v1.CountingQueries
+	(*RenyiDp)(nil),                  // 20: accountant.v1.RenyiDp
+	(*NameAndShame)(nil),             // 21: accountant.v1.NameAndShame
+	(*Composed)(nil),                 // 22: accountant.v1.Composed
+	(*DpSgd)(nil),                    // 23: accountant.v1.DpSgd
+	(*Event)(nil),                    // 24: accountant.v1.Event
+	(*Workload)(nil),                 // 25: accountant.v1.Workload
 }
 var file_accountant_v1_mechanism_proto_depIdxs = []int32{
-	2,  // 0: accountant.v1.Mechanism.gaussian:type_name -> accountant.v1.Gaussian
-	3,  // 1: accountant.v1.Mechanism.laplace:type_name -> accountant.v1.Laplace
-	4,  // 2: accountant.v1.Mechanism.poisson_sampled:type_name -> accountant.v1.PoissonSampled
-	5,  // 3: accountant.v1.Mechanism.randomized_response:type_name -> accountant.v1.RandomizedResponse
-	6,  // 4: accountant.v1.Mechanism.pure_dp:type_name -> accountant.v1.PureDp
-	7,  // 5: accountant.v1.Mechanism.approximate_dp:type_name -> accountant.v1.ApproximateDp
-	8,  // 6: accountant.v1.Mechanism.zero_concentrated_dp:type_name -> accountant.v1.ZeroConcentratedDp
-	9,  // 7: accountant.v1.Mechanism.gaussian_dp:type_name -> accountant.v1.GaussianDp
-	10, // 8: accountant.v1.Mechanism.renyi_dp:type_name -> accountant.v1.RenyiDp
-	11, // 9: accountant.v1.Mechanism.name_and_shame:type_name -> accountant.v1.NameAndShame
-	12, // 10: accountant.v1.Mechanism.composed:type_name -> accountant.v1.Composed
-	13, // 11: accountant.v1.Mechanism.dp_sgd:type_name -> accountant.v1.DpSgd
-	1,  // 12: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
-	14, // 13: accountant.v1.Composed.events:type_name -> accountant.v1.Event
-	1,  // 14: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
-	0,  // 15: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	14, // 16: accountant.v1.Workload.events:type_name -> accountant.v1.Event
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	3,  // 0: accountant.v1.Mechanism.gaussian:type_name -> accountant.v1.Gaussian
+	4,  // 1: accountant.v1.Mechanism.laplace:type_name -> accountant.v1.Laplace
+	5,  // 2: accountant.v1.Mechanism.poisson_sampled:type_name -> accountant.v1.PoissonSampled
+	6,  // 3: accountant.v1.Mechanism.randomized_response:type_name -> accountant.v1.RandomizedResponse
+	7,  // 4: accountant.v1.Mechanism.pure_dp:type_name -> accountant.v1.PureDp
+	8,  // 5: accountant.v1.Mechanism.approximate_dp:type_name -> accountant.v1.ApproximateDp
+	9,  // 6: accountant.v1.Mechanism.zero_concentrated_dp:type_name -> accountant.v1.ZeroConcentratedDp
+	10, // 7: accountant.v1.Mechanism.gaussian_dp:type_name -> accountant.v1.GaussianDp
+	11, // 8: accountant.v1.Mechanism.discrete_gaussian:type_name -> accountant.v1.DiscreteGaussian
+	12, // 9: accountant.v1.Mechanism.discrete_laplace:type_name -> accountant.v1.DiscreteLaplace
+	13, // 10: accountant.v1.Mechanism.truncated_laplace:type_name -> accountant.v1.TruncatedLaplace
+	14, // 11: accountant.v1.Mechanism.exponential:type_name -> accountant.v1.Exponential
+	15, // 12: accountant.v1.Mechanism.report_noisy_max:type_name -> accountant.v1.ReportNoisyMax
+	16, // 13: accountant.v1.Mechanism.above_threshold:type_name -> accountant.v1.AboveThreshold
+	17, // 14: accountant.v1.Mechanism.inverse_sensitivity:type_name -> accountant.v1.InverseSensitivity
+	18, // 15: accountant.v1.Mechanism.histogram:type_name -> accountant.v1.Histogram
+	19, // 16: accountant.v1.Mechanism.counting_queries:type_name -> accountant.v1.CountingQueries
+	20, // 17: accountant.v1.Mechanism.renyi_dp:type_name -> accountant.v1.RenyiDp
+	21, // 18: accountant.v1.Mechanism.name_and_shame:type_name -> accountant.v1.NameAndShame
+	22, // 19: accountant.v1.Mechanism.composed:type_name -> accountant.v1.Composed
+	23, // 20: accountant.v1.Mechanism.dp_sgd:type_name -> accountant.v1.DpSgd
+	2,  // 21: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
+	0,  // 22: accountant.v1.ReportNoisyMax.distribution:type_name -> accountant.v1.ReportNoisyMax.Distribution
+	24, // 23: accountant.v1.Composed.events:type_name -> accountant.v1.Event
+	2,  // 24: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
+	1,  // 25: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	24, // 26: accountant.v1.Workload.events:type_name -> accountant.v1.Event
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_mechanism_proto_init() }
@@ -1408,6 +2401,15 @@ func file_accountant_v1_mechanism_proto_init() {
 		(*Mechanism_ApproximateDp)(nil),
 		(*Mechanism_ZeroConcentratedDp)(nil),
 		(*Mechanism_GaussianDp)(nil),
+		(*Mechanism_DiscreteGaussian)(nil),
+		(*Mechanism_DiscreteLaplace)(nil),
+		(*Mechanism_TruncatedLaplace)(nil),
+		(*Mechanism_Exponential)(nil),
+		(*Mechanism_ReportNoisyMax)(nil),
+		(*Mechanism_AboveThreshold)(nil),
+		(*Mechanism_InverseSensitivity)(nil),
+		(*Mechanism_Histogram)(nil),
+		(*Mechanism_CountingQueries)(nil),
 		(*Mechanism_RenyiDp)(nil),
 		(*Mechanism_NameAndShame)(nil),
 		(*Mechanism_Composed)(nil),
@@ -1421,15 +2423,24 @@ func file_accountant_v1_mechanism_proto_init() {
 	file_accountant_v1_mechanism_proto_msgTypes[6].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[7].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[8].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[9].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[10].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[11].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[12].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[13].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[14].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[15].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[16].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[17].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[19].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_mechanism_proto_rawDesc), len(file_accountant_v1_mechanism_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   15,
+			NumEnums:      2,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -64,11 +64,16 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 	}
 	for kind, body := range kinds {
 		var f struct {
-			StandardDeviation, Sensitivity, Distance, NoiseMultiplier float64
-			Scale, Epsilon, Noise, Delta, Rho, Mu                     float64
-			SamplingProbability                                       float64
-			Buckets, BatchSize, DatasetSize                           json.Number
-			Mechanism                                                 *Mechanism
+			StandardDeviation, Sensitivity, Distance, NoiseMultiplier  float64
+			Scale, Epsilon, Noise, Delta, Rho, Mu                      float64
+			SamplingProbability                                        float64
+			Buckets, BatchSize, DatasetSize                            json.Number
+			Mechanism                                                  *Mechanism
+			Bound, LaplaceScale                                        float64
+			ThresholdEpsilon, QueryEpsilon, ThresholdScale, QueryScale float64
+			Coordinates, Positives, Queries                            json.Number
+			Distribution                                               string
+			Monotone                                                   bool
 		}
 		if err := json.Unmarshal(body, &f); err != nil {
 			return err
@@ -90,6 +95,29 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 			m.Mechanism = mechanism.ZeroConcentratedDP{Rho: f.Rho}
 		case "gaussianDp":
 			m.Mechanism = mechanism.GaussianDP{Mu: f.Mu}
+		case "discreteGaussian":
+			m.Mechanism = mechanism.DiscreteGaussian{StandardDeviation: f.StandardDeviation, Sensitivity: f.Sensitivity,
+				Distance: f.Distance, Coordinates: whole(f.Coordinates)}
+		case "discreteLaplace":
+			m.Mechanism = mechanism.DiscreteLaplace{Scale: f.Scale, Sensitivity: f.Sensitivity, Distance: f.Distance}
+		case "truncatedLaplace":
+			m.Mechanism = mechanism.TruncatedLaplace{Scale: f.Scale, Bound: f.Bound, Sensitivity: f.Sensitivity, Distance: f.Distance}
+		case "exponential":
+			m.Mechanism = mechanism.Exponential{Epsilon: f.Epsilon, Scale: f.Scale, Sensitivity: f.Sensitivity, Monotone: f.Monotone}
+		case "reportNoisyMax":
+			noise := map[string]mechanism.MaxNoise{"LAPLACE": mechanism.LaplaceMax, "EXPONENTIAL": mechanism.ExponentialMax, "GUMBEL": mechanism.GumbelMax}
+			m.Mechanism = mechanism.ReportNoisyMax{Distribution: noise[f.Distribution], Epsilon: f.Epsilon, Scale: f.Scale,
+				Sensitivity: f.Sensitivity, Monotone: f.Monotone}
+		case "aboveThreshold":
+			m.Mechanism = mechanism.AboveThreshold{ThresholdEpsilon: f.ThresholdEpsilon, QueryEpsilon: f.QueryEpsilon,
+				ThresholdScale: f.ThresholdScale, QueryScale: f.QueryScale, Sensitivity: f.Sensitivity,
+				Positives: whole(f.Positives), Monotone: f.Monotone}
+		case "inverseSensitivity":
+			m.Mechanism = mechanism.InverseSensitivity{Epsilon: f.Epsilon}
+		case "histogram":
+			m.Mechanism = mechanism.Histogram{LaplaceScale: f.LaplaceScale, StandardDeviation: f.StandardDeviation}
+		case "countingQueries":
+			m.Mechanism = mechanism.CountingQueries{Queries: whole(f.Queries), Rho: f.Rho}
 		case "poissonSampled":
 			m.Mechanism = mechanism.PoissonSampled{SamplingProbability: f.SamplingProbability,
 				BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}

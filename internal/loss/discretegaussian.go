@@ -1,0 +1,172 @@
+package loss
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// discreteNormal is the pair of discrete Gaussians P(x) ∝ e^{−(x−d)²/2σ²}, Q(x) ∝
+// e^{−x²/2σ²} on the whole numbers: L(x) = d(2x − d)/(2σ²). With μ = d/σ and Θ(c) =
+// Σ_x e^{−(x−c)²/2σ²}, which has the period 1,
+//
+//	M(s) = e^{s(s+1)μ²/2}·Θ(sd)/Θ(0),  Θ(c)/(σ√2π) = 1 + 2·Σ_{k≥1} e^{−2π²σ²k²}·cos 2πkc
+//
+// (Canonne–Kamath–Steinke 2020, Thm 14 and its proof; docs/math.md §1.4). Both
+// directions are equal.
+type discreteNormal struct {
+	sigma, d float64 // d a whole number
+}
+
+// ofDiscreteGaussian: of several coordinates only ρ = d²/2σ² is known.
+func ofDiscreteGaussian(m mechanism.DiscreteGaussian, adj mechanism.Adjacency) Loss {
+	sigma, distance := m.Ratio(adj)
+	if m.Coordinates > 1 {
+		mu := num.DivUp(distance, sigma)
+		return zeroConcentrated{rho: num.MulUp(num.MulUp(mu, mu), 0.5)}
+	}
+	return discreteNormal{sigma: sigma, d: distance}
+}
+
+// mu is μ, rounded up.
+func (g discreteNormal) mu() float64 { return num.DivUp(g.d, g.sigma) }
+
+// Facts: Θ(c) ≤ Θ(0), so that no more than the Gaussian's ρ = μ²/2 is lost (Thm 4).
+func (g discreteNormal) Facts() Facts {
+	mu := g.mu()
+	return Facts{
+		Name: "discrete Gaussian", Rho: num.MulUp(num.MulUp(mu, mu), 0.5), Epsilon: math.Inf(1), Symmetric: true,
+	}
+}
+
+func (g discreteNormal) MaxLoss(Direction) float64 { return math.Inf(1) }
+
+func (g discreteNormal) Cumulant(d Direction, s float64) Value {
+	v := gaussian{g.mu()}.Cumulant(d, s)
+	if math.IsInf(v.K, 0) || s == 0 || s == -1 {
+		return v
+	}
+	at := g.at(complex(s, 0))
+	if math.IsNaN(real(at.K)) || !(at.Err >= 0) {
+		return Value{K: math.Inf(1), Err: math.Inf(1)}
+	}
+	v.K, v.Err = real(at.K), at.Err
+	return v
+}
+
+func (g discreteNormal) Line(d Direction, theta float64) Line {
+	return guarded(func(t float64) ComplexValue { return g.at(complex(theta, t)) }, g.Cumulant(d, theta))
+}
+
+// smooth is the σ from which Fourier's series serves: its terms fall like
+// e^{−2π²σ²(k² − k)} for the c that are needed.
+const smooth = 0.5
+
+func (g discreteNormal) at(s complex128) ComplexValue {
+	if s == 0 || s == -1 {
+		return ComplexValue{}
+	}
+	mu := g.mu()
+	if !(mu < 1e150 && cmplx.Abs(s) < 1e150) {
+		return ComplexValue{cmplx.NaN(), math.Inf(1), math.Inf(1)}
+	}
+	// The losses are on a lattice of width h = d/σ²: M(s + 2πi/h) = (−1)^d·M(s).
+	s, turned, off := g.folded(s)
+	sum := g.sum
+	if g.sigma >= smooth {
+		sum = g.series
+	}
+	v := sum(s)
+	v.K += complex(0, turned)
+	if off > 0 {
+		theta := real(s)
+		v.Err += off * math.Exp(theta*(theta+1)*mu*mu/2-real(v.K)+1e-9) // K(θ) ≤ θ(θ+1)μ²/2
+	}
+	return v
+}
+
+// folded moves Im s into a period around 0. K turns by the angle, and the rounding of
+// Im s moves it by off/|φ|: |dK| ≤ E_θ|L|/|φ|·|dt|, where under the tilt L has a variance
+// of at most μ² and a mean within h/2 of (θ + ½)μ².
+func (g discreteNormal) folded(s complex128) (folded complex128, angle, off float64) {
+	h := g.d / g.sigma / g.sigma
+	period := 2 * math.Pi / h
+	t := imag(s)
+	n := math.Round(t / period)
+	if n == 0 || !(math.Abs(n) < 1e15) {
+		return s, 0, 0
+	}
+	rest := math.FMA(-n, period, t)
+	mu := g.mu()
+	off = 16 * num.Ulp * math.Abs(t) * (math.Abs(real(s)+0.5)*mu*mu + 2*mu + h)
+	return complex(real(s), rest), math.Pi * math.Mod(n*math.Mod(g.d, 2), 2), off
+}
+
+// series is K by Fourier's series, for |Im s|·d up to πσ²: of terms e^{−2π²σ²k²}·(cos
+// 2πksd − 1) those from k = 6 on are below 1e−60.
+func (g discreteNormal) series(s complex128) ComplexValue {
+	mu := g.mu()
+	whole := s * complex(g.d, 0)
+	x, y := real(whole), math.Abs(imag(whole)) // cos is even: the conjugate for Im < 0
+	off := 8 * num.Ulp * cmplx.Abs(whole)
+	x -= math.Round(x)
+	var sum complex128
+	var err float64
+	zero := 1.0
+	for k := 1.0; k < 6; k++ {
+		q := 2 * math.Pi * math.Pi * (g.sigma * k) * (g.sigma * k)
+		if q-2*math.Pi*k*y > 800 {
+			break
+		}
+		zero += 2 * math.Exp(-q)
+		// 2(cos 2πkc − 1) = e^{2πky − 2πikx} + e^{−2πky + 2πikx} − 2
+		a := complex(2*math.Pi*k*y, -2*math.Pi*k*x)
+		var term complex128
+		if cmplx.Abs(a) < 30 {
+			half := num.ComplexSinh(a / 2)
+			term = 4 * half * half * complex(math.Exp(-q), 0)
+		} else {
+			term = cmplx.Exp(a-complex(q, 0)) - complex(2*math.Exp(-q), 0)
+		}
+		sum += term
+		most := math.Exp(real(a) - q) // bounds |e^a|·e^{−q}
+		err += num.Ulp*cmplx.Abs(term)*(32+4*q+8*cmplx.Abs(a)) + 2*math.Pi*k*off*(math.Min(cmplx.Abs(a), 1)*most+most*off*k*8)
+	}
+	if imag(whole) < 0 {
+		sum = cmplx.Conj(sum)
+	}
+	c := fromComplexExcess(sum/complex(zero, 0), (err+cmplx.Abs(sum)*8*num.Ulp)/zero+1e-60)
+	if sum == 0 && err < 1e-300 {
+		c = ComplexValue{}
+	}
+	plain := (s * complex(mu, 0)) * ((s + 1) * complex(mu, 0)) / 2
+	size := cmplx.Abs(s) * mu * cmplx.Abs(s+1) * mu / 2
+	return around(plain+c.K, c.Err+num.Ulp*(16*size+4*cmplx.Abs(c.K))+math.SmallestNonzeroFloat64*(1+cmplx.Abs(s)))
+}
+
+// sum is K by the sum over the whole numbers near (1+θ)d, for σ below smooth: with x
+// the nearest of them and c = (1+s)d − x,
+//
+//	M = e^{−(x−d)²/2σ² + sL(x)}·Σ_j e^{(2jc − j²)/2σ²}/Σ_j e^{−j²/2σ²}.
+func (g discreteNormal) sum(s complex128) ComplexValue {
+	centre := math.Round((1 + real(s)) * g.d)
+	half := 1 / (2 * g.sigma * g.sigma)
+	c := complex((1+real(s))*g.d-centre, imag(s)*g.d)
+	n := 1 + math.Ceil(1+10*g.sigma) // beyond: e^{−(n²−n)/2σ²} < e^{−40}
+	var top, bottom complex128
+	for j := -n; j <= n; j++ {
+		top += cmplx.Exp((complex(2*j, 0)*c - complex(j*j, 0)) * complex(half, 0))
+		bottom += cmplx.Exp(complex(-j*j*half, 0))
+	}
+	l := g.d * (2*centre - g.d) * half
+	from := centre - g.d
+	k := complex(-from*from*half, 0) + s*complex(l, 0) + cmplx.Log(top) - cmplx.Log(bottom)
+	rounding := 4*from*from*half + 8*cmplx.Abs(s)*math.Abs(l) + 4*cmplx.Abs(k)
+	// c is within 4|s + 1|·d Ulp; every term within that times 2j/2σ².
+	terms := (16 + 16*n*half*cmplx.Abs(s+1)*g.d + 8*half) * (2*n + 1)
+	return around(k, num.Ulp*(rounding+(terms+1e3)/cmplx.Abs(top)+1e3))
+}
+
+func (g discreteNormal) order() [4]float64 { return [4]float64{g.sigma, g.d} }

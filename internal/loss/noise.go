@@ -1,0 +1,70 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// ofNoise is Of for noise, selection and counting mechanisms; nil for every other.
+func ofNoise(m mechanism.Mechanism, adj mechanism.Adjacency) Loss {
+	switch m := m.(type) {
+	case mechanism.DiscreteGaussian:
+		return ofDiscreteGaussian(m, adj)
+	case mechanism.DiscreteLaplace:
+		return ofDiscreteLaplace(m, adj)
+	case mechanism.TruncatedLaplace:
+		return ofTruncatedLaplace(m, adj)
+	case mechanism.Exponential:
+		spread, scale := m.Range(adj)
+		return ranged(num.DivUp(spread, scale))
+	case mechanism.InverseSensitivity:
+		return ranged(m.Epsilon)
+	case mechanism.ReportNoisyMax:
+		spread, scale := m.Range(adj)
+		if m.Distribution == mechanism.GumbelMax {
+			return ranged(num.DivUp(spread, scale))
+		}
+		return response{epsilon: num.DivUp(spread, scale), buckets: 2, rounded: true, kind: noisyMax, class: true}
+	case mechanism.AboveThreshold:
+		first, second := m.Parts(adj)
+		e := num.AddUp(quotientUp(first), quotientUp(second))
+		return response{epsilon: e, buckets: 2, rounded: true, kind: aboveThreshold, class: true}
+	case mechanism.Histogram:
+		return ofHistogram(m, adj)
+	case mechanism.CountingQueries:
+		return gaussian{mu: rootUp(num.MulUp(2, m.Rho))}
+	}
+	return nil
+}
+
+func quotientUp(q mechanism.Quotient) float64 { return num.MulUp(q.Times, num.DivUp(q.Over, q.Under)) }
+
+// rootUp returns a float64 ≥ √x: of a sum of squares of distances in as many
+// coordinates, or of 2ρ, the distance that counts for Gaussian noise.
+func rootUp(x float64) float64 { return num.Up(math.Sqrt(x)) }
+
+// repeated is what a mechanism consists of where that is n equal losses, not one; n = 0
+// for every other: a replaced record moves two counts of a histogram, each of which has
+// Laplace noise of its own.
+func repeated(m mechanism.Mechanism, adj mechanism.Adjacency) (l Loss, n uint64) {
+	h, ok := m.(mechanism.Histogram)
+	if !ok || h.LaplaceScale == 0 || h.Bins(adj) == 1 {
+		return nil, 0
+	}
+	return laplace{e0: num.DivUp(1, h.LaplaceScale)}, uint64(h.Bins(adj))
+}
+
+// ofHistogram: neighbours differ by 1 in one or two bins. Two Laplace noises of scale b
+// are dominated by one at distance 2, and dominate one at distance 1.
+func ofHistogram(m mechanism.Histogram, adj mechanism.Adjacency) Loss {
+	bins := float64(m.Bins(adj))
+	if m.LaplaceScale != 0 {
+		return laplace{e0: num.DivUp(bins, m.LaplaceScale), class: bins > 1}
+	}
+	if bins > 1 {
+		return gaussian{mu: num.DivUp(rootUp(bins), m.StandardDeviation)}
+	}
+	return gaussian{mu: num.DivUp(1, m.StandardDeviation)}
+}

@@ -1,0 +1,77 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+)
+
+// Histogram releases noisy counts of disjoint bins, each record being in one at
+// most: exactly one of LaplaceScale and StandardDeviation is given.
+type Histogram struct {
+	LaplaceScale      float64 // b of Laplace noise, in records; > 0
+	StandardDeviation float64 // σ of Gaussian noise, in records; > 0
+}
+
+// Kind is "histogram".
+func (Histogram) Kind() string { return "histogram" }
+
+// Check implements Mechanism: defined for every adjacency.
+func (h Histogram) Check(adj Adjacency) error {
+	one, err := exactlyOne("histogram", given{"laplace_scale", h.LaplaceScale}, given{"standard_deviation", h.StandardDeviation})
+	if err != nil {
+		return err
+	}
+	return firstError(checkPositive("histogram."+one.name, one.value), checkAdjacency(adj))
+}
+
+// Bins is the number of bins in which neighbours' counts differ, by 1: a replaced
+// record leaves one and enters another.
+func (h Histogram) Bins(adj Adjacency) int {
+	if adj == ReplaceOne {
+		return 2
+	}
+	return 1
+}
+
+func (h Histogram) String() string {
+	if h.LaplaceScale != 0 {
+		return fmt.Sprintf("histogram(Laplace b=%g)", h.LaplaceScale)
+	}
+	return fmt.Sprintf("histogram(σ=%g)", h.StandardDeviation)
+}
+
+func (Histogram) sealed() {}
+
+// CountingQueries answers Queries counts with independent Gaussian noise of one σ so
+// that together they are Rho-zCDP. One record changes each by 1 at most, added,
+// removed or replaced, and all of them at worst: σ = √(k/2ρ).
+type CountingQueries struct {
+	Queries uint64  // k, 1 … MaxDatasetSize
+	Rho     float64 // ρ > 0
+}
+
+// Kind is "counting_queries".
+func (CountingQueries) Kind() string { return "counting_queries" }
+
+// Check implements Mechanism: defined for every adjacency.
+func (c CountingQueries) Check(adj Adjacency) error {
+	if c.Queries == 0 || c.Queries > MaxWhole {
+		return &ParameterError{"counting_queries.queries", fmt.Sprint(c.Queries), "a whole number from 1 to 2^53"}
+	}
+	return firstError(checkPositive("counting_queries.rho", c.Rho), checkAdjacency(adj))
+}
+
+// Errors returns σ = √(k/2ρ) and σ·√(2·ln 2k), which the expected largest of the k
+// errors does not exceed: E max|x_i| ≤ (ln Σ E e^{±tx_i})/t at t = √(2·ln 2k)/σ.
+func (c CountingQueries) Errors() (sigma, largest float64) {
+	k := float64(c.Queries)
+	sigma = math.Sqrt(k / 2 / c.Rho)
+	return sigma, sigma * math.Sqrt(2*math.Log(2*k))
+}
+
+func (c CountingQueries) String() string {
+	sigma, largest := c.Errors()
+	return fmt.Sprintf("counting_queries(%d at ρ=%g: σ=%.4g, largest error about %.4g)", c.Queries, c.Rho, sigma, largest)
+}
+
+func (CountingQueries) sealed() {}

@@ -1,0 +1,153 @@
+package mechanism
+
+import "fmt"
+
+// The selections: an output is chosen by scores or queries, of which one record
+// contributes at most Sensitivity to each.
+
+// Exponential reports a candidate with probability ∝ exp(score/Scale) (McSherry–Talwar
+// 2007). Either Epsilon is given, or Scale with Sensitivity.
+type Exponential struct {
+	Epsilon     float64 // ε0 > 0
+	Scale       float64 // in units of the score; > 0
+	Sensitivity float64 // Δ: the most one record contributes to a score; > 0
+	Monotone    bool    // a record's contributions have one sign
+}
+
+// Kind is "exponential".
+func (Exponential) Kind() string { return "exponential" }
+
+// Check implements Mechanism: defined for every adjacency.
+func (e Exponential) Check(adj Adjacency) error {
+	return checkSelection("exponential", e.Epsilon, e.Scale, e.Sensitivity, e.Monotone, adj)
+}
+
+// Range returns numbers whose quotient is ε0: the mechanism is ε0-DP and the width
+// of the range of its losses is at most ε0. It must have passed Check.
+func (e Exponential) Range(adj Adjacency) (spread, scale float64) {
+	return selectionRange(e.Epsilon, e.Scale, e.Sensitivity, e.Monotone, adj)
+}
+
+func (e Exponential) String() string {
+	return describeSelection("exponential(", e.Epsilon, e.Scale, e.Sensitivity, e.Monotone)
+}
+
+func (Exponential) sealed() {}
+
+// MaxNoise is the noise that ReportNoisyMax adds to scores.
+type MaxNoise uint8
+
+const (
+	// NoMaxNoise is the zero value, refused.
+	NoMaxNoise MaxNoise = iota
+	// LaplaceMax has density exp(−|x|/b)/(2b).
+	LaplaceMax
+	// ExponentialMax has density exp(−x/b)/b, x ≥ 0: permute-and-flip.
+	ExponentialMax
+	// GumbelMax has P(noise ≤ x) = exp(−exp(−x/b)): the exponential mechanism.
+	GumbelMax
+)
+
+// String is the API's spelling: "LAPLACE".
+func (n MaxNoise) String() string {
+	if n <= GumbelMax {
+		return [...]string{"DISTRIBUTION_UNSPECIFIED", "LAPLACE", "EXPONENTIAL", "GUMBEL"}[n]
+	}
+	return fmt.Sprintf("MaxNoise(%d)", uint8(n))
+}
+
+// ReportNoisyMax reports the candidate whose score plus noise is the largest.
+// Either Epsilon is given, or Scale with Sensitivity.
+type ReportNoisyMax struct {
+	Distribution MaxNoise
+	Epsilon      float64 // ε0 > 0
+	Scale        float64 // b, in units of the score; > 0
+	Sensitivity  float64 // Δ: the most one record contributes to a score; > 0
+	Monotone     bool    // a record's contributions have one sign
+}
+
+// Kind is "report_noisy_max".
+func (ReportNoisyMax) Kind() string { return "report_noisy_max" }
+
+// Check implements Mechanism: defined for every adjacency.
+func (r ReportNoisyMax) Check(adj Adjacency) error {
+	if r.Distribution == NoMaxNoise || r.Distribution > GumbelMax {
+		value := "missing"
+		if r.Distribution != NoMaxNoise {
+			value = r.Distribution.String()
+		}
+		return &ParameterError{"report_noisy_max.distribution", value, "LAPLACE, EXPONENTIAL or GUMBEL"}
+	}
+	return checkSelection("report_noisy_max", r.Epsilon, r.Scale, r.Sensitivity, r.Monotone, adj)
+}
+
+// Range returns numbers whose quotient is ε0. It must have passed Check.
+func (r ReportNoisyMax) Range(adj Adjacency) (spread, scale float64) {
+	return selectionRange(r.Epsilon, r.Scale, r.Sensitivity, r.Monotone, adj)
+}
+
+func (r ReportNoisyMax) String() string {
+	return describeSelection("report_noisy_max("+r.Distribution.String()+", ", r.Epsilon, r.Scale, r.Sensitivity, r.Monotone)
+}
+
+func (ReportNoisyMax) sealed() {}
+
+// InverseSensitivity is the exponential mechanism with the score −len, the number of
+// neighbouring steps to a dataset with that output, at ε0/2 (Asi–Duchi 2020, arXiv
+// 2005.10630).
+type InverseSensitivity struct {
+	Epsilon float64 // ε0 > 0
+}
+
+// Kind is "inverse_sensitivity".
+func (InverseSensitivity) Kind() string { return "inverse_sensitivity" }
+
+// Check implements Mechanism: defined for every adjacency, in whose steps len is
+// counted.
+func (i InverseSensitivity) Check(adj Adjacency) error {
+	return firstError(checkPositive("inverse_sensitivity.epsilon", i.Epsilon), checkAdjacency(adj))
+}
+
+func (i InverseSensitivity) String() string {
+	return fmt.Sprintf("inverse_sensitivity(ε=%g)", i.Epsilon)
+}
+
+func (InverseSensitivity) sealed() {}
+
+func checkSelection(kind string, epsilon, scale, sensitivity float64, monotone bool, adj Adjacency) error {
+	if epsilon != 0 {
+		if scale != 0 || sensitivity != 0 || monotone {
+			return &ParameterError{kind + ".epsilon", number(epsilon) + " together with other parameters",
+				"epsilon alone, the guarantee, or scale with sensitivity"}
+		}
+		return firstError(checkPositive(kind+".epsilon", epsilon), checkAdjacency(adj))
+	}
+	if scale == 0 {
+		return &ParameterError{kind + ".epsilon", "missing or 0", positive + ", or scale with sensitivity"}
+	}
+	return firstError(checkPositive(kind+".scale", scale), checkPositive(kind+".sensitivity", sensitivity), checkAdjacency(adj))
+}
+
+// selectionRange: with contributions in [−Δ, Δ] the scores of neighbours differ by
+// amounts within a range of width 2Δ, in [0, Δ] of width Δ; a replaced record
+// contributes twice. Multiplying by 2 and 4 is exact, short of overflow to +∞.
+func selectionRange(epsilon, scale, sensitivity float64, monotone bool, adj Adjacency) (spread, unit float64) {
+	if epsilon != 0 {
+		return epsilon, 1
+	}
+	spread = sensitivity * adj.distanceFactor()
+	if !monotone {
+		spread *= 2
+	}
+	return spread, scale
+}
+
+func describeSelection(name string, epsilon, scale, sensitivity float64, monotone bool) string {
+	switch {
+	case epsilon != 0:
+		return fmt.Sprintf("%sε=%g)", name, epsilon)
+	case monotone:
+		return fmt.Sprintf("%sscale %g, Δ=%g, monotone)", name, scale, sensitivity)
+	}
+	return fmt.Sprintf("%sscale %g, Δ=%g)", name, scale, sensitivity)
+}

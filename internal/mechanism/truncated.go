@@ -1,0 +1,44 @@
+package mechanism
+
+import "fmt"
+
+// TruncatedLaplace adds to one number noise of density ∝ exp(−|x|/Scale) on [−Bound,
+// Bound]: at a distance d ≤ Bound it is (d/Scale, δ)-DP with δ = (e^{d/Scale} −
+// 1)/(2(e^{Bound/Scale} − 1)) (Geng–Ding–Guo–Kumar 2020, arXiv 1810.00877). Exactly
+// one of Sensitivity and Distance is given.
+type TruncatedLaplace struct {
+	Scale       float64 // λ, in units of the query; > 0
+	Bound       float64 // τ, the largest noise, likewise; > 0
+	Sensitivity float64 // Δ: size of one record's contribution; > 0
+	Distance    float64 // largest distance between neighbours' outputs; > 0
+}
+
+// Kind is "truncated_laplace".
+func (TruncatedLaplace) Kind() string { return "truncated_laplace" }
+
+// Check implements Mechanism: defined for every adjacency under which neighbours'
+// outputs overlap.
+func (l TruncatedLaplace) Check(adj Adjacency) error {
+	if err := firstError(checkNoise("truncated_laplace", "scale", l.Scale, l.Sensitivity, l.Distance, adj),
+		checkPositive("truncated_laplace.bound", l.Bound)); err != nil {
+		return err
+	}
+	if d := distanceOf(l.Sensitivity, l.Distance, adj); !(d < 2*l.Bound) {
+		return &ParameterError{"truncated_laplace.bound", number(l.Bound),
+			fmt.Sprintf("more than half of the distance %s under %s: otherwise each output tells from which neighbour it is", number(d), adj)}
+	}
+	return nil
+}
+
+// Ratio returns λ and the distance d between neighbours' outputs under adj, in the
+// same units. It must have passed Check.
+func (l TruncatedLaplace) Ratio(adj Adjacency) (scale, distance float64) {
+	return l.Scale, distanceOf(l.Sensitivity, l.Distance, adj)
+}
+
+func (l TruncatedLaplace) String() string {
+	s := describe("truncated_laplace", "λ", l.Scale, l.Sensitivity, l.Distance)
+	return fmt.Sprintf("%s, τ=%g)", s[:len(s)-1], l.Bound)
+}
+
+func (TruncatedLaplace) sealed() {}
