@@ -53,6 +53,9 @@ func (g discreteNormal) Cumulant(d Direction, s float64) Value {
 		return Value{K: math.Inf(1), Err: math.Inf(1)}
 	}
 	v.K, v.Err = real(at.K), at.Err
+	if g.sigma < 1.2 { // above, Θ hardly bends
+		v = withSlopes(v, s, func(t float64) ComplexValue { return g.at(complex(s, t)) })
+	}
 	return v
 }
 
