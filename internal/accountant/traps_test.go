@@ -201,23 +201,6 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// Pure DP: basic is Σε; with δ's, ∞ below their sum and Σδ above Σε.
-func TestBasic(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne,
-		mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 0.5, Delta: 0.125}, Count: 2},
-		mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.25}, Count: 4})
-	for delta, want := range map[float64]float64{0.25: 2, 0.5: 2, 0.2: math.Inf(1)} {
-		if r := result(t, ask(t, c, AtDelta(delta)), Basic); r.Epsilon != want {
-			t.Errorf("ε(%v) = %v, want %v", delta, r.Epsilon, want)
-		}
-	}
-	for epsilon, want := range map[float64]float64{2: 0.25, 3: 0.25, 1.9: 1} {
-		if r := result(t, ask(t, c, AtEpsilon(epsilon)), Basic); r.Delta != want {
-			t.Errorf("δ(%v) = %v, want %v", epsilon, r.Delta, want)
-		}
-	}
-}
-
 func TestQuestionCheck(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne)
 	both := AtDelta(0.5)

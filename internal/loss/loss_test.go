@@ -146,29 +146,6 @@ func TestLineStaysBelowAxis(t *testing.T) {
 	})
 }
 
-// The integer-order formula of Mironov–Talwar–Zhang 2019 (arXiv 1908.10530v1,
-// eq. 6): (α−1)·ε(α) = ln Σ_k C(α,k)(1−q)^{α−k}q^k·e^{(k²−k)μ²/2}.
-func TestSampledGaussianAtIntegerOrders(t *testing.T) {
-	for _, q := range []float64{1e-6, 1e-3, 0.01, 0.3, 0.9} {
-		for _, sigma := range []float64{0.5, 1, 4} {
-			l := sampledAt(t, q, sigma, mechanism.AddOrRemoveOne)
-			for _, alpha := range []float64{2, 3, 7, 20, 64} {
-				var sum num.LogSum
-				for k := 0.0; k <= alpha; k++ {
-					a, _ := math.Lgamma(alpha + 1)
-					b, _ := math.Lgamma(k + 1)
-					c, _ := math.Lgamma(alpha - k + 1)
-					sum.Add(a - b - c + (alpha-k)*math.Log1p(-q) + k*math.Log(q) + (k*k-k)/(2*sigma*sigma))
-				}
-				got, want := l.Cumulant(Remove, alpha-1), sum.Log()
-				if math.Abs(got.K-want) > got.Err+1e-13*(1+alpha*math.Log(1/q)+math.Abs(want)) {
-					t.Errorf("q=%v σ=%v α=%v: K = %v ± %v, want %v", q, sigma, alpha, got.K, got.Err, want)
-				}
-			}
-		}
-	}
-}
-
 // Trap 4: fractional orders where a published series diverges. Values from
 // docs/math.md §6.
 func TestFractionalOrder(t *testing.T) {

@@ -80,31 +80,6 @@ func TestSampledLossKeepsDigitsAtTinyRates(t *testing.T) {
 	}
 }
 
-// One step of a sampled (ε0, δ0) mechanism is (ln(1 + q(e^{ε0}−1)), qδ0)-DP and no
-// less, in the pair itself (Balle–Barthe–Gaboardi 2018, Thm 8).
-func TestSampledApproximateIsAmplified(t *testing.T) {
-	for _, q := range []float64{1e-5, 0.01, 0.5, 0.99} {
-		for _, e := range []float64{0.01, 1, 8} {
-			l := sampledOf(t, mechanism.ApproximateDP{Epsilon: e, Delta: 1e-4}, q, mechanism.AddOrRemoveOne)
-			want := math.Log1p(q * math.Expm1(e))
-			f := l.Facts()
-			if math.Abs(f.Epsilon/want-1) > 1e-14 || f.Epsilon < want || math.Abs(f.Atom/(q*1e-4)-1) > 1e-15 || f.Atom < q*1e-4 {
-				t.Errorf("q=%v ε0=%v: (%v, %v), want (%v, %v)", q, e, f.Epsilon, f.Atom, want, q*1e-4)
-			}
-			for _, d := range []Direction{Remove, Add} {
-				p, _ := PairOf(l, d, Dominating)
-				at := hockey(p, want, 1)
-				if at > q*1e-4*(1+1e-9) || d == Remove && at < q*1e-4*(1-1e-9) {
-					t.Errorf("q=%v ε0=%v %v: δ(ε') = %v, want %v", q, e, d, at, q*1e-4)
-				}
-				if before := hockey(p, want*(1-1e-3), 1); d == Remove && !(before > at) {
-					t.Errorf("q=%v ε0=%v: δ does not rise below ε'", q, e)
-				}
-			}
-		}
-	}
-}
-
 // Under REPLACE_ONE, the pair with the two contributions opposite is at least as bad
 // as with any others: against one coordinate's pairs at other distances, by the
 // densities.

@@ -103,9 +103,10 @@ func optimalComposition(w *work) (bound, string) {
 	if reason != "" {
 		return bound{}, reason
 	}
-	var worst mechanism.Mechanism = mechanism.PureDP{Epsilon: r.epsilon}
+	epsilon := math.Max(r.epsilon, 0x1p-1022) // of (0, δ)-DP mechanisms
+	var worst mechanism.Mechanism = mechanism.PureDP{Epsilon: epsilon}
 	if r.delta > 0 {
-		worst = mechanism.ApproximateDP{Epsilon: r.epsilon, Delta: r.delta}
+		worst = mechanism.ApproximateDP{Epsilon: epsilon, Delta: r.delta}
 	}
 	adj := w.composition.Adjacency
 	if err := worst.Check(adj); err != nil {

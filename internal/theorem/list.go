@@ -12,7 +12,7 @@ func engine() []Theorem {
 		},
 		{
 			Name: string(accountant.PLD), Says: "the composed privacy loss distribution itself: a certified interval",
-			Assumes: "every mechanism has a dominating pair, except zCDP guarantees, which are added as one",
+			Assumes: "every mechanism has a dominating pair, but zCDP and RDP guarantees, whose sum is taken as one",
 			Source:  "Sommer–Meiser–Mohammadi 2019; Doroshenko et al. 2022; Zhu–Dong–Wang 2022",
 		},
 		{

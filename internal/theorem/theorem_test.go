@@ -112,6 +112,18 @@ func draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 	}
 	all := []func() mechanism.Mechanism{
 		noise, declared,
+		func() mechanism.Mechanism {
+			return mechanism.NameAndShame{Delta: positive("δ", 1e-12, 1e-3)}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 1), Delta: positive("δ", 1e-12, 1e-5)}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 8), Epsilons: mechanism.NumbersOf(positive("τ", 1e-4, 1), 2)}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.Composed{Events: mechanism.ListOf(times(noise(), 2), times(declared(), 1))}
+		},
 		func() mechanism.Mechanism { return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 1)} },
 		func() mechanism.Mechanism {
 			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-4, 1), Mechanism: noise()}

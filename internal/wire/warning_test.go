@@ -14,6 +14,8 @@ func TestWarnings(t *testing.T) {
 	sized := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{BatchSize: &batch, DatasetSize: &size}}}
 	rated := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q}}}
 	nested := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{Mechanism: sized}}}
+	shame := &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: []*pb.Event{
+		{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_NameAndShame{NameAndShame: &pb.NameAndShame{Delta: &q}}}}}}}}
 	for _, test := range []struct {
 		name   string
 		adj    pb.Workload_Adjacency
@@ -27,6 +29,7 @@ func TestWarnings(t *testing.T) {
 		{"no δ", pb.Workload_ZERO_OUT, nil, sized, nil},
 		{"private sizes", pb.Workload_ADD_OR_REMOVE_ONE, nil, sized, []string{"dataset_size: neighbours"}},
 		{"both", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, nested, []string{"delta 0.1 is", "dataset_size: neighbours"}},
+		{"name and shame in a composition", pb.Workload_ZERO_OUT, []float64{0.1}, shame, []string{"name_and_shame: "}},
 		{"no size", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, rated, nil},
 		{"nothing", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, &pb.Mechanism{}, nil},
 	} {

@@ -81,14 +81,6 @@ func TestRho(t *testing.T) {
 	}
 }
 
-// docs/math.md §4: ρ = ½ at δ = 1e−6 is 5.2215, the classical conversion 5.7565.
-func TestKnownConversion(t *testing.T) {
-	got, _ := Epsilon(compose(t, one(mechanism.ZeroConcentratedDP{Rho: 0.5}, 1)), 1e-6)
-	if math.Abs(got-5.2215) > 5e-5 {
-		t.Errorf("ε = %v, want 5.2215", got)
-	}
-}
-
 // Never above the classical ρ + 2√(ρ·ln(1/δ)) (Bun–Steinke 2016, Prop. 1.3), and
 // the two questions answer each other.
 func TestConversionProperties(t *testing.T) {
