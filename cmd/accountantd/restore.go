@@ -73,8 +73,12 @@ func restore(ctx context.Context, file, data string, stdout, stderr io.Writer) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "restored: %d ledgers, which need reconciling, and %d closed ones, of store %s as it was at %s or later, to %s as store %s\n",
-		done.Ledgers, done.Closed, done.From, done.Newest.UTC().Format(time.RFC3339), data, done.StoreID)
+	when := ""
+	if !done.Newest.IsZero() { // it has ledgers
+		when = " as it was at " + done.Newest.UTC().Format(time.RFC3339) + " or later,"
+	}
+	_, err = fmt.Fprintf(stdout, "restored: %d ledgers, which need reconciling, and %d closed ones, of store %s%s to %s as store %s\n",
+		done.Ledgers, done.Closed, done.From, when, data, done.StoreID)
 	return err
 }
 

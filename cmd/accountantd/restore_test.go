@@ -64,7 +64,7 @@ func TestRestore(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
-	early, late := newClient(), newClient()
+	early, late, streaming := newClient(), newClient(), newClient()
 	report := func(c *client.Client, n uint32) error {
 		_, err := c.Report(minute(t), small, declared(n), nil)
 		return err
@@ -85,12 +85,14 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	early = newClient() // its newest receipt would be lost
-	lane, err := late.Stream(minute(t), small)
-	if err == nil {
-		err = errors.Join(lane.Report(minute(t), declared(2), nil), lane.Close(minute(t)))
-	}
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range []*client.Client{late, streaming} {
+		lane, err := c.Stream(minute(t), small)
+		if err == nil {
+			err = errors.Join(lane.Report(minute(t), declared(1), nil), lane.Close(minute(t)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	old := d.ready["store"]
 	stop(d.kill)
@@ -125,6 +127,9 @@ func TestRestore(t *testing.T) {
 	// Clients that hold a lost receipt notice, by unary calls and by streams.
 	if err := report(late, 1); !errors.Is(err, client.ErrLost) {
 		t.Errorf("a client with a lost receipt: %v", err)
+	}
+	if _, err := streaming.Stream(minute(t), small); !errors.Is(err, client.ErrLost) {
+		t.Errorf("a client's stream with a lost receipt: %v", err)
 	}
 	if _, err := trainers[0].last(minute(t), api); status.Code(err) != codes.DataLoss {
 		t.Errorf("a stream with a lost receipt: %v", err)
@@ -188,11 +193,11 @@ func TestRestore(t *testing.T) {
 	verified(t, dir)
 }
 
-// load streams to ledgers. It returns once about a third was acknowledged; stop waits
-// for about another third, ends the daemon, and returns when all have given up.
+// load streams to ledgers. It returns once an eighth was acknowledged; stop waits for
+// another eighth, ends the daemon, and returns when all have given up.
 func load(t *testing.T, socket string, names ...string) (trainers []*trainer, stop func(end func())) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(minute(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	var progress atomic.Int64
 	var group sync.WaitGroup
 	for i := range clients {
@@ -205,8 +210,8 @@ func load(t *testing.T, socket string, names ...string) (trainers []*trainer, st
 		})
 	}
 	api := dial(t, socket)
-	until := func(thirds int64) {
-		for progress.Load() < clients*steps*thirds/3 && ctx.Err() == nil {
+	until := func(eighths int64) {
+		for progress.Load() < clients*steps*eighths/8 && ctx.Err() == nil {
 			waitForMore(ctx, api, names[0])
 		}
 	}

@@ -233,6 +233,21 @@ func TestAmendmentsAreBounded(t *testing.T) {
 	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "refunds and raises: 1001; allowed: at most 1000") {
 		t.Errorf("%+v", d)
 	}
+	// A restore cannot be refused, nor what makes the ledger usable again.
+	from := Restored{StoreID: secondStore}
+	if d := b.Decide(Request{Writer: Writer{Daemon, "request/r"}, Sequence: 1, Verb: from}, Lane{}, noon); d.Outcome != Accepted {
+		t.Errorf("%+v", d)
+	}
+	lost := Reconcile{Events: []mechanism.Event{pure(1, 1)}}
+	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 1, Verb: lost}, Lane{}, noon); d.Outcome != Accepted {
+		t.Errorf("%+v", d)
+	}
+	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 2, Verb: lost}, Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
+		t.Errorf("once more: %+v", d)
+	}
+	if err := b.Proposal().Check(b.state.summary, make([]uint64, 1), nil, nil); err != nil {
+		t.Error(err)
+	}
 }
 
 // Events and Rest take apart what merged put together.

@@ -33,7 +33,8 @@ type RestoreConfig struct {
 	// verified, bytes copied, ledgers restored.
 	Progress func(step RestoreStep, done, total uint64)
 
-	at func() // for tests: called at each point at which the directory has changed
+	at       func() // for tests: called at each point at which the directory has changed
+	maxBatch int    // for tests: as Config.MaxBatchBytes
 }
 
 // RestoreStep is a part of a restore.
@@ -185,7 +186,7 @@ const restoreTogether = 64
 
 // restore makes another store of the copy, durably.
 func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64, done *RestoredStore) (err error) {
-	s, err := Open(Config{Path: path, hooks: hooks{noSync: true}}) // synced once, below
+	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true}}) // synced once, below
 	if err != nil {
 		return err
 	}

@@ -155,8 +155,9 @@ func TestRestore(t *testing.T) {
 	if _, err := Verify(context.Background(), VerifyConfig{Path: again}); err != nil {
 		t.Fatal(err)
 	}
+	// Together they are too large for one Append.
 	path = filepath.Join(t.TempDir(), FileName)
-	if done, err = Restore(context.Background(), RestoreConfig{Backup: again, Path: path}); err != nil {
+	if done, err = Restore(context.Background(), RestoreConfig{Backup: again, Path: path, maxBatch: 4000}); err != nil {
 		t.Fatal(err)
 	}
 	checkRestoredStore(t, again, path, done)
