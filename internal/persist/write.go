@@ -18,8 +18,9 @@ type writing struct {
 	bytes   int // of keys and values put
 	entries int
 
-	staged []row // of the operation at hand
-	arena  *arena
+	staged  []row  // of the operation at hand
+	encoded []byte // room to encode one
+	arena   *arena
 }
 
 type row struct {
@@ -255,10 +256,11 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 		if e.Sequence != l.sequence+1 {
 			return nil, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger, e.Writer.Name, e.Sequence, l.sequence+1)
 		}
-		raw, err := wire.MarshalEntry(e, h.last, l.last)
+		raw, err := wire.AppendEntry(w.encoded[:0], e, h.last, l.last)
 		if err != nil {
 			return nil, err
 		}
+		w.encoded = raw
 		key := w.stageLog(h.number, h.at.Hash, raw)
 		h.at = ledger.Head{Position: e.Position, Hash: ledger.EntryHash(h.at.Hash, raw)}
 		h.last = key

@@ -20,6 +20,11 @@ import (
 // MarshalEntry makes the bytes of a log entry (accountant.record.v1.Entry) with
 // the log keys of the entries before it: of its ledger and of its writer's lane.
 func MarshalEntry(e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]byte, error) {
+	return AppendEntry(nil, e, previousInLedger, previousOfWriter)
+}
+
+// AppendEntry appends what MarshalEntry makes.
+func AppendEntry(b []byte, e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]byte, error) {
 	nanos, err := toNanos(e.Time)
 	if err == nil {
 		err = checkEntry(e)
@@ -27,7 +32,7 @@ func MarshalEntry(e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]
 	if err != nil {
 		return nil, fmt.Errorf("entry %d of writer %s: %w", e.Position, show(e.Writer.Name), err)
 	}
-	return appendEntry(make([]byte, 0, 256), e, nanos, previousInLedger, previousOfWriter)
+	return appendEntry(b, e, nanos, previousInLedger, previousOfWriter)
 }
 
 // UnmarshalEntry is the inverse of MarshalEntry. Unknown fields, values outside
@@ -138,8 +143,8 @@ func checkEntry(e ledger.Entry) error {
 
 // checkCharge checks what charge, reserve and commit have in common.
 func checkCharge(field string, events []mechanism.Event, labels []ledger.Label) error {
-	if err := checkEventNumber(field+".events", len(events)); err != nil {
-		return err
+	if err := checkEventNumber("events", len(events)); err != nil {
+		return under(field, err)
 	}
 	for i, e := range events {
 		err := checkAnywhere(e.Mechanism)
@@ -150,7 +155,10 @@ func checkCharge(field string, events []mechanism.Event, labels []ledger.Label) 
 			return inEvent(field+".events", i, err)
 		}
 	}
-	return checkLabels(field+".labels", labels)
+	if err := checkLabels("labels", labels); err != nil {
+		return under(field, err)
+	}
+	return nil
 }
 
 // MarshalGenesis makes the bytes of the first record of a ledger's chain
