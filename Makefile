@@ -86,3 +86,37 @@ BARE ?=
 bench-load: build ## reports under load: rates, latencies and CPU, for docs/benchmarks.md
 	$(GO) build -o bin/load ./bench/load
 	python3 bench/load/compare.py --accountantd bin/accountantd --load bin/load $(if $(BARE),--bare $(BARE))
+
+.PHONY: python-proto test-python test-frameworks
+
+PYTHON  ?= python3
+STUBS    = python/.venv-stubs
+# The last but one Python that has wheels of this old generator: python/generate.py says why it is old.
+STUBSPYTHON ?= $(firstword $(shell command -v python3.11 python3.10) $(PYTHON))
+
+$(STUBS)/ready:
+	$(STUBSPYTHON) -m venv $(STUBS)
+	$(STUBS)/bin/pip install -q --only-binary :all: grpcio-tools==1.49.1 'protobuf<5' 'setuptools<70'
+	@touch $@
+
+python-proto: $(STUBS)/ready ## the Python package's stubs from proto/
+	$(STUBS)/bin/python python/generate.py $(STUBSCHECK)
+
+test-python: build ## the Python package, installed anew, against the daemon
+	rm -rf python/.venv
+	$(PYTHON) -m venv python/.venv
+	python/.venv/bin/pip install -q './python[test]'
+	cd python && ACCOUNTANTD=../bin/accountantd .venv/bin/mypy
+	cd python && ACCOUNTANTD=../bin/accountantd .venv/bin/pytest -q -m 'not frameworks'
+
+FRAMEWORKS = python/.venv-frameworks
+
+$(FRAMEWORKS)/ready: python/frameworks.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/pip install -q -r $<
+	@touch $@
+
+test-frameworks: build $(FRAMEWORKS)/ready ## with PyTorch, Opacus and JAX, which are gigabytes: docs/frameworks.md
+	$(FRAMEWORKS)/bin/pip install -q --force-reinstall --no-deps ./python
+	cd python && ACCOUNTANTD=../bin/accountantd .venv-frameworks/bin/pytest -v -m frameworks
+	$(FRAMEWORKS)/bin/python python/bench.py --accountantd bin/accountantd

@@ -1,0 +1,211 @@
+"""The retry rule and the lanes, without I/O.
+
+What is to be done is a generator: it yields a Call or a Sleep and is sent the Call's
+answer or Failure. Client and AsyncClient carry the same generators out, each in its way.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import time
+import uuid
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any, Generic, NoReturn, TypeVar, Union
+
+import grpc
+
+from . import proto as pb
+from ._settings import Settings
+from .errors import AccountantError, Closed, Failure, NotSent, StreamOpen, Unavailable
+
+T = TypeVar("T")
+log = logging.getLogger("dp_accountant")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One attempt of a unary method."""
+
+    method: str
+    request: Any
+    timeout: float
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """A pause; shorter if the client is closed."""
+
+    seconds: float
+
+
+Steps = Generator[Union[Call, Sleep], Any, T]
+
+
+@dataclass(frozen=True)
+class Plan(Generic[T]):
+    """A verb with its arguments: the request, and what its answer becomes."""
+
+    op: str
+    ledger: str
+    method: str
+    request: Any
+    finish: Callable[[Any], T]
+    in_lane: bool = False  # a write of this client's lane, numbered when it is sent
+    once: bool = False  # a write under a key of its own
+
+
+@dataclass
+class Item:
+    """A write with its number. Its content never changes: the request is our own copy."""
+
+    sequence: int
+    method: str
+    request: Any
+    maybe: bool = False  # an attempt may have written it
+
+
+@dataclass
+class Lane:
+    """This client's lane of a ledger. Only who has the turn changes it."""
+
+    ledger: str
+    turn: Any  # a lock of the driver's kind
+    last: int = 0  # the last number known to be written
+    pending: list[Item] = field(default_factory=list)  # of unknown outcome: last+1, last+2, …
+    streaming: bool = False
+    newest: pb.Receipt | None = None  # by position; the daemon compares it when a stream is opened
+
+    def see(self, receipt: pb.Receipt) -> None:
+        if receipt.position > (self.newest.position if self.newest else 0) and len(receipt.head_hash) == 32:
+            self.newest = receipt
+
+    def advance(self, answer: Any) -> None:
+        self.last += 1
+        self.see(answer.receipt)
+
+
+class Core:
+    """One writer: its UUID, its lanes, the retry rule."""
+
+    def __init__(self, settings: Settings, new_lock: Callable[[], Any]) -> None:
+        self.settings = settings
+        # From the system's randomness, whatever the program seeds: a second process
+        # with the same seeds is another writer.
+        self.writer = str(uuid.UUID(bytes=os.urandom(16), version=4))
+        self.closed = False
+        self._random = random.SystemRandom()
+        self._pid = os.getpid()
+        self._new_lock = new_lock
+        self._lanes: dict[str, Lane] = {}
+
+    def check(self, op: str, ledger: str = "") -> None:
+        """Raises if nothing can be sent from here."""
+        if os.getpid() != self._pid:
+            # Both processes would send the same numbers of the same lane, and the
+            # second release of two would pass as a retry of the first.
+            raise Closed(op, ledger, "this client belongs to the process that made it; allowed: a client of this process's own")
+        if self.closed:
+            raise Closed(op, ledger, "the client is closed")
+
+    def lane(self, ledger: str) -> Lane:
+        return self._lanes.setdefault(ledger, Lane(ledger, self._new_lock()))
+
+    def lane_for_write(self, op: str, ledger: str) -> Lane:
+        """The lane, unless a stream has it: that keeps its turn for long."""
+        self.check(op, ledger)
+        lane = self.lane(ledger)
+        if lane.streaming:
+            raise StreamOpen(op, ledger, "the ledger has an open stream of this client; close it first")
+        return lane
+
+    def until(self, deadline: float | None) -> float | None:
+        """The time at which a call started now gives up."""
+        seconds = deadline if deadline is not None else self.settings.deadline
+        return None if seconds is None else time.monotonic() + seconds
+
+    def pause(self, n: int) -> float:
+        """How long to wait after the n-th failed attempt, from 1: doubling, shortened at random by up to a half."""
+        most = min(self.settings.backoff_max, self.settings.backoff_min * 2.0 ** min(n - 1, 60))
+        return most * (0.5 + 0.5 * self._random.random())
+
+    def read(self, plan: Plan[T], until: float | None) -> Steps[T]:
+        """A call that writes nothing, or that may be repeated freely."""
+        self.check(plan.op, plan.ledger)
+        return plan.finish((yield from self._attempts(plan.op, plan.ledger, Item(0, plan.method, plan.request), until)))
+
+    def attempts_once(self, plan: Plan[Any], until: float | None) -> Steps[Any]:
+        """A write under a key of its own, which may be repeated by whoever calls."""
+        self.check(plan.op, plan.ledger)
+        return (yield from self._attempts(plan.op, plan.ledger, Item(1, plan.method, plan.request), until))
+
+    def write(self, plan: Plan[T], lane: Lane, until: float | None) -> Steps[T]:
+        """The lane's next write; the caller has the turn. What earlier calls left is settled first."""
+        try:
+            yield from self.settle(plan.op, lane, until)
+        except AccountantError as e:
+            why = "was refused" if e.not_written else "may or may not be written"
+            raise NotSent(plan.op, plan.ledger, f"not sent, because an earlier write of this client {why}: {e.message}", code=e.code,
+                          not_written=e.not_written) from e
+        item = self.number(lane, plan)
+        try:
+            answer = yield from self._attempts(plan.op, plan.ledger, item, until)
+        except AccountantError as e:
+            if e.unknown:
+                lane.pending = [item]
+            raise
+        except BaseException:  # such as KeyboardInterrupt, in the middle of an attempt
+            if item.maybe:
+                lane.pending = [item]
+            raise
+        lane.advance(answer)
+        return plan.finish(answer)
+
+    def number(self, lane: Lane, plan: Plan[Any]) -> Item:
+        plan.request.writer, plan.request.sequence = self.writer, lane.last + 1
+        return Item(lane.last + 1, plan.method, plan.request)
+
+    def settle(self, op: str, lane: Lane, until: float | None) -> Steps[None]:
+        """Sends what is of unknown outcome again, in order; the caller has the turn."""
+        while lane.pending:
+            item = lane.pending[0]
+            try:
+                answer = yield from self._attempts(op, lane.ledger, item, until)
+            except AccountantError as e:
+                if e.unknown or isinstance(e, (Unavailable, Closed)):
+                    raise
+                # Refused after all: those behind it have numbers that now never come.
+                e.not_written, lane.pending = [i.request for i in lane.pending], []
+                raise
+            lane.pending.pop(0)
+            lane.advance(answer)
+
+    def _attempts(self, op: str, ledger: str, item: Item, until: float | None) -> Steps[Any]:
+        """Tries until the outcome is known or there is nothing to wait for."""
+        failure = Failure(grpc.StatusCode.DEADLINE_EXCEEDED, "no time was left for an attempt")
+        n = 0
+        while True:
+            left = self.settings.timeout if until is None else min(self.settings.timeout, until - time.monotonic())
+            if self.closed or left <= 0:
+                self._end(op, ledger, item, failure)
+            n += 1
+            before, item.maybe = item.maybe, True
+            answer = yield Call(item.method, item.request, left)
+            if not isinstance(answer, Failure):
+                return answer
+            failure = answer
+            item.maybe = before or not failure.wrote_nothing
+            if not failure.transient or n == self.settings.max_attempts:
+                self._end(op, ledger, item, failure)
+            if n & (n - 1) == 0:
+                log.warning("%s %s: %s (%s); trying again", op, ledger, failure.message, failure.code.name)
+            pause = self.pause(n)
+            yield Sleep(pause if until is None else min(pause, max(0.0, until - time.monotonic())))
+
+    def _end(self, op: str, ledger: str, item: Item, failure: Failure) -> NoReturn:
+        unknown = item.sequence > 0 and item.maybe and not failure.settles
+        if self.closed and failure.transient:
+            raise Closed(op, ledger, "the client was closed", sequence=item.sequence, unknown=unknown)
+        raise failure.error(op, ledger, sequence=item.sequence, unknown=unknown)

@@ -1,0 +1,55 @@
+"""What a run holds of each mechanism."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from . import proto as pb
+from .errors import AccountantError, BudgetExceeded
+
+
+@dataclass(eq=False)
+class Cover:
+    """Steps that are durably set aside, or charged, ahead."""
+
+    position: int  # names the reservation; 0 if it is charged
+    left: int  # not used yet
+    use_by: float  # on the monotonic clock
+    used: int = 0  # and not committed yet
+
+
+@dataclass(eq=False)
+class Supply:
+    """The covers of one kind of step."""
+
+    per_step: list[pb.Event]
+    covers: deque[Cover] = field(default_factory=deque)  # the oldest first
+    target: int = 0
+    uses: int = 0
+    asked: int = 0  # steps asked for and not answered; 0 if nothing is
+    dropped: bool = False  # what was asked for is to be given back
+    exhausted: bool = False  # the budget refused what was asked for ahead
+    refusal: AccountantError | None = None  # of what somebody waits for
+
+    @property
+    def left(self) -> int:
+        """Steps that need not wait."""
+        return sum(c.left for c in self.covers)
+
+    def take(self, count: int) -> None:
+        """Uses count of what is left, which is enough."""
+        for cover in self.covers:
+            n = min(cover.left, count)
+            cover.left -= n
+            cover.used += n
+            count -= n
+            if not count:
+                return
+
+    def fitting(self, refusal: AccountantError) -> int:
+        """How many steps a refusal says would still fit, at most."""
+        if not isinstance(refusal, BudgetExceeded):
+            return 0
+        fits = {m.SerializeToString(deterministic=True): n for m, n in refusal.fits}
+        return min(fits.get(e.mechanism.SerializeToString(deterministic=True), 0) // e.count for e in self.per_step)

@@ -1,0 +1,431 @@
+"""A lane with many writes in flight."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from . import _verbs as verbs
+from . import proto as pb
+from ._core import Item, Lane, log
+from .errors import AccountantError, Closed, DataLoss, Failure, Unavailable, code_of, failure_of
+from .mechanisms import Events, events
+
+if TYPE_CHECKING:
+    from .client import Client
+
+# The method by which each kind of message travels alone, and its request.
+_ALONE: dict[str, tuple[str, Any]] = {
+    "charge": ("Report", pb.ReportRequest), "reserve": ("Reserve", pb.ReserveRequest),
+    "commit": ("Commit", pb.CommitRequest), "release": ("Release", pb.ReleaseRequest),
+}
+
+
+@dataclass
+class Message:
+    """One write of the queue: a kind of ReportStreamRequest and its content, which is never changed.
+
+    acknowledged is called with the receipt, or None where only its number is known to be
+    written (never of one with needs_receipt). refused is called with the error; without
+    it a refusal ends the stream. Both are called with the stream's monitor held.
+    """
+
+    kind: str
+    content: Any
+    acknowledged: Callable[[pb.Receipt | None], None] | None = None
+    refused: Callable[[AccountantError], None] | None = None
+    needs_receipt: bool = False
+
+
+class _Connection:
+    """One opening of the lane."""
+
+    def __init__(self) -> None:
+        self.call: Any = None
+        self.sent = 0  # how many of the queue it was given
+        self.live = False  # the lane is open
+        self.halted = False
+        self.due: float | None = None  # when an answer is overdue
+        self.overdue = False
+
+
+class _Broken(Exception):
+    """The connection cannot be used any more."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+
+
+def _internal(message: str) -> _Broken:
+    return _Broken(Failure(grpc.StatusCode.INTERNAL, message))
+
+
+class Stream:
+    """A ledger's lane with many writes in flight; safe for use by many threads.
+
+    It keeps each write until the daemon has acknowledged it. When the connection breaks,
+    the daemon restarts or an acknowledgement is overdue, it connects anew, asks how far
+    the lane has come, and sends what is missing with the same numbers and content. Each
+    opening carries the newest receipt that the lane got, for the daemon to compare, so a
+    file that was rolled back does not pass unnoticed: DataLoss.
+
+    A refused write is not written, and neither are those behind it: the stream ends and the
+    error's not_written has them. From then on every method raises that error. close waits
+    until all is written; leaving a `with` block by an exception gives up waiting, and what
+    is not acknowledged is then of unknown outcome and stays in the client's lane.
+    """
+
+    def __init__(self, client: Client, lane: Lane, monitor: threading.Condition, window: int) -> None:
+        self._client, self._lane, self._monitor, self._window = client, lane, monitor, window
+        self._settings = client._settings
+        self._queue: deque[Message] = deque()  # not acknowledged, in order, without gaps
+        self._first = lane.last + 1  # number of the queue's first
+        self._reach = lane.last  # the highest number that may be written
+        self._decided = 0  # how many were written or refused
+        self._closing = False
+        self._finished = False
+        self._error: AccountantError | None = None
+        self._stop = threading.Event()
+        self._connection: _Connection | None = None
+        self.connections = 0
+        client._streams.add(self)
+        name = f"dp-accountant {lane.ledger}"
+        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
+        self._thread.start()
+        threading.Thread(target=self._watch, name=name + " watchdog", daemon=True).start()
+
+    # Writing
+
+    def report(self, what: Events, labels: verbs.Labels = None, *, deadline: float | None = None) -> None:
+        """Takes a charge and returns; waits while the window is full."""
+        self._put(Message("charge", pb.Charge(events=events(what), labels=labels or {})), deadline)
+
+    def commit(self, reservation: int, what: Events, labels: verbs.Labels = None, *, deadline: float | None = None) -> None:
+        """Takes a charge of a part of a reservation."""
+        self._put(Message("commit", pb.Commit(reservation=reservation, events=events(what), labels=labels or {})), deadline)
+
+    def release(self, reservation: int, reason: str = "", *, deadline: float | None = None) -> None:
+        """Gives back what is left of a reservation."""
+        self._put(Message("release", pb.Release(reservation=reservation, reason=reason)), deadline)
+
+    def reserve(self, what: Events, *, lifetime: float, labels: verbs.Labels = None, deadline: float | None = None) -> pb.Receipt:
+        """Sets events aside and waits for the receipt, whose position names the reservation."""
+        until = self._until(deadline)
+        got: list[pb.Receipt | None] = []
+        message = Message("reserve", verbs.reserve_content(what, lifetime, labels), got.append, needs_receipt=True)
+        with self._monitor:
+            self._put(message, deadline)
+            self.wait(lambda: bool(got), "reserve", until)
+        receipt = got[0]
+        assert receipt is not None
+        return receipt
+
+    def _put(self, message: Message, deadline: float | None) -> None:
+        until = self._until(deadline)
+        with self._monitor:
+            self.wait(lambda: len(self._queue) < self._window, "stream", until)
+            self.add(message)
+
+    def add(self, message: Message) -> None:
+        """Takes a message whatever the window."""
+        with self._monitor:
+            if self._error is not None:
+                raise self._error
+            if self._closing or self._finished:
+                raise Closed("stream", self._lane.ledger, "the stream is closed")
+            self._queue.append(message)
+            self._monitor.notify_all()
+
+    def flush(self, *, deadline: float | None = None) -> None:
+        """Waits until everything taken so far is written."""
+        with self._monitor:
+            # Not by number: what is behind a refused write moves up.
+            taken = self._decided + len(self._queue)
+            self.wait(lambda: self._decided >= taken, "flush", self._until(deadline))
+
+    def close(self, *, deadline: float | None = None) -> None:
+        """Waits until everything is written, and ends the stream. If the deadline comes first,
+        what is not acknowledged is of unknown outcome and stays in the client's lane."""
+        until = self._until(deadline)
+        with self._monitor:
+            self._closing = True
+            self._monitor.notify_all()
+            if not self._queue and (self._connection is None or not self._connection.live):
+                self._stop.set()
+            late = not self._monitor.wait_for(lambda: self._finished, None if until is None else max(0.0, until - time.monotonic()))
+        if late:
+            self.abandon()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def abandon(self) -> None:
+        """Ends the stream without waiting for what is not acknowledged."""
+        with self._monitor:
+            self._stop.set()
+            self._hang_up()
+            self._monitor.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Stream cannot be copied or stored")
+
+    @property
+    def outstanding(self) -> int:
+        """How many writes wait for an acknowledgement."""
+        return len(self._queue)
+
+    @property
+    def acknowledged(self) -> int:
+        """The last number in the lane that is known to be written."""
+        return self._first - 1
+
+    @property
+    def error(self) -> AccountantError | None:
+        """Why the stream ended, if not by close."""
+        return self._error
+
+    def wait(self, done: Callable[[], bool], op: str, until: float | None) -> None:
+        """Waits for a condition that the monitor guards, or raises why it will not come."""
+        while not done():
+            self._check(op)
+            left = None if until is None else until - time.monotonic()
+            if left is not None and left <= 0:
+                raise Unavailable(op, self._lane.ledger, "no acknowledgement within the deadline; the stream goes on",
+                                  code=grpc.StatusCode.DEADLINE_EXCEEDED, unknown=True)
+            self._monitor.wait(left)
+
+    def _check(self, op: str) -> None:
+        if self._error is not None:
+            raise self._error
+        self._client._core.check(op, self._lane.ledger)
+        if self._closing or self._finished:
+            raise Closed(op, self._lane.ledger, "the stream is closed")
+
+    def _until(self, deadline: float | None) -> float | None:
+        return self._client._core.until(deadline)
+
+    # The connection
+
+    def _main(self) -> None:
+        try:
+            self._run()
+        except BaseException as e:  # never in silence: others wait for this thread
+            with self._monitor:
+                self._error = AccountantError("stream", self._lane.ledger, f"internal: {e!r}", sequence=self._first, unknown=bool(self._queue))
+            raise
+        finally:
+            self._finish()
+
+    def _run(self) -> None:
+        """Opens the lane again and again until the stream ends."""
+        failures = 0
+        failure = Failure(grpc.StatusCode.CANCELLED, "the stream was abandoned")
+        while True:
+            before = self._decided
+            reason = self._serve()
+            with self._monitor:
+                if self._error is not None or self._closing and not self._queue:
+                    break
+                if self._stop.is_set():
+                    if self._queue:
+                        self._error = Closed("stream", self._lane.ledger, f"ended without an acknowledgement; last: {failure.message}",
+                                             sequence=self._first, unknown=True)
+                    break
+                failure = reason
+                if self._decided > before or not self._queue:
+                    failures = 0
+                failures += 1
+                if not failure.transient or failures == self._settings.max_attempts:
+                    self._error = failure.error("stream", self._lane.ledger, sequence=self._first, unknown=bool(self._queue))
+                    break
+            if failures & (failures - 1) == 0:
+                log.warning("stream %s: %s (%s); trying again", self._lane.ledger, failure.message, failure.code.name)
+            self._stop.wait(self._client._core.pause(failures))
+
+    def _serve(self) -> Failure:
+        """Opens the lane once and works until the connection ends."""
+        connection = _Connection()
+        connection.due = time.monotonic() + self._settings.timeout
+        try:
+            with self._monitor:
+                if self._stop.is_set():
+                    return Failure(grpc.StatusCode.CANCELLED, "the stream was abandoned")
+                connection.call = self._client._rpc["ReportStream"](self._requests(connection), metadata=self._settings.metadata)
+                self._connection = connection
+            for answer in connection.call:
+                with self._monitor:
+                    self._answer(connection, answer)
+                    self._monitor.notify_all()
+                    if self._error is not None:
+                        break
+            return Failure(grpc.StatusCode.UNAVAILABLE, "the daemon ended the stream")
+        except _Broken as e:
+            return e.failure
+        except grpc.RpcError as e:
+            if connection.overdue:
+                return Failure(grpc.StatusCode.DEADLINE_EXCEEDED, f"the daemon did not answer on the stream within {self._settings.timeout} s")
+            return failure_of(e)
+        except ValueError as e:  # gRPC's, of a closed channel
+            return Failure(grpc.StatusCode.CANCELLED, str(e))
+        finally:
+            with self._monitor:
+                connection.halted, connection.live = True, False
+                self._connection = None
+                self._monitor.notify_all()
+            if connection.call is not None:
+                connection.call.cancel()
+
+    def _requests(self, connection: _Connection) -> Iterator[pb.ReportStreamRequest]:
+        """What is sent on a connection; gRPC asks for it in a thread of its own."""
+        opening = pb.ReportStreamRequest()
+        opening.open.ledger, opening.open.writer = self._lane.ledger, self._client.writer
+        if self._lane.newest is not None:
+            opening.open.last_receipt.CopyFrom(self._lane.newest)
+        yield opening
+        while True:
+            with self._monitor:
+                while not connection.halted and not (connection.live and connection.sent < len(self._queue)):
+                    if connection.live and self._closing and not self._queue:
+                        return
+                    self._monitor.wait()
+                if connection.halted:
+                    return
+                message, sequence = self._queue[connection.sent], self._first + connection.sent
+                connection.sent += 1
+                self._reach = max(self._reach, sequence)
+                if connection.sent == 1:
+                    connection.due = time.monotonic() + self._settings.timeout
+                request = pb.ReportStreamRequest()
+                inner = getattr(request, message.kind)
+                inner.sequence = sequence
+                getattr(inner, message.kind).CopyFrom(message.content)
+            yield request
+
+    def _answer(self, connection: _Connection, answer: pb.ReportStreamResponse) -> None:
+        kind = answer.WhichOneof("message")
+        if kind == "opened" and not connection.live:
+            self._resume(connection, answer.opened.last_sequence)
+        elif kind == "acknowledged" and connection.live:
+            self._acknowledged(connection, answer.acknowledged)
+        elif kind == "rejected" and connection.live:
+            self._rejected(connection, answer.rejected)
+        else:
+            raise _internal(f"answer on the stream: {kind}; allowed: opened once, then acknowledged or rejected")
+
+    def _resume(self, connection: _Connection, last: int) -> None:
+        """Takes in the last number that the daemon has of this lane."""
+        if last < self._first - 1:
+            self._error = DataLoss(
+                "stream", self._lane.ledger, "the daemon does not have what it acknowledged: "
+                f"this writer's last number there is {last}, acknowledged were {self._first - 1}", sequence=self._first,
+                unknown=bool(self._queue))
+            return
+        if last > self._reach:
+            raise _internal(f"last number of this writer: {last}; allowed: at most {self._reach}, the last that was sent")
+        # A reservation whose receipt is waited for is sent again, with all behind it: the
+        # daemon answers with the first receipts.
+        self._acknowledge(min(last, self._awaited() - 1), None)
+        connection.live, connection.due = True, None
+        self.connections += 1
+
+    def _awaited(self) -> int:
+        """The number of the first message whose receipt is needed; above all numbers if there is none."""
+        for i, message in enumerate(self._queue):
+            if message.needs_receipt:
+                return self._first + i
+        return 1 << 64
+
+    def _acknowledge(self, through: int, receipt: pb.Receipt | None) -> None:
+        while self._first <= through:
+            message = self._queue.popleft()
+            self._decided += 1
+            last, self._first = self._first == through, self._first + 1
+            if message.acknowledged is not None:
+                message.acknowledged(receipt if last else None)
+
+    def _acknowledged(self, connection: _Connection, a: pb.ReportStreamResponse.Acknowledged) -> None:
+        reach = self._first + connection.sent - 1
+        if a.through > reach:
+            raise _internal(f"acknowledged: {a.through}; allowed: at most {reach}, the last that was sent")
+        if a.through > self._awaited():
+            raise _internal(f"acknowledged: {a.through}; allowed: at most {self._awaited()}, a reservation whose receipt is due")
+        if a.through < self._first:
+            return  # known before
+        connection.sent -= a.through + 1 - self._first
+        self._lane.see(a.receipt)
+        self._acknowledge(a.through, a.receipt)
+        connection.due = time.monotonic() + self._settings.timeout if connection.sent > 0 else None
+
+    def _rejected(self, connection: _Connection, r: pb.ReportStreamResponse.Rejected) -> None:
+        reach = self._first + connection.sent - 1
+        if not self._first <= r.sequence <= reach or r.code == 0:
+            raise _internal(f"rejected: {r.sequence} with code {r.code}; allowed: from {self._first} to {reach}, with an error's code")
+        failure = Failure(code_of(r.code), r.detail, r.budget_exceeded if r.HasField("budget_exceeded") else None)
+        if failure.transient or not failure.wrote_nothing:
+            raise _Broken(failure)
+        if r.sequence > self._first:
+            # What is before it was not acknowledged, though answers come in order. Opening
+            # the lane again tells; then the write is refused again.
+            raise _Broken(Failure(grpc.StatusCode.UNAVAILABLE, f"rejected: {r.sequence}; acknowledged: {self._first - 1}"))
+        # The daemon drops what was sent behind it until this number comes again: nothing
+        # from here on is written, and what is behind moves up by one.
+        error = failure.error("stream", self._lane.ledger, sequence=r.sequence)
+        self._reach, connection.sent, connection.due = self._first - 1, 0, None
+        if self._queue[0].refused is None:
+            error.not_written = [m.content for m in self._queue]
+            self._queue.clear()
+            self._error = error
+            return
+        message = self._queue.popleft()
+        self._decided += 1
+        assert message.refused is not None
+        message.refused(error)
+
+    def _watch(self) -> None:
+        """Ends a connection on which an answer is overdue."""
+        while not self._stop.wait(self._settings.timeout / 8):
+            with self._monitor:
+                if self._finished:
+                    return
+                connection = self._connection
+                if connection is not None and connection.due is not None and time.monotonic() >= connection.due:
+                    connection.overdue = True
+                    self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._connection is not None and self._connection.call is not None:
+            self._connection.call.cancel()
+
+    def _finish(self) -> None:
+        """Leaves what is of unknown outcome in the lane and gives the turn back."""
+        with self._monitor:
+            self._lane.last = self._first - 1
+            for i, message in enumerate(self._queue):
+                method, request = _ALONE[message.kind]
+                sequence = self._first + i
+                alone = request(ledger=self._lane.ledger, writer=self._client.writer, sequence=sequence, **{message.kind: message.content})
+                self._lane.pending.append(Item(sequence, method, alone, maybe=sequence <= self._reach))
+            self._queue.clear()
+            self._client._streams.discard(self)
+            self._lane.streaming = False
+            self._lane.turn.release()
+            self._finished = True
+            self._stop.set()
+            self._monitor.notify_all()

@@ -1,0 +1,169 @@
+"""The API's verbs as plans: arguments in, request and what its answer becomes out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any, Union
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from . import proto as pb
+from ._core import Plan
+from .answers import Calibration, Curve
+from .mechanisms import Events, enum_value, event, events, fill, workload
+
+# A ledger by name, or a workload that is in no ledger.
+Subject = Union[str, pb.Workload]
+Labels = Union[Mapping[str, str], None]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+def _same(answer: Any) -> Any:
+    return answer
+
+
+def create_ledger(name: str, adjacency: str | int, spec: Mapping[str, Any]) -> Plan[pb.Ledger]:
+    request = pb.CreateLedgerRequest()
+    fields = {"name": name, "adjacency": adjacency, **spec}
+    for runs in ("plan", "expected_run"):
+        if fields.get(runs) is not None and not isinstance(fields[runs], (pb.Workload, Mapping)):
+            fields[runs] = workload(fields[runs], adjacency=adjacency)
+    if fields.get("policy") is None:
+        fields["policy"] = "PLAN" if fields.get("plan") is not None else "FILTER" if fields.get("budgets") else None
+    fill(request.spec, "spec", fields)
+    return Plan("create_ledger", name, "CreateLedger", request, lambda a: a.ledger)
+
+
+def get_ledger(name: str) -> Plan[pb.Ledger]:
+    return Plan("get_ledger", name, "GetLedger", pb.GetLedgerRequest(name=name), lambda a: a.ledger)
+
+
+def list_ledgers(prefix: str, token: str) -> Plan[tuple[Sequence[pb.Ledger], str]]:
+    return Plan("list_ledgers", prefix, "ListLedgers", pb.ListLedgersRequest(prefix=prefix, page_token=token),
+                lambda a: (a.ledgers, a.next_page_token))
+
+
+def list_entries(ledger: str, token: str, options: Mapping[str, Any]) -> Plan[tuple[Sequence[pb.Entry], str]]:
+    fields = {k: _time(v) if isinstance(v, datetime) else v for k, v in options.items()}
+    if token:
+        fields.pop("start_position", None)
+    request = fill(pb.ListEntriesRequest(ledger=ledger, page_token=token), "entries", fields)
+    return Plan("entries", ledger, "ListEntries", request, lambda a: (a.entries, a.next_page_token))
+
+
+def _time(t: datetime) -> Timestamp:
+    out = Timestamp()
+    out.FromDatetime(t.astimezone(timezone.utc).replace(tzinfo=None))
+    return out
+
+
+def _write(op: str, ledger: str, method: str, request: Any, request_id: str | None) -> Plan[Any]:
+    if request_id is None:
+        return Plan(op, ledger, method, request, _same, in_lane=True)
+    if not _REQUEST_ID.fullmatch(request_id):
+        raise ValueError(f"request_id: {request_id!r}; allowed: 1 to 128 bytes of [A-Za-z0-9._-]")
+    request.writer, request.sequence = f"request/{request_id}", 1
+    return Plan(op, ledger, method, request, _same, once=True)
+
+
+def close_ledger(name: str, reason: str, request_id: str | None) -> Plan[pb.CloseLedgerResponse]:
+    return _write("close_ledger", name, "CloseLedger", pb.CloseLedgerRequest(name=name, reason=reason), request_id)
+
+
+def report(ledger: str, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.ReportResponse]:
+    charge = pb.Charge(events=events(what), labels=labels or {})
+    return _write("report", ledger, "Report", pb.ReportRequest(ledger=ledger, charge=charge), request_id)
+
+
+def check(ledger: str, what: Events, labels: Labels, writer: str) -> Plan[pb.ReportResponse]:
+    charge = pb.Charge(events=events(what), labels=labels or {})
+    request = pb.ReportRequest(ledger=ledger, writer=writer, sequence=1, charge=charge, check_only=True)
+    return Plan("check", ledger, "Report", request, _same)
+
+
+def reserve(ledger: str, what: Events, lifetime: float, labels: Labels, request_id: str | None) -> Plan[pb.ReserveResponse]:
+    content = reserve_content(what, lifetime, labels)
+    return _write("reserve", ledger, "Reserve", pb.ReserveRequest(ledger=ledger, reserve=content), request_id)
+
+
+def reserve_content(what: Events, lifetime: float, labels: Labels) -> pb.Reserve:
+    if lifetime != int(lifetime) or not 1 <= lifetime <= 366 * 86400:
+        raise ValueError(f"lifetime: {lifetime}; allowed: whole seconds, 1 to 31622400 (366 days)")
+    return pb.Reserve(events=events(what), labels=labels or {}, lifetime_seconds=int(lifetime))
+
+
+def commit(ledger: str, reservation: int, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.CommitResponse]:
+    content = pb.Commit(reservation=reservation, events=events(what), labels=labels or {})
+    return _write("commit", ledger, "Commit", pb.CommitRequest(ledger=ledger, commit=content), request_id)
+
+
+def release(ledger: str, reservation: int, reason: str, request_id: str | None) -> Plan[pb.ReleaseResponse]:
+    content = pb.Release(reservation=reservation, reason=reason)
+    return _write("release", ledger, "Release", pb.ReleaseRequest(ledger=ledger, release=content), request_id)
+
+
+def refund(ledger: str, position: int, reason: str, nothing_released: bool, request_id: str | None) -> Plan[pb.RefundResponse]:
+    content = pb.Refund(position=position, reason=reason, nothing_released=nothing_released)
+    return _write("refund", ledger, "Refund", pb.RefundRequest(ledger=ledger, refund=content), request_id)
+
+
+def raise_budgets(ledger: str, fields: Mapping[str, Any], request_id: str | None) -> Plan[pb.RaiseResponse]:
+    request = pb.RaiseRequest(ledger=ledger)
+    fill(getattr(request, "raise"), "raise", fields)
+    return _write("raise_budgets", ledger, "Raise", request, request_id)
+
+
+def statement(name: str, deltas: Iterable[float]) -> Plan[pb.Statement]:
+    return Plan("statement", name, "GetStatement", pb.GetStatementRequest(name=name, deltas=list(deltas)), lambda a: a.statement)
+
+
+def get_writer(ledger: str, writer: str) -> Plan[pb.GetWriterResponse]:
+    return Plan("get_writer", ledger, "GetWriter", pb.GetWriterRequest(ledger=ledger, writer=writer), _same)
+
+
+def signed_head(ledger: str) -> Plan[pb.SignedHead]:
+    return Plan("signed_head", ledger, "GetSignedHead", pb.GetSignedHeadRequest(ledger=ledger), lambda a: a.signed_head)
+
+
+def _of(subject: Subject) -> dict[str, Any]:
+    return {"ledger": subject} if isinstance(subject, str) else {"workload": subject}
+
+
+def query(subject: Subject, delta: float | None, epsilon: float | None, max_gap: float | None) -> Plan[pb.QueryPrivacyResponse]:
+    if (delta is None) == (epsilon is None):
+        raise TypeError("query: delta or epsilon; allowed: exactly one of them")
+    request = fill(pb.QueryPrivacyRequest(**_of(subject)), "query", {"delta": delta, "epsilon": epsilon, "max_gap": max_gap})
+    return Plan("query", _name(subject), "QueryPrivacy", request, _same)
+
+
+def stated(answer: pb.QueryPrivacyResponse, number: str) -> float:
+    """The answer's ε or δ. An absent one must not read as 0: no bound is known."""
+    if answer.HasField(number):
+        return float(getattr(answer, number))
+    return math.inf if number == "epsilon" else 1.0
+
+
+def _name(subject: Subject) -> str:
+    return subject if isinstance(subject, str) else ""
+
+
+def curve(subject: Subject, fields: Mapping[str, Any]) -> Plan[Curve]:
+    request = fill(pb.QueryPrivacyCurveRequest(**_of(subject)), "curve", fields)
+    return Plan("curve", _name(subject), "QueryPrivacyCurve", request, Curve.of)
+
+
+def calibrate(
+    solve: str, what: Any, target_epsilon: float, target_delta: float, ledger: str, fixed: Any, adjacency: str | int | None,
+) -> Plan[Calibration]:
+    request = pb.CalibrateRequest(
+        ledger=ledger, target_epsilon=target_epsilon, target_delta=target_delta,
+        event=what if isinstance(what, pb.Event) else event(*what) if isinstance(what, tuple) else event(what),
+        solve=enum_value(pb.CalibrateRequest.Solve.DESCRIPTOR, "solve", solve),  # type: ignore[arg-type]
+    )
+    if fixed is not None or adjacency is not None:
+        request.workload.CopyFrom(fixed if isinstance(fixed, pb.Workload) else workload(fixed or (), adjacency=adjacency or 0))
+    return Plan("calibrate", ledger, "Calibrate", request, Calibration.of)

@@ -1,0 +1,331 @@
+"""The same client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
+from typing import Any, TypeVar
+
+import grpc
+import grpc.aio
+
+from . import _verbs as verbs
+from . import proto as pb
+from ._backup import Receiver
+from ._core import Call, Core, Lane, Plan, Steps
+from ._rpc import methods
+from ._settings import Settings
+from .answers import Calibration, Curve
+from .client import Client
+from .errors import Failure, Unavailable, failure_of
+from .mechanisms import Events
+from .run import Run
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """Client for asyncio: the same verbs, arguments, errors and retry rule, which are
+    documented there. A call that is cancelled in the middle of an attempt leaves its write
+    in the lane, of unknown outcome, as an error with `unknown` does.
+
+    It belongs to the event loop in which it is first used. Streams and runs work in threads
+    of their own: `run` returns an AsyncRun, and what streams do is Client's.
+    """
+
+    def __init__(
+        self, server: str | None = None, *, principal: str = "", credentials: grpc.ChannelCredentials | None = None,
+        insecure: bool = False, timeout: float = 10.0, deadline: float | None = None, max_attempts: int | None = None,
+        backoff_min: float = 0.05, backoff_max: float = 5.0,
+    ) -> None:
+        self._settings = Settings.of(
+            server, principal=principal, credentials=credentials, insecure=insecure, timeout=timeout, deadline=deadline,
+            max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
+        )
+        self._core = Core(self._settings, asyncio.Lock)
+        self._channel: Any = None
+        self._rpc: dict[str, Any] = {}
+        self._blocking: Client | None = None
+
+    def _connect(self) -> dict[str, Any]:
+        if self._channel is None:  # in the loop that uses it
+            self._channel = self._settings.channel(grpc.aio)
+            self._rpc = methods(self._channel)
+        return self._rpc
+
+    @property
+    def writer(self) -> str:
+        """The UUID under which this client's writes are recorded."""
+        return self._core.writer
+
+    async def close(self) -> None:
+        """Ends the connection; end runs first."""
+        self._core.closed = True
+        if self._channel is not None:
+            await self._channel.close()
+        if self._blocking is not None:
+            await asyncio.to_thread(self._blocking.close)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an AsyncClient cannot be copied or stored: its writer would be used twice; allowed: a new one")
+
+    # Ledgers
+
+    async def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Any) -> pb.Ledger:
+        return await self._do(verbs.create_ledger(name, adjacency, spec), deadline)
+
+    async def get_ledger(self, name: str, *, deadline: float | None = None) -> pb.Ledger:
+        return await self._do(verbs.get_ledger(name), deadline)
+
+    async def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> AsyncIterator[pb.Ledger]:
+        token, more = "", True
+        while more:
+            page, token = await self._do(verbs.list_ledgers(prefix, token), deadline)
+            for ledger in page:
+                yield ledger
+            more = token != ""
+
+    async def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None, deadline: float | None = None) -> pb.CloseLedgerResponse:
+        return await self._do(verbs.close_ledger(name, reason, request_id), deadline)
+
+    async def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> AsyncIterator[pb.Entry]:
+        token, more = "", True
+        while more:
+            page, token = await self._do(verbs.list_entries(ledger, token, options), deadline)
+            for entry in page:
+                yield entry
+            more = token != ""
+
+    async def get_writer(self, ledger: str, writer: str = "", *, deadline: float | None = None) -> pb.GetWriterResponse:
+        return await self._do(verbs.get_writer(ledger, writer or self.writer), deadline)
+
+    async def signed_head(self, ledger: str, *, deadline: float | None = None) -> pb.SignedHead:
+        return await self._do(verbs.signed_head(ledger), deadline)
+
+    async def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
+        return await self._do(verbs.statement(ledger, deltas), deadline)
+
+    # Writes
+
+    async def report(
+        self, ledger: str, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.ReportResponse:
+        return await self._do(verbs.report(ledger, events, labels, request_id), deadline)
+
+    async def check(self, ledger: str, events: Events, *, labels: verbs.Labels = None, deadline: float | None = None) -> pb.ReportResponse:
+        return await self._do(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
+
+    async def reserve(
+        self, ledger: str, events: Events, *, lifetime: float, labels: verbs.Labels = None, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.ReserveResponse:
+        return await self._do(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
+
+    async def commit(
+        self, ledger: str, reservation: int, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.CommitResponse:
+        return await self._do(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
+
+    async def release(
+        self, ledger: str, reservation: int, reason: str = "", *, request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.ReleaseResponse:
+        return await self._do(verbs.release(ledger, reservation, reason, request_id), deadline)
+
+    async def refund(
+        self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.RefundResponse:
+        return await self._do(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
+
+    async def raise_budgets(
+        self, ledger: str, reason: str, *, budgets: Sequence[Any] = (), plan: Any = None, independent_of_outputs: bool = False,
+        request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.RaiseResponse:
+        fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
+        return await self._do(verbs.raise_budgets(ledger, fields, request_id), deadline)
+
+    def pending(self, ledger: str) -> list[Any]:
+        return [item.request for item in self._core.lane(ledger).pending]
+
+    async def settle(self, ledger: str, *, deadline: float | None = None) -> None:
+        lane, until = self._core.lane_for_write("settle", ledger), self._core.until(deadline)
+        await self._take(lane, "settle", until)
+        try:
+            await self._drive(self._core.settle("settle", lane, until))
+        finally:
+            lane.turn.release()
+
+    # Questions
+
+    async def query(
+        self, subject: verbs.Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
+        deadline: float | None = None,
+    ) -> pb.QueryPrivacyResponse:
+        return await self._do(verbs.query(subject, delta, epsilon, max_gap), deadline)
+
+    async def epsilon(self, subject: verbs.Subject, delta: float, *, deadline: float | None = None) -> float:
+        return verbs.stated(await self.query(subject, delta=delta, deadline=deadline), "epsilon")
+
+    async def delta(self, subject: verbs.Subject, epsilon: float, *, deadline: float | None = None) -> float:
+        return verbs.stated(await self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
+
+    async def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Any) -> Curve:
+        return await self._do(verbs.curve(subject, fields), deadline)
+
+    async def calibrate(
+        self, solve: str, event: Any, *, target_epsilon: float, target_delta: float, ledger: str = "", fixed: Any = None,
+        adjacency: str | int | None = None, deadline: float | None = None,
+    ) -> Calibration:
+        return await self._do(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
+
+    async def watch(self, ledger: str) -> AsyncIterator[pb.Ledger]:
+        last: pb.Ledger | None = None
+        failures = 0
+        while True:
+            self._core.check("watch", ledger)
+            call = self._connect()["WatchLedger"](pb.WatchLedgerRequest(name=ledger), metadata=self._settings.metadata)
+            failure = Failure(grpc.StatusCode.UNAVAILABLE, "the daemon ended the stream")
+            try:
+                async for answer in call:
+                    failures = 0
+                    if last is None or answer.ledger.position != last.position:
+                        last = answer.ledger
+                        yield last
+                if last is not None and last.closed:
+                    return
+            except grpc.RpcError as e:
+                failure = failure_of(e)
+            finally:
+                call.cancel()
+            failures += 1
+            self._core.check("watch", ledger)
+            if not failure.transient or failures == self._settings.max_attempts:
+                raise failure.error("watch", ledger)
+            await asyncio.sleep(self._core.pause(failures))
+
+    async def backup(self, path: str | PathLike[str], *, deadline: float | None = None) -> int:
+        self._core.check("backup")
+        with Receiver(path) as receiver:
+            try:
+                call = self._connect()["Backup"](pb.BackupRequest(), timeout=deadline or self._settings.deadline, metadata=self._settings.metadata)
+                async for message in call:
+                    receiver.take(message)
+            except grpc.RpcError as e:
+                raise failure_of(e).error("backup", "") from None
+            return receiver.finish()
+
+    def run(self, ledger: str, **options: Any) -> AsyncRun:
+        """Covers a training run's steps, with Run's options."""
+        self._core.check("run", ledger)
+        if self._blocking is None:
+            s = self._settings
+            self._blocking = Client(
+                s.server, principal=s.principal, credentials=s.credentials, insecure=s.insecure, timeout=s.timeout, deadline=s.deadline,
+                max_attempts=s.max_attempts, backoff_min=s.backoff_min, backoff_max=s.backoff_max)
+        return AsyncRun(self._blocking.run(ledger, **options))
+
+    # Carrying out
+
+    async def _do(self, plan: Plan[T], deadline: float | None) -> T:
+        until = self._core.until(deadline)
+        if plan.once:
+            return plan.finish(await self._drive(self._core.attempts_once(plan, until)))
+        if not plan.in_lane:
+            return await self._drive(self._core.read(plan, until))
+        lane = self._core.lane_for_write(plan.op, plan.ledger)
+        await self._take(lane, plan.op, until)
+        try:
+            return await self._drive(self._core.write(plan, lane, until))
+        finally:
+            lane.turn.release()
+
+    async def _take(self, lane: Lane, op: str, until: float | None) -> None:
+        try:
+            await asyncio.wait_for(lane.turn.acquire(), None if until is None else max(0.0, until - time.monotonic()))
+        except asyncio.TimeoutError:
+            raise Unavailable(op, lane.ledger, "another call of this client has the lane", code=grpc.StatusCode.DEADLINE_EXCEEDED) from None
+
+    async def _drive(self, steps: Steps[T]) -> T:
+        try:
+            action = next(steps)
+            while True:
+                answer: Any = None
+                try:
+                    if isinstance(action, Call):
+                        answer = await self._attempt(action)
+                    else:
+                        await asyncio.sleep(action.seconds)
+                except BaseException as e:  # cancelled: what is in flight is of unknown outcome
+                    action = steps.throw(e)
+                else:
+                    action = steps.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def _attempt(self, call: Call) -> Any:
+        try:
+            return await self._connect()[call.method](call.request, timeout=call.timeout, metadata=self._settings.metadata)
+        except grpc.RpcError as e:
+            return failure_of(e)
+        except (grpc.aio.UsageError, asyncio.CancelledError) as e:
+            if self._core.closed:  # gRPC's way to say that the channel was closed
+                return Failure(grpc.StatusCode.CANCELLED, str(e))
+            raise
+
+
+class AsyncRun:
+    """Run for asyncio: a step that is covered already does not wait, one that is not waits
+    in a thread. A step that is cancelled meanwhile may be covered nevertheless."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        # A thread of their own for steps: many that wait would leave none to end the run in.
+        self._steps = ThreadPoolExecutor(1, thread_name_prefix="dp-accountant steps")
+
+    @property
+    def steps(self) -> int:
+        """How many steps were made."""
+        return self._run.steps
+
+    @property
+    def ledger(self) -> str:
+        """The ledger's name."""
+        return self._run.ledger
+
+    async def __aenter__(self) -> AsyncRun:
+        await asyncio.to_thread(self._run.open)
+        return self
+
+    async def __aexit__(self, kind: object, value: object, traceback: object) -> None:
+        await asyncio.to_thread(self._run.__exit__, kind, value, traceback)
+        self._steps.shutdown(wait=False)
+
+    async def step(self, mechanism: Events, count: int = 1) -> None:
+        if not self._run.try_step(mechanism, count):
+            await asyncio.get_running_loop().run_in_executor(self._steps, self._run.step, mechanism, count)
+
+    async def flush(self, *, deadline: float | None = None) -> None:
+        await asyncio.to_thread(lambda: self._run.flush(deadline=deadline))
+
+    async def epsilon(self, delta: float) -> float:
+        return await asyncio.to_thread(self._run.epsilon, delta)
+
+    async def query(self, **question: Any) -> pb.QueryPrivacyResponse:
+        return await asyncio.to_thread(lambda: self._run.query(**question))
+
+    async def state_dict(self) -> dict[str, Any]:
+        return await asyncio.to_thread(self._run.state_dict)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._run.load_state_dict(state)

@@ -1,0 +1,371 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import grpc
+
+from . import _verbs as verbs
+from . import proto as pb
+from ._backup import Receiver
+from ._core import Call, Core, Lane, Plan, Steps
+from ._rpc import methods
+from ._settings import Settings
+from ._stream import Stream
+from .answers import Calibration, Curve
+from .errors import Failure, Unavailable, failure_of
+from .mechanisms import Events
+
+if TYPE_CHECKING:
+    from .run import Run
+
+T = TypeVar("T")
+
+
+class Client:
+    """Reports releases to a daemon and asks it what they cost. Safe for use by many threads.
+
+        client = Client("unix:/run/accountant.sock")
+        client.create_ledger("team/mnist", adjacency="add-or-remove-one")
+        client.report("team/mnist", poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01))
+        client.epsilon("team/mnist", delta=1e-5)
+
+    One client, one writer: a random UUID made here, never configured and never stored. A
+    new process is a new writer; a forked one must make its own client. Each ledger has a
+    lane of its own in the client, numbered 1, 2, 3 …, with one sender at a time.
+
+    Two equal calls of report are two charges, so a call is not repeated to retry it: the
+    client does, with the same number and content, until `deadline` seconds are over or
+    `max_attempts` are made: after UNAVAILABLE, an attempt's DEADLINE_EXCEEDED, the
+    daemon's CANCELLED, and ABORTED (the lane is busy with an earlier attempt). If no
+    definite answer came, the error has `unknown` set and the lane keeps the write.
+
+    server: HOST:PORT or unix:PATH; default: the environment's ACCOUNTANT_SERVER, or
+    127.0.0.1:7878. principal: who reports, recorded as "unverified:" + principal.
+    credentials: of TLS (grpc.ssl_channel_credentials); plain text to another machine needs
+    insecure=True. timeout: seconds of one attempt. deadline: seconds of a whole call, for
+    all that give none themselves; None: no bound. backoff_min, backoff_max: seconds
+    before the second attempt, and at most; they double, and are shortened at random.
+    """
+
+    def __init__(
+        self, server: str | None = None, *, principal: str = "", credentials: grpc.ChannelCredentials | None = None,
+        insecure: bool = False, timeout: float = 10.0, deadline: float | None = None, max_attempts: int | None = None,
+        backoff_min: float = 0.05, backoff_max: float = 5.0,
+    ) -> None:
+        settings = Settings.of(
+            server, principal=principal, credentials=credentials, insecure=insecure, timeout=timeout, deadline=deadline,
+            max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
+        )
+        channel = settings.channel(grpc)
+        self._start(settings, channel, methods(channel))
+
+    def _start(self, settings: Settings, channel: Any, rpc: dict[str, Any]) -> None:
+        self._settings, self._channel, self._rpc = settings, channel, rpc
+        self._core = Core(settings, threading.Lock)
+        self._ended = threading.Event()
+        self._streams: set[Stream] = set()
+        self._owner: Client | None = None
+
+    def new_writer(self) -> Client:
+        """Another writer, with a UUID and lanes of its own, on the same connection, which
+        stays this client's: close this one last."""
+        self._core.check("new_writer")
+        out = Client.__new__(Client)
+        out._start(self._settings, self._channel, self._rpc)
+        out._owner = self
+        return out
+
+    @property
+    def writer(self) -> str:
+        """The UUID under which this client's writes are recorded."""
+        return self._core.writer
+
+    @property
+    def server(self) -> str:
+        """Where the daemon is."""
+        return self._settings.server
+
+    def close(self) -> None:
+        """Ends the connection and every open stream; close streams first to wait for their charges."""
+        self._core.closed = True
+        self._ended.set()
+        for stream in list(self._streams):
+            stream.abandon()
+        if self._owner is None:
+            self._channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Client cannot be copied or stored: its writer would be used twice; allowed: a new one")
+
+    # Ledgers
+
+    def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Any) -> pb.Ledger:
+        """Creates a ledger, or returns the existing one of the same spec; another spec is a Conflict.
+
+        adjacency: "add-or-remove-one", "replace-one" or "zero-out". spec: any field of
+        LedgerSpec: privacy_unit, dataset_id, dataset_version, owner, labels, parent;
+        plan=events or a workload makes the policy PLAN; budgets=[{"epsilon": 8, "delta": 1e-5,
+        "guard": "RDP"}, …] alone makes it FILTER, with expected_run; neither DESCRIPTIVE.
+        """
+        return self._do(verbs.create_ledger(name, adjacency, spec), deadline)
+
+    def get_ledger(self, name: str, *, deadline: float | None = None) -> pb.Ledger:
+        """A ledger's committed state, with balances."""
+        return self._do(verbs.get_ledger(name), deadline)
+
+    def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> Iterator[pb.Ledger]:
+        """The ledgers whose names start with prefix, by name."""
+        token, more = "", True
+        while more:
+            page, token = self._do(verbs.list_ledgers(prefix, token), deadline)
+            yield from page
+            more = token != ""
+
+    def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None, deadline: float | None = None) -> pb.CloseLedgerResponse:
+        """Ends a ledger for good."""
+        return self._do(verbs.close_ledger(name, reason, request_id), deadline)
+
+    def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> Iterator[pb.Entry]:
+        """A ledger's entries by position. options: start_position, end_position, writer,
+        labels, since and until (datetime), page_size, raw."""
+        token, more = "", True
+        while more:
+            page, token = self._do(verbs.list_entries(ledger, token, options), deadline)
+            yield from page
+            more = token != ""
+
+    def get_writer(self, ledger: str, writer: str = "", *, deadline: float | None = None) -> pb.GetWriterResponse:
+        """How far a lane has come: this client's, or that of writer."""
+        return self._do(verbs.get_writer(ledger, writer or self.writer), deadline)
+
+    def signed_head(self, ledger: str, *, deadline: float | None = None) -> pb.SignedHead:
+        """A ledger's head, signed by the daemon. It is not checked here: accountctl verify does."""
+        return self._do(verbs.signed_head(ledger), deadline)
+
+    def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
+        """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own."""
+        return self._do(verbs.statement(ledger, deltas), deadline)
+
+    # Writes
+
+    def report(
+        self, ledger: str, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.ReportResponse:
+        """Charges events together or not at all, and returns once they are durable.
+
+        With request_id, this charge's own key, it does not use the lane, and may be called
+        again, from any process: it is charged once and answered with its first receipt.
+        """
+        return self._do(verbs.report(ledger, events, labels, request_id), deadline)
+
+    def check(self, ledger: str, events: Events, *, labels: verbs.Labels = None, deadline: float | None = None) -> pb.ReportResponse:
+        """Whether report would be taken now; writes nothing."""
+        return self._do(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
+
+    def reserve(
+        self, ledger: str, events: Events, *, lifetime: float, labels: verbs.Labels = None, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.ReserveResponse:
+        """Sets events aside on a ledger with budgets for lifetime whole seconds. The receipt's
+        position names the reservation; what is not committed or released is then charged."""
+        return self._do(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
+
+    def commit(
+        self, ledger: str, reservation: int, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.CommitResponse:
+        """Charges a part of a reservation; never refused for lack of budget."""
+        return self._do(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
+
+    def release(
+        self, ledger: str, reservation: int, reason: str = "", *, request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.ReleaseResponse:
+        """Gives back what is left of a reservation: nothing was, or will be, computed from the data for it."""
+        return self._do(verbs.release(ledger, reservation, reason, request_id), deadline)
+
+    def refund(
+        self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.RefundResponse:
+        """Gives back all that one entry charged, on the caller's word that nothing computed for
+        it was released. On the daemon's own socket only."""
+        return self._do(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
+
+    def raise_budgets(
+        self, ledger: str, reason: str, *, budgets: Sequence[Any] = (), plan: Any = None, independent_of_outputs: bool = False,
+        request_id: str | None = None, deadline: float | None = None,
+    ) -> pb.RaiseResponse:
+        """Makes budgets, or the plan (a workload), larger. On the daemon's own socket only."""
+        fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
+        return self._do(verbs.raise_budgets(ledger, fields, request_id), deadline)
+
+    def pending(self, ledger: str) -> list[Any]:
+        """The writes on a ledger whose outcome is not known, in order, as they were sent."""
+        return [item.request for item in self._core.lane(ledger).pending]
+
+    def settle(self, ledger: str, *, deadline: float | None = None) -> None:
+        """Sends those again until all are known to be written. If one is refused, it and those
+        behind it are not: the error's not_written has them and the lane forgets them."""
+        lane, until = self._core.lane_for_write("settle", ledger), self._core.until(deadline)
+        self._take(lane, "settle", until)
+        try:
+            self._drive(self._core.settle("settle", lane, until))
+        finally:
+            lane.turn.release()
+
+    # Questions
+
+    def query(
+        self, subject: verbs.Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
+        deadline: float | None = None,
+    ) -> pb.QueryPrivacyResponse:
+        """What a ledger (by name) or a workload costs: ε at delta, or δ at epsilon, with every
+        analysis's bound and a lower bound where one is proven."""
+        return self._do(verbs.query(subject, delta, epsilon, max_gap), deadline)
+
+    def epsilon(self, subject: verbs.Subject, delta: float, *, deadline: float | None = None) -> float:
+        """The least proven upper bound on ε at delta, under the ledger's guarantee: of a PLAN the
+        whole plan's, of a FILTER its budgets'. It may be infinite. (query has `running`.)"""
+        return verbs.stated(self.query(subject, delta=delta, deadline=deadline), "epsilon")
+
+    def delta(self, subject: verbs.Subject, epsilon: float, *, deadline: float | None = None) -> float:
+        """The least proven upper bound on δ at epsilon."""
+        return verbs.stated(self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
+
+    def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Any) -> Curve:
+        """δ at many ε and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas; max_gap."""
+        return self._do(verbs.curve(subject, fields), deadline)
+
+    def calibrate(
+        self, solve: str, event: Any, *, target_epsilon: float, target_delta: float, ledger: str = "", fixed: Any = None,
+        adjacency: str | int | None = None, deadline: float | None = None,
+    ) -> Calibration:
+        """The parameter of one event with which it and all that stays fixed (a ledger, a
+        workload, events) cost at most the target. solve: "standard-deviation" (the
+        smallest noise), "count" or "sampling-probability" (the largest). event: a
+        mechanism, a pair (mechanism, count), or an event."""
+        return self._do(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
+
+    # Streams
+
+    def stream(self, ledger: str, *, window: int = 2048, deadline: float | None = None) -> Stream:
+        """Opens the ledger's lane for many writes in flight. See Stream."""
+        return self._open(ledger, threading.Condition(threading.RLock()), window, deadline)
+
+    def _open(self, ledger: str, monitor: threading.Condition, window: int, deadline: float | None) -> Stream:
+        lane, until = self._core.lane_for_write("stream", ledger), self._core.until(deadline)
+        self._take(lane, "stream", until)
+        try:
+            self._drive(self._core.settle("stream", lane, until))
+            lane.streaming = True
+            return Stream(self, lane, monitor, window)
+        except BaseException:
+            lane.streaming = False
+            lane.turn.release()
+            raise
+
+    def run(self, ledger: str, **options: Any) -> Run:
+        """Covers a training run's steps. See Run for the options."""
+        from .run import Run
+
+        return Run(self, ledger, **options)
+
+    def watch(self, ledger: str) -> Iterator[pb.Ledger]:
+        """A ledger's states, with balances: the present one, then the newest after each change,
+        until it is closed. When the connection breaks it connects anew."""
+        last: pb.Ledger | None = None
+        failures = 0
+        while True:
+            self._core.check("watch", ledger)
+            call = self._rpc["WatchLedger"](pb.WatchLedgerRequest(name=ledger), metadata=self._settings.metadata)
+            failure = Failure(grpc.StatusCode.UNAVAILABLE, "the daemon ended the stream")
+            try:
+                for answer in call:
+                    failures = 0
+                    if last is None or answer.ledger.position != last.position:
+                        last = answer.ledger
+                        yield last
+                if last is not None and last.closed:
+                    return
+            except grpc.RpcError as e:
+                failure = failure_of(e)
+            finally:
+                call.cancel()
+            failures += 1
+            self._core.check("watch", ledger)
+            if not failure.transient or failures == self._settings.max_attempts:
+                raise failure.error("watch", ledger)
+            self._ended.wait(self._core.pause(failures))
+
+    def backup(self, path: str | PathLike[str], *, deadline: float | None = None) -> int:
+        """Writes a consistent copy of the daemon's store to path, which must not exist, and
+        returns its size once size and SHA-256 are what the daemon says. On its own socket only; not retried."""
+        self._core.check("backup")
+        with Receiver(path) as receiver:
+            try:
+                for message in self._rpc["Backup"](pb.BackupRequest(), timeout=deadline or self._settings.deadline, metadata=self._settings.metadata):
+                    receiver.take(message)
+            except grpc.RpcError as e:
+                raise failure_of(e).error("backup", "") from None
+            return receiver.finish()
+
+    # Carrying out
+
+    def _do(self, plan: Plan[T], deadline: float | None) -> T:
+        until = self._core.until(deadline)
+        if plan.once:
+            return plan.finish(self._drive(self._core.attempts_once(plan, until)))
+        if not plan.in_lane:
+            return self._drive(self._core.read(plan, until))
+        lane = self._core.lane_for_write(plan.op, plan.ledger)
+        self._take(lane, plan.op, until)
+        try:
+            return self._drive(self._core.write(plan, lane, until))
+        finally:
+            lane.turn.release()
+
+    def _take(self, lane: Lane, op: str, until: float | None) -> None:
+        """Waits for the lane's turn."""
+        if not lane.turn.acquire(timeout=-1 if until is None else max(0.0, until - time.monotonic())):
+            raise Unavailable(op, lane.ledger, "another call of this client has the lane", code=grpc.StatusCode.DEADLINE_EXCEEDED)
+
+    def _drive(self, steps: Steps[T]) -> T:
+        try:
+            action = next(steps)
+            while True:
+                answer: Any = None
+                try:
+                    if isinstance(action, Call):
+                        answer = self._attempt(action)
+                    else:
+                        self._ended.wait(action.seconds)
+                except BaseException as e:  # what is in flight is of unknown outcome
+                    action = steps.throw(e)
+                else:
+                    action = steps.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def _attempt(self, call: Call) -> Any:
+        try:
+            return self._rpc[call.method](call.request, timeout=call.timeout, metadata=self._settings.metadata)
+        except grpc.RpcError as e:
+            return failure_of(e)
+        except ValueError as e:  # gRPC's, of a closed channel
+            if self._core.closed or self._owner is not None and self._owner._core.closed:
+                self._core.closed = True
+                return Failure(grpc.StatusCode.CANCELLED, str(e))
+            raise

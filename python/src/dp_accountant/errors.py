@@ -1,0 +1,241 @@
+"""What calls end with. Every error of this package is an AccountantError."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from . import proto as pb
+from .proto.dp_accountant_status_pb2 import Status
+
+__all__ = [
+    "AccountantError", "BudgetExceeded", "Closed", "Conflict", "DataLoss", "FailedPrecondition", "InvalidArgument",
+    "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Shortfall", "StreamOpen", "TooLarge", "Unavailable",
+]
+
+
+class AccountantError(Exception):
+    """A call that did not succeed.
+
+    code is the last answer's, or what fits best; sequence the number in the lane of
+    the write it is about (0: of none). unknown: the write may or may not be made; the
+    lane keeps it and the next write on that ledger settles it first (Client.pending,
+    Client.settle); a process that gives up counts it as made. Otherwise nothing was
+    written. not_written lists what was taken before and is now known not to be
+    written: the refused one first, then those behind it.
+    """
+
+    code: grpc.StatusCode = grpc.StatusCode.UNKNOWN
+
+    def __init__(
+        self, op: str, ledger: str, message: str, *, code: grpc.StatusCode | None = None, sequence: int = 0,
+        unknown: bool = False, not_written: Sequence[Any] = (),
+    ) -> None:
+        super().__init__(op, ledger, message)
+        self.op, self.ledger, self.message = op, ledger, message
+        self.code = code if code is not None else type(self).code
+        self.sequence, self.unknown, self.not_written = sequence, unknown, list(not_written)
+
+    def __str__(self) -> str:
+        where = f"{self.op} {self.ledger}" if self.ledger else self.op
+        text = f"{where}: {self.message} ({self.code.name})"
+        return text + "; it is unknown whether this was written" if self.unknown else text
+
+
+class InvalidArgument(AccountantError, ValueError):
+    """The request is wrong: the message names the field, its value, and what is allowed."""
+
+    code = grpc.StatusCode.INVALID_ARGUMENT
+
+
+class NotFound(AccountantError):
+    """There is no such ledger."""
+
+    code = grpc.StatusCode.NOT_FOUND
+
+
+class Conflict(AccountantError):
+    """There is one with other content: a ledger of another spec, or a reused number or request id."""
+
+    code = grpc.StatusCode.ALREADY_EXISTS
+
+
+class FailedPrecondition(AccountantError):
+    """The ledger's state does not allow it: it is closed, a reservation is not open, …"""
+
+    code = grpc.StatusCode.FAILED_PRECONDITION
+
+
+class OutOfRange(AccountantError):
+    """A limit of the ledger does not allow it, such as the number of distinct mechanisms."""
+
+    code = grpc.StatusCode.OUT_OF_RANGE
+
+
+class PermissionDenied(AccountantError):
+    """The caller may not do this here, such as a refund elsewhere than on the daemon's own socket."""
+
+    code = grpc.StatusCode.PERMISSION_DENIED
+
+
+class TooLarge(AccountantError):
+    """The message is over the transport's size. Nothing was written."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+class Unavailable(AccountantError):
+    """No definite answer came within the deadline or the bound of attempts."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+
+
+class DataLoss(AccountantError):
+    """The daemon no longer has what it acknowledged, or has it changed or unreadable.
+
+    Its file was rolled back, edited or damaged, or is another store, such as a
+    restored backup. Trying again does not help. Count what was acknowledged as
+    charged; somebody has to look at the daemon.
+    """
+
+    code = grpc.StatusCode.DATA_LOSS
+
+
+class Closed(AccountantError):
+    """The client, stream or run was closed."""
+
+    code = grpc.StatusCode.CANCELLED
+
+
+class StreamOpen(AccountantError):
+    """The ledger has an open stream of this client: write through it, or close it."""
+
+    code = grpc.StatusCode.FAILED_PRECONDITION
+
+
+class NotSent(AccountantError):
+    """Nothing was sent, because an earlier write of this client is not settled or was refused (its cause)."""
+
+    code = grpc.StatusCode.ABORTED
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """What is missing of one budget, or of the plan (budget is None then).
+
+    needed is rounded up, left down, short = needed − left up; reason says instead why
+    the guard cannot charge it.
+    """
+
+    budget: int | None
+    unit: str
+    needed: float
+    left: float
+    short: float
+    reason: str
+
+
+class BudgetExceeded(AccountantError):
+    """Budgets or the plan do not allow it. Nothing was written and nothing is used up.
+
+    shortfalls lists every budget that it breaks; fits has, of each of its mechanisms
+    alone, how many would still fit.
+    """
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+    def __init__(self, op: str, ledger: str, message: str, *, detail: pb.BudgetExceeded | None = None, **rest: Any) -> None:
+        super().__init__(op, ledger, message, **rest)
+        detail = detail if detail is not None else pb.BudgetExceeded()
+        self.detail = detail
+        self.shortfalls = [
+            Shortfall(s.budget if s.HasField("budget") else None, s.unit, s.needed, s.left, s.short, s.reason)
+            for s in detail.shortfalls
+        ]
+        self.fits: list[tuple[pb.Mechanism, int]] = [(f.mechanism, f.count) for f in detail.fits]
+
+
+_BY_CODE: dict[grpc.StatusCode, type[AccountantError]] = {
+    kind.code: kind
+    for kind in (InvalidArgument, NotFound, Conflict, FailedPrecondition, OutOfRange, PermissionDenied, Unavailable, DataLoss)
+} | {grpc.StatusCode.UNAUTHENTICATED: PermissionDenied}
+
+# Those after which the daemon may answer the same request otherwise a little later.
+# CANCELLED is the daemon's, shutting down, while our own side lives.
+TRANSIENT = frozenset({
+    grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED, grpc.StatusCode.CANCELLED,
+})
+# Those after which an attempt certainly wrote nothing. Any other may follow a commit.
+WROTE_NOTHING = frozenset({
+    grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.ABORTED,
+})
+# Those that also say that no earlier attempt with the same key wrote anything: the
+# lane looks for duplicates first. A refusal of the caller does not say so.
+_SETTLES = frozenset({
+    grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.OUT_OF_RANGE,
+})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What an attempt ended with, read once from gRPC's error or a stream's rejection."""
+
+    code: grpc.StatusCode
+    message: str
+    budget: pb.BudgetExceeded | None = None
+
+    @property
+    def transient(self) -> bool:
+        return self.code in TRANSIENT
+
+    @property
+    def wrote_nothing(self) -> bool:
+        return self.code in WROTE_NOTHING
+
+    @property
+    def too_large(self) -> bool:
+        # gRPC has no code of its own for it; both of its messages have these words.
+        return self.code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in self.message
+
+    @property
+    def settles(self) -> bool:
+        return self.code in _SETTLES or self.budget is not None or self.too_large
+
+    def error(self, op: str, ledger: str, **rest: Any) -> AccountantError:
+        if self.budget is not None:
+            return BudgetExceeded(op, ledger, self.message, detail=self.budget, **rest)
+        if self.too_large:
+            return TooLarge(op, ledger, self.message, **rest)
+        kind = Unavailable if self.transient else _BY_CODE.get(self.code, AccountantError)
+        return kind(op, ledger, self.message, code=self.code, **rest)
+
+
+def failure_of(error: Any) -> Failure:
+    """Reads a grpc.RpcError, of either of gRPC's two interfaces."""
+    code, message = error.code(), error.details() or ""
+    budget = None
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        for key, value in error.trailing_metadata() or ():
+            if key == "grpc-status-details-bin":
+                budget = _budget_of(value)
+    return Failure(code, message, budget)
+
+
+def _budget_of(status: bytes) -> pb.BudgetExceeded | None:
+    """The detail that tells a refusal by budgets from the transport's RESOURCE_EXHAUSTED."""
+    for detail in Status.FromString(status).details:
+        found = pb.BudgetExceeded()
+        if detail.Unpack(found):
+            return found
+    return None
+
+
+def code_of(number: int) -> grpc.StatusCode:
+    """The gRPC code of a number."""
+    return next((c for c in grpc.StatusCode if c.value[0] == number), grpc.StatusCode.UNKNOWN)

@@ -1,0 +1,119 @@
+"""Plots, where matplotlib is there. Each function draws on axes, its own unless given, and returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import proto as pb
+from .mechanisms import workload
+
+if TYPE_CHECKING:
+    from .answers import Curve
+    from .client import Client
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure  # without pyplot: no global state, no display
+
+    return Figure(figsize=(5, 4), layout="constrained").subplots()
+
+
+def plot_curve(curve: Curve, ax: Any = None) -> Any:
+    """δ against ε: the proven upper bound, and what no accountant can go below."""
+    ax = _axes(ax)
+    ax.semilogy(curve.epsilon, curve.delta, label="δ at most")
+    ax.semilogy(curve.epsilon, curve.delta_lower, ":", label="δ at least")
+    ax.set(xlabel="ε", ylabel="δ", title=f"privacy curve ({curve.guarantee})")
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return ax
+
+
+def plot_trade_off(curve: Curve, ax: Any = None) -> Any:
+    """The least type II error of a test for a record against its type I error."""
+    ax = _axes(ax)
+    ax.fill_between(curve.alpha, curve.beta, color="C0", alpha=0.15)
+    ax.plot(curve.alpha, curve.beta, label="no test errs less")
+    ax.plot([0, 1], [1, 0], "--", color="grey", label="guessing")
+    ax.set(xlabel="type I error α", ylabel="type II error β", xlim=(0, 1), ylim=(0, 1), title=f"trade-off ({curve.guarantee})")
+    ax.set_aspect("equal")
+    ax.legend()
+    return ax
+
+
+def budget_over_steps(client: Client, ledger: str, delta: float, points: int = 50) -> list[tuple[int, float]]:
+    """ε at delta of what was charged up to some of a ledger's steps: (steps, ε), the last of all.
+
+    Each ε is that of a prefix: it holds only if neither the parameters nor the stop
+    depended on outputs. What reservations hold counts once it is committed or expired;
+    refunds do not take anything back here.
+    """
+    prefixes: list[tuple[int, dict[bytes, int]]] = []
+    held: dict[int, dict[bytes, int]] = {}
+    counts: dict[bytes, int] = {}
+    for entry in client.entries(ledger, page_size=1000):
+        _apply(entry, counts, held)
+        steps = sum(counts.values())
+        if steps and (not prefixes or prefixes[-1][0] != steps):
+            prefixes.append((steps, dict(counts)))
+    chosen = prefixes[:: max(1, -(-len(prefixes) // points))]
+    if prefixes and chosen[-1] is not prefixes[-1]:
+        chosen.append(prefixes[-1])
+    adjacency = client.get_ledger(ledger).spec.adjacency
+    return [(steps, client.epsilon(_of(prefix, adjacency), delta)) for steps, prefix in chosen]
+
+
+def _apply(entry: pb.Entry, counts: dict[bytes, int], held: dict[int, dict[bytes, int]]) -> None:
+    """Adds what an entry charges."""
+    action = entry.WhichOneof("action")
+    if action == "reserve":
+        held[entry.position] = _counts(entry.reserve.events)
+    elif action == "charge":
+        _add(counts, _counts(entry.charge.events))
+    elif action == "commit":
+        used = _counts(entry.commit.events)
+        _add(counts, used)
+        _add(held.get(entry.commit.reservation, {}), used, -1)
+    elif action == "expire":
+        _add(counts, held.pop(entry.expire.reservation, {}))
+    elif action == "release":
+        held.pop(entry.release.reservation, None)
+    elif action == "close":
+        for rest in held.values():
+            _add(counts, rest)
+
+
+def _counts(events: Iterable[pb.Event]) -> dict[bytes, int]:
+    out: dict[bytes, int] = {}
+    for e in events:
+        _add(out, {e.mechanism.SerializeToString(deterministic=True): e.count})
+    return out
+
+
+def _add(to: dict[bytes, int], what: dict[bytes, int], times: int = 1) -> None:
+    for key, n in what.items():
+        to[key] = to.get(key, 0) + times * n
+
+
+def _of(prefix: dict[bytes, int], adjacency: int) -> pb.Workload:
+    most = 2**32 - 1
+    events = []
+    for key, n in prefix.items():
+        mechanism = pb.Mechanism.FromString(key)
+        events += [(mechanism, most)] * (n // most) + ([(mechanism, n % most)] if n % most else [])
+    return workload(events, adjacency=adjacency)
+
+
+def plot_budget(client: Client, ledger: str, delta: float, ax: Any = None, points: int = 50) -> Any:
+    """ε of what was charged, over the steps. See budget_over_steps for what it means."""
+    ax = _axes(ax)
+    path = budget_over_steps(client, ledger, delta, points)
+    ax.plot([0, *(steps for steps, _ in path)], [0, *(epsilon for _, epsilon in path)], drawstyle="default", label=f"charged so far, δ = {delta:g}")
+    ax.set(xlabel="steps", ylabel="ε", title=ledger)
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return ax

@@ -1,0 +1,495 @@
+from . import audit_pb2 as _audit_pb2
+from . import calibrate_pb2 as _calibrate_pb2
+from . import curve_pb2 as _curve_pb2
+from . import ledger_pb2 as _ledger_pb2
+from . import mechanism_pb2 as _mechanism_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class AnalysisResult(_message.Message):
+    __slots__ = ["analysis", "delta", "epsilon", "log_delta", "order", "unsupported"]
+    ANALYSIS_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    LOG_DELTA_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    UNSUPPORTED_FIELD_NUMBER: _ClassVar[int]
+    analysis: str
+    delta: float
+    epsilon: float
+    log_delta: float
+    order: float
+    unsupported: str
+    def __init__(self, analysis: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., log_delta: _Optional[float] = ..., order: _Optional[float] = ..., unsupported: _Optional[str] = ...) -> None: ...
+
+class BudgetExceeded(_message.Message):
+    __slots__ = ["fits", "shortfalls"]
+    class Shortfall(_message.Message):
+        __slots__ = ["budget", "left", "needed", "reason", "short", "unit"]
+        BUDGET_FIELD_NUMBER: _ClassVar[int]
+        LEFT_FIELD_NUMBER: _ClassVar[int]
+        NEEDED_FIELD_NUMBER: _ClassVar[int]
+        REASON_FIELD_NUMBER: _ClassVar[int]
+        SHORT_FIELD_NUMBER: _ClassVar[int]
+        UNIT_FIELD_NUMBER: _ClassVar[int]
+        budget: int
+        left: float
+        needed: float
+        reason: str
+        short: float
+        unit: str
+        def __init__(self, budget: _Optional[int] = ..., unit: _Optional[str] = ..., needed: _Optional[float] = ..., left: _Optional[float] = ..., short: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+    FITS_FIELD_NUMBER: _ClassVar[int]
+    SHORTFALLS_FIELD_NUMBER: _ClassVar[int]
+    fits: _containers.RepeatedCompositeFieldContainer[MechanismCount]
+    shortfalls: _containers.RepeatedCompositeFieldContainer[BudgetExceeded.Shortfall]
+    def __init__(self, shortfalls: _Optional[_Iterable[_Union[BudgetExceeded.Shortfall, _Mapping]]] = ..., fits: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ...) -> None: ...
+
+class CloseLedgerRequest(_message.Message):
+    __slots__ = ["name", "reason", "sequence", "writer"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    reason: str
+    sequence: int
+    writer: str
+    def __init__(self, name: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class CloseLedgerResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class CommitRequest(_message.Message):
+    __slots__ = ["commit", "ledger", "sequence", "writer"]
+    COMMIT_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    commit: _ledger_pb2.Commit
+    ledger: str
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ...) -> None: ...
+
+class CommitResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class CreateLedgerRequest(_message.Message):
+    __slots__ = ["spec"]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    spec: _ledger_pb2.LedgerSpec
+    def __init__(self, spec: _Optional[_Union[_ledger_pb2.LedgerSpec, _Mapping]] = ...) -> None: ...
+
+class CreateLedgerResponse(_message.Message):
+    __slots__ = ["created", "ledger"]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    created: bool
+    ledger: _ledger_pb2.Ledger
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., created: bool = ...) -> None: ...
+
+class GetLedgerRequest(_message.Message):
+    __slots__ = ["name"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class GetLedgerResponse(_message.Message):
+    __slots__ = ["ledger"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    ledger: _ledger_pb2.Ledger
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ...) -> None: ...
+
+class GetStatementRequest(_message.Message):
+    __slots__ = ["deltas", "name"]
+    DELTAS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    deltas: _containers.RepeatedScalarFieldContainer[float]
+    name: str
+    def __init__(self, name: _Optional[str] = ..., deltas: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class GetStatementResponse(_message.Message):
+    __slots__ = ["statement"]
+    STATEMENT_FIELD_NUMBER: _ClassVar[int]
+    statement: Statement
+    def __init__(self, statement: _Optional[_Union[Statement, _Mapping]] = ...) -> None: ...
+
+class GetWriterRequest(_message.Message):
+    __slots__ = ["ledger", "writer"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ...) -> None: ...
+
+class GetWriterResponse(_message.Message):
+    __slots__ = ["last_position", "last_sequence"]
+    LAST_POSITION_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    last_position: int
+    last_sequence: int
+    def __init__(self, last_sequence: _Optional[int] = ..., last_position: _Optional[int] = ...) -> None: ...
+
+class ListEntriesRequest(_message.Message):
+    __slots__ = ["end_position", "labels", "ledger", "page_size", "page_token", "raw", "since", "start_position", "until", "writer"]
+    class LabelsEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    END_POSITION_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    RAW_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    START_POSITION_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    end_position: int
+    labels: _containers.ScalarMap[str, str]
+    ledger: str
+    page_size: int
+    page_token: str
+    raw: bool
+    since: _timestamp_pb2.Timestamp
+    start_position: int
+    until: _timestamp_pb2.Timestamp
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., start_position: _Optional[int] = ..., raw: bool = ..., end_position: _Optional[int] = ..., writer: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListEntriesResponse(_message.Message):
+    __slots__ = ["entries", "genesis", "next_page_token"]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    GENESIS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Entry]
+    genesis: bytes
+    next_page_token: str
+    def __init__(self, entries: _Optional[_Iterable[_Union[_ledger_pb2.Entry, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., genesis: _Optional[bytes] = ...) -> None: ...
+
+class ListLedgersRequest(_message.Message):
+    __slots__ = ["page_size", "page_token", "prefix"]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    prefix: str
+    def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListLedgersResponse(_message.Message):
+    __slots__ = ["ledgers", "next_page_token"]
+    LEDGERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ledgers: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Ledger]
+    next_page_token: str
+    def __init__(self, ledgers: _Optional[_Iterable[_Union[_ledger_pb2.Ledger, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class MechanismCount(_message.Message):
+    __slots__ = ["count", "mechanism"]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    mechanism: _mechanism_pb2.Mechanism
+    def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
+
+class QueryPrivacyRequest(_message.Message):
+    __slots__ = ["delta", "epsilon", "ledger", "max_gap", "workload"]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    MAX_GAP_FIELD_NUMBER: _ClassVar[int]
+    WORKLOAD_FIELD_NUMBER: _ClassVar[int]
+    delta: float
+    epsilon: float
+    ledger: str
+    max_gap: float
+    workload: _mechanism_pb2.Workload
+    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., max_gap: _Optional[float] = ...) -> None: ...
+
+class QueryPrivacyResponse(_message.Message):
+    __slots__ = ["analyses", "analysis", "assumptions", "delta", "delta_lower", "epsilon", "epsilon_lower", "guarantee", "log_delta", "log_delta_lower", "position", "running"]
+    ANALYSES_FIELD_NUMBER: _ClassVar[int]
+    ANALYSIS_FIELD_NUMBER: _ClassVar[int]
+    ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    DELTA_LOWER_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_LOWER_FIELD_NUMBER: _ClassVar[int]
+    GUARANTEE_FIELD_NUMBER: _ClassVar[int]
+    LOG_DELTA_FIELD_NUMBER: _ClassVar[int]
+    LOG_DELTA_LOWER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_FIELD_NUMBER: _ClassVar[int]
+    analyses: _containers.RepeatedCompositeFieldContainer[AnalysisResult]
+    analysis: str
+    assumptions: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Assumption]
+    delta: float
+    delta_lower: float
+    epsilon: float
+    epsilon_lower: float
+    guarantee: str
+    log_delta: float
+    log_delta_lower: float
+    position: int
+    running: float
+    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta_lower: _Optional[float] = ..., log_delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., running: _Optional[float] = ..., analyses: _Optional[_Iterable[_Union[AnalysisResult, _Mapping]]] = ..., position: _Optional[int] = ..., log_delta_lower: _Optional[float] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ...) -> None: ...
+
+class RaiseRequest(_message.Message):
+    __slots__ = ["ledger", "sequence", "writer"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    RAISE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., **kwargs) -> None: ...
+
+class RaiseResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class RefundRequest(_message.Message):
+    __slots__ = ["ledger", "refund", "sequence", "writer"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    REFUND_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    refund: _ledger_pb2.Refund
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., refund: _Optional[_Union[_ledger_pb2.Refund, _Mapping]] = ...) -> None: ...
+
+class RefundResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class ReleaseRequest(_message.Message):
+    __slots__ = ["ledger", "release", "sequence", "writer"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    release: _ledger_pb2.Release
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., release: _Optional[_Union[_ledger_pb2.Release, _Mapping]] = ...) -> None: ...
+
+class ReleaseResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class ReportRequest(_message.Message):
+    __slots__ = ["charge", "check_only", "ledger", "sequence", "writer"]
+    CHARGE_FIELD_NUMBER: _ClassVar[int]
+    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    charge: _ledger_pb2.Charge
+    check_only: bool
+    ledger: str
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ..., check_only: bool = ...) -> None: ...
+
+class ReportResponse(_message.Message):
+    __slots__ = ["check_only", "receipt", "replayed"]
+    CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    check_only: bool
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., check_only: bool = ...) -> None: ...
+
+class ReportStreamRequest(_message.Message):
+    __slots__ = ["charge", "commit", "open", "release", "reserve"]
+    class Open(_message.Message):
+        __slots__ = ["last_receipt", "ledger", "writer"]
+        LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+        LEDGER_FIELD_NUMBER: _ClassVar[int]
+        WRITER_FIELD_NUMBER: _ClassVar[int]
+        last_receipt: _ledger_pb2.Receipt
+        ledger: str
+        writer: str
+        def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
+    class SequencedCharge(_message.Message):
+        __slots__ = ["charge", "sequence"]
+        CHARGE_FIELD_NUMBER: _ClassVar[int]
+        SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+        charge: _ledger_pb2.Charge
+        sequence: int
+        def __init__(self, sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ...) -> None: ...
+    class SequencedCommit(_message.Message):
+        __slots__ = ["commit", "sequence"]
+        COMMIT_FIELD_NUMBER: _ClassVar[int]
+        SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+        commit: _ledger_pb2.Commit
+        sequence: int
+        def __init__(self, sequence: _Optional[int] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ...) -> None: ...
+    class SequencedRelease(_message.Message):
+        __slots__ = ["release", "sequence"]
+        RELEASE_FIELD_NUMBER: _ClassVar[int]
+        SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+        release: _ledger_pb2.Release
+        sequence: int
+        def __init__(self, sequence: _Optional[int] = ..., release: _Optional[_Union[_ledger_pb2.Release, _Mapping]] = ...) -> None: ...
+    class SequencedReserve(_message.Message):
+        __slots__ = ["reserve", "sequence"]
+        RESERVE_FIELD_NUMBER: _ClassVar[int]
+        SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+        reserve: _ledger_pb2.Reserve
+        sequence: int
+        def __init__(self, sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ...) -> None: ...
+    CHARGE_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_FIELD_NUMBER: _ClassVar[int]
+    OPEN_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    RESERVE_FIELD_NUMBER: _ClassVar[int]
+    charge: ReportStreamRequest.SequencedCharge
+    commit: ReportStreamRequest.SequencedCommit
+    open: ReportStreamRequest.Open
+    release: ReportStreamRequest.SequencedRelease
+    reserve: ReportStreamRequest.SequencedReserve
+    def __init__(self, open: _Optional[_Union[ReportStreamRequest.Open, _Mapping]] = ..., charge: _Optional[_Union[ReportStreamRequest.SequencedCharge, _Mapping]] = ..., reserve: _Optional[_Union[ReportStreamRequest.SequencedReserve, _Mapping]] = ..., commit: _Optional[_Union[ReportStreamRequest.SequencedCommit, _Mapping]] = ..., release: _Optional[_Union[ReportStreamRequest.SequencedRelease, _Mapping]] = ...) -> None: ...
+
+class ReportStreamResponse(_message.Message):
+    __slots__ = ["acknowledged", "opened", "rejected"]
+    class Acknowledged(_message.Message):
+        __slots__ = ["receipt", "through"]
+        RECEIPT_FIELD_NUMBER: _ClassVar[int]
+        THROUGH_FIELD_NUMBER: _ClassVar[int]
+        receipt: _ledger_pb2.Receipt
+        through: int
+        def __init__(self, through: _Optional[int] = ..., receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
+    class Opened(_message.Message):
+        __slots__ = ["last_sequence"]
+        LAST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+        last_sequence: int
+        def __init__(self, last_sequence: _Optional[int] = ...) -> None: ...
+    class Rejected(_message.Message):
+        __slots__ = ["budget_exceeded", "code", "detail", "sequence"]
+        BUDGET_EXCEEDED_FIELD_NUMBER: _ClassVar[int]
+        CODE_FIELD_NUMBER: _ClassVar[int]
+        DETAIL_FIELD_NUMBER: _ClassVar[int]
+        SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+        budget_exceeded: BudgetExceeded
+        code: int
+        detail: str
+        sequence: int
+        def __init__(self, sequence: _Optional[int] = ..., code: _Optional[int] = ..., detail: _Optional[str] = ..., budget_exceeded: _Optional[_Union[BudgetExceeded, _Mapping]] = ...) -> None: ...
+    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
+    OPENED_FIELD_NUMBER: _ClassVar[int]
+    REJECTED_FIELD_NUMBER: _ClassVar[int]
+    acknowledged: ReportStreamResponse.Acknowledged
+    opened: ReportStreamResponse.Opened
+    rejected: ReportStreamResponse.Rejected
+    def __init__(self, opened: _Optional[_Union[ReportStreamResponse.Opened, _Mapping]] = ..., acknowledged: _Optional[_Union[ReportStreamResponse.Acknowledged, _Mapping]] = ..., rejected: _Optional[_Union[ReportStreamResponse.Rejected, _Mapping]] = ...) -> None: ...
+
+class ReserveRequest(_message.Message):
+    __slots__ = ["ledger", "reserve", "sequence", "writer"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    RESERVE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    reserve: _ledger_pb2.Reserve
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ...) -> None: ...
+
+class ReserveResponse(_message.Message):
+    __slots__ = ["expire_time", "receipt", "replayed"]
+    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    expire_time: _timestamp_pb2.Timestamp
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class StatedPrivacy(_message.Message):
+    __slots__ = ["analysis", "delta", "epsilon", "epsilon_lower", "running"]
+    ANALYSIS_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_LOWER_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_FIELD_NUMBER: _ClassVar[int]
+    analysis: str
+    delta: float
+    epsilon: float
+    epsilon_lower: float
+    running: float
+    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ...) -> None: ...
+
+class Statement(_message.Message):
+    __slots__ = ["advantage", "assumptions", "guarantee", "ledger", "mechanisms", "mu", "privacy", "rho", "time", "version"]
+    ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
+    ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    GUARANTEE_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    MECHANISMS_FIELD_NUMBER: _ClassVar[int]
+    MU_FIELD_NUMBER: _ClassVar[int]
+    PRIVACY_FIELD_NUMBER: _ClassVar[int]
+    RHO_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    advantage: float
+    assumptions: _containers.RepeatedScalarFieldContainer[str]
+    guarantee: str
+    ledger: _ledger_pb2.Ledger
+    mechanisms: _containers.RepeatedCompositeFieldContainer[MechanismCount]
+    mu: float
+    privacy: _containers.RepeatedCompositeFieldContainer[StatedPrivacy]
+    rho: float
+    time: _timestamp_pb2.Timestamp
+    version: str
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class WatchLedgerRequest(_message.Message):
+    __slots__ = ["name"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class WatchLedgerResponse(_message.Message):
+    __slots__ = ["ledger"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    ledger: _ledger_pb2.Ledger
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,94 @@
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class BackupRequest(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class BackupResponse(_message.Message):
+    __slots__ = ["begin", "chunk", "end"]
+    class Begin(_message.Message):
+        __slots__ = ["size", "store_id"]
+        SIZE_FIELD_NUMBER: _ClassVar[int]
+        STORE_ID_FIELD_NUMBER: _ClassVar[int]
+        size: int
+        store_id: str
+        def __init__(self, size: _Optional[int] = ..., store_id: _Optional[str] = ...) -> None: ...
+    class End(_message.Message):
+        __slots__ = ["sha256", "size"]
+        SHA256_FIELD_NUMBER: _ClassVar[int]
+        SIZE_FIELD_NUMBER: _ClassVar[int]
+        sha256: bytes
+        size: int
+        def __init__(self, size: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    begin: BackupResponse.Begin
+    chunk: bytes
+    end: BackupResponse.End
+    def __init__(self, begin: _Optional[_Union[BackupResponse.Begin, _Mapping]] = ..., chunk: _Optional[bytes] = ..., end: _Optional[_Union[BackupResponse.End, _Mapping]] = ...) -> None: ...
+
+class Finding(_message.Message):
+    __slots__ = ["expected", "found", "ledger", "position", "what"]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    FOUND_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    expected: str
+    found: str
+    ledger: str
+    position: int
+    what: str
+    def __init__(self, ledger: _Optional[str] = ..., position: _Optional[int] = ..., what: _Optional[str] = ..., expected: _Optional[str] = ..., found: _Optional[str] = ...) -> None: ...
+
+class GetSignedHeadRequest(_message.Message):
+    __slots__ = ["ledger"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    def __init__(self, ledger: _Optional[str] = ...) -> None: ...
+
+class GetSignedHeadResponse(_message.Message):
+    __slots__ = ["signed_head"]
+    SIGNED_HEAD_FIELD_NUMBER: _ClassVar[int]
+    signed_head: SignedHead
+    def __init__(self, signed_head: _Optional[_Union[SignedHead, _Mapping]] = ...) -> None: ...
+
+class SignedHead(_message.Message):
+    __slots__ = ["head_hash", "ledger", "position", "public_key", "signature", "store_id", "time"]
+    HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    head_hash: bytes
+    ledger: str
+    position: int
+    public_key: bytes
+    signature: bytes
+    store_id: str
+    time: _timestamp_pb2.Timestamp
+    def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., public_key: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class Verification(_message.Message):
+    __slots__ = ["entries", "finding", "head_hash", "ledgers", "position", "witnesses"]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    FINDING_FIELD_NUMBER: _ClassVar[int]
+    HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
+    LEDGERS_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    WITNESSES_FIELD_NUMBER: _ClassVar[int]
+    entries: int
+    finding: Finding
+    head_hash: bytes
+    ledgers: int
+    position: int
+    witnesses: int
+    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,316 @@
+from . import mechanism_pb2 as _mechanism_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Amount(_message.Message):
+    __slots__ = ["limit", "remaining", "reserved", "spent", "unit"]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    limit: float
+    remaining: float
+    reserved: float
+    spent: float
+    unit: str
+    def __init__(self, unit: _Optional[str] = ..., limit: _Optional[float] = ..., spent: _Optional[float] = ..., reserved: _Optional[float] = ..., remaining: _Optional[float] = ...) -> None: ...
+
+class Assumption(_message.Message):
+    __slots__ = ["descriptive", "kind", "position", "text"]
+    DESCRIPTIVE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    descriptive: bool
+    kind: str
+    position: int
+    text: str
+    def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., descriptive: bool = ...) -> None: ...
+
+class Budget(_message.Message):
+    __slots__ = ["delta", "epsilon", "guard", "mu", "order", "rho"]
+    class Guard(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = []
+    APPROXIMATE_ZCDP: Budget.Guard
+    BASIC: Budget.Guard
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    GDP: Budget.Guard
+    GUARD_FIELD_NUMBER: _ClassVar[int]
+    GUARD_UNSPECIFIED: Budget.Guard
+    MU_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    RDP: Budget.Guard
+    RHO_FIELD_NUMBER: _ClassVar[int]
+    ZCDP: Budget.Guard
+    delta: float
+    epsilon: float
+    guard: Budget.Guard
+    mu: float
+    order: float
+    rho: float
+    def __init__(self, epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., guard: _Optional[_Union[Budget.Guard, str]] = ..., order: _Optional[float] = ...) -> None: ...
+
+class BudgetBalance(_message.Message):
+    __slots__ = ["budget", "delta", "value"]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    budget: Budget
+    delta: Amount
+    value: Amount
+    def __init__(self, budget: _Optional[_Union[Budget, _Mapping]] = ..., value: _Optional[_Union[Amount, _Mapping]] = ..., delta: _Optional[_Union[Amount, _Mapping]] = ...) -> None: ...
+
+class Charge(_message.Message):
+    __slots__ = ["events", "labels"]
+    class LabelsEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    labels: _containers.ScalarMap[str, str]
+    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class Close(_message.Message):
+    __slots__ = ["reason"]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    def __init__(self, reason: _Optional[str] = ...) -> None: ...
+
+class Commit(_message.Message):
+    __slots__ = ["events", "labels", "reservation"]
+    class LabelsEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    RESERVATION_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    labels: _containers.ScalarMap[str, str]
+    reservation: int
+    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., reservation: _Optional[int] = ...) -> None: ...
+
+class Entry(_message.Message):
+    __slots__ = ["charge", "close", "commit", "expire", "hash", "position", "principal", "raw", "refund", "release", "reserve", "sequence", "time", "writer"]
+    CHARGE_FIELD_NUMBER: _ClassVar[int]
+    CLOSE_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    RAISE_FIELD_NUMBER: _ClassVar[int]
+    RAW_FIELD_NUMBER: _ClassVar[int]
+    REFUND_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    RESERVE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    charge: Charge
+    close: Close
+    commit: Commit
+    expire: Expire
+    hash: bytes
+    position: int
+    principal: str
+    raw: bytes
+    refund: Refund
+    release: Release
+    reserve: Reserve
+    sequence: int
+    time: _timestamp_pb2.Timestamp
+    writer: str
+    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., **kwargs) -> None: ...
+
+class Expire(_message.Message):
+    __slots__ = ["reservation"]
+    RESERVATION_FIELD_NUMBER: _ClassVar[int]
+    reservation: int
+    def __init__(self, reservation: _Optional[int] = ...) -> None: ...
+
+class Ledger(_message.Message):
+    __slots__ = ["assumptions", "budgets", "closed", "create_time", "distinct_mechanisms", "head_hash", "name", "plan", "position", "principal", "reservations", "spec", "store_id", "total_count"]
+    ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    BUDGETS_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    DISTINCT_MECHANISMS_FIELD_NUMBER: _ClassVar[int]
+    HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    RESERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    assumptions: _containers.RepeatedCompositeFieldContainer[Assumption]
+    budgets: _containers.RepeatedCompositeFieldContainer[BudgetBalance]
+    closed: bool
+    create_time: _timestamp_pb2.Timestamp
+    distinct_mechanisms: int
+    head_hash: bytes
+    name: str
+    plan: _containers.RepeatedCompositeFieldContainer[PlanBalance]
+    position: int
+    principal: str
+    reservations: _containers.RepeatedCompositeFieldContainer[Reservation]
+    spec: LedgerSpec
+    store_id: str
+    total_count: int
+    def __init__(self, spec: _Optional[_Union[LedgerSpec, _Mapping]] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., closed: bool = ..., distinct_mechanisms: _Optional[int] = ..., total_count: _Optional[int] = ..., store_id: _Optional[str] = ..., name: _Optional[str] = ..., budgets: _Optional[_Iterable[_Union[BudgetBalance, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[PlanBalance, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., assumptions: _Optional[_Iterable[_Union[Assumption, _Mapping]]] = ...) -> None: ...
+
+class LedgerSpec(_message.Message):
+    __slots__ = ["adjacency", "budgets", "dataset_id", "dataset_version", "expected_run", "labels", "name", "owner", "parent", "plan", "policy", "privacy_unit"]
+    class Policy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = []
+    class LabelsEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
+    BUDGETS_FIELD_NUMBER: _ClassVar[int]
+    DATASET_ID_FIELD_NUMBER: _ClassVar[int]
+    DATASET_VERSION_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTIVE: LedgerSpec.Policy
+    EXPECTED_RUN_FIELD_NUMBER: _ClassVar[int]
+    FILTER: LedgerSpec.Policy
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    PLAN: LedgerSpec.Policy
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    POLICY_UNSPECIFIED: LedgerSpec.Policy
+    PRIVACY_UNIT_FIELD_NUMBER: _ClassVar[int]
+    adjacency: _mechanism_pb2.Workload.Adjacency
+    budgets: _containers.RepeatedCompositeFieldContainer[Budget]
+    dataset_id: str
+    dataset_version: str
+    expected_run: _mechanism_pb2.Workload
+    labels: _containers.ScalarMap[str, str]
+    name: str
+    owner: str
+    parent: str
+    plan: _mechanism_pb2.Workload
+    policy: LedgerSpec.Policy
+    privacy_unit: str
+    def __init__(self, name: _Optional[str] = ..., adjacency: _Optional[_Union[_mechanism_pb2.Workload.Adjacency, str]] = ..., privacy_unit: _Optional[str] = ..., dataset_id: _Optional[str] = ..., dataset_version: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., policy: _Optional[_Union[LedgerSpec.Policy, str]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., expected_run: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., parent: _Optional[str] = ...) -> None: ...
+
+class PlanBalance(_message.Message):
+    __slots__ = ["mechanism", "planned", "remaining", "reserved", "spent"]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    PLANNED_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
+    mechanism: _mechanism_pb2.Mechanism
+    planned: int
+    remaining: int
+    reserved: int
+    spent: int
+    def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., planned: _Optional[int] = ..., spent: _Optional[int] = ..., reserved: _Optional[int] = ..., remaining: _Optional[int] = ...) -> None: ...
+
+class Raise(_message.Message):
+    __slots__ = ["budgets", "independent_of_outputs", "plan", "reason"]
+    BUDGETS_FIELD_NUMBER: _ClassVar[int]
+    INDEPENDENT_OF_OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    budgets: _containers.RepeatedCompositeFieldContainer[Budget]
+    independent_of_outputs: bool
+    plan: _mechanism_pb2.Workload
+    reason: str
+    def __init__(self, budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., independent_of_outputs: bool = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Receipt(_message.Message):
+    __slots__ = ["head_hash", "ledger", "position", "sequence", "store_id", "time", "writer"]
+    HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    head_hash: bytes
+    ledger: str
+    position: int
+    sequence: int
+    store_id: str
+    time: _timestamp_pb2.Timestamp
+    writer: str
+    def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Refund(_message.Message):
+    __slots__ = ["events", "nothing_released", "position", "reason"]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NOTHING_RELEASED_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    nothing_released: bool
+    position: int
+    reason: str
+    def __init__(self, position: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ...) -> None: ...
+
+class Release(_message.Message):
+    __slots__ = ["reason", "reservation"]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    RESERVATION_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    reservation: int
+    def __init__(self, reservation: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Reservation(_message.Message):
+    __slots__ = ["child", "expire_time", "position", "principal", "rest"]
+    CHILD_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    REST_FIELD_NUMBER: _ClassVar[int]
+    child: str
+    expire_time: _timestamp_pb2.Timestamp
+    position: int
+    principal: str
+    rest: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    def __init__(self, position: _Optional[int] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., rest: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., child: _Optional[str] = ..., principal: _Optional[str] = ...) -> None: ...
+
+class Reserve(_message.Message):
+    __slots__ = ["child", "events", "labels", "lifetime_seconds"]
+    class LabelsEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    CHILD_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    LIFETIME_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    child: str
+    events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    labels: _containers.ScalarMap[str, str]
+    lifetime_seconds: int
+    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., lifetime_seconds: _Optional[int] = ..., child: _Optional[str] = ...) -> None: ...

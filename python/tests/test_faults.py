@@ -1,0 +1,219 @@
+"""Daemons, jobs and networks that break in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import STEP, Daemon, Proxy, plan
+
+from dp_accountant import Client, DataLoss, NotSent, Unavailable
+
+Connect = Callable[..., Client]
+
+
+@pytest.mark.parametrize("options", [{}, {"strict": "each"}, {"chunk": 5}])
+def test_the_daemon_is_killed_and_comes_back(daemon: Daemon, connect: Connect, options: dict[str, object]) -> None:
+    client = connect(daemon.address, deadline=60.0)
+    ledger = plan(client, 10_000)
+    with client.run(ledger, **options) as run:
+        for n in range(1, 301):
+            run.step(STEP)
+            if n == 100:
+                daemon.restart()
+            if n == 200:  # while the job goes on
+                killer = threading.Thread(target=daemon.restart)
+                killer.start()
+        killer.join()
+        p = client.get_ledger(ledger).plan[0]
+        assert 300 <= p.spent + p.reserved <= 300 + 100  # covered; at most one chunk more
+    p = client.get_ledger(ledger).plan[0]
+    assert (run.steps, p.spent, p.reserved) == (300, 300, 0)
+
+
+def test_the_job_goes_on_while_its_chunk_lasts(daemon: Daemon, connect: Connect) -> None:
+    client = connect(daemon.address, deadline=60.0)
+    ledger = plan(client, 10_000)
+    with client.run(ledger, chunk=64) as run:
+        for _ in range(200):
+            run.step(STEP)
+        run.flush()
+        daemon.kill()
+        alone = 0
+        while run.try_step(STEP):
+            alone += 1
+        assert 32 <= alone <= 64  # at least what is left before more is asked for
+        assert run._stream is not None and run._stream.outstanding < 10  # memory is bounded
+        daemon.start()
+        run.step(STEP)
+    assert client.get_ledger(ledger).total_count == run.steps == 200 + alone + 1
+
+
+def test_a_daemon_that_stays_away(daemon: Daemon, connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    client = connect(daemon.address, deadline=60.0)
+    ledger = plan(client, 1000)
+    with client.run(ledger, chunk=10, deadline=0.3) as run:
+        for _ in range(30):
+            run.step(STEP)
+        daemon.kill()
+        with pytest.raises(Unavailable):
+            while True:
+                run.step(STEP)
+        with pytest.raises(Unavailable):
+            run.flush()
+        assert "trying again" in caplog.text
+        daemon.start()
+        run.flush(deadline=30)
+        run.step(STEP)
+    p = client.get_ledger(ledger).plan[0]
+    assert (p.spent, p.reserved) == (run.steps, 0)
+
+
+def job(daemon: Daemon, ledger: str, checkpoint: Path, steps: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(Path(__file__).parent / "job.py"), daemon.address, ledger, str(checkpoint), str(steps)],
+        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+
+
+def steps_of(process: subprocess.Popen[str], until: int | None = None) -> int:
+    """Reads the steps that a job made, up to one of them."""
+    last = 0
+    assert process.stdout is not None
+    while line := process.stdout.readline():
+        last = int(line)
+        if last == until:
+            break
+    return last
+
+
+def test_a_killed_job_resumes_and_repeated_steps_are_charged_again(client: Client, shared: Daemon, tmp_path: Path) -> None:
+    ledger = plan(client, 10_000)
+    first = job(shared, ledger, tmp_path / "c", 10_000)
+    steps_of(first, 95)
+    first.send_signal(signal.SIGKILL)
+    made = max(95, steps_of(first))  # what it printed before it died
+    first.wait()
+    assert first.stdout is not None
+    first.stdout.close()
+    p = client.get_ledger(ledger).plan[0]
+    covered = p.spent + p.reserved
+    assert made <= covered <= made + 1 + 40  # a step may be covered and not printed
+    saved = json.loads((tmp_path / "c").read_text())
+    assert set(saved) == {"ledger", "steps"} and made - 10 <= saved["steps"] <= made + 1
+    second = job(shared, ledger, tmp_path / "c", saved["steps"] + 50)
+    assert steps_of(second) == saved["steps"] + 50
+    assert second.wait() == 0
+    second.stdout.close()  # type: ignore[union-attr]
+    p = client.get_ledger(ledger).plan[0]
+    assert p.spent + p.reserved == covered + 50  # all that it made, repeated ones too
+    assert len({e.writer for e in client.entries(ledger)}) == 2
+
+
+def test_two_jobs_from_one_checkpoint_are_both_charged(client: Client, shared: Daemon, tmp_path: Path) -> None:
+    ledger = plan(client, 10_000)
+    for name in "ab":
+        (tmp_path / name).write_text(json.dumps({"ledger": ledger, "steps": 1000}))
+    jobs = [job(shared, ledger, tmp_path / name, 1060) for name in "ab"]
+    assert [steps_of(j) for j in jobs] == [1060, 1060]
+    for j in jobs:
+        assert j.wait() == 0
+        j.stdout.close()  # type: ignore[union-attr]
+    p = client.get_ledger(ledger).plan[0]
+    assert (p.spent, p.reserved) == (120, 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"strict": "each"}, {"chunk": 4}])
+def test_a_network_that_cuts(client: Client, proxy: Proxy, connect: Connect, options: dict[str, object]) -> None:
+    ledger = plan(client, 10_000)
+    draw = random.Random(7)
+    with connect(proxy.address, deadline=60.0).run(ledger, **options) as run:
+        for _ in range(200):
+            run.step(STEP)
+            if draw.random() < 0.05:
+                if draw.random() < 0.5:
+                    proxy.hold()  # what is on its way is lost, in either direction
+                    run.try_step(STEP)
+                proxy.cut()
+    assert proxy.cuts > 5
+    p = client.get_ledger(ledger).plan[0]
+    assert (p.spent, p.reserved) == (run.steps, 0) and run.steps >= 200
+
+
+def test_a_network_that_delays(client: Client, proxy: Proxy, connect: Connect) -> None:
+    ledger = plan(client, 10_000)
+    with connect(proxy.address, timeout=0.5, deadline=60.0).run(ledger, chunk=10) as run:
+        proxy.delay = 0.01
+        for _ in range(40):
+            run.step(STEP)
+        proxy.hold()  # longer than an attempt may take
+        held = threading.Thread(target=lambda: [run.step(STEP) for _ in range(40)])
+        held.start()
+        before = proxy.connections
+        held.join(1.5)
+        assert held.is_alive() and proxy.connections >= before
+        proxy.resume()
+        held.join()
+    p = client.get_ledger(ledger).plan[0]
+    assert (run.steps, p.spent, p.reserved) == (80, 80, 0)
+
+
+def test_a_lost_answer_is_settled(client: Client, proxy: Proxy, connect: Connect, ledger: str) -> None:
+    far = connect(proxy.address, timeout=0.3, deadline=0.6)
+    far.report(ledger, STEP)
+    proxy.hold()
+    with pytest.raises(Unavailable) as lost:
+        far.report(ledger, (STEP, 5))
+    assert lost.value.unknown and far.pending(ledger)[0].charge.events[0].count == 5
+    with pytest.raises(NotSent):
+        far.report(ledger, STEP)
+    proxy.resume()
+    far.settle(ledger, deadline=20)
+    assert far.pending(ledger) == []
+    far.report(ledger, STEP, deadline=20)
+    assert client.get_ledger(ledger).total_count == 7  # 1 + 5 + 1: once each
+
+
+def test_an_abandoned_stream_is_settled(client: Client, proxy: Proxy, connect: Connect, ledger: str) -> None:
+    far = connect(proxy.address)
+    with pytest.raises(KeyError), far.stream(ledger) as stream:
+        stream.report(STEP)
+        stream.flush()
+        proxy.hold()
+        for _ in range(5):
+            stream.report(STEP)
+        raise KeyError
+    assert len(far.pending(ledger)) == 5
+    proxy.resume()
+    far.report(ledger, STEP)
+    assert client.get_ledger(ledger).total_count == 7
+
+
+def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path: Path) -> None:
+    client = connect(daemon.address)
+    ledger = plan(client, 1000)
+    with pytest.raises(DataLoss), client.run(ledger, chunk=10) as run:
+        for _ in range(20):
+            run.step(STEP)
+        run.flush()
+        daemon.kill()
+        shutil.copytree(tmp_path / "data", tmp_path / "old", ignore=shutil.ignore_patterns("*.sock"))
+        daemon.start()
+        for _ in range(20):
+            run.step(STEP)
+        run.flush()
+        daemon.kill()
+        shutil.rmtree(tmp_path / "data")
+        (tmp_path / "old").rename(tmp_path / "data")
+        daemon.start()
+        for _ in range(100):
+            run.step(STEP)
+    assert run.steps <= 40 + 10
