@@ -14,6 +14,30 @@ class ApproximateDp(_message.Message):
     epsilon: float
     def __init__(self, epsilon: _Optional[float] = ..., delta: _Optional[float] = ...) -> None: ...
 
+class Composed(_message.Message):
+    __slots__ = ["events"]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[Event]
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
+
+class DpSgd(_message.Message):
+    __slots__ = ["accumulation", "batch_size", "dataset_size", "epochs", "max_grad_norm", "noise_multiplier", "steps"]
+    ACCUMULATION_FIELD_NUMBER: _ClassVar[int]
+    BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    DATASET_SIZE_FIELD_NUMBER: _ClassVar[int]
+    EPOCHS_FIELD_NUMBER: _ClassVar[int]
+    MAX_GRAD_NORM_FIELD_NUMBER: _ClassVar[int]
+    NOISE_MULTIPLIER_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    accumulation: int
+    batch_size: int
+    dataset_size: int
+    epochs: float
+    max_grad_norm: float
+    noise_multiplier: float
+    steps: int
+    def __init__(self, noise_multiplier: _Optional[float] = ..., max_grad_norm: _Optional[float] = ..., batch_size: _Optional[int] = ..., dataset_size: _Optional[int] = ..., epochs: _Optional[float] = ..., steps: _Optional[int] = ..., accumulation: _Optional[int] = ...) -> None: ...
+
 class Event(_message.Message):
     __slots__ = ["count", "mechanism"]
     COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -51,24 +75,38 @@ class Laplace(_message.Message):
     def __init__(self, scale: _Optional[float] = ..., sensitivity: _Optional[float] = ..., distance: _Optional[float] = ...) -> None: ...
 
 class Mechanism(_message.Message):
-    __slots__ = ["approximate_dp", "gaussian", "gaussian_dp", "laplace", "poisson_sampled", "pure_dp", "randomized_response", "zero_concentrated_dp"]
+    __slots__ = ["approximate_dp", "composed", "dp_sgd", "gaussian", "gaussian_dp", "laplace", "name_and_shame", "poisson_sampled", "pure_dp", "randomized_response", "renyi_dp", "zero_concentrated_dp"]
     APPROXIMATE_DP_FIELD_NUMBER: _ClassVar[int]
+    COMPOSED_FIELD_NUMBER: _ClassVar[int]
+    DP_SGD_FIELD_NUMBER: _ClassVar[int]
     GAUSSIAN_DP_FIELD_NUMBER: _ClassVar[int]
     GAUSSIAN_FIELD_NUMBER: _ClassVar[int]
     LAPLACE_FIELD_NUMBER: _ClassVar[int]
+    NAME_AND_SHAME_FIELD_NUMBER: _ClassVar[int]
     POISSON_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     PURE_DP_FIELD_NUMBER: _ClassVar[int]
     RANDOMIZED_RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    RENYI_DP_FIELD_NUMBER: _ClassVar[int]
     ZERO_CONCENTRATED_DP_FIELD_NUMBER: _ClassVar[int]
     approximate_dp: ApproximateDp
+    composed: Composed
+    dp_sgd: DpSgd
     gaussian: Gaussian
     gaussian_dp: GaussianDp
     laplace: Laplace
+    name_and_shame: NameAndShame
     poisson_sampled: PoissonSampled
     pure_dp: PureDp
     randomized_response: RandomizedResponse
+    renyi_dp: RenyiDp
     zero_concentrated_dp: ZeroConcentratedDp
-    def __init__(self, gaussian: _Optional[_Union[Gaussian, _Mapping]] = ..., laplace: _Optional[_Union[Laplace, _Mapping]] = ..., poisson_sampled: _Optional[_Union[PoissonSampled, _Mapping]] = ..., randomized_response: _Optional[_Union[RandomizedResponse, _Mapping]] = ..., pure_dp: _Optional[_Union[PureDp, _Mapping]] = ..., approximate_dp: _Optional[_Union[ApproximateDp, _Mapping]] = ..., zero_concentrated_dp: _Optional[_Union[ZeroConcentratedDp, _Mapping]] = ..., gaussian_dp: _Optional[_Union[GaussianDp, _Mapping]] = ...) -> None: ...
+    def __init__(self, gaussian: _Optional[_Union[Gaussian, _Mapping]] = ..., laplace: _Optional[_Union[Laplace, _Mapping]] = ..., poisson_sampled: _Optional[_Union[PoissonSampled, _Mapping]] = ..., randomized_response: _Optional[_Union[RandomizedResponse, _Mapping]] = ..., pure_dp: _Optional[_Union[PureDp, _Mapping]] = ..., approximate_dp: _Optional[_Union[ApproximateDp, _Mapping]] = ..., zero_concentrated_dp: _Optional[_Union[ZeroConcentratedDp, _Mapping]] = ..., gaussian_dp: _Optional[_Union[GaussianDp, _Mapping]] = ..., renyi_dp: _Optional[_Union[RenyiDp, _Mapping]] = ..., name_and_shame: _Optional[_Union[NameAndShame, _Mapping]] = ..., composed: _Optional[_Union[Composed, _Mapping]] = ..., dp_sgd: _Optional[_Union[DpSgd, _Mapping]] = ...) -> None: ...
+
+class NameAndShame(_message.Message):
+    __slots__ = ["delta"]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    delta: float
+    def __init__(self, delta: _Optional[float] = ...) -> None: ...
 
 class PoissonSampled(_message.Message):
     __slots__ = ["batch_size", "dataset_size", "mechanism", "sampling_probability"]
@@ -98,6 +136,14 @@ class RandomizedResponse(_message.Message):
     noise: float
     def __init__(self, epsilon: _Optional[float] = ..., noise: _Optional[float] = ..., buckets: _Optional[int] = ...) -> None: ...
 
+class RenyiDp(_message.Message):
+    __slots__ = ["epsilons", "orders"]
+    EPSILONS_FIELD_NUMBER: _ClassVar[int]
+    ORDERS_FIELD_NUMBER: _ClassVar[int]
+    epsilons: _containers.RepeatedScalarFieldContainer[float]
+    orders: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, orders: _Optional[_Iterable[float]] = ..., epsilons: _Optional[_Iterable[float]] = ...) -> None: ...
+
 class Workload(_message.Message):
     __slots__ = ["adjacency", "events", "name"]
     class Adjacency(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -115,7 +161,9 @@ class Workload(_message.Message):
     def __init__(self, name: _Optional[str] = ..., adjacency: _Optional[_Union[Workload.Adjacency, str]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
 
 class ZeroConcentratedDp(_message.Message):
-    __slots__ = ["rho"]
+    __slots__ = ["delta", "rho"]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
     RHO_FIELD_NUMBER: _ClassVar[int]
+    delta: float
     rho: float
-    def __init__(self, rho: _Optional[float] = ...) -> None: ...
+    def __init__(self, rho: _Optional[float] = ..., delta: _Optional[float] = ...) -> None: ...
