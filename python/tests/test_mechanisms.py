@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy
 import pytest
 
 import dp_accountant
-from dp_accountant import gaussian, mechanism, mechanisms, poisson_sampled, workload
+from dp_accountant import gaussian, mechanism, mechanisms, poisson_sampled, round_up, workload
 from dp_accountant import proto as pb
 
 
@@ -54,6 +55,11 @@ def test_events() -> None:
             workload(bad)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="adjacency: 'x'; allowed: ADD_OR_REMOVE_ONE"):
         workload(adjacency="x")
+
+
+@pytest.mark.parametrize("value, places, text", [(4.30121, 4, "4.3013"), (0.1, 1, "0.2"), (1.0, 2, "1.00"), (1e-9, 4, "0.0001"), (math.inf, 4, "inf"), (0.0, 1, "0.0")])
+def test_round_up(value: float, places: int, text: str) -> None:
+    assert round_up(value, places) == text and float(text) >= value  # 0.1 is a little more in binary
 
 
 def test_everything_that_is_exported_is_there() -> None:

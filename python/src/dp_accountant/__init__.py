@@ -1,7 +1,7 @@
 """Client of accountantd: ledgers of differentially private releases, charged from training jobs."""
 
 from .aio import AsyncClient, AsyncRun
-from .answers import Calibration, Curve, entries_frame
+from .answers import Calibration, Curve, entries_frame, round_up
 from .client import Client
 from .errors import (
     AccountantError, BudgetExceeded, Closed, Conflict, DataLoss, FailedPrecondition, InvalidArgument, NotFound, NotSent, OutOfRange,
@@ -17,5 +17,5 @@ __all__ = [
     "AccountantError", "AsyncClient", "AsyncRun", "BudgetExceeded", "Calibration", "Client", "Closed", "Conflict", "Curve", "DataLoss", "Event", "FailedPrecondition",
     "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen", "TooLarge",
     "Unavailable", "Workload", "approximate_dp", "entries_frame", "event", "gaussian", "gaussian_dp", "laplace", "mechanism",
-    "poisson_sampled", "pure_dp", "randomized_response", "workload", "zero_concentrated_dp",
+    "poisson_sampled", "pure_dp", "randomized_response", "round_up", "workload", "zero_concentrated_dp",
 ]

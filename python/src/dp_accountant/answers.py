@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import field as _field
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from . import proto as pb
@@ -102,6 +104,14 @@ class Calibration:
             guarantee=answer.guarantee,
             message=answer,
         )
+
+
+def round_up(value: float, places: int = 4) -> str:
+    """value with a number of decimal places, never less than it is: for printing ε and δ,
+    which f"{epsilon:.4f}" may round down."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING):f}"
 
 
 def entries_frame(entries: Iterable[pb.Entry]) -> Any:

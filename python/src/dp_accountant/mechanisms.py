@@ -84,9 +84,9 @@ def approximate_dp(*, epsilon: float, delta: float) -> pb.Mechanism:
     return mechanism("approximate_dp", epsilon=epsilon, delta=delta)
 
 
-def zero_concentrated_dp(*, rho: float) -> pb.Mechanism:
-    """A declared guarantee: any ρ-zCDP mechanism."""
-    return mechanism("zero_concentrated_dp", rho=rho)
+def zero_concentrated_dp(*, rho: float, delta: float | None = None) -> pb.Mechanism:
+    """A declared guarantee: any ρ-zCDP mechanism, or with delta any δ-approximately ρ-zCDP one."""
+    return mechanism("zero_concentrated_dp", rho=rho, delta=delta)
 
 
 def gaussian_dp(*, mu: float) -> pb.Mechanism:

@@ -1,0 +1,235 @@
+"""Opacus: every step of a DPOptimizer covered by a ledger before the weights change.
+
+    dp_accountant.opacus.connect("team/mnist", server="unix:/run/accountant.sock")
+    engine = opacus.PrivacyEngine(accountant="remote")
+
+or, for an optimizer that exists, attach(optimizer, run, data_loader). Written against
+Opacus 1.6, whose optimizer adds the noise, calls one hook, and then changes the weights.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from opacus.accountants import IAccountant, register_accountant
+from opacus.optimizers import AdaClipDPOptimizer, DPOptimizer
+from opacus.utils.uniform_sampler import DistributedUniformWithReplacementSampler, UniformWithReplacementSampler
+
+from . import proto as pb
+from .client import Client
+from .errors import Closed
+from .mechanisms import gaussian, poisson_sampled, workload
+from .run import Run
+
+__all__ = ["RemoteAccountant", "attach", "connect", "step_mechanism"]
+
+_GRID = 2.0**24  # Opacus's samplers compare q with multiples of 1/_GRID
+
+
+def step_mechanism(*, noise_multiplier: float, sample_rate: float, iterations: int = 1, poisson: bool = True) -> pb.Mechanism:
+    """What one step of a DPOptimizer is charged as; a PLAN for it has exactly this.
+
+    sample_rate is rounded up to a multiple of 2⁻²⁴: the sampler compares it with
+    single-precision numbers on that grid, which makes the chance of a record that much.
+    Without Poisson sampling there is no amplification. If `iterations` batches were
+    accumulated, a record may be in each of them: it is in the step with at most iterations
+    times the probability, and contributes at most iterations times the clipping norm.
+    """
+    if not noise_multiplier > 0:
+        raise ValueError(f"noise_multiplier: {noise_multiplier}; allowed: a positive number, since without noise nothing is private")
+    if not 0 < sample_rate <= 1 or iterations < 1:
+        raise ValueError(f"sample_rate, iterations: {sample_rate}, {iterations}; allowed: a probability in (0, 1], a positive number")
+    noise, q = float(noise_multiplier), float(sample_rate)
+    if iterations > 1:
+        noise, q = math.nextafter(noise / iterations, 0.0), math.nextafter(q * iterations, 2.0)
+    q = math.ceil(q * _GRID) / _GRID
+    inner = gaussian(noise_multiplier=noise)
+    return poisson_sampled(inner, sampling_probability=q) if poisson and q < 1 else inner
+
+
+def connect(ledger: str | None = None, *, server: str | None = None, client: Client | None = None, **run: Any) -> None:
+    """Makes PrivacyEngine(accountant="remote") charge a ledger; by default that of the
+    environment's ACCOUNTANT_LEDGER, of the daemon at ACCOUNTANT_SERVER. run: Run's options."""
+    name = ledger or os.environ.get("ACCOUNTANT_LEDGER")
+    if not name:
+        raise ValueError("ledger: missing; allowed: a ledger's name, here or in ACCOUNTANT_LEDGER")
+    settings = {"ledger": name, "server": server, "client": client, "options": run}
+    register_accountant("remote", type("RemoteAccountant", (RemoteAccountant,), {"_settings": settings}), force=True)
+
+
+class RemoteAccountant(IAccountant):  # type: ignore[misc]
+    """Opacus's accountant whose books are a ledger. connect registers it.
+
+    One process reports: under DDP and FSDP every rank calls the hook, and rank 0 covers
+    the step. The run begins with the first step and ends with close, or with the process.
+    """
+
+    _settings: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self) -> None:
+        self.history: list[tuple[float, float, int]] = []  # Opacus's own: noise multiplier, sample rate, steps
+        if not self._settings:
+            raise ValueError('accountant: not connected; allowed: dp_accountant.opacus.connect before PrivacyEngine(accountant="remote")')
+        self._own: Client | None = None
+        self._run: Run | None = None
+        self._restored = False
+
+    @property
+    def ledger(self) -> str:
+        """The ledger's name."""
+        return str(self._settings["ledger"])
+
+    @property
+    def client(self) -> Client:
+        """The client that asks and reports."""
+        if self._settings["client"] is not None:
+            return self._settings["client"]  # type: ignore[no-any-return]
+        if self._own is None:
+            self._own = Client(self._settings["server"])
+        return self._own
+
+    @property
+    def run(self) -> Run:
+        """The run, begun if it is not."""
+        if self._run is None:
+            run = self.client.run(self.ledger, **self._settings["options"])
+            if self._restored:
+                run.steps = len(self)
+            self._run = run.open()
+        return self._run
+
+    def close(self) -> None:
+        """Ends the run: charges what was made, gives back the rest."""
+        if self._run is not None:
+            self._run.close()
+        if self._own is not None:
+            self._own.close()
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """Covers a step of a Poisson sample, as the caller says; the hook looks for itself."""
+        self._cover(noise_multiplier, sample_rate, 1, True)
+
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[DPOptimizer], None]:
+        """The hook of PrivacyEngine.make_private. What the engine does not tell, whether batches
+        are Poisson samples and which optimizer it is for, is read from its frame; if that
+        is not as in Opacus 1.6 there is no amplification."""
+        caller = sys._getframe(1)
+        known = caller.f_locals if caller.f_code.co_name == "make_private" else {}
+        poisson, rate = _sampling(known.get("data_loader"), sample_rate)
+        hook = _Hook(lambda noise, k: self._cover(noise, rate, k, poisson))
+        optimizer = known.get("optimizer")
+        if isinstance(optimizer, DPOptimizer):
+            hook.guard(optimizer)
+        return hook
+
+    def _cover(self, noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> None:
+        self.run.step(step_mechanism(noise_multiplier=noise_multiplier, sample_rate=sample_rate, iterations=iterations, poisson=poisson))
+        last = self.history[-1] if self.history else None
+        entry = (noise_multiplier, sample_rate * iterations)
+        if last is not None and tuple(last[:2]) == entry:
+            self.history[-1] = (*entry, last[2] + 1)
+        else:
+            self.history.append((*entry, 1))
+
+    def get_epsilon(self, delta: float, **question: Any) -> float:
+        """ε of the ledger at delta, under its guarantee, with every step made so far.
+
+        Before the first step, with a history that was put in (as get_noise_multiplier
+        does), ε of that history alone, as Poisson-sampled steps under the ledger's adjacency.
+        """
+        if self._run is not None:
+            return self._run.epsilon(delta)
+        if self.history and not self._restored:
+            steps = [(step_mechanism(noise_multiplier=noise, sample_rate=min(1.0, rate)), int(n)) for noise, rate, n in self.history]
+            adjacency = self.client.get_ledger(self.ledger).spec.adjacency
+            return self.client.epsilon(workload(steps, adjacency=adjacency), delta)
+        return self.client.epsilon(self.ledger, delta)
+
+    def __len__(self) -> int:
+        return sum(int(n) for _, _, n in self.history)
+
+    @classmethod
+    def mechanism(cls) -> str:
+        return "remote"
+
+    def state_dict(self, destination: Any = None) -> Any:
+        """Opacus's history, after every step was charged; neither writer nor sequence."""
+        if self._run is not None:
+            self._run.flush()
+        return super().state_dict(destination)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Goes on with a checkpoint's history. The ledger has its steps; what is run again is charged again."""
+        super().load_state_dict(state_dict)
+        self.history = list(self.history)
+        self._restored = True
+
+
+def attach(optimizer: DPOptimizer, run: Run, data_loader: Any, *, sample_rate: float | None = None) -> None:
+    """Covers every step of an optimizer that exists with run, before its present hook.
+
+    data_loader: what it is trained with. Only if that draws Poisson samples, as
+    DPDataLoader does, are steps charged as samples of them. sample_rate asserts instead
+    that batches are Poisson samples with this probability, for loaders of other kinds.
+    """
+    poisson, rate = (True, sample_rate) if sample_rate is not None else _sampling(data_loader, 1.0)
+
+    def cover(noise_multiplier: float, iterations: int) -> None:
+        run.step(step_mechanism(noise_multiplier=noise_multiplier, sample_rate=rate, iterations=iterations, poisson=poisson))
+
+    hook = _Hook(cover, optimizer.step_hook)
+    hook.guard(optimizer)
+    optimizer.attach_step_hook(hook)
+
+
+def _sampling(data_loader: Any, sample_rate: float) -> tuple[bool, float]:
+    """Whether batches are Poisson samples, and with which probability."""
+    sampler = getattr(data_loader, "batch_sampler", None)
+    if isinstance(sampler, (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)):
+        rate = float(sampler.sample_rate)
+        return True, rate if sample_rate >= 1 else max(rate, sample_rate)
+    warnings.warn(
+        "batches are not known to be Poisson samples, so each step is charged without amplification by sampling, though Opacus's own "
+        "accountants would assume it; allowed for amplification: make_private(poisson_sampling=True)", UserWarning, stacklevel=3)
+    return False, sample_rate
+
+
+class _Hook:
+    """A DPOptimizer's step hook: it covers the step, or raises, and then the weights stay."""
+
+    def __init__(self, cover: Callable[[float, int], None], then: Callable[[DPOptimizer], None] | None = None) -> None:
+        self._cover, self._then = cover, then
+        self._covered = False
+
+    def __call__(self, optimizer: DPOptimizer) -> None:
+        # Under DDP noise is added on rank 0 only; under FSDP on every rank to its own
+        # part. Either way all ranks together make one release.
+        if getattr(optimizer, "rank", 0) == 0:
+            try:
+                self._cover(optimizer.noise_multiplier, optimizer.accumulated_iterations)
+            except BaseException:
+                for p in optimizer.params:  # the noise is in the gradients already
+                    p.grad = None
+                    p.summed_grad = None
+                raise
+        self._covered = True
+        if self._then is not None:
+            self._then(optimizer)
+
+    def guard(self, optimizer: DPOptimizer) -> None:
+        """Refuses steps that the hook did not see: Opacus has one slot for hooks, and
+        whoever attaches another takes it."""
+        if isinstance(optimizer, AdaClipDPOptimizer):
+            warnings.warn("AdaClipDPOptimizer divides a noisy count by the true size of the batch, which its analysis does not cover", UserWarning, stacklevel=4)
+
+        def check(*_: object) -> None:
+            if not self._covered and any(p.requires_grad for p in optimizer.params):
+                raise Closed("step", "", "a step was not covered: the optimizer's step hook was replaced; allowed: attach after the other hook")
+            self._covered = False
+
+        optimizer.original_optimizer.register_step_pre_hook(check)

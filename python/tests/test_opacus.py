@@ -1,0 +1,285 @@
+"""Opacus: what its optimizers do is what the ledger has. Run by make test-frameworks."""
+
+from __future__ import annotations
+
+import os
+import uuid
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import Daemon
+
+pytestmark = pytest.mark.frameworks
+torch = pytest.importorskip("torch")
+opacus = pytest.importorskip("opacus")
+
+from opacus.utils.batch_memory_manager import BatchMemoryManager  # noqa: E402
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+import dp_accountant.opacus as remote  # noqa: E402
+from dp_accountant import BudgetExceeded, Client, Closed, gaussian, workload  # noqa: E402
+from dp_accountant import proto as pb  # noqa: E402
+
+warnings.filterwarnings("ignore", message="Secure RNG turned off")
+warnings.filterwarnings("ignore", message="Full backward hook")
+warnings.filterwarnings("ignore", message="Optimal order is the")
+
+RATE, NOISE, LENGTH = 1 / 8, 1.1, 8
+STEP = remote.step_mechanism(noise_multiplier=NOISE, sample_rate=RATE)
+
+
+class Job:
+    """A small model, its data and an engine on a new ledger."""
+
+    def __init__(self, client: Client, spec: dict[str, Any] | None = None, workers: int = 0, mode: str = "hooks", **private: Any) -> None:
+        torch.manual_seed(1)
+        self.client = client
+        self.ledger = client.create_ledger(f"o/{uuid.uuid4()}", "add-or-remove-one", **(spec or {"plan": (STEP, 1000)})).spec.name
+        remote.connect(self.ledger, client=client)
+        self.engine = opacus.PrivacyEngine(accountant="remote")
+        data = TensorDataset(torch.randn(64, 5), torch.randint(0, 3, (64,)))
+        model = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        args: dict[str, Any] = {
+            "module": model, "optimizer": torch.optim.SGD(model.parameters(), lr=0.1), "criterion": torch.nn.CrossEntropyLoss(),
+            "data_loader": DataLoader(data, batch_size=64 // LENGTH, num_workers=workers), "max_grad_norm": 1.0, "grad_sample_mode": mode}
+        if "target_epsilon" in private:
+            made = self.engine.make_private_with_epsilon(**args, **private)
+        else:
+            made = self.engine.make_private(**args, noise_multiplier=private.pop("noise_multiplier", NOISE), **private)
+        self.criterion = made[2] if mode == "ghost" else torch.nn.CrossEntropyLoss()
+        self.model, self.optimizer, self.loader = made[0], made[1], made[-1]
+        self.steps = 0
+
+    def one(self, x: Any, y: Any) -> None:
+        self.optimizer.zero_grad()
+        self.criterion(self.model(x), y).backward()
+        self.optimizer.step()
+        self.steps += 1
+
+    def epoch(self) -> None:
+        for x, y in self.loader:
+            self.one(x, y)
+
+    def weights(self) -> Any:
+        return torch.cat([p.detach().flatten().clone() for p in self.model.parameters()])
+
+    def charged(self) -> dict[str, int]:
+        """What the ledger has, by mechanism."""
+        self.engine.accountant.run.flush()
+        counts: dict[str, int] = {}
+        for entry in self.client.entries(self.ledger):
+            for e in getattr(entry, entry.WhichOneof("action")).events if entry.WhichOneof("action") in ("charge", "commit") else ():
+                counts[str(e.mechanism)] = counts.get(str(e.mechanism), 0) + e.count
+        return counts
+
+
+@pytest.fixture(autouse=True)
+def closed_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    made: list[Any] = []
+    start = remote.RemoteAccountant.__init__
+
+    def init(self: Any) -> None:
+        start(self)
+        made.append(self)
+
+    monkeypatch.setattr(remote.RemoteAccountant, "__init__", init)
+    yield
+    for accountant in made:
+        try:
+            accountant.close()
+        except Closed:
+            pass
+
+
+@pytest.mark.parametrize("mode", ["hooks", "functorch", "ghost"])
+def test_every_step_is_in_the_ledger(client: Client, mode: str) -> None:
+    job = Job(client, mode=mode)
+    for _ in range(3):
+        job.epoch()
+    assert job.charged() == {str(STEP): job.steps} and job.steps == 3 * LENGTH
+    assert job.engine.get_epsilon(1e-5) == client.epsilon(job.ledger, 1e-5)
+    assert len(job.engine.accountant) == job.steps
+    # Opacus's own accountant, told the same, has a larger bound: a sanity check of units.
+    own = opacus.accountants.RDPAccountant()
+    own.history = [(NOISE, RATE, job.steps)]
+    exact = client.epsilon(workload((STEP, job.steps), adjacency="add-or-remove-one"), 1e-5)
+    assert 0.5 * own.get_epsilon(1e-5) < exact < own.get_epsilon(1e-5)
+
+
+def test_the_rate_is_rounded_up_to_the_samplers_grid() -> None:
+    q = remote.step_mechanism(noise_multiplier=1, sample_rate=1 / 12).poisson_sampled.sampling_probability
+    assert 1 / 12 < q < 1 / 12 + 2**-24 and (q * 2**24).is_integer()
+    grid = torch.arange(2**24 // 12 - 2, 2**24 // 12 + 4, dtype=torch.float64).mul(2.0**-24).float()
+    below = 2**24 // 12 - 2 + int((grid < 1 / 12).sum())  # how many of all numbers that torch.rand makes
+    assert below / 2**24 == q
+    assert (torch.rand(10000) * 2**24 % 1 == 0).all()
+
+
+def test_empty_batches_count(client: Client) -> None:
+    job = Job(client)
+    empty = 0
+    for x, y in job.loader:
+        x, y = (x[:0], y[:0]) if job.steps % 2 else (x, y)
+        empty += len(x) == 0
+        job.one(x, y)
+    assert empty >= LENGTH // 2 and job.charged() == {str(STEP): LENGTH}
+
+
+def test_without_poisson_sampling(client: Client) -> None:
+    plain = gaussian(noise_multiplier=NOISE)
+    with pytest.warns(UserWarning, match="without amplification"):
+        job = Job(client, {"plan": (plain, 100)}, poisson_sampling=False)
+    job.epoch()
+    assert job.charged() == {str(plain): LENGTH}
+
+
+def test_accumulated_batches(client: Client) -> None:
+    twice = gaussian(noise_multiplier=remote.step_mechanism(noise_multiplier=NOISE, sample_rate=1, iterations=2).gaussian.noise_multiplier)
+    assert NOISE / 2 * (1 - 1e-15) <= twice.gaussian.noise_multiplier < NOISE / 2
+    with pytest.warns(UserWarning):
+        job = Job(client, {"plan": (twice, 100)}, poisson_sampling=False)
+    for i, (x, y) in enumerate(job.loader):
+        job.criterion(job.model(x), y).backward()
+        if i % 2:
+            job.optimizer.step()
+            job.optimizer.zero_grad()
+    assert job.charged() == {str(twice): LENGTH // 2}
+
+
+def test_virtual_batches_are_one_step(client: Client) -> None:
+    job = Job(client)
+    physical = 0
+    with BatchMemoryManager(data_loader=job.loader, max_physical_batch_size=3, optimizer=job.optimizer) as loader:
+        for x, y in loader:
+            job.one(x, y)
+            physical += 1
+    assert physical > LENGTH and job.charged() == {str(STEP): LENGTH}
+
+
+def test_a_changing_noise_multiplier(client: Client) -> None:
+    job = Job(client, {"budgets": [{"epsilon": 50, "delta": 1e-5, "guard": "rdp", "order": 4}]})
+    schedule = opacus.schedulers.ExponentialNoise(job.optimizer, gamma=0.9)
+    for _ in range(3):
+        job.epoch()
+        schedule.step()
+    assert sorted(job.charged().values()) == [LENGTH] * 3
+
+
+def test_a_refusal_leaves_the_weights(client: Client) -> None:
+    job = Job(client, {"plan": (STEP, 10)})
+    with pytest.raises(BudgetExceeded):
+        while True:
+            before = job.weights()
+            job.epoch()
+            before = job.weights()
+    after = job.weights()
+    with pytest.raises(BudgetExceeded):
+        job.epoch()
+    assert torch.equal(after, job.weights()) and not torch.equal(before, after)
+    assert all(p.grad is None for p in job.model.parameters())  # its noise is gone
+    assert job.charged() == {str(STEP): 10}
+
+
+def test_a_replaced_hook_is_noticed(client: Client) -> None:
+    job = Job(client)
+    job.epoch()
+    job.optimizer.attach_step_hook(lambda optimizer: None)
+    before = job.weights()
+    with pytest.raises(Closed, match="hook was replaced"):
+        job.epoch()
+    assert torch.equal(before, job.weights())
+
+
+def test_an_optimizer_that_exists(client: Client) -> None:
+    job = Job(client)
+    seen = []
+    job.optimizer.attach_step_hook(lambda optimizer: seen.append(1))
+    job.optimizer.original_optimizer._optimizer_step_pre_hooks.clear()
+    with client.run(job.ledger) as run:
+        remote.attach(job.optimizer, run, job.loader)
+        job.epoch()
+    assert run.steps == len(seen) == LENGTH and client.get_ledger(job.ledger).total_count == LENGTH
+    with pytest.raises(Closed):
+        job.epoch()
+
+
+def test_with_a_target(client: Client) -> None:
+    job = Job(client, {}, target_epsilon=3.0, target_delta=1e-5, epochs=4)
+    for _ in range(4):
+        job.epoch()
+    assert 2.9 < job.engine.get_epsilon(1e-5) <= 3.0
+    rdp = opacus.accountants.utils.get_noise_multiplier(target_epsilon=3.0, target_delta=1e-5, sample_rate=RATE, epochs=4, accountant="rdp")
+    assert job.optimizer.noise_multiplier < rdp  # less noise for the same promise
+
+
+def test_checkpoints(client: Client, tmp_path: Any) -> None:
+    job = Job(client)
+    job.epoch()
+    job.engine.save_checkpoint(path=tmp_path / "c", module=job.model, optimizer=job.optimizer)
+    assert client.get_ledger(job.ledger).total_count == LENGTH  # flushed
+    saved = torch.load(tmp_path / "c", weights_only=False)["privacy_accountant_state_dict"]
+    assert dict(saved) == {"history": [(NOISE, RATE, LENGTH)], "mechanism": "remote"}
+    job.epoch()
+    job.engine.accountant.close()
+
+    fresh = opacus.PrivacyEngine(accountant="remote")
+    fresh.accountant.load_state_dict(saved)
+    assert fresh.accountant.get_epsilon(1e-5) == client.epsilon(job.ledger, 1e-5)
+    fresh.accountant.step(noise_multiplier=NOISE, sample_rate=RATE)
+    fresh.accountant.close()
+    assert fresh.accountant.run.steps == LENGTH + 1  # the job's count goes on from its checkpoint
+    assert client.get_ledger(job.ledger).total_count == 2 * LENGTH + 1  # and the ledger has all
+
+
+def test_worker_processes(client: Client) -> None:
+    job = Job(client, workers=2)  # forked from a process with an open run
+    for _ in range(2):
+        job.epoch()
+    assert job.charged() == {str(STEP): 2 * LENGTH}
+
+
+def test_not_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ACCOUNTANT_LEDGER", raising=False)
+    with pytest.raises(ValueError, match="ACCOUNTANT_LEDGER"):
+        remote.connect()
+    with pytest.raises(ValueError, match="connect"):
+        remote.RemoteAccountant()
+    for bad in ({"noise_multiplier": 0, "sample_rate": 0.5}, {"noise_multiplier": 1, "sample_rate": 0}):
+        with pytest.raises(ValueError, match="allowed"):
+            remote.step_mechanism(**bad)  # type: ignore[arg-type]
+
+
+def worker(rank: int, address: str, ledger: str, rendezvous: str, count: int) -> None:
+    """One rank of a DDP job."""
+    import torch.distributed as dist
+    from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
+
+    dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
+    with Client(address, deadline=60) as client:
+        remote.connect(ledger, client=client)
+        engine = opacus.PrivacyEngine(accountant="remote")
+        torch.manual_seed(3)
+        model = DPDDP(torch.nn.Linear(5, 3))
+        data = TensorDataset(torch.randn(64, 5), torch.randint(0, 3, (64,)))
+        private, optimizer, loader = engine.make_private(
+            module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), data_loader=DataLoader(data, batch_size=8),
+            noise_multiplier=NOISE, max_grad_norm=1.0)
+        for _ in range(count):
+            for x, y in loader:
+                optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(private(x), y).backward()
+                optimizer.step()
+        engine.accountant.close()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_distributed(shared: Daemon, client: Client, tmp_path: Any) -> None:
+    ledger = client.create_ledger(f"o/{uuid.uuid4()}", "add-or-remove-one", plan=(STEP, 1000)).spec.name
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    torch.multiprocessing.spawn(worker, args=(shared.address, ledger, str(tmp_path / "r"), 2), nprocs=2)
+    state = client.get_ledger(ledger)
+    assert state.total_count == 2 * LENGTH and len({e.writer for e in client.entries(ledger)}) == 1
+    assert isinstance(state, pb.Ledger)
