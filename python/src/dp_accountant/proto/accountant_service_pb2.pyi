@@ -51,16 +51,18 @@ class BudgetExceeded(_message.Message):
     def __init__(self, shortfalls: _Optional[_Iterable[_Union[BudgetExceeded.Shortfall, _Mapping]]] = ..., fits: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ...) -> None: ...
 
 class CloseLedgerRequest(_message.Message):
-    __slots__ = ["name", "reason", "sequence", "writer"]
+    __slots__ = ["last_receipt", "name", "reason", "sequence", "writer"]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    last_receipt: _ledger_pb2.Receipt
     name: str
     reason: str
     sequence: int
     writer: str
-    def __init__(self, name: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reason: _Optional[str] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
 
 class CloseLedgerResponse(_message.Message):
     __slots__ = ["receipt", "replayed"]
@@ -71,16 +73,18 @@ class CloseLedgerResponse(_message.Message):
     def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
 
 class CommitRequest(_message.Message):
-    __slots__ = ["commit", "ledger", "sequence", "writer"]
+    __slots__ = ["commit", "last_receipt", "ledger", "sequence", "writer"]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
     commit: _ledger_pb2.Commit
+    last_receipt: _ledger_pb2.Receipt
     ledger: str
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., commit: _Optional[_Union[_ledger_pb2.Commit, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
 
 class CommitResponse(_message.Message):
     __slots__ = ["receipt", "replayed"]
@@ -228,7 +232,7 @@ class QueryPrivacyRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., max_gap: _Optional[float] = ...) -> None: ...
 
 class QueryPrivacyResponse(_message.Message):
-    __slots__ = ["analyses", "analysis", "assumptions", "delta", "delta_lower", "epsilon", "epsilon_lower", "guarantee", "log_delta", "log_delta_lower", "position", "running"]
+    __slots__ = ["analyses", "analysis", "assumptions", "delta", "delta_lower", "epsilon", "epsilon_lower", "guarantee", "log_delta", "log_delta_lower", "position", "running", "warnings"]
     ANALYSES_FIELD_NUMBER: _ClassVar[int]
     ANALYSIS_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
@@ -241,6 +245,7 @@ class QueryPrivacyResponse(_message.Message):
     LOG_DELTA_LOWER_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     analyses: _containers.RepeatedCompositeFieldContainer[AnalysisResult]
     analysis: str
     assumptions: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Assumption]
@@ -253,18 +258,21 @@ class QueryPrivacyResponse(_message.Message):
     log_delta_lower: float
     position: int
     running: float
-    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta_lower: _Optional[float] = ..., log_delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., running: _Optional[float] = ..., analyses: _Optional[_Iterable[_Union[AnalysisResult, _Mapping]]] = ..., position: _Optional[int] = ..., log_delta_lower: _Optional[float] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta_lower: _Optional[float] = ..., log_delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., running: _Optional[float] = ..., analyses: _Optional[_Iterable[_Union[AnalysisResult, _Mapping]]] = ..., position: _Optional[int] = ..., log_delta_lower: _Optional[float] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RaiseRequest(_message.Message):
-    __slots__ = ["ledger", "sequence", "writer"]
+    __slots__ = ["last_receipt", "ledger", "sequence", "writer"]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     RAISE_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    last_receipt: _ledger_pb2.Receipt
     ledger: str
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., **kwargs) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., **kwargs) -> None: ...
 
 class RaiseResponse(_message.Message):
     __slots__ = ["receipt", "replayed"]
@@ -274,17 +282,41 @@ class RaiseResponse(_message.Message):
     replayed: bool
     def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
 
+class ReconcileRequest(_message.Message):
+    __slots__ = ["last_receipt", "ledger", "reconcile", "sequence", "writer"]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    RECONCILE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    last_receipt: _ledger_pb2.Receipt
+    ledger: str
+    reconcile: _ledger_pb2.Reconcile
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reconcile: _Optional[_Union[_ledger_pb2.Reconcile, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
+
+class ReconcileResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
 class RefundRequest(_message.Message):
-    __slots__ = ["ledger", "refund", "sequence", "writer"]
+    __slots__ = ["last_receipt", "ledger", "refund", "sequence", "writer"]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     REFUND_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    last_receipt: _ledger_pb2.Receipt
     ledger: str
     refund: _ledger_pb2.Refund
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., refund: _Optional[_Union[_ledger_pb2.Refund, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., refund: _Optional[_Union[_ledger_pb2.Refund, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
 
 class RefundResponse(_message.Message):
     __slots__ = ["receipt", "replayed"]
@@ -295,16 +327,18 @@ class RefundResponse(_message.Message):
     def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ["ledger", "release", "sequence", "writer"]
+    __slots__ = ["last_receipt", "ledger", "release", "sequence", "writer"]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     RELEASE_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    last_receipt: _ledger_pb2.Receipt
     ledger: str
     release: _ledger_pb2.Release
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., release: _Optional[_Union[_ledger_pb2.Release, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., release: _Optional[_Union[_ledger_pb2.Release, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
 
 class ReleaseResponse(_message.Message):
     __slots__ = ["receipt", "replayed"]
@@ -315,18 +349,20 @@ class ReleaseResponse(_message.Message):
     def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
 
 class ReportRequest(_message.Message):
-    __slots__ = ["charge", "check_only", "ledger", "sequence", "writer"]
+    __slots__ = ["charge", "check_only", "last_receipt", "ledger", "sequence", "writer"]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
     CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
     charge: _ledger_pb2.Charge
     check_only: bool
+    last_receipt: _ledger_pb2.Receipt
     ledger: str
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ..., check_only: bool = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ..., check_only: bool = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
 
 class ReportResponse(_message.Message):
     __slots__ = ["check_only", "receipt", "replayed"]
@@ -423,16 +459,18 @@ class ReportStreamResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ReportStreamResponse.Opened, _Mapping]] = ..., acknowledged: _Optional[_Union[ReportStreamResponse.Acknowledged, _Mapping]] = ..., rejected: _Optional[_Union[ReportStreamResponse.Rejected, _Mapping]] = ...) -> None: ...
 
 class ReserveRequest(_message.Message):
-    __slots__ = ["ledger", "reserve", "sequence", "writer"]
+    __slots__ = ["last_receipt", "ledger", "reserve", "sequence", "writer"]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     RESERVE_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    last_receipt: _ledger_pb2.Receipt
     ledger: str
     reserve: _ledger_pb2.Reserve
     sequence: int
     writer: str
-    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
 
 class ReserveResponse(_message.Message):
     __slots__ = ["expire_time", "receipt", "replayed"]
@@ -459,7 +497,7 @@ class StatedPrivacy(_message.Message):
     def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ...) -> None: ...
 
 class Statement(_message.Message):
-    __slots__ = ["advantage", "assumptions", "guarantee", "ledger", "mechanisms", "mu", "privacy", "rho", "time", "version"]
+    __slots__ = ["advantage", "assumptions", "guarantee", "ledger", "mechanisms", "mu", "privacy", "rho", "time", "version", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
@@ -470,6 +508,7 @@ class Statement(_message.Message):
     RHO_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     advantage: float
     assumptions: _containers.RepeatedScalarFieldContainer[str]
     guarantee: str
@@ -480,7 +519,8 @@ class Statement(_message.Message):
     rho: float
     time: _timestamp_pb2.Timestamp
     version: str
-    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WatchLedgerRequest(_message.Message):
     __slots__ = ["name"]

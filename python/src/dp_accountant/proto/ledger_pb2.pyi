@@ -107,7 +107,7 @@ class Commit(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., reservation: _Optional[int] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ["charge", "close", "commit", "expire", "hash", "position", "principal", "raw", "refund", "release", "reserve", "sequence", "time", "writer"]
+    __slots__ = ["charge", "close", "commit", "expire", "hash", "position", "principal", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "time", "writer"]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
     CLOSE_FIELD_NUMBER: _ClassVar[int]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
@@ -117,9 +117,11 @@ class Entry(_message.Message):
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     RAISE_FIELD_NUMBER: _ClassVar[int]
     RAW_FIELD_NUMBER: _ClassVar[int]
+    RECONCILE_FIELD_NUMBER: _ClassVar[int]
     REFUND_FIELD_NUMBER: _ClassVar[int]
     RELEASE_FIELD_NUMBER: _ClassVar[int]
     RESERVE_FIELD_NUMBER: _ClassVar[int]
+    RESTORED_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
@@ -131,13 +133,15 @@ class Entry(_message.Message):
     position: int
     principal: str
     raw: bytes
+    reconcile: Reconcile
     refund: Refund
     release: Release
     reserve: Reserve
+    restored: Restored
     sequence: int
     time: _timestamp_pb2.Timestamp
     writer: str
-    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., **kwargs) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., **kwargs) -> None: ...
 
 class Expire(_message.Message):
     __slots__ = ["reservation"]
@@ -146,7 +150,7 @@ class Expire(_message.Message):
     def __init__(self, reservation: _Optional[int] = ...) -> None: ...
 
 class Ledger(_message.Message):
-    __slots__ = ["assumptions", "budgets", "closed", "create_time", "distinct_mechanisms", "head_hash", "name", "plan", "position", "principal", "reservations", "spec", "store_id", "total_count"]
+    __slots__ = ["assumptions", "budgets", "closed", "create_time", "distinct_mechanisms", "head_hash", "name", "needs_reconciling", "plan", "position", "principal", "reservations", "spec", "store_id", "total_count"]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     BUDGETS_FIELD_NUMBER: _ClassVar[int]
     CLOSED_FIELD_NUMBER: _ClassVar[int]
@@ -154,6 +158,7 @@ class Ledger(_message.Message):
     DISTINCT_MECHANISMS_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_RECONCILING_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +173,7 @@ class Ledger(_message.Message):
     distinct_mechanisms: int
     head_hash: bytes
     name: str
+    needs_reconciling: bool
     plan: _containers.RepeatedCompositeFieldContainer[PlanBalance]
     position: int
     principal: str
@@ -175,7 +181,7 @@ class Ledger(_message.Message):
     spec: LedgerSpec
     store_id: str
     total_count: int
-    def __init__(self, spec: _Optional[_Union[LedgerSpec, _Mapping]] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., closed: bool = ..., distinct_mechanisms: _Optional[int] = ..., total_count: _Optional[int] = ..., store_id: _Optional[str] = ..., name: _Optional[str] = ..., budgets: _Optional[_Iterable[_Union[BudgetBalance, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[PlanBalance, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., assumptions: _Optional[_Iterable[_Union[Assumption, _Mapping]]] = ...) -> None: ...
+    def __init__(self, spec: _Optional[_Union[LedgerSpec, _Mapping]] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., closed: bool = ..., distinct_mechanisms: _Optional[int] = ..., total_count: _Optional[int] = ..., store_id: _Optional[str] = ..., name: _Optional[str] = ..., budgets: _Optional[_Iterable[_Union[BudgetBalance, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[PlanBalance, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., assumptions: _Optional[_Iterable[_Union[Assumption, _Mapping]]] = ..., needs_reconciling: bool = ...) -> None: ...
 
 class LedgerSpec(_message.Message):
     __slots__ = ["adjacency", "budgets", "dataset_id", "dataset_version", "expected_run", "labels", "name", "owner", "parent", "plan", "policy", "privacy_unit"]
@@ -262,6 +268,18 @@ class Receipt(_message.Message):
     writer: str
     def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class Reconcile(_message.Message):
+    __slots__ = ["accept_loss", "events", "over_budget", "reason"]
+    ACCEPT_LOSS_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    OVER_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    accept_loss: bool
+    events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    over_budget: bool
+    reason: str
+    def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., accept_loss: bool = ..., reason: _Optional[str] = ..., over_budget: bool = ...) -> None: ...
+
 class Refund(_message.Message):
     __slots__ = ["events", "nothing_released", "position", "reason"]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
@@ -314,3 +332,15 @@ class Reserve(_message.Message):
     labels: _containers.ScalarMap[str, str]
     lifetime_seconds: int
     def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., lifetime_seconds: _Optional[int] = ..., child: _Optional[str] = ...) -> None: ...
+
+class Restored(_message.Message):
+    __slots__ = ["backup_sha256", "from_store_id", "newest_time", "store_id"]
+    BACKUP_SHA256_FIELD_NUMBER: _ClassVar[int]
+    FROM_STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_TIME_FIELD_NUMBER: _ClassVar[int]
+    STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    backup_sha256: bytes
+    from_store_id: str
+    newest_time: _timestamp_pb2.Timestamp
+    store_id: str
+    def __init__(self, from_store_id: _Optional[str] = ..., store_id: _Optional[str] = ..., backup_sha256: _Optional[bytes] = ..., newest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
