@@ -158,18 +158,39 @@ func (g discreteNormal) sum(s complex128) ComplexValue {
 	half := 1 / (2 * g.sigma * g.sigma)
 	c := complex((1+real(s))*g.d-centre, imag(s)*g.d)
 	n := 1 + math.Ceil(1+10*g.sigma) // beyond: e^{−(n²−n)/2σ²} < e^{−40}
-	var top, bottom complex128
+	if h := 2 * half * g.d; cmplx.Abs(s)*h*(n+g.d) < 1 {
+		return g.few(s, n, h, half)
+	}
+	var top complex128
+	var bottom, err float64
 	for j := -n; j <= n; j++ {
-		top += cmplx.Exp((complex(2*j, 0)*c - complex(j*j, 0)) * complex(half, 0))
-		bottom += cmplx.Exp(complex(-j*j*half, 0))
+		a := (complex(2*j, 0)*c - complex(j*j, 0)) * complex(half, 0)
+		term := cmplx.Exp(a)
+		top += term
+		bottom += math.Exp(-j * j * half)
+		// c is within 4|s + 1|·d Ulp.
+		err += cmplx.Abs(term) * (16 + 8*cmplx.Abs(a) + 8*math.Abs(j)*half*cmplx.Abs(s+1)*g.d + 2*n)
 	}
 	l := g.d * (2*centre - g.d) * half
 	from := centre - g.d
-	k := complex(-from*from*half, 0) + s*complex(l, 0) + cmplx.Log(top) - cmplx.Log(bottom)
+	k := complex(-from*from*half, 0) + s*complex(l, 0) + cmplx.Log(top) - complex(math.Log(bottom), 0)
 	rounding := 4*from*from*half + 8*cmplx.Abs(s)*math.Abs(l) + 4*cmplx.Abs(k)
-	// c is within 4|s + 1|·d Ulp; every term within that times 2j/2σ².
-	terms := (16 + 16*n*half*cmplx.Abs(s+1)*g.d + 8*half) * (2*n + 1)
-	return around(k, num.Ulp*(rounding+(terms+1e3)/cmplx.Abs(top)+1e3))
+	return around(k, num.Ulp*(rounding+err/cmplx.Abs(top)+64+2*n))
+}
+
+// few is sum where all losses that matter are small: M − 1 = Σ P(x)·(e^{sL(x)} − 1).
+func (g discreteNormal) few(s complex128, n, h, half float64) ComplexValue {
+	var excess complex128
+	var all, moduli float64
+	for j := -n; j <= n; j++ { // x = d + j
+		p := math.Exp(-j * j * half)
+		term := num.ComplexExpm1(s * complex(h*(j+g.d/2), 0))
+		excess += complex(p, 0) * term
+		all += p
+		moduli += p * cmplx.Abs(term) * (24 + 8*j*j*half)
+	}
+	v := excess / complex(all, 0)
+	return fromComplexExcess(v, (moduli/all+32*cmplx.Abs(v))*num.Ulp+1e-30*cmplx.Abs(s)*h*(n+g.d))
 }
 
 func (g discreteNormal) order() [4]float64 { return [4]float64{g.sigma, g.d} }

@@ -70,7 +70,7 @@ func (l discrete) at(s complex128) ComplexValue {
 	}
 	// (M − 1) = A·E(s·e0) + B·E(−(s+1)·e0) + e0·(wκ − ½), E(z) = e^z − 1 − z.
 	k := l.kappa(s)
-	first, second := (1+k.value)/2, (1-k.value)/2
+	first, second := 1-k.rest, k.rest
 	x, y := s*complex(e0, 0), -(s+1)*complex(e0, 0)
 	if math.Abs(real(s))*e0 > 300 || real(s) < 0 && -real(s)*e0 > 1 {
 		tail := first
@@ -80,20 +80,20 @@ func (l discrete) at(s complex128) ComplexValue {
 		v := x + cmplx.Log(tail)
 		grow := math.Exp(math.Min(0, real(y-x)))
 		return around(v, num.Ulp*(8*cmplx.Abs(s)*e0+8*cmplx.Abs(v)+64*(cmplx.Abs(first)+cmplx.Abs(second)*grow*(1+cmplx.Abs(y-x)))/cmplx.Abs(tail))+
-			k.err*(1+grow)/cmplx.Abs(tail))
+			k.restErr*(1+grow)/cmplx.Abs(tail))
 	}
 	a, b := first*num.ComplexExpm2(x), second*num.ComplexExpm2(y)
 	c := complex(e0, 0) * k.excess
 	err := cmplx.Abs(first)*remainderError(x) + cmplx.Abs(second)*remainderError(y) + num.Ulp*12*(cmplx.Abs(a)+cmplx.Abs(b)+cmplx.Abs(c)) +
-		e0*k.excessErr + k.err/2*(cmplx.Abs(num.ComplexExpm2(x))+cmplx.Abs(num.ComplexExpm2(y)))
+		e0*k.excessErr + k.restErr*(cmplx.Abs(num.ComplexExpm2(x))+cmplx.Abs(num.ComplexExpm2(y)))
 	return fromComplexExcess(a+b+c, err+math.SmallestNonzeroFloat64)
 }
 
-// kappa is κ, and wκ − ½ = (C(wa) − C(a/2))/(2·C(a/2)) with C(z) = z·coth z, with bounds
-// on their errors.
+// kappa is B = (1 − κ)/2 = sinh(sa)/(2·sinh(wa)·cosh(a/2)), and wκ − ½ = s·κ − B =
+// (C(wa) − C(a/2))/(2·C(a/2)) with C(z) = z·coth z, with bounds on their errors.
 type kappa struct {
-	value, excess  complex128
-	err, excessErr float64
+	rest, excess       complex128
+	restErr, excessErr float64
 }
 
 func (l discrete) kappa(s complex128) kappa {
@@ -101,8 +101,15 @@ func (l discrete) kappa(s complex128) kappa {
 	z, h := w*complex(l.a, 0), l.a/2
 	tanh, relative := complexTanh(z)
 	size := cmplx.Abs(z)
-	k := kappa{value: complex(math.Tanh(h), 0) / tanh}
-	k.err = cmplx.Abs(k.value) * (relative + 8*num.Ulp)
+	value := complex(math.Tanh(h), 0) / tanh
+	err := cmplx.Abs(value) * (relative + 8*num.Ulp)
+	k := kappa{rest: (1 - value) / 2, restErr: err}
+	if sa := s * complex(l.a, 0); cmplx.Abs(sa) < 1 && real(z) < 300 {
+		// Each is within 4 Ulp of its argument, which counts |z·coth z| times.
+		sinh, other := num.ComplexSinh(sa), num.ComplexSinh(z)
+		k.rest = sinh / (2 * other * complex(math.Cosh(h), 0))
+		k.restErr = cmplx.Abs(k.rest) * num.Ulp * (48 + 16*size*math.Cosh(real(z))/cmplx.Abs(other) + 8*h)
+	}
 	if size < 0.5 && h < 0.5 {
 		// C is even: a series in z² with radius π², the factor z² − h² = a²·s(s+1) taken out.
 		step := (s * complex(l.a, 0)) * ((s + 1) * complex(l.a, 0))
@@ -121,8 +128,8 @@ func (l discrete) kappa(s complex128) kappa {
 		k.excessErr = cmplx.Abs(step) * all * scale * 96 * num.Ulp
 		return k
 	}
-	k.excess = w*k.value - 0.5
-	k.excessErr = cmplx.Abs(w)*k.err + num.Ulp*(4*cmplx.Abs(w*k.value)+2)
+	k.excess = s*value - k.rest
+	k.excessErr = cmplx.Abs(s)*err + k.restErr + num.Ulp*4*(cmplx.Abs(s*value)+cmplx.Abs(k.rest))
 	return k
 }
 

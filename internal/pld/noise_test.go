@@ -1,0 +1,91 @@
+package pld
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/losstest"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"pgregory.net/rapid"
+)
+
+// Noise on whole numbers and cut-off noise against the oracle's sums: enclosed, within what
+// the lattice aims at.
+func TestNoiseAgainstOracle(t *testing.T) {
+	var data struct{ Rows []losstest.Workload }
+	losstest.Read(t, "testdata/noise.json", &data)
+	points := 0
+	for _, w := range data.Rows {
+		c, err := w.Composition()
+		if err != nil {
+			t.Fatalf("%s: %v", w.Name, err)
+		}
+		l, err := loss.Compose(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range w.Truth {
+			points++
+			if r.AskedByEpsilon {
+				b, reason := LogDelta(l, r.Epsilon.Value, Wanted{})
+				encloses(t, b, r.LogDelta.Value, 0, 0.011, "%s: ln δ(%v) %s", w.Name, r.Epsilon.Value, reason)
+				continue
+			}
+			b, reason := Epsilon(l, r.Delta.Value, Wanted{})
+			encloses(t, b, r.Epsilon.Value, 0, 1.1e-4, "%s: ε(%v) %s", w.Name, r.Delta.Value, reason)
+		}
+	}
+	if points < 150 {
+		t.Errorf("%d points", points)
+	}
+}
+
+// Fifty discrete Gaussians σ = 3 at δ = 1e−5, to as many digits as the figure has (issue's
+// reference, and testdata/noise.json).
+func TestFiftyDiscreteGaussians(t *testing.T) {
+	c := loss.Composition{{Loss: lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 1}, mechanism.AddOrRemoveOne), Count: 50}}
+	b, reason := Epsilon(c, 1e-5, Wanted{Gap: 1e-8})
+	encloses(t, b, 12.263379782, 0, 1e-7, "ε(1e−5) %s", reason)
+}
+
+// With σ the discrete curve tends to the Gaussian's, as their losses are 1/σ² apart.
+func TestDiscreteTendsToGaussian(t *testing.T) {
+	for _, sigma := range []float64{20, 511, 513, 1e4, 1e6} {
+		d := sigma / 4
+		g := lossOf(t, mechanism.Gaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
+		l := lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
+		for _, delta := range []float64{1e-12, 1e-5} {
+			a, _ := Epsilon(loss.Composition{{Loss: g, Count: 9}}, delta, Wanted{})
+			b, reason := Epsilon(loss.Composition{{Loss: l, Count: 9}}, delta, Wanted{})
+			if reason != "" || math.Abs(a.Upper-b.Upper) > 2e-4+1/(sigma*sigma) {
+				t.Errorf("σ=%v δ=%v: ε in [%v, %v] %s, Gaussian %v", sigma, delta, b.Lower, b.Upper, reason, a.Upper)
+			}
+		}
+	}
+}
+
+// Of a class nothing is proven from below but what a member has: more than the answer for
+// any one of them, less than the upper end.
+func TestClassesFromBelow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		epsilon := math.Exp(rapid.Float64Range(-3, 1).Draw(t, "ln ε"))
+		n := rapid.Uint64Range(1, 60).Draw(t, "n")
+		delta := math.Exp(-rapid.Float64Range(1, 40).Draw(t, "−ln δ"))
+		one := loss.Term{Loss: lossOf(t, mechanism.Exponential{Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: n}
+		max := loss.Term{Loss: lossOf(t, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: 3}
+		b, reason := Epsilon(loss.Composition{one, max}, delta, Wanted{})
+		member := loss.Term{Loss: lossOf(t, mechanism.RandomizedResponse{Epsilon: epsilon / 2}, mechanism.ReplaceOne), Count: n}
+		least, _ := Epsilon(loss.Composition{member}, delta, Wanted{})
+		if reason != "" || !(b.Lower <= least.Upper && b.Lower >= least.Lower-1e-9 && least.Lower <= b.Upper) {
+			t.Fatalf("[%v, %v] %s, a member has [%v, %v]", b.Lower, b.Upper, reason, least.Lower, least.Upper)
+		}
+		if b, _ := Epsilon(loss.Composition{max}, delta, Wanted{}); b.Lower != 0 {
+			t.Fatalf("three noisy maxima have at least %v", b.Lower)
+		}
+		k := new(Cache)
+		if c, reason := k.Epsilon(loss.Composition{one, max}, delta, Wanted{}); reason != "" || c != b && c.Lower > least.Upper {
+			t.Fatalf("the cache says [%v, %v] %s", c.Lower, c.Upper, reason)
+		}
+	})
+}
