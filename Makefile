@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers bench-load
+.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -79,6 +79,9 @@ $(PEERS)/ready: bench/peers/requirements.txt
 
 bench-peers: build $(PEERS)/ready ## public accountants beside accountctl: docs/benchmarks.md (half an hour)
 	$(PEERS)/bin/python bench/peers/run.py --accountctl bin/accountctl
+
+test-interchange: build $(PEERS)/ready ## import and export against the real dp_accounting and Opacus (minutes)
+	$(PEERS)/bin/python bench/peers/interchange.py check --accountctl bin/accountctl
 
 # A program without accounting to compare with (bench/load/compare.py); none: only ours.
 BARE ?=

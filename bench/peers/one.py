@@ -138,12 +138,13 @@ def prv_accountant(workload):
 def opacus_class(module, name):
     """Returns one of Opacus's accountants. They need only NumPy and SciPy: the
     packages around them, which import torch, are stood in for."""
-    root = pathlib.Path(importlib.util.find_spec("opacus").submodule_search_locations[0])
-    for package, folder in [("opacus", root), ("opacus.accountants", root / "accountants")]:
-        sys.modules[package] = types.ModuleType(package)
-        sys.modules[package].__path__ = [str(folder)]
-    sys.modules["opacus.optimizers"] = types.ModuleType("opacus.optimizers")
-    sys.modules["opacus.optimizers"].DPOptimizer = object
+    if "opacus" not in sys.modules:
+        root = pathlib.Path(importlib.util.find_spec("opacus").submodule_search_locations[0])
+        for package, folder in [("opacus", root), ("opacus.accountants", root / "accountants")]:
+            sys.modules[package] = types.ModuleType(package)
+            sys.modules[package].__path__ = [str(folder)]
+        sys.modules["opacus.optimizers"] = types.ModuleType("opacus.optimizers")
+        sys.modules["opacus.optimizers"].DPOptimizer = object
     return getattr(importlib.import_module("opacus.accountants." + module), name)
 
 

@@ -54,7 +54,7 @@ reservation, closed, not reconciled);
   accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5`,
 		Version: version.String(),
 	},
-		p.compute(), p.explain(), p.convert(), p.calibrate(), p.ledger(), p.report(), p.reserve(), p.commit(), p.release(), p.refund(), p.raise(),
+		p.compute(), p.explain(), p.convert(), p.importWorkload(), p.exportWorkload(), p.calibrate(), p.ledger(), p.report(), p.reserve(), p.commit(), p.release(), p.refund(), p.raise(),
 		p.query(), p.curve(), p.statement(), p.entries(), p.watch(), p.head(), p.verify(), p.backup(), p.version(), p.completion())
 	root.SetIn(p.in)
 	root.SetOut(p.out)

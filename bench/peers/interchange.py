@@ -1,0 +1,159 @@
+"""accountctl import and export against the real packages: the same events, the same ε.
+
+    python interchange.py golden                         writes internal/interchange/testdata/peers.json
+    python interchange.py check --accountctl PROGRAM     compares with it, and sends workloads the other way
+
+The file holds what dp_accounting and Opacus write themselves and the ε that they say of
+it; the Go tests read it. A peer's ε is an upper bound that is too large by its own
+error, "within" at most.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+
+import dp_accounting as dp
+from dp_accounting.pld import PLDAccountant
+
+from one import opacus_class
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "internal/interchange/testdata/peers.json"
+RELATION = {
+    "ADD_OR_REMOVE_ONE": dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    "REPLACE_ONE": dp.NeighboringRelation.REPLACE_ONE,
+    "ZERO_OUT": dp.NeighboringRelation.REPLACE_SPECIAL,
+}
+
+
+def plain(value):
+    """A named tuple of to_named_tuple() as an object."""
+    if hasattr(value, "_asdict"):
+        return {k: plain(v) for k, v in value._asdict().items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value
+
+
+def event_of(value):
+    """The DpEvent of plain's object, by dp_accounting itself."""
+    def named(v):
+        if isinstance(v, dict):
+            return namedtuple("Event", v.keys())(*(named(x) for x in v.values()))
+        return [named(x) for x in v] if isinstance(v, list) else v
+    return dp.DpEvent.from_named_tuple(named(value))
+
+
+def composed(event, adjacency):
+    return PLDAccountant(RELATION[adjacency]).compose(event)
+
+
+def trees():
+    """Name, adjacency, event."""
+    gaussian, laplace = dp.GaussianDpEvent(5.0), dp.LaplaceDpEvent(10.0)
+    response = dp.RandomizedResponseDpEvent(0.5, 4)
+    sgd = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.1)), 1000)
+    for adjacency in RELATION:
+        yield "gaussian", adjacency, gaussian
+        yield "gaussians", adjacency, dp.SelfComposedDpEvent(gaussian, 12)
+        yield "dp-sgd", adjacency, sgd
+        yield "dp-sgd and a gaussian", adjacency, dp.ComposedDpEvent([sgd, gaussian, dp.NoOpDpEvent()])
+        if adjacency != "REPLACE_ONE":
+            yield "laplaces", adjacency, dp.SelfComposedDpEvent(laplace, 30)
+            yield "sampled laplaces", adjacency, dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.1, dp.LaplaceDpEvent(1.0)), 50)
+            yield "a tree", adjacency, dp.SelfComposedDpEvent(dp.ComposedDpEvent([gaussian, dp.SelfComposedDpEvent(laplace, 3), sgd]), 2)
+    # Composed once by PLDAccountant whatever the count: one by one it is right.
+    yield "randomized response", "REPLACE_ONE", response
+    yield "randomized response one by one", "REPLACE_ONE", dp.ComposedDpEvent([response] * 8)
+
+
+def histories():
+    yield "one kind of step", [(1.1, 256 / 60000, 2000)]
+    yield "two kinds of steps", [(1.5, 0.01, 500), (1.0, 0.02, 200)]
+    yield "no sampling", [(12.0, 1.0, 3)]
+
+
+def golden():
+    rows = []
+    for name, adjacency, event in trees():
+        accountant = composed(event, adjacency)
+        for delta in (1e-5, 1e-8):
+            rows.append({"name": name, "adjacency": adjacency, "event": plain(event.to_named_tuple()), "delta": delta,
+                         "epsilon": accountant.get_epsilon(delta), "within": 2e-3})
+    states = []
+    for name, history in histories():
+        for module, accountant, within in (("prv", "PRVAccountant", 0.03), ("rdp", "RDPAccountant", None)):
+            a = opacus_class(module, accountant)()
+            for sigma, q, steps in history:
+                for _ in range(steps):
+                    a.step(noise_multiplier=sigma, sample_rate=q)
+            row = {"name": name, "state": json.loads(json.dumps(a.state_dict())), "delta": 1e-6, "epsilon": float(a.get_epsilon(1e-6))}
+            states.append(row | ({"within": within} if within else {}))
+    versions = {p: importlib.metadata.version(p) for p in ("dp-accounting", "opacus", "numpy", "scipy")}
+    return {"versions": versions, "dpEvents": rows, "opacus": states}
+
+
+def write():
+    value = golden()
+    lines = ['{"versions": ' + json.dumps(value["versions"]) + ","]
+    for key in ("dpEvents", "opacus"):
+        lines.append(f'"{key}": [')
+        lines.append(",\n".join(" " + json.dumps(r) for r in value[key]))
+        lines.append("]," if key == "dpEvents" else "]}")
+    GOLDEN.parent.mkdir(exist_ok=True)
+    GOLDEN.write_text("\n".join(lines) + "\n")
+
+
+WORKLOADS = [
+    ("ADD_OR_REMOVE_ONE", [({"gaussian": {"standardDeviation": 30, "sensitivity": 3}}, 40), ({"laplace": {"scale": 25, "sensitivity": 2}}, 20)]),
+    ("ADD_OR_REMOVE_ONE", [({"poissonSampled": {"batchSize": 256, "datasetSize": 60000, "mechanism": {"gaussian": {"noiseMultiplier": 1.1}}}}, 3000)]),
+    ("ADD_OR_REMOVE_ONE", [({"gaussian": {"standardDeviation": 30, "distance": 4}}, 5), ({"poissonSampled": {"samplingProbability": 0.1, "mechanism": {"laplace": {"scale": 2, "sensitivity": 1}}}}, 50)]),
+    ("REPLACE_ONE", [({"gaussian": {"standardDeviation": 30, "distance": 4}}, 5), ({"gaussian": {"noiseMultiplier": 9}}, 2)]),
+    ("REPLACE_ONE", [({"randomizedResponse": {"epsilon": 0.7, "buckets": 5}}, 20), ({"randomizedResponse": {"noise": 0.4, "buckets": 2}}, 3)]),
+    ("ADD_OR_REMOVE_ONE", [({"dpSgd": {"noiseMultiplier": 1.3, "batchSize": 128, "datasetSize": 50000, "epochs": 4}}, 1)]),
+]
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def check(program):
+    stored, wrong = json.loads(GOLDEN.read_text()), []
+    now = golden()
+    for key in ("dpEvents", "opacus"):
+        for a, b in zip(stored[key], now[key], strict=True):
+            if a.get("event") != b.get("event") or a.get("state") != b.get("state") or not math.isclose(a["epsilon"], b["epsilon"], rel_tol=1e-6):
+                wrong.append(f"golden {key} {a['name']}: stored {a['epsilon']}, now {b['epsilon']}; versions {stored['versions']}, {now['versions']}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "workload.json"
+        for adjacency, events in WORKLOADS:
+            file.write_text(json.dumps({"adjacency": adjacency, "events": [{"mechanism": m, "count": n} for m, n in events]}))
+            ours = json.loads(run(program, "compute", "--file", str(file), "--delta", "1e-6", "--output", "json"))["epsilon"]
+            event = event_of(json.loads(run(program, "export", str(file), "--format", "dp-event")))
+            theirs = [("dp_accounting", composed(event, adjacency).get_epsilon(1e-6), 2e-3)]
+            if adjacency == "ADD_OR_REMOVE_ONE" and not any("laplace" in json.dumps(m) for m, _ in events):
+                state = json.loads(run(program, "export", str(file), "--format", "opacus"))
+                a = opacus_class("prv", "PRVAccountant")()
+                a.load_state_dict(state | {"mechanism": "prv"})
+                theirs.append(("opacus", float(a.get_epsilon(1e-6)), 0.03))
+            for name, epsilon, within in theirs:
+                print(f"{name:14} {adjacency:18} theirs {epsilon:.6f}  ours {ours:.6f}  {list(events[0][0])[0]} …")
+                if not -1e-6 <= epsilon - ours <= within * (1 + ours):
+                    wrong.append(f"{name} of {events}: {epsilon}, accountctl {ours}")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("golden", "check"))
+    parser.add_argument("--accountctl")
+    args = parser.parse_args()
+    write() if args.verb == "golden" else check(args.accountctl)

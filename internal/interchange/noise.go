@@ -1,0 +1,28 @@
+package interchange
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// noise is σ or b with what it is relative to.
+type noise struct{ scale, sensitivity, distance, multiplied float64 }
+
+// multiplier is σ/Δ, rounded down. A distance is Δ, or under REPLACE_ONE twice that.
+func (n noise) multiplier(adj mechanism.Adjacency) float64 {
+	switch {
+	case n.multiplied != 0:
+		return n.multiplied
+	case n.sensitivity != 0:
+		return ratioDown(n.scale, n.sensitivity)
+	case adj == mechanism.ReplaceOne:
+		return ratioDown(n.scale, n.distance/2)
+	}
+	return ratioDown(n.scale, n.distance)
+}
+
+// responseNoise is ν = k/(k + e^ε − 1), rounded down: ε = ln(1 + k(1 − ν)/ν).
+func responseNoise(epsilon, k float64) float64 {
+	return k / (k + math.Expm1(epsilon)) * (1 - 8*0x1p-53)
+}
