@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import STEP, Daemon, Proxy, plan
+from conftest import BINARY, STEP, Daemon, Proxy, plan
 
-from dp_accountant import Client, DataLoss, NotSent, Unavailable
+from dp_accountant import Client, DataLoss, FailedPrecondition, NotSent, Unavailable
 
 Connect = Callable[..., Client]
 
@@ -197,10 +197,11 @@ def test_an_abandoned_stream_is_settled(client: Client, proxy: Proxy, connect: C
     assert client.get_ledger(ledger).total_count == 7
 
 
-def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"chunk": 10}, {"strict": "each"}])
+def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path: Path, options: dict[str, object]) -> None:
     client = connect(daemon.address)
     ledger = plan(client, 1000)
-    with pytest.raises(DataLoss), client.run(ledger, chunk=10) as run:
+    with pytest.raises(DataLoss), client.run(ledger, **options) as run:
         for _ in range(20):
             run.step(STEP)
         run.flush()
@@ -217,3 +218,24 @@ def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path:
         for _ in range(100):
             run.step(STEP)
     assert run.steps <= 40 + 10
+
+
+def test_a_restored_ledger_is_reconciled(daemon: Daemon, connect: Connect, tmp_path: Path) -> None:
+    own = connect(daemon.socket)
+    ledger = plan(own, 1000)
+    own.report(ledger, (STEP, 5))
+    own.backup(tmp_path / "backup")
+    own.report(ledger, (STEP, 7))  # lost
+    daemon.kill()
+    shutil.rmtree(tmp_path / "data")
+    subprocess.run([BINARY, "restore", str(tmp_path / "backup"), "--data", str(tmp_path / "data")], check=True, capture_output=True)
+    daemon.start()
+    with pytest.raises(DataLoss):  # this client knows better
+        own.report(ledger, STEP)
+    fresh = connect(daemon.socket)
+    with pytest.raises(FailedPrecondition, match="reconcile"):
+        fresh.report(ledger, STEP)
+    fresh.reconcile(ledger, (STEP, 7))
+    with fresh.run(ledger) as run:
+        run.step(STEP)
+    assert fresh.get_ledger(ledger).total_count == 13

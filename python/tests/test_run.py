@@ -248,6 +248,18 @@ def test_an_exception_gives_back_what_was_not_used(client: Client) -> None:
         client.run(ledger).step(STEP)
 
 
+def test_a_client_closed_too_early(shared: Daemon, client: Client, connect: Callable[..., Client]) -> None:
+    ledger = plan(client, 100)
+    early = connect(shared.address)
+    with pytest.raises(Closed, match="before the run"), early.run(ledger) as run:
+        run.step(STEP, 10)
+        early.close()
+        with pytest.raises(Closed):
+            run.step(STEP)
+    spent, reserved = balance(client, ledger)
+    assert spent + reserved >= run.steps == 10
+
+
 def test_state(client: Client) -> None:
     ledger = plan(client, 1000)
     with client.run(ledger) as run:

@@ -82,6 +82,11 @@ class Lane:
         if receipt.position > (self.newest.position if self.newest else 0) and len(receipt.head_hash) == 32:
             self.newest = receipt
 
+    def vouch(self, item: Item) -> None:
+        """Sends the newest receipt along: a daemon that has forgotten it writes nothing. It is no part of the content."""
+        if self.newest is not None:
+            item.request.last_receipt.CopyFrom(self.newest)
+
     def advance(self, answer: Any) -> None:
         self.last += 1
         self.see(answer.receipt)
@@ -149,7 +154,9 @@ class Core:
             why = "was refused" if e.not_written else "may or may not be written"
             raise NotSent(plan.op, plan.ledger, f"not sent, because an earlier write of this client {why}: {e.message}", code=e.code,
                           not_written=e.not_written) from e
-        item = self.number(lane, plan)
+        plan.request.writer, plan.request.sequence = self.writer, lane.last + 1
+        item = Item(lane.last + 1, plan.method, plan.request)
+        lane.vouch(item)
         try:
             answer = yield from self._attempts(plan.op, plan.ledger, item, until)
         except AccountantError as e:
@@ -163,14 +170,11 @@ class Core:
         lane.advance(answer)
         return plan.finish(answer)
 
-    def number(self, lane: Lane, plan: Plan[Any]) -> Item:
-        plan.request.writer, plan.request.sequence = self.writer, lane.last + 1
-        return Item(lane.last + 1, plan.method, plan.request)
-
     def settle(self, op: str, lane: Lane, until: float | None) -> Steps[None]:
         """Sends what is of unknown outcome again, in order; the caller has the turn."""
         while lane.pending:
             item = lane.pending[0]
+            lane.vouch(item)
             try:
                 answer = yield from self._attempts(op, lane.ledger, item, until)
             except AccountantError as e:

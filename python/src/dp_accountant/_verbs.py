@@ -117,6 +117,11 @@ def raise_budgets(ledger: str, fields: Mapping[str, Any], request_id: str | None
     return _write("raise_budgets", ledger, "Raise", request, request_id)
 
 
+def reconcile(ledger: str, what: Events, accept_loss: bool, reason: str, request_id: str | None) -> Plan[pb.ReconcileResponse]:
+    content = pb.Reconcile(events=events(what), accept_loss=accept_loss, reason=reason)
+    return _write("reconcile", ledger, "Reconcile", pb.ReconcileRequest(ledger=ledger, reconcile=content), request_id)
+
+
 def statement(name: str, deltas: Iterable[float]) -> Plan[pb.Statement]:
     return Plan("statement", name, "GetStatement", pb.GetStatementRequest(name=name, deltas=list(deltas)), lambda a: a.statement)
 

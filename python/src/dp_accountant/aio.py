@@ -155,6 +155,12 @@ class AsyncClient:
         fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
         return await self._do(verbs.raise_budgets(ledger, fields, request_id), deadline)
 
+    async def reconcile(
+        self, ledger: str, events: Events = (), *, accept_loss: bool = False, reason: str = "", request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.ReconcileResponse:
+        return await self._do(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
+
     def pending(self, ledger: str) -> list[Any]:
         return [item.request for item in self._core.lane(ledger).pending]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,14 +73,16 @@ class Client:
         self._ended = threading.Event()
         self._streams: set[Stream] = set()
         self._owner: Client | None = None
+        self._writers: weakref.WeakSet[Client] = weakref.WeakSet()
 
     def new_writer(self) -> Client:
         """Another writer, with a UUID and lanes of its own, on the same connection, which
-        stays this client's: close this one last."""
+        stays this client's: it ends with this one, at the latest."""
         self._core.check("new_writer")
         out = Client.__new__(Client)
         out._start(self._settings, self._channel, self._rpc)
         out._owner = self
+        self._writers.add(out)
         return out
 
     @property
@@ -93,7 +96,9 @@ class Client:
         return self._settings.server
 
     def close(self) -> None:
-        """Ends the connection and every open stream; close streams first to wait for their charges."""
+        """Ends the connection and every open stream and run; close those first, to wait for what they charge."""
+        for writer in list(self._writers):
+            writer.close()
         self._core.closed = True
         self._ended.set()
         for stream in list(self._streams):
@@ -211,6 +216,14 @@ class Client:
         """Makes budgets, or the plan (a workload), larger. On the daemon's own socket only."""
         fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
         return self._do(verbs.raise_budgets(ledger, fields, request_id), deadline)
+
+    def reconcile(
+        self, ledger: str, events: Events = (), *, accept_loss: bool = False, reason: str = "", request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.ReconcileResponse:
+        """Says what a restored ledger has lost: events, which are charged even where budgets do not
+        allow it; none, if nothing was lost; or accept_loss, with a reason. On the daemon's own socket only."""
+        return self._do(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
 
     def pending(self, ledger: str) -> list[Any]:
         """The writes on a ledger whose outcome is not known, in order, as they were sent."""
@@ -365,7 +378,6 @@ class Client:
         except grpc.RpcError as e:
             return failure_of(e)
         except ValueError as e:  # gRPC's, of a closed channel
-            if self._core.closed or self._owner is not None and self._owner._core.closed:
-                self._core.closed = True
+            if self._core.closed:
                 return Failure(grpc.StatusCode.CANCELLED, str(e))
             raise

@@ -81,9 +81,12 @@ def _apply(entry: pb.Entry, counts: dict[bytes, int], held: dict[int, dict[bytes
         _add(counts, held.pop(entry.expire.reservation, {}))
     elif action == "release":
         held.pop(entry.release.reservation, None)
-    elif action == "close":
+    elif action == "reconcile":
+        _add(counts, _counts(entry.reconcile.events))
+    elif action in ("close", "restored"):  # what was set aside may have been used
         for rest in held.values():
             _add(counts, rest)
+        held.clear()
 
 
 def _counts(events: Iterable[pb.Event]) -> dict[bytes, int]:

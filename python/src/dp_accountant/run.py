@@ -81,6 +81,7 @@ class Run:
         self._made = 0  # steps of this object, whatever was restored
         self._interval: float | None = None  # seconds a step takes
         self._last_step = self._last_commit = 0.0
+        self._ended = False
         self._settling = threading.Lock()
         self._pid = 0
 
@@ -105,13 +106,18 @@ class Run:
 
     def close(self, *, deadline: float | None = None) -> None:
         """Charges what was made, gives back the rest, and ends the run once that is durable."""
-        if self._writer is None or self._writer._core.closed:
+        if self._writer is None or self._ended:
             return
+        self._ended = True
         atexit.unregister(self._leave)
+        if self._writer._core.closed:
+            raise Closed("close", self.ledger, "the client was closed before the run; what was made is set aside, and charged when the time is over")
         deadline = deadline if deadline is not None else self._deadline
         try:
             if self._stream is not None:
-                self.flush(deadline=deadline)
+                if self._error is not None:
+                    raise self._error
+                self._flush(deadline)
                 with self._monitor:
                     for supply in self._supplies.values():
                         self._drop(supply)
@@ -196,8 +202,9 @@ class Run:
             raise Closed("step", self.ledger, "the run has not begun; allowed: `with`, or open")
         if os.getpid() != self._pid:
             raise Closed("step", self.ledger, "this run belongs to the process that began it; allowed: a run of this process's own")
-        if self._writer._core.closed:
+        if self._ended:
             raise Closed("step", self.ledger, "the run has ended")
+        self._writer._core.check("step", self.ledger)
         if self._stream is not None and self._stream.error is not None:
             raise self._stream.error
         return self._writer
@@ -224,6 +231,9 @@ class Run:
     def flush(self, *, deadline: float | None = None) -> None:
         """Waits until every step made so far is charged."""
         self._check()
+        self._flush(deadline)
+
+    def _flush(self, deadline: float | None) -> None:
         if self._stream is None:
             return
         deadline = deadline if deadline is not None else self._deadline
