@@ -6,15 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server"
 )
 
 // A second daemon on the same data ends with a clear error and does not disturb
@@ -97,6 +100,19 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--insecure=maybe"}, 2, "", "--insecure"},
 		{[]string{"--listen", "0.0.0.0:0"}, 2, "", `listen: "0.0.0.0:0", which other machines can reach without TLS; allowed: a loopback address`},
 		{[]string{"--http", ":0"}, 2, "", "http: "},
+		{[]string{"--listen", "0.0.0.0:0,unix:///x"}, 2, "", "--tls-cert"},
+		{[]string{"--listen", "unix:"}, 2, "", `listen: "unix:"; allowed: unix:///PATH`},
+		{[]string{"--listen", "unix://" + strings.Repeat("s", 108)}, 2, "", "at most 107 bytes"},
+		{[]string{"--socket-mode", "0999"}, 2, "", `socket-mode: "0999"; allowed: octal permissions`},
+		{[]string{"--socket-mode", "4755"}, 2, "", `socket-mode: 04755; allowed: permissions from 0 to 0777`},
+		{[]string{"--socket-owner", "nobody.such"}, 2, "", `socket-owner: "nobody.such"`},
+		{[]string{"--socket-owner", "-1"}, 2, "", `socket-owner: "-1"`},
+		{[]string{"--tls-cert", file}, 2, "", `tls-key: not given`},
+		{[]string{"--tls-key", file}, 2, "", `tls-cert: not given`},
+		{[]string{"--tls-client-ca", file}, 2, "", `allowed: a PEM file, with --tls-cert`},
+		{[]string{"--tls-cert", file, "--tls-key", file + "x"}, 2, "", `no such file`},
+		{[]string{"--tls-cert", file, "--tls-key", file}, 2, "", `allowed: PEM files of a certificate and its key`},
+		{[]string{"--grace-period", "0s"}, 2, "", `grace-period: 0s; allowed: a duration > 0`},
 		{[]string{"--listen", "nonsense"}, 2, "", "allowed: host:port"},
 		{[]string{"--metrics-ledgers", "-1"}, 2, "", `metrics-ledgers: -1; allowed: a whole number ≥ 0`},
 		{[]string{"--log-level", "loud"}, 2, "", `log-level: "loud"; allowed: debug, info, warn or error`},
@@ -130,20 +146,22 @@ func TestEnvironment(t *testing.T) {
 		return got, c.ExecuteContext(t.Context())
 	}
 	got, err := parse(nil, nil)
-	want := settings{listen: "127.0.0.1:7878", http: "127.0.0.1:7879", data: "./data", metricsLedgers: 1000, logLevel: "info", logFormat: "text"}
-	if err != nil || got != want {
+	want := settings{listen: []string{"127.0.0.1:7878"}, http: "127.0.0.1:7879", data: "./data", socketMode: "0600", gracePeriod: 20 * time.Second, metricsLedgers: 1000, logLevel: "info", logFormat: "text"}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
-	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7",
+	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1,unix:///s", "ACCOUNTANT_SOCKET_MODE=0660", "ACCOUNTANT_SOCKET_OWNER=:7",
+		"ACCOUNTANT_TLS_CERT=c", "ACCOUNTANT_TLS_KEY=k", "ACCOUNTANT_TLS_CLIENT_CA=a", "ACCOUNTANT_GRACE_PERIOD=5s", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7",
 		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_PPROF=1", "ACCOUNTANT_SERVER=elsewhere", "ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
 	got, err = parse(env, nil)
-	want = settings{listen: "127.0.0.1:1", data: "/d", insecure: true, metricsLedgers: 7, pprof: true, logLevel: "debug", logFormat: "json"}
-	if err != nil || got != want {
+	want = settings{listen: []string{"127.0.0.1:1", "unix:///s"}, data: "/d", socketMode: "0660", socketOwner: ":7", gracePeriod: 5 * time.Second,
+		tls: server.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}, insecure: true, metricsLedgers: 7, pprof: true, logLevel: "debug", logFormat: "json"}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("environment: %+v, %v", got, err)
 	}
 	got, err = parse(env, []string{"--listen", "127.0.0.1:2", "--insecure=false", "--http=127.0.0.1:3"})
-	want.listen, want.insecure, want.http = "127.0.0.1:2", false, "127.0.0.1:3"
-	if err != nil || got != want {
+	want.listen, want.insecure, want.http = []string{"127.0.0.1:2"}, false, "127.0.0.1:3"
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("flags: %+v, %v", got, err)
 	}
 	_, err = parse([]string{"ACCOUNTANT_INSECURE=maybe"}, nil)

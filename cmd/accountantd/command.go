@@ -4,17 +4,24 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
 // settings are the flags' values.
 type settings struct {
-	listen, http, data  string
+	listen              []string
+	http, data          string
+	socketMode          string
+	socketOwner         string
+	tls                 server.TLSFiles
 	insecure, pprof     bool
+	gracePeriod         time.Duration
 	metricsLedgers      int
 	logLevel, logFormat string
 }
@@ -22,18 +29,24 @@ type settings struct {
 const long = `accountantd keeps ledgers of differentially private releases and answers what
 they cost. Everything is kept in the data directory: the ledgers in
 accountant.db, the key that signs their heads in signing.key, and accountant.sock,
-a Unix socket for its owner only that serves the same as the TCP address, and
+a Unix socket for its owner only that serves the same as the other addresses, and
 refunds, raises, reconciling and backups, which are refused elsewhere.
+
+Who calls over a Unix socket is recorded as the kernel knows him, "uid:1000"; with
+--tls-client-ca by the name in his certificate, "cn:ann"; elsewhere as he says, after
+"unverified:". With --tls-cert every TCP address speaks TLS. The files are read
+again when they change; a broken one leaves the one before in use and is logged.
 
 When it is ready it prints one line on standard output:
   accountantd ready listen=… http=… socket=… data=… store=… version=…
-SIGTERM and SIGINT stop it in order; a second one at once.
+SIGTERM and SIGINT stop it in order, within --grace-period; a second one at once.
+grpc.health.v1.Health says SERVING until then, of "" and of
+accountant.v1.AccountantService; so does /healthz.
 
 "accountantd restore FILE --data DIR" makes a data directory of a backup.
 
-Each flag can be given as an environment variable: ACCOUNTANT_LISTEN,
-ACCOUNTANT_HTTP, ACCOUNTANT_DATA, ACCOUNTANT_INSECURE, ACCOUNTANT_METRICS_LEDGERS,
-ACCOUNTANT_PPROF, ACCOUNTANT_LOG_LEVEL, ACCOUNTANT_LOG_FORMAT. Flags win.
+Each flag can be given as an environment variable: ACCOUNTANT_LISTEN for --listen,
+ACCOUNTANT_TLS_CERT for --tls-cert and so on. Flags win.
 
 Exit status: 0 stopped when asked to; 2 wrong flags; 1 anything else.`
 
@@ -41,10 +54,13 @@ Exit status: 0 stopped when asked to; 2 wrong flags; 1 anything else.`
 func newCommand(env []string, serve func(context.Context, settings) error, restore func(ctx context.Context, file, data string) error) *cobra.Command {
 	var s settings
 	c := &cobra.Command{
-		Use:           "accountantd [flags]",
-		Short:         "The privacy accountant's daemon",
-		Long:          long,
-		Example:       "  accountantd --data ./data\n  accountantd --listen 127.0.0.1:0 --http \"\" --data /var/lib/accountant\n  accountantd restore ledgers.backup --data ./restored",
+		Use:   "accountantd [flags]",
+		Short: "The privacy accountant's daemon",
+		Long:  long,
+		Example: `  accountantd --data ./data
+  accountantd --listen unix:///run/accountant/accountant.sock --socket-mode 0660 --http "" --data /var/lib/accountant
+  accountantd --listen 0.0.0.0:7878 --tls-cert tls.crt --tls-key tls.key --tls-client-ca ca.crt --data /var/lib/accountant
+  accountantd restore ledgers.backup --data ./restored`,
 		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -63,10 +79,16 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 	c.AddCommand(restoreCommand(env, restore))
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.listen, "listen", "127.0.0.1:7878", "TCP `address` of the gRPC service; port 0 takes any free one, \"\" none")
+	f.StringSliceVar(&s.listen, "listen", []string{"127.0.0.1:7878"}, "`addresses` of the gRPC service, HOST:PORT or unix:///PATH, separated by commas or given again; port 0 takes any free one, \"\" none")
+	f.StringVar(&s.socketMode, "socket-mode", "0600", "octal `permissions` of the sockets in --listen")
+	f.StringVar(&s.socketOwner, "socket-owner", "", "`owner` of the sockets in --listen: USER, USER:GROUP or :GROUP, names or numbers (default: the daemon's)")
 	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics and /healthz; \"\" turns it off")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
+	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the server's certificate, and those that certify it")
+	f.StringVar(&s.tls.Key, "tls-key", "", "PEM `file` of its key")
+	f.StringVar(&s.tls.ClientCA, "tls-client-ca", "", "PEM `file` of the authorities whose client certificates are demanded")
 	f.BoolVar(&s.insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
+	f.DurationVar(&s.gracePeriod, "grace-period", 20*time.Second, "the longest `time` that stopping takes; keep it below that after which you are killed (Kubernetes: 30 s)")
 	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000, "the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
 	f.BoolVar(&s.pprof, "pprof", false, "serve profiles of this process at /debug/pprof of the HTTP port")
 	f.StringVar(&s.logLevel, "log-level", "info", "least `level` logged on standard error: debug, info, warn or error")

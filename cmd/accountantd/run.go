@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/persist"
@@ -37,6 +39,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	}
 	config := server.Config{
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
+		TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,
 		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
 		Profile: s.pprof,
 	}
@@ -45,6 +48,14 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		return &server.ConfigError{Field: "metrics-ledgers", Value: fmt.Sprint(s.metricsLedgers), Allowed: "a whole number ≥ 0"}
 	case s.metricsLedgers == 0:
 		config.BudgetLedgers = -1 // the server's 0 is its default
+	}
+	mode, err := strconv.ParseUint(s.socketMode, 8, 32)
+	if err != nil {
+		return &server.ConfigError{Field: "socket-mode", Value: fmt.Sprintf("%q", s.socketMode), Allowed: "octal permissions, such as 0660"}
+	}
+	config.SocketMode = fs.FileMode(mode)
+	if s.gracePeriod <= 0 {
+		return &server.ConfigError{Field: "grace-period", Value: s.gracePeriod.String(), Allowed: "a duration > 0, such as 20s"}
 	}
 	if s.data == "" {
 		return &server.ConfigError{Field: "data", Value: `""`, Allowed: "a directory"}

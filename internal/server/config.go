@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/ed25519"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -18,9 +19,15 @@ type Config struct {
 	// stops and returns ErrStoreFailed. Nil: never.
 	Failed <-chan struct{}
 
-	// Listen is the TCP address of the gRPC service, port 0 for any free one.
-	// Empty: none.
-	Listen string
+	// Listen are the addresses of the gRPC service: HOST:PORT, port 0 for any free
+	// one, or unix:///PATH of a socket for others. Empty: none.
+	Listen []string
+	// SocketMode and SocketOwner (USER, USER:GROUP or :GROUP, names or numbers) say
+	// who may open the sockets in Listen. Zero: 0600, of the daemon's user and group.
+	SocketMode  fs.FileMode
+	SocketOwner string
+	// TLS is spoken on every TCP address if it names files.
+	TLS TLSFiles
 	// HTTP is the TCP address of /metrics and /healthz. Empty: none.
 	HTTP string
 	// Profile adds /debug/pprof to the HTTP port.
@@ -47,7 +54,8 @@ type Config struct {
 	BudgetLedgers int
 	// Deadline is set for unary calls that come without one. Zero: 30 s.
 	Deadline time.Duration
-	// DrainTimeout bounds the graceful part of stopping. Zero: 10 s.
+	// DrainTimeout bounds stopping; after three quarters of it calls that still run
+	// are ended. Zero: 20 s, below the 30 s after which Kubernetes and systemd kill.
 	DrainTimeout time.Duration
 }
 
@@ -65,26 +73,44 @@ func (c Config) withDefaults() Config {
 		c.Deadline = 30 * time.Second
 	}
 	if c.DrainTimeout == 0 {
-		c.DrainTimeout = 10 * time.Second
+		c.DrainTimeout = 20 * time.Second
 	}
 	return c
 }
 
 // Check returns a *ConfigError for what is wrong before anything is opened.
 func (c Config) Check() error {
-	for _, a := range []struct{ field, address string }{{"listen", c.Listen}, {"http", c.HTTP}} {
-		if a.address == "" {
-			continue
+	for _, a := range c.Listen {
+		path, ok := socketPath(a)
+		if !ok {
+			if _, err := resolve("listen", a, c.open()); err != nil {
+				return err
+			}
+		} else if path == "" {
+			return &ConfigError{"listen", fmt.Sprintf("%q", a), "unix:///PATH, or HOST:PORT"}
+		} else if len(path) > maxSocketPath {
+			return longPath("listen", path, "choose a shorter one")
 		}
-		if _, err := resolve(a.field, a.address, c.Insecure); err != nil {
+	}
+	if c.HTTP != "" {
+		if _, err := resolve("http", c.HTTP, c.open()); err != nil {
 			return err
 		}
 	}
-	if n := len(c.Socket); n > maxSocketPath {
-		return &ConfigError{"socket", fmt.Sprintf("%s, a path of %d bytes", c.Socket, n),
-			fmt.Sprintf("at most %d bytes: choose a shorter data directory, or a relative one", maxSocketPath)}
+	if len(c.Socket) > maxSocketPath {
+		return longPath("socket", c.Socket, "choose a shorter data directory, or a relative one")
 	}
-	return nil
+	if c.SocketMode&^0o777 != 0 {
+		return &ConfigError{"socket-mode", fmt.Sprintf("%#o", uint32(c.SocketMode)), "permissions from 0 to 0777"}
+	}
+	if _, err := parseOwner(c.SocketOwner); err != nil {
+		return err
+	}
+	return c.TLS.check()
+}
+
+func longPath(field, path, advice string) error {
+	return &ConfigError{field, fmt.Sprintf("%s, a path of %d bytes", path, len(path)), fmt.Sprintf("at most %d bytes: %s", maxSocketPath, advice)}
 }
 
 // ConfigError says which setting is wrong, what it was and what is allowed.

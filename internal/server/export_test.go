@@ -1,7 +1,9 @@
 package server
 
-// For tests outside the package.
-var ListenUnix = listenUnix
+import "net"
+
+// ListenUnix is for tests outside the package.
+func ListenUnix(path string) (net.Listener, error) { return listenUnix(path, private) }
 
 // MaxScanned is how many records one ListEntries looks at.
 const MaxScanned = maxScanned

@@ -10,10 +10,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// newHTTP serves /metrics and /healthz, and profiles where they are asked for.
+// newHTTP serves /metrics and /healthz, and profiles where they are asked for; with
+// mutual TLS all but /healthz only to those with a client certificate.
 func (s *Server) newHTTP() *http.Server {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry}))
+	handle := func(pattern string, handler http.HandlerFunc) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if s.config.TLS.ClientCA != "" && len(r.TLS.VerifiedChains) == 0 {
+				http.Error(w, "a client certificate is needed", http.StatusForbidden)
+				return
+			}
+			handler(w, r)
+		})
+	}
+	handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry}).ServeHTTP)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if s.draining.Err() != nil {
 			http.Error(w, "not serving", http.StatusServiceUnavailable)
@@ -22,9 +32,9 @@ func (s *Server) newHTTP() *http.Server {
 		fmt.Fprintln(w, "serving")
 	})
 	if s.config.Profile {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		handle("GET /debug/pprof/", pprof.Index)
+		handle("GET /debug/pprof/profile", pprof.Profile)
+		handle("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return &http.Server{
 		Handler:           mux,

@@ -11,8 +11,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// PrincipalKey is the metadata key in which a client says who it is. Nothing
-// verifies it yet, so every principal starts with "unverified:".
+// PrincipalKey is the metadata key in which a client says who it is. Where the
+// connection proves it, by a client certificate or a Unix socket's peer, that is
+// the principal ("cn:ann", "uid:1000") and what the client says is not heard;
+// elsewhere the principal starts with "unverified:".
 const PrincipalKey = "accountant-principal"
 
 const (
@@ -41,18 +43,20 @@ func checkOwnSocket(ctx context.Context) error {
 // call's name in the log.
 func identify(ctx context.Context) error {
 	c := callerOf(ctx)
-	var err error
-	if c.principal, err = given(ctx, PrincipalKey); err != nil {
+	said, err := given(ctx, PrincipalKey)
+	if err != nil {
 		return err
 	}
-	c.principal = unverified + cmp.Or(c.principal, anonymous)
-	if c.id, err = given(ctx, RequestIDKey); err != nil {
-		return err
+	var proven proof
+	if p, ok := peer.FromContext(ctx); ok {
+		proven, _ = p.AuthInfo.(proof)
 	}
-	// The daemon's own socket is its only listener that is not TCP.
-	p, ok := peer.FromContext(ctx)
-	c.ownSocket = ok && p.Addr != nil && p.Addr.Network() == "unix"
-	return nil
+	c.principal, c.ownSocket = proven.principal, proven.own
+	if c.principal == "" {
+		c.principal = unverified + cmp.Or(said, anonymous)
+	}
+	c.id, err = given(ctx, RequestIDKey)
+	return err
 }
 
 // given is what the client gives under a metadata key, "" if nothing.

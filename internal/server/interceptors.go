@@ -27,6 +27,7 @@ const maxReceive = 4 << 20
 // Recovery is innermost, so that panics are logged and counted as INTERNAL.
 func (s *Server) options() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.Creds(newTransport(s.tls, s.config.Logger)),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxReceive),
 		grpc.MaxHeaderListSize(16 << 10),

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -16,22 +19,72 @@ import (
 // digits, "/s") is shorter than "accountant.sock".
 const maxSocketPath = 107
 
+// listener says of each connection where it was accepted; the handshake asks.
+type listener struct {
+	net.Listener
+	origin
+}
+
+// origin is what kind of listener accepted a connection.
+type origin int
+
+const (
+	fromTCP    origin = iota
+	fromSocket        // a Unix socket for others
+	fromOwn           // the daemon's own socket
+)
+
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &accepted{c, l.origin}, nil
+}
+
+type accepted struct {
+	net.Conn
+	origin
+}
+
+// listen listens on a host:port, or on the socket that unix:///PATH names.
+func listen(address string, c Config) (*listener, error) {
+	if path, ok := socketPath(address); ok {
+		l, err := listenUnix(path, c.socketAccess())
+		return &listener{l, fromSocket}, err
+	}
+	l, err := listenTCP("listen", address, c.open())
+	return &listener{l, fromTCP}, err
+}
+
+// socketPath is the path in unix:///PATH or unix:PATH, as gRPC spells it.
+func socketPath(address string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(address, "unix:")
+	if ok && strings.HasPrefix(path, "//") {
+		path = path[2:]
+	}
+	return path, ok
+}
+
+// open reports whether addresses that other machines can reach are allowed.
+func (c Config) open() bool { return c.Insecure || c.TLS.Cert != "" }
+
 // resolve parses a TCP address and refuses one that other machines can reach,
-// unless insecure is set. A host name is resolved once, here.
-func resolve(field, address string, insecure bool) (*net.TCPAddr, error) {
+// unless open is set. A host name is resolved once, here.
+func resolve(field, address string, open bool) (*net.TCPAddr, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, &ConfigError{field, fmt.Sprintf("%q (%v)", address, err), "host:port, such as 127.0.0.1:7878"}
 	}
-	if !insecure && !addr.IP.IsLoopback() {
+	if !open && !addr.IP.IsLoopback() {
 		return nil, &ConfigError{field, fmt.Sprintf("%q, which other machines can reach without TLS", address),
-			"a loopback address such as 127.0.0.1:7878, or any with --insecure"}
+			"a loopback address such as 127.0.0.1:7878, or any with --tls-cert and --tls-key, or with --insecure"}
 	}
 	return addr, nil
 }
 
-func listenTCP(field, address string, insecure bool) (net.Listener, error) {
-	addr, err := resolve(field, address, insecure)
+func listenTCP(field, address string, open bool) (net.Listener, error) {
+	addr, err := resolve(field, address, open)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +95,68 @@ func listenTCP(field, address string, insecure bool) (net.Listener, error) {
 	return l, nil
 }
 
-// listenUnix makes a socket of mode 0600 at path. It is bound in a directory
-// that only its owner can enter and renamed, so it is never open to others, and
-// a stale one is replaced in one step. A data directory is such a directory: then
+// access is who may open a socket.
+type access struct {
+	mode     fs.FileMode
+	uid, gid int // −1: the daemon's
+}
+
+// private is for the owner of the daemon only.
+var private = access{0o600, -1, -1}
+
+func (c Config) socketAccess() access {
+	a, _ := parseOwner(c.SocketOwner) // Check has accepted it
+	a.mode = c.SocketMode
+	if a.mode == 0 {
+		a.mode = private.mode
+	}
+	return a
+}
+
+// parseOwner reads USER, USER:GROUP or :GROUP, names or numbers.
+func parseOwner(s string) (access, error) {
+	a := access{uid: -1, gid: -1}
+	name, group, _ := strings.Cut(s, ":")
+	number := func(s string, into *int, find func() (string, error)) (err error) {
+		if s == "" {
+			return nil
+		}
+		if *into, err = strconv.Atoi(s); err == nil && *into >= 0 {
+			return nil
+		}
+		id, err := find()
+		if err == nil {
+			*into, err = strconv.Atoi(id)
+		}
+		return err
+	}
+	err := number(name, &a.uid, func() (string, error) {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		return u.Uid, nil
+	})
+	if err == nil {
+		err = number(group, &a.gid, func() (string, error) {
+			g, err := user.LookupGroup(group)
+			if err != nil {
+				return "", err
+			}
+			return g.Gid, nil
+		})
+	}
+	if err != nil {
+		return a, &ConfigError{"socket-owner", fmt.Sprintf("%q (%v)", s, err), "USER, USER:GROUP or :GROUP, names or numbers"}
+	}
+	return a, nil
+}
+
+// listenUnix makes a socket at path. It is bound in a directory that only its
+// owner can enter and renamed, so it is never open to others than a says, and a
+// stale one is replaced in one step. A data directory is such a directory: then
 // none is made, for which a full disk has no room.
-func listenUnix(path string) (net.Listener, error) {
+func listenUnix(path string, a access) (net.Listener, error) {
 	if err := checkStale(path); err != nil {
 		return nil, err
 	}
@@ -59,17 +169,23 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
 	}
-	private := filepath.Join(dir, "s.new")
-	if err := os.Remove(private); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that died
+	hidden := filepath.Join(dir, "s.new")
+	if err := os.Remove(hidden); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that died
 		return nil, fmt.Errorf("socket: %w", err)
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: private, Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
 	}
 	l.SetUnlinkOnClose(false)
-	if err = os.Chmod(private, 0o600); err == nil {
-		err = os.Rename(private, path)
+	if a.uid >= 0 || a.gid >= 0 {
+		err = os.Chown(hidden, a.uid, a.gid)
+	}
+	if err == nil {
+		err = os.Chmod(hidden, a.mode)
+	}
+	if err == nil {
+		err = os.Rename(hidden, path)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("socket: %w", err), l.Close())

@@ -18,18 +18,18 @@ func TestConfigCheck(t *testing.T) {
 		field  string // "" if it is good
 		wants  string
 	}{
-		{server.Config{Listen: "127.0.0.1:0", HTTP: "[::1]:0"}, "", ""},
-		{server.Config{Listen: "127.1.2.3:7878"}, "", ""},
+		{server.Config{Listen: []string{"127.0.0.1:0"}, HTTP: "[::1]:0"}, "", ""},
+		{server.Config{Listen: []string{"127.1.2.3:7878"}}, "", ""},
 		{server.Config{}, "", ""},
-		{server.Config{Listen: "0.0.0.0:7878", Insecure: true}, "", ""},
-		{server.Config{Listen: "0.0.0.0:7878"}, "listen", "--insecure"},
-		{server.Config{Listen: ":7878"}, "listen", "--insecure"},
-		{server.Config{Listen: "[::]:7878"}, "listen", "--insecure"},
-		{server.Config{Listen: "192.0.2.1:7878"}, "listen", "--insecure"},
+		{server.Config{Listen: []string{"0.0.0.0:7878"}, Insecure: true}, "", ""},
+		{server.Config{Listen: []string{"0.0.0.0:7878"}}, "listen", "--insecure"},
+		{server.Config{Listen: []string{":7878"}}, "listen", "--insecure"},
+		{server.Config{Listen: []string{"[::]:7878"}}, "listen", "--insecure"},
+		{server.Config{Listen: []string{"192.0.2.1:7878"}}, "listen", "--insecure"},
 		{server.Config{HTTP: "0.0.0.0:7879"}, "http", "--insecure"},
-		{server.Config{Listen: "7878"}, "listen", "host:port"},
-		{server.Config{Listen: "127.0.0.1:70000"}, "listen", "host:port"},
-		{server.Config{Listen: "127.0.0.1:0", Socket: "/" + strings.Repeat("s", 107)}, "socket", "at most 107 bytes"},
+		{server.Config{Listen: []string{"7878"}}, "listen", "host:port"},
+		{server.Config{Listen: []string{"127.0.0.1:70000"}}, "listen", "host:port"},
+		{server.Config{Listen: []string{"127.0.0.1:0"}, Socket: "/" + strings.Repeat("s", 107)}, "socket", "at most 107 bytes"},
 	} {
 		err := c.config.Check()
 		if c.field == "" {

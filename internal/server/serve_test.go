@@ -208,7 +208,7 @@ func TestRunAndSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(servertest.Context(t))
 	ready, line := io.Pipe()
 	done := make(chan error, 1)
-	config := server.Config{Store: store, Listen: "127.0.0.1:0", HTTP: "127.0.0.1:0", Socket: filepath.Join(dir, "accountant.sock"),
+	config := server.Config{Store: store, Listen: []string{"127.0.0.1:0"}, HTTP: "127.0.0.1:0", Socket: filepath.Join(dir, "accountant.sock"),
 		Data: "./my data", Version: "v1"}
 	go func() { done <- server.Run(ctx, config, line) }()
 	buffer := make([]byte, 4096)
@@ -245,7 +245,7 @@ func TestRunAndSocket(t *testing.T) {
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	_, err := server.Start(server.Config{Store: memory.New(memory.Config{}), Listen: s.Addr})
+	_, err := server.Start(server.Config{Store: memory.New(memory.Config{}), Listen: []string{s.Addr}})
 	if err == nil || !strings.Contains(err.Error(), s.Addr) || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("second server: %v", err)
 	}
@@ -256,7 +256,7 @@ func TestStoreFailed(t *testing.T) {
 	t.Parallel()
 	failed := make(chan struct{})
 	var log bytes.Buffer
-	running, err := server.Start(server.Config{Store: memory.New(memory.Config{}), Failed: failed, Listen: "127.0.0.1:0", Logger: logTo(&log)})
+	running, err := server.Start(server.Config{Store: memory.New(memory.Config{}), Failed: failed, Listen: []string{"127.0.0.1:0"}, Logger: logTo(&log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -39,7 +40,9 @@ type Server struct {
 	grpc    *grpc.Server
 	health  *health.Server
 
-	tcp, unix, http net.Listener // nil where not configured
+	listeners []*listener // of the gRPC service
+	http      net.Listener
+	tls       *certificates // nil: plain
 
 	process string        // what request ids begin with
 	calls   atomic.Uint64 // of this process
@@ -82,28 +85,40 @@ func Start(config Config) (*Server, error) {
 
 func (s *Server) listen() (err error) {
 	c := s.config
-	if c.Listen != "" {
-		if s.tcp, err = listenTCP("listen", c.Listen, c.Insecure); err != nil {
+	if c.TLS.Cert != "" {
+		if s.tls, err = newCertificates(c.TLS, c.Logger); err != nil {
 			return err
 		}
 	}
+	for _, address := range c.Listen {
+		l, err := listen(address, c)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, l)
+	}
 	if c.HTTP != "" {
-		if s.http, err = listenTCP("http", c.HTTP, c.Insecure); err != nil {
+		if s.http, err = listenTCP("http", c.HTTP, c.open()); err != nil {
 			return err
 		}
 	}
 	if c.Socket != "" {
-		s.unix, err = listenUnix(c.Socket)
+		l, err := listenUnix(c.Socket, private)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, &listener{l, fromOwn})
 	}
-	return err
+	return nil
 }
 
 func (s *Server) closeListeners() error {
 	var errs []error
-	for _, l := range []net.Listener{s.tcp, s.unix, s.http} {
-		if l != nil {
-			errs = append(errs, l.Close())
-		}
+	for _, l := range s.listeners {
+		errs = append(errs, l.Close())
+	}
+	if s.http != nil {
+		errs = append(errs, s.http.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -129,35 +144,42 @@ func (s *Server) countLedgers() {
 	}
 }
 
-// Addr is the TCP address of the gRPC service, "" without one.
-func (s *Server) Addr() string { return address(s.tcp) }
+// Addrs are the addresses of the gRPC service, as Config.Listen orders them.
+func (s *Server) Addrs() []string {
+	var all []string
+	for _, l := range s.listeners {
+		switch l.origin {
+		case fromTCP:
+			all = append(all, l.Addr().String())
+		case fromSocket:
+			all = append(all, "unix://"+l.Addr().String())
+		}
+	}
+	return all
+}
 
 // HTTPAddr is the TCP address of the HTTP port, "" without one.
-func (s *Server) HTTPAddr() string { return address(s.http) }
-
-func address(l net.Listener) string {
-	if l == nil {
+func (s *Server) HTTPAddr() string {
+	if s.http == nil {
 		return ""
 	}
-	return l.Addr().String()
+	return s.http.Addr().String()
 }
 
 // Serve serves until ctx ends (then it returns nil), the store fails
 // (ErrStoreFailed) or a listener breaks, and stops in order: health says
 // NOT_SERVING; streams end with what they queued decided and answered; running
-// calls end, for DrainTimeout at most; the keeper drains. The store stays open.
+// calls end, for three quarters of DrainTimeout at most; the keeper drains. The store stays open.
 func (s *Server) Serve(ctx context.Context) error {
-	broken := make(chan error, 3)
+	broken := make(chan error, len(s.listeners)+1)
 	var serving sync.WaitGroup // each closes its listener
-	for _, l := range []net.Listener{s.tcp, s.unix} {
-		if l != nil {
-			serving.Go(func() { broken <- s.grpc.Serve(l) })
-		}
+	for _, l := range s.listeners {
+		serving.Go(func() { broken <- s.grpc.Serve(l) })
 	}
 	web := s.newHTTP()
 	if s.http != nil {
 		go func() {
-			if err := web.Serve(s.http); !errors.Is(err, http.ErrServerClosed) {
+			if err := web.Serve(listenHTTP(s.http, s.tls)); !errors.Is(err, http.ErrServerClosed) {
 				broken <- err
 			}
 		}()
@@ -190,12 +212,10 @@ func (s *Server) stop(web *http.Server) error {
 	defer cancel()
 	s.health.Shutdown()
 	s.drain()
-	hard := context.AfterFunc(ctx, s.grpc.Stop)
+	hard := time.AfterFunc(s.config.DrainTimeout/4*3, s.grpc.Stop)
 	s.grpc.GracefulStop()
-	hard()
-	// The calls are over, so little is left in the keeper: it gets its own time.
-	ctx, cancel = context.WithTimeout(context.Background(), s.config.DrainTimeout)
-	defer cancel()
+	hard.Stop()
+	// The calls are over, so little is left in the keeper: the rest of the time is ample.
 	return errors.Join(s.keeper.Close(ctx), stopHTTP(ctx, web))
 }
 
@@ -216,7 +236,7 @@ func (s *Server) readyLine() string {
 	var b strings.Builder
 	b.WriteString("accountantd ready")
 	for _, f := range [][2]string{
-		{"listen", s.Addr()}, {"http", s.HTTPAddr()}, {"socket", s.config.Socket}, {"data", s.config.Data},
+		{"listen", strings.Join(s.Addrs(), ",")}, {"http", s.HTTPAddr()}, {"socket", s.config.Socket}, {"data", s.config.Data},
 		{"store", s.config.Store.ID()}, {"version", s.config.Version},
 	} {
 		value := f[1]

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -49,6 +50,12 @@ func checkPrincipal(principal string) error {
 		return absent("principal", "1 to 256 bytes")
 	}
 	return checkText("principal", principal, maxText)
+}
+
+// IsPrincipal reports whether s can be a principal that was proven: 1 to 256 bytes
+// of printable text.
+func IsPrincipal(s string) bool {
+	return checkPrincipal(s) == nil && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // PrincipalAllowed says what IsGivenPrincipal accepts.

@@ -25,7 +25,8 @@ type Config struct {
 	// SocketOnly has it listen on Server.Socket alone: a TCP port may be taken by
 	// somebody else while the server restarts. Conn and Client are then of no use.
 	SocketOnly bool
-	// Server adds to the server's settings; Store, Failed and Listen are set here.
+	// Server adds to the server's settings; Store and Failed are set here, and the
+	// first of the addresses in Listen.
 	Server server.Config
 }
 
@@ -76,13 +77,16 @@ func (s *Server) start() {
 		config.SigningKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	}
 	if !s.config.SocketOnly {
-		config.Listen = s.Addr
+		config.Listen = append([]string{s.Addr}, config.Listen...)
 	}
 	running, err := server.Start(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.Addr, s.HTTPAddr, s.Store = running.Addr(), running.HTTPAddr(), config.Store
+	s.HTTPAddr, s.Store = running.HTTPAddr(), config.Store
+	if !s.config.SocketOnly {
+		s.Addr = running.Addrs()[0]
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel, s.done = cancel, make(chan error, 1)
 	go func() { s.done <- running.Serve(ctx) }()

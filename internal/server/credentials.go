@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// proof is what a connection proves of who is at its other end.
+type proof struct {
+	credentials.CommonAuthInfo
+	principal string // "" if nothing is proven
+	own       bool   // it came to the daemon's own socket
+}
+
+func (proof) AuthType() string { return "accountant" }
+
+// transport makes the handshake of each connection as its listener wants it: TLS on
+// TCP, if there are certificates; on a Unix socket the kernel says who is there.
+type transport struct {
+	tls    credentials.TransportCredentials // nil: plain
+	logger *slog.Logger
+}
+
+func newTransport(c *certificates, logger *slog.Logger) *transport {
+	t := &transport{logger: logger}
+	if c != nil {
+		t.tls = credentials.NewTLS(c.grpc())
+	}
+	return t
+}
+
+// ServerHandshake returns the connection below raw: gRPC sets options of TCP on it.
+func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	c, ok := raw.(*accepted)
+	if !ok {
+		return nil, nil, errors.New("a connection of no listener of this server")
+	}
+	from := proof{own: c.origin == fromOwn}
+	from.SecurityLevel = credentials.NoSecurity
+	switch {
+	case c.origin != fromTCP:
+		if uid, ok := peerUID(c.Conn); ok {
+			from.principal = "uid:" + strconv.FormatUint(uint64(uid), 10)
+		}
+		return c.Conn, from, nil
+	case t.tls == nil:
+		return c.Conn, from, nil
+	}
+	conn, info, err := t.tls.ServerHandshake(c.Conn)
+	if err != nil {
+		if !errors.Is(err, io.EOF) { // a probe that only connects
+			t.logger.Info("TLS handshake failed", "peer", c.RemoteAddr().String(), "error", err)
+		}
+		return nil, nil, err
+	}
+	from.SecurityLevel = credentials.PrivacyAndIntegrity
+	if state := info.(credentials.TLSInfo).State; len(state.VerifiedChains) > 0 {
+		from.principal, err = certified(state.PeerCertificates[0])
+	}
+	return conn, from, err
+}
+
+// ClientHandshake is for clients, which this is not.
+func (t *transport) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("these are a server's credentials")
+}
+
+// Info implements credentials.TransportCredentials.
+func (t *transport) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "accountant"}
+}
+
+// Clone implements credentials.TransportCredentials.
+func (t *transport) Clone() credentials.TransportCredentials { return t }
+
+// OverrideServerName implements credentials.TransportCredentials.
+func (t *transport) OverrideServerName(string) error { return nil }
+
+// listenHTTP adds TLS to the HTTP port's listener, if there are certificates.
+func listenHTTP(l net.Listener, c *certificates) net.Listener {
+	if c == nil {
+		return l
+	}
+	return tls.NewListener(l, c.http())
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"sync"
+
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// TLSFiles names PEM files. They are read again at each handshake: a renewed
+// certificate is served from then on, to connections that open. Where a new file
+// is broken, what was read before stays in use and the log says why.
+type TLSFiles struct {
+	// Cert and Key are the server's; every TCP address then speaks TLS 1.3, and
+	// none without. Empty: no TLS.
+	Cert, Key string
+	// ClientCA, if set, are the authorities whose client certificates are
+	// demanded; the certificate's name is the principal (see certified).
+	ClientCA string
+}
+
+func (f TLSFiles) check() error {
+	switch {
+	case f.Cert == "" && f.Key != "":
+		return &ConfigError{"tls-cert", "not given, with --tls-key", "a PEM file, with --tls-key"}
+	case f.Cert != "" && f.Key == "":
+		return &ConfigError{"tls-key", "not given, with --tls-cert", "a PEM file, with --tls-cert"}
+	case f.Cert == "" && f.ClientCA != "":
+		return &ConfigError{"tls-client-ca", f.ClientCA + " without --tls-cert", "a PEM file, with --tls-cert and --tls-key"}
+	case f.Cert == "":
+		return nil
+	}
+	_, err := newCertificates(f, slog.New(slog.DiscardHandler))
+	return err
+}
+
+// certificates are the files' latest good content.
+type certificates struct {
+	files  TLSFiles
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	seen   [3][]byte   // what was read last, good or not
+	config *tls.Config // of the latest good content
+	broken string      // what the log was told last
+}
+
+// newCertificates reads the files. The error is a *ConfigError.
+func newCertificates(files TLSFiles, logger *slog.Logger) (*certificates, error) {
+	c := &certificates{files: files, logger: logger}
+	err := c.read()
+	return c, err
+}
+
+// read reads the files, and makes a new config if they are not what was seen.
+func (c *certificates) read() error {
+	var now [3][]byte
+	for i, f := range []struct{ field, path string }{
+		{"tls-cert", c.files.Cert}, {"tls-key", c.files.Key}, {"tls-client-ca", c.files.ClientCA}} {
+		if f.path == "" {
+			continue
+		}
+		var err error
+		if now[i], err = os.ReadFile(f.path); err != nil {
+			return &ConfigError{f.field, err.Error(), "a PEM file that the daemon may read"}
+		}
+	}
+	if c.config != nil && bytes.Equal(now[0], c.seen[0]) && bytes.Equal(now[1], c.seen[1]) && bytes.Equal(now[2], c.seen[2]) {
+		return nil
+	}
+	pair, err := tls.X509KeyPair(now[0], now[1])
+	if err != nil {
+		return &ConfigError{"tls-cert, tls-key", fmt.Sprintf("%s, %s (%v)", c.files.Cert, c.files.Key, err), "PEM files of a certificate and its key"}
+	}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{pair},
+		MinVersion:   tls.VersionTLS13,
+		NextProtos:   []string{"h2"},
+		// A resumed session would keep a client whose authority is gone.
+		SessionTicketsDisabled: true,
+	}
+	if c.files.ClientCA != "" {
+		config.ClientCAs = x509.NewCertPool()
+		if !config.ClientCAs.AppendCertsFromPEM(now[2]) {
+			return &ConfigError{"tls-client-ca", c.files.ClientCA + ", without a certificate", "a PEM file of certificates"}
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+		config.VerifyConnection = func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 { // of the HTTP port
+				return nil
+			}
+			_, err := certified(s.PeerCertificates[0])
+			return err
+		}
+	}
+	if c.config != nil {
+		c.logger.Info("TLS files read again", "certificate", pair.Leaf.Subject.String(), "until", pair.Leaf.NotAfter)
+	}
+	c.seen, c.config, c.broken = now, config, ""
+	return nil
+}
+
+// current is the config to use for a connection that opens now.
+func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.read(); err != nil && err.Error() != c.broken {
+		c.broken = err.Error()
+		c.logger.Error("TLS files not read again, the ones before stay in use", "error", err)
+	}
+	return c.config, nil
+}
+
+// grpc is the config of the gRPC service.
+func (c *certificates) grpc() *tls.Config { return &tls.Config{GetConfigForClient: c.current} }
+
+// http is the config of the HTTP port: probes have no certificate, so it asks for
+// none; who wants the metrics needs one (see newHTTP).
+func (c *certificates) http() *tls.Config {
+	return &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		config, err := c.current(hello)
+		if err != nil {
+			return nil, err
+		}
+		config = config.Clone()
+		config.NextProtos = []string{"h2", "http/1.1"}
+		if config.ClientAuth != tls.NoClientCert {
+			config.ClientAuth = tls.VerifyClientCertIfGiven
+		}
+		return config, nil
+	}}
+}
+
+// certified is the principal that a verified client certificate names: its one URI
+// (such as SPIFFE's), else its common name, else its one email address or DNS name,
+// as "uri:…", "cn:…", "email:…" or "dns:…", so that none reads like another. A
+// certificate that names nobody, or one of several, is refused.
+func certified(cert *x509.Certificate) (principal string, err error) {
+	switch {
+	case len(cert.URIs) == 1:
+		principal = "uri:" + (*url.URL).String(cert.URIs[0])
+	case len(cert.URIs) > 1:
+		return "", errors.New("client certificate: several URIs; allowed: one")
+	case cert.Subject.CommonName != "":
+		principal = "cn:" + cert.Subject.CommonName
+	case len(cert.EmailAddresses) == 1 && len(cert.DNSNames) == 0:
+		principal = "email:" + cert.EmailAddresses[0]
+	case len(cert.DNSNames) == 1 && len(cert.EmailAddresses) == 0:
+		principal = "dns:" + cert.DNSNames[0]
+	default:
+		return "", errors.New("client certificate: names nobody; allowed: one URI, a common name, or one email address or DNS name")
+	}
+	if !wire.IsPrincipal(principal) {
+		return "", fmt.Errorf("client certificate: its name %.80q; allowed: printable text of at most 256 bytes", principal)
+	}
+	return principal, nil
+}
