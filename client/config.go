@@ -25,12 +25,14 @@ import (
 type Config struct {
 	// Server is HOST:PORT, or unix:PATH for a socket. Default: 127.0.0.1:7878.
 	Server string
-	// Principal names who reports, as long as the daemon does not authenticate:
-	// it is recorded as "unverified:" + Principal. At most 128 bytes of
+	// Principal names who reports, where the connection does not prove it: it is
+	// recorded as "unverified:" + Principal. A client certificate or a Unix socket
+	// proves it ("cn:ann", "uid:1000"); this is then not heard. At most 128 bytes of
 	// [A-Za-z0-9._@-]. Default: the daemon records "unverified:anonymous".
 	Principal string
-	// TLS, if set, is used for the connection. Default: plain text, which is
-	// refused for a server that is neither a socket nor a loopback address.
+	// TLS, if set, is used for HOST:PORT ([TLSFiles] makes one); a socket needs
+	// none. Default: plain text, which is refused for a server that is neither a
+	// socket nor a loopback address.
 	TLS *tls.Config
 	// Insecure allows plain text to a server on another machine.
 	Insecure bool
@@ -89,7 +91,7 @@ func (cfg Config) resolve(connections *atomic.Uint64) (Config, []grpc.DialOption
 	}
 	secure := insecure.NewCredentials()
 	switch {
-	case cfg.TLS != nil:
+	case cfg.TLS != nil && !strings.HasPrefix(cfg.Server, "unix:"):
 		secure = credentials.NewTLS(cfg.TLS)
 	case !local && !cfg.Insecure:
 		return cfg, nil, fmt.Errorf("server: %s %w; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server, ErrNotEncrypted)

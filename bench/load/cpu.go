@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,8 @@ import (
 const maxMetrics = 16 << 20
 
 // serverCPU is the daemon's CPU so far, in seconds, by its /metrics: on this
-// machine only. 0 without an address.
-func serverCPU(ctx context.Context, address string) (float64, error) {
+// machine only. 0 without an address. A daemon with TLS has it on that port too.
+func serverCPU(ctx context.Context, address string, secure *tls.Config) (float64, error) {
 	if address == "" {
 		return 0, nil
 	}
@@ -30,11 +31,17 @@ func serverCPU(ctx context.Context, address string) (float64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	scheme := "http://"
+	if secure != nil {
+		scheme = "https://"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+address+"/metrics", nil)
 	if err != nil {
 		return 0, err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: secure}}
+	defer web.CloseIdleConnections()
+	answer, err := web.Do(request)
 	if err != nil {
 		return 0, fmt.Errorf("the daemon's CPU: %w (leave it out with --http \"\")", err)
 	}

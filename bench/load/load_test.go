@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -25,7 +26,7 @@ func TestReportsAreOf120To200Bytes(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	server := servertest.Start(t)
+	daemon := servertest.Start(t)
 	for _, tc := range []struct {
 		name    string
 		args    []string
@@ -36,7 +37,7 @@ func TestLoad(t *testing.T) {
 		{"calls", []string{"--unary", "--streams", "5", "--ledgers", "5", "--reports", "20"}, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := parse(append([]string{"--server", server.Addr, "--http", ""}, tc.args...), io.Discard)
+			s, err := parse(append([]string{"--server", daemon.Addr, "--http", ""}, tc.args...), io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,16 +52,34 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// Through mutual TLS on both ports.
+func TestLoadWithTLS(t *testing.T) {
+	a := servertest.NewAuthority(t)
+	files := server.TLSFiles{ClientCA: a.File}
+	files.Cert, files.Key = a.Issue("server", nil)
+	daemon := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, HTTP: "127.0.0.1:0"}})
+	cert, key := a.Issue("load", nil)
+	s, err := parse([]string{"--server", daemon.Addr, "--http", daemon.HTTPAddr, "--tls-ca", a.File, "--tls-cert", cert, "--tls-key", key,
+		"--streams", "2", "--ledgers", "2", "--reports", "20"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := load(t.Context(), s)
+	if err != nil || got.Reports != 20 || got.ServerCPU == nil {
+		t.Errorf("%+v, %v; want 20 reports and the server's CPU", got, err)
+	}
+}
+
 func TestFlagsAreChecked(t *testing.T) {
 	for _, args := range [][]string{
 		{"x"}, {"--streams", "0"}, {"--window", "0"}, {"--ledgers", "2"}, {"--reports", "0"},
-		{"--streams", "2", "--connections", "3"}, {"--timeout", "0s"}, {"--query-every", "-1s"},
+		{"--streams", "2", "--connections", "3"}, {"--timeout", "0s"}, {"--tls-ca", "none.pem"}, {"--query-every", "-1s"},
 	} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%q accepted", args)
 		}
 	}
-	if _, err := serverCPU(t.Context(), "192.0.2.1:80"); err == nil {
+	if _, err := serverCPU(t.Context(), "192.0.2.1:80", nil); err == nil {
 		t.Error("another machine's metrics were asked for")
 	}
 }

@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -19,12 +20,14 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/dpaccountant/accountant/client"
 )
 
 // settings are the flags' values.
 type settings struct {
 	server, http            string
-	ca                      string
+	tls                     client.TLSFiles
 	streams, window         int
 	ledgers, reports        int
 	connections             int
@@ -32,6 +35,7 @@ type settings struct {
 	queries                 time.Duration
 	timeout                 time.Duration
 	profile                 string
+	config                  *tls.Config // nil: plain text
 }
 
 func main() {
@@ -77,7 +81,10 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	f.BoolVar(&s.unary, "unary", false, "one call a report instead of streams")
 	f.DurationVar(&s.queries, "query-every", 0, "also ask for ε of the first ledger at this interval; 0: not")
 	f.BoolVar(&s.useTLS, "tls", false, "use TLS")
-	f.StringVar(&s.ca, "tls-ca", "", "`file` of the PEM certificates to trust; default: the system's")
+	f.StringVar(&s.tls.CA, "tls-ca", "", "PEM `file` of the authorities to trust; default: the system's")
+	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the client's certificate")
+	f.StringVar(&s.tls.Key, "tls-key", "", "PEM `file` of its key")
+	f.StringVar(&s.tls.ServerName, "tls-server-name", "", "`name` expected in the daemon's certificate; default: the host")
 	f.BoolVar(&s.insecure, "insecure", false, "allow plain text to another machine")
 	f.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of this side to `file`")
 	f.DurationVar(&s.timeout, "timeout", 5*time.Minute, "end with an error after this time")
@@ -97,6 +104,12 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	} {
 		if n.value < n.low || n.value > n.high {
 			return s, fmt.Errorf("%s: %d; allowed: a whole number from %d to %d", n.name, n.value, n.low, n.high)
+		}
+	}
+	if s.useTLS || s.tls != (client.TLSFiles{}) {
+		var err error
+		if s.config, err = s.tls.Config(); err != nil {
+			return s, err
 		}
 	}
 	if s.connections == 0 {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -141,7 +138,7 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 			return t, err
 		}
 	}
-	before, err := serverCPU(ctx, s.http)
+	before, err := serverCPU(ctx, s.http, s.config)
 	if err != nil {
 		return t, err
 	}
@@ -159,7 +156,7 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 	if err = errors.Join(err, answers.err, endProfile()); err != nil {
 		return t, err
 	}
-	after, err := serverCPU(ctx, s.http)
+	after, err := serverCPU(ctx, s.http, s.config)
 	if err != nil {
 		return t, err
 	}
@@ -199,12 +196,7 @@ func together(ctx context.Context, writers []*writer, s settings) error {
 // client for questions with a connection of its own.
 func connect(s settings) (writers []*writer, questions *client.Client, closeAll func(), err error) {
 	var cfg client.Config
-	cfg.Server, cfg.Window, cfg.Insecure = s.server, s.window, s.insecure
-	if s.useTLS || s.ca != "" {
-		if cfg.TLS, err = tlsConfig(s.ca); err != nil {
-			return nil, nil, nil, err
-		}
-	}
+	cfg.Server, cfg.Window, cfg.Insecure, cfg.TLS = s.server, s.window, s.insecure, s.config
 	if questions, err = client.New(cfg); err != nil {
 		return nil, nil, nil, err
 	}
@@ -231,19 +223,4 @@ func connect(s settings) (writers []*writer, questions *client.Client, closeAll 
 		writers = append(writers, w)
 	}
 	return writers, questions, closeAll, nil
-}
-
-func tlsConfig(ca string) (*tls.Config, error) {
-	if ca == "" {
-		return &tls.Config{}, nil
-	}
-	pem, err := os.ReadFile(ca)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("tls-ca: %s has no certificate in PEM", ca)
-	}
-	return &tls.Config{RootCAs: pool}, nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,16 +19,28 @@ const maxAttempts = 4
 // connection holds the flags that say how to reach the daemon.
 type connection struct {
 	server   string
+	tls      client.TLSFiles
+	useTLS   bool
 	insecure bool
 	timeout  time.Duration
 }
 
-func (n *connection) flags(root *cobra.Command, server string) {
-	if server == "" {
-		server = "127.0.0.1:7878"
-	}
+func (n *connection) flags(root *cobra.Command, env func(string) string) {
 	f := root.PersistentFlags()
-	f.StringVar(&n.server, "server", server, "the daemon: host:port or unix:PATH; also env ACCOUNTANT_SERVER")
+	f.StringVar(&n.server, "server", cmp.Or(env("ACCOUNTANT_SERVER"), "127.0.0.1:7878"), "the daemon: host:port or unix:PATH; also env ACCOUNTANT_SERVER")
+	f.BoolVar(&n.useTLS, "tls", false, "use TLS with a host:port, as the flags below imply")
+	for _, t := range []struct {
+		value       *string
+		name, usage string
+	}{
+		{&n.tls.CA, "ca", "PEM `file` of the authorities to trust instead of the system's"},
+		{&n.tls.Cert, "cert", "PEM `file` of the certificate that says who you are"},
+		{&n.tls.Key, "key", "PEM `file` of its key"},
+		{&n.tls.ServerName, "server-name", "`name` expected in the daemon's certificate instead of the host"},
+	} {
+		variable := "ACCOUNTANT_TLS_" + strings.ToUpper(strings.ReplaceAll(t.name, "-", "_"))
+		f.StringVar(t.value, "tls-"+t.name, env(variable), t.usage+"; also env "+variable)
+	}
 	f.BoolVar(&n.insecure, "insecure", false, "allow a daemon on another machine without encryption")
 	f.DurationVar(&n.timeout, "timeout", 10*time.Second, "how long to wait for an answer to one attempt of a call")
 }
@@ -48,9 +62,17 @@ func (n *connection) with(c *cobra.Command, do func(*client.Client) error) error
 	if n.timeout <= 0 {
 		return usage(c, "--timeout: %v; allowed: a positive duration, such as 10s", n.timeout)
 	}
-	daemon, err := client.New(client.Config{Server: n.server, Insecure: n.insecure, Timeout: n.timeout, MaxAttempts: maxAttempts})
+	config := client.Config{Server: n.server, Insecure: n.insecure, Timeout: n.timeout, MaxAttempts: maxAttempts}
+	if n.useTLS || n.tls != (client.TLSFiles{}) {
+		secure, err := n.tls.Config()
+		if err != nil {
+			return usage(c, "%v", err)
+		}
+		config.TLS = secure
+	}
+	daemon, err := client.New(config)
 	if errors.Is(err, client.ErrNotEncrypted) {
-		return usage(c, "--server: %s is on another machine; allowed: a loopback address, unix:PATH, or --insecure to go without encryption", n.server)
+		return usage(c, "--server: %s is on another machine; allowed: a loopback address, unix:PATH, --tls, or --insecure to go without encryption", n.server)
 	}
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ reservation, closed, not reconciled);
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("accountctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, "%v", err) })
-	p.flags(root, env("ACCOUNTANT_SERVER"))
+	p.flags(root, env)
 	return root
 }
 
