@@ -49,11 +49,11 @@ instead. The json has everything.`,
 	file := fileFlag(c)
 	request := &accountantv1.QueryPrivacyCurveRequest{}
 	var low, high, gap float64
-	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil, "ε ≥ 0, in nats, to answer; may be repeated; instead of a range")
+	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil, "`ε` ≥ 0, in nats, to answer; may be repeated; instead of a range")
 	c.Flags().Float64Var(&low, "epsilon-min", 0, "the first ε of a range")
 	c.Flags().Float64Var(&high, "epsilon-max", 0, "the last ε of a range (default: where δ is about 1e-10)")
 	c.Flags().Uint32Var(&request.Points, "points", 0, "how many ε the range has, 2 to 1000 (default 21 in a table, otherwise 100)")
-	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil, "α of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
+	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil, "`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
 	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
 	gapFlag(c, &gap)
 	output := outputFlag(c, formatJSON, formatCSV)

@@ -25,7 +25,7 @@ number is rounded to the safe side.`,
   accountctl statement team/mnist --delta 1e-5 --delta 1e-7 --output json`,
 		Args: names("NAME"),
 	}
-	deltas := c.Flags().Float64Slice("delta", nil, "δ in (0, 1) at which ε is stated; may be repeated (default: 1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
+	deltas := c.Flags().Float64Slice("delta", nil, "`δ` in (0, 1) at which ε is stated; may be repeated (default: 1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
 	output := &format{formatMarkdown, []string{formatMarkdown, formatJSON}}
 	c.Flags().VarP(output, "output", "o", strings.Join(output.allowed, "|"))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(output.allowed, cobra.ShellCompDirectiveNoFileComp))

@@ -230,23 +230,6 @@ func TestRandomIsSecretUnlessSeeded(t *testing.T) {
 	}
 }
 
-func TestDecimalsAreRoundedOutwards(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		x := rapid.Float64Range(0, 1e6).Draw(r, "x")
-		exact := new(big.Rat).SetFloat64(x)
-		above, _ := new(big.Rat).SetString(up(x))
-		below, _ := new(big.Rat).SetString(down(x))
-		if above.Cmp(exact) < 0 || below.Cmp(exact) > 0 {
-			r.Fatalf("%v became %s and %s", x, up(x), down(x))
-		}
-	})
-	for x, want := range map[float64]string{0: "0.0000", 1.5: "1.5000", 3.99991: "4.0000", math.Inf(1): "∞"} {
-		if got := up(x); got != want {
-			t.Errorf("up(%v) = %s, want %s", x, got, want)
-		}
-	}
-}
-
 // TestLearns: the seeded run recognises what the README says it does.
 func TestLearns(t *testing.T) {
 	train, test, err := loadDigits()

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
-	"math/big"
 	"os"
 	"strconv"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // screen is what the run shows: a progress bar on a terminal, lines elsewhere.
@@ -105,22 +104,6 @@ func (s *screen) privacy(l *pb.Ledger, answer *pb.QueryPrivacyResponse) {
 	fmt.Fprintln(s.out, ".")
 }
 
-// up writes x with four decimals, never less than x; down never more.
-func up(x float64) string   { return decimal(x, math.Ceil, 1) }
-func down(x float64) string { return decimal(x, math.Floor, -1) }
-
-func decimal(x float64, round func(float64) float64, direction float64) string {
-	if math.IsInf(x, 1) {
-		return "∞"
-	}
-	const scale = 1e4
-	for k := round(x * scale); ; k += direction { // the product may have been rounded the wrong way
-		text := strconv.FormatFloat(k/scale, 'f', 4, 64)
-		shown, ok := new(big.Rat).SetString(text)
-		if exact := new(big.Rat).SetFloat64(x); !ok || exact == nil {
-			return strconv.FormatFloat(x, 'g', -1, 64)
-		} else if shown.Cmp(exact)*int(direction) >= 0 {
-			return text
-		}
-	}
-}
+// up writes x with six digits, never less than x; down never more.
+func up(x float64) string   { return num.FormatUp(x, 6) }
+func down(x float64) string { return num.FormatDown(x, 6) }

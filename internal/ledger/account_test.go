@@ -89,7 +89,7 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 		{"a guard that cannot charge it", two, []mechanism.Event{event(50, 1)}, []string{
 			"budgets[0] (ε = 1 by BASIC): a gaussian has no single (ε, δ), which the guard BASIC adds up; allowed: 0"}},
 		{"δ", filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 9, Delta: 1e-6}), []mechanism.Event{{Mechanism: dp, Count: 3}}, []string{
-			"needs 3e-06 of δ, 1e-06 is left, short by 2e-06; allowed: 1 × approximate_dp"}},
+			"needs 3e-6 of δ, 1e-6 is left, short by 2e-6; allowed: 1 × approximate_dp"}},
 		{"no δ", filter(accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1}), []mechanism.Event{{Mechanism: dp, Count: 1}}, []string{
 			"leaves δ = 1e-06 to failures, of which the guard ZCDP of this budget allows none"}},
 		{"not in the plan", plan(event(1, 3)), []mechanism.Event{event(2, 1)}, []string{"plan: gaussian(σ=2, Δ=1) is not in it; allowed: 0 ×"}},

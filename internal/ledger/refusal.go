@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // BudgetError is a refusal by budgets or by the plan: nothing was written and
@@ -32,7 +33,12 @@ func (s Shortfall) String() string {
 	if s.Reason != "" {
 		return fmt.Sprintf("%s: %s", s.Budget, s.Reason)
 	}
-	return fmt.Sprintf("%s: needs %.6g of %s, %.6g is left, short by %.6g", s.Budget, s.Needed, s.Unit, s.Left, s.Short)
+	up, down := num.FormatReadUp, num.FormatReadDown
+	digits := 6
+	if s.Index < 0 { // counts
+		digits = 20
+	}
+	return fmt.Sprintf("%s: needs %s of %s, %s is left, short by %s", s.Budget, up(s.Needed, digits), s.Unit, down(s.Left, digits), up(s.Short, digits))
 }
 
 // maxListed bounds how many mechanisms a message lists.
