@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // barEvery is the least time between two drawings of a bar.
@@ -25,8 +22,8 @@ type bar struct {
 // bar starts one; nothing is shown where standard error is no terminal.
 func (p *program) bar(what string, unit func(uint64) string) *bar {
 	b := &bar{what: what, unit: unit, now: time.Now}
-	if f, ok := p.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		b.w = f
+	if isTerminal(p.err) {
+		b.w = p.err
 		b.next = time.Now().Add(time.Second / 2) // what is done at once needs none
 	}
 	return b

@@ -85,8 +85,10 @@ func describe(err error, server string) string {
 		// Keep what wraps the status, drop the status's own prefix.
 		message = strings.Replace(message, remote.(error).Error(), remote.GRPCStatus().Message(), 1)
 	}
-	if _, cause, ok := strings.Cut(message, `desc = "transport: Error while dialing: `); ok {
-		message = strings.Replace(cause, `"`, "", 1)
+	for _, decoration := range []string{`desc = "transport: Error while dialing: `, `desc = "transport: authentication handshake failed: `} {
+		if _, cause, ok := strings.Cut(message, decoration); ok {
+			message = strings.Replace(cause, `"`, "", 1)
+		}
 	}
 	if exitStatus(err) == exitNoAnswer {
 		message = "no answer from " + server + ": " + message

@@ -3,24 +3,20 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // progress shows on a terminal that something is under way, once it has taken a
 // second. The function it returns ends that and clears the line.
 func (p *program) progress(what string) (done func()) {
-	f, ok := p.err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(p.err) {
 		return func() {}
 	}
 	tick := time.NewTicker(time.Second)
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		showProgress(f, what, tick.C, stop)
+		showProgress(p.err, what, tick.C, stop)
 	}()
 	return func() {
 		tick.Stop()

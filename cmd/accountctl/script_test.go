@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the real command against the real server; each script has
-// ledgers of its own. Besides testscript's commands there are
+// ledgers of its own. SOCKET is the daemon's own socket, SECURE a second
+// daemon that demands client certificates: CA, CERT and KEY are good. Besides testscript's commands there are
 //
 //	status N COMMAND ARGS…   the exit status is N, standard error one line (none for 0) beside warnings
 //	json PATH OP VALUE       the last standard output is one JSON object whose value at
@@ -41,12 +43,23 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "s")
+	authority := servertest.NewAuthority(t)
+	var files server.TLSFiles
+	files.Cert, files.Key = authority.Issue("server", nil)
+	files.ClientCA = authority.File
+	secure := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, Version: "v9.9.9"}})
+	cert, key := authority.Issue("ann", nil)
 	real := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: socket}})
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ACCOUNTANT_SERVER", real.Addr)
 			env.Setenv("SOCKET", socket)
+			env.Setenv("SECURE", secure.Addr)
+			env.Setenv("CA", authority.File)
+			env.Setenv("CERT", cert)
+			env.Setenv("KEY", key)
+			env.Setenv("UID", strconv.Itoa(os.Getuid()))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second more under -race
 			return nil
 		},

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/dpaccountant/accountant/internal/persist"
+)
+
+// What is free on the data's disk: the store grows by 16 MiB at a time, and below
+// that takes no charges.
+const (
+	diskFail = 32 << 20
+	diskWarn = 1 << 30
+)
+
+func diskFinding(data string) (finding, bool) {
+	free, err := freeBytes(data)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return finding{}, false
+	case err != nil:
+		return finding{"disk", foundFail, fmt.Sprintf("%s: %v", data, err), "give the data directory with --data"}, true
+	}
+	f := finding{"disk", foundOK, byteText(free) + " free for " + data, ""}
+	switch {
+	case free < diskFail:
+		f.Result, f.Advice = foundFail, "make room: new charges are refused, questions are answered"
+	case free < diskWarn:
+		f.Result, f.Advice = foundWarn, "make room: when it is full new charges are refused"
+	}
+	return f, true
+}
+
+// permissionFindings looks at the data directory and what lies in it: others must be
+// able neither to change the ledgers nor to read the signing key, nor to use the own
+// socket, over which refunds and raises go.
+func permissionFindings(data string) []finding {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	var found []finding
+	for _, f := range []struct {
+		name string
+		is   fs.FileMode // its type
+		bad  fs.FileMode // permissions that make it fail
+		must bool
+	}{
+		{".", fs.ModeDir, 0o022, true},
+		{persist.FileName, 0, 0o022, true},
+		{"signing.key", 0, 0o077, false},
+		{"accountant.sock", fs.ModeSocket, 0o077, false},
+	} {
+		path := filepath.Join(data, f.name)
+		check := "permissions " + filepath.Base(path)
+		info, err := os.Lstat(path)
+		if f.name == "." {
+			check = "permissions"
+			info, err = os.Stat(path)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !f.must:
+			found = append(found, finding{check, foundWarn, path + " is not there", "start accountantd with this data directory"})
+			continue
+		case err != nil:
+			found = append(found, finding{check, foundFail, err.Error(), "run this as the daemon's user, or give its data directory with --data"})
+			continue
+		}
+		mode := info.Mode()
+		result := finding{check, foundOK, fmt.Sprintf("%s is %v", path, mode), ""}
+		switch {
+		case mode.Type() != f.is:
+			result.Result, result.Advice = foundFail, "move it away: something else than accountantd made it"
+		case mode.Perm()&f.bad != 0:
+			result.Result, result.Advice = foundFail, fmt.Sprintf("chmod go-rwx %s: others can read or change what only the daemon may", path)
+		case mode.Perm()&0o077 != 0:
+			result.Result, result.Advice = foundWarn, fmt.Sprintf("chmod go-rwx %s: others can read it", path)
+		}
+		found = append(found, result)
+	}
+	return found
+}

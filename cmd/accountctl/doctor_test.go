@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"crypto/x509"
+	"os"
+	"testing"
+	"time"
+)
+
+// A certificate is to be renewed in the last two weeks, or the last third of a short
+// one.
+func TestCertificateFinding(t *testing.T) {
+	now := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		age, left time.Duration
+		want      string
+	}{
+		{300 * day, 65 * day, foundOK}, {351 * day, 14 * day, foundOK}, {352 * day, 13 * day, foundWarn}, {366 * day, -day, foundWarn},
+		{12 * time.Hour, 12 * time.Hour, foundOK}, {17 * time.Hour, 7 * time.Hour, foundWarn},
+	} {
+		f := certificateFinding("it", &x509.Certificate{NotBefore: now.Add(-c.age), NotAfter: now.Add(c.left)}, now)
+		if f.Result != c.want || (f.Advice == "") != (c.want == foundOK) {
+			t.Errorf("%v old, %v left: %+v; want %s", c.age, c.left, f, c.want)
+		}
+	}
+}
+
+func TestVersionFinding(t *testing.T) {
+	for _, c := range []struct{ daemon, want string }{{"v1", foundOK}, {"v2", foundWarn}, {"", foundWarn}} {
+		if f := versionFinding(c.daemon, "v1"); f.Result != c.want {
+			t.Errorf("%q: %+v; want %s", c.daemon, f, c.want)
+		}
+	}
+}
+
+func TestOwnDirectory(t *testing.T) {
+	for server, want := range map[string]string{
+		"unix:/var/lib/a/accountant.sock": "/var/lib/a", "unix:///d/accountant.sock": "/d", "unix:data/accountant.sock": "data",
+		"unix:/run/shared.sock": "", "127.0.0.1:7878": "",
+	} {
+		if got := ownDirectory(server); got != want {
+			t.Errorf("%s: %q; want %q", server, got, want)
+		}
+	}
+}
+
+// Colours only on a terminal, and not against the user's word.
+func TestColours(t *testing.T) {
+	none := func(string) string { return "" }
+	file, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if coloured(&bytes.Buffer{}, none) || coloured(file, none) {
+		t.Error("colours without a terminal")
+	}
+	if terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err == nil {
+		defer func() { _ = terminal.Close() }()
+		for variable, want := range map[string]bool{"": true, "NO_COLOR": false, "TERM": false} {
+			got := coloured(terminal, func(name string) string {
+				return map[bool]string{true: "dumb", false: ""}[name == variable]
+			})
+			if got != want {
+				t.Errorf("on a terminal with %q set: %v; want %v", variable, got, want)
+			}
+		}
+	}
+	p := &program{}
+	if got := p.paint(foundOK); got != "ok  " {
+		t.Errorf("%q", got)
+	}
+	p.colour = true
+	if got := p.paint(foundFail); got != "\x1b[31mfail\x1b[0m" {
+		t.Errorf("%q", got)
+	}
+}
