@@ -33,18 +33,7 @@ instead. The json has everything.`,
   accountctl curve --file workload.json --epsilon-max 10 --points 101 --output csv > curve.csv
   accountctl curve team/mnist --epsilon 1 --epsilon 2 --epsilon 4
   accountctl curve team/mnist --trade-off --alpha 0.001 --alpha 0.01`,
-		Args: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("file") {
-				if len(args) > 0 {
-					return usage(c, "NAME %q and --file are both given; allowed: exactly one", args[0])
-				}
-				return nil
-			}
-			if len(args) == 0 {
-				return usage(c, "NAME or --file is missing")
-			}
-			return names("NAME")(c, args)
-		},
+		Args: subjectArgs,
 	}
 	file := fileFlag(c)
 	request := &accountantv1.QueryPrivacyCurveRequest{}
@@ -89,6 +78,20 @@ instead. The json has everything.`,
 		return p.writeCurve(answer, *tradeOff)
 	}
 	return c
+}
+
+// subjectArgs is NAME, or --file instead.
+func subjectArgs(c *cobra.Command, args []string) error {
+	if c.Flags().Changed("file") {
+		if len(args) > 0 {
+			return usage(c, "NAME %q and --file are both given; allowed: exactly one", args[0])
+		}
+		return nil
+	}
+	if len(args) == 0 {
+		return usage(c, "NAME or --file is missing")
+	}
+	return names("NAME")(c, args)
 }
 
 // askCurve asks the daemon of a ledger, or answers of a file as it would.

@@ -20,12 +20,13 @@ type program struct {
 	err io.Writer
 
 	colour bool // on out
+	width  int  // of out, 0 if it is no terminal
 }
 
 // run executes one command line and returns the exit status. A failure is one
 // line on stderr.
 func run(ctx context.Context, args []string, env func(string) string, in io.Reader, out, err io.Writer) int {
-	p := &program{in: in, out: bufio.NewWriter(out), err: err, colour: coloured(out, env)}
+	p := &program{in: in, out: bufio.NewWriter(out), err: err, colour: coloured(out, env), width: widthOf(out)}
 	root := p.root(env)
 	root.SetArgs(args)
 	failure := root.ExecuteContext(ctx)
@@ -57,7 +58,7 @@ reservation, closed, not reconciled);
 		Version: version.String(),
 	},
 		p.compute(), p.explain(), p.convert(), p.importWorkload(), p.exportWorkload(), p.calibrate(), p.ledger(), p.report(), p.reserve(), p.commit(), p.release(), p.refund(), p.raise(),
-		p.query(), p.curve(), p.statement(), p.entries(), p.watch(), p.head(), p.verify(), p.backup(), p.doctor(), p.version(), p.completion())
+		p.query(), p.curve(), p.plot(), p.statement(), p.entries(), p.watch(), p.head(), p.verify(), p.backup(), p.doctor(), p.version(), p.completion())
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// docs/cli.md is what the commands' help says; -update writes it anew.
+func TestReference(t *testing.T) {
+	root := (&program{}).root(func(string) string { return "" })
+	var b bytes.Buffer
+	b.WriteString("# accountctl\n\nMade from the commands' help by `go test ./cmd/accountctl -run TestReference -update`; not edited.\n\n")
+	reference(&b, root)
+	path := filepath.Join("..", "..", "docs", "cli.md")
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Error("docs/cli.md is stale; run: go test ./cmd/accountctl -run TestReference -update")
+	}
+}
+
+// reference writes a command's section, and those of the ones below it.
+func reference(b *bytes.Buffer, c *cobra.Command) {
+	if c.HasParent() {
+		fmt.Fprintf(b, "## %s\n\n", strings.TrimPrefix(c.CommandPath(), "accountctl "))
+	}
+	block := func(title, text string) {
+		if text = strings.TrimRight(text, "\n"); text != "" {
+			fmt.Fprintf(b, "%s\n```\n%s\n```\n\n", title, text)
+		}
+	}
+	if c.HasParent() {
+		fmt.Fprintf(b, "%s.\n\n", c.Short)
+	}
+	block("", c.Long)
+	if c.Runnable() && !c.HasSubCommands() {
+		block("Usage:", c.UseLine())
+	}
+	block("Examples:", c.Example)
+	block("Flags:", c.LocalNonPersistentFlags().FlagUsages())
+	block("Flags of every command:", c.PersistentFlags().FlagUsages())
+	for _, child := range c.Commands() {
+		if child.IsAvailableCommand() {
+			reference(b, child)
+		}
+	}
+}
+
+// Each command has an example that names it, and flags whose values have names that
+// people know.
+func TestHelpIsWhole(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Short == "" || c.Long == "" && c.Runnable() || !c.HasSubCommands() && !strings.Contains(c.Example, c.CommandPath()) {
+			t.Errorf("%s: short %q, long %q, example %q", c.CommandPath(), c.Short, c.Long, c.Example)
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name, _ := pflag.UnquoteUsage(f); f.Usage == "" || strings.Contains(name, "Slice") || strings.Contains(name, "Array") {
+				t.Errorf("%s --%s: %q, %q", c.CommandPath(), f.Name, name, f.Usage)
+			}
+		})
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+	}
+	walk((&program{}).root(func(string) string { return "" }))
+}
