@@ -40,7 +40,7 @@ func reference(b *bytes.Buffer, c *cobra.Command) {
 	}
 	block := func(title, text string) {
 		if text = strings.TrimRight(text, "\n"); text != "" {
-			fmt.Fprintf(b, "%s\n```\n%s\n```\n\n", title, text)
+			fmt.Fprintf(b, "%s```\n%s\n```\n\n", title, text)
 		}
 	}
 	if c.HasParent() {
@@ -48,11 +48,11 @@ func reference(b *bytes.Buffer, c *cobra.Command) {
 	}
 	block("", c.Long)
 	if c.Runnable() && !c.HasSubCommands() {
-		block("Usage:", c.UseLine())
+		block("Usage:\n", c.UseLine())
 	}
-	block("Examples:", c.Example)
-	block("Flags:", c.LocalNonPersistentFlags().FlagUsages())
-	block("Flags of every command:", c.PersistentFlags().FlagUsages())
+	block("Examples:\n", c.Example)
+	block("Flags:\n", c.LocalNonPersistentFlags().FlagUsages())
+	block("Flags of every command:\n", c.PersistentFlags().FlagUsages())
 	for _, child := range c.Commands() {
 		if child.IsAvailableCommand() {
 			reference(b, child)
