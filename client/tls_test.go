@@ -47,8 +47,9 @@ func TestTLSFiles(t *testing.T) {
 		t.Errorf("%q; want a refusal of the server's name", p)
 	}
 	mine.ServerName, mine.Cert, mine.Key = "", "", ""
-	if p := principal("tls/c"); !strings.Contains(p, "certificate required") {
-		t.Errorf("%q; want that a certificate is required", p)
+	// What the client sees of it is a race between the alert and its first write.
+	if p := principal("tls/c"); !strings.Contains(p, "Unavailable") {
+		t.Errorf("%q; want a refusal without a certificate", p)
 	}
 }
 
