@@ -62,8 +62,9 @@ proto: $(BUF) ## lint, format and breaking changes of the protos
 generate: $(BUF) ## gen/ from proto/
 	$(BUF) generate
 
-docs: ## docs/mechanisms.md from the protos and the accountant's answers
+docs: ## docs/mechanisms.md from the protos and the accountant's answers, docs/cli.md from the help
 	$(GO) run ./docs/mechanisms
+	$(GO) test ./cmd/accountctl -run TestReference -update
 
 check: ## all that .ci/run does
 	.ci/run
