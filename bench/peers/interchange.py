@@ -19,6 +19,7 @@ import tempfile
 from collections import namedtuple
 
 import dp_accounting as dp
+from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
 
 from one import opacus_class
@@ -66,6 +67,7 @@ def trees():
         yield "dp-sgd and a gaussian", adjacency, dp.ComposedDpEvent([sgd, gaussian, dp.NoOpDpEvent()])
         if adjacency != "REPLACE_ONE":
             yield "laplaces", adjacency, dp.SelfComposedDpEvent(laplace, 30)
+            yield "discrete laplaces", adjacency, dp.SelfComposedDpEvent(dp_event.DiscreteLaplaceDpEvent(0.1, 2), 15)
             yield "sampled laplaces", adjacency, dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.1, dp.LaplaceDpEvent(1.0)), 50)
             yield "a tree", adjacency, dp.SelfComposedDpEvent(dp.ComposedDpEvent([gaussian, dp.SelfComposedDpEvent(laplace, 3), sgd]), 2)
     # Composed once by PLDAccountant whatever the count: one by one it is right.
@@ -114,6 +116,7 @@ WORKLOADS = [
     ("ADD_OR_REMOVE_ONE", [({"gaussian": {"standardDeviation": 30, "sensitivity": 3}}, 40), ({"laplace": {"scale": 25, "sensitivity": 2}}, 20)]),
     ("ADD_OR_REMOVE_ONE", [({"poissonSampled": {"batchSize": 256, "datasetSize": 60000, "mechanism": {"gaussian": {"noiseMultiplier": 1.1}}}}, 3000)]),
     ("ADD_OR_REMOVE_ONE", [({"gaussian": {"standardDeviation": 30, "distance": 4}}, 5), ({"poissonSampled": {"samplingProbability": 0.1, "mechanism": {"laplace": {"scale": 2, "sensitivity": 1}}}}, 50)]),
+    ("ZERO_OUT", [({"discreteLaplace": {"scale": 7, "sensitivity": 1}}, 30)]),
     ("REPLACE_ONE", [({"gaussian": {"standardDeviation": 30, "distance": 4}}, 5), ({"gaussian": {"noiseMultiplier": 9}}, 2)]),
     ("REPLACE_ONE", [({"randomizedResponse": {"epsilon": 0.7, "buckets": 5}}, 20), ({"randomizedResponse": {"noise": 0.4, "buckets": 2}}, 3)]),
     ("ADD_OR_REMOVE_ONE", [({"dpSgd": {"noiseMultiplier": 1.3, "batchSize": 128, "datasetSize": 50000, "epochs": 4}}, 1)]),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/theorem"
 )
 
 const root = "../.."
@@ -58,5 +59,50 @@ func TestExamplesAreAnswered(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "examples/mechanisms/*"))
 	if err != nil || len(files) != len(kinds()) {
 		t.Errorf("%d examples of %d kinds, %v", len(files), len(kinds()), err)
+	}
+}
+
+// No classical theorem is better than what the accountant proves nobody can beat, for
+// any kind of mechanism.
+func TestTheoremsOfExamples(t *testing.T) {
+	comments, err := readComments(filepath.Join(root, "gen/accountant/v1/mechanism.pb.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proven := 0
+	for _, field := range kinds() {
+		k, err := describe(root, field, comments)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, count := range []uint32{1, 20} {
+			c, err := mechanism.Compose(k.adjacency, []mechanism.Event{{Mechanism: k.mechanism, Count: count}})
+			if err != nil {
+				t.Errorf("%s: %v", k.Name, err)
+				continue
+			}
+			for _, q := range []accountant.Question{accountant.AtDelta(delta), accountant.AtEpsilon(0.5)} {
+				answer, bounds, err := theorem.Compare(c, q)
+				if err != nil {
+					t.Fatalf("%s: %v", k.Name, err)
+				}
+				for _, b := range bounds {
+					if b.Unsupported != "" {
+						continue
+					}
+					proven++
+					if l := answer.EpsilonLower; l != nil && b.Result.Epsilon < *l {
+						t.Errorf("%d × %s: ε = %v by %s, at least %v", count, k.Name, b.Result.Epsilon, b.Name, *l)
+					}
+					if l := answer.LogDeltaLower; l != nil && b.LogDelta < *l {
+						t.Errorf("%d × %s: ln δ = %v by %s, at least %v", count, k.Name, b.LogDelta, b.Name, *l)
+					}
+				}
+			}
+		}
+	}
+	if proven < 10*len(kinds()) {
+		t.Errorf("%d bounds of %d kinds", proven, len(kinds()))
 	}
 }

@@ -50,7 +50,7 @@ type dpEventReader struct {
 // fieldsOf are each class's fields that this program has a word for.
 var fieldsOf = map[string][]string{
 	"NoOpDpEvent": {}, "NonPrivateDpEvent": {}, "UnsupportedDpEvent": {},
-	"GaussianDpEvent": {"noise_multiplier"}, "LaplaceDpEvent": {"noise_multiplier"},
+	"GaussianDpEvent": {"noise_multiplier"}, "LaplaceDpEvent": {"noise_multiplier"}, "DiscreteLaplaceDpEvent": {"noise_parameter", "sensitivity"},
 	"RandomizedResponseDpEvent": {"noise_parameter", "num_buckets"},
 	"ZCDpEvent":                 {"rho", "xi"},
 	"SelfComposedDpEvent":       {"event", "count"}, "ComposedDpEvent": {"events"},
@@ -75,7 +75,7 @@ func (r *dpEventReader) node(path string, value any, depth int) (class string, f
 	class, _ = fields["class_name"].(string)
 	known, ok := fieldsOf[class]
 	if !ok {
-		return "", nil, bad(path+".class_name", text(fields["class_name"]), "a class that a mechanism expresses: Gaussian, Laplace, RandomizedResponse, ZC, PoissonSampled, Composed, SelfComposed or NoOp DpEvent")
+		return "", nil, bad(path+".class_name", text(fields["class_name"]), "a class that a mechanism expresses: Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, ZC, PoissonSampled, Composed, SelfComposed or NoOp DpEvent")
 	}
 	for _, name := range sortedKeys(fields) {
 		if name != "module_name" && name != "class_name" && !slices.Contains(known, name) {
@@ -170,6 +170,17 @@ func (r *dpEventReader) mechanism(path, class string, fields map[string]any, dep
 		v, err := number("noise_multiplier")
 		one := 1.0
 		return &pb.Mechanism{Kind: &pb.Mechanism_Laplace{Laplace: &pb.Laplace{Scale: v, Sensitivity: &one}}}, err
+	case "DiscreteLaplaceDpEvent": // mass ∝ e^{−a|x|}
+		d, err := toCount(path+".sensitivity", fields["sensitivity"])
+		if err != nil {
+			return nil, err
+		}
+		a, err := number("noise_parameter")
+		if err != nil {
+			return nil, err
+		}
+		b, sensitivity := ratioDown(1, *a), float64(d)
+		return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteLaplace{DiscreteLaplace: &pb.DiscreteLaplace{Scale: &b, Sensitivity: &sensitivity}}}, nil
 	case "ZCDpEvent":
 		if xi, ok := fields["xi"]; ok {
 			if v, err := toNumber(path+".xi", xi); err != nil || v != 0 {

@@ -3,6 +3,7 @@ package interchange
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -17,6 +18,7 @@ type object struct {
 	Multiplier    *float64 `json:"noise_multiplier,omitempty"`
 	Noise         *float64 `json:"noise_parameter,omitempty"`
 	Buckets       *uint64  `json:"num_buckets,omitempty"`
+	Sensitivity   *uint64  `json:"sensitivity,omitempty"`
 	Rho           *float64 `json:"rho,omitempty"`
 	Probability   *float64 `json:"sampling_probability,omitempty"`
 	Event         *object  `json:"event,omitempty"`
@@ -91,6 +93,17 @@ func (w *dpEventWriter) one(m mechanism.Mechanism) (object, bool) {
 		}
 		e, scale := event("Laplace"), noise{m.Scale, m.Sensitivity, m.Distance, 0}.multiplier(w.adj)
 		e.Multiplier = &scale
+		return e, true
+	case mechanism.DiscreteLaplace:
+		if w.adj == mechanism.ReplaceOne {
+			w.cannot.add(m, "dp_accounting has discrete Laplace noise under add/remove and zero-out only")
+			return object{}, false
+		}
+		e, a, d := event("DiscreteLaplace"), 1/m.Scale, uint64(max(m.Sensitivity, m.Distance))
+		if math.FMA(a, m.Scale, -1) < 0 { // a larger a is less noise
+			a = math.Nextafter(a, math.Inf(1))
+		}
+		e.Noise, e.Sensitivity = &a, &d
 		return e, true
 	case mechanism.RandomizedResponse:
 		return w.response(m)

@@ -101,6 +101,8 @@ func TestReadDPEvent(t *testing.T) {
 		{"an empty sample", `{` + module + `"class_name": "PoissonSampledDpEvent", "sampling_probability": 0, "event": ` + gaussian + `}`, nil},
 		{"Laplace in units of the sensitivity", `{` + module + `"class_name": "LaplaceDpEvent", "noise_multiplier": 3}`,
 			[]mechanism.Part{{Mechanism: mechanism.Laplace{Scale: 3, Sensitivity: 1}, Count: 1}}},
+		{"discrete Laplace of e^(−a|x|)", `{` + module + `"class_name": "DiscreteLaplaceDpEvent", "noise_parameter": 0.25, "sensitivity": 2}`,
+			[]mechanism.Part{{Mechanism: mechanism.DiscreteLaplace{Scale: 4, Sensitivity: 2}, Count: 1}}},
 		{"zCDP", `{` + module + `"class_name": "ZCDpEvent", "rho": 0.5, "xi": 0.0}`, []mechanism.Part{{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.5}, Count: 1}}},
 	} {
 		c := composition(t, DPEvent, []byte(test.json), pb.Workload_ADD_OR_REMOVE_ONE)
