@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -78,5 +80,9 @@ func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest, named 
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromAnswer(q.Question, answer, wire.Standing{Mechanisms: q.Workload}), nil
+	out := wire.FromAnswer(q.Question, answer, wire.Standing{Mechanisms: q.Workload})
+	if named.group > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("group-privacy: the answer is for datasets that differ in %d records", named.group))
+	}
+	return out, nil
 }
