@@ -240,3 +240,26 @@ def test_refusal_ends_a_stream(client: Client) -> None:
         stream.release(position)
     state = client.get_ledger(ledger)
     assert (state.total_count, len(state.reservations)) == (4, 0)
+
+
+def test_an_interrupted_call_keeps_its_number(client: Client, ledger: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempt = client._attempt
+
+    def interrupted(when: str) -> Callable[..., object]:
+        def call(action: object) -> object:
+            if when == "after":
+                attempt(action)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+        return call
+
+    total = 0
+    for when in ("after", "before"):
+        monkeypatch.setattr(client, "_attempt", interrupted(when))
+        with pytest.raises(KeyboardInterrupt):
+            client.report(ledger, STEP)
+        monkeypatch.undo()
+        assert len(client.pending(ledger)) == 1
+        total += 2  # nobody can tell whether the first was written, so it is; and the next is not taken for it
+        assert client.report(ledger, STEP).receipt.sequence == total
+        assert client.get_ledger(ledger).total_count == total and not client.pending(ledger)

@@ -87,8 +87,8 @@ class Lane:
         if self.newest is not None:
             item.request.last_receipt.CopyFrom(self.newest)
 
-    def advance(self, answer: Any) -> None:
-        self.last += 1
+    def advance(self, item: Item, answer: Any) -> None:
+        self.last = item.sequence
         self.see(answer.receipt)
 
 
@@ -157,17 +157,21 @@ class Core:
         plan.request.writer, plan.request.sequence = self.writer, lane.last + 1
         item = Item(lane.last + 1, plan.method, plan.request)
         lane.vouch(item)
+        # Kept from before the first attempt: whatever interrupts this, the number is not
+        # used for another write, which would pass as a retry of this one.
+        lane.pending = [item]
         try:
             answer = yield from self._attempts(plan.op, plan.ledger, item, until)
         except AccountantError as e:
-            if e.unknown:
-                lane.pending = [item]
+            if not e.unknown:
+                lane.pending = []
             raise
-        except BaseException:  # such as KeyboardInterrupt, in the middle of an attempt
-            if item.maybe:
-                lane.pending = [item]
+        except BaseException:  # such as KeyboardInterrupt
+            if not item.maybe:
+                lane.pending = []
             raise
-        lane.advance(answer)
+        lane.advance(item, answer)
+        lane.pending = []
         return plan.finish(answer)
 
     def settle(self, op: str, lane: Lane, until: float | None) -> Steps[None]:
@@ -183,8 +187,8 @@ class Core:
                 # Refused after all: those behind it have numbers that now never come.
                 e.not_written, lane.pending = [i.request for i in lane.pending], []
                 raise
+            lane.advance(item, answer)
             lane.pending.pop(0)
-            lane.advance(answer)
 
     def _attempts(self, op: str, ledger: str, item: Item, until: float | None) -> Steps[Any]:
         """Tries until the outcome is known or there is nothing to wait for."""

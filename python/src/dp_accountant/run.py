@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
@@ -377,12 +378,12 @@ class Run:
     def _commit(self, supply: Supply) -> None:
         """Charges what was used."""
         for cover in list(supply.covers):
-            used, cover.used = cover.used, 0
-            if used and self._reserving:
+            if cover.used and self._reserving:
                 assert self._stream is not None
-                lost = functools.partial(self._commit_refused, supply, cover, used)
+                lost = functools.partial(self._commit_refused, supply, cover, cover.used)
                 self._stream.add(Message("commit", pb.Commit(
-                    events=_times(supply.per_step, used), labels=self._labels, reservation=cover.position), refused=lost))
+                    events=_times(supply.per_step, cover.used), labels=self._labels, reservation=cover.position), refused=lost))
+            cover.used = 0  # last: what interrupts this may charge steps twice, but forgets none
             if not cover.left:
                 supply.covers.remove(cover)
 
@@ -393,9 +394,9 @@ class Run:
         self._commit(supply)
         if not self._reserving:
             return  # what was charged ahead stays charged, and stays of use
-        for cover in supply.covers:
+        covers, supply.covers = supply.covers, deque()  # first: nothing is used of what is given back
+        for cover in covers:
             self._stream.add(Message("release", pb.Release(reservation=cover.position, reason="not used"), refused=self._release_refused))
-        supply.covers.clear()
 
     def _release_refused(self, error: AccountantError) -> None:
         log.warning("run %s: what was not used could not be given back, and is charged: %s", self.ledger, error)
