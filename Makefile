@@ -110,7 +110,7 @@ test-python: build ## the Python package, installed anew, against the daemon
 	rm -rf python/.venv
 	$(PYTHON) -m venv python/.venv
 	python/.venv/bin/pip install -q './python[test]'
-	cd python && ACCOUNTANTD=../bin/accountantd .venv/bin/mypy
+	cd python && .venv/bin/mypy
 	cd python && ACCOUNTANTD=../bin/accountantd .venv/bin/pytest -q -m 'not frameworks'
 
 FRAMEWORKS = python/.venv-frameworks
@@ -122,5 +122,5 @@ $(FRAMEWORKS)/ready: python/frameworks.txt
 
 test-frameworks: build $(FRAMEWORKS)/ready ## with PyTorch, Opacus and JAX, which are gigabytes: docs/frameworks.md
 	$(FRAMEWORKS)/bin/pip install -q --force-reinstall --no-deps ./python
-	cd python && ACCOUNTANTD=../bin/accountantd .venv-frameworks/bin/pytest -v -m frameworks
+	cd python && ACCOUNTANTD=../bin/accountantd $(abspath $(FRAMEWORKS))/bin/pytest -v -m frameworks
 	$(FRAMEWORKS)/bin/python python/bench.py --accountantd bin/accountantd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,5 +79,5 @@ from dp_accountant import Curve, proto as pb
 c = Curve.of(pb.QueryPrivacyCurveResponse(points=[pb.CurvePoint(epsilon=1, delta=0.5, log_delta=-0.7, analysis="pld")], guarantee="plan"))
 print(c.epsilon, c.delta_lower)
 """
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)})
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])})
     assert out.stdout.strip() == "(1.0,) (nan,)"

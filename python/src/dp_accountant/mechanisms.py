@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar, Union, cast
 
+from google.protobuf.descriptor import FieldDescriptor
+
 from . import proto as pb
 
 Mechanism = pb.Mechanism
@@ -157,7 +159,7 @@ def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
 def _repeated(field: Any) -> bool:
     if hasattr(field, "is_repeated"):  # protobuf 6; before it, label, which later goes
         return bool(field.is_repeated)
-    return bool(field.label == field.LABEL_REPEATED)
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED)
 
 
 def _value(field: Any, place: str, value: Any) -> Any:
@@ -173,7 +175,7 @@ def _value(field: Any, place: str, value: Any) -> Any:
         return fill(kind(), place, value)
     if field.enum_type is not None:
         return enum_value(field.enum_type, place, value)
-    if field.cpp_type in (field.CPPTYPE_DOUBLE, field.CPPTYPE_FLOAT):
+    if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
         return float(value)  # also of NumPy's and other libraries' scalars
     return value
 
