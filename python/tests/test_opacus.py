@@ -220,6 +220,7 @@ def test_checkpoints(client: Client, tmp_path: Any) -> None:
     assert dict(saved) == {"history": [(NOISE, RATE, LENGTH)], "mechanism": "remote"}
     job.epoch()
     job.engine.accountant.close()
+    assert job.engine.get_epsilon(1e-5) == client.epsilon(job.ledger, 1e-5)  # also afterwards
 
     fresh = opacus.PrivacyEngine(accountant="remote")
     fresh.accountant.load_state_dict(saved)

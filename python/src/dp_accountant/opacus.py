@@ -104,11 +104,14 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         return self._run
 
     def close(self) -> None:
-        """Ends the run: charges what was made, gives back the rest."""
-        if self._run is not None:
-            self._run.close()
-        if self._own is not None:
-            self._own.close()
+        """Ends the run: charges what was made, gives back the rest. Questions go on."""
+        try:
+            if self._run is not None:
+                self._run.close()
+        finally:
+            if self._own is not None:
+                self._own.close()
+                self._own = None
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """Covers a step of a Poisson sample, as the caller says; the hook looks for itself."""
@@ -142,9 +145,9 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         Before the first step, with a history that was put in (as get_noise_multiplier
         does), ε of that history alone, as Poisson-sampled steps under the ledger's adjacency.
         """
-        if self._run is not None:
+        if self._run is not None and not self._run.ended:
             return self._run.epsilon(delta)
-        if self.history and not self._restored:
+        if self._run is None and self.history and not self._restored:
             steps = [(step_mechanism(noise_multiplier=noise, sample_rate=min(1.0, rate)), int(n)) for noise, rate, n in self.history]
             adjacency = self.client.get_ledger(self.ledger).spec.adjacency
             return self.client.epsilon(workload(steps, adjacency=adjacency), delta)
@@ -159,7 +162,7 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
 
     def state_dict(self, destination: Any = None) -> Any:
         """Opacus's history, after every step was charged; neither writer nor sequence."""
-        if self._run is not None:
+        if self._run is not None and not self._run.ended:
             self._run.flush()
         return super().state_dict(destination)
 

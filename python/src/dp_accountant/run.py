@@ -134,6 +134,11 @@ class Run:
                 self._stream.abandon()
             self._writer.close()
 
+    @property
+    def ended(self) -> bool:
+        """Whether close was called, or the `with` block left."""
+        return self._ended
+
     def _leave(self) -> None:
         """Ends the run where nobody can be told any more that it failed."""
         if os.getpid() != self._pid:
