@@ -178,6 +178,8 @@ func parameterOf(e *accountantv1.Event, solve accountantv1.CalibrateRequest_Solv
 		return true, k.Gaussian.StandardDeviation == nil && k.Gaussian.NoiseMultiplier == nil
 	case *accountantv1.Mechanism_Laplace:
 		return true, k.Laplace.Scale == nil
+	case *accountantv1.Mechanism_DpSgd:
+		return true, k.DpSgd.NoiseMultiplier == nil
 	}
 	return false, false
 }

@@ -46,6 +46,12 @@ var parameterHelp = map[string]string{
 	"laplace_scale":        "b of Laplace noise, in records",
 	"queries":              "k, the number of counting queries",
 	"distribution":         "of the noise: LAPLACE, EXPONENTIAL or GUMBEL",
+	"losses":               "privacy losses, a rising list in nats",
+	"masses":               "the probability of each loss",
+	"infinite_mass":        "the probability of an infinite loss",
+	"gamma":                "γ of the negative binomial number of runs",
+	"eta":                  "η of the negative binomial number of runs",
+	"mean":                 "mean of the Poisson number of runs",
 }
 
 // samplingKind wraps another mechanism; its flags go with every other kind.

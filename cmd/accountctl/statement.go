@@ -90,7 +90,7 @@ func markdown(s *accountantv1.Statement) string {
 	}
 	line("")
 	but := ""
-	if slices.ContainsFunc(s.GetMechanisms(), func(m *accountantv1.MechanismCount) bool { return m.GetMechanism().GetPoissonSampled() != nil }) {
+	if slices.ContainsFunc(s.GetMechanisms(), func(m *accountantv1.MechanismCount) bool { return samples(m.GetMechanism()) }) {
 		but = ", without the amplification by sampling"
 	}
 	if s.Rho != nil {
@@ -183,3 +183,10 @@ func escape(s string) string {
 
 var markdownEscaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`",
 	"*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")
+
+// samples reports whether a mechanism runs on Poisson samples, or one within it does.
+func samples(m *accountantv1.Mechanism) bool {
+	return m.GetPoissonSampled() != nil || m.GetDpSgd() != nil ||
+		slices.ContainsFunc(m.GetComposed().GetEvents(), func(e *accountantv1.Event) bool { return samples(e.GetMechanism()) }) ||
+		slices.ContainsFunc(m.GetParallel().GetParts(), samples)
+}

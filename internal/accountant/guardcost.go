@@ -58,6 +58,16 @@ func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency) (value, de
 func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, p := range mechanism.Expand(m) {
+		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
+		if on, ok := p.Mechanism.(mechanism.Parallel); ok {
+			each, atom, reason := l.largest(on, adj)
+			if reason != "" {
+				return nil, nil, reason
+			}
+			amount = plus(amount, each, n)
+			failures.Add(failures, n.Mul(n, atom))
+			continue
+		}
 		one, err := loss.Of(p.Mechanism, adj)
 		if err != nil {
 			return nil, nil, err.Error()
@@ -70,17 +80,40 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency) (amount, 
 		if f.Atom > 0 && l.Delta == 0 {
 			return nil, nil, "a " + p.Mechanism.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
 		}
-		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
-		if each == nil {
-			amount = nil
-		} else if amount != nil {
-			amount.Add(amount, each.Mul(each, n))
-		}
+		amount = plus(amount, each, n)
 		if f.Atom > 0 {
 			failures.Add(failures, n.Mul(n, decimal(f.Atom)))
 		}
 	}
 	return amount, failures, ""
+}
+
+// largest are the largest costs of all parts: at every step a record is in one.
+func (l Limit) largest(m mechanism.Parallel, adj mechanism.Adjacency) (amount, failures *big.Rat, reason string) {
+	amount, failures = new(big.Rat), new(big.Rat)
+	for _, part := range m.Parts.Values() {
+		each, atom, reason := l.amounts(part, adj)
+		if reason != "" {
+			return nil, nil, reason
+		}
+		if each == nil {
+			amount = nil
+		} else if amount != nil && each.Cmp(amount) > 0 {
+			amount = each
+		}
+		if atom.Cmp(failures) > 0 {
+			failures = atom
+		}
+	}
+	return amount, failures, ""
+}
+
+// plus is sum + n·each, nil where one is.
+func plus(sum, each, n *big.Rat) *big.Rat {
+	if sum == nil || each == nil {
+		return nil
+	}
+	return sum.Add(sum, new(big.Rat).Mul(each, n))
 }
 
 // value is the cost in the units of l.Value, nil for more than any limit.

@@ -31,6 +31,17 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 		},
 		func() mechanism.Mechanism { return mechanism.NameAndShame{Delta: positive("δ", 1e-15, 1e-7)} },
 		func() mechanism.Mechanism {
+			e := positive("ε", 1e-3, 0.5)
+			return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-e, 0, e), Masses: mechanism.NumbersOf(0.3*math.Exp(-e), 0.7-0.3*math.Exp(-e)-1e-9, 0.3), InfiniteMass: 1e-9}
+		},
+		func() mechanism.Mechanism {
+			m := mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: positive("ε", 1e-3, 0.5)}, Mean: positive("mean", 1, 20)}
+			if adj == mechanism.AddOrRemoveOne {
+				return mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](m, mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1})}
+			}
+			return m
+		},
+		func() mechanism.Mechanism {
 			e := positive("ε", 1e-3, 0.1)
 			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 2, 8, 64), Epsilons: mechanism.NumbersOf(e, 1.3*e, 6*e, 50*e)}
 		},

@@ -184,6 +184,13 @@ func TestComposedShares(t *testing.T) {
 			t.Errorf("%v: the run is %v shares less than its steps %s", l.Guard, off, reason)
 		}
 	}
+	parts := mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](p, composed(mechanism.Event{Mechanism: a, Count: 2}), mechanism.PureDP{Epsilon: 0.9})}
+	if cost, reason := l.Cost(parts, adj); reason != "" || cost != (Cost{Value: Whole / 10 * 3, Delta: Whole / 50}) {
+		t.Errorf("%+v %s", cost, reason) // the largest ε of the one, the largest δ of another part
+	}
+	if _, reason := (Limit{Guard: GuardGDP, Value: 1}).Cost(parts, adj); !strings.Contains(reason, "a pure_dp has no μ") {
+		t.Error(reason)
+	}
 	twice := mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: composed(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 2}, Count: 8})}
 	if cost, reason := (Limit{Guard: GuardGDP, Value: 4}).Cost(twice, adj); reason != "" || cost.Value != Whole/2 {
 		t.Errorf("%+v %s", cost, reason)

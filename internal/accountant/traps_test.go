@@ -189,7 +189,7 @@ func TestReasons(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	alone := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.01}, Count: 2})
-	if r := result(t, ask(t, alone, AtDelta(1e-5)), PLD); !strings.Contains(r.Unsupported, "zCDP") || r.Epsilon != 0 {
+	if r := result(t, ask(t, alone, AtDelta(1e-5)), PLD); !strings.Contains(r.Unsupported, "Rényi") || r.Epsilon != 0 {
 		t.Errorf("%+v", r)
 	}
 	var order []Analysis

@@ -23,29 +23,31 @@ type Composition []Term
 // Compose takes the losses of c's mechanisms and merges equal ones. c must
 // come from mechanism.Compose.
 func Compose(c mechanism.Composition) (Composition, error) {
-	at := make(map[Loss]int, len(c.Parts))
 	var terms Composition
-	add := func(l Loss, count uint64) {
-		i, ok := at[l]
-		if !ok || terms[i].Count+count < count { // a sum that overflows stays two terms
-			i = len(terms)
-			at[l] = i
-			terms = append(terms, Term{Loss: l})
-		}
-		terms[i].Count += count
-	}
 	for _, p := range c.Parts {
 		each, err := TermsOf(p.Mechanism, c.Adjacency)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range each {
-			high, count := bits.Mul64(p.Count, t.Count)
-			if high > 0 { // more than 2⁶⁴ releases: nothing is promised any more
-				t.Loss, count = gaussian{mu: math.Inf(1)}, 1
-			}
-			add(t.Loss, count)
+			terms = append(terms, timesTerm(t, p.Count))
 		}
+	}
+	return terms.merged(), nil
+}
+
+// merged has equal losses as one term, in the canonical order.
+func (c Composition) merged() Composition {
+	at := make(map[Loss]int, len(c))
+	var terms Composition
+	for _, t := range c {
+		i, ok := at[t.Loss]
+		if !ok || terms[i].Count+t.Count < t.Count { // a sum that overflows stays two terms
+			i = len(terms)
+			at[t.Loss] = i
+			terms = append(terms, Term{Loss: t.Loss})
+		}
+		terms[i].Count += t.Count
 	}
 	slices.SortFunc(terms, func(a, b Term) int {
 		if c := cmp.Compare(a.Loss.Facts().Name, b.Loss.Facts().Name); c != 0 {
@@ -57,27 +59,45 @@ func Compose(c mechanism.Composition) (Composition, error) {
 		}
 		return cmp.Compare(a.Count, b.Count)
 	})
-	return terms, nil
+	return terms
 }
 
 // TermsOf returns the losses of one application of m under adj: of a mechanism that
 // is several releases those of all of them, of every other one the loss that Of
 // returns. m must have passed Check(adj).
 func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
-	parts := mechanism.Expand(m)
-	terms := make([]Term, len(parts))
-	for i, p := range parts {
-		if l, n := repeated(p.Mechanism, adj); n > 0 && p.Count <= math.MaxUint64/n {
-			terms[i] = Term{l, n * p.Count}
+	var terms []Term
+	for _, p := range mechanism.Expand(m) {
+		if on, ok := p.Mechanism.(mechanism.Parallel); ok {
+			part, err := parallelTerms(on, adj)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range part {
+				terms = append(terms, timesTerm(t, p.Count))
+			}
+			continue
+		}
+		if l, n := repeated(p.Mechanism, adj); n > 0 {
+			terms = append(terms, timesTerm(Term{l, n}, p.Count))
 			continue
 		}
 		l, err := Of(p.Mechanism, adj)
 		if err != nil {
 			return nil, err
 		}
-		terms[i] = Term{l, p.Count}
+		terms = append(terms, Term{l, p.Count})
 	}
 	return terms, nil
+}
+
+// timesTerm is n times t. Of more than 2⁶⁴ releases nothing is promised any more.
+func timesTerm(t Term, n uint64) Term {
+	high, count := bits.Mul64(t.Count, n)
+	if high > 0 {
+		return Term{gaussian{mu: math.Inf(1)}, 1}
+	}
+	return Term{t.Loss, count}
 }
 
 // Facts are the facts of every term, in order.
@@ -159,35 +179,46 @@ func (c Composition) MaxLoss(d Direction) float64 {
 	return sum
 }
 
-// Atom bounds the probability of an infinite loss in the remove direction, where
-// it is largest, δ_∞ = 1 − Π(1 − m_j)^{n_j}, from below and above: exactly 0 where
-// no term has an atom.
-func (c Composition) Atom() (lower, upper float64) { return c.AtomOf(Remove) }
+// Atom bounds the probability of an infinite loss, of every term in the direction in
+// which it has the larger, δ_∞ = 1 − Π(1 − m_j)^{n_j}, from below and above: exactly 0
+// where no term has an atom.
+func (c Composition) Atom() (lower, upper float64) {
+	return c.atoms(func(f Facts) float64 { return f.Atom }, func(l lossTable) float64 {
+		return math.Max(l.lostAtLeast(Remove), l.lostAtLeast(Add))
+	})
+}
 
 // AtomOf is Atom in one direction.
 func (c Composition) AtomOf(d Direction) (lower, upper float64) {
-	var sum num.Sum
-	least, slack := 1.0, 16*num.Ulp // of the products; what was rounded up
+	return c.atoms(func(f Facts) float64 { return f.AtomIn(d) }, func(l lossTable) float64 { return l.lostAtLeast(d) })
+}
+
+func (c Composition) atoms(of func(Facts) float64, atLeast func(lossTable) float64) (lower, upper float64) {
+	var sum, certain num.Sum
+	slack := 16 * num.Ulp
 	for _, t := range c {
-		if f := t.Loss.Facts(); f.Atom > 0 && (d == Remove || !f.OneSided) {
-			sum.Add(float64(t.Count) * math.Log1p(-f.Atom))
-			if f.Rounded {
-				slack = 0x1p-45
-			}
-			if f.OneSided || f.Rounded {
-				least = math.Min(least, f.Atom)
-			}
+		f := t.Loss.Facts()
+		atom := of(f)
+		if atom == 0 {
+			continue
 		}
+		sum.Add(float64(t.Count) * math.Log1p(-atom))
+		table, ok := t.Loss.(lossTable)
+		switch {
+		case ok:
+			atom = atLeast(table)
+		case f.Uneven || (f.OneSided || f.Rounded) && atom < 0x1p-960: // maybe rounded up by much
+			atom = 0
+		case f.Rounded:
+			slack = 0x1p-45
+		}
+		certain.Add(float64(t.Count) * math.Log1p(-atom))
 	}
 	if sum.Value() == 0 {
 		return 0, 0
 	}
-	atom := -math.Expm1(sum.Value())
-	upper = math.Min(1, num.Up(atom*(1+16*num.Ulp)))
-	if least < 0x1p-960 { // maybe rounded up by much
-		return 0, upper
-	}
-	return atom * (1 - slack), upper
+	upper = math.Min(1, num.Up(-math.Expm1(sum.Value())*(1+16*num.Ulp)))
+	return math.Max(0, -math.Expm1(certain.Value())*(1-slack)), upper
 }
 
 // Finite returns what is left of δ for the finite part of the losses,

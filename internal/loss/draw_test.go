@@ -29,6 +29,29 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		func() mechanism.Mechanism {
 			return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 2), Delta: positive("δ", 1e-15, 1e-4)}
 		},
+		func() mechanism.Mechanism {
+			a, b, c := positive("a", 1e-6, 3), positive("b", 1e-6, 3), positive("m", 1e-12, 0.3)
+			low, high := rapid.Float64Range(0.01, 0.3).Draw(t, "p"), rapid.Float64Range(0.01, 0.3).Draw(t, "p")
+			// Q's mass is at most 1: (1 + e^a·low) of P's finite mass or less.
+			rest := 1 - c - low - high
+			if s := low*math.Exp(a) + rest + high*math.Exp(-b); s > 1 {
+				low /= s * math.Exp(a)
+				rest = 1 - c - low - high
+			}
+			if low*math.Exp(a)+rest+high*math.Exp(-b) > 1 {
+				return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(b, 2*b), Masses: mechanism.NumbersOf(1-2*c, c), InfiniteMass: c}
+			}
+			return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-a, 0, b), Masses: mechanism.NumbersOf(low, rest, high), InfiniteMass: c}
+		},
+		func() mechanism.Mechanism {
+			m := mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: positive("μ", 0.01, 3)}}
+			if rapid.Bool().Draw(t, "Poisson") {
+				m.Mean = positive("mean", 0.1, 100)
+			} else {
+				m.Gamma, m.Eta = positive("γ", 1e-3, 0.99), rapid.SampledFrom([]float64{-0.7, 0, 1, 2}).Draw(t, "η")
+			}
+			return m
+		},
 		func() mechanism.Mechanism { return mechanism.NameAndShame{Delta: positive("δ", 1e-15, 0.5)} },
 		func() mechanism.Mechanism {
 			e := positive("ε", 1e-4, 1)

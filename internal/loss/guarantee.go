@@ -149,9 +149,9 @@ func tabulate(c Composition) []knot {
 	var points []knot
 	for i := -24; i <= 40; i++ {
 		s := math.Pow(10, float64(i)/8)
-		k := math.Max(0, c.Cumulant(Remove, s).Upper())
+		k := math.Max(0, c.Renyi(Remove, s).Upper())
 		if !c.Symmetric() {
-			k = math.Max(k, c.Cumulant(Add, s).Upper())
+			k = math.Max(k, c.Renyi(Add, s).Upper())
 		}
 		points = append(points, knot{s, k})
 	}

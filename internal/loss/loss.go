@@ -64,6 +64,11 @@ type Facts struct {
 	Atom     float64
 	OneSided bool
 
+	// Uneven: m is Atoms in the two directions, and Atom the larger of them, of which
+	// Rho and Epsilon hold as above.
+	Uneven bool
+	Atoms  [2]float64
+
 	// Mu is μ where the pair is (N(μ,1), N(0,1)) exactly; otherwise 0.
 	Mu float64
 
@@ -104,6 +109,17 @@ type Facts struct {
 	BoundOnly bool
 }
 
+// AtomIn is m in one direction.
+func (f Facts) AtomIn(d Direction) float64 {
+	switch {
+	case f.Uneven:
+		return f.Atoms[d]
+	case f.OneSided && d == Add:
+		return 0
+	}
+	return f.Atom
+}
+
 // Of returns the loss of one application of m under adj. m must have passed
 // Check(adj). A mechanism that is several releases has several losses (TermsOf):
 // Of has none.
@@ -123,6 +139,10 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 		return response{epsilon: m.Epsilon, buckets: 2, atom: m.Delta, kind: approximateDP}, nil
 	case mechanism.ZeroConcentratedDP:
 		return zeroConcentrated{rho: m.Rho, atom: m.Delta}, nil
+	case mechanism.RepeatAndSelect:
+		return ofRepeatAndSelect(m, adj)
+	case mechanism.PrivacyLossTable:
+		return ofTable(m), nil
 	case mechanism.RenyiDP:
 		return ofRenyiDP(m), nil
 	case mechanism.NameAndShame:

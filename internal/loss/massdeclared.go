@@ -19,7 +19,8 @@ import (
 // It holds in both directions, so that left of 0 the mirror image of the right is a
 // better curve, and every curve lies below the chord (in e^ε) between both where it
 // touches them, at ±ℓ*, where P(L > ℓ*) + Q(L > ℓ*) = 1. That is declaredPair: it
-// dominates whatever has the guarantees (docs/math.md §4.9).
+// dominates whatever has the guarantees (docs/math.md §4.9). Where ℓ* would be negative,
+// as where only orders near 1 are known, it is the curve alone, down to −∞.
 //
 // For ρ-zCDP alone y = (2s+1)ρ, P(L > ℓ) = e^{−ρs²} and Q(L > ℓ) = e^{−ρ(s+1)²}.
 type declaredPair struct {
@@ -28,8 +29,8 @@ type declaredPair struct {
 	slope []float64 // of the tables' sum on the pieces: left of each knot; one piece more without knots
 	cut   []float64 // T(s) − s·slope on the pieces, T the tables' sum; ≤ 0
 
-	start  place   // of ℓ*
-	starts float64 // ℓ*
+	start  place   // of ℓ*, or where the curve begins
+	starts float64 // ℓ* ≥ 0, or −Inf: nothing is mirrored
 	atom   float64
 }
 
@@ -92,6 +93,10 @@ func (g Guarantee) pair() *declaredPair {
 		p.starts = p.loss(p.start)
 		if y := p.y(p.start); !(y <= mostSlope) || !(p.start.s > 0) {
 			return nil
+		}
+		if p.starts < 0 {
+			p.start = p.on(0, 0)
+			p.starts = math.Inf(-1)
 		}
 		return p
 	}
@@ -220,6 +225,9 @@ func (p declaredPair) Ends(logBelow, logAbove float64) (lo, hi float64) {
 			return math.Max(p.starts, p.loss(p.on(e, v)))
 		}
 	}
+	if math.IsInf(p.starts, -1) {
+		return end(func(a place) float64 { return -num.Log1mExp(-p.logP(a)) }, -logBelow), end(p.logP, logAbove)
+	}
 	logQ := func(a place) float64 { return p.logP(a) - p.y(a) }
 	return -end(logQ, logBelow), end(p.logP, logAbove)
 }
@@ -228,14 +236,18 @@ func (p declaredPair) Ends(logBelow, logAbove float64) (lo, hi float64) {
 func (p declaredPair) Cells(edges []float64, cells []Mass) (slack float64) {
 	n := len(cells)
 	slack = p.right(edges, cells)
-	back, mirror := make([]float64, n+1), make([]Mass, n)
-	for i, e := range edges {
-		back[n-i] = -e
+	if !math.IsInf(p.starts, -1) {
+		back, mirror := make([]float64, n+1), make([]Mass, n)
+		for i, e := range edges {
+			back[n-i] = -e
+		}
+		slack = math.Max(slack, p.right(back, mirror))
+		for i := range cells {
+			cells[i] = together(cells[i], exchanged(mirror[n-1-i]))
+		}
 	}
-	slack = math.Max(slack, p.right(back, mirror))
 	whole := math.Log1p(-p.atom)
 	for i := range cells {
-		cells[i] = together(cells[i], exchanged(mirror[n-1-i]))
 		if p.atom > 0 {
 			cells[i].LogP += whole
 			cells[i].LogErr += num.Ulp * (2*math.Abs(whole) + math.Abs(cells[i].LogP))
@@ -246,7 +258,9 @@ func (p declaredPair) Cells(edges []float64, cells []Mass) (slack float64) {
 
 // right fills the cells with what lies above ℓ*.
 func (p *declaredPair) right(edges []float64, cells []Mass) (slack float64) {
-	slack = p.lossErr(p.start)
+	if !math.IsInf(p.starts, -1) {
+		slack = p.lossErr(p.start)
+	}
 	from := p.start
 	rise := func(l float64) place {
 		if !(l > p.loss(from)) {
@@ -349,5 +363,13 @@ func (g Guarantee) Epsilon(logDelta float64) (epsilon float64, ok bool) {
 
 func (declaredPair) Atoms() []Mass       { return nil }
 func (p declaredPair) Infinite() float64 { return p.atom }
-func (p declaredPair) Null() float64     { return p.atom }
-func (declaredPair) Anchor() float64     { return 0 }
+
+// Null: the curve alone begins with P and less of Q.
+func (p declaredPair) Null() float64 {
+	if math.IsInf(p.starts, -1) {
+		return p.atom - (1-p.atom)*math.Expm1(-p.y(p.start))
+	}
+	return p.atom
+}
+
+func (declaredPair) Anchor() float64 { return 0 }

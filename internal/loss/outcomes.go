@@ -15,6 +15,7 @@ type outcomes struct {
 	nodes        []node  // half = −ln w
 	weightErr    float64 // relative error of each w, in Ulp
 	lostP, lostQ float64 // P(L = ∞), and Q's mass where P has none
+	lostErr      float64 // absolute error of both together, where they are not just rounded
 	cut          lostBy  // of the quadrature; nil without one
 	flipped      bool    // P and Q are exchanged to take K(s) at −1−s
 	reach        float64 // the |s| up to which the quadrature is fine enough
@@ -26,7 +27,7 @@ type lostBy func(s complex128, large bool, shift float64) float64
 
 // mirror has P and Q exchanged.
 func (o *outcomes) mirror() *outcomes {
-	m := &outcomes{nodes: make([]node, len(o.nodes)), weightErr: o.weightErr, lostP: o.lostQ, lostQ: o.lostP, reach: o.reach}
+	m := &outcomes{nodes: make([]node, len(o.nodes)), weightErr: o.weightErr, lostP: o.lostQ, lostQ: o.lostP, lostErr: o.lostErr, reach: o.reach}
 	for i, n := range o.nodes {
 		m.nodes[i] = node{n.half, n.lq, n.lp, n.errQ, n.errP}
 	}
@@ -118,6 +119,14 @@ func (l *outcomesLine) tilt(o *outcomes) {
 		// Rounded up from what was reported, and rounded once.
 		acc += 4 * math.Abs(lost)
 		noise += 4 * math.Abs(each)
+		if o.lostErr > 0 {
+			over := s
+			if o.flipped {
+				over++
+			}
+			acc += o.lostErr / num.Ulp * math.Abs(over)
+			noise += o.lostErr / num.Ulp
+		}
 	}
 	l.moment, l.slope, l.curvature = moment.Value(), slope.Value(), curvature.Value()
 	l.err = num.Ulp*(acc+8*math.Abs(l.moment)) + l.cutError(0) + 1e-300
@@ -146,7 +155,7 @@ func (l *outcomesLine) mass() float64 {
 func (l *outcomesLine) value() Value {
 	v := Value{}
 	mass := l.mass()
-	off := num.Ulp * (2 + 4*(1-l.finite)) / l.finite // relative error of finite
+	off := (num.Ulp*(2+4*(1-l.finite)) + l.out.lostErr) / l.finite // relative error of finite
 	if l.terms.large {
 		v.K = l.terms.shift + num.Log(l.moment) - math.Log(l.finite)
 		v.Err = math.Inf(1)

@@ -40,24 +40,23 @@ func (c Composed) Check(adj Adjacency) error {
 			return atEvent(err, "composed.events", i)
 		}
 	}
-	parts, total := 0, uint64(0)
+	if n := leaves(c); n > maxComposedParts {
+		return &ParameterError{"composed.events", fmt.Sprintf("%d mechanisms in all", n), fmt.Sprintf("at most %d", maxComposedParts)}
+	}
+	total := uint64(0)
 	for _, e := range events {
 		for _, p := range Expand(e.Mechanism) {
-			parts++
 			high, n := bits.Mul64(p.Count, uint64(e.Count))
 			if total += n; high > 0 || n > maxApplications || total > maxApplications {
 				return &ParameterError{"composed.events", "more than 2^32 − 1 applications in all", "at most 4294967295"}
 			}
 		}
 	}
-	if parts > maxComposedParts {
-		return &ParameterError{"composed.events", fmt.Sprintf("%d mechanisms in all", parts), fmt.Sprintf("at most %d", maxComposedParts)}
-	}
 	return nil
 }
 
 func (c Composed) String() string {
-	return "composed(" + describeEvents(c.Events.Values()) + ")"
+	return "composed(" + describeList(c.Events.Values(), " + ") + ")"
 }
 
 func (Composed) sealed() {}
@@ -81,15 +80,20 @@ func Expand(m Mechanism) []Part {
 	return []Part{{Mechanism: m, Count: 1}}
 }
 
-// depth is how many lists of events there are within each other.
+// depth is how many lists there are within each other.
 func depth(m Mechanism) int {
-	c, ok := m.(Composed)
-	if !ok {
-		return 0
-	}
 	most := 0
-	for _, e := range c.Events.Values() {
-		most = max(most, depth(e.Mechanism))
+	switch m := m.(type) {
+	case Composed:
+		for _, e := range m.Events.Values() {
+			most = max(most, depth(e.Mechanism))
+		}
+	case Parallel:
+		for _, p := range m.Parts.Values() {
+			most = max(most, depth(p))
+		}
+	default:
+		return 0
 	}
 	return 1 + most
 }
@@ -110,11 +114,11 @@ func atEvent(err error, list string, i int) error {
 	return err
 }
 
-func describeEvents(events []Event) string {
+func describeList(events []Event, between string) string {
 	var b strings.Builder
 	for i, e := range events {
 		if i > 0 {
-			b.WriteString(" + ")
+			b.WriteString(between)
 		}
 		if i == 3 && len(events) > 4 {
 			fmt.Fprintf(&b, "%d more", len(events)-i)

@@ -30,6 +30,15 @@ func TestCheckAccepts(t *testing.T) {
 		{ZeroConcentratedDP{Rho: 1e-9, Delta: 1e-300}, everywhere, nil},
 		{RenyiDP{NumbersOf(1.5, 2, 64), NumbersOf(.1, .2, 3)}, everywhere, nil},
 		{NameAndShame{1e-9}, everywhere, nil},
+		{PrivacyLossTable{NumbersOf(-1, 0, 1), NumbersOf(.1, .5, .3), .1}, everywhere, nil},
+		{PrivacyLossTable{NumbersOf(0, 1), NumbersOf(.5, .5-1e-10), 0}, everywhere, nil},
+		{PrivacyLossTable{NumbersOf(-1e-10, 1e-10), NumbersOf(.5, .5), 0}, everywhere, nil},
+		{parallel(sampled, PureDP{1}), []Adjacency{AddOrRemoveOne}, []Adjacency{ReplaceOne, ZeroOut}},
+		{composed(parallel(sampled, composed(PureDP{1}))), []Adjacency{AddOrRemoveOne}, []Adjacency{ReplaceOne, ZeroOut}},
+		{RepeatAndSelect{Mechanism: sampled, Gamma: .1}, everywhere, nil},
+		{RepeatAndSelect{Mechanism: DPSGD{NoiseMultiplier: 1, BatchSize: 1, DatasetSize: 9, Steps: 1}, Gamma: .1, Eta: -.9}, everywhere, nil},
+		{RepeatAndSelect{Mechanism: composed(PureDP{1}), Mean: 1e9}, everywhere, nil},
+		{RepeatAndSelect{Mechanism: RandomizedResponse{Epsilon: 1}, Mean: 3}, []Adjacency{ReplaceOne, ZeroOut}, []Adjacency{AddOrRemoveOne}},
 		{composed(sampled, PureDP{1}), everywhere, nil},
 		{composed(sampled, RandomizedResponse{Epsilon: 1}), []Adjacency{ReplaceOne, ZeroOut}, []Adjacency{AddOrRemoveOne}},
 		{composed(composed(composed(sampled))), everywhere, nil},
@@ -84,6 +93,8 @@ func composed(ms ...Mechanism) Composed {
 	}
 	return Composed{ListOf(events...)}
 }
+
+func parallel(ms ...Mechanism) Parallel { return Parallel{ListOf(ms...)} }
 
 func repeated(m Mechanism, n int) (ms []Mechanism) {
 	for range n {
@@ -150,6 +161,33 @@ func TestCheckRefusesNamingTheField(t *testing.T) {
 		{RenyiDP{NumbersOf(2, math.Inf(1)), NumbersOf(1, 1)}, "renyi_dp.orders[1]"},
 		{RenyiDP{NumbersOf(2, 3), NumbersOf(1, math.NaN())}, "renyi_dp.epsilons[1]"},
 		{RenyiDP{NumbersOf(make([]float64, MaxOrders+1)...), ""}, "renyi_dp.orders"},
+		{PrivacyLossTable{}, "privacy_loss_table.losses"},
+		{PrivacyLossTable{Losses: NumbersOf(1), Masses: NumbersOf(1)}, "privacy_loss_table.losses"},
+		{PrivacyLossTable{Losses: NumbersOf(1, 1), Masses: NumbersOf(.5, .5)}, "privacy_loss_table.losses[1]"},
+		{PrivacyLossTable{Losses: NumbersOf(1, 701), Masses: NumbersOf(.5, .5)}, "privacy_loss_table.losses[1]"},
+		{PrivacyLossTable{Losses: NumbersOf(0, 1), Masses: NumbersOf(.5)}, "privacy_loss_table.masses"},
+		{PrivacyLossTable{Losses: NumbersOf(0, 1), Masses: NumbersOf(1, 0)}, "privacy_loss_table.masses[1]"},
+		{PrivacyLossTable{Losses: NumbersOf(0, 1), Masses: NumbersOf(.5, .5), InfiniteMass: 1}, "privacy_loss_table.infinite_mass"},
+		{PrivacyLossTable{Losses: NumbersOf(0, 1), Masses: NumbersOf(.5, .5), InfiniteMass: .1}, "privacy_loss_table.masses"},
+		{PrivacyLossTable{Losses: NumbersOf(0, 1), Masses: NumbersOf(.5, .4)}, "privacy_loss_table.masses"},
+		{PrivacyLossTable{Losses: NumbersOf(-1, 1), Masses: NumbersOf(.5, .5)}, "privacy_loss_table.masses"}, // Σ p·e^{−l} = 1.54
+		{Parallel{}, "parallel.parts"},
+		{parallel(make([]Mechanism, MaxParts+1)...), "parallel.parts"},
+		{parallel(g, nil), "parallel.parts[1]"},
+		{parallel(g, PureDP{-1}), "parallel.parts[1].pure_dp.epsilon"},
+		{parallel(parallel(parallel(parallel(g)))), "parallel.parts"},
+		{parallel(repeated(composed(repeated(g, 60)...), 5)...), "parallel.parts"},
+		{RepeatAndSelect{Mechanism: g}, "repeat_and_select.gamma"},
+		{RepeatAndSelect{Mechanism: g, Gamma: 1}, "repeat_and_select.gamma"},
+		{RepeatAndSelect{Mechanism: g, Gamma: .5, Mean: 1}, "repeat_and_select.mean"},
+		{RepeatAndSelect{Mechanism: g, Mean: 1e10}, "repeat_and_select.mean"},
+		{RepeatAndSelect{Mechanism: g, Eta: 1, Mean: 1}, "repeat_and_select.eta"},
+		{RepeatAndSelect{Mechanism: g, Gamma: .5, Eta: -1}, "repeat_and_select.eta"},
+		{RepeatAndSelect{Mechanism: g, Gamma: .5, Eta: math.NaN()}, "repeat_and_select.eta"},
+		{RepeatAndSelect{Gamma: .5}, "repeat_and_select.mechanism"},
+		{RepeatAndSelect{Gamma: .5, Mechanism: PureDP{-1}}, "repeat_and_select.mechanism.pure_dp.epsilon"},
+		{RepeatAndSelect{Gamma: .5, Mechanism: PrivacyLossTable{NumbersOf(0, 1), NumbersOf(.5, .5), 0}}, "repeat_and_select.mechanism"},
+		{RepeatAndSelect{Gamma: .5, Mechanism: composed(RepeatAndSelect{Gamma: .5, Mechanism: PrivacyLossTable{NumbersOf(0, 1), NumbersOf(.5, .5), 0}})}, "repeat_and_select.mechanism.composed.events[0].mechanism.repeat_and_select.mechanism"},
 		{Composed{}, "composed.events"},
 		{composed(make([]Mechanism, MaxComposedEvents+1)...), "composed.events"},
 		{composed(g, nil), "composed.events[1].mechanism"},

@@ -29,8 +29,8 @@ func split(c loss.Composition) (p parts, reason string) {
 		switch {
 		case f.BoundOnly:
 			return p, "a " + f.Name + " has no privacy loss distribution"
-		case f.OneSided:
-			return p, "a " + f.Name + " has an infinite loss in one direction only"
+		case f.OneSided || f.Uneven:
+			return p, "a " + f.Name + " does not lose everything as often in both directions"
 		case f.Mu > 0:
 			sum.Add(float64(t.Count) * (f.Mu * f.Mu))
 		case f.Mu == 0 && f.Name == "Gaussian": // μ = 0 after underflow: no loss at all

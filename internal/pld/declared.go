@@ -14,7 +14,7 @@ import (
 // never lose less. Alone, the conversion is as good but near ε = 0, where this knows
 // better.
 
-const onlyDeclared = "nothing but guarantees of zCDP and RDP: rdp converts their sum"
+const onlyDeclared = "nothing but bounds on Rényi divergences: rdp converts their sum"
 
 // declaredEpsilon is epsilonWithin where c has such guarantees, without which it is rest.
 func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, w Wanted) (loss.Bounds, string) {

@@ -27,14 +27,44 @@ type curve interface {
 // first, else the contour, and where that refuses or stays wider than wanted the
 // lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
-	if c.Dominating() {
-		return fromBelow(c, 0, func(c loss.Composition) (loss.Bounds, string) { return attainedEpsilon(c, delta, w) })
-	}
-	return attainedEpsilon(c, delta, w)
+	return anyPart(c, func(c loss.Composition) (loss.Bounds, string) {
+		if c.Dominating() {
+			return fromBelow(c, 0, func(c loss.Composition) (loss.Bounds, string) { return attainedEpsilon(c, delta, w) })
+		}
+		return attainedEpsilon(c, delta, w)
+	})
 }
 
 func attainedEpsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
 	return usualFirst(w, true, latticeEpsilonGap, func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
+}
+
+// mostChoices bounds the compositions that are asked about where releases are on disjoint
+// parts.
+const mostChoices = 16
+
+// anyPart answers for a record in any part of every release on disjoint parts: the
+// largest of all answers, from below too. Where there are too many to ask, or one has
+// no answer, the releases count by what bounds all their parts at once.
+func anyPart(c loss.Composition, ask func(loss.Composition) (loss.Bounds, string)) (b loss.Bounds, reason string) {
+	all := c.Choices(mostChoices)
+	if len(all) == 1 {
+		return ask(all[0])
+	}
+	for i, chosen := range all {
+		one, reason := ask(chosen)
+		if reason != "" {
+			return ask(c)
+		}
+		if i == 0 {
+			b = one
+		}
+		b = loss.Bounds{Lower: math.Max(b.Lower, one.Lower), Upper: math.Max(b.Upper, one.Upper)}
+	}
+	if len(all) == 0 {
+		return ask(c)
+	}
+	return b, ""
 }
 
 // fromBelow answers where pairs only dominate: from below what is attained counts, if
@@ -118,10 +148,12 @@ func both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, st
 
 // LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0, likewise.
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
-	if c.Dominating() {
-		return fromBelow(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) { return attainedLogDelta(c, epsilon, w) })
-	}
-	return attainedLogDelta(c, epsilon, w)
+	return anyPart(c, func(c loss.Composition) (loss.Bounds, string) {
+		if c.Dominating() {
+			return fromBelow(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) { return attainedLogDelta(c, epsilon, w) })
+		}
+		return attainedLogDelta(c, epsilon, w)
+	})
 }
 
 func attainedLogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {

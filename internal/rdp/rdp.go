@@ -39,7 +39,7 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 		_, first = loss.LeastEpsilon(steer(c, d), logDelta[d], first, after(leastEstimates, stop))
 		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta[d], first, soon(len(c), stop))
 		for _, knot := range c.Knots(s) {
-			if e := loss.EpsilonAt(knot, c.Cumulant(d, knot).Upper(), logDelta[d]); e < epsilon {
+			if e := loss.EpsilonAt(knot, c.Renyi(d, knot).Upper(), logDelta[d]); e < epsilon {
 				epsilon, s = e, knot
 			}
 		}
@@ -69,7 +69,7 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, after(leastEstimates, stop))
 		finite, s := loss.LeastLogDelta(curve(c, d), epsilon, first, soon(len(c), stop))
 		for _, knot := range c.Knots(s) {
-			if v := loss.LogDeltaAt(knot, c.Cumulant(d, knot).Upper(), epsilon); v < finite {
+			if v := loss.LogDeltaAt(knot, c.Renyi(d, knot).Upper(), epsilon); v < finite {
 				finite, s = v, knot
 			}
 		}

@@ -42,6 +42,15 @@ func appendRecorded(b []byte, m mechanism.Mechanism) []byte {
 		kind, p = 20, appendGiven(p, m.Delta)
 	case mechanism.Composed:
 		kind, p = 21, appendRecordedEvents(p, 1, m.Events.Values())
+	case mechanism.PrivacyLossTable:
+		kind, p = 19, appendGivenFrom(appendPacked(appendPacked(p, 1, m.Losses), 2, m.Masses), 3, m.InfiniteMass)
+	case mechanism.Parallel:
+		kind, p = 24, appendRecordedParts(p, 1, m.Parts.Values())
+	case mechanism.RepeatAndSelect:
+		if m.Mechanism != nil {
+			p = protowire.AppendBytes(appendTag(p, 1), appendRecorded(nil, m.Mechanism))
+		}
+		kind, p = 25, appendGivenFrom(p, 2, m.Gamma, m.Eta, m.Mean)
 	case mechanism.DPSGD:
 		kind, p = 32, appendRecordedDPSGD(p, m)
 	default:

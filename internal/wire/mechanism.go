@@ -149,6 +149,12 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 		return toComposed(k.Composed, depth)
 	case *pb.Mechanism_DpSgd:
 		return toDPSGD(k.DpSgd)
+	case *pb.Mechanism_PrivacyLossTable:
+		return toLossTable(k.PrivacyLossTable)
+	case *pb.Mechanism_Parallel:
+		return toParallel(k.Parallel, depth)
+	case *pb.Mechanism_RepeatAndSelect:
+		return toRepeatAndSelect(k.RepeatAndSelect, depth)
 	}
 	if d, ok, err := toNoise(m); ok {
 		return d, err
@@ -198,6 +204,16 @@ func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
 		return &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: FromEvents(m.Events.Values())}}}
 	case mechanism.DPSGD:
 		return &pb.Mechanism{Kind: &pb.Mechanism_DpSgd{DpSgd: fromDPSGD(m)}}
+	case mechanism.PrivacyLossTable:
+		return &pb.Mechanism{Kind: &pb.Mechanism_PrivacyLossTable{PrivacyLossTable: &pb.PrivacyLossTable{
+			Losses: m.Losses.Values(), Masses: m.Masses.Values(), InfiniteMass: given(m.InfiniteMass),
+		}}}
+	case mechanism.Parallel:
+		return &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: fromParallel(m)}}
+	case mechanism.RepeatAndSelect:
+		return &pb.Mechanism{Kind: &pb.Mechanism_RepeatAndSelect{RepeatAndSelect: &pb.RepeatAndSelect{
+			Mechanism: FromMechanism(m.Mechanism), Gamma: given(m.Gamma), Eta: given(m.Eta), Mean: given(m.Mean),
+		}}}
 	}
 	return fromNoise(m)
 }
@@ -237,6 +253,12 @@ func appendMechanism(b []byte, m mechanism.Mechanism) []byte {
 		return appendEvents(append(b, 21), m.Events.Values())
 	case mechanism.DPSGD:
 		return appendDPSGD(append(b, 32), m)
+	case mechanism.PrivacyLossTable:
+		return appendFloats(appendNumbers(appendNumbers(append(b, 19), m.Losses), m.Masses), m.InfiniteMass)
+	case mechanism.Parallel:
+		return appendParts(append(b, 24), m.Parts.Values())
+	case mechanism.RepeatAndSelect:
+		return appendMechanism(appendFloats(append(b, 25), m.Gamma, m.Eta, m.Mean), m.Mechanism)
 	}
 	if encoded := appendNoise(b, m); encoded != nil {
 		return encoded

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -41,6 +40,67 @@ func toComposed(c *pb.Composed, depth int) (mechanism.Mechanism, error) {
 	return mechanism.Composed{Events: mechanism.ListOf(events...)}, nil
 }
 
+func toLossTable(p *pb.PrivacyLossTable) (mechanism.Mechanism, error) {
+	var f fields
+	p = orEmpty(p)
+	f.known("privacy_loss_table", p)
+	f.atMost("privacy_loss_table.losses", len(p.Losses), mechanism.MaxLosses)
+	f.atMost("privacy_loss_table.masses", len(p.Masses), mechanism.MaxLosses)
+	infinite := f.float("privacy_loss_table.infinite_mass", p.InfiniteMass, allowedChance)
+	if f.err != nil {
+		return nil, f.err
+	}
+	return mechanism.PrivacyLossTable{
+		Losses: mechanism.NumbersOf(p.Losses...), Masses: mechanism.NumbersOf(p.Masses...), InfiniteMass: infinite,
+	}, nil
+}
+
+func toParallel(p *pb.Parallel, depth int) (mechanism.Mechanism, error) {
+	var f fields
+	p = orEmpty(p)
+	f.known("parallel", p)
+	f.atMost("parallel.parts", len(p.Parts), mechanism.MaxParts)
+	if f.err != nil {
+		return nil, f.err
+	}
+	parts := make([]mechanism.Mechanism, len(p.Parts))
+	for i, part := range p.Parts {
+		m, err := toMechanism(part, depth+1)
+		if err != nil {
+			return nil, under(fmt.Sprintf("parallel.parts[%d]", i), err)
+		}
+		parts[i] = m
+	}
+	return mechanism.Parallel{Parts: mechanism.ListOf(parts...)}, nil
+}
+
+func fromParallel(p mechanism.Parallel) *pb.Parallel {
+	out := &pb.Parallel{}
+	for _, m := range p.Parts.Values() {
+		out.Parts = append(out.Parts, FromMechanism(m))
+	}
+	return out
+}
+
+func toRepeatAndSelect(r *pb.RepeatAndSelect, depth int) (mechanism.Mechanism, error) {
+	var f fields
+	r = orEmpty(r)
+	f.known("repeat_and_select", r)
+	m := mechanism.RepeatAndSelect{
+		Gamma: f.float("repeat_and_select.gamma", r.Gamma, allowedChance),
+		Eta:   f.float("repeat_and_select.eta", r.Eta, "a number > -1 other than 0, or absent for the logarithmic distribution"),
+		Mean:  f.float("repeat_and_select.mean", r.Mean, allowedPositive),
+	}
+	if r.Mechanism != nil { // otherwise its Check says that it is missing
+		inner, err := toMechanism(r.Mechanism, depth+1)
+		if err != nil {
+			return nil, under("repeat_and_select.mechanism", err)
+		}
+		m.Mechanism = inner
+	}
+	return f.done(m)
+}
+
 func toDPSGD(d *pb.DpSgd) (mechanism.Mechanism, error) {
 	const allowedWhole = "a whole number ≥ 1, or absent"
 	var f fields
@@ -75,6 +135,22 @@ func (f *fields) atMost(field string, n, most int) {
 // appendNumbers appends a list's canonical encoding: its length and its bits.
 func appendNumbers(b []byte, n mechanism.Numbers) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(n.Len())), n...)
+}
+
+func appendParts(b []byte, parts []mechanism.Mechanism) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(len(parts)))
+	for _, m := range parts {
+		b = appendMechanism(b, m)
+	}
+	return b
+}
+
+// appendRecordedParts appends a repeated accountant.v1.Mechanism as package proto does.
+func appendRecordedParts(b []byte, field protowire.Number, parts []mechanism.Mechanism) []byte {
+	for _, m := range parts {
+		b = protowire.AppendBytes(appendTag(b, field), appendRecorded(nil, m))
+	}
+	return b
 }
 
 func appendDPSGD(b []byte, d mechanism.DPSGD) []byte {
@@ -114,8 +190,5 @@ func appendRecordedEvents(b []byte, field protowire.Number, events []mechanism.E
 func appendRecordedDPSGD(b []byte, d mechanism.DPSGD) []byte {
 	b = appendGiven(b, d.NoiseMultiplier, d.MaxGradNorm)
 	b = appendNumber(appendNumber(b, 3, d.BatchSize), 4, d.DatasetSize)
-	if d.Epochs != 0 {
-		b = protowire.AppendFixed64(protowire.AppendTag(b, 5, protowire.Fixed64Type), math.Float64bits(d.Epochs))
-	}
-	return appendNumber(appendNumber(b, 6, d.Steps), 7, d.Accumulation)
+	return appendNumber(appendNumber(appendGivenFrom(b, 5, d.Epochs), 6, d.Steps), 7, d.Accumulation)
 }

@@ -63,6 +63,10 @@ var everyMechanism = []mechanism.Mechanism{
 	mechanism.Histogram{LaplaceScale: 2},
 	mechanism.Histogram{StandardDeviation: 3},
 	mechanism.CountingQueries{Queries: 100, Rho: 0.125},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0, 1), Masses: mechanism.NumbersOf(0.125, 0.375, 0.25), InfiniteMass: 0.25},
+	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75}, mechanism.PureDP{Epsilon: 0.5})},
+	mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: 0.75}, Gamma: 0.125, Eta: -0.5},
+	mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Mean: 7},
 }
 
 func composedOf(events ...mechanism.Event) mechanism.Composed {
@@ -187,6 +191,8 @@ func someMechanism() *rapid.Generator[mechanism.Mechanism] {
 			mechanism.ZeroConcentratedDP{Rho: p("ρ"), Delta: chance().Draw(t, "δ")},
 			mechanism.RenyiDP{Orders: mechanism.NumbersOf(1+chance().Draw(t, "α")/2+0x1p-30, 2, 3), Epsilons: mechanism.NumbersOf(p("ε"), p("ε"), p("ε"))},
 			mechanism.NameAndShame{Delta: chance().Draw(t, "δ")},
+			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-rapid.Float64Range(0, 0.1).Draw(t, "l"), rapid.Float64Range(0.2, 600).Draw(t, "l")), Masses: mechanism.NumbersOf(0.5, 0.25), InfiniteMass: 0.25},
+			mechanism.RepeatAndSelect{Mechanism: g, Gamma: chance().Draw(t, "γ"), Eta: rapid.Float64Range(0.5, 3).Draw(t, "η")},
 			composedOf(mechanism.Event{Mechanism: g, Count: rapid.Uint32Range(1, 1<<31).Draw(t, "count")}, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Count: 1}),
 			mechanism.DPSGD{NoiseMultiplier: p("σ"), MaxGradNorm: p("Δ"), BatchSize: 1, DatasetSize: dataset, Steps: rapid.Uint64Range(1, math.MaxUint32).Draw(t, "steps")},
 			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: whole(), Coordinates: rapid.Uint64Range(0, 3).Draw(t, "coordinates")},

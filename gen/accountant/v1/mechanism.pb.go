@@ -135,7 +135,7 @@ func (x Workload_Adjacency) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Workload_Adjacency.Descriptor instead.
 func (Workload_Adjacency) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{23, 0}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{26, 0}
 }
 
 // Mechanism is one differentially private release.
@@ -163,8 +163,11 @@ type Mechanism struct {
 	//	*Mechanism_Histogram
 	//	*Mechanism_CountingQueries
 	//	*Mechanism_RenyiDp
+	//	*Mechanism_PrivacyLossTable
 	//	*Mechanism_NameAndShame
 	//	*Mechanism_Composed
+	//	*Mechanism_Parallel
+	//	*Mechanism_RepeatAndSelect
 	//	*Mechanism_DpSgd
 	Kind          isMechanism_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
@@ -370,6 +373,15 @@ func (x *Mechanism) GetRenyiDp() *RenyiDp {
 	return nil
 }
 
+func (x *Mechanism) GetPrivacyLossTable() *PrivacyLossTable {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_PrivacyLossTable); ok {
+			return x.PrivacyLossTable
+		}
+	}
+	return nil
+}
+
 func (x *Mechanism) GetNameAndShame() *NameAndShame {
 	if x != nil {
 		if x, ok := x.Kind.(*Mechanism_NameAndShame); ok {
@@ -383,6 +395,24 @@ func (x *Mechanism) GetComposed() *Composed {
 	if x != nil {
 		if x, ok := x.Kind.(*Mechanism_Composed); ok {
 			return x.Composed
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetParallel() *Parallel {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_Parallel); ok {
+			return x.Parallel
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetRepeatAndSelect() *RepeatAndSelect {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_RepeatAndSelect); ok {
+			return x.RepeatAndSelect
 		}
 	}
 	return nil
@@ -491,6 +521,11 @@ type Mechanism_RenyiDp struct {
 	RenyiDp *RenyiDp `protobuf:"bytes,18,opt,name=renyi_dp,json=renyiDp,proto3,oneof"`
 }
 
+type Mechanism_PrivacyLossTable struct {
+	// A table of privacy losses with their masses.
+	PrivacyLossTable *PrivacyLossTable `protobuf:"bytes,19,opt,name=privacy_loss_table,json=privacyLossTable,proto3,oneof"`
+}
+
 type Mechanism_NameAndShame struct {
 	// A declared guarantee: (0, δ)-differential privacy.
 	NameAndShame *NameAndShame `protobuf:"bytes,20,opt,name=name_and_shame,json=nameAndShame,proto3,oneof"`
@@ -499,6 +534,16 @@ type Mechanism_NameAndShame struct {
 type Mechanism_Composed struct {
 	// Several events as one mechanism.
 	Composed *Composed `protobuf:"bytes,21,opt,name=composed,proto3,oneof"`
+}
+
+type Mechanism_Parallel struct {
+	// A mechanism on each of several disjoint parts of the dataset.
+	Parallel *Parallel `protobuf:"bytes,24,opt,name=parallel,proto3,oneof"`
+}
+
+type Mechanism_RepeatAndSelect struct {
+	// The best of a random number of runs.
+	RepeatAndSelect *RepeatAndSelect `protobuf:"bytes,25,opt,name=repeat_and_select,json=repeatAndSelect,proto3,oneof"`
 }
 
 type Mechanism_DpSgd struct {
@@ -542,9 +587,15 @@ func (*Mechanism_CountingQueries) isMechanism_Kind() {}
 
 func (*Mechanism_RenyiDp) isMechanism_Kind() {}
 
+func (*Mechanism_PrivacyLossTable) isMechanism_Kind() {}
+
 func (*Mechanism_NameAndShame) isMechanism_Kind() {}
 
 func (*Mechanism_Composed) isMechanism_Kind() {}
+
+func (*Mechanism_Parallel) isMechanism_Kind() {}
+
+func (*Mechanism_RepeatAndSelect) isMechanism_Kind() {}
 
 func (*Mechanism_DpSgd) isMechanism_Kind() {}
 
@@ -1778,6 +1829,79 @@ func (x *RenyiDp) GetEpsilons() []float64 {
 	return nil
 }
 
+// PrivacyLossTable is a mechanism known by the distribution of its privacy loss ln(P/Q)
+// under P: P is the output with the record and Q without, or those on any two neighbours
+// where a record is replaced. Their divergence must be at least the mechanism's at every
+// real ε (a dominating pair: Zhu, Dong and Wang 2022, arXiv 2106.08567, Def. 7). The
+// other direction follows: it loses −l with mass p·e^(−l), and everything with what Q is
+// then missing. As reported numbers are rounded, that is at least about 1e−15: no ε is
+// proven below such a δ.
+type PrivacyLossTable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// l, in nats, rising. Range: 2 to 4096 numbers, each from −700 to 700.
+	Losses []float64 `protobuf:"fixed64,1,rep,packed,name=losses,proto3" json:"losses,omitempty"`
+	// p, the probability under P of each loss. Range: as many numbers, each > 0; with
+	// infinite_mass they sum to 1, and Σ p·e^(−l) is at most 1, each within 1e−9: they are
+	// taken in proportion, and losses raised by the excess.
+	Masses []float64 `protobuf:"fixed64,2,rep,packed,name=masses,proto3" json:"masses,omitempty"`
+	// The probability under P of outputs that Q does not have. Range: (0, 1); none unless
+	// given.
+	InfiniteMass  *float64 `protobuf:"fixed64,3,opt,name=infinite_mass,json=infiniteMass,proto3,oneof" json:"infinite_mass,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrivacyLossTable) Reset() {
+	*x = PrivacyLossTable{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrivacyLossTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrivacyLossTable) ProtoMessage() {}
+
+func (x *PrivacyLossTable) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrivacyLossTable.ProtoReflect.Descriptor instead.
+func (*PrivacyLossTable) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *PrivacyLossTable) GetLosses() []float64 {
+	if x != nil {
+		return x.Losses
+	}
+	return nil
+}
+
+func (x *PrivacyLossTable) GetMasses() []float64 {
+	if x != nil {
+		return x.Masses
+	}
+	return nil
+}
+
+func (x *PrivacyLossTable) GetInfiniteMass() float64 {
+	if x != nil && x.InfiniteMass != nil {
+		return *x.InfiniteMass
+	}
+	return 0
+}
+
 // NameAndShame publishes a record with probability δ and nothing otherwise: (0, δ)-DP,
 // and as bad as that can be. In a dataset of n records it harms about n·δ of them: δ
 // has to be far below 1/n. Report as it what fails as rarely and is otherwise charged.
@@ -1791,7 +1915,7 @@ type NameAndShame struct {
 
 func (x *NameAndShame) Reset() {
 	*x = NameAndShame{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[19]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1927,7 @@ func (x *NameAndShame) String() string {
 func (*NameAndShame) ProtoMessage() {}
 
 func (x *NameAndShame) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[19]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1940,7 @@ func (x *NameAndShame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NameAndShame.ProtoReflect.Descriptor instead.
 func (*NameAndShame) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{19}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NameAndShame) GetDelta() float64 {
@@ -1841,7 +1965,7 @@ type Composed struct {
 
 func (x *Composed) Reset() {
 	*x = Composed{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[20]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1977,7 @@ func (x *Composed) String() string {
 func (*Composed) ProtoMessage() {}
 
 func (x *Composed) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[20]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1990,7 @@ func (x *Composed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Composed.ProtoReflect.Descriptor instead.
 func (*Composed) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Composed) GetEvents() []*Event {
@@ -1874,6 +1998,139 @@ func (x *Composed) GetEvents() []*Event {
 		return x.Events
 	}
 	return nil
+}
+
+// Parallel runs a mechanism on each of several disjoint parts of the dataset (McSherry
+// 2009, Privacy integrated queries, Thm 4). Which part a record belongs to must depend on
+// that record alone and be fixed beforehand. Defined under ADD_OR_REMOVE_ONE. A record is
+// in one part: where one part covers all others (less noise, a larger sample, a larger
+// ε) it costs what that part costs; otherwise everything is composed once with each part
+// and the largest answer counts, and where that would be more than 16 compositions with
+// the largest Rényi divergence at each order. Reports of one mechanism may have parted the
+// data differently: for many uses of the same parts report one parallel of composed.
+type Parallel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is run on each part; several mechanisms as composed. Range: 1 to 64 parts.
+	Parts         []*Mechanism `protobuf:"bytes,1,rep,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Parallel) Reset() {
+	*x = Parallel{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Parallel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Parallel) ProtoMessage() {}
+
+func (x *Parallel) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Parallel.ProtoReflect.Descriptor instead.
+func (*Parallel) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Parallel) GetParts() []*Mechanism {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// RepeatAndSelect runs a mechanism a random number of times, each run afresh, and
+// publishes the best output only: the tuning of hyperparameters (Papernot and Steinke
+// 2022, arXiv 2110.03620v2). Which is best must follow from the outputs alone. Give gamma,
+// with or without eta, for the truncated negative binomial distribution (Def. 1 and Thm
+// 2; eta 1 is the geometric, none the logarithmic one), or mean for the Poisson
+// distribution (Thm 6; no run at all publishes a constant). Only its Rényi divergence is
+// bounded. Many runs whose number is not random cost all of them: report those as such.
+type RepeatAndSelect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is run. Required; mechanisms that fail more often in one direction than in the
+	// other are refused.
+	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// γ: the smaller, the more runs. Range: (0, 1).
+	Gamma *float64 `protobuf:"fixed64,2,opt,name=gamma,proto3,oneof" json:"gamma,omitempty"`
+	// η. Range: > -1, at most 1e9; the logarithmic distribution, η = 0, unless given.
+	Eta *float64 `protobuf:"fixed64,3,opt,name=eta,proto3,oneof" json:"eta,omitempty"`
+	// The mean of the Poisson distribution. Range: > 0, at most 1e9.
+	Mean          *float64 `protobuf:"fixed64,4,opt,name=mean,proto3,oneof" json:"mean,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepeatAndSelect) Reset() {
+	*x = RepeatAndSelect{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepeatAndSelect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepeatAndSelect) ProtoMessage() {}
+
+func (x *RepeatAndSelect) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepeatAndSelect.ProtoReflect.Descriptor instead.
+func (*RepeatAndSelect) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RepeatAndSelect) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *RepeatAndSelect) GetGamma() float64 {
+	if x != nil && x.Gamma != nil {
+		return *x.Gamma
+	}
+	return 0
+}
+
+func (x *RepeatAndSelect) GetEta() float64 {
+	if x != nil && x.Eta != nil {
+		return *x.Eta
+	}
+	return 0
+}
+
+func (x *RepeatAndSelect) GetMean() float64 {
+	if x != nil && x.Mean != nil {
+		return *x.Mean
+	}
+	return 0
 }
 
 // DpSgd is one training run by DP-SGD (Abadi et al. 2016, arXiv 1607.00133, Alg. 1): a
@@ -1913,7 +2170,7 @@ type DpSgd struct {
 
 func (x *DpSgd) Reset() {
 	*x = DpSgd{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[21]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2182,7 @@ func (x *DpSgd) String() string {
 func (*DpSgd) ProtoMessage() {}
 
 func (x *DpSgd) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[21]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2195,7 @@ func (x *DpSgd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DpSgd.ProtoReflect.Descriptor instead.
 func (*DpSgd) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{21}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DpSgd) GetNoiseMultiplier() float64 {
@@ -2003,7 +2260,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[22]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2272,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[22]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +2285,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Event) GetMechanism() *Mechanism {
@@ -2060,7 +2317,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[23]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2072,7 +2329,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[23]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2085,7 +2342,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Workload) GetName() string {
@@ -2113,7 +2370,7 @@ var File_accountant_v1_mechanism_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\n" +
-	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\xab\v\n" +
+	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\x81\r\n" +
 	"\tMechanism\x125\n" +
 	"\bgaussian\x18\x01 \x01(\v2\x17.accountant.v1.GaussianH\x00R\bgaussian\x122\n" +
 	"\alaplace\x18\x02 \x01(\v2\x16.accountant.v1.LaplaceH\x00R\alaplace\x12H\n" +
@@ -2134,9 +2391,12 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x13inverse_sensitivity\x18\x0f \x01(\v2!.accountant.v1.InverseSensitivityH\x00R\x12inverseSensitivity\x128\n" +
 	"\thistogram\x18\x10 \x01(\v2\x18.accountant.v1.HistogramH\x00R\thistogram\x12K\n" +
 	"\x10counting_queries\x18\x11 \x01(\v2\x1e.accountant.v1.CountingQueriesH\x00R\x0fcountingQueries\x123\n" +
-	"\brenyi_dp\x18\x12 \x01(\v2\x16.accountant.v1.RenyiDpH\x00R\arenyiDp\x12C\n" +
+	"\brenyi_dp\x18\x12 \x01(\v2\x16.accountant.v1.RenyiDpH\x00R\arenyiDp\x12O\n" +
+	"\x12privacy_loss_table\x18\x13 \x01(\v2\x1f.accountant.v1.PrivacyLossTableH\x00R\x10privacyLossTable\x12C\n" +
 	"\x0ename_and_shame\x18\x14 \x01(\v2\x1b.accountant.v1.NameAndShameH\x00R\fnameAndShame\x125\n" +
-	"\bcomposed\x18\x15 \x01(\v2\x17.accountant.v1.ComposedH\x00R\bcomposed\x12-\n" +
+	"\bcomposed\x18\x15 \x01(\v2\x17.accountant.v1.ComposedH\x00R\bcomposed\x125\n" +
+	"\bparallel\x18\x18 \x01(\v2\x17.accountant.v1.ParallelH\x00R\bparallel\x12L\n" +
+	"\x11repeat_and_select\x18\x19 \x01(\v2\x1e.accountant.v1.RepeatAndSelectH\x00R\x0frepeatAndSelect\x12-\n" +
 	"\x06dp_sgd\x18  \x01(\v2\x14.accountant.v1.DpSgdH\x00R\x05dpSgdB\x06\n" +
 	"\x04kind\"\xff\x01\n" +
 	"\bGaussian\x122\n" +
@@ -2275,12 +2535,27 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x04_rho\"=\n" +
 	"\aRenyiDp\x12\x16\n" +
 	"\x06orders\x18\x01 \x03(\x01R\x06orders\x12\x1a\n" +
-	"\bepsilons\x18\x02 \x03(\x01R\bepsilons\"3\n" +
+	"\bepsilons\x18\x02 \x03(\x01R\bepsilons\"~\n" +
+	"\x10PrivacyLossTable\x12\x16\n" +
+	"\x06losses\x18\x01 \x03(\x01R\x06losses\x12\x16\n" +
+	"\x06masses\x18\x02 \x03(\x01R\x06masses\x12(\n" +
+	"\rinfinite_mass\x18\x03 \x01(\x01H\x00R\finfiniteMass\x88\x01\x01B\x10\n" +
+	"\x0e_infinite_mass\"3\n" +
 	"\fNameAndShame\x12\x19\n" +
 	"\x05delta\x18\x01 \x01(\x01H\x00R\x05delta\x88\x01\x01B\b\n" +
 	"\x06_delta\"8\n" +
 	"\bComposed\x12,\n" +
-	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\"\xfa\x02\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\":\n" +
+	"\bParallel\x12.\n" +
+	"\x05parts\x18\x01 \x03(\v2\x18.accountant.v1.MechanismR\x05parts\"\xaf\x01\n" +
+	"\x0fRepeatAndSelect\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x19\n" +
+	"\x05gamma\x18\x02 \x01(\x01H\x00R\x05gamma\x88\x01\x01\x12\x15\n" +
+	"\x03eta\x18\x03 \x01(\x01H\x01R\x03eta\x88\x01\x01\x12\x17\n" +
+	"\x04mean\x18\x04 \x01(\x01H\x02R\x04mean\x88\x01\x01B\b\n" +
+	"\x06_gammaB\x06\n" +
+	"\x04_etaB\a\n" +
+	"\x05_mean\"\xfa\x02\n" +
 	"\x05DpSgd\x12.\n" +
 	"\x10noise_multiplier\x18\x01 \x01(\x01H\x00R\x0fnoiseMultiplier\x88\x01\x01\x12'\n" +
 	"\rmax_grad_norm\x18\x02 \x01(\x01H\x01R\vmaxGradNorm\x88\x01\x01\x12\"\n" +
@@ -2323,7 +2598,7 @@ func file_accountant_v1_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_accountant_v1_mechanism_proto_goTypes = []any{
 	(ReportNoisyMax_Distribution)(0), // 0: accountant.v1.ReportNoisyMax.Distribution
 	(Workload_Adjacency)(0),          // 1: accountant.v1.Workload.Adjacency
@@ -2346,11 +2621,14 @@ var file_accountant_v1_mechanism_proto_goTypes = []any{
 	(*Histogram)(nil),                // 18: accountant.v1.Histogram
 	(*CountingQueries)(nil),          // 19: accountant.v1.CountingQueries
 	(*RenyiDp)(nil),                  // 20: accountant.v1.RenyiDp
-	(*NameAndShame)(nil),             // 21: accountant.v1.NameAndShame
-	(*Composed)(nil),                 // 22: accountant.v1.Composed
-	(*DpSgd)(nil),                    // 23: accountant.v1.DpSgd
-	(*Event)(nil),                    // 24: accountant.v1.Event
-	(*Workload)(nil),                 // 25: accountant.v1.Workload
+	(*PrivacyLossTable)(nil),         // 21: accountant.v1.PrivacyLossTable
+	(*NameAndShame)(nil),             // 22: accountant.v1.NameAndShame
+	(*Composed)(nil),                 // 23: accountant.v1.Composed
+	(*Parallel)(nil),                 // 24: accountant.v1.Parallel
+	(*RepeatAndSelect)(nil),          // 25: accountant.v1.RepeatAndSelect
+	(*DpSgd)(nil),                    // 26: accountant.v1.DpSgd
+	(*Event)(nil),                    // 27: accountant.v1.Event
+	(*Workload)(nil),                 // 28: accountant.v1.Workload
 }
 var file_accountant_v1_mechanism_proto_depIdxs = []int32{
 	3,  // 0: accountant.v1.Mechanism.gaussian:type_name -> accountant.v1.Gaussian
@@ -2371,20 +2649,25 @@ var file_accountant_v1_mechanism_proto_depIdxs = []int32{
 	18, // 15: accountant.v1.Mechanism.histogram:type_name -> accountant.v1.Histogram
 	19, // 16: accountant.v1.Mechanism.counting_queries:type_name -> accountant.v1.CountingQueries
 	20, // 17: accountant.v1.Mechanism.renyi_dp:type_name -> accountant.v1.RenyiDp
-	21, // 18: accountant.v1.Mechanism.name_and_shame:type_name -> accountant.v1.NameAndShame
-	22, // 19: accountant.v1.Mechanism.composed:type_name -> accountant.v1.Composed
-	23, // 20: accountant.v1.Mechanism.dp_sgd:type_name -> accountant.v1.DpSgd
-	2,  // 21: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
-	0,  // 22: accountant.v1.ReportNoisyMax.distribution:type_name -> accountant.v1.ReportNoisyMax.Distribution
-	24, // 23: accountant.v1.Composed.events:type_name -> accountant.v1.Event
-	2,  // 24: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
-	1,  // 25: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	24, // 26: accountant.v1.Workload.events:type_name -> accountant.v1.Event
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	21, // 18: accountant.v1.Mechanism.privacy_loss_table:type_name -> accountant.v1.PrivacyLossTable
+	22, // 19: accountant.v1.Mechanism.name_and_shame:type_name -> accountant.v1.NameAndShame
+	23, // 20: accountant.v1.Mechanism.composed:type_name -> accountant.v1.Composed
+	24, // 21: accountant.v1.Mechanism.parallel:type_name -> accountant.v1.Parallel
+	25, // 22: accountant.v1.Mechanism.repeat_and_select:type_name -> accountant.v1.RepeatAndSelect
+	26, // 23: accountant.v1.Mechanism.dp_sgd:type_name -> accountant.v1.DpSgd
+	2,  // 24: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
+	0,  // 25: accountant.v1.ReportNoisyMax.distribution:type_name -> accountant.v1.ReportNoisyMax.Distribution
+	27, // 26: accountant.v1.Composed.events:type_name -> accountant.v1.Event
+	2,  // 27: accountant.v1.Parallel.parts:type_name -> accountant.v1.Mechanism
+	2,  // 28: accountant.v1.RepeatAndSelect.mechanism:type_name -> accountant.v1.Mechanism
+	2,  // 29: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
+	1,  // 30: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	27, // 31: accountant.v1.Workload.events:type_name -> accountant.v1.Event
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_mechanism_proto_init() }
@@ -2411,8 +2694,11 @@ func file_accountant_v1_mechanism_proto_init() {
 		(*Mechanism_Histogram)(nil),
 		(*Mechanism_CountingQueries)(nil),
 		(*Mechanism_RenyiDp)(nil),
+		(*Mechanism_PrivacyLossTable)(nil),
 		(*Mechanism_NameAndShame)(nil),
 		(*Mechanism_Composed)(nil),
+		(*Mechanism_Parallel)(nil),
+		(*Mechanism_RepeatAndSelect)(nil),
 		(*Mechanism_DpSgd)(nil),
 	}
 	file_accountant_v1_mechanism_proto_msgTypes[1].OneofWrappers = []any{}
@@ -2433,14 +2719,16 @@ func file_accountant_v1_mechanism_proto_init() {
 	file_accountant_v1_mechanism_proto_msgTypes[16].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[17].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[19].OneofWrappers = []any{}
-	file_accountant_v1_mechanism_proto_msgTypes[21].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[20].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[23].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_mechanism_proto_rawDesc), len(file_accountant_v1_mechanism_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -74,6 +74,8 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 			Coordinates, Positives, Queries                            json.Number
 			Distribution                                               string
 			Monotone                                                   bool
+			Orders, Epsilons, Losses, Masses                           []float64
+			InfiniteMass, Gamma, Eta, Mean                             float64
 		}
 		if err := json.Unmarshal(body, &f); err != nil {
 			return err
@@ -92,7 +94,13 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 		case "approximateDp":
 			m.Mechanism = mechanism.ApproximateDP{Epsilon: f.Epsilon, Delta: f.Delta}
 		case "zeroConcentratedDp":
-			m.Mechanism = mechanism.ZeroConcentratedDP{Rho: f.Rho}
+			m.Mechanism = mechanism.ZeroConcentratedDP{Rho: f.Rho, Delta: f.Delta}
+		case "renyiDp":
+			m.Mechanism = mechanism.RenyiDP{Orders: mechanism.NumbersOf(f.Orders...), Epsilons: mechanism.NumbersOf(f.Epsilons...)}
+		case "privacyLossTable":
+			m.Mechanism = mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(f.Losses...), Masses: mechanism.NumbersOf(f.Masses...), InfiniteMass: f.InfiniteMass}
+		case "repeatAndSelect":
+			m.Mechanism = mechanism.RepeatAndSelect{Mechanism: f.Mechanism.Mechanism, Gamma: f.Gamma, Eta: f.Eta, Mean: f.Mean}
 		case "gaussianDp":
 			m.Mechanism = mechanism.GaussianDP{Mu: f.Mu}
 		case "discreteGaussian":

@@ -1,0 +1,101 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+)
+
+// mostRepetitions bounds η and the Poisson mean.
+const mostRepetitions = 1e9
+
+// RepeatAndSelect runs Mechanism a random number of times, each run afresh, and
+// publishes only the best output, best being told from the outputs alone: the tuning of
+// hyperparameters (Papernot–Steinke 2022, arXiv 2110.03620v2). How often is drawn from
+//
+//   - the truncated negative binomial distribution of η > −1 and γ, where 1 is the
+//     geometric and 0, which stands for not given, the logarithmic distribution:
+//     P(k) ∝ (1−γ)^k·Π_{l<k} (l+η)/(l+1), k ≥ 1 (Def. 1), or
+//   - the Poisson distribution of a mean (Thm 6); with no run the output is a constant.
+type RepeatAndSelect struct {
+	Mechanism Mechanism
+	Gamma     float64 // γ in (0, 1); 0 with Mean
+	Eta       float64 // η > −1, at most 1e9; 0: the logarithmic distribution
+	Mean      float64 // > 0, at most 1e9; alone
+}
+
+// Kind is "repeat_and_select".
+func (RepeatAndSelect) Kind() string { return "repeat_and_select" }
+
+// Check implements Mechanism: defined where Mechanism is.
+func (r RepeatAndSelect) Check(adj Adjacency) error {
+	switch {
+	case r.Gamma == 0 && r.Mean == 0:
+		return &ParameterError{"repeat_and_select.gamma", "missing or 0", "exactly one of gamma, mean"}
+	case r.Gamma != 0 && r.Mean != 0:
+		return &ParameterError{"repeat_and_select.mean", "given together with gamma", "exactly one of gamma, mean"}
+	case r.Mean != 0:
+		if err := checkPositive("repeat_and_select.mean", r.Mean); err != nil {
+			return err
+		}
+		if r.Mean > mostRepetitions {
+			return &ParameterError{"repeat_and_select.mean", number(r.Mean), "a number > 0, at most 1e9"}
+		}
+		if r.Eta != 0 {
+			return &ParameterError{"repeat_and_select.eta", "given together with mean", "eta with gamma"}
+		}
+	default:
+		if err := checkProbability("repeat_and_select.gamma", r.Gamma, true); err != nil {
+			return err
+		}
+		if r.Eta != 0 && !(r.Eta > -1 && math.Abs(r.Eta) >= smallestNormal && r.Eta <= mostRepetitions) {
+			return &ParameterError{"repeat_and_select.eta", number(r.Eta), "a number > -1, at most 1e9; absent for the logarithmic distribution"}
+		}
+	}
+	if r.Mechanism == nil {
+		return &ParameterError{"repeat_and_select.mechanism", "missing", "the mechanism that is repeated"}
+	}
+	if err := r.Mechanism.Check(adj); err != nil {
+		if pe, ok := err.(*ParameterError); ok && pe.Field != "adjacency" {
+			pe.Field = "repeat_and_select.mechanism." + pe.Field
+		}
+		return err
+	}
+	for _, p := range Expand(r.Mechanism) {
+		if kind := oneSided(p.Mechanism); kind != "" {
+			return &ParameterError{"repeat_and_select.mechanism", "a " + kind, "mechanisms that fail as often in both directions, or never"}
+		}
+	}
+	return nil
+}
+
+// oneSided is the kind of what fails in one direction more often than in the other.
+func oneSided(m Mechanism) string {
+	switch m := m.(type) {
+	case PoissonSampled:
+		if _, ok := m.Mechanism.(ApproximateDP); ok {
+			return "poisson_sampled approximate_dp"
+		}
+	case PrivacyLossTable:
+		return m.Kind()
+	case RepeatAndSelect:
+		return oneSided(m.Mechanism)
+	case Parallel:
+		for _, part := range m.Parts.Values() {
+			for _, p := range Expand(part) {
+				if kind := oneSided(p.Mechanism); kind != "" {
+					return kind
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (r RepeatAndSelect) String() string {
+	if r.Mean != 0 {
+		return fmt.Sprintf("repeat_and_select(Poisson of mean %g, %v)", r.Mean, r.Mechanism)
+	}
+	return fmt.Sprintf("repeat_and_select(η=%g, γ=%g, %v)", r.Eta, r.Gamma, r.Mechanism)
+}
+
+func (RepeatAndSelect) sealed() {}
