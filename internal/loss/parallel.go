@@ -13,7 +13,7 @@ import (
 // one of them, and which one it is depends on the record. Each part's divergence is at
 // most the largest of all, at every order, so that K is at most the largest K: a bound
 // that composes with everything. What is better is to take every part for itself beside
-// everything else, and the largest answer (Choices, docs/math.md §1.4).
+// everything else, and the largest answer (Choices, docs/math.md §1.5).
 type parallel struct {
 	parts mechanism.List[mechanism.List[Term]]
 }

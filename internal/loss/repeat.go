@@ -22,7 +22,7 @@ import (
 //
 //	K'(s) ≤ ln(e^{−μ} + μ·e^{K(s) + sμδ̂})
 //
-// (Thm 6, with the term of no run, docs/math.md §1.5). Where a run fails with
+// (Thm 6, with the term of no run, docs/math.md §1.6). Where a run fails with
 // probability m in either direction the number of runs is, given that none does, of the
 // same kind and smaller: the bounds hold for what is left when an event of probability
 // m·E[n] is taken out. No pair is known.
