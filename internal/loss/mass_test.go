@@ -131,6 +131,31 @@ var noises = []mechanism.Mechanism{
 	mechanism.TruncatedLaplace{Scale: 1e4, Bound: 1e5, Sensitivity: 1},
 }
 
+// However far away a cell is, its masses are found in bounded work, and fall.
+func TestMassesFarAway(t *testing.T) {
+	for _, m := range noises {
+		l, err := Of(m, mechanism.AddOrRemoveOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := PairOf(l, Remove, Dominating)
+		edges := []float64{math.Inf(-1), -1e300, -1e17, -1e9, 0, 1e9, 1e17, 1e300, math.Inf(1)}
+		cells := make([]Mass, len(edges)-1)
+		p.Cells(edges, cells)
+		for i, c := range cells {
+			if math.IsInf(c.LogP, -1) {
+				continue
+			}
+			if math.IsNaN(c.LogP) || math.IsInf(c.LogP, 1) || !(c.LogErr < 1+1e-9*math.Abs(c.LogP)) || !(c.LossErr < 1+1e-9*math.Abs(c.Loss)) {
+				t.Errorf("%v (%v, %v]: %+v", m, edges[i], edges[i+1], c)
+			}
+			if far := math.Min(math.Abs(edges[i]), math.Abs(edges[i+1])); far >= 1e9 && c.LogP > -1e4 {
+				t.Errorf("%v (%v, %v]: %+v", m, edges[i], edges[i+1], c)
+			}
+		}
+	}
+}
+
 // P and Q sum to 1, every cell's loss lies in the cell, and the divergence at 0
 // from below and above encloses the exact one where that is known.
 func TestMassesAddUp(t *testing.T) {

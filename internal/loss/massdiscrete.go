@@ -138,6 +138,9 @@ func (p discreteNormalPair) Cells(edges []float64, cells []Mass) (slack float64)
 		bottom, errQ := p.sum(i, j, 0, c)
 		far := (b - p.d) / p.sigma
 		log := -far*far/2 + top - p.all
+		if math.IsInf(log, -1) { // below e^{−10³⁰⁸}
+			return nothing()
+		}
 		move := (c - b) * (b + c - 2*p.d) / (2 * square) // ln of P's density at b over that at c
 		at := p.kappa * (2*c - p.d)
 		l := at + move + top - bottom
@@ -175,6 +178,10 @@ func (p discreteNormalPair) sum(i, j, m, b float64) (log, err float64) {
 	last := math.Ceil(math.Sqrt(b*b + 200*p.sigma*p.sigma))
 	j, i = math.Min(j, last), math.Max(i, -last)
 	const cut = 1e-33
+	if b > math.Max(p.sigma*p.sigma, direct*direct) { // each term is less than 1/e of the one before
+		const half = 0.2294 // of ln(1/(1 − 1/e))
+		return half, half + cut
+	}
 	if p.sigma > direct {
 		v, e := p.maclaurin(i, j)
 		far := b / p.sigma
