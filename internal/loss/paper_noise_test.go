@@ -175,7 +175,7 @@ func TestTruncatedLaplaceFails(t *testing.T) {
 	}
 }
 
-// Dong–Durfee–Rogers 2020 (arXiv 1909.13830), Lemma 4: of all mechanisms with losses in a
+// Dong–Durfee–Rogers 2020 (arXiv 1909.13830): of all mechanisms with losses in a
 // range of width η, randomized response with losses t and t − η is the worst at some t, at
 // every ε and every order.
 func TestRangeOfLosses(t *testing.T) {
@@ -240,7 +240,7 @@ func TestRangeOfLossesAgainstOracle(t *testing.T) {
 	}
 }
 
-// Cesar–Rogers 2021 (arXiv 2004.07223), Lemma 3.4: losses in a range of width η are
+// Cesar–Rogers 2021 (arXiv 2004.07223): losses in a range of width η are
 // (η²/8)-zCDP.
 func TestExponentialIsConcentrated(t *testing.T) {
 	for _, c := range []struct {
@@ -284,7 +284,7 @@ func TestExponentialOfTwo(t *testing.T) {
 	})
 }
 
-// Dwork–Roth 2014, Claim 3.9, and Ding et al. 2021 (arXiv 2105.07260), Thm 2: two
+// Dwork–Roth 2014, Claim 3.9, and Ding et al. 2021 (arXiv 2105.07260): two
 // candidates and Laplace or exponential noise, the probabilities in closed form; no ratio
 // passes e^ε.
 func TestNoisyMaximumOfTwo(t *testing.T) {

@@ -27,7 +27,7 @@ type sloped struct {
 func ranged(r float64) sloped { return sloped{r: r, class: true} }
 
 // Facts: r-DP, and (r²/8)-zCDP if the range is all that is known (Cesar–Rogers 2021,
-// arXiv 2004.07223, Lemma 3.4). ln S is concave in x² with slope 1/6 at 0, so that the
+// arXiv 2004.07223). ln S is concave in x² with slope 1/6 at 0, so that the
 // pair itself has ρ = r²/6.
 func (l sloped) Facts() Facts {
 	f := Facts{Name: "truncated Laplace", Atom: l.atom, Epsilon: l.r, Symmetric: true, Dominating: l.class, Rounded: true}

@@ -41,8 +41,8 @@ func TestNoiseAgainstOracle(t *testing.T) {
 	}
 }
 
-// Fifty discrete Gaussians σ = 3 at δ = 1e−5, to as many digits as the figure has (issue's
-// reference, and testdata/noise.json).
+// Fifty discrete Gaussians σ = 3 at δ = 1e−5, to as many digits as the figure has (as in
+// testdata/noise.json).
 func TestFiftyDiscreteGaussians(t *testing.T) {
 	c := loss.Composition{{Loss: lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 1}, mechanism.AddOrRemoveOne), Count: 50}}
 	b, reason := Epsilon(c, 1e-5, Wanted{Gap: 1e-8})
