@@ -22,8 +22,8 @@ STEP = poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01
 class Daemon:
     """accountantd with a directory and, once started, an address of its own."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, *flags: str) -> None:
+        self.directory, self.flags = directory, flags
         self.address = "127.0.0.1:0"
         self.process: subprocess.Popen[str] | None = None
 
@@ -34,7 +34,7 @@ class Daemon:
     def start(self) -> Daemon:
         with open(self.directory / "log", "a") as log:
             self.process = subprocess.Popen(
-                [BINARY, "--listen", self.address, "--http", "", "--data", str(self.directory / "data")],
+                [BINARY, "--listen", self.address, "--http", "", "--data", str(self.directory / "data"), *self.flags],
                 stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
