@@ -48,7 +48,8 @@ class Client:
     definite answer came, the error has `unknown` set and the lane keeps the write.
 
     server: HOST:PORT or unix:PATH; default: the environment's ACCOUNTANT_SERVER, or
-    127.0.0.1:7878. principal: who reports, recorded as "unverified:" + principal.
+    127.0.0.1:7878. principal: who reports, recorded as "unverified:" + principal where the
+    connection proves nothing (a socket tells the user's number, a certificate its name).
     credentials: of TLS (grpc.ssl_channel_credentials); plain text to another machine needs
     insecure=True. timeout: seconds of one attempt. deadline: seconds of a whole call, for
     all that give none themselves; None: no bound. backoff_min, backoff_max: seconds
