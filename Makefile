@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load
+.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -58,6 +58,9 @@ proto: $(BUF) ## lint, format and breaking changes of the protos
 	$(BUF) lint
 	$(BUF) format --diff --exit-code
 	$(BUF) breaking --against proto/testdata/released.binpb
+
+check-deploy: ## deploy/: manifests against Kubernetes' schemas, the unit by systemd (needs Python)
+	deploy/check.sh
 
 generate: $(BUF) ## gen/ from proto/
 	$(BUF) generate

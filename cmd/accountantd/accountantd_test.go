@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,11 +14,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
 // A second daemon on the same data ends with a clear error and does not disturb
@@ -168,4 +173,42 @@ func TestEnvironment(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "ACCOUNTANT_INSECURE") || exitStatus(err, &bytes.Buffer{}) != 2 {
 		t.Errorf("bad environment: %v", err)
 	}
+}
+
+// Several addresses, TLS on those of TCP, and the caller's proof in the ledger.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	a := servertest.NewAuthority(t)
+	cert, key := a.Issue("server", nil)
+	a.Issue("ann", nil)
+	dir := dataDir(t)
+	shared := filepath.Join(dir, "shared")
+	d := start(t, dir, "--listen", "127.0.0.1:0,unix://"+shared, "--socket-mode", "0666",
+		"--tls-cert", cert, "--tls-key", key, "--tls-client-ca", a.File)
+	addresses := strings.Split(d.ready["listen"], ",")
+	if len(addresses) != 3 || addresses[2] != "unix://"+shared {
+		t.Fatalf("listen=%s; want two of TCP and the socket", d.ready["listen"])
+	}
+	for i, c := range []struct {
+		target string
+		secure credentials.TransportCredentials
+		want   string
+	}{
+		{addresses[0], credentials.NewTLS(a.Client("ann")), "cn:ann"},
+		{addresses[1], credentials.NewTLS(a.Client("ann")), "cn:ann"},
+		{addresses[2], insecure.NewCredentials(), "uid:"},
+		{"unix:" + d.ready["socket"], insecure.NewCredentials(), "uid:"},
+	} {
+		conn, err := grpc.NewClient(c.target, grpc.WithTransportCredentials(c.secure))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(minute(t), &pb.CreateLedgerRequest{
+			Spec: &pb.LedgerSpec{Name: fmt.Sprintf("l%d", i), Adjacency: pb.Workload_ZERO_OUT}})
+		if got := answer.GetLedger().GetPrincipal(); err != nil || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, %v; want %s", c.target, got, err, c.want)
+		}
+		_ = conn.Close()
+	}
+	d.stop(syscall.SIGTERM)
 }

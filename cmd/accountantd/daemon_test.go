@@ -93,8 +93,13 @@ func start(t *testing.T, dir string, args ...string) *daemon {
 // startBy is start by a command of its own.
 func startBy(t *testing.T, command string, args ...string) *daemon {
 	t.Helper()
-	d := &daemon{t: t, stderr: &lockedBuffer{}, done: make(chan error, 1), ready: map[string]string{}}
-	d.command = exec.Command(command, args...)
+	return startCommand(t, exec.Command(command, args...))
+}
+
+// startCommand is startBy of a command with attributes of its own.
+func startCommand(t *testing.T, command *exec.Cmd) *daemon {
+	t.Helper()
+	d := &daemon{t: t, command: command, stderr: &lockedBuffer{}, done: make(chan error, 1), ready: map[string]string{}}
 	d.command.Stderr = d.stderr
 	stdout, err := d.command.StdoutPipe()
 	if err != nil {

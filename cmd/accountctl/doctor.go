@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
@@ -67,13 +70,18 @@ also serves as a probe.`,
 	return c
 }
 
-// ownDirectory is the data directory whose own socket server is; "" if it is not.
+// ownDirectory is the data directory whose own socket server is; "" if it is not: a
+// socket for others has no ledgers beside it.
 func ownDirectory(server string) string {
 	path, ok := strings.CutPrefix(server, "unix:")
+	dir := filepath.Dir(strings.TrimPrefix(path, "//"))
 	if !ok || filepath.Base(path) != "accountant.sock" {
 		return ""
 	}
-	return filepath.Dir(strings.TrimPrefix(path, "//"))
+	if _, err := os.Lstat(filepath.Join(dir, persist.FileName)); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return dir
 }
 
 // examine makes all checks. The error is that of the daemon that does not answer, or

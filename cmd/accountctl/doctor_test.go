@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -36,9 +37,13 @@ func TestVersionFinding(t *testing.T) {
 }
 
 func TestOwnDirectory(t *testing.T) {
+	data, run := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "accountant.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for server, want := range map[string]string{
-		"unix:/var/lib/a/accountant.sock": "/var/lib/a", "unix:///d/accountant.sock": "/d", "unix:data/accountant.sock": "data",
-		"unix:/run/shared.sock": "", "127.0.0.1:7878": "",
+		"unix:" + data + "/accountant.sock": data, "unix://" + data + "/accountant.sock": data,
+		"unix:" + run + "/accountant.sock": "", "unix:" + data + "/shared.sock": "", "127.0.0.1:7878": "",
 	} {
 		if got := ownDirectory(server); got != want {
 			t.Errorf("%s: %q; want %q", server, got, want)
