@@ -104,7 +104,7 @@ func assumptions(s Statement) []string {
 	list := []string{
 		whole,
 		"Each mechanism ran with the stated parameters, and its sensitivity bounds what one " + unit + " contributes.",
-		"Noise is ideal: real-valued, exactly of the stated distribution, from a secure source of randomness.",
+		"Noise is ideal: exactly of the stated distribution, real-valued unless that is on whole numbers, from a secure source of randomness.",
 	}
 	switch s.View.Guarantee {
 	case ledger.GuaranteePlan:
