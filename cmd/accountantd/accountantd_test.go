@@ -53,7 +53,7 @@ func TestTerminate(t *testing.T) {
 	client := dial(t, d.ready["listen"])
 	create(t, client, "open")
 	w := uuid.NewString()
-	stream, err := client.ReportStream(minute(t))
+	stream, err := client.ReportStream(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestTerminate(t *testing.T) {
 		t.Errorf("log %s", log)
 	}
 	d = start(t, dir)
-	answer, err := dial(t, d.ready["listen"]).GetWriter(minute(t), &pb.GetWriterRequest{Ledger: "open", Writer: w})
+	answer, err := dial(t, d.ready["listen"]).GetWriter(patiently(t), &pb.GetWriterRequest{Ledger: "open", Writer: w})
 	if err != nil || answer.GetLastSequence() != 1 {
 		t.Errorf("after a restart: %v, %v", answer, err)
 	}
@@ -203,7 +203,7 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(minute(t), &pb.CreateLedgerRequest{
+		answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(patiently(t), &pb.CreateLedgerRequest{
 			Spec: &pb.LedgerSpec{Name: fmt.Sprintf("l%d", i), Adjacency: pb.Workload_ZERO_OUT}})
 		if got := answer.GetLedger().GetPrincipal(); err != nil || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, %v; want %s", c.target, got, err, c.want)

@@ -32,7 +32,7 @@ func accountctl(t *testing.T) func(args ...string) (code int, output string) {
 	}
 	return func(args ...string) (int, string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // machines can be loaded
 		defer cancel()
 		command := exec.CommandContext(ctx, binary, args...)
 		var out bytes.Buffer
@@ -69,7 +69,7 @@ func TestAuditTrail(t *testing.T) {
 		progress atomic.Int64
 		group    sync.WaitGroup
 	)
-	ctx, stop := context.WithCancel(minute(t))
+	ctx, stop := context.WithCancel(patiently(t))
 	for i := range clients {
 		r := &trainer{client: dial(t, socket), ledger: names[i%2], writer: uuid.NewString(), steps: steps, receipts: map[uint64]*pb.Receipt{}, progress: &progress}
 		group.Go(func() {
@@ -86,7 +86,7 @@ func TestAuditTrail(t *testing.T) {
 			waitForMore(ctx, client, names[0])
 		}
 		receipt := filepath.Join(files, fmt.Sprint(i, ".json"))
-		answer, err := client.Report(minute(t), &pb.ReportRequest{Ledger: names[0], Writer: one, Sequence: uint64(i + 1), Charge: charge()})
+		answer, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: names[0], Writer: one, Sequence: uint64(i + 1), Charge: charge()})
 		if err != nil {
 			t.Fatal(err)
 		}

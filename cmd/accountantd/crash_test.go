@@ -115,7 +115,7 @@ func TestCrash(t *testing.T) {
 	}
 	var progress atomic.Int64
 	var group sync.WaitGroup
-	ctx := minute(t)
+	ctx := patiently(t)
 	trainers := make([]*trainer, clients)
 	for i := range trainers {
 		r := &trainer{client: dial(t, target), ledger: ledgers[i%2], writer: uuid.NewString(), steps: steps,
@@ -168,7 +168,7 @@ func TestCrash(t *testing.T) {
 // verified goes through all of a daemon's file.
 func verified(t *testing.T, dir string) {
 	t.Helper()
-	if done, err := persist.Verify(minute(t), persist.VerifyConfig{Path: filepath.Join(dir, persist.FileName)}); err != nil {
+	if done, err := persist.Verify(patiently(t), persist.VerifyConfig{Path: filepath.Join(dir, persist.FileName)}); err != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -185,7 +185,7 @@ func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, e
 	t.Helper()
 	position := uint64(0)
 	for token := ""; ; {
-		page, err := client.ListEntries(minute(t), &pb.ListEntriesRequest{Ledger: name, PageSize: 1000, PageToken: token})
+		page, err := client.ListEntries(patiently(t), &pb.ListEntriesRequest{Ledger: name, PageSize: 1000, PageToken: token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, e
 			break
 		}
 	}
-	answer, err := client.GetLedger(minute(t), &pb.GetLedgerRequest{Name: name})
+	answer, err := client.GetLedger(patiently(t), &pb.GetLedgerRequest{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func checkTrainer(t *testing.T, client pb.AccountantServiceClient, r *trainer, e
 		}
 	}
 	for i, receipt := range r.receipts {
-		again, err := client.Report(minute(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: i, Charge: charge()})
+		again, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: i, Charge: charge()})
 		if err != nil || !again.GetReplayed() || again.GetReceipt().String() != receipt.String() {
 			t.Errorf("step %d again: %v, %v; want the first receipt %v", i, again, err, receipt)
 		}

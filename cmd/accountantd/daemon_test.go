@@ -167,16 +167,16 @@ func dial(t *testing.T, target string) pb.AccountantServiceClient {
 	return pb.NewAccountantServiceClient(conn)
 }
 
-func minute(t *testing.T) context.Context {
+func patiently(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // machines can be loaded
 	t.Cleanup(cancel)
 	return ctx
 }
 
 func create(t *testing.T, client pb.AccountantServiceClient, name string) {
 	t.Helper()
-	_, err := client.CreateLedger(minute(t), &pb.CreateLedgerRequest{
+	_, err := client.CreateLedger(patiently(t), &pb.CreateLedgerRequest{
 		Spec: &pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}})
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func charge() *pb.Charge {
 // exitCode runs the daemon to its end.
 func exitCode(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // machines can be loaded
 	defer cancel()
 	command := exec.CommandContext(ctx, binary, args...)
 	var out, errs bytes.Buffer

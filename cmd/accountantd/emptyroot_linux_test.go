@@ -47,7 +47,7 @@ func TestEmptyRoot(t *testing.T) {
 		"--http", "", "--data", "/data/ledgers"))
 	client := dial(t, "unix:"+filepath.Join(root, "run", "accountant.sock"))
 	create(t, client, "inside") // by root, whom no permissions keep out
-	answer, err := client.GetLedger(minute(t), &pb.GetLedgerRequest{Name: "inside"})
+	answer, err := client.GetLedger(patiently(t), &pb.GetLedgerRequest{Name: "inside"})
 	if err != nil || answer.GetLedger().GetPrincipal() != "uid:0" {
 		t.Errorf("principal %q, %v; want uid:0", answer.GetLedger().GetPrincipal(), err)
 	}
@@ -57,7 +57,7 @@ func TestEmptyRoot(t *testing.T) {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}
-	entries, err := client.ListEntries(minute(t), &pb.ListEntriesRequest{Ledger: "inside"})
+	entries, err := client.ListEntries(patiently(t), &pb.ListEntriesRequest{Ledger: "inside"})
 	if err != nil || len(entries.GetEntries()) != 1 || entries.GetEntries()[0].GetPrincipal() != "uid:65532" {
 		t.Errorf("entries %v, %v; want one of uid:65532", entries, err)
 	}

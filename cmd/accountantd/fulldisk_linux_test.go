@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	ctx := minute(t)
+	ctx := patiently(t)
 	if _, err := c.CreateLedger(ctx, &pb.LedgerSpec{Name: "full", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestFailedCommitEndsDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	ctx := minute(t)
+	ctx := patiently(t)
 	if _, err := c.CreateLedger(ctx, &pb.LedgerSpec{Name: "a", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}); err != nil {
 		t.Fatal(err)
 	}

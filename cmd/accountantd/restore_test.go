@@ -66,7 +66,7 @@ func TestRestore(t *testing.T) {
 	}
 	early, late, streaming := newClient(), newClient(), newClient()
 	report := func(c *client.Client, n uint32) error {
-		_, err := c.Report(minute(t), small, declared(n), nil)
+		_, err := c.Report(patiently(t), small, declared(n), nil)
 		return err
 	}
 	for _, c := range []*client.Client{early, late} {
@@ -74,21 +74,21 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	held, err := early.Reserve(minute(t), small, declared(3), time.Hour, nil)
+	held, err := early.Reserve(patiently(t), small, declared(3), time.Hour, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	trainers, stop := load(t, socket, plain, filter)
 	must("backed up", "backup", filepath.Join(files, "backup"))
 	// Of this the backup knows nothing.
-	if _, err := early.Commit(minute(t), small, held.GetReceipt().GetPosition(), declared(1), nil); err != nil {
+	if _, err := early.Commit(patiently(t), small, held.GetReceipt().GetPosition(), declared(1), nil); err != nil {
 		t.Fatal(err)
 	}
 	early = newClient() // its newest receipt would be lost
 	for _, c := range []*client.Client{late, streaming} {
-		lane, err := c.Stream(minute(t), small)
+		lane, err := c.Stream(patiently(t), small)
 		if err == nil {
-			err = errors.Join(lane.Report(minute(t), declared(1), nil), lane.Close(minute(t)))
+			err = errors.Join(lane.Report(patiently(t), declared(1), nil), lane.Close(patiently(t)))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -128,10 +128,10 @@ func TestRestore(t *testing.T) {
 	if err := report(late, 1); !errors.Is(err, client.ErrLost) {
 		t.Errorf("a client with a lost receipt: %v", err)
 	}
-	if _, err := streaming.Stream(minute(t), small); !errors.Is(err, client.ErrLost) {
+	if _, err := streaming.Stream(patiently(t), small); !errors.Is(err, client.ErrLost) {
 		t.Errorf("a client's stream with a lost receipt: %v", err)
 	}
-	if _, err := trainers[0].last(minute(t), api); status.Code(err) != codes.DataLoss {
+	if _, err := trainers[0].last(patiently(t), api); status.Code(err) != codes.DataLoss {
 		t.Errorf("a stream with a lost receipt: %v", err)
 	}
 
@@ -148,7 +148,7 @@ func TestRestore(t *testing.T) {
 	}
 	must(`"guarantee": "descriptive"`, "query", filter, "--delta", "1e-5", "--output", "json")
 	must("is not reconciled", "statement", filter)
-	_, err = dial(t, d.ready["listen"]).Reconcile(minute(t), &pb.ReconcileRequest{Ledger: plain, Writer: "request/r", Sequence: 1,
+	_, err = dial(t, d.ready["listen"]).Reconcile(patiently(t), &pb.ReconcileRequest{Ledger: plain, Writer: "request/r", Sequence: 1,
 		Reconcile: &pb.Reconcile{AcceptLoss: true, Reason: "r"}})
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("over TCP: %v", err)
@@ -175,14 +175,14 @@ func TestRestore(t *testing.T) {
 	must(`"kind": "loss"`, "query", plain, "--delta", "1e-5", "--output", "json")
 	must("the loss was accepted (reason given: the logs burnt)", "statement", plain)
 
-	fresh, err := newClient().Stream(minute(t), plain)
+	fresh, err := newClient().Stream(patiently(t), plain)
 	if err == nil {
-		err = errors.Join(fresh.Report(minute(t), declared(1), nil), fresh.Close(minute(t)))
+		err = errors.Join(fresh.Report(patiently(t), declared(1), nil), fresh.Close(patiently(t)))
 	}
 	if err != nil {
 		t.Errorf("a new client: %v", err)
 	}
-	_, err = newClient().Report(minute(t), filter, charge().GetEvents(), nil)
+	_, err = newClient().Report(patiently(t), filter, charge().GetEvents(), nil)
 	if err != nil {
 		t.Errorf("a new client: %v", err)
 	}
@@ -250,7 +250,7 @@ func (r *trainer) last(ctx context.Context, api pb.AccountantServiceClient) (*pb
 // returns how many of its acknowledged steps were lost.
 func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *trainer) (lost uint64) {
 	t.Helper()
-	at, err := api.GetWriter(minute(t), &pb.GetWriterRequest{Ledger: r.ledger, Writer: r.writer})
+	at, err := api.GetWriter(patiently(t), &pb.GetWriterRequest{Ledger: r.ledger, Writer: r.writer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *train
 		return r.acked
 	}
 	again := func(sequence uint64) (*pb.ReportResponse, error) {
-		return api.Report(minute(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: sequence, Charge: charge()})
+		return api.Report(patiently(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: sequence, Charge: charge()})
 	}
 	compared := false
 	for sequence, receipt := range r.receipts {
@@ -294,7 +294,7 @@ func TestRestoreThroughKills(t *testing.T) {
 		}
 		f, err := os.Create(filepath.Join(files, "backup"))
 		if err == nil {
-			_, err = c.Backup(minute(t), f, nil)
+			_, err = c.Backup(patiently(t), f, nil)
 			err = errors.Join(err, f.Close(), c.Close())
 		}
 		if err != nil {
