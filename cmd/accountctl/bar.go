@@ -24,7 +24,7 @@ func (p *program) bar(what string, unit func(uint64) string) *bar {
 	b := &bar{what: what, unit: unit, now: time.Now}
 	if isTerminal(p.err) {
 		b.w = p.err
-		b.next = time.Now().Add(time.Second / 2) // what is done at once needs none
+		b.next = time.Now().Add(time.Second) // what is done at once needs none
 	}
 	return b
 }
