@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	everything = "all"
+	everything = "" // no label's value
 	unlabelled = "(without)"
 )
 
@@ -76,6 +76,7 @@ func (p *program) budgetFigure(ctx context.Context, daemon *client.Client, name,
 	var rest []line
 	for value, l := range lines {
 		if value == everything {
+			l.name = "all"
 			f.lines = append(f.lines, *l)
 		} else {
 			rest = append(rest, *l)
@@ -128,14 +129,20 @@ func (s *spending) add(e *accountantv1.Entry) error {
 		counts[m] += int64(event.GetCount())
 	}
 	value := d.labels[s.key]
-	switch {
-	case d.name == "reserve":
+	switch d.name {
+	case "reserve":
 		s.open[e.GetPosition()] = &holding{value, counts}
 		return nil
-	case d.name == "release":
+	case "release":
 		delete(s.open, d.of)
 		return nil
-	case d.name == "commit" || d.name == "expire":
+	case "close", "restored": // what is reserved is charged
+		for position, held := range s.open {
+			s.count(held.value, held.rest)
+			delete(s.open, position)
+		}
+		return nil
+	case "commit", "expire":
 		held := s.open[d.of]
 		if held == nil {
 			return fmt.Errorf("entry %d: of reservation %d, which is not open", e.GetPosition(), d.of)
@@ -151,7 +158,7 @@ func (s *spending) add(e *accountantv1.Entry) error {
 				held.rest[m] -= n
 			}
 		}
-	case d.name == "refund":
+	case "refund":
 		value = s.labels[d.of]
 		for m := range counts {
 			counts[m] = -counts[m]
@@ -159,21 +166,24 @@ func (s *spending) add(e *accountantv1.Entry) error {
 	}
 	if s.key != "" {
 		s.labels[e.GetPosition()] = value
-		s.count(or(value, unlabelled), counts)
 	}
-	s.count(everything, counts)
+	s.count(value, counts)
 	return nil
 }
 
+// count adds to everything, and to what has the value of the label.
 func (s *spending) count(value string, counts map[mechanism.Mechanism]int64) {
-	if len(counts) == 0 && s.spent[value] == nil {
-		return
+	lines := []string{everything}
+	if s.key != "" {
+		lines = append(lines, or(value, unlabelled))
 	}
-	if s.spent[value] == nil {
-		s.spent[value] = map[mechanism.Mechanism]int64{}
-	}
-	for m, n := range counts {
-		s.spent[value][m] += n
+	for _, line := range lines {
+		if s.spent[line] == nil && len(counts) > 0 {
+			s.spent[line] = map[mechanism.Mechanism]int64{}
+		}
+		for m, n := range counts {
+			s.spent[line][m] += n
+		}
 	}
 }
 

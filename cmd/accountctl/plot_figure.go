@@ -162,7 +162,7 @@ func (f *figure) image(format string) ([]byte, error) {
 	if format == "png" {
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192))}
 	}
-	p.Draw(draw.New(canvas))
+	p.Draw(draw.Crop(draw.New(canvas), vg.Points(4), -vg.Points(20), vg.Points(4), -vg.Points(6))) // room for the last label
 	var b bytes.Buffer
 	_, err := canvas.WriteTo(&b)
 	return b.Bytes(), err

@@ -101,6 +101,10 @@ func TestSpending(t *testing.T) {
 		{Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 2}}},
 		{Action: &accountantv1.Entry_Release{Release: &accountantv1.Release{Reservation: 4}}},
 		{Action: &accountantv1.Entry_Charge{Charge: &accountantv1.Charge{Events: noise(3)}}},
+		{Action: &accountantv1.Entry_Reserve{Reserve: &accountantv1.Reserve{Events: noise(6), Labels: label("b")}}},
+		{Action: &accountantv1.Entry_Restored{Restored: &accountantv1.Restored{}}},
+		{Action: &accountantv1.Entry_Reconcile{Reconcile: &accountantv1.Reconcile{Events: noise(2)}}},
+		{Action: &accountantv1.Entry_Close{Close: &accountantv1.Close{}}},
 	}
 	s := &spending{key: "run", labels: map[uint64]string{}, open: map[uint64]*holding{}, spent: map[string]map[mechanism.Mechanism]int64{}}
 	for i, e := range entries {
@@ -115,11 +119,12 @@ func TestSpending(t *testing.T) {
 			got[value] += n
 		}
 	}
-	// 5 − 5 + 20 of a; 10 and the 70 that were left of b; 3 without a label.
-	if want := map[string]int64{"a": 20, "b": 80, unlabelled: 3, everything: 103}; !maps.Equal(got, want) {
+	// 5 − 5 + 20 of a; 10, the 70 that were left, and the 6 at the end of b; 3 and 2
+	// without a label.
+	if want := map[string]int64{"a": 20, "b": 86, unlabelled: 5, everything: 111}; !maps.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
-	if err := s.add(&accountantv1.Entry{Position: 10, Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 4}}}); err == nil {
+	if err := s.add(&accountantv1.Entry{Position: 14, Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 4}}}); err == nil {
 		t.Error("a released reservation expired")
 	}
 }
