@@ -31,7 +31,7 @@ var parameterHelp = map[string]string{
 	"dataset_size":         "number of records; with --batch-size",
 	"max_grad_norm":        "Δ, the clipping norm of DP-SGD",
 	"epochs":               "passes over the dataset; or --steps",
-	"steps":                "how often noise is added; or --epochs",
+	"steps":                "how often noise is added, or --epochs; steps of a tree or matrix",
 	"accumulation":         "pieces that a batch is processed in before noise is added once",
 	"orders":               "α, a `list` of Rényi orders: 2,4,8",
 	"epsilons":             "ε at each order, in nats; a `list`",
@@ -52,6 +52,13 @@ var parameterHelp = map[string]string{
 	"gamma":                "γ of the negative binomial number of runs",
 	"eta":                  "η of the negative binomial number of runs",
 	"mean":                 "mean of the Poisson number of runs",
+	"maximum_batch_size":   "the size that samples are cut to",
+	"size":                 "number of records in a group",
+	"sensitivities":        "norms of what one record may contribute, a `list`: 0,1,2",
+	"probabilities":        "their probabilities, a `list` as long",
+	"coefficients":         "of the banded matrix, from the diagonal down, a `list`: 1,0.5",
+	"participations":       "the most steps that one record takes part in",
+	"minimum_separation":   "the least number of steps from one participation to the next",
 }
 
 // samplingKind wraps another mechanism; its flags go with every other kind.
@@ -74,6 +81,9 @@ func addMechanismFlags(c *cobra.Command) *mechanismFlags {
 		yes: map[string]*bool{}, words: map[string]*string{},
 	}
 	for _, kind := range kindFields() {
+		if !described(kind) && kind.Name() != samplingKind {
+			continue
+		}
 		for _, field := range parameters(kind) {
 			name := string(field.Name())
 			if c.Flags().Lookup(dashed(name)) != nil {

@@ -105,12 +105,18 @@ func (q Question) less(r, other Result) bool {
 }
 
 func (q Question) gdp(c loss.Composition) bound {
+	var b bound
 	if q.Delta != nil {
 		e, reason := gdp.Epsilon(c, *q.Delta)
-		return epsilonBetween(GDP, e, reason)
+		b = epsilonBetween(GDP, e, reason)
+	} else {
+		d, reason := gdp.LogDelta(c, *q.Epsilon)
+		b = deltaBetween(GDP, d, reason)
 	}
-	d, reason := gdp.LogDelta(c, *q.Epsilon)
-	return deltaBetween(GDP, d, reason)
+	if c.Dominating() {
+		b.lower = math.Inf(-1)
+	}
+	return b
 }
 
 func (q Question) wanted() pld.Wanted {

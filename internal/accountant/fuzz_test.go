@@ -19,6 +19,12 @@ func FuzzAsk(f *testing.F) {
 		f.Add(uint8(i+4), uint8(i+4), a, 1.0, 1e-12, uint32(math.MaxUint32), 0.999, 0.0)
 		f.Add(uint8(i+2), uint8(i+6), 1.0, a, 0x1p-1022, uint32(1e9), 1e-300, 1e300)
 		f.Add(uint8(i+7), uint8(0), a, a, 1-0x1p-53, uint32(3), 0x1p-1074, 1e-9)
+		for k := range uint8(8) { // mixtures, groups and batches
+			if i%5 == 4 {
+				f.Add(15+k, uint8(i), a, b, 0.01, uint32(1+i*i), 1e-5, 1.0)
+				f.Add(15+k, 15+(k+3)%8, 1.0, a, 0.1, uint32(3), 1e-9, 0.1)
+			}
+		}
 	}
 	f.Fuzz(func(t *testing.T, first, second uint8, a, b, q float64, count uint32, delta, epsilon float64) {
 		g := mechanism.Gaussian{StandardDeviation: a, Sensitivity: b}
@@ -31,6 +37,14 @@ func FuzzAsk(f *testing.F) {
 			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q}, mechanism.Exponential{Scale: a, Sensitivity: b},
 			mechanism.AboveThreshold{ThresholdScale: a, QueryScale: b, Sensitivity: q, Positives: 3}, mechanism.Histogram{LaplaceScale: a},
 			mechanism.CountingQueries{Queries: 3, Rho: a},
+			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(0, b, b/3), Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
+			mechanism.Group{Size: 3, Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g}},
+			mechanism.Group{Size: 1000, Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000, MaximumBatchSize: 1 + uint64(math.Abs(b))%1000, Mechanism: g},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 10, MaximumBatchSize: 9, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: g},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
+			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q), Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
 		}
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
 			var events []mechanism.Event

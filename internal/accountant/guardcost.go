@@ -196,7 +196,8 @@ func atOrder(table mechanism.RenyiDP, order float64, cost *big.Rat) *big.Rat {
 
 // gaussian returns μ² of Gaussian noise, nil for other mechanisms. Sampling is
 // given no amplification: at large orders it has none, and (ε, δ) curves of the
-// sampled pair lie below the unsampled one's.
+// sampled pair lie below the unsampled one's. Noise through a matrix has the μ of
+// its loss, rounded up.
 func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 	var mu *big.Rat
 	switch m := m.(type) {
@@ -213,6 +214,28 @@ func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 			sum.Add(sum, n.Mul(n, squared))
 		}
 		return sum
+	case mechanism.FixedSizeSampled:
+		return gaussian(m.Mechanism, adj)
+	case mechanism.Group:
+		if mu = gaussian(m.Mechanism, adj); mu == nil {
+			return nil
+		}
+		k := new(big.Rat).SetInt(new(big.Int).SetUint64(m.Size))
+		return mu.Mul(mu, k.Mul(k, k))
+	case mechanism.MixtureOfGaussians:
+		most := 0.0
+		for i := range m.Sensitivities.Len() {
+			most = math.Max(most, m.Sensitivities.At(i))
+		}
+		return gaussian(mechanism.Gaussian{StandardDeviation: m.StandardDeviation, Sensitivity: most}, adj)
+	case mechanism.Shuffled, mechanism.TreeAggregation, mechanism.BandedMatrix:
+		one, err := loss.Of(m, adj)
+		if err != nil {
+			return nil
+		}
+		if mu = binary(one.Facts().Mu); mu == nil {
+			return nil
+		}
 	case mechanism.Gaussian:
 		sigma, distance := m.Ratio(adj)
 		mu = quotient(distance, sigma)

@@ -98,19 +98,20 @@ func (w *cellWalk) point(z float64) cellPoint {
 	l, up, err := w.p.logRatio(z)
 	x := cellPoint{z: z, loss: l, up: up}
 	var m, down, errM float64
-	rate := up
+	rate, bend := up, w.p.bend(z, up)
 	if w.p.kind == replacePair {
 		m, down, errM = w.p.logRatio(-z)
 		x.loss -= m
 		x.down = down
 		rate += down
+		bend -= w.p.bend(-z, down)
 	}
 	x.logDensity = -z*z/2 - logSqrtTwoPi + w.c.up*l + w.c.down*m - w.k
 	x.slope = -z + mu*(w.c.up*up-w.c.down*down)
 	// λ' = μ·(w(z) + w(−z)), the second only for the replace pair. ln w is within
 	// its u's error.
 	x.logFlux = x.logDensity - w.logs - math.Log(rate)
-	x.fluxSlope = x.slope - mu*(up*(1-up)-down*(1-down))/rate
+	x.fluxSlope = x.slope - mu*bend/rate
 	x.off = num.Ulp * (err + errM + 2*math.Abs(x.loss))
 	x.err = num.Ulp * (32 + z*z + 4*math.Abs(w.k) + (2+math.Abs(w.c.up))*(err+4*math.Abs(l)) + (2+math.Abs(w.c.down))*(errM+4*math.Abs(m)) +
 		8*mu*(math.Abs(z)+mu))
@@ -190,7 +191,7 @@ func (c *cells) cell(w cellWalk, a, mid, b cellPoint) {
 	c.high = append(c.high, h*density*grow*math.Exp(above*h*h/8)*(1+4*slopCells))
 
 	bend := 1 + math.Abs(w.c.up+1)*turn
-	if w.p.kind == replacePair {
+	if w.p.kind == replacePair || w.p.parts != nil {
 		ratio := (turn + back) / (a.up + b.down) // w(z) increases, w(−z) decreases
 		bend = 1 + math.Abs(w.c.up)*turn + math.Abs(w.c.down)*back + 2*math.Min(mu2, ratio)
 	}

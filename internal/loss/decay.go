@@ -18,7 +18,7 @@ func (t *Tilted) newDecay() decay {
 		return l.decay(t.theta, t.k)
 	case sloped:
 		return l.decay(t.theta, t.k)
-	case sampledGaussian:
+	case normalPair:
 		return t.sampledDecay(l)
 	case sampledLoss:
 		return l.decay(t.d, t.theta, t.k)
@@ -79,7 +79,7 @@ func (l laplace) cells(theta, k float64) []massCell {
 	return append(cells, point(0.5*math.Exp(theta*l.e0-k), l.e0))
 }
 
-func (t *Tilted) sampledDecay(g sampledGaussian) decay {
+func (t *Tilted) sampledDecay(g normalPair) decay {
 	c := newCells(g.pair(t.d, false), t.theta, t.k, cellWidth)
 	if c == nil {
 		return undecayed

@@ -97,6 +97,51 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 			}).Draw(t, "declared")
 			return p
 		},
+		func() mechanism.Mechanism { return drawMixture(t) },
+		func() mechanism.Mechanism {
+			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1), Mechanism: mechanism.DiscreteLaplace{
+				Scale: positive("b", 0.3, 100), Sensitivity: float64(rapid.IntRange(1, 40).Draw(t, "Δ"))}}
+			if adj == mechanism.ReplaceOne {
+				return p.Mechanism
+			}
+			return p
+		},
+		func() mechanism.Mechanism {
+			g := mechanism.Group{Size: rapid.Uint64Range(1, 12).Draw(t, "size")}
+			sampled := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1), Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
+			g.Mechanism = rapid.SampledFrom([]mechanism.Mechanism{
+				sampled, sampled, mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
+				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-15}, mechanism.GaussianDP{Mu: positive("μ", 0.01, 1)},
+			}).Draw(t, "of one")
+			return g
+		},
+		func() mechanism.Mechanism {
+			m := mechanism.TruncatedPoissonSampled{SamplingProbability: positive("q", 1e-6, 0.5), DatasetSize: 1000,
+				MaximumBatchSize: rapid.Uint64Range(1, 1200).Draw(t, "most"), Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)}}
+			if rapid.Bool().Draw(t, "Laplace") {
+				m.Mechanism = mechanism.Laplace{Scale: positive("b", 0.2, 100), Sensitivity: 1}
+			}
+			return m
+		},
+		func() mechanism.Mechanism {
+			return mechanism.Shuffled{BatchSize: rapid.Uint64Range(1, 100).Draw(t, "batch"), DatasetSize: 100, Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.TreeAggregation{NoiseMultiplier: positive("σ", 3, 100), Participation: drawParticipation(t)}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.BandedMatrix{NoiseMultiplier: positive("σ", 3, 100), Participation: drawParticipation(t), Coefficients: mechanism.NumbersOf(1, 0.5, -0.3)}
+		},
+		func() mechanism.Mechanism {
+			if adj != mechanism.ReplaceOne {
+				return drawMixture(t)
+			}
+			return mechanism.FixedSizeSampled{BatchSize: rapid.Uint64Range(1, 1000).Draw(t, "batch"), DatasetSize: 1000,
+				Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
+					mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
+					mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1}, mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-9},
+				}).Draw(t, "of the batch")}
+		},
 		func() mechanism.Mechanism {
 			return mechanism.RandomizedResponse{Noise: rapid.Float64Range(0.01, 0.99).Draw(t, "ν"),
 				Buckets: rapid.Uint64Range(2, 1000).Draw(t, "k")}
@@ -107,6 +152,29 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		n-- // randomized response is not defined there
 	}
 	return all[rapid.IntRange(0, n-1).Draw(t, "kind")]()
+}
+
+func drawMixture(t *rapid.T) mechanism.Mechanism {
+	n := rapid.IntRange(1, 6).Draw(t, "parts")
+	var shifts, weights []float64
+	var sum float64
+	for range n {
+		shifts = append(shifts, rapid.SampledFrom([]float64{0, 0.25, 1, 2, rapid.Float64Range(0.01, 2).Draw(t, "c")}).Draw(t, "shift"))
+		weights = append(weights, math.Exp(rapid.Float64Range(-12, 0).Draw(t, "ln p")))
+		sum += weights[len(weights)-1]
+	}
+	shifts[0] = 0.5
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return mechanism.MixtureOfGaussians{StandardDeviation: math.Exp(rapid.Float64Range(-0.7, 2).Draw(t, "ln σ")),
+		Sensitivities: mechanism.NumbersOf(shifts...), Probabilities: mechanism.NumbersOf(weights...)}
+}
+
+func drawParticipation(t *rapid.T) mechanism.Participation {
+	steps := rapid.Uint64Range(1, 5000).Draw(t, "steps")
+	return mechanism.Participation{Steps: steps, Participations: min(steps, rapid.Uint64Range(0, 9).Draw(t, "participations")),
+		MinimumSeparation: rapid.Uint64Range(0, 500).Draw(t, "separation")}
 }
 
 func drawAdjacency(t *rapid.T) mechanism.Adjacency {

@@ -13,24 +13,29 @@ type Estimate func(s float64) (k, slope, curvature float64)
 
 // EstimateOf returns the estimate of one loss.
 func EstimateOf(l Loss, d Direction) Estimate {
-	g, ok := l.(sampledGaussian)
+	exact := func(s float64) (float64, float64, float64) {
+		v := l.Cumulant(d, s)
+		return v.K, v.Slope, v.Curvature
+	}
+	g, ok := l.(normalPair)
 	if !ok {
-		return func(s float64) (float64, float64, float64) {
-			v := l.Cumulant(d, s)
-			return v.K, v.Slope, v.Curvature
-		}
+		return exact
 	}
 	p := g.pair(d, false)
-	if !(g.mu > 1e-6 && g.mu < 5) { // r turns within 1/μ: few of the nodes would see it
-		return p.rough
+	rough := p.rough
+	if p.parts != nil { // r turns in more places than rough looks at
+		rough = exact
 	}
-	e := &estimate{pair: p, h: math.Min(0.5, 1.6/g.mu)}
+	if !(p.mu > 1e-6 && p.mu < 5) { // r turns within 1/μ: few of the nodes would see it
+		return rough
+	}
+	e := &estimate{pair: p, h: math.Min(0.5, 1.6/p.mu)}
 	return func(s float64) (k, slope, curvature float64) {
-		if reach := (2 + math.Abs(s)) * g.mu; !(reach < 500*e.h) {
-			return p.rough(s)
+		if reach := (2 + math.Abs(s)) * p.mu; !(reach < 500*e.h) {
+			return rough(s)
 		}
 		if k, slope, curvature = e.at(s); k-k != 0 { // overflow
-			return p.rough(s)
+			return rough(s)
 		}
 		return k, slope, curvature
 	}

@@ -17,6 +17,10 @@ func FuzzCumulant(f *testing.F) {
 		f.Add(uint8(i+3), a, 1.0, 1e-12, 1e6, 1e3)
 		f.Add(uint8(i+5), 1.0, a, 0x1p-1022, 1e-9, 1e-9)
 		f.Add(uint8(i+6), a, a, 1-0x1p-53, -0.4, 1e9)
+		for k := range uint8(9) { // mixtures, groups and batches
+			f.Add(15+k, a, edges[(3*i+int(k))%len(edges)], []float64{0.01, 1e-12, 1 - 0x1p-53}[i%3], 1.5, 2.0)
+			f.Add(15+k, 1.0, a, 0.1, -0.4, 30.0)
+		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, a, b, q, s, im float64) {
 		g := mechanism.Gaussian{StandardDeviation: a, Sensitivity: b}
@@ -31,6 +35,15 @@ func FuzzCumulant(f *testing.F) {
 			mechanism.DiscreteLaplace{Scale: a, Distance: math.Ceil(b)},
 			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q},
 			mechanism.Exponential{Epsilon: a},
+			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(0, b, b/3), Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
+			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(1, b, a), Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
+			mechanism.Group{Size: 3, Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g}},
+			mechanism.Group{Size: 1000, Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000, MaximumBatchSize: 1 + uint64(math.Abs(b))%1000, Mechanism: g},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 10, MaximumBatchSize: 9, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: g},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
+			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q), Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
 		}
 		m := ms[int(kind)%len(ms)]
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {

@@ -43,6 +43,7 @@ func (c Composition) Declared() (rest Composition, g Guarantee, ok bool) {
 		case zeroConcentrated:
 			g.rho = num.AddUp(g.rho, num.MulUp(n, f.Rho))
 		case renyi:
+			g.unlimited = g.unlimited || l.orders.Len() == 0
 			tables = append(tables, table{n, l.knots()})
 		default:
 			knots := tabulate(Composition{{t.Loss, 1}})

@@ -95,6 +95,10 @@ type Facts struct {
 	// the replace-one pair.
 	SampledMu, Rate float64
 
+	// Mixture is r where the pair is exactly the mixture of Gaussians, of the remove
+	// direction, (r·N, N), or with Symmetric (r(z)·N, r(−z)·N); otherwise nil.
+	Mixture *Mixture
+
 	// Laplace is e0 = d/b where the pair is exactly the Laplace one; otherwise 0.
 	Laplace float64
 
@@ -149,6 +153,20 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 		return failure{atom: m.Delta}, nil
 	case mechanism.PoissonSampled:
 		return ofPoissonSampled(m, adj)
+	case mechanism.MixtureOfGaussians:
+		return ofMixture(m, adj), nil
+	case mechanism.Group:
+		return ofGroup(m, adj)
+	case mechanism.FixedSizeSampled:
+		return ofFixedSize(m)
+	case mechanism.TruncatedPoissonSampled:
+		return ofTruncated(m, adj)
+	case mechanism.Shuffled:
+		return ofShuffled(m, adj), nil
+	case mechanism.TreeAggregation:
+		return ofTree(m, adj), nil
+	case mechanism.BandedMatrix:
+		return ofBanded(m, adj), nil
 	}
 	if l := ofNoise(m, adj); l != nil {
 		return l, nil

@@ -80,6 +80,21 @@ func massPairs(t testing.TB) map[string][2]Pair {
 			add(sampledLoss{response{epsilon: e, buckets: 5}, q, revealed})
 		}
 	}
+	for _, replace := range []bool{false, true} {
+		for _, shifts := range [][]float64{{0, 1, 2, 3}, {0.3, 1, 4}, {0, 1e-3, 2e-3}} {
+			weights := []float64{0.9, 0.09, 0.0099, 0.0001}[:len(shifts)]
+			weights[0] = 1
+			for _, w := range weights[1:] {
+				weights[0] -= w
+			}
+			add(gaussianMixture{mechanism.NumbersOf(shifts...), mechanism.NumbersOf(weights...), replace, 8})
+		}
+		add(binomialMixture(0.7, 0.1, 40, replace))
+		add(binomialMixture(1, 1-1e-3, 6, replace))
+		g := sampledGaussian{mu: 1, rate: 0.1, replace: replace}
+		add(cutSample{g, sampledGaussian{mu: 2, rate: 0.1, replace: replace}, 1e-5})
+	}
+	add(cutSample{sampledLoss{laplace{e0: 0.5}, 0.1, without}, sampledLoss{laplace{e0: 1}, 0.1, without}, 1e-3})
 	for _, rho := range []float64{1e-15, 1e-6, 0.1, 1, 20, 300} {
 		p := (Guarantee{rho: rho}).Pair()
 		pairs[fmt.Sprintf("declared %v", rho)] = [2]Pair{p, p}
@@ -247,6 +262,11 @@ func TestMassesAgainstCumulant(t *testing.T) {
 		sampledGaussian{mu: 1, rate: 0.01}, sampledGaussian{mu: 2, rate: 0.3}, sampledGaussian{mu: 1.2, rate: 0.05, replace: true},
 		sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 1.3}, 0.1, replaced}, sampledLoss{laplace{e0: 5}, 0.6, replaced},
 		sampledLoss{response{epsilon: 2, buckets: 2, atom: 0.1}, 0.3, without}, sampledLoss{response{epsilon: 2, buckets: 4}, 0.3, revealed},
+		binomialMixture(1, 0.1, 4, false), binomialMixture(0.8, 0.2, 3, true),
+		gaussianMixture{mechanism.NumbersOf(0.3, 1, 1.5), mechanism.NumbersOf(0.5, 0.25, 0.25), false, 8},
+		sampledLoss{discrete{a: 0.5, d: 7}, 0.1, without}, sampledLoss{discrete{a: 0.02, d: 200}, 0.6, without},
+		cutSample{sampledGaussian{mu: 1, rate: 0.05}, sampledGaussian{mu: 2, rate: 0.05, replace: true}, 1e-3},
+		cutSample{sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 2.6}, 0.1, without}, 1e-2},
 	}
 	losses = append(losses, ranged(0.3), ranged(5))
 	for _, m := range noises {

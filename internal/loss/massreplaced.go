@@ -25,6 +25,9 @@ func (l sampledLoss) pairOf(d Direction, side Side) Pair {
 		}
 		return revealedPair(p.(atomicPair), rate)
 	}
+	if p, ok := PairOf(l.inner, d, side); ok && l.batch == without {
+		return SampledPair(p, rate, d)
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ func TestCumulantAgainstOracle(t *testing.T) {
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}
-	for _, file := range append(files, "testdata/plain.json", "testdata/noise.json", "testdata/sampled_other.json", "testdata/sampled_pairs.json") {
+	for _, file := range append(files, "testdata/plain.json", "testdata/noise.json", "testdata/sampled_other.json", "testdata/sampled_pairs.json", "testdata/mixtures.json") {
 		var data struct{ Rows []oracleRow }
 		losstest.Read(t, file, &data)
 		for _, row := range data.Rows {

@@ -15,7 +15,10 @@ import (
 // with no bound above the last (docs/math.md §1.1). No pair is known.
 type renyi struct {
 	orders, values mechanism.Numbers // s = α − 1 and K of the hull's corners
+	name           string            // of what was reported, for messages
 }
+
+const renyiGuarantee = "Rényi-DP guarantee"
 
 // ofRenyiDP takes K(s) = s·ε rounded up; s is exact.
 func ofRenyiDP(m mechanism.RenyiDP) renyi {
@@ -24,15 +27,15 @@ func ofRenyiDP(m mechanism.RenyiDP) renyi {
 	for i, alpha := range orders {
 		points[i] = knot{alpha - 1, num.MulUp(alpha-1, epsilons[i])}
 	}
-	return renyiOf(hull(points))
+	return renyiOf(hull(points), renyiGuarantee)
 }
 
-func renyiOf(knots []knot) renyi {
+func renyiOf(knots []knot, name string) renyi {
 	s, k := make([]float64, len(knots)), make([]float64, len(knots))
 	for i, n := range knots {
 		s[i], k[i] = n.s, n.k
 	}
-	return renyi{mechanism.NumbersOf(s...), mechanism.NumbersOf(k...)}
+	return renyi{mechanism.NumbersOf(s...), mechanism.NumbersOf(k...), name}
 }
 
 func (r renyi) knots() []knot {
@@ -72,7 +75,7 @@ func (c Composition) Knots(s float64) []float64 {
 }
 
 func (r renyi) Facts() Facts {
-	return Facts{Name: "Rényi-DP guarantee", Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	return Facts{Name: r.name, Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
 }
 
 func (r renyi) MaxLoss(Direction) float64 { return math.Inf(1) }

@@ -49,7 +49,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency) (Lo
 		}
 	}
 	if m.Mean > 0 {
-		r.mean, r.poisson, r.table = m.Mean, true, renyiOf(tabulate(c))
+		r.mean, r.poisson, r.table = m.Mean, true, renyiOf(tabulate(c), renyiGuarantee)
 		if _, atom := c.Atom(); !(atom*r.mean < 0.5) {
 			return unproven(r), nil
 		}

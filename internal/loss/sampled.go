@@ -42,6 +42,10 @@ func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss
 		return sampledGaussian{mu: l.mu, rate: q, replace: batch == replaced}, nil
 	case laplace:
 		return sampledLoss{inner: l, rate: q, batch: batch}, nil
+	case discrete:
+		if batch == without {
+			return sampledLoss{inner: l, rate: q, batch: batch}, nil
+		}
 	case response:
 		if l.kind == randomizedResponse {
 			batch = revealed

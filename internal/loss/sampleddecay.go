@@ -50,6 +50,11 @@ func (p *tiltedPart) density(u float64) float64 {
 // + (1−θ)w where u is against the loss: w increases, so that g has no maximum inside
 // and TV(g) ≤ g(ends) (docs/math.md §1.3).
 func (l sampledLoss) decay(d Direction, theta float64, k Value) decay {
+	switch l.inner.(type) {
+	case laplace, response:
+	default:
+		return undecayed
+	}
 	if !(k.Err < slopCells && l.epsilon() <= mostInner && math.Abs(theta)*l.epsilon() < 300) || l.batch == revealed {
 		return undecayed
 	}

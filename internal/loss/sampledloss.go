@@ -7,7 +7,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// sampledLoss is a Laplace release, randomized response or a pure or approximate
+// sampledLoss is a Laplace release, a discrete one too, randomized response or a pure or approximate
 // DP guarantee on a Poisson sample of rate q in (0, 1). Sampling acts on its pair,
 // atoms included (docs/math.md §1.3).
 type sampledLoss struct {

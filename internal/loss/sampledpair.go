@@ -21,12 +21,28 @@ type sampledPair struct {
 	logRate  float64 // ln q
 	odds     float64 // (1−q)/q
 	kind     pairKind
+
+	// parts, where it is not nil, is r in the place of the above: then μ is the largest
+	// shift, q the chance of one, and everything said here of r holds (docs/math.md §1.7).
+	parts *Mixture
 }
 
 // logRatio returns ln r(z), its slope over μ, w = q·e^u/r in (0,1), and a bound
 // on the error of ln r in units of Ulp, rounding of μ and q included.
 func (p *sampledPair) logRatio(z float64) (l, w, err float64) {
+	if p.parts != nil {
+		return p.parts.LogRatio(z)
+	}
 	return mix{p.rate, p.logRate, p.odds}.logRatio(p.mu*(z-p.mu/2), 4*(math.Abs(p.mu*z)+p.mu*p.mu))
+}
+
+// bend is (ln r)″/μ² at z, where the slope is w: w(1−w), or less.
+func (p *sampledPair) bend(z, w float64) float64 {
+	if p.parts != nil {
+		_, _, bend, _ := p.parts.at(z)
+		return bend
+	}
+	return w * (1 - w)
 }
 
 // mix is 1 − q + q·e^u, the ratio of a sampled to an unsampled probability.

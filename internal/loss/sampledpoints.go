@@ -23,9 +23,36 @@ func (l sampledLoss) outcomes(size float64) *outcomes {
 			return l.revealedResponse(inner)
 		}
 		return l.sampledResponse(inner)
+	case discrete:
+		return l.sampledDiscrete(inner)
 	}
 	return nil
 }
+
+// sampledDiscrete has the losses of discrete Laplace noise one by one, with their masses
+// as its pair has them; nil where they are too many, or out of range.
+func (l sampledLoss) sampledDiscrete(inner discrete) *outcomes {
+	p, ok := inner.pairOf(Remove, Dominating).(discreteLaplacePair)
+	if !ok || !(inner.d <= mostDiscreteNodes) {
+		return nil
+	}
+	edges := make([]float64, 0, int(inner.d))
+	for j := 1.0; j <= inner.d; j++ { // between two losses, the first and the last left out
+		edges = append(edges, p.kappa*(2*j-1-p.d))
+	}
+	masses := make([]Mass, len(edges)-1)
+	p.Cells(edges, masses)
+	m := newMix(l.rate)
+	o := &outcomes{reach: math.Inf(1)}
+	for _, mass := range append(p.Atoms(), masses...) {
+		lp, _, err := m.logRatio(mass.Loss, mass.LossErr/num.Ulp)
+		o.nodes = append(o.nodes, node{half: mass.Loss - mass.LogP, lp: lp, errP: err})
+		o.weightErr = math.Max(o.weightErr, (mass.LogErr+mass.LossErr)/num.Ulp+2*math.Abs(mass.LogP))
+	}
+	return o
+}
+
+const mostDiscreteNodes = 1 << 12
 
 // sampledResponse has the binary pair's two outcomes, each of Q's masses times
 // 1 − δ0, and what only Q has, which becomes ln(1−q).
@@ -115,6 +142,9 @@ func (l sampledLoss) panels(size float64) (count int, h, reach float64) {
 // work is about what K(θ+it) at |s| = size costs, in units of a few nanoseconds.
 func (l sampledLoss) work(size float64) float64 {
 	const each = 20 // a node's
+	if inner, ok := l.inner.(discrete); ok {
+		return each * math.Min(inner.d, mostDiscreteNodes)
+	}
 	if _, ok := l.inner.(laplace); !ok || l.epsilon() > mostInner {
 		return each * 3
 	}

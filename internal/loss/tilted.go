@@ -18,14 +18,19 @@ type Tilted struct {
 	decay decay // made when needed
 	spent float64
 
-	sampled *sampledLine // for a sampledGaussian; at −1−θ of the other direction with flip
+	sampled *sampledLine // for a normalPair; at −1−θ of the other direction with flip
 	flip    bool
+}
+
+// normalPair is a loss whose pair has densities relative to the normal's.
+type normalPair interface {
+	pair(d Direction, flip bool) sampledPair
 }
 
 // Tilt returns l on the line Re s = theta.
 func Tilt(l Loss, d Direction, theta float64) *Tilted {
 	t := &Tilted{loss: l, d: d, theta: theta}
-	if g, ok := l.(sampledGaussian); ok {
+	if g, ok := l.(normalPair); ok {
 		m, flip := mirrored(theta)
 		t.sampled, t.flip = newLine(g.pair(d, flip), m), flip
 		if t.k = t.sampled.value(); flip {

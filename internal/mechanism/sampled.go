@@ -42,6 +42,8 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 		return p.checkInner(adj, m.Distance, "sensitivity")
 	case RandomizedResponse:
 		return p.checkInner(adj, 0, "")
+	case DiscreteLaplace:
+		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
 	case Composed:
 		return p.checkComposed(adj, m)
 	case PureDP, ApproximateDP, GaussianDP:
@@ -60,7 +62,17 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 	}
 }
 
-const sampleable = "gaussian, laplace, randomized_response, pure_dp, approximate_dp or gaussian_dp, or a composed of gaussian alone"
+// checkOneSided refuses REPLACE_ONE where the pair of a replaced record is not known.
+func (p PoissonSampled) checkOneSided(adj Adjacency) error {
+	if adj != ReplaceOne {
+		return nil
+	}
+	return &AdjacencyError{"poisson_sampled", adj,
+		"of a " + p.Mechanism.Kind() + " on a sample only the pair with and without a record is known",
+		"gaussian or laplace in it, it unsampled, or a ledger under ADD_OR_REMOVE_ONE or ZERO_OUT"}
+}
+
+const sampleable = "gaussian, laplace, discrete_laplace, randomized_response, pure_dp, approximate_dp or gaussian_dp, or a composed of gaussian alone"
 
 // checkComposed: k uses of one sample are one sample of their composition, whose
 // pair is known where all are Gaussian: it is one Gaussian.

@@ -221,6 +221,8 @@ func closedForm(c loss.Composition) (curve, string) {
 			return newReplaced(f.SampledMu, f.Rate), ""
 		case f.Rate > 0:
 			return sampled{mu: f.SampledMu, rate: f.Rate}, ""
+		case f.Mixture != nil && !f.Symmetric:
+			return mixture{f.Mixture}, ""
 		}
 	}
 	total := 0.0

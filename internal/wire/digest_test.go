@@ -83,6 +83,20 @@ func TestDigestTellsVerbsApart(t *testing.T) {
 	})
 }
 
+// everyNumberCounts changes each number of field i of base, a struct of whole numbers.
+func everyNumberCounts(t *testing.T, verb func(reflect.Value) ledger.Charge, base reflect.Value, i int) {
+	t.Helper()
+	for j := range base.Field(i).NumField() {
+		changed := reflect.New(base.Type()).Elem()
+		changed.Set(base)
+		number := changed.Field(i).Field(j)
+		number.SetUint(number.Uint() + 1)
+		if Digest(verb(base)) == Digest(verb(changed)) {
+			t.Errorf("%v.%s is not in the digest", base.Type(), base.Field(i).Type().Field(j).Name)
+		}
+	}
+}
+
 // TestDigestCoversEveryParameter changes each parameter by the least step.
 func TestDigestCoversEveryParameter(t *testing.T) {
 	verb := func(m reflect.Value) ledger.Charge {
@@ -101,16 +115,21 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 				f.SetUint(f.Uint() + 1)
 			case reflect.Bool:
 				f.SetBool(!f.Bool())
+			case reflect.Struct: // a list, or mechanism.Participation
+				other := mechanism.Mechanism(mechanism.Gaussian{NoiseMultiplier: 9})
+				switch f.Type() {
+				case reflect.TypeFor[mechanism.List[mechanism.Mechanism]]():
+					f.Set(reflect.ValueOf(mechanism.ListOf(other)))
+				case reflect.TypeFor[mechanism.List[mechanism.Event]]():
+					f.Set(reflect.ValueOf(mechanism.ListOf(mechanism.Event{Mechanism: other, Count: 1})))
+				default:
+					everyNumberCounts(t, verb, base, i)
+					continue
+				}
 			case reflect.Interface:
 				f.Set(reflect.ValueOf(mechanism.Gaussian{NoiseMultiplier: 9}))
 			case reflect.String: // mechanism.Numbers
 				f.SetString(f.String()[:f.Len()-1] + "\x01")
-			case reflect.Struct:
-				if _, ok := f.Interface().(mechanism.List[mechanism.Mechanism]); ok {
-					f.Set(reflect.ValueOf(mechanism.ListOf[mechanism.Mechanism](mechanism.Gaussian{NoiseMultiplier: 9})))
-					break
-				}
-				f.Set(reflect.ValueOf(mechanism.ListOf(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 9}, Count: 1})))
 			default:
 				t.Fatalf("%T.%s: a kind of parameter this test does not know", m, base.Type().Field(i).Name)
 			}

@@ -55,6 +55,9 @@ func appendRecorded(b []byte, m mechanism.Mechanism) []byte {
 		kind, p = 32, appendRecordedDPSGD(p, m)
 	default:
 		if kind, p = appendRecordedNoise(p, m); kind == 0 {
+			kind, p = appendRecordedSampling(p, m)
+		}
+		if kind == 0 {
 			return b
 		}
 	}

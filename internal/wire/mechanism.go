@@ -159,6 +159,9 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	if d, ok, err := toNoise(m); ok {
 		return d, err
 	}
+	if d, ok, err := toSampling(m, depth); ok {
+		return d, err
+	}
 	return nil, invalid("mechanism", fmt.Sprintf("%T", m.Kind), allowedMechanism)
 }
 
@@ -215,7 +218,10 @@ func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
 			Mechanism: FromMechanism(m.Mechanism), Gamma: given(m.Gamma), Eta: given(m.Eta), Mean: given(m.Mean),
 		}}}
 	}
-	return fromNoise(m)
+	if noise := fromNoise(m); noise != nil {
+		return noise
+	}
+	return fromSampling(m)
 }
 
 // appendMechanism appends the canonical encoding of a descriptor: a tag, then
@@ -262,6 +268,9 @@ func appendMechanism(b []byte, m mechanism.Mechanism) []byte {
 	}
 	if encoded := appendNoise(b, m); encoded != nil {
 		return encoded
+	}
+	if b, ok := appendSampling(b, m); ok {
+		return b
 	}
 	panic(fmt.Sprintf("wire: no canonical encoding of %T", m)) // the interface is sealed: a case is missing above
 }

@@ -67,6 +67,16 @@ var everyMechanism = []mechanism.Mechanism{
 	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75}, mechanism.PureDP{Epsilon: 0.5})},
 	mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: 0.75}, Gamma: 0.125, Eta: -0.5},
 	mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Mean: 7},
+	mechanism.Group{Size: 4, Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}},
+	mechanism.FixedSizeSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
+	mechanism.TruncatedPoissonSampled{SamplingProbability: 0.25, DatasetSize: 1000, MaximumBatchSize: 300, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
+	mechanism.TruncatedPoissonSampled{BatchSize: 250, DatasetSize: 1000, MaximumBatchSize: 300, Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}},
+	mechanism.Shuffled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}},
+	mechanism.MixtureOfGaussians{StandardDeviation: 2, Sensitivities: mechanism.NumbersOf(0, 1, 3), Probabilities: mechanism.NumbersOf(0.5, 0.25, 0.25)},
+	mechanism.TreeAggregation{NoiseMultiplier: 5, Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
+	mechanism.TreeAggregation{StandardDeviation: 5, Sensitivity: 2, Participation: mechanism.Participation{Steps: 1000}},
+	mechanism.BandedMatrix{NoiseMultiplier: 5, Coefficients: mechanism.NumbersOf(1, 0.5, -0.25), Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
+	mechanism.BandedMatrix{StandardDeviation: 5, Sensitivity: 2, Coefficients: mechanism.NumbersOf(1), Participation: mechanism.Participation{Steps: 1000}},
 }
 
 func composedOf(events ...mechanism.Event) mechanism.Composed {
@@ -206,7 +216,23 @@ func someMechanism() *rapid.Generator[mechanism.Mechanism] {
 			mechanism.InverseSensitivity{Epsilon: p("ε")},
 			mechanism.Histogram{LaplaceScale: p("b")},
 			mechanism.CountingQueries{Queries: rapid.Uint64Range(1, mechanism.MaxWhole).Draw(t, "k"), Rho: p("ρ")},
+			mechanism.Group{Size: rapid.Uint64Range(1, mechanism.MaxGroup).Draw(t, "size"), Mechanism: g},
+			mechanism.FixedSizeSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: chance().Draw(t, "q"), DatasetSize: max(dataset, 2), MaximumBatchSize: dataset, Mechanism: g},
+			mechanism.Shuffled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
+			mechanism.MixtureOfGaussians{StandardDeviation: p("σ"), Sensitivities: mechanism.NumbersOf(0, p("Δ")), Probabilities: mechanism.NumbersOf(0.75, 0.25)},
+			mechanism.TreeAggregation{NoiseMultiplier: p("noise multiplier"), Participation: someParticipation().Draw(t, "participation")},
+			mechanism.BandedMatrix{StandardDeviation: p("σ"), Sensitivity: p("Δ"), Participation: someParticipation().Draw(t, "participation"),
+				Coefficients: mechanism.NumbersOf(append([]float64{1}, rapid.SliceOfN(rapid.Float64Range(1e-3, 2), 0, 30).Draw(t, "c")...)...)},
 		}).Draw(t, "mechanism")
+	})
+}
+
+func someParticipation() *rapid.Generator[mechanism.Participation] {
+	return rapid.Custom(func(t *rapid.T) mechanism.Participation {
+		steps := rapid.Uint64Range(1, mechanism.MaxDatasetSize).Draw(t, "steps")
+		return mechanism.Participation{Steps: steps, Participations: rapid.Uint64Range(0, steps).Draw(t, "participations"),
+			MinimumSeparation: rapid.Uint64Range(0, mechanism.MaxDatasetSize).Draw(t, "separation")}
 	})
 }
 

@@ -135,7 +135,7 @@ func (x Workload_Adjacency) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Workload_Adjacency.Descriptor instead.
 func (Workload_Adjacency) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{26, 0}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{33, 0}
 }
 
 // Mechanism is one differentially private release.
@@ -169,6 +169,13 @@ type Mechanism struct {
 	//	*Mechanism_Parallel
 	//	*Mechanism_RepeatAndSelect
 	//	*Mechanism_DpSgd
+	//	*Mechanism_Group
+	//	*Mechanism_FixedSizeSampled
+	//	*Mechanism_TruncatedPoissonSampled
+	//	*Mechanism_Shuffled
+	//	*Mechanism_MixtureOfGaussians
+	//	*Mechanism_TreeAggregation
+	//	*Mechanism_BandedMatrix
 	Kind          isMechanism_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -427,6 +434,69 @@ func (x *Mechanism) GetDpSgd() *DpSgd {
 	return nil
 }
 
+func (x *Mechanism) GetGroup() *Group {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_Group); ok {
+			return x.Group
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetFixedSizeSampled() *FixedSizeSampled {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_FixedSizeSampled); ok {
+			return x.FixedSizeSampled
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetTruncatedPoissonSampled() *TruncatedPoissonSampled {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_TruncatedPoissonSampled); ok {
+			return x.TruncatedPoissonSampled
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetShuffled() *Shuffled {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_Shuffled); ok {
+			return x.Shuffled
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetMixtureOfGaussians() *MixtureOfGaussians {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_MixtureOfGaussians); ok {
+			return x.MixtureOfGaussians
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetTreeAggregation() *TreeAggregation {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_TreeAggregation); ok {
+			return x.TreeAggregation
+		}
+	}
+	return nil
+}
+
+func (x *Mechanism) GetBandedMatrix() *BandedMatrix {
+	if x != nil {
+		if x, ok := x.Kind.(*Mechanism_BandedMatrix); ok {
+			return x.BandedMatrix
+		}
+	}
+	return nil
+}
+
 type isMechanism_Kind interface {
 	isMechanism_Kind()
 }
@@ -551,6 +621,41 @@ type Mechanism_DpSgd struct {
 	DpSgd *DpSgd `protobuf:"bytes,32,opt,name=dp_sgd,json=dpSgd,proto3,oneof"`
 }
 
+type Mechanism_Group struct {
+	// A mechanism, for groups of records in the place of one.
+	Group *Group `protobuf:"bytes,23,opt,name=group,proto3,oneof"`
+}
+
+type Mechanism_FixedSizeSampled struct {
+	// A mechanism on a batch of fixed size, drawn without replacement.
+	FixedSizeSampled *FixedSizeSampled `protobuf:"bytes,26,opt,name=fixed_size_sampled,json=fixedSizeSampled,proto3,oneof"`
+}
+
+type Mechanism_TruncatedPoissonSampled struct {
+	// A mechanism on a Poisson sample that is cut to a largest size.
+	TruncatedPoissonSampled *TruncatedPoissonSampled `protobuf:"bytes,27,opt,name=truncated_poisson_sampled,json=truncatedPoissonSampled,proto3,oneof"`
+}
+
+type Mechanism_Shuffled struct {
+	// Gaussian noise on the batches of one shuffled pass over the data.
+	Shuffled *Shuffled `protobuf:"bytes,28,opt,name=shuffled,proto3,oneof"`
+}
+
+type Mechanism_MixtureOfGaussians struct {
+	// Gaussian noise on a query that a record moves at random.
+	MixtureOfGaussians *MixtureOfGaussians `protobuf:"bytes,29,opt,name=mixture_of_gaussians,json=mixtureOfGaussians,proto3,oneof"`
+}
+
+type Mechanism_TreeAggregation struct {
+	// Gaussian noise on the nodes of a binary tree of partial sums.
+	TreeAggregation *TreeAggregation `protobuf:"bytes,30,opt,name=tree_aggregation,json=treeAggregation,proto3,oneof"`
+}
+
+type Mechanism_BandedMatrix struct {
+	// Gaussian noise through a banded Toeplitz matrix.
+	BandedMatrix *BandedMatrix `protobuf:"bytes,31,opt,name=banded_matrix,json=bandedMatrix,proto3,oneof"`
+}
+
 func (*Mechanism_Gaussian) isMechanism_Kind() {}
 
 func (*Mechanism_Laplace) isMechanism_Kind() {}
@@ -598,6 +703,20 @@ func (*Mechanism_Parallel) isMechanism_Kind() {}
 func (*Mechanism_RepeatAndSelect) isMechanism_Kind() {}
 
 func (*Mechanism_DpSgd) isMechanism_Kind() {}
+
+func (*Mechanism_Group) isMechanism_Kind() {}
+
+func (*Mechanism_FixedSizeSampled) isMechanism_Kind() {}
+
+func (*Mechanism_TruncatedPoissonSampled) isMechanism_Kind() {}
+
+func (*Mechanism_Shuffled) isMechanism_Kind() {}
+
+func (*Mechanism_MixtureOfGaussians) isMechanism_Kind() {}
+
+func (*Mechanism_TreeAggregation) isMechanism_Kind() {}
+
+func (*Mechanism_BandedMatrix) isMechanism_Kind() {}
 
 // Gaussian adds independent normal noise to each coordinate of a number or vector;
 // what counts of a vector is its ℓ2 norm. Give standard_deviation with one of
@@ -762,7 +881,8 @@ type PoissonSampled struct {
 	DatasetSize *uint64 `protobuf:"varint,3,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
 	// The mechanism that is run on the batch. Required: gaussian (by sensitivity or
 	// noise_multiplier) or laplace (by sensitivity); randomized_response where it is
-	// defined; under ADD_OR_REMOVE_ONE also pure_dp, approximate_dp and gaussian_dp.
+	// defined; discrete_laplace (by sensitivity), not under REPLACE_ONE; under
+	// ADD_OR_REMOVE_ONE also pure_dp, approximate_dp and gaussian_dp.
 	Mechanism     *Mechanism `protobuf:"bytes,4,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2247,6 +2367,587 @@ func (x *DpSgd) GetAccumulation() uint64 {
 	return 0
 }
 
+// Group is a mechanism under the adjacency's relation with size records in the
+// place of one: all of them added or removed, replaced or zeroed out. Noise by
+// sensitivity or distance has size times the distance; μ-GDP is size·μ-GDP (Dong,
+// Roth and Su 2022, Thm 6), ρ-zCDP is size²·ρ-zCDP (Bun and Steinke 2016, Prop. 1.9)
+// and what is (ε, δ)-DP is (size·ε, δ(e^(size·ε) − 1)/(e^ε − 1))-DP (Dwork and Roth
+// 2014, Thm 2.2; Vadhan 2017, Lemma 2.2). On a Poisson sample each member is drawn
+// independently: Gaussian noise there is a mixture over the binomial number of
+// members in the batch (Ganesh 2024, arXiv 2401.10294v2, Thm 3.2), and a larger
+// sensitivity would report too little.
+type Group struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of records. Range: 1 to 2^20; 1 to 255 with poisson_sampled Gaussian
+	// noise inside.
+	Size *uint64 `protobuf:"varint,1,opt,name=size,proto3,oneof" json:"size,omitempty"`
+	// The mechanism as it is for one record. Required: gaussian, laplace, gaussian_dp,
+	// zero_concentrated_dp, poisson_sampled with gaussian or gaussian_dp inside, or
+	// anything that has an (ε, δ).
+	Mechanism     *Mechanism `protobuf:"bytes,2,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Group) Reset() {
+	*x = Group{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Group) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Group) ProtoMessage() {}
+
+func (x *Group) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Group.ProtoReflect.Descriptor instead.
+func (*Group) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Group) GetSize() uint64 {
+	if x != nil && x.Size != nil {
+		return *x.Size
+	}
+	return 0
+}
+
+func (x *Group) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+// FixedSizeSampled runs a mechanism once on a batch of exactly batch_size records
+// drawn without replacement, every batch of that size as likely, a fresh one every
+// time. Defined under REPLACE_ONE: add or remove changes every batch's chance.
+// Gaussian, zCDP and tables: a Rényi bound at whole orders (Wang, Balle and
+// Kasiviswanathan 2019, arXiv 1808.00087v2, Thm 9, with its tighter moments for
+// Gaussian noise); no pair of distributions is valid under composition (Lebeda et al. 2024,
+// arXiv 2405.20769). What has an ε0: (ln(1 + γ(e^ε0 − 1)), γδ0)-DP, γ =
+// batch_size/dataset_size (Balle, Barthe and Gaboardi 2018, Thm 10).
+type FixedSizeSampled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of records in every batch. Range: 1 to dataset_size.
+	BatchSize *uint64 `protobuf:"varint,1,opt,name=batch_size,json=batchSize,proto3,oneof" json:"batch_size,omitempty"`
+	// The number of records in the dataset, public. Range: 1 to 2^53.
+	DatasetSize *uint64 `protobuf:"varint,2,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
+	// The mechanism that is run on the batch. Required: gaussian (by sensitivity or
+	// noise_multiplier), laplace (by sensitivity), pure_dp, approximate_dp,
+	// renyi_dp or zero_concentrated_dp without delta.
+	Mechanism     *Mechanism `protobuf:"bytes,3,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FixedSizeSampled) Reset() {
+	*x = FixedSizeSampled{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FixedSizeSampled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FixedSizeSampled) ProtoMessage() {}
+
+func (x *FixedSizeSampled) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FixedSizeSampled.ProtoReflect.Descriptor instead.
+func (*FixedSizeSampled) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *FixedSizeSampled) GetBatchSize() uint64 {
+	if x != nil && x.BatchSize != nil {
+		return *x.BatchSize
+	}
+	return 0
+}
+
+func (x *FixedSizeSampled) GetDatasetSize() uint64 {
+	if x != nil && x.DatasetSize != nil {
+		return *x.DatasetSize
+	}
+	return 0
+}
+
+func (x *FixedSizeSampled) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+// TruncatedPoissonSampled is PoissonSampled where a sample of more than
+// maximum_batch_size records is cut to that many, all subsets as likely: the
+// batches of accelerators, which are padded to a fixed size (Chua et al. 2024,
+// arXiv 2411.04205). The mechanism inside adds up over the batch. Cutting needs at
+// least maximum_batch_size other records in the sample; then one record may in
+// addition push another one out and move the sum by twice its sensitivity. Both
+// cases are composed exactly (docs/math.md). Give dataset_size with one of
+// sampling_probability and batch_size.
+type TruncatedPoissonSampled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// q, the chance of each record to be sampled. Range: (0, 1).
+	SamplingProbability *float64 `protobuf:"fixed64,1,opt,name=sampling_probability,json=samplingProbability,proto3,oneof" json:"sampling_probability,omitempty"`
+	// The expected number of records in a sample, before cutting. Range: 1 to
+	// dataset_size − 1.
+	BatchSize *uint64 `protobuf:"varint,2,opt,name=batch_size,json=batchSize,proto3,oneof" json:"batch_size,omitempty"`
+	// The number of records in the dataset, public. Range: 2 to 2^53.
+	DatasetSize *uint64 `protobuf:"varint,3,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
+	// The largest number of records in a batch. Range: 1 to 2^53.
+	MaximumBatchSize *uint64 `protobuf:"varint,4,opt,name=maximum_batch_size,json=maximumBatchSize,proto3,oneof" json:"maximum_batch_size,omitempty"`
+	// The mechanism that is run on the batch. Required: gaussian (by sensitivity or
+	// noise_multiplier) or laplace (by sensitivity).
+	Mechanism     *Mechanism `protobuf:"bytes,5,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TruncatedPoissonSampled) Reset() {
+	*x = TruncatedPoissonSampled{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TruncatedPoissonSampled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TruncatedPoissonSampled) ProtoMessage() {}
+
+func (x *TruncatedPoissonSampled) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TruncatedPoissonSampled.ProtoReflect.Descriptor instead.
+func (*TruncatedPoissonSampled) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *TruncatedPoissonSampled) GetSamplingProbability() float64 {
+	if x != nil && x.SamplingProbability != nil {
+		return *x.SamplingProbability
+	}
+	return 0
+}
+
+func (x *TruncatedPoissonSampled) GetBatchSize() uint64 {
+	if x != nil && x.BatchSize != nil {
+		return *x.BatchSize
+	}
+	return 0
+}
+
+func (x *TruncatedPoissonSampled) GetDatasetSize() uint64 {
+	if x != nil && x.DatasetSize != nil {
+		return *x.DatasetSize
+	}
+	return 0
+}
+
+func (x *TruncatedPoissonSampled) GetMaximumBatchSize() uint64 {
+	if x != nil && x.MaximumBatchSize != nil {
+		return *x.MaximumBatchSize
+	}
+	return 0
+}
+
+func (x *TruncatedPoissonSampled) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+// Shuffled is ONE EPOCH: the dataset in a uniformly random order, drawn afresh for
+// it, cut into ceil(dataset_size/batch_size) consecutive batches, and Gaussian noise
+// on the sum of each. Several epochs are a count. Shuffling is given NO
+// amplification: none is proven that is worth having, and Poisson sampling's bounds are
+// false for it (Chua et al. 2024, arXiv 2403.17673). Under ZERO_OUT a record is
+// in one batch of the epoch, which costs one Gaussian. Otherwise every step is charged
+// unamplified; under ADD_OR_REMOVE_ONE as 5 steps if there are 2 to 4 of them,
+// because a record that is missing is also replaced by one of the last batch. The
+// number of steps must be public.
+type Shuffled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of records in every batch but the last. Range: 1 to dataset_size.
+	BatchSize *uint64 `protobuf:"varint,1,opt,name=batch_size,json=batchSize,proto3,oneof" json:"batch_size,omitempty"`
+	// The number of records in the dataset. Range: 1 to 2^53.
+	DatasetSize *uint64 `protobuf:"varint,2,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
+	// The mechanism that is run on each batch. Required: gaussian, by sensitivity or
+	// noise_multiplier.
+	Mechanism     *Mechanism `protobuf:"bytes,3,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shuffled) Reset() {
+	*x = Shuffled{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shuffled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shuffled) ProtoMessage() {}
+
+func (x *Shuffled) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shuffled.ProtoReflect.Descriptor instead.
+func (*Shuffled) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Shuffled) GetBatchSize() uint64 {
+	if x != nil && x.BatchSize != nil {
+		return *x.BatchSize
+	}
+	return 0
+}
+
+func (x *Shuffled) GetDatasetSize() uint64 {
+	if x != nil && x.DatasetSize != nil {
+		return *x.DatasetSize
+	}
+	return 0
+}
+
+func (x *Shuffled) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+// MixtureOfGaussians adds normal noise to a query that one record moves by
+// sensitivities[i] with probability probabilities[i], independently of everything
+// else, afresh every time (Choquette-Choo, Ganesh, Steinke and Thakurta 2024, arXiv
+// 2310.15526v2, Def. 4.1). Under REPLACE_ONE the other record moves it the other way.
+type MixtureOfGaussians struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// σ of the noise, in the units of the query. Range: > 0.
+	StandardDeviation *float64 `protobuf:"fixed64,1,opt,name=standard_deviation,json=standardDeviation,proto3,oneof" json:"standard_deviation,omitempty"`
+	// The ℓ2 norms of what one record may contribute, in the units of the query.
+	// Between 1 and 256, each ≥ 0, one at least > 0.
+	Sensitivities []float64 `protobuf:"fixed64,2,rep,packed,name=sensitivities,proto3" json:"sensitivities,omitempty"`
+	// Their probabilities, as many, each in (0, 1]; their sum is 1 within 1e-9, and
+	// each counts by its share of it.
+	Probabilities []float64 `protobuf:"fixed64,3,rep,packed,name=probabilities,proto3" json:"probabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MixtureOfGaussians) Reset() {
+	*x = MixtureOfGaussians{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MixtureOfGaussians) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MixtureOfGaussians) ProtoMessage() {}
+
+func (x *MixtureOfGaussians) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MixtureOfGaussians.ProtoReflect.Descriptor instead.
+func (*MixtureOfGaussians) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *MixtureOfGaussians) GetStandardDeviation() float64 {
+	if x != nil && x.StandardDeviation != nil {
+		return *x.StandardDeviation
+	}
+	return 0
+}
+
+func (x *MixtureOfGaussians) GetSensitivities() []float64 {
+	if x != nil {
+		return x.Sensitivities
+	}
+	return nil
+}
+
+func (x *MixtureOfGaussians) GetProbabilities() []float64 {
+	if x != nil {
+		return x.Probabilities
+	}
+	return nil
+}
+
+// TreeAggregation releases, over one tree of the given number of steps, every
+// complete node's sum of its steps with normal noise (Kairouz et al. 2021, arXiv
+// 2103.00039, DP-FTRL; what is estimated from the nodes, as by Honaker 2015, is
+// post-processing). A restarted tree is another event: epochs with a tree each are
+// a count. One Gaussian release, of the distance sensitivity·√(Σ over nodes of the
+// square of a record's number of steps in it), the largest over all patterns of
+// participation. Give noise_multiplier, or standard_deviation with sensitivity.
+type TreeAggregation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// σ of the noise of each node, in the units of the sum. Range: > 0.
+	StandardDeviation *float64 `protobuf:"fixed64,1,opt,name=standard_deviation,json=standardDeviation,proto3,oneof" json:"standard_deviation,omitempty"`
+	// Δ: the ℓ2 norm of one record's contribution to one step. Under REPLACE_ONE the
+	// service doubles it. Range: > 0.
+	Sensitivity *float64 `protobuf:"fixed64,2,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// σ/Δ, without units. Range: > 0.
+	NoiseMultiplier *float64 `protobuf:"fixed64,3,opt,name=noise_multiplier,json=noiseMultiplier,proto3,oneof" json:"noise_multiplier,omitempty"`
+	// The number of steps, the leaves of the tree. Range: 1 to 2^53.
+	Steps *uint64 `protobuf:"varint,4,opt,name=steps,proto3,oneof" json:"steps,omitempty"`
+	// The most steps that one record takes part in. Range: 1 to steps; 1 unless given.
+	Participations *uint64 `protobuf:"varint,5,opt,name=participations,proto3,oneof" json:"participations,omitempty"`
+	// The least number of steps from one participation of a record to its next.
+	// Range: 1 to 2^53; 1 unless given.
+	MinimumSeparation *uint64 `protobuf:"varint,6,opt,name=minimum_separation,json=minimumSeparation,proto3,oneof" json:"minimum_separation,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *TreeAggregation) Reset() {
+	*x = TreeAggregation{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TreeAggregation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TreeAggregation) ProtoMessage() {}
+
+func (x *TreeAggregation) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TreeAggregation.ProtoReflect.Descriptor instead.
+func (*TreeAggregation) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *TreeAggregation) GetStandardDeviation() float64 {
+	if x != nil && x.StandardDeviation != nil {
+		return *x.StandardDeviation
+	}
+	return 0
+}
+
+func (x *TreeAggregation) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *TreeAggregation) GetNoiseMultiplier() float64 {
+	if x != nil && x.NoiseMultiplier != nil {
+		return *x.NoiseMultiplier
+	}
+	return 0
+}
+
+func (x *TreeAggregation) GetSteps() uint64 {
+	if x != nil && x.Steps != nil {
+		return *x.Steps
+	}
+	return 0
+}
+
+func (x *TreeAggregation) GetParticipations() uint64 {
+	if x != nil && x.Participations != nil {
+		return *x.Participations
+	}
+	return 0
+}
+
+func (x *TreeAggregation) GetMinimumSeparation() uint64 {
+	if x != nil && x.MinimumSeparation != nil {
+		return *x.MinimumSeparation
+	}
+	return 0
+}
+
+// BandedMatrix releases C·x + z, x the sums of all steps, z normal noise and C the
+// lower-triangular Toeplitz matrix with the given coefficients on and below its
+// diagonal: matrix factorisation A = B·C, of which B(C·x + z) is post-processing
+// (Denisov et al. 2022, arXiv 2202.08312; Choquette-Choo et al. 2023, arXiv
+// 2306.08153, banded). One Gaussian release, of the distance sensitivity·(the largest
+// ‖Σ C's columns‖ over all patterns of participation): √participations·‖column‖ where
+// minimum_separation is at least the number of bands. Adaptive choice of x is
+// covered (Denisov et al. 2022, Thm 2.1). Give noise_multiplier, or
+// standard_deviation with sensitivity.
+type BandedMatrix struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// σ of z, in the units of the sum. Range: > 0.
+	StandardDeviation *float64 `protobuf:"fixed64,1,opt,name=standard_deviation,json=standardDeviation,proto3,oneof" json:"standard_deviation,omitempty"`
+	// Δ: the ℓ2 norm of one record's contribution to one step. Under REPLACE_ONE the
+	// service doubles it. Range: > 0.
+	Sensitivity *float64 `protobuf:"fixed64,2,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
+	// σ/Δ, without units and without C's norm. Range: > 0.
+	NoiseMultiplier *float64 `protobuf:"fixed64,3,opt,name=noise_multiplier,json=noiseMultiplier,proto3,oneof" json:"noise_multiplier,omitempty"`
+	// C[i][i−j] = coefficients[j]. Between 1 and 4096, finite, the first not 0.
+	Coefficients []float64 `protobuf:"fixed64,4,rep,packed,name=coefficients,proto3" json:"coefficients,omitempty"`
+	// The number of steps, the rows of C. Range: 1 to 2^53.
+	Steps *uint64 `protobuf:"varint,5,opt,name=steps,proto3,oneof" json:"steps,omitempty"`
+	// The most steps that one record takes part in. Range: 1 to steps; 1 unless given.
+	Participations *uint64 `protobuf:"varint,6,opt,name=participations,proto3,oneof" json:"participations,omitempty"`
+	// The least number of steps from one participation of a record to its next.
+	// Range: 1 to 2^53; 1 unless given.
+	MinimumSeparation *uint64 `protobuf:"varint,7,opt,name=minimum_separation,json=minimumSeparation,proto3,oneof" json:"minimum_separation,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *BandedMatrix) Reset() {
+	*x = BandedMatrix{}
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BandedMatrix) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BandedMatrix) ProtoMessage() {}
+
+func (x *BandedMatrix) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BandedMatrix.ProtoReflect.Descriptor instead.
+func (*BandedMatrix) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *BandedMatrix) GetStandardDeviation() float64 {
+	if x != nil && x.StandardDeviation != nil {
+		return *x.StandardDeviation
+	}
+	return 0
+}
+
+func (x *BandedMatrix) GetSensitivity() float64 {
+	if x != nil && x.Sensitivity != nil {
+		return *x.Sensitivity
+	}
+	return 0
+}
+
+func (x *BandedMatrix) GetNoiseMultiplier() float64 {
+	if x != nil && x.NoiseMultiplier != nil {
+		return *x.NoiseMultiplier
+	}
+	return 0
+}
+
+func (x *BandedMatrix) GetCoefficients() []float64 {
+	if x != nil {
+		return x.Coefficients
+	}
+	return nil
+}
+
+func (x *BandedMatrix) GetSteps() uint64 {
+	if x != nil && x.Steps != nil {
+		return *x.Steps
+	}
+	return 0
+}
+
+func (x *BandedMatrix) GetParticipations() uint64 {
+	if x != nil && x.Participations != nil {
+		return *x.Participations
+	}
+	return 0
+}
+
+func (x *BandedMatrix) GetMinimumSeparation() uint64 {
+	if x != nil && x.MinimumSeparation != nil {
+		return *x.MinimumSeparation
+	}
+	return 0
+}
+
 // Event is a mechanism applied a number of times.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2260,7 +2961,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[25]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2973,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[25]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2986,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Event) GetMechanism() *Mechanism {
@@ -2317,7 +3018,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[26]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +3030,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_mechanism_proto_msgTypes[26]
+	mi := &file_accountant_v1_mechanism_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +3043,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_mechanism_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Workload) GetName() string {
@@ -2370,7 +3071,7 @@ var File_accountant_v1_mechanism_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\n" +
-	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\x81\r\n" +
+	"\x1daccountant/v1/mechanism.proto\x12\raccountant.v1\"\x85\x11\n" +
 	"\tMechanism\x125\n" +
 	"\bgaussian\x18\x01 \x01(\v2\x17.accountant.v1.GaussianH\x00R\bgaussian\x122\n" +
 	"\alaplace\x18\x02 \x01(\v2\x16.accountant.v1.LaplaceH\x00R\alaplace\x12H\n" +
@@ -2397,7 +3098,14 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\bcomposed\x18\x15 \x01(\v2\x17.accountant.v1.ComposedH\x00R\bcomposed\x125\n" +
 	"\bparallel\x18\x18 \x01(\v2\x17.accountant.v1.ParallelH\x00R\bparallel\x12L\n" +
 	"\x11repeat_and_select\x18\x19 \x01(\v2\x1e.accountant.v1.RepeatAndSelectH\x00R\x0frepeatAndSelect\x12-\n" +
-	"\x06dp_sgd\x18  \x01(\v2\x14.accountant.v1.DpSgdH\x00R\x05dpSgdB\x06\n" +
+	"\x06dp_sgd\x18  \x01(\v2\x14.accountant.v1.DpSgdH\x00R\x05dpSgd\x12,\n" +
+	"\x05group\x18\x17 \x01(\v2\x14.accountant.v1.GroupH\x00R\x05group\x12O\n" +
+	"\x12fixed_size_sampled\x18\x1a \x01(\v2\x1f.accountant.v1.FixedSizeSampledH\x00R\x10fixedSizeSampled\x12d\n" +
+	"\x19truncated_poisson_sampled\x18\x1b \x01(\v2&.accountant.v1.TruncatedPoissonSampledH\x00R\x17truncatedPoissonSampled\x125\n" +
+	"\bshuffled\x18\x1c \x01(\v2\x17.accountant.v1.ShuffledH\x00R\bshuffled\x12U\n" +
+	"\x14mixture_of_gaussians\x18\x1d \x01(\v2!.accountant.v1.MixtureOfGaussiansH\x00R\x12mixtureOfGaussians\x12K\n" +
+	"\x10tree_aggregation\x18\x1e \x01(\v2\x1e.accountant.v1.TreeAggregationH\x00R\x0ftreeAggregation\x12B\n" +
+	"\rbanded_matrix\x18\x1f \x01(\v2\x1b.accountant.v1.BandedMatrixH\x00R\fbandedMatrixB\x06\n" +
 	"\x04kind\"\xff\x01\n" +
 	"\bGaussian\x122\n" +
 	"\x12standard_deviation\x18\x01 \x01(\x01H\x00R\x11standardDeviation\x88\x01\x01\x12%\n" +
@@ -2571,7 +3279,68 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\r_dataset_sizeB\t\n" +
 	"\a_epochsB\b\n" +
 	"\x06_stepsB\x0f\n" +
-	"\r_accumulation\"U\n" +
+	"\r_accumulation\"a\n" +
+	"\x05Group\x12\x17\n" +
+	"\x04size\x18\x01 \x01(\x04H\x00R\x04size\x88\x01\x01\x126\n" +
+	"\tmechanism\x18\x02 \x01(\v2\x18.accountant.v1.MechanismR\tmechanismB\a\n" +
+	"\x05_size\"\xb6\x01\n" +
+	"\x10FixedSizeSampled\x12\"\n" +
+	"\n" +
+	"batch_size\x18\x01 \x01(\x04H\x00R\tbatchSize\x88\x01\x01\x12&\n" +
+	"\fdataset_size\x18\x02 \x01(\x04H\x01R\vdatasetSize\x88\x01\x01\x126\n" +
+	"\tmechanism\x18\x03 \x01(\v2\x18.accountant.v1.MechanismR\tmechanismB\r\n" +
+	"\v_batch_sizeB\x0f\n" +
+	"\r_dataset_size\"\xd8\x02\n" +
+	"\x17TruncatedPoissonSampled\x126\n" +
+	"\x14sampling_probability\x18\x01 \x01(\x01H\x00R\x13samplingProbability\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"batch_size\x18\x02 \x01(\x04H\x01R\tbatchSize\x88\x01\x01\x12&\n" +
+	"\fdataset_size\x18\x03 \x01(\x04H\x02R\vdatasetSize\x88\x01\x01\x121\n" +
+	"\x12maximum_batch_size\x18\x04 \x01(\x04H\x03R\x10maximumBatchSize\x88\x01\x01\x126\n" +
+	"\tmechanism\x18\x05 \x01(\v2\x18.accountant.v1.MechanismR\tmechanismB\x17\n" +
+	"\x15_sampling_probabilityB\r\n" +
+	"\v_batch_sizeB\x0f\n" +
+	"\r_dataset_sizeB\x15\n" +
+	"\x13_maximum_batch_size\"\xae\x01\n" +
+	"\bShuffled\x12\"\n" +
+	"\n" +
+	"batch_size\x18\x01 \x01(\x04H\x00R\tbatchSize\x88\x01\x01\x12&\n" +
+	"\fdataset_size\x18\x02 \x01(\x04H\x01R\vdatasetSize\x88\x01\x01\x126\n" +
+	"\tmechanism\x18\x03 \x01(\v2\x18.accountant.v1.MechanismR\tmechanismB\r\n" +
+	"\v_batch_sizeB\x0f\n" +
+	"\r_dataset_size\"\xab\x01\n" +
+	"\x12MixtureOfGaussians\x122\n" +
+	"\x12standard_deviation\x18\x01 \x01(\x01H\x00R\x11standardDeviation\x88\x01\x01\x12$\n" +
+	"\rsensitivities\x18\x02 \x03(\x01R\rsensitivities\x12$\n" +
+	"\rprobabilities\x18\x03 \x03(\x01R\rprobabilitiesB\x15\n" +
+	"\x13_standard_deviation\"\x88\x03\n" +
+	"\x0fTreeAggregation\x122\n" +
+	"\x12standard_deviation\x18\x01 \x01(\x01H\x00R\x11standardDeviation\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x02 \x01(\x01H\x01R\vsensitivity\x88\x01\x01\x12.\n" +
+	"\x10noise_multiplier\x18\x03 \x01(\x01H\x02R\x0fnoiseMultiplier\x88\x01\x01\x12\x19\n" +
+	"\x05steps\x18\x04 \x01(\x04H\x03R\x05steps\x88\x01\x01\x12+\n" +
+	"\x0eparticipations\x18\x05 \x01(\x04H\x04R\x0eparticipations\x88\x01\x01\x122\n" +
+	"\x12minimum_separation\x18\x06 \x01(\x04H\x05R\x11minimumSeparation\x88\x01\x01B\x15\n" +
+	"\x13_standard_deviationB\x0e\n" +
+	"\f_sensitivityB\x13\n" +
+	"\x11_noise_multiplierB\b\n" +
+	"\x06_stepsB\x11\n" +
+	"\x0f_participationsB\x15\n" +
+	"\x13_minimum_separation\"\xa9\x03\n" +
+	"\fBandedMatrix\x122\n" +
+	"\x12standard_deviation\x18\x01 \x01(\x01H\x00R\x11standardDeviation\x88\x01\x01\x12%\n" +
+	"\vsensitivity\x18\x02 \x01(\x01H\x01R\vsensitivity\x88\x01\x01\x12.\n" +
+	"\x10noise_multiplier\x18\x03 \x01(\x01H\x02R\x0fnoiseMultiplier\x88\x01\x01\x12\"\n" +
+	"\fcoefficients\x18\x04 \x03(\x01R\fcoefficients\x12\x19\n" +
+	"\x05steps\x18\x05 \x01(\x04H\x03R\x05steps\x88\x01\x01\x12+\n" +
+	"\x0eparticipations\x18\x06 \x01(\x04H\x04R\x0eparticipations\x88\x01\x01\x122\n" +
+	"\x12minimum_separation\x18\a \x01(\x04H\x05R\x11minimumSeparation\x88\x01\x01B\x15\n" +
+	"\x13_standard_deviationB\x0e\n" +
+	"\f_sensitivityB\x13\n" +
+	"\x11_noise_multiplierB\b\n" +
+	"\x06_stepsB\x11\n" +
+	"\x0f_participationsB\x15\n" +
+	"\x13_minimum_separation\"U\n" +
 	"\x05Event\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"\xeb\x01\n" +
@@ -2598,7 +3367,7 @@ func file_accountant_v1_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_accountant_v1_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_accountant_v1_mechanism_proto_goTypes = []any{
 	(ReportNoisyMax_Distribution)(0), // 0: accountant.v1.ReportNoisyMax.Distribution
 	(Workload_Adjacency)(0),          // 1: accountant.v1.Workload.Adjacency
@@ -2627,8 +3396,15 @@ var file_accountant_v1_mechanism_proto_goTypes = []any{
 	(*Parallel)(nil),                 // 24: accountant.v1.Parallel
 	(*RepeatAndSelect)(nil),          // 25: accountant.v1.RepeatAndSelect
 	(*DpSgd)(nil),                    // 26: accountant.v1.DpSgd
-	(*Event)(nil),                    // 27: accountant.v1.Event
-	(*Workload)(nil),                 // 28: accountant.v1.Workload
+	(*Group)(nil),                    // 27: accountant.v1.Group
+	(*FixedSizeSampled)(nil),         // 28: accountant.v1.FixedSizeSampled
+	(*TruncatedPoissonSampled)(nil),  // 29: accountant.v1.TruncatedPoissonSampled
+	(*Shuffled)(nil),                 // 30: accountant.v1.Shuffled
+	(*MixtureOfGaussians)(nil),       // 31: accountant.v1.MixtureOfGaussians
+	(*TreeAggregation)(nil),          // 32: accountant.v1.TreeAggregation
+	(*BandedMatrix)(nil),             // 33: accountant.v1.BandedMatrix
+	(*Event)(nil),                    // 34: accountant.v1.Event
+	(*Workload)(nil),                 // 35: accountant.v1.Workload
 }
 var file_accountant_v1_mechanism_proto_depIdxs = []int32{
 	3,  // 0: accountant.v1.Mechanism.gaussian:type_name -> accountant.v1.Gaussian
@@ -2655,19 +3431,30 @@ var file_accountant_v1_mechanism_proto_depIdxs = []int32{
 	24, // 21: accountant.v1.Mechanism.parallel:type_name -> accountant.v1.Parallel
 	25, // 22: accountant.v1.Mechanism.repeat_and_select:type_name -> accountant.v1.RepeatAndSelect
 	26, // 23: accountant.v1.Mechanism.dp_sgd:type_name -> accountant.v1.DpSgd
-	2,  // 24: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
-	0,  // 25: accountant.v1.ReportNoisyMax.distribution:type_name -> accountant.v1.ReportNoisyMax.Distribution
-	27, // 26: accountant.v1.Composed.events:type_name -> accountant.v1.Event
-	2,  // 27: accountant.v1.Parallel.parts:type_name -> accountant.v1.Mechanism
-	2,  // 28: accountant.v1.RepeatAndSelect.mechanism:type_name -> accountant.v1.Mechanism
-	2,  // 29: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
-	1,  // 30: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	27, // 31: accountant.v1.Workload.events:type_name -> accountant.v1.Event
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	27, // 24: accountant.v1.Mechanism.group:type_name -> accountant.v1.Group
+	28, // 25: accountant.v1.Mechanism.fixed_size_sampled:type_name -> accountant.v1.FixedSizeSampled
+	29, // 26: accountant.v1.Mechanism.truncated_poisson_sampled:type_name -> accountant.v1.TruncatedPoissonSampled
+	30, // 27: accountant.v1.Mechanism.shuffled:type_name -> accountant.v1.Shuffled
+	31, // 28: accountant.v1.Mechanism.mixture_of_gaussians:type_name -> accountant.v1.MixtureOfGaussians
+	32, // 29: accountant.v1.Mechanism.tree_aggregation:type_name -> accountant.v1.TreeAggregation
+	33, // 30: accountant.v1.Mechanism.banded_matrix:type_name -> accountant.v1.BandedMatrix
+	2,  // 31: accountant.v1.PoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
+	0,  // 32: accountant.v1.ReportNoisyMax.distribution:type_name -> accountant.v1.ReportNoisyMax.Distribution
+	34, // 33: accountant.v1.Composed.events:type_name -> accountant.v1.Event
+	2,  // 34: accountant.v1.Parallel.parts:type_name -> accountant.v1.Mechanism
+	2,  // 35: accountant.v1.RepeatAndSelect.mechanism:type_name -> accountant.v1.Mechanism
+	2,  // 36: accountant.v1.Group.mechanism:type_name -> accountant.v1.Mechanism
+	2,  // 37: accountant.v1.FixedSizeSampled.mechanism:type_name -> accountant.v1.Mechanism
+	2,  // 38: accountant.v1.TruncatedPoissonSampled.mechanism:type_name -> accountant.v1.Mechanism
+	2,  // 39: accountant.v1.Shuffled.mechanism:type_name -> accountant.v1.Mechanism
+	2,  // 40: accountant.v1.Event.mechanism:type_name -> accountant.v1.Mechanism
+	1,  // 41: accountant.v1.Workload.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	34, // 42: accountant.v1.Workload.events:type_name -> accountant.v1.Event
+	43, // [43:43] is the sub-list for method output_type
+	43, // [43:43] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_mechanism_proto_init() }
@@ -2700,6 +3487,13 @@ func file_accountant_v1_mechanism_proto_init() {
 		(*Mechanism_Parallel)(nil),
 		(*Mechanism_RepeatAndSelect)(nil),
 		(*Mechanism_DpSgd)(nil),
+		(*Mechanism_Group)(nil),
+		(*Mechanism_FixedSizeSampled)(nil),
+		(*Mechanism_TruncatedPoissonSampled)(nil),
+		(*Mechanism_Shuffled)(nil),
+		(*Mechanism_MixtureOfGaussians)(nil),
+		(*Mechanism_TreeAggregation)(nil),
+		(*Mechanism_BandedMatrix)(nil),
 	}
 	file_accountant_v1_mechanism_proto_msgTypes[1].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[2].OneofWrappers = []any{}
@@ -2722,13 +3516,20 @@ func file_accountant_v1_mechanism_proto_init() {
 	file_accountant_v1_mechanism_proto_msgTypes[20].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[23].OneofWrappers = []any{}
 	file_accountant_v1_mechanism_proto_msgTypes[24].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[25].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[26].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[27].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[28].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[29].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[30].OneofWrappers = []any{}
+	file_accountant_v1_mechanism_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_mechanism_proto_rawDesc), len(file_accountant_v1_mechanism_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   27,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

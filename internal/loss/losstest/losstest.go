@@ -76,6 +76,8 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 			Monotone                                                   bool
 			Orders, Epsilons, Losses, Masses                           []float64
 			InfiniteMass, Gamma, Eta, Mean                             float64
+			Sensitivities, Probabilities                               []float64
+			MaximumBatchSize, Size                                     json.Number
 		}
 		if err := json.Unmarshal(body, &f); err != nil {
 			return err
@@ -126,6 +128,18 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 			m.Mechanism = mechanism.Histogram{LaplaceScale: f.LaplaceScale, StandardDeviation: f.StandardDeviation}
 		case "countingQueries":
 			m.Mechanism = mechanism.CountingQueries{Queries: whole(f.Queries), Rho: f.Rho}
+		case "mixtureOfGaussians":
+			m.Mechanism = mechanism.MixtureOfGaussians{StandardDeviation: f.StandardDeviation,
+				Sensitivities: mechanism.NumbersOf(f.Sensitivities...), Probabilities: mechanism.NumbersOf(f.Probabilities...)}
+		case "group":
+			m.Mechanism = mechanism.Group{Size: whole(f.Size), Mechanism: f.Mechanism.Mechanism}
+		case "fixedSizeSampled":
+			m.Mechanism = mechanism.FixedSizeSampled{BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
+		case "truncatedPoissonSampled":
+			m.Mechanism = mechanism.TruncatedPoissonSampled{SamplingProbability: f.SamplingProbability, BatchSize: whole(f.BatchSize),
+				DatasetSize: whole(f.DatasetSize), MaximumBatchSize: whole(f.MaximumBatchSize), Mechanism: f.Mechanism.Mechanism}
+		case "shuffled":
+			m.Mechanism = mechanism.Shuffled{BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
 		case "poissonSampled":
 			m.Mechanism = mechanism.PoissonSampled{SamplingProbability: f.SamplingProbability,
 				BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}

@@ -1,0 +1,183 @@
+package mechanism
+
+import "fmt"
+
+// Ways to make batches other than a Poisson sample.
+
+// FixedSizeSampled runs Mechanism once on BatchSize of DatasetSize records drawn
+// without replacement, a fresh batch every time.
+type FixedSizeSampled struct {
+	BatchSize   uint64 // 1 … DatasetSize
+	DatasetSize uint64 // 1 … MaxDatasetSize
+	Mechanism   Mechanism
+}
+
+// Kind is "fixed_size_sampled".
+func (FixedSizeSampled) Kind() string { return "fixed_size_sampled" }
+
+const fixedSizeSampleable = "gaussian, laplace, pure_dp, approximate_dp, renyi_dp or zero_concentrated_dp without delta"
+
+// Check implements Mechanism: defined under REPLACE_ONE.
+func (f FixedSizeSampled) Check(adj Adjacency) error {
+	if err := checkSizes("fixed_size_sampled", f.BatchSize, f.DatasetSize); err != nil {
+		return err
+	}
+	switch m := f.Mechanism.(type) {
+	case nil:
+		return &ParameterError{"fixed_size_sampled.mechanism", "missing", "the mechanism that is run on the batch: " + fixedSizeSampleable}
+	case Gaussian, Laplace, PureDP, ApproximateDP, RenyiDP:
+	case ZeroConcentratedDP:
+		if m.Delta != 0 {
+			return &ParameterError{"fixed_size_sampled.mechanism.zero_concentrated_dp.delta", number(m.Delta), "absent: only ρ-zCDP without δ is bounded on such a batch"}
+		}
+	default:
+		return &ParameterError{"fixed_size_sampled.mechanism", m.Kind(), fixedSizeSampleable}
+	}
+	if err := checkNoDistance("fixed_size_sampled.mechanism", f.Mechanism); err != nil {
+		return err
+	}
+	if err := checkWithin("fixed_size_sampled.mechanism", f.Mechanism, ReplaceOne); err != nil {
+		return err
+	}
+	if adj.Valid() && adj != ReplaceOne {
+		return &AdjacencyError{"fixed_size_sampled", adj,
+			"a batch of fixed size without a record holds another one in its place",
+			"a ledger under REPLACE_ONE; or poisson_sampled, if that is what was run"}
+	}
+	return checkAdjacency(adj)
+}
+
+// Rate is BatchSize/DatasetSize, rounded up. It must have passed Check.
+func (f FixedSizeSampled) Rate() float64 {
+	return PoissonSampled{BatchSize: f.BatchSize, DatasetSize: f.DatasetSize}.Probability()
+}
+
+func (f FixedSizeSampled) String() string {
+	return fmt.Sprintf("fixed_size_sampled(%d of %d, %v)", f.BatchSize, f.DatasetSize, f.Mechanism)
+}
+
+func (FixedSizeSampled) sealed() {}
+
+// TruncatedPoissonSampled is PoissonSampled with samples of more than
+// MaximumBatchSize records cut to that many. Either SamplingProbability or BatchSize
+// is given, DatasetSize always.
+type TruncatedPoissonSampled struct {
+	SamplingProbability float64 // q in (0, 1)
+	BatchSize           uint64  // expected sample, 1 … DatasetSize−1
+	DatasetSize         uint64  // 2 … MaxDatasetSize
+	MaximumBatchSize    uint64  // 1 … MaxDatasetSize
+	Mechanism           Mechanism
+}
+
+// Kind is "truncated_poisson_sampled".
+func (TruncatedPoissonSampled) Kind() string { return "truncated_poisson_sampled" }
+
+// Check implements Mechanism: defined for every adjacency, for noise on a sum.
+func (t TruncatedPoissonSampled) Check(adj Adjacency) error {
+	const kind = "truncated_poisson_sampled"
+	switch {
+	case t.SamplingProbability != 0 && t.BatchSize != 0:
+		return &ParameterError{kind + ".batch_size", "given together with sampling_probability", "exactly one of sampling_probability, batch_size"}
+	case t.SamplingProbability == 0 && t.BatchSize == 0:
+		return &ParameterError{kind + ".sampling_probability", "missing or 0", "a number in (0, 1), or batch_size"}
+	case t.DatasetSize < 2 || t.DatasetSize > MaxDatasetSize:
+		return &ParameterError{kind + ".dataset_size", countGiven(t.DatasetSize), "a whole number from 2 to 2^53"}
+	case t.BatchSize >= t.DatasetSize:
+		return &ParameterError{kind + ".batch_size", fmt.Sprint(t.BatchSize), fmt.Sprintf("a whole number from 1 to %d", t.DatasetSize-1)}
+	case t.MaximumBatchSize == 0 || t.MaximumBatchSize > MaxDatasetSize:
+		return &ParameterError{kind + ".maximum_batch_size", countGiven(t.MaximumBatchSize), "a whole number from 1 to 2^53"}
+	}
+	if t.SamplingProbability != 0 {
+		if err := checkProbability(kind+".sampling_probability", t.SamplingProbability, true); err != nil {
+			return err
+		}
+	}
+	switch m := t.Mechanism.(type) {
+	case nil:
+		return &ParameterError{kind + ".mechanism", "missing", "the mechanism that is run on the batch: gaussian or laplace"}
+	case Gaussian, Laplace:
+	default:
+		return &ParameterError{kind + ".mechanism", m.Kind(), "gaussian or laplace: noise on a sum over the batch"}
+	}
+	if err := checkNoDistance(kind+".mechanism", t.Mechanism); err != nil {
+		return err
+	}
+	return checkWithin(kind+".mechanism", t.Mechanism, adj)
+}
+
+// Probability is q, rounded up where the quotient of the sizes is not exact. It must
+// have passed Check.
+func (t TruncatedPoissonSampled) Probability() float64 {
+	return PoissonSampled{SamplingProbability: t.SamplingProbability, BatchSize: t.BatchSize, DatasetSize: t.DatasetSize}.Probability()
+}
+
+func (t TruncatedPoissonSampled) String() string {
+	return fmt.Sprintf("truncated_poisson_sampled(q=%.6g, at most %d of %d, %v)", t.Probability(), t.MaximumBatchSize, t.DatasetSize, t.Mechanism)
+}
+
+func (TruncatedPoissonSampled) sealed() {}
+
+// Shuffled is one epoch: every record in one of ⌈DatasetSize/BatchSize⌉ batches in a
+// random order, and Mechanism on each.
+type Shuffled struct {
+	BatchSize   uint64 // 1 … DatasetSize
+	DatasetSize uint64 // 1 … MaxDatasetSize
+	Mechanism   Mechanism
+}
+
+// Kind is "shuffled".
+func (Shuffled) Kind() string { return "shuffled" }
+
+// Check implements Mechanism: defined for every adjacency, for Gaussian noise.
+func (s Shuffled) Check(adj Adjacency) error {
+	if err := checkSizes("shuffled", s.BatchSize, s.DatasetSize); err != nil {
+		return err
+	}
+	switch m := s.Mechanism.(type) {
+	case nil:
+		return &ParameterError{"shuffled.mechanism", "missing", "the mechanism that is run on each batch: gaussian"}
+	case Gaussian:
+	default:
+		return &ParameterError{"shuffled.mechanism", m.Kind(), "gaussian"}
+	}
+	if err := checkNoDistance("shuffled.mechanism", s.Mechanism); err != nil {
+		return err
+	}
+	return checkWithin("shuffled.mechanism", s.Mechanism, adj)
+}
+
+// Steps is the number of batches of the epoch.
+func (s Shuffled) Steps() uint64 { return (s.DatasetSize-1)/s.BatchSize + 1 }
+
+func (s Shuffled) String() string {
+	return fmt.Sprintf("shuffled(one epoch of %d, batches of %d, %v)", s.DatasetSize, s.BatchSize, s.Mechanism)
+}
+
+func (Shuffled) sealed() {}
+
+func checkSizes(kind string, batch, dataset uint64) error {
+	switch {
+	case dataset == 0 || dataset > MaxDatasetSize:
+		return &ParameterError{kind + ".dataset_size", countGiven(dataset), "a whole number from 1 to 2^53"}
+	case batch == 0 || batch > dataset:
+		return &ParameterError{kind + ".batch_size", countGiven(batch), fmt.Sprintf("a whole number from 1 to the dataset size %d", dataset)}
+	}
+	return nil
+}
+
+// checkNoDistance refuses noise that is given by a distance between neighbours.
+func checkNoDistance(field string, m Mechanism) error {
+	var distance float64
+	allowed := "sensitivity"
+	switch m := m.(type) {
+	case Gaussian:
+		distance, allowed = m.Distance, "sensitivity or noise_multiplier"
+	case Laplace:
+		distance = m.Distance
+	}
+	if distance == 0 {
+		return nil
+	}
+	return &ParameterError{field + "." + m.Kind() + ".distance", number(distance),
+		allowed + ": a distance between neighbours has no meaning inside sampling"}
+}
