@@ -6,6 +6,24 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class AboveThreshold(_message.Message):
+    __slots__ = ["monotone", "positives", "query_epsilon", "query_scale", "sensitivity", "threshold_epsilon", "threshold_scale"]
+    MONOTONE_FIELD_NUMBER: _ClassVar[int]
+    POSITIVES_FIELD_NUMBER: _ClassVar[int]
+    QUERY_EPSILON_FIELD_NUMBER: _ClassVar[int]
+    QUERY_SCALE_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_EPSILON_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_SCALE_FIELD_NUMBER: _ClassVar[int]
+    monotone: bool
+    positives: int
+    query_epsilon: float
+    query_scale: float
+    sensitivity: float
+    threshold_epsilon: float
+    threshold_scale: float
+    def __init__(self, threshold_epsilon: _Optional[float] = ..., query_epsilon: _Optional[float] = ..., threshold_scale: _Optional[float] = ..., query_scale: _Optional[float] = ..., sensitivity: _Optional[float] = ..., positives: _Optional[int] = ..., monotone: bool = ...) -> None: ...
+
 class ApproximateDp(_message.Message):
     __slots__ = ["delta", "epsilon"]
     DELTA_FIELD_NUMBER: _ClassVar[int]
@@ -14,11 +32,59 @@ class ApproximateDp(_message.Message):
     epsilon: float
     def __init__(self, epsilon: _Optional[float] = ..., delta: _Optional[float] = ...) -> None: ...
 
+class BandedMatrix(_message.Message):
+    __slots__ = ["coefficients", "minimum_separation", "noise_multiplier", "participations", "sensitivity", "standard_deviation", "steps"]
+    COEFFICIENTS_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_SEPARATION_FIELD_NUMBER: _ClassVar[int]
+    NOISE_MULTIPLIER_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPATIONS_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_DEVIATION_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    coefficients: _containers.RepeatedScalarFieldContainer[float]
+    minimum_separation: int
+    noise_multiplier: float
+    participations: int
+    sensitivity: float
+    standard_deviation: float
+    steps: int
+    def __init__(self, standard_deviation: _Optional[float] = ..., sensitivity: _Optional[float] = ..., noise_multiplier: _Optional[float] = ..., coefficients: _Optional[_Iterable[float]] = ..., steps: _Optional[int] = ..., participations: _Optional[int] = ..., minimum_separation: _Optional[int] = ...) -> None: ...
+
 class Composed(_message.Message):
     __slots__ = ["events"]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
     def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
+
+class CountingQueries(_message.Message):
+    __slots__ = ["queries", "rho"]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    RHO_FIELD_NUMBER: _ClassVar[int]
+    queries: int
+    rho: float
+    def __init__(self, queries: _Optional[int] = ..., rho: _Optional[float] = ...) -> None: ...
+
+class DiscreteGaussian(_message.Message):
+    __slots__ = ["coordinates", "distance", "sensitivity", "standard_deviation"]
+    COORDINATES_FIELD_NUMBER: _ClassVar[int]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_DEVIATION_FIELD_NUMBER: _ClassVar[int]
+    coordinates: int
+    distance: float
+    sensitivity: float
+    standard_deviation: float
+    def __init__(self, standard_deviation: _Optional[float] = ..., sensitivity: _Optional[float] = ..., distance: _Optional[float] = ..., coordinates: _Optional[int] = ...) -> None: ...
+
+class DiscreteLaplace(_message.Message):
+    __slots__ = ["distance", "scale", "sensitivity"]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    distance: float
+    scale: float
+    sensitivity: float
+    def __init__(self, scale: _Optional[float] = ..., sensitivity: _Optional[float] = ..., distance: _Optional[float] = ...) -> None: ...
 
 class DpSgd(_message.Message):
     __slots__ = ["accumulation", "batch_size", "dataset_size", "epochs", "max_grad_norm", "noise_multiplier", "steps"]
@@ -46,6 +112,28 @@ class Event(_message.Message):
     mechanism: Mechanism
     def __init__(self, mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
+class Exponential(_message.Message):
+    __slots__ = ["epsilon", "monotone", "scale", "sensitivity"]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    MONOTONE_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    epsilon: float
+    monotone: bool
+    scale: float
+    sensitivity: float
+    def __init__(self, epsilon: _Optional[float] = ..., scale: _Optional[float] = ..., sensitivity: _Optional[float] = ..., monotone: bool = ...) -> None: ...
+
+class FixedSizeSampled(_message.Message):
+    __slots__ = ["batch_size", "dataset_size", "mechanism"]
+    BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    DATASET_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    batch_size: int
+    dataset_size: int
+    mechanism: Mechanism
+    def __init__(self, batch_size: _Optional[int] = ..., dataset_size: _Optional[int] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ...) -> None: ...
+
 class Gaussian(_message.Message):
     __slots__ = ["distance", "noise_multiplier", "sensitivity", "standard_deviation"]
     DISTANCE_FIELD_NUMBER: _ClassVar[int]
@@ -64,6 +152,28 @@ class GaussianDp(_message.Message):
     mu: float
     def __init__(self, mu: _Optional[float] = ...) -> None: ...
 
+class Group(_message.Message):
+    __slots__ = ["mechanism", "size"]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    mechanism: Mechanism
+    size: int
+    def __init__(self, size: _Optional[int] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ...) -> None: ...
+
+class Histogram(_message.Message):
+    __slots__ = ["laplace_scale", "standard_deviation"]
+    LAPLACE_SCALE_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_DEVIATION_FIELD_NUMBER: _ClassVar[int]
+    laplace_scale: float
+    standard_deviation: float
+    def __init__(self, laplace_scale: _Optional[float] = ..., standard_deviation: _Optional[float] = ...) -> None: ...
+
+class InverseSensitivity(_message.Message):
+    __slots__ = ["epsilon"]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    epsilon: float
+    def __init__(self, epsilon: _Optional[float] = ...) -> None: ...
+
 class Laplace(_message.Message):
     __slots__ = ["distance", "scale", "sensitivity"]
     DISTANCE_FIELD_NUMBER: _ClassVar[int]
@@ -75,38 +185,92 @@ class Laplace(_message.Message):
     def __init__(self, scale: _Optional[float] = ..., sensitivity: _Optional[float] = ..., distance: _Optional[float] = ...) -> None: ...
 
 class Mechanism(_message.Message):
-    __slots__ = ["approximate_dp", "composed", "dp_sgd", "gaussian", "gaussian_dp", "laplace", "name_and_shame", "poisson_sampled", "pure_dp", "randomized_response", "renyi_dp", "zero_concentrated_dp"]
+    __slots__ = ["above_threshold", "approximate_dp", "banded_matrix", "composed", "counting_queries", "discrete_gaussian", "discrete_laplace", "dp_sgd", "exponential", "fixed_size_sampled", "gaussian", "gaussian_dp", "group", "histogram", "inverse_sensitivity", "laplace", "mixture_of_gaussians", "name_and_shame", "parallel", "poisson_sampled", "privacy_loss_table", "pure_dp", "randomized_response", "renyi_dp", "repeat_and_select", "report_noisy_max", "shuffled", "tree_aggregation", "truncated_laplace", "truncated_poisson_sampled", "zero_concentrated_dp"]
+    ABOVE_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     APPROXIMATE_DP_FIELD_NUMBER: _ClassVar[int]
+    BANDED_MATRIX_FIELD_NUMBER: _ClassVar[int]
     COMPOSED_FIELD_NUMBER: _ClassVar[int]
+    COUNTING_QUERIES_FIELD_NUMBER: _ClassVar[int]
+    DISCRETE_GAUSSIAN_FIELD_NUMBER: _ClassVar[int]
+    DISCRETE_LAPLACE_FIELD_NUMBER: _ClassVar[int]
     DP_SGD_FIELD_NUMBER: _ClassVar[int]
+    EXPONENTIAL_FIELD_NUMBER: _ClassVar[int]
+    FIXED_SIZE_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     GAUSSIAN_DP_FIELD_NUMBER: _ClassVar[int]
     GAUSSIAN_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    HISTOGRAM_FIELD_NUMBER: _ClassVar[int]
+    INVERSE_SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
     LAPLACE_FIELD_NUMBER: _ClassVar[int]
+    MIXTURE_OF_GAUSSIANS_FIELD_NUMBER: _ClassVar[int]
     NAME_AND_SHAME_FIELD_NUMBER: _ClassVar[int]
+    PARALLEL_FIELD_NUMBER: _ClassVar[int]
     POISSON_SAMPLED_FIELD_NUMBER: _ClassVar[int]
+    PRIVACY_LOSS_TABLE_FIELD_NUMBER: _ClassVar[int]
     PURE_DP_FIELD_NUMBER: _ClassVar[int]
     RANDOMIZED_RESPONSE_FIELD_NUMBER: _ClassVar[int]
     RENYI_DP_FIELD_NUMBER: _ClassVar[int]
+    REPEAT_AND_SELECT_FIELD_NUMBER: _ClassVar[int]
+    REPORT_NOISY_MAX_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLED_FIELD_NUMBER: _ClassVar[int]
+    TREE_AGGREGATION_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_LAPLACE_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_POISSON_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     ZERO_CONCENTRATED_DP_FIELD_NUMBER: _ClassVar[int]
+    above_threshold: AboveThreshold
     approximate_dp: ApproximateDp
+    banded_matrix: BandedMatrix
     composed: Composed
+    counting_queries: CountingQueries
+    discrete_gaussian: DiscreteGaussian
+    discrete_laplace: DiscreteLaplace
     dp_sgd: DpSgd
+    exponential: Exponential
+    fixed_size_sampled: FixedSizeSampled
     gaussian: Gaussian
     gaussian_dp: GaussianDp
+    group: Group
+    histogram: Histogram
+    inverse_sensitivity: InverseSensitivity
     laplace: Laplace
+    mixture_of_gaussians: MixtureOfGaussians
     name_and_shame: NameAndShame
+    parallel: Parallel
     poisson_sampled: PoissonSampled
+    privacy_loss_table: PrivacyLossTable
     pure_dp: PureDp
     randomized_response: RandomizedResponse
     renyi_dp: RenyiDp
+    repeat_and_select: RepeatAndSelect
+    report_noisy_max: ReportNoisyMax
+    shuffled: Shuffled
+    tree_aggregation: TreeAggregation
+    truncated_laplace: TruncatedLaplace
+    truncated_poisson_sampled: TruncatedPoissonSampled
     zero_concentrated_dp: ZeroConcentratedDp
-    def __init__(self, gaussian: _Optional[_Union[Gaussian, _Mapping]] = ..., laplace: _Optional[_Union[Laplace, _Mapping]] = ..., poisson_sampled: _Optional[_Union[PoissonSampled, _Mapping]] = ..., randomized_response: _Optional[_Union[RandomizedResponse, _Mapping]] = ..., pure_dp: _Optional[_Union[PureDp, _Mapping]] = ..., approximate_dp: _Optional[_Union[ApproximateDp, _Mapping]] = ..., zero_concentrated_dp: _Optional[_Union[ZeroConcentratedDp, _Mapping]] = ..., gaussian_dp: _Optional[_Union[GaussianDp, _Mapping]] = ..., renyi_dp: _Optional[_Union[RenyiDp, _Mapping]] = ..., name_and_shame: _Optional[_Union[NameAndShame, _Mapping]] = ..., composed: _Optional[_Union[Composed, _Mapping]] = ..., dp_sgd: _Optional[_Union[DpSgd, _Mapping]] = ...) -> None: ...
+    def __init__(self, gaussian: _Optional[_Union[Gaussian, _Mapping]] = ..., laplace: _Optional[_Union[Laplace, _Mapping]] = ..., poisson_sampled: _Optional[_Union[PoissonSampled, _Mapping]] = ..., randomized_response: _Optional[_Union[RandomizedResponse, _Mapping]] = ..., pure_dp: _Optional[_Union[PureDp, _Mapping]] = ..., approximate_dp: _Optional[_Union[ApproximateDp, _Mapping]] = ..., zero_concentrated_dp: _Optional[_Union[ZeroConcentratedDp, _Mapping]] = ..., gaussian_dp: _Optional[_Union[GaussianDp, _Mapping]] = ..., discrete_gaussian: _Optional[_Union[DiscreteGaussian, _Mapping]] = ..., discrete_laplace: _Optional[_Union[DiscreteLaplace, _Mapping]] = ..., truncated_laplace: _Optional[_Union[TruncatedLaplace, _Mapping]] = ..., exponential: _Optional[_Union[Exponential, _Mapping]] = ..., report_noisy_max: _Optional[_Union[ReportNoisyMax, _Mapping]] = ..., above_threshold: _Optional[_Union[AboveThreshold, _Mapping]] = ..., inverse_sensitivity: _Optional[_Union[InverseSensitivity, _Mapping]] = ..., histogram: _Optional[_Union[Histogram, _Mapping]] = ..., counting_queries: _Optional[_Union[CountingQueries, _Mapping]] = ..., renyi_dp: _Optional[_Union[RenyiDp, _Mapping]] = ..., privacy_loss_table: _Optional[_Union[PrivacyLossTable, _Mapping]] = ..., name_and_shame: _Optional[_Union[NameAndShame, _Mapping]] = ..., composed: _Optional[_Union[Composed, _Mapping]] = ..., parallel: _Optional[_Union[Parallel, _Mapping]] = ..., repeat_and_select: _Optional[_Union[RepeatAndSelect, _Mapping]] = ..., dp_sgd: _Optional[_Union[DpSgd, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., fixed_size_sampled: _Optional[_Union[FixedSizeSampled, _Mapping]] = ..., truncated_poisson_sampled: _Optional[_Union[TruncatedPoissonSampled, _Mapping]] = ..., shuffled: _Optional[_Union[Shuffled, _Mapping]] = ..., mixture_of_gaussians: _Optional[_Union[MixtureOfGaussians, _Mapping]] = ..., tree_aggregation: _Optional[_Union[TreeAggregation, _Mapping]] = ..., banded_matrix: _Optional[_Union[BandedMatrix, _Mapping]] = ...) -> None: ...
+
+class MixtureOfGaussians(_message.Message):
+    __slots__ = ["probabilities", "sensitivities", "standard_deviation"]
+    PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITIES_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_DEVIATION_FIELD_NUMBER: _ClassVar[int]
+    probabilities: _containers.RepeatedScalarFieldContainer[float]
+    sensitivities: _containers.RepeatedScalarFieldContainer[float]
+    standard_deviation: float
+    def __init__(self, standard_deviation: _Optional[float] = ..., sensitivities: _Optional[_Iterable[float]] = ..., probabilities: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class NameAndShame(_message.Message):
     __slots__ = ["delta"]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     delta: float
     def __init__(self, delta: _Optional[float] = ...) -> None: ...
+
+class Parallel(_message.Message):
+    __slots__ = ["parts"]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    parts: _containers.RepeatedCompositeFieldContainer[Mechanism]
+    def __init__(self, parts: _Optional[_Iterable[_Union[Mechanism, _Mapping]]] = ...) -> None: ...
 
 class PoissonSampled(_message.Message):
     __slots__ = ["batch_size", "dataset_size", "mechanism", "sampling_probability"]
@@ -119,6 +283,16 @@ class PoissonSampled(_message.Message):
     mechanism: Mechanism
     sampling_probability: float
     def __init__(self, sampling_probability: _Optional[float] = ..., batch_size: _Optional[int] = ..., dataset_size: _Optional[int] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ...) -> None: ...
+
+class PrivacyLossTable(_message.Message):
+    __slots__ = ["infinite_mass", "losses", "masses"]
+    INFINITE_MASS_FIELD_NUMBER: _ClassVar[int]
+    LOSSES_FIELD_NUMBER: _ClassVar[int]
+    MASSES_FIELD_NUMBER: _ClassVar[int]
+    infinite_mass: float
+    losses: _containers.RepeatedScalarFieldContainer[float]
+    masses: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, losses: _Optional[_Iterable[float]] = ..., masses: _Optional[_Iterable[float]] = ..., infinite_mass: _Optional[float] = ...) -> None: ...
 
 class PureDp(_message.Message):
     __slots__ = ["epsilon"]
@@ -143,6 +317,90 @@ class RenyiDp(_message.Message):
     epsilons: _containers.RepeatedScalarFieldContainer[float]
     orders: _containers.RepeatedScalarFieldContainer[float]
     def __init__(self, orders: _Optional[_Iterable[float]] = ..., epsilons: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class RepeatAndSelect(_message.Message):
+    __slots__ = ["eta", "gamma", "mean", "mechanism"]
+    ETA_FIELD_NUMBER: _ClassVar[int]
+    GAMMA_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    eta: float
+    gamma: float
+    mean: float
+    mechanism: Mechanism
+    def __init__(self, mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., gamma: _Optional[float] = ..., eta: _Optional[float] = ..., mean: _Optional[float] = ...) -> None: ...
+
+class ReportNoisyMax(_message.Message):
+    __slots__ = ["distribution", "epsilon", "monotone", "scale", "sensitivity"]
+    class Distribution(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = []
+    DISTRIBUTION_FIELD_NUMBER: _ClassVar[int]
+    DISTRIBUTION_UNSPECIFIED: ReportNoisyMax.Distribution
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    EXPONENTIAL: ReportNoisyMax.Distribution
+    GUMBEL: ReportNoisyMax.Distribution
+    LAPLACE: ReportNoisyMax.Distribution
+    MONOTONE_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    distribution: ReportNoisyMax.Distribution
+    epsilon: float
+    monotone: bool
+    scale: float
+    sensitivity: float
+    def __init__(self, distribution: _Optional[_Union[ReportNoisyMax.Distribution, str]] = ..., epsilon: _Optional[float] = ..., scale: _Optional[float] = ..., sensitivity: _Optional[float] = ..., monotone: bool = ...) -> None: ...
+
+class Shuffled(_message.Message):
+    __slots__ = ["batch_size", "dataset_size", "mechanism"]
+    BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    DATASET_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    batch_size: int
+    dataset_size: int
+    mechanism: Mechanism
+    def __init__(self, batch_size: _Optional[int] = ..., dataset_size: _Optional[int] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ...) -> None: ...
+
+class TreeAggregation(_message.Message):
+    __slots__ = ["minimum_separation", "noise_multiplier", "participations", "sensitivity", "standard_deviation", "steps"]
+    MINIMUM_SEPARATION_FIELD_NUMBER: _ClassVar[int]
+    NOISE_MULTIPLIER_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPATIONS_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_DEVIATION_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    minimum_separation: int
+    noise_multiplier: float
+    participations: int
+    sensitivity: float
+    standard_deviation: float
+    steps: int
+    def __init__(self, standard_deviation: _Optional[float] = ..., sensitivity: _Optional[float] = ..., noise_multiplier: _Optional[float] = ..., steps: _Optional[int] = ..., participations: _Optional[int] = ..., minimum_separation: _Optional[int] = ...) -> None: ...
+
+class TruncatedLaplace(_message.Message):
+    __slots__ = ["bound", "distance", "scale", "sensitivity"]
+    BOUND_FIELD_NUMBER: _ClassVar[int]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    bound: float
+    distance: float
+    scale: float
+    sensitivity: float
+    def __init__(self, scale: _Optional[float] = ..., bound: _Optional[float] = ..., sensitivity: _Optional[float] = ..., distance: _Optional[float] = ...) -> None: ...
+
+class TruncatedPoissonSampled(_message.Message):
+    __slots__ = ["batch_size", "dataset_size", "maximum_batch_size", "mechanism", "sampling_probability"]
+    BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    DATASET_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MECHANISM_FIELD_NUMBER: _ClassVar[int]
+    SAMPLING_PROBABILITY_FIELD_NUMBER: _ClassVar[int]
+    batch_size: int
+    dataset_size: int
+    maximum_batch_size: int
+    mechanism: Mechanism
+    sampling_probability: float
+    def __init__(self, sampling_probability: _Optional[float] = ..., batch_size: _Optional[int] = ..., dataset_size: _Optional[int] = ..., maximum_batch_size: _Optional[int] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ...) -> None: ...
 
 class Workload(_message.Message):
     __slots__ = ["adjacency", "events", "name"]
