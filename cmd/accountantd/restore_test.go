@@ -201,7 +201,7 @@ func load(t *testing.T, socket string, names ...string) (trainers []*trainer, st
 	var progress atomic.Int64
 	var group sync.WaitGroup
 	for i := range clients {
-		r := &trainer{client: dial(t, socket), ledger: names[i%len(names)], writer: uuid.NewString(), receipts: map[uint64]*pb.Receipt{}, progress: &progress}
+		r := &trainer{client: dial(t, socket), ledger: names[i%len(names)], writer: uuid.NewString(), steps: steps, receipts: map[uint64]*pb.Receipt{}, progress: &progress}
 		trainers = append(trainers, r)
 		group.Go(func() {
 			if err := r.run(ctx); err != nil && ctx.Err() == nil {
