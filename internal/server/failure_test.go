@@ -95,7 +95,7 @@ func TestDefaultDeadline(t *testing.T) {
 		}
 		return memory.None
 	}})
-	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: 20 * time.Millisecond}})
+	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: time.Second}})
 	s.NewLedger("slow")
 	w := servertest.Writer()
 	request := &pb.ReportRequest{Ledger: "slow", Writer: w, Sequence: 1, Charge: one}
@@ -123,7 +123,7 @@ func TestStopDecidesWhatIsQueued(t *testing.T) {
 		}
 		return memory.None
 	}})
-	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: 20 * time.Millisecond}})
+	s := servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{Deadline: time.Second}})
 	s.NewLedger("queued")
 	w := servertest.Writer()
 	_, err := s.Client.Report(t.Context(), &pb.ReportRequest{Ledger: "queued", Writer: w, Sequence: 1, Charge: one})
