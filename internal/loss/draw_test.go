@@ -99,10 +99,16 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		},
 		func() mechanism.Mechanism { return drawMixture(t) },
 		func() mechanism.Mechanism {
-			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1), Mechanism: mechanism.DiscreteLaplace{
-				Scale: positive("b", 0.3, 100), Sensitivity: float64(rapid.IntRange(1, 40).Draw(t, "Δ"))}}
+			whole, b := float64(rapid.IntRange(1, 40).Draw(t, "Δ")), positive("b", 0.3, 100)
+			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1), Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
+				mechanism.DiscreteLaplace{Scale: b, Sensitivity: whole}, mechanism.DiscreteGaussian{StandardDeviation: b, Sensitivity: whole},
+				mechanism.TruncatedLaplace{Scale: b, Bound: 40 + positive("τ", 1, 300), Sensitivity: whole},
+			}).Draw(t, "noise")}
 			if adj == mechanism.ReplaceOne {
 				return p.Mechanism
+			}
+			if adj == mechanism.AddOrRemoveOne && rapid.IntRange(0, 3).Draw(t, "table") == 0 {
+				p.Mechanism = rapid.SampledFrom(sampledNoises).Draw(t, "sampled")
 			}
 			return p
 		},

@@ -17,7 +17,7 @@ func FuzzCumulant(f *testing.F) {
 		f.Add(uint8(i+3), a, 1.0, 1e-12, 1e6, 1e3)
 		f.Add(uint8(i+5), 1.0, a, 0x1p-1022, 1e-9, 1e-9)
 		f.Add(uint8(i+6), a, a, 1-0x1p-53, -0.4, 1e9)
-		for k := range uint8(9) { // mixtures, groups and batches
+		for k := range uint8(12) { // mixtures, groups, batches and sampled noise
 			f.Add(15+k, a, edges[(3*i+int(k))%len(edges)], []float64{0.01, 1e-12, 1 - 0x1p-53}[i%3], 1.5, 2.0)
 			f.Add(15+k, 1.0, a, 0.1, -0.4, 30.0)
 		}
@@ -44,6 +44,9 @@ func FuzzCumulant(f *testing.F) {
 			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: g},
 			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
 			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q), Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
+			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.DiscreteGaussian{StandardDeviation: a, Sensitivity: math.Ceil(b)}},
+			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.TruncatedLaplace{Scale: a, Bound: b, Sensitivity: q}},
+			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-b, a), Masses: mechanism.NumbersOf(0.01, 0.49), InfiniteMass: 0.5}},
 		}
 		m := ms[int(kind)%len(ms)]
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
@@ -63,8 +66,11 @@ func FuzzCumulant(f *testing.F) {
 				if math.IsNaN(v.K) || !(v.Err >= 0) {
 					t.Fatalf("%v %v %v: K(%v) = %v ± %v", m, adj, d, s, v.K, v.Err)
 				}
-				if (s >= 0 || s <= -1) && v.Upper() < 0 || s > -1 && s < 0 && !fact.BoundOnly && v.Lower() > 0 {
-					t.Fatalf("%v %v %v: K(%v) = %v ± %v has the wrong sign", m, adj, d, s, v.K, v.Err)
+				// K is convex, 0 at 0 and ln((1−n)/(1−m)) at −1.
+				chord := s * (math.Log1p(-fact.AtomIn(d)) - math.Log1p(-fact.AtomIn(Remove+Add-d)))
+				slack := 1e-12 * math.Abs(chord)
+				if (s >= 0 || s <= -1) && v.Upper() < chord-slack || s > -1 && s < 0 && !fact.BoundOnly && v.Lower() > chord+slack {
+					t.Fatalf("%v %v %v: K(%v) = %v ± %v is on the wrong side of %v", m, adj, d, s, v.K, v.Err, chord)
 				}
 				if s > 0 && v.Lower() > s*l.MaxLoss(d)*(1+1e-12) {
 					t.Fatalf("%v %v %v: K(%v) ≥ %v, losses up to %v", m, adj, d, s, v.Lower(), l.MaxLoss(d))

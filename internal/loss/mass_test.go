@@ -80,6 +80,9 @@ func massPairs(t testing.TB) map[string][2]Pair {
 			add(sampledLoss{response{epsilon: e, buckets: 5}, q, revealed})
 		}
 	}
+	for _, m := range sampledNoises[3:] { // whole numbers belong to the cell below an edge, mirrored too
+		add(sampledOf(t, m, 0.1, mechanism.AddOrRemoveOne))
+	}
 	for _, replace := range []bool{false, true} {
 		for _, shifts := range [][]float64{{0, 1, 2, 3}, {0.3, 1, 4}, {0, 1e-3, 2e-3}} {
 			weights := []float64{0.9, 0.09, 0.0099, 0.0001}[:len(shifts)]
@@ -269,6 +272,9 @@ func TestMassesAgainstCumulant(t *testing.T) {
 		cutSample{sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 2.6}, 0.1, without}, 1e-2},
 	}
 	losses = append(losses, ranged(0.3), ranged(5))
+	for _, m := range sampledNoises {
+		losses = append(losses, sampledOf(t, m, 0.1, mechanism.AddOrRemoveOne))
+	}
 	for _, m := range noises {
 		if l, _ := Of(m, mechanism.AddOrRemoveOne); l.Facts().Rho < 100 {
 			losses = append(losses, l)

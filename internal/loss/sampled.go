@@ -42,9 +42,9 @@ func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss
 		return sampledGaussian{mu: l.mu, rate: q, replace: batch == replaced}, nil
 	case laplace:
 		return sampledLoss{inner: l, rate: q, batch: batch}, nil
-	case discrete:
+	case discrete, discreteNormal, truncated, sloped, lossTable:
 		if batch == without {
-			return sampledLoss{inner: l, rate: q, batch: batch}, nil
+			return sampledLoss{inner: inner, rate: q, batch: batch}, nil
 		}
 	case response:
 		if l.kind == randomizedResponse {

@@ -7,11 +7,11 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// sampledLoss is a Laplace release, a discrete one too, randomized response or a pure or approximate
-// DP guarantee on a Poisson sample of rate q in (0, 1). Sampling acts on its pair,
-// atoms included (docs/math.md §1.3).
+// sampledLoss is a Laplace release, one of discrete or cut-off noise, randomized
+// response, a pure or approximate DP guarantee or a table of losses on a Poisson sample of
+// rate q in (0, 1). Sampling acts on its pair, atoms included (docs/math.md §1.3).
 type sampledLoss struct {
-	inner Loss // laplace of one record's contribution, or response
+	inner Loss // of one record's contribution
 	rate  float64
 	batch batch
 }
@@ -38,7 +38,9 @@ const mostInner = 1000
 func (l sampledLoss) epsilon() float64 { return l.inner.Facts().Epsilon }
 
 // Facts: an (ε0, δ0)-DP mechanism becomes (ln(1 + q(e^{ε0}−1)), qδ0)-DP; taking out
-// an event of probability qδ0 leaves at most that ε in both directions.
+// an event of probability qδ0 leaves at most that ε in both directions. Of a table, whose
+// δ0 differ, the infinite losses alone are taken out. The unsampled ρ bounds the sampled one
+// (quasi-convexity).
 func (l sampledLoss) Facts() Facts {
 	inner := l.inner.Facts()
 	e := l.largest()
@@ -46,8 +48,11 @@ func (l sampledLoss) Facts() Facts {
 		Name: "Poisson-sampled " + inner.Name, Rho: rhoOfPure(e), Epsilon: e,
 		Symmetric: l.batch != without,
 	}
-	if inner.Atom > 0 {
-		f.Atom, f.OneSided = math.Max(num.MulUp(l.rate, inner.Atom), math.SmallestNonzeroFloat64), true
+	if _, ok := l.inner.(discreteNormal); ok {
+		f.Rho = inner.Rho
+	}
+	if m := inner.AtomIn(Remove); m > 0 {
+		f.Atom, f.OneSided = math.Max(num.MulUp(l.rate, m), math.SmallestNonzeroFloat64), true
 	}
 	return f
 }
@@ -61,11 +66,17 @@ func (l sampledLoss) largest() float64 {
 	case replaced: // ln r(e0) − ln r(−e0)
 		return num.AddUp(l.above(e), l.below(e))
 	}
+	if _, ok := l.inner.(lossTable); ok {
+		return math.Max(l.MaxLoss(Remove), l.MaxLoss(Add))
+	}
 	return l.above(e)
 }
 
 // above is ln(1 + q(e^{ε0} − 1)), rounded up.
 func (l sampledLoss) above(e float64) float64 {
+	if math.IsInf(e, 1) {
+		return e
+	}
 	if e < 700 {
 		return num.Log1pUp(num.MulUp(l.rate, num.Expm1Up(e)))
 	}
@@ -82,10 +93,13 @@ func (l sampledLoss) below(e float64) float64 {
 // MaxLoss: where the record is missing from P, an infinite inner loss becomes
 // −ln(1−q).
 func (l sampledLoss) MaxLoss(d Direction) float64 {
+	_, table := l.inner.(lossTable)
 	switch {
+	case table && d == Remove:
+		return l.above(math.Max(0, l.inner.MaxLoss(Remove)))
 	case l.batch != without || d == Remove:
 		return l.largest()
-	case l.inner.Facts().Atom > 0:
+	case l.inner.Facts().AtomIn(Add) > 0:
 		return num.Up(num.Up(-math.Log1p(-l.rate)))
 	}
 	return l.below(l.epsilon())
@@ -126,7 +140,8 @@ func (l sampledLoss) Line(d Direction, theta float64) Line {
 
 // line is K of the direction at m ≥ −½, or with flip at −1−m; nil out of range.
 func (l sampledLoss) line(d Direction, m float64, flip bool) *outcomesLine {
-	if !(l.epsilon() <= mostInner && l.epsilon() >= 1e-300 && math.Abs(m) < 0x1p40) {
+	_, normal := l.inner.(discreteNormal)
+	if !((l.epsilon() <= mostInner || normal) && l.epsilon() >= 1e-300 && math.Abs(m) < 0x1p40) {
 		return nil
 	}
 	return newOutcomesLine(func(size float64) *outcomes {
@@ -147,7 +162,8 @@ func (l sampledLoss) line(d Direction, m float64, flip bool) *outcomesLine {
 
 // convexity is what the largest loss and joint convexity of (P, Q) ↦ P^{1+s}Q^{−s}
 // tell: K ≤ ln(1 − q + q·M of the inner pair) for s > 0, s·(largest loss) ≤ K for
-// −½ ≤ s < 0; the finite mass 1 − m counts with −ln(1−m) on either side.
+// −½ ≤ s < 0, and s·K(1) ≤ K where no loss is the largest; the finite mass 1 − m counts
+// with −ln(1−m) on either side.
 func (l sampledLoss) convexity(d Direction, s float64) Value {
 	s, flip := mirrored(s)
 	if flip {
@@ -157,6 +173,9 @@ func (l sampledLoss) convexity(d Direction, s float64) Value {
 	lost := -2 * math.Log1p(-l.Facts().Atom)
 	var low, high float64
 	switch {
+	case s < 0 && math.IsInf(most, 1):
+		most = l.convexity(d, 1).Upper()
+		low = s * most * (1 + 4*num.Ulp)
 	case s < 0:
 		low = s * most * (1 + 4*num.Ulp)
 	case s > 0:
@@ -172,10 +191,13 @@ func (l sampledLoss) convexity(d Direction, s float64) Value {
 	if math.IsInf(low, -1) || math.IsNaN(low) {
 		return Value{Err: math.Inf(1)}
 	}
+	if math.IsInf(most, 1) {
+		most = high / s
+	}
 	return Value{K: (high + low) / 2, Err: num.Up((high-low)/2+lost) + math.SmallestNonzeroFloat64, Slope: most}
 }
 
 func (l sampledLoss) order() [4]float64 {
 	o := l.inner.order()
-	return [4]float64{o[0], o[1], o[2], l.rate}
+	return [4]float64{o[0], o[1], o[2] + o[3], l.rate}
 }

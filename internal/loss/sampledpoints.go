@@ -25,6 +25,14 @@ func (l sampledLoss) outcomes(size float64) *outcomes {
 		return l.sampledResponse(inner)
 	case discrete:
 		return l.sampledDiscrete(inner)
+	case discreteNormal:
+		return l.sampledNormal(inner, size)
+	case lossTable:
+		return l.sampledTable(inner)
+	case truncated:
+		return l.sampledSloped(inner, size)
+	case sloped:
+		return l.sampledSloped(inner, size)
 	}
 	return nil
 }
@@ -142,14 +150,21 @@ func (l sampledLoss) panels(size float64) (count int, h, reach float64) {
 // work is about what K(θ+it) at |s| = size costs, in units of a few nanoseconds.
 func (l sampledLoss) work(size float64) float64 {
 	const each = 20 // a node's
-	if inner, ok := l.inner.(discrete); ok {
+	switch inner := l.inner.(type) {
+	case discrete:
 		return each * math.Min(inner.d, mostDiscreteNodes)
+	case discreteNormal:
+		first, last := l.normalEnds(inner, size)
+		return each * math.Min(last-first+1, mostDiscreteNodes)
+	case lossTable:
+		return each * float64(inner.losses.Len())
+	case laplace, truncated, sloped:
+		if l.epsilon() <= mostInner {
+			count, _, _ := l.panels(size)
+			return each * 16 * float64(count)
+		}
 	}
-	if _, ok := l.inner.(laplace); !ok || l.epsilon() > mostInner {
-		return each * 3
-	}
-	count, _, _ := l.panels(size)
-	return each * 16 * float64(count)
+	return each * 3
 }
 
 // laplaceCut bounds what the panels lose. In the ellipse of a panel around c with

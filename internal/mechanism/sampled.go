@@ -26,9 +26,10 @@ func (PoissonSampled) Kind() string { return "poisson_sampled" }
 
 // Check implements Mechanism. Gaussian and Laplace noise can be sampled under
 // every adjacency, if given by what one record contributes; randomized response
-// where it is defined: a record outside the batch gives no answer. The declared
-// guarantees, ρ-zCDP excepted, only under ADD_OR_REMOVE_ONE: elsewhere they say
-// nothing of a batch without the record.
+// where it is defined: a record outside the batch gives no answer. Discrete noise on one
+// number and truncated noise not under REPLACE_ONE. The declared guarantees and tables,
+// ρ-zCDP and Rényi bounds excepted, only under ADD_OR_REMOVE_ONE: elsewhere they say nothing
+// of a batch without the record.
 func (p PoissonSampled) Check(adj Adjacency) error {
 	if err := p.checkRate(); err != nil {
 		return err
@@ -44,9 +45,17 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 		return p.checkInner(adj, 0, "")
 	case DiscreteLaplace:
 		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
+	case TruncatedLaplace:
+		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
+	case DiscreteGaussian:
+		if m.Coordinates > 1 {
+			return &ParameterError{"poisson_sampled.mechanism.discrete_gaussian.coordinates", fmt.Sprint(m.Coordinates),
+				"1, or gaussian in its place: of several coordinates no pair of distributions is known, and sampling lowers no ρ for all orders"}
+		}
+		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
 	case Composed:
 		return p.checkComposed(adj, m)
-	case PureDP, ApproximateDP, GaussianDP:
+	case PureDP, ApproximateDP, GaussianDP, PrivacyLossTable:
 		err := p.checkInner(adj, 0, "")
 		if err == nil && adj != AddOrRemoveOne {
 			err = &AdjacencyError{"poisson_sampled", adj,
@@ -72,7 +81,7 @@ func (p PoissonSampled) checkOneSided(adj Adjacency) error {
 		"gaussian or laplace in it, it unsampled, or a ledger under ADD_OR_REMOVE_ONE or ZERO_OUT"}
 }
 
-const sampleable = "gaussian, laplace, discrete_laplace, randomized_response, pure_dp, approximate_dp or gaussian_dp, or a composed of gaussian alone"
+const sampleable = "gaussian, laplace, discrete_gaussian of one coordinate, discrete_laplace, truncated_laplace, randomized_response, pure_dp, approximate_dp, gaussian_dp or privacy_loss_table, or a composed of gaussian alone"
 
 // checkComposed: k uses of one sample are one sample of their composition, whose
 // pair is known where all are Gaussian: it is one Gaussian.

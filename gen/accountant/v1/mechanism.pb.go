@@ -881,8 +881,10 @@ type PoissonSampled struct {
 	DatasetSize *uint64 `protobuf:"varint,3,opt,name=dataset_size,json=datasetSize,proto3,oneof" json:"dataset_size,omitempty"`
 	// The mechanism that is run on the batch. Required: gaussian (by sensitivity or
 	// noise_multiplier) or laplace (by sensitivity); randomized_response where it is
-	// defined; discrete_laplace (by sensitivity), not under REPLACE_ONE; under
-	// ADD_OR_REMOVE_ONE also pure_dp, approximate_dp and gaussian_dp.
+	// defined; discrete_gaussian of one coordinate, discrete_laplace and
+	// truncated_laplace (by sensitivity), not under REPLACE_ONE; under
+	// ADD_OR_REMOVE_ONE also pure_dp, approximate_dp, gaussian_dp and
+	// privacy_loss_table.
 	Mechanism     *Mechanism `protobuf:"bytes,4,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,0 +1,164 @@
+package loss
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// pairOutcome is what P and Q have of an outcome.
+type pairOutcome struct{ p, q float64 }
+
+// noiseOutcomes are all outcomes of a mechanism with and without a record, from its
+// definition; cut-off noise in cells of the width h, which divides bound and distance.
+func noiseOutcomes(m mechanism.Mechanism) (out []pairOutcome) {
+	shifted := func(p map[int]float64, d int) {
+		for x := -2000; x <= 2000; x++ {
+			if p[x] > 0 || p[x-d] > 0 {
+				out = append(out, pairOutcome{p[x-d], p[x]})
+			}
+		}
+	}
+	switch m := m.(type) {
+	case mechanism.DiscreteGaussian:
+		far := int(60*m.StandardDeviation + 5) // beyond Q is 0 in float64
+		wide := map[int]float64{}
+		for x, v := range masses(far, func(x float64) float64 { return x * x / 2 / m.StandardDeviation / m.StandardDeviation }) {
+			wide[x] = v
+		}
+		shifted(wide, int(m.Sensitivity))
+	case mechanism.TruncatedLaplace:
+		const n = 1 << 14 // to a unit
+		density := func(x float64) float64 {
+			if math.Abs(x) > m.Bound {
+				return 0
+			}
+			return math.Exp(-math.Abs(x)/m.Scale) / (2 * m.Scale * -math.Expm1(-m.Bound/m.Scale))
+		}
+		for i := -int(m.Bound * n); i < int((m.Bound+m.Sensitivity)*n); i++ {
+			x := (float64(i) + 0.5) / n
+			out = append(out, pairOutcome{density(x-m.Sensitivity) / n, density(x) / n})
+		}
+	case mechanism.PrivacyLossTable:
+		missing := 1.0
+		for i, p := range m.Masses.Values() {
+			q := p * math.Exp(-m.Losses.At(i))
+			out = append(out, pairOutcome{p, q})
+			missing -= q
+		}
+		out = append(out, pairOutcome{m.InfiniteMass, 0}, pairOutcome{0, math.Max(0, missing)})
+	}
+	return out
+}
+
+// sampledNoises are what is sampled below. A unit is a whole number of cells.
+var sampledNoises = []mechanism.Mechanism{
+	mechanism.DiscreteGaussian{StandardDeviation: 0.3, Sensitivity: 1},
+	mechanism.DiscreteGaussian{StandardDeviation: 1, Sensitivity: 2},
+	mechanism.DiscreteGaussian{StandardDeviation: 7, Sensitivity: 3},
+	mechanism.TruncatedLaplace{Scale: 1, Bound: 6, Sensitivity: 1},
+	mechanism.TruncatedLaplace{Scale: 0.5, Bound: 1, Sensitivity: 0.75},
+	mechanism.TruncatedLaplace{Scale: 1, Bound: 1, Sensitivity: 1.5}, // supports overlap by less than half
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0.5, 2), Masses: mechanism.NumbersOf(0.1, 0.3, 0.55), InfiniteMass: 0.05},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-0.5, 0.5), Masses: mechanism.NumbersOf(1/(1+math.Exp(0.5)), 1/(1+math.Exp(-0.5)))},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-2, -0.5), Masses: mechanism.NumbersOf(0.05, 0.35), InfiniteMass: 0.6},
+}
+
+// Zhu–Dong–Wang 2022, Thm 11: K and δ of ((1−q)Q + qP, Q) and (Q, (1−q)Q + qP), with what
+// one has where the other has nothing, against sums over all outcomes.
+func TestSampledNoiseByEnumeration(t *testing.T) {
+	for _, m := range sampledNoises {
+		inner := noiseOutcomes(m)
+		tolerance := 1e-13
+		if _, ok := m.(mechanism.TruncatedLaplace); ok {
+			tolerance = 2e-8 // of the midpoint rule
+		}
+		for _, q := range []float64{1e-3, 0.2, 0.9} {
+			l := sampledOf(t, m, q, mechanism.AddOrRemoveOne)
+			for _, d := range []Direction{Remove, Add} {
+				outcomes := make([]pairOutcome, len(inner))
+				lost := 0.0
+				for i, o := range inner {
+					mixed := (1-q)*o.q + q*o.p
+					outcomes[i] = pairOutcome{mixed, o.q}
+					if d == Add {
+						outcomes[i] = pairOutcome{o.q, mixed}
+					}
+					if outcomes[i].q == 0 {
+						lost += outcomes[i].p
+					}
+				}
+				p, ok := PairOf(l, d, Dominating)
+				if !ok {
+					t.Fatalf("%v has no pair", m)
+				}
+				if atom := l.Facts().AtomIn(d); math.Abs(atom-lost) > tolerance || math.Abs(p.Infinite()-lost) > tolerance {
+					t.Errorf("q=%v %v %v: infinite with %v, pair %v, want %v", q, m, d, atom, p.Infinite(), lost)
+				}
+				most := l.MaxLoss(d)
+				for _, s := range []float64{-0.7, -0.3, 0.1, 1, 3.5, 12} {
+					var sum, all num.Sum // M − 1, times the finite mass
+					for _, o := range outcomes {
+						if o.p > 1e-280 && o.q > 1e-280 { // with all digits
+							loss := math.Log(o.p / o.q)
+							if loss > most+1e-12 {
+								t.Fatalf("q=%v %v %v: loss %v above %v", q, m, d, loss, most)
+							}
+							sum.Add(o.p * math.Expm1(s*loss))
+							all.Add(o.p)
+						}
+					}
+					want, v := math.Log1p(sum.Value()/all.Value()), l.Cumulant(d, s)
+					// What is missing of a table's Q is known to some 1e−15, and has the loss −ln(1−q).
+					digits := 1e-9*(1+math.Abs(want)) + 1e-15*math.Pow(1-q, -s)
+					if math.Abs(v.K-want) > v.Err+tolerance*(1+math.Abs(s))*(1+math.Abs(want)) || v.Err > digits {
+						t.Errorf("q=%v %v %v: K(%v) = %v ± %v, want %v", q, m, d, s, v.K, v.Err, want)
+					}
+				}
+				for _, e := range []float64{-0.3, 0, 0.1, 0.6} {
+					want := 0.0
+					for _, o := range outcomes {
+						want += math.Max(0, o.p-math.Exp(e)*o.q)
+					}
+					if got := hockey(p, e, 4000); math.Abs(got-want) > 1e-5*want+1e-10 {
+						t.Errorf("q=%v %v %v: δ(%v) = %v, want %v", q, m, d, e, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What is left out of a discrete Gaussian's sum is below its error: with few nodes K is
+// still within it, on both sides.
+func TestSampledNormalCut(t *testing.T) {
+	inner := discreteNormal{sigma: 2, d: 1}
+	l := sampledLoss{inner, 0.3, without}
+	p := inner.pairOf(Remove, Dominating).(discreteNormalPair)
+	full := l.sampledNormal(inner, 8)
+	for _, m := range []float64{-0.4, 0.5, 3, 8} {
+		for _, flip := range []bool{false, true} {
+			whole, few := full, &outcomes{weightErr: full.weightErr, reach: math.Inf(1), cut: l.normalCut(p, -6, 16)}
+			for _, n := range full.nodes {
+				// half = x²/2σ² + ln Z tells |x|, the loss its sign.
+				x := 2 * math.Sqrt(2*math.Max(0, n.half-p.all))
+				if n.lp > 0 && x < 16.5 || n.lp <= 0 && x < 6.5 {
+					few.nodes = append(few.nodes, n)
+				}
+			}
+			if flip {
+				whole, few = whole.mirror(), few.mirror()
+			}
+			a := newOutcomesLine(func(float64) *outcomes { return whole }, m).value()
+			b := newOutcomesLine(func(float64) *outcomes { return few }, m).value()
+			if len(few.nodes) != 23 {
+				t.Fatalf("%d nodes", len(few.nodes))
+			}
+			if !(math.Abs(a.K-b.K) <= a.Err+b.Err) || !(b.Err > 1e-12) || !(a.Err < 1e-11) {
+				t.Errorf("K(%v) flip=%v: %v ± %v, cut %v ± %v", m, flip, a.K, a.Err, b.K, b.Err)
+			}
+		}
+	}
+}
