@@ -16,6 +16,10 @@ func TestWarnings(t *testing.T) {
 	nested := &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{Mechanism: sized}}}
 	shame := &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: []*pb.Event{
 		{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_NameAndShame{NameAndShame: &pb.NameAndShame{Delta: &q}}}}}}}}
+	shuffled := &pb.Mechanism{Kind: &pb.Mechanism_Shuffled{Shuffled: &pb.Shuffled{BatchSize: &batch, DatasetSize: &size}}}
+	composed := &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: []*pb.Event{{Mechanism: rated}, {Mechanism: shuffled}}}}}
+	group := &pb.Mechanism{Kind: &pb.Mechanism_Group{Group: &pb.Group{Mechanism: shuffled}}}
+	parallel := &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: &pb.Parallel{Parts: []*pb.Mechanism{rated, group, composed}}}}
 	for _, test := range []struct {
 		name   string
 		adj    pb.Workload_Adjacency
@@ -30,6 +34,10 @@ func TestWarnings(t *testing.T) {
 		{"private sizes", pb.Workload_ADD_OR_REMOVE_ONE, nil, sized, []string{"dataset_size: neighbours"}},
 		{"both", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, nested, []string{"delta 0.1 is", "dataset_size: neighbours"}},
 		{"name and shame in a composition", pb.Workload_ZERO_OUT, []float64{0.1}, shame, []string{"name_and_shame: "}},
+		{"shuffled", pb.Workload_ZERO_OUT, []float64{1e-7}, shuffled, []string{"shuffled: no amplification"}},
+		{"shuffled in a composition", pb.Workload_ZERO_OUT, []float64{1e-7}, composed, []string{"shuffled: "}},
+		{"shuffled in a group", pb.Workload_ZERO_OUT, []float64{1e-7}, group, []string{"shuffled: "}},
+		{"shuffled in parallel parts, twice, with its sizes", pb.Workload_ADD_OR_REMOVE_ONE, []float64{1e-4}, parallel, []string{"delta 0.0001 is", "dataset_size: ", "shuffled: "}},
 		{"no size", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, rated, nil},
 		{"nothing", pb.Workload_ADD_OR_REMOVE_ONE, []float64{0.1}, &pb.Mechanism{}, nil},
 	} {
