@@ -16,7 +16,17 @@ import (
 func TestReference(t *testing.T) {
 	root := (&program{}).root(func(string) string { return "" })
 	var b bytes.Buffer
-	b.WriteString("# accountctl\n\nMade from the commands' help by `go test ./cmd/accountctl -run TestReference -update`; not edited.\n\n")
+	b.WriteString("# accountctl\n\nMade from the commands' help by `make docs`; not edited.\n\n")
+	for _, g := range root.Groups() {
+		var links []string
+		for _, c := range root.Commands() {
+			if c.GroupID == g.ID && c.IsAvailableCommand() && c.Name() != "help" {
+				links = append(links, fmt.Sprintf("[%s](#%s)", c.Name(), c.Name()))
+			}
+		}
+		fmt.Fprintf(&b, "- %s %s\n", g.Title, strings.Join(links, ", "))
+	}
+	b.WriteString("\n")
 	reference(&b, root)
 	path := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
@@ -29,7 +39,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(b.Bytes(), want) {
-		t.Error("docs/cli.md is stale; run: go test ./cmd/accountctl -run TestReference -update")
+		t.Error("docs/cli.md is stale; run: make docs")
 	}
 }
 
@@ -77,5 +87,9 @@ func TestHelpIsWhole(t *testing.T) {
 			walk(child)
 		}
 	}
-	walk((&program{}).root(func(string) string { return "" }))
+	root := (&program{}).root(func(string) string { return "" })
+	walk(root)
+	if !root.AllChildCommandsHaveGroup() {
+		t.Error("a command has no group in the help")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,8 +49,7 @@ charges, queries and closes the ledgers of the daemon accountantd, with or witho
 budgets that hold.
 
 Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger (budget,
-reservation, closed, not reconciled);
-4 no answer from the server; 1 anything else.`,
+reservation, closed, not reconciled); 4 no answer from the server; 1 anything else.`,
 		Example: `  accountctl compute --file workload.json --delta 1e-5
   accountctl ledger create team/mnist --adjacency add-or-remove-one
   accountctl report team/mnist gaussian --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --count 100
@@ -57,8 +57,13 @@ reservation, closed, not reconciled);
   accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5`,
 		Version: version.String(),
 	},
-		p.compute(), p.explain(), p.convert(), p.importWorkload(), p.exportWorkload(), p.calibrate(), p.ledger(), p.report(), p.reserve(), p.commit(), p.release(), p.refund(), p.raise(),
-		p.query(), p.curve(), p.plot(), p.statement(), p.entries(), p.watch(), p.head(), p.verify(), p.backup(), p.doctor(), p.version(), p.completion())
+		slices.Concat(
+			under("What mechanisms cost:", p.compute(), p.explain(), p.curve(), p.plot(), p.calibrate(), p.convert(), p.importWorkload(), p.exportWorkload()),
+			under("Ledgers:", p.ledger(), p.report(), p.query(), p.entries(), p.watch(), p.statement()),
+			under("Budgets:", p.reserve(), p.commit(), p.release(), p.raise(), p.refund()),
+			under("Checks and copies:", p.verify(), p.head(), p.backup(), p.doctor()),
+			under("This program:", p.version(), p.completion()))...)
+	root.SetHelpCommandGroupID("This program:")
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
@@ -70,8 +75,21 @@ reservation, closed, not reconciled);
 	return root
 }
 
+// under puts commands under a title in the help of the one above them.
+func under(title string, commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	return commands
+}
+
 // group makes c a command that only holds others.
 func group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	for _, child := range children {
+		if id := child.GroupID; id != "" && !c.ContainsGroup(id) {
+			c.AddGroup(&cobra.Group{ID: id, Title: id})
+		}
+	}
 	c.AddCommand(children...)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
