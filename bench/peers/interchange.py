@@ -21,6 +21,7 @@ from collections import namedtuple
 import dp_accounting as dp
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
 
 from one import opacus_class
 
@@ -70,9 +71,27 @@ def trees():
             yield "discrete laplaces", adjacency, dp.SelfComposedDpEvent(dp_event.DiscreteLaplaceDpEvent(0.1, 2), 15)
             yield "sampled laplaces", adjacency, dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.1, dp.LaplaceDpEvent(1.0)), 50)
             yield "a tree", adjacency, dp.SelfComposedDpEvent(dp.ComposedDpEvent([gaussian, dp.SelfComposedDpEvent(laplace, 3), sgd]), 2)
+            yield "mixtures of Gaussians", adjacency, dp.SelfComposedDpEvent(dp_event.MixtureOfGaussiansDpEvent(4.0, [0.0, 1.0, 2.0], [0.75, 0.1875, 0.0625]), 20)
+    # Cut so rarely that neither side's bound of what cutting adds is seen.
+    for adjacency in RELATION:
+        yield "cut batches", adjacency, dp.SelfComposedDpEvent(dp_event.TruncatedSubsampledGaussianDpEvent(10000, 0.01, 200, 1.1), 500)
     # Composed once by PLDAccountant whatever the count: one by one it is right.
     yield "randomized response", "REPLACE_ONE", response
     yield "randomized response one by one", "REPLACE_ONE", dp.ComposedDpEvent([response] * 8)
+
+
+def renyi():
+    """Name, adjacency, event, and the one to ask RdpAccountant, which takes REPLACE_ONE's
+    distance for the sensitivity: half the noise multiplier is right there."""
+    tree = dp.SelfComposedDpEvent(dp_event.SingleEpochTreeAggregationDpEvent(6.0, 1000), 3)
+    trees = dp_event.SingleEpochTreeAggregationDpEvent(6.0, [500, 1023, 1])
+    best = dp_event.RepeatAndSelectDpEvent(dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.1)), 1000), 8.0, 1.0)
+    yield "a tree an epoch", "ZERO_OUT", tree, tree
+    yield "several trees, each record once", "ZERO_OUT", trees, trees
+    for adjacency in ("ADD_OR_REMOVE_ONE", "ZERO_OUT"):
+        yield "the best of a geometric number of runs", adjacency, best, best
+    batches = [dp.SelfComposedDpEvent(dp.SampledWithoutReplacementDpEvent(10000, 100, dp.GaussianDpEvent(sigma)), 500) for sigma in (4.0, 2.0)]
+    yield "batches without replacement", "REPLACE_ONE", *batches
 
 
 def histories():
@@ -88,6 +107,10 @@ def golden():
         for delta in (1e-5, 1e-8):
             rows.append({"name": name, "adjacency": adjacency, "event": plain(event.to_named_tuple()), "delta": delta,
                          "epsilon": accountant.get_epsilon(delta), "within": 2e-3})
+    for name, adjacency, event, asked in renyi():
+        accountant = RdpAccountant(orders=[1 + x / 20 for x in range(1, 400)] + list(range(21, 400)), neighboring_relation=RELATION[adjacency]).compose(asked)
+        rows.append({"name": name, "adjacency": adjacency, "event": plain(event.to_named_tuple()), "delta": 1e-5,
+                     "epsilon": float(accountant.get_epsilon(1e-5)), "within": 1e-2, "analysis": "rdp"})
     states = []
     for name, history in histories():
         for module, accountant, within in (("prv", "PRVAccountant", 0.03), ("rdp", "RDPAccountant", None)):
@@ -117,6 +140,7 @@ WORKLOADS = [
     ("ADD_OR_REMOVE_ONE", [({"poissonSampled": {"batchSize": 256, "datasetSize": 60000, "mechanism": {"gaussian": {"noiseMultiplier": 1.1}}}}, 3000)]),
     ("ADD_OR_REMOVE_ONE", [({"gaussian": {"standardDeviation": 30, "distance": 4}}, 5), ({"poissonSampled": {"samplingProbability": 0.1, "mechanism": {"laplace": {"scale": 2, "sensitivity": 1}}}}, 50)]),
     ("ZERO_OUT", [({"discreteLaplace": {"scale": 7, "sensitivity": 1}}, 30)]),
+    ("ZERO_OUT", [({"mixtureOfGaussians": {"standardDeviation": 5, "sensitivities": [0, 1.5, 3], "probabilities": [0.5, 0.25, 0.25]}}, 20)]),
     ("REPLACE_ONE", [({"gaussian": {"standardDeviation": 30, "distance": 4}}, 5), ({"gaussian": {"noiseMultiplier": 9}}, 2)]),
     ("REPLACE_ONE", [({"randomizedResponse": {"epsilon": 0.7, "buckets": 5}}, 20), ({"randomizedResponse": {"noise": 0.4, "buckets": 2}}, 3)]),
     ("ADD_OR_REMOVE_ONE", [({"dpSgd": {"noiseMultiplier": 1.3, "batchSize": 128, "datasetSize": 50000, "epochs": 4}}, 1)]),

@@ -27,7 +27,7 @@ func readDPEvent(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, 
 	if adj == pb.Workload_ADJACENCY_UNSPECIFIED {
 		return nil, nil, bad("adjacency", "missing", "ADD_OR_REMOVE_ONE, REPLACE_ONE or ZERO_OUT: a DpEvent does not say for which it is")
 	}
-	r := &dpEventReader{}
+	r := &dpEventReader{adj: adj}
 	if err := r.read("event", value, 1, 0); err != nil {
 		return nil, nil, err
 	}
@@ -42,6 +42,7 @@ func readDPEvent(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, 
 }
 
 type dpEventReader struct {
+	adj              pb.Workload_Adjacency
 	events           events
 	has              map[string]bool // classes
 	repeatedResponse bool
@@ -54,7 +55,12 @@ var fieldsOf = map[string][]string{
 	"RandomizedResponseDpEvent": {"noise_parameter", "num_buckets"},
 	"ZCDpEvent":                 {"rho", "xi"},
 	"SelfComposedDpEvent":       {"event", "count"}, "ComposedDpEvent": {"events"},
-	"PoissonSampledDpEvent": {"sampling_probability", "event"},
+	"PoissonSampledDpEvent":              {"sampling_probability", "event"},
+	"MixtureOfGaussiansDpEvent":          {"standard_deviation", "sensitivities", "sampling_probs"},
+	"SampledWithoutReplacementDpEvent":   {"source_dataset_size", "sample_size", "event"},
+	"TruncatedSubsampledGaussianDpEvent": {"dataset_size", "sampling_probability", "truncated_batch_size", "noise_multiplier"},
+	"SingleEpochTreeAggregationDpEvent":  {"noise_multiplier", "step_counts"},
+	"RepeatAndSelectDpEvent":             {"event", "mean", "shape"},
 }
 
 // node is one event of the tree: its class and fields.
@@ -75,7 +81,7 @@ func (r *dpEventReader) node(path string, value any, depth int) (class string, f
 	class, _ = fields["class_name"].(string)
 	known, ok := fieldsOf[class]
 	if !ok {
-		return "", nil, bad(path+".class_name", text(fields["class_name"]), "a class that a mechanism expresses: Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, ZC, PoissonSampled, Composed, SelfComposed or NoOp DpEvent")
+		return "", nil, bad(path+".class_name", text(fields["class_name"]), "a class that a mechanism expresses: Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, ZC, MixtureOfGaussians, PoissonSampled, SampledWithoutReplacement, TruncatedSubsampledGaussian, SingleEpochTreeAggregation, RepeatAndSelect, Composed, SelfComposed or NoOp DpEvent")
 	}
 	for _, name := range sortedKeys(fields) {
 		if name != "module_name" && name != "class_name" && !slices.Contains(known, name) {
@@ -152,8 +158,11 @@ func (r *dpEventReader) read(path string, value any, count uint64, depth int) er
 
 // mechanism is one that releases an output; nil where that is nothing.
 func (r *dpEventReader) mechanism(path, class string, fields map[string]any, depth int) (*pb.Mechanism, error) {
-	if class == "PoissonSampledDpEvent" {
+	switch class {
+	case "PoissonSampledDpEvent":
 		return r.sampled(path, fields, depth)
+	case "MixtureOfGaussiansDpEvent", "SampledWithoutReplacementDpEvent", "TruncatedSubsampledGaussianDpEvent", "SingleEpochTreeAggregationDpEvent", "RepeatAndSelectDpEvent":
+		return r.structured(path, class, fields, depth)
 	}
 	number := func(name string) (*float64, error) {
 		v, err := toNumber(path+"."+name, fields[name])
@@ -209,22 +218,34 @@ func (r *dpEventReader) sampled(path string, fields map[string]any, depth int) (
 	if err != nil {
 		return nil, err
 	}
-	inside := &dpEventReader{has: map[string]bool{}}
+	m, err := r.within(path, fields, depth, "PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent", "TruncatedSubsampledGaussianDpEvent")
+	if err != nil || m == nil || q == 0 {
+		return nil, err
+	}
+	return &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: m}}}, nil
+}
+
+// within reads the event inside another one as one mechanism, nil if it releases
+// nothing; it must have none of the samples that are named.
+func (r *dpEventReader) within(path string, fields map[string]any, depth int, samples ...string) (*pb.Mechanism, error) {
+	inside := &dpEventReader{adj: r.adj, has: map[string]bool{}}
 	if err := inside.read(path+".event", fields["event"], 1, depth+1); err != nil {
 		return nil, err
 	}
-	if q == 0 || len(inside.events) == 0 {
-		return nil, nil
-	}
-	if inside.has["PoissonSampledDpEvent"] {
-		return nil, bad(path+".event", "a sample of a sample", "one PoissonSampledDpEvent with the product of both probabilities")
+	for _, class := range samples {
+		if inside.has[class] {
+			return nil, bad(path+".event", "a sample of a sample", "what takes no sample of its own; two Poisson samples are one with the product of their probabilities")
+		}
 	}
 	for class := range inside.has {
 		r.has[class] = true
 	}
-	m := inside.events[0].Mechanism
-	if len(inside.events) > 1 || inside.events[0].Count > 1 {
-		m = &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: inside.events}}}
+	r.repeatedResponse = r.repeatedResponse || inside.repeatedResponse
+	if len(inside.events) == 0 {
+		return nil, nil
 	}
-	return &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: m}}}, nil
+	if len(inside.events) > 1 || inside.events[0].Count > 1 {
+		return &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: inside.events}}}, nil
+	}
+	return inside.events[0].Mechanism, nil
 }

@@ -3,7 +3,6 @@ package interchange
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -13,18 +12,26 @@ const maxCopies = 10_000
 
 // object is one event with its fields in the class's order.
 type object struct {
-	Module        string   `json:"module_name"`
-	Class         string   `json:"class_name"`
-	Multiplier    *float64 `json:"noise_multiplier,omitempty"`
-	Noise         *float64 `json:"noise_parameter,omitempty"`
-	Buckets       *uint64  `json:"num_buckets,omitempty"`
-	Sensitivity   *uint64  `json:"sensitivity,omitempty"`
-	Rho           *float64 `json:"rho,omitempty"`
-	Probability   *float64 `json:"sampling_probability,omitempty"`
-	Event         *object  `json:"event,omitempty"`
-	Count         *uint64  `json:"count,omitempty"`
-	Events        []object `json:"events,omitempty"`
-	responsesEach bool     // is composed once however often it is repeated
+	Module            string    `json:"module_name"`
+	Class             string    `json:"class_name"`
+	Multiplier        *float64  `json:"noise_multiplier,omitempty"`
+	Noise             *float64  `json:"noise_parameter,omitempty"`
+	Buckets           *uint64   `json:"num_buckets,omitempty"`
+	Sensitivity       *uint64   `json:"sensitivity,omitempty"`
+	Rho               *float64  `json:"rho,omitempty"`
+	Probability       *float64  `json:"sampling_probability,omitempty"`
+	Event             *object   `json:"event,omitempty"`
+	Count             *uint64   `json:"count,omitempty"`
+	Mean              *float64  `json:"mean,omitempty"`
+	Shape             *float64  `json:"shape,omitempty"`
+	Steps             *uint64   `json:"step_counts,omitempty"`
+	DatasetSize       *uint64   `json:"dataset_size,omitempty"`
+	MaximumBatch      *uint64   `json:"truncated_batch_size,omitempty"`
+	StandardDeviation *float64  `json:"standard_deviation,omitempty"`
+	Sensitivities     []float64 `json:"sensitivities,omitempty"`
+	Probabilities     []float64 `json:"sampling_probs,omitempty"`
+	Events            []object  `json:"events,omitempty"`
+	responsesEach     bool      // is composed once however often it is repeated
 }
 
 func event(class string) object { return object{Module: dpEventModule, Class: class + "DpEvent"} }
@@ -45,13 +52,18 @@ func writeDPEvent(c mechanism.Composition) ([]byte, []string, error) {
 	relation := map[mechanism.Adjacency]string{
 		mechanism.AddOrRemoveOne: "ADD_OR_REMOVE_ONE", mechanism.ReplaceOne: "REPLACE_ONE", mechanism.ZeroOut: "REPLACE_SPECIAL",
 	}[c.Adjacency]
+	notes := []string{"a DpEvent does not say for which neighbours it is: give PLDAccountant NeighboringRelation." + relation}
+	if w.rdp {
+		notes = append(notes, "trees and repetitions are for RdpAccountant: PLDAccountant does not know them")
+	}
 	data, err := json.MarshalIndent(all, "", "  ")
-	return append(data, '\n'), []string{"a DpEvent does not say for which neighbours it is: give PLDAccountant NeighboringRelation." + relation}, err
+	return append(data, '\n'), notes, err
 }
 
 type dpEventWriter struct {
 	adj    mechanism.Adjacency
 	cannot unwritable
+	rdp    bool // has what PLDAccountant does not know
 }
 
 // times is a mechanism with its count: SelfComposedDpEvent, or copies one by one of
@@ -99,10 +111,7 @@ func (w *dpEventWriter) one(m mechanism.Mechanism) (object, bool) {
 			w.cannot.add(m, "dp_accounting has discrete Laplace noise under add/remove and zero-out only")
 			return object{}, false
 		}
-		e, a, d := event("DiscreteLaplace"), 1/m.Scale, uint64(max(m.Sensitivity, m.Distance))
-		if math.FMA(a, m.Scale, -1) < 0 { // a larger a is less noise
-			a = math.Nextafter(a, math.Inf(1))
-		}
+		e, a, d := event("DiscreteLaplace"), reciprocalUp(m.Scale), uint64(max(m.Sensitivity, m.Distance))
 		e.Noise, e.Sensitivity = &a, &d
 		return e, true
 	case mechanism.RandomizedResponse:
@@ -135,8 +144,7 @@ func (w *dpEventWriter) one(m mechanism.Mechanism) (object, bool) {
 		}
 		return e, true
 	}
-	w.cannot.add(m, "DpEvent has no class for it")
-	return object{}, false
+	return w.structured(m)
 }
 
 // response gives ν rounded down: a lower ν is less noise.

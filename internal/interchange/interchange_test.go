@@ -36,6 +36,7 @@ func TestFilesOfPeers(t *testing.T) {
 	var data struct {
 		DPEvents []struct {
 			Name, Adjacency        string
+			Analysis               string // ours to compare with theirs
 			Event                  json.RawMessage
 			Delta, Epsilon, Within float64
 		}
@@ -61,12 +62,19 @@ func TestFilesOfPeers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if over := theirs - *a.EpsilonLower; over < -1e-6 || theirs-a.Epsilon > within*(1+a.Epsilon) {
+		if over := theirs - *a.EpsilonLower; over < -1e-6 || math.Abs(theirs-a.Epsilon) > within*(1+a.Epsilon) {
 			t.Errorf("%s: ε(%v) = %v, theirs %v", name, delta, a.Epsilon, theirs)
 		}
 	}
 	for _, r := range data.DPEvents {
 		c := composition(t, DPEvent, r.Event, pb.Workload_Adjacency(pb.Workload_Adjacency_value[r.Adjacency]))
+		if r.Analysis == "rdp" { // real orders here, a grid of them there
+			a, err := accountant.AskBy(c, accountant.AtDelta(r.Delta), accountant.RDP)
+			if over := r.Epsilon - a.Epsilon; err != nil || over < -1e-6 || over > r.Within*(1+a.Epsilon) {
+				t.Errorf("%s %s: ε(%v) = %v, theirs %v, %v", r.Name, r.Adjacency, r.Delta, a.Epsilon, r.Epsilon, err)
+			}
+			continue
+		}
 		near(r.Name+" "+r.Adjacency, c, r.Delta, r.Epsilon, r.Within)
 	}
 	for _, r := range data.Opacus {
@@ -131,7 +139,16 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{DPEvent, "", `{}`, "adjacency: missing"},
 		{DPEvent, "ZERO_OUT", `["dp_accounting.dp_event", "GaussianDpEvent", 2.0]`, "json.dumps drops a named tuple's field names"},
 		{DPEvent, "ZERO_OUT", `{"module_name": "other", "class_name": "GaussianDpEvent"}`, "event.module_name"},
-		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent"}`, "event.class_name"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "SampledWithReplacementDpEvent"}`, "event.class_name"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 3, "shape": 0, "event": {}}`, "event.shape: 0"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 1, "shape": 1, "event": {}}`, "event.mean: 1"},
+		{DPEvent, "ADD_OR_REMOVE_ONE", `{` + module + `"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event": {}}`, "SampledWithoutReplacementDpEvent under ADD_OR_REMOVE_ONE"},
+		{DPEvent, "REPLACE_ONE", `{` + module + `"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event":
+			{` + module + `"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.5, "event": {` + module + `"class_name": "GaussianDpEvent", "noise_multiplier": 2}}}`, "a sample of a sample"},
+		{DPEvent, "REPLACE_ONE", `{` + module + `"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 1, "sensitivities": [1], "sampling_probs": [1]}`, "MixtureOfGaussiansDpEvent under REPLACE_ONE"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 1, "sensitivities": 1, "sampling_probs": [1]}`, "event.sensitivities: 1"},
+		{DPEvent, "ADD_OR_REMOVE_ONE", `{` + module + `"class_name": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 1, "step_counts": 4}`, "SingleEpochTreeAggregationDpEvent under ADD_OR_REMOVE_ONE"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 1, "step_counts": [4, 0.5]}`, "event.step_counts[1]: 0.5"},
 		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "NonPrivateDpEvent"}`, "a finite loss"},
 		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "GaussianDpEvent"}`, "event.noise_multiplier: missing"},
 		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "GaussianDpEvent", "noise_multiplier": 0}`, "event.noise_multiplier: 0; allowed: a number > 0"},
@@ -160,6 +177,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 // All that cannot be expressed is named.
 func TestWorkloadsThatAreRefused(t *testing.T) {
 	pure, response := mechanism.PureDP{Epsilon: 1}, mechanism.RandomizedResponse{Epsilon: 1}
+	gaussian := mechanism.Gaussian{NoiseMultiplier: 2}
 	for _, test := range []struct {
 		format string
 		adj    mechanism.Adjacency
@@ -170,6 +188,12 @@ func TestWorkloadsThatAreRefused(t *testing.T) {
 			[]string{"pure_dp(ε=1): DpEvent has no class", "laplace(b=1, Δ=1): dp_accounting has Laplace", "20000 times"}},
 		{DPEvent, mechanism.AddOrRemoveOne, []mechanism.Part{{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: pure}, Count: 1}, {Mechanism: mechanism.ZeroConcentratedDP{Rho: 1, Delta: 0.1}, Count: 1}},
 			[]string{"PLDAccountant samples Gaussian and Laplace", "ZCDpEvent has no δ"}},
+		{DPEvent, mechanism.ReplaceOne, []mechanism.Part{{Mechanism: mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 9, Mechanism: gaussian}, Count: 1}, {Mechanism: mechanism.MixtureOfGaussians{StandardDeviation: 1, Sensitivities: mechanism.NumbersOf(1), Probabilities: mechanism.NumbersOf(1)}, Count: 1},
+			{Mechanism: mechanism.RepeatAndSelect{Gamma: 0.5, Eta: 1, Mechanism: gaussian}, Count: 1}, {Mechanism: mechanism.TreeAggregation{NoiseMultiplier: 1, Participation: mechanism.Participation{Steps: 4}}, Count: 1}},
+			[]string{"only RdpAccountant knows such batches", "mixtures of Gaussians under", "only RdpAccountant knows repetitions", "one participation under zero-out"}},
+		{DPEvent, mechanism.AddOrRemoveOne, []mechanism.Part{{Mechanism: mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 9, MaximumBatchSize: 2, Mechanism: gaussian}, Count: 1}, {Mechanism: mechanism.RepeatAndSelect{Mean: 3, Mechanism: gaussian}, Count: 1},
+			{Mechanism: mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 9, MaximumBatchSize: 2, Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: 1}}, Count: 1}},
+			[]string{"counts the added record", "only the geometric distribution", "with Gaussian noise only"}},
 		{Opacus, mechanism.AddOrRemoveOne, []mechanism.Part{{Mechanism: pure, Count: 1}, {Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: 1}}, Count: 1}},
 			[]string{"pure_dp(ε=1): Opacus knows Gaussian", "laplace"}},
 		{Opacus, mechanism.ZeroOut, nil, []string{"adjacency: ZERO_OUT"}},
@@ -220,6 +244,24 @@ func TestRoundTrip(t *testing.T) {
 				return mechanism.RandomizedResponse{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "ε"), Buckets: rapid.Uint64Range(2, 9).Draw(t, "k")}
 			})
 		}
+		if format == DPEvent && adj != mechanism.AddOrRemoveOne {
+			all = append(all, func() mechanism.Mechanism {
+				return mechanism.TruncatedPoissonSampled{SamplingProbability: 0.01, DatasetSize: 1000, MaximumBatchSize: rapid.Uint64Range(5, 50).Draw(t, "most"), Mechanism: mechanism.Gaussian{StandardDeviation: 7, Sensitivity: rapid.Float64Range(1, 5).Draw(t, "Δ")}}
+			})
+		}
+		if format == DPEvent && adj != mechanism.ReplaceOne {
+			all = append(all, func() mechanism.Mechanism {
+				return mechanism.MixtureOfGaussians{StandardDeviation: rapid.Float64Range(1, 9).Draw(t, "σ"), Sensitivities: mechanism.NumbersOf(0, 1.5, 0.3), Probabilities: mechanism.NumbersOf(0.5, 0.125, 0.375)}
+			}, func() mechanism.Mechanism {
+				// Other reciprocals move by a step each time, to the safe side.
+				return mechanism.RepeatAndSelect{Gamma: math.Ldexp(1, -rapid.IntRange(1, 10).Draw(t, "γ")), Eta: 1, Mechanism: gaussian()}
+			})
+		}
+		if format == DPEvent && adj == mechanism.ZeroOut {
+			all = append(all, func() mechanism.Mechanism {
+				return mechanism.TreeAggregation{StandardDeviation: rapid.Float64Range(1, 50).Draw(t, "σ"), Sensitivity: 0.7, Participation: mechanism.Participation{Steps: rapid.Uint64Range(1, 5000).Draw(t, "steps")}}
+			})
+		}
 		var list []mechanism.Event
 		for range rapid.IntRange(0, 3).Draw(t, "events") {
 			list = append(list, mechanism.Event{Mechanism: all[rapid.IntRange(0, len(all)-1).Draw(t, "kind")](), Count: rapid.Uint32Range(1, 5).Draw(t, "count")})
@@ -267,6 +309,9 @@ func TestRatioDown(t *testing.T) {
 		q := ratioDown(sigma, d)
 		if math.FMA(q, d, -sigma) > 0 || math.FMA(math.Nextafter(q, 2*q), d, -sigma) <= 0 && q*d != sigma {
 			t.Fatalf("%v/%v = %v", sigma, d, q)
+		}
+		if r := reciprocalUp(d); math.FMA(r, d, -1) < 0 || math.FMA(math.Nextafter(r, 0), d, -1) >= 0 || ratioDown(1, r) > d {
+			t.Fatalf("1/%v = %v", d, r)
 		}
 		// ν gives back an ε that is no less.
 		epsilon, k := rapid.Float64Range(1e-3, 30).Draw(t, "ε"), float64(rapid.IntRange(2, 1000).Draw(t, "k"))

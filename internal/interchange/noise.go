@@ -22,6 +22,16 @@ func (n noise) multiplier(adj mechanism.Adjacency) float64 {
 	return ratioDown(n.scale, n.distance)
 }
 
+// reciprocalUp is 1/x rounded up, of a noise's scale or of a chance to stop: what grows
+// is the loss.
+func reciprocalUp(x float64) float64 {
+	r := 1 / x
+	if math.FMA(r, x, -1) < 0 {
+		r = math.Nextafter(r, math.Inf(1))
+	}
+	return r
+}
+
 // responseNoise is ν = k/(k + e^ε − 1), rounded down: ε = ln(1 + k(1 − ν)/ν).
 func responseNoise(epsilon, k float64) float64 {
 	return k / (k + math.Expm1(epsilon)) * (1 - 8*0x1p-53)

@@ -1,0 +1,192 @@
+package interchange
+
+import (
+	"fmt"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// structured reads the classes whose loss follows from how they are used: mixtures,
+// batches, trees and the best of several runs.
+func (r *dpEventReader) structured(path, class string, fields map[string]any, depth int) (*pb.Mechanism, error) {
+	for _, only := range []struct {
+		class   string
+		refused bool
+		why     string
+	}{
+		{"MixtureOfGaussiansDpEvent", r.adj == pb.Workload_REPLACE_ONE, "ADD_OR_REMOVE_ONE or ZERO_OUT: it is one record beside none"},
+		{"SampledWithoutReplacementDpEvent", r.adj != pb.Workload_REPLACE_ONE, "REPLACE_ONE: otherwise every batch's chance changes"},
+		{"SingleEpochTreeAggregationDpEvent", r.adj != pb.Workload_ZERO_OUT, "ZERO_OUT, as in dp_accounting"},
+	} {
+		if only.class == class && only.refused {
+			return nil, bad(path+".class_name", class+" under "+r.adj.String(), only.why)
+		}
+	}
+	switch class {
+	case "MixtureOfGaussiansDpEvent":
+		return mixture(path, fields)
+	case "SampledWithoutReplacementDpEvent":
+		return r.batch(path, fields, depth)
+	case "TruncatedSubsampledGaussianDpEvent":
+		return truncated(path, fields)
+	case "SingleEpochTreeAggregationDpEvent":
+		return tree(path, fields)
+	}
+	return r.repeated(path, fields, depth)
+}
+
+func mixture(path string, fields map[string]any) (*pb.Mechanism, error) {
+	sigma, err := toNumber(path+".standard_deviation", fields["standard_deviation"])
+	if err != nil {
+		return nil, err
+	}
+	sensitivities, err := toList(path+".sensitivities", fields["sensitivities"], toNumber)
+	if err != nil {
+		return nil, err
+	}
+	probabilities, err := toList(path+".sampling_probs", fields["sampling_probs"], toNumber)
+	return &pb.Mechanism{Kind: &pb.Mechanism_MixtureOfGaussians{MixtureOfGaussians: &pb.MixtureOfGaussians{
+		StandardDeviation: &sigma, Sensitivities: sensitivities, Probabilities: probabilities}}}, err
+}
+
+func (r *dpEventReader) batch(path string, fields map[string]any, depth int) (*pb.Mechanism, error) {
+	n, err := toCount(path+".source_dataset_size", fields["source_dataset_size"])
+	if err != nil {
+		return nil, err
+	}
+	b, err := toCount(path+".sample_size", fields["sample_size"])
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.within(path, fields, depth, "SampledWithoutReplacementDpEvent", "PoissonSampledDpEvent", "TruncatedSubsampledGaussianDpEvent")
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return &pb.Mechanism{Kind: &pb.Mechanism_FixedSizeSampled{FixedSizeSampled: &pb.FixedSizeSampled{BatchSize: &b, DatasetSize: &n, Mechanism: m}}}, nil
+}
+
+// truncated takes dataset_size as it is: under ADD_OR_REMOVE_ONE this program has one
+// record beyond it, dp_accounting has none, so the loss is no smaller here.
+func truncated(path string, fields map[string]any) (*pb.Mechanism, error) {
+	n, err := toCount(path+".dataset_size", fields["dataset_size"])
+	if err != nil {
+		return nil, err
+	}
+	most, err := toCount(path+".truncated_batch_size", fields["truncated_batch_size"])
+	if err != nil {
+		return nil, err
+	}
+	q, err := toNumber(path+".sampling_probability", fields["sampling_probability"])
+	if err != nil {
+		return nil, err
+	}
+	sigma, err := toNumber(path+".noise_multiplier", fields["noise_multiplier"])
+	return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedPoissonSampled{TruncatedPoissonSampled: &pb.TruncatedPoissonSampled{
+		SamplingProbability: &q, DatasetSize: &n, MaximumBatchSize: &most,
+		Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &sigma}}}}}}, err
+}
+
+// tree is the largest of several trees: a record is in one of them only.
+func tree(path string, fields map[string]any) (*pb.Mechanism, error) {
+	sigma, err := toNumber(path+".noise_multiplier", fields["noise_multiplier"])
+	if err != nil {
+		return nil, err
+	}
+	value := fields["step_counts"]
+	if _, list := value.([]any); !list {
+		value = []any{value}
+	}
+	counts, err := toList(path+".step_counts", value, toCount)
+	var steps uint64
+	for _, n := range counts {
+		steps = max(steps, n)
+	}
+	return &pb.Mechanism{Kind: &pb.Mechanism_TreeAggregation{TreeAggregation: &pb.TreeAggregation{NoiseMultiplier: &sigma, Steps: &steps}}}, err
+}
+
+// repeated has γ = 1/mean, rounded down: more runs. Of other distributions than the
+// geometric one γ is no closed form of the mean.
+func (r *dpEventReader) repeated(path string, fields map[string]any, depth int) (*pb.Mechanism, error) {
+	if shape, err := toNumber(path+".shape", fields["shape"]); err != nil || shape != 1 {
+		return nil, bad(path+".shape", text(fields["shape"]), "1, the geometric distribution: of others gamma has to be known, which the mean does not say in closed form")
+	}
+	mean, err := toNumber(path+".mean", fields["mean"])
+	if err != nil || !(mean > 1) {
+		return nil, bad(path+".mean", text(fields["mean"]), "a number > 1")
+	}
+	m, err := r.within(path, fields, depth)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	gamma, eta := ratioDown(1, mean), 1.0
+	return &pb.Mechanism{Kind: &pb.Mechanism_RepeatAndSelect{RepeatAndSelect: &pb.RepeatAndSelect{Gamma: &gamma, Eta: &eta, Mechanism: m}}}, nil
+}
+
+func toList[T any](path string, v any, to func(string, any) (T, error)) ([]T, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, bad(path, text(v), "a list of numbers")
+	}
+	out := make([]T, len(list))
+	for i, x := range list {
+		var err error
+		if out[i], err = to(fmt.Sprintf("%s[%d]", path, i), x); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// structured writes them; what an accountant there would take for less is refused.
+func (w *dpEventWriter) structured(m mechanism.Mechanism) (object, bool) {
+	refuse := func(why string) (object, bool) {
+		w.cannot.add(m, why)
+		return object{}, false
+	}
+	switch m := m.(type) {
+	case mechanism.MixtureOfGaussians:
+		if w.adj == mechanism.ReplaceOne {
+			return refuse("dp_accounting has mixtures of Gaussians under add/remove and zero-out only")
+		}
+		e := event("MixtureOfGaussians")
+		e.StandardDeviation = &m.StandardDeviation
+		for i := range m.Sensitivities.Len() {
+			e.Sensitivities = append(e.Sensitivities, m.Sensitivities.At(i))
+			e.Probabilities = append(e.Probabilities, m.Probabilities.At(i))
+		}
+		return e, true
+	case mechanism.FixedSizeSampled:
+		return refuse("only RdpAccountant knows such batches, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
+	case mechanism.TruncatedPoissonSampled:
+		g, gaussian := m.Mechanism.(mechanism.Gaussian)
+		switch {
+		case !gaussian:
+			return refuse("dp_accounting cuts samples with Gaussian noise only")
+		case w.adj == mechanism.AddOrRemoveOne:
+			return refuse("dp_accounting counts the added record in dataset_size; here it may be beyond it")
+		}
+		e, q, sigma := event("TruncatedSubsampledGaussian"), m.Probability(), noise{g.StandardDeviation, g.Sensitivity, 0, g.NoiseMultiplier}.multiplier(w.adj)
+		e.DatasetSize, e.Probability, e.MaximumBatch, e.Multiplier = &m.DatasetSize, &q, &m.MaximumBatchSize, &sigma
+		return e, true
+	case mechanism.TreeAggregation:
+		if n, _ := m.Most(); n > 1 || w.adj != mechanism.ZeroOut {
+			return refuse("dp_accounting has trees with one participation under zero-out only")
+		}
+		e, sigma := event("SingleEpochTreeAggregation"), noise{m.StandardDeviation, m.Sensitivity, 0, m.NoiseMultiplier}.multiplier(w.adj)
+		e.Multiplier, e.Steps, w.rdp = &sigma, &m.Steps, true
+		return e, true
+	case mechanism.RepeatAndSelect:
+		switch {
+		case m.Gamma == 0 || m.Eta != 1:
+			return refuse("only the geometric distribution (eta 1) has the same parameter there")
+		case w.adj == mechanism.ReplaceOne:
+			return refuse("only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
+		}
+		inside, ok := w.one(m.Mechanism)
+		e, mean, shape := event("RepeatAndSelect"), reciprocalUp(m.Gamma), 1.0
+		e.Event, e.Mean, e.Shape, w.rdp = &inside, &mean, &shape, true
+		return e, ok
+	}
+	return refuse("DpEvent has no class for it")
+}
