@@ -18,6 +18,17 @@ func SpanOf(p Pair) float64 {
 	return 0
 }
 
+type mixed interface{ parts() int }
+
+// PartsOf is how many distributions each cell of a pair has to be summed of, 1 for
+// most pairs: what a cell costs.
+func PartsOf(p Pair) int {
+	if m, ok := p.(mixed); ok {
+		return m.parts()
+	}
+	return 1
+}
+
 // wholes are losses L(x) = κ(2x − d) of the whole numbers x.
 type wholes struct {
 	kappa, d float64

@@ -195,6 +195,14 @@ func (m *Mixture) of(v interval, base, baseErr, sign float64) (f, err float64) {
 	return f, worst + num.Ulp*(each*size/(1+excess)+2*math.Abs(f))
 }
 
+// parts is how many normal distributions a cell looks at.
+func (p mixturePair) parts() int {
+	if p.replace {
+		return 2 * len(p.m.shift)
+	}
+	return len(p.m.shift)
+}
+
 func (mixturePair) Atoms() []Mass     { return nil }
 func (mixturePair) Infinite() float64 { return 0 }
 func (mixturePair) Null() float64     { return 0 }

@@ -22,7 +22,7 @@ type Group struct {
 // Kind is "group".
 func (Group) Kind() string { return "group" }
 
-const groupable = "gaussian, laplace, gaussian_dp, zero_concentrated_dp, poisson_sampled with gaussian or gaussian_dp inside, or a mechanism with an (ε, δ)"
+const groupable = "gaussian, laplace, gaussian_dp, zero_concentrated_dp, pure_dp, approximate_dp, randomized_response, or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp inside"
 
 // Check implements Mechanism: defined where the mechanism inside is.
 func (g Group) Check(adj Adjacency) error {

@@ -17,6 +17,7 @@ const (
 	questionWork    = 7e7
 	cellWork        = 800 // a step of one loss: a cell and two halves
 	pointWork       = 60  // the same where there are atoms only
+	partsPerPrice   = 24  // parts of a mixture that cost a cell more
 	nodeWork        = 100 // a node of one loss, both sides
 	atomWork        = 300 // an atom, both sides
 	roughWork       = 2e3 // a rough cell
@@ -360,7 +361,7 @@ func (p *latticeProblem) looks() float64 {
 func (p *latticeProblem) cells(ends []latticeEnds) float64 {
 	var work float64
 	for i, e := range ends {
-		each := float64(cellWork)
+		each := cellWork * p.terms[i].price
 		if p.terms[i].discrete {
 			each = pointWork
 		}

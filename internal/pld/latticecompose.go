@@ -62,10 +62,12 @@ func (p *latticeProblem) add(upper, lower loss.Pair, n float64) {
 	if p.distinct > 0 {
 		most = min(most, max(allRough/p.distinct, leastRough))
 	}
+	price := cellPrice(upper)
+	most = max(min(most, int(mostRough/price)), leastRough)
 	t := newLatticeTerm(upper, lower, n, most)
 	p.atoms += atomWork * float64(len(upper.Atoms()))
 	if !t.discrete {
-		p.setup += roughWork * float64(most)
+		p.setup += roughWork * price * float64(most)
 	}
 	p.terms = append(p.terms, t)
 	p.releases += n

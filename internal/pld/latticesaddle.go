@@ -24,12 +24,16 @@ type latticeTerm struct {
 	discrete bool      // there are only atoms
 	atomic   bool      // and few distances between them
 	spans    []float64 // these distances
+	price    float64   // of a cell, against that of one normal distribution
 }
+
+// cellPrice weighs the work of a cell by the parts of a mixture.
+func cellPrice(p loss.Pair) float64 { return 1 + float64(loss.PartsOf(p)-1)/partsPerPrice }
 
 // newLatticeTerm looks the pair over, in at most that many cells, which widen
 // away from the anchor, and atoms.
 func newLatticeTerm(upper, lower loss.Pair, count float64, most int) latticeTerm {
-	t := latticeTerm{upper: upper, lower: lower, count: count}
+	t := latticeTerm{upper: upper, lower: lower, count: count, price: cellPrice(upper)}
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
 	anchor := upper.Anchor()
 	reach := math.Max(anchor-lo, hi-anchor)

@@ -2384,8 +2384,9 @@ type Group struct {
 	// noise inside.
 	Size *uint64 `protobuf:"varint,1,opt,name=size,proto3,oneof" json:"size,omitempty"`
 	// The mechanism as it is for one record. Required: gaussian, laplace, gaussian_dp,
-	// zero_concentrated_dp, poisson_sampled with gaussian or gaussian_dp inside, or
-	// anything that has an (ε, δ).
+	// zero_concentrated_dp, pure_dp, approximate_dp, randomized_response, or
+	// poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or
+	// pure_dp inside.
 	Mechanism     *Mechanism `protobuf:"bytes,2,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
