@@ -172,6 +172,16 @@ func TestCostsRoundUp(t *testing.T) {
 			mechanism.AboveThreshold{ThresholdScale: p("b1"), QueryScale: p("b2"), Sensitivity: 1, Positives: 3},
 			mechanism.Histogram{LaplaceScale: p("b")}, mechanism.Histogram{StandardDeviation: p("σ")}, mechanism.CountingQueries{Queries: 5, Rho: p("ρ")},
 			mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")}}, mechanism.Group{Size: 3, Mechanism: mechanism.ZeroConcentratedDP{Rho: p("ρ")}},
+			mechanism.Shuffled{BatchSize: 1, DatasetSize: 9, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+			mechanism.TreeAggregation{NoiseMultiplier: p("noise"), Participation: mechanism.Participation{Steps: 9}},
+			mechanism.BandedMatrix{NoiseMultiplier: p("noise"), Coefficients: mechanism.NumbersOf(1, 0.5), Participation: mechanism.Participation{Steps: 9}},
+			mechanism.MixtureOfGaussians{StandardDeviation: p("σ"), Sensitivities: mechanism.NumbersOf(0, 1), Probabilities: mechanism.NumbersOf(0.75, 0.25)},
+			mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 9, Mechanism: mechanism.PureDP{Epsilon: p("ε")}},
+			mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 9, Mechanism: mechanism.ZeroConcentratedDP{Rho: p("ρ")}},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 9, MaximumBatchSize: 3, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+			mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Gamma: 0.5, Eta: 1},
+			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.2, 0.7), InfiniteMass: 0.1},
 		}).Draw(t, "mechanism")
 		one, err := loss.Of(m, adj)
 		if err != nil {

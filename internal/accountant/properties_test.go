@@ -85,6 +85,16 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 		func() mechanism.Mechanism {
 			return mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")), Epsilon: positive("ε", 1e-3, 2)}
 		},
+		func() mechanism.Mechanism { return drawBatches(t, adj, positive) },
+		func() mechanism.Mechanism {
+			return mechanism.Group{Size: rapid.Uint64Range(1, 5).Draw(t, "size"), Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
+				mechanism.Laplace{Scale: positive("b", 2, 100), Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.05)},
+				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 0.5), Delta: 1e-12}, sampledGaussian(0.1, positive("σ", 1, 10)),
+			}).Draw(t, "of one")}
+		},
+		func() mechanism.Mechanism {
+			return mechanism.MixtureOfGaussians{StandardDeviation: positive("σ", 1, 100), Sensitivities: mechanism.NumbersOf(0, 1, 2), Probabilities: mechanism.NumbersOf(0.75, 0.125, 0.125)}
+		},
 		func() mechanism.Mechanism { return mechanism.Histogram{LaplaceScale: positive("b", 0.5, 100)} },
 		func() mechanism.Mechanism {
 			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
@@ -95,6 +105,22 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 		n--
 	}
 	return mechanism.Event{Mechanism: all[rapid.IntRange(0, n-1).Draw(t, "kind")](), Count: rapid.Uint32Range(1, 300).Draw(t, "count")}
+}
+
+// drawBatches draws a mechanism on batches other than Poisson samples, or over many steps.
+func drawBatches(t *rapid.T, adj mechanism.Adjacency, positive func(name string, low, high float64) float64) mechanism.Mechanism {
+	g := mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}
+	taking := mechanism.Participation{Steps: rapid.Uint64Range(1, 100).Draw(t, "steps"), Participations: 1}
+	all := []mechanism.Mechanism{
+		mechanism.Shuffled{BatchSize: 10, DatasetSize: 1000, Mechanism: g},
+		mechanism.TreeAggregation{NoiseMultiplier: g.NoiseMultiplier, Participation: taking},
+		mechanism.BandedMatrix{NoiseMultiplier: g.NoiseMultiplier, Participation: taking, Coefficients: mechanism.NumbersOf(1, 0.5)},
+		mechanism.TruncatedPoissonSampled{SamplingProbability: 0.01, DatasetSize: 1000, MaximumBatchSize: 40, Mechanism: g},
+	}
+	if adj == mechanism.ReplaceOne {
+		all = append(all, mechanism.FixedSizeSampled{BatchSize: 10, DatasetSize: 1000, Mechanism: g})
+	}
+	return rapid.SampledFrom(all).Draw(t, "batches")
 }
 
 func drawEvents(t *rapid.T) (mechanism.Adjacency, []mechanism.Event) {
