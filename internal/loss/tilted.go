@@ -20,6 +20,7 @@ type Tilted struct {
 
 	sampled *sampledLine // for a normalPair; at −1−θ of the other direction with flip
 	flip    bool
+	parts   []*Tilted // of a cutSample: what its points cost
 }
 
 // normalPair is a loss whose pair has densities relative to the normal's.
@@ -37,6 +38,9 @@ func Tilt(l Loss, d Direction, theta float64) *Tilted {
 			t.k.Slope = -t.k.Slope
 		}
 		return t
+	}
+	if c, ok := l.(cutSample); ok {
+		t.parts = []*Tilted{Tilt(c.kept, d, theta), Tilt(c.cut, d, theta)}
 	}
 	t.k = l.Cumulant(d, theta)
 	return t
@@ -61,6 +65,7 @@ func (t *Tilted) Along(step float64, n int, stop func() bool) []ComplexValue {
 		return out
 	}
 	_, costly := t.loss.(sampledLoss)
+	costly = costly || t.parts != nil
 	line := t.loss.Line(t.d, t.theta)
 	for k := 1; k < n; k++ {
 		if costly {
@@ -95,6 +100,13 @@ func (t *Tilted) Spent() float64 {
 func (t *Tilted) Work(step float64, n int) float64 {
 	if l, ok := t.loss.(sampledLoss); ok {
 		return l.work(math.Hypot(t.theta, float64(n)*step)) * float64(n)
+	}
+	if t.parts != nil { // each point by itself
+		var each float64
+		for _, p := range t.parts {
+			each += p.Work(float64(n)*step, 1)
+		}
+		return each * float64(n)
 	}
 	if t.sampled == nil {
 		return 10 * float64(n)

@@ -32,3 +32,16 @@ func TestMixtureCellsShareTheWork(t *testing.T) {
 		}
 	}
 }
+
+// The points of a truncated Poisson sample cost what its two samples do.
+func TestTruncatedSampleCounts(t *testing.T) {
+	l := lossOf(t, mechanism.TruncatedPoissonSampled{
+		SamplingProbability: 0.033, DatasetSize: 3, MaximumBatchSize: 1, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.4},
+	}, mechanism.AddOrRemoveOne)
+	line := loss.Tilt(l, loss.Remove, 2)
+	const step, n = 1.25, 64
+	line.Along(step, n, nil)
+	if spent, most := line.Spent(), line.Work(step, n); spent < 1e3*n || spent > most {
+		t.Errorf("spent %.3g of %.3g for %d points", spent, most, n)
+	}
+}
