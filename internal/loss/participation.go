@@ -95,7 +95,11 @@ func treeSensitivity(p mechanism.Participation) (squares float64, exact bool) {
 		}
 		reached += float64(in) * float64(in)
 	}
-	return num.UpBy(squares, 512*num.Ulp*squares), count <= mostCounted && reached >= squares
+	exact = count <= mostCounted && reached >= squares
+	if squares < 1<<53 { // whole numbers, so that nothing was rounded
+		return squares, exact
+	}
+	return num.UpBy(squares, 512*num.Ulp*squares), exact
 }
 
 // bandedSensitivity bounds the square of max ‖Σ_{j∈π} ±C's column j‖ over all
