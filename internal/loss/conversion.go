@@ -85,7 +85,7 @@ func LeastLogDelta(curve Curve, epsilon, first float64, stop func() bool) (logDe
 }
 
 // search walks to the zero of an increasing function of ln s that balance
-// evaluates, value and slope, until a step is below 1e−5.
+// evaluates, value and slope, until a step is below 1e−5, or the zero known to 1e−9.
 func search(curve Curve, balance func(s float64) (float64, float64), guess func(Value) float64, first float64, stop func() bool) {
 	lo, hi := leastS, mostS
 	s := first
@@ -113,7 +113,7 @@ func search(curve Curve, balance func(s float64) (float64, float64), guess func(
 		if !(next > lo && next < hi) {
 			next = math.Sqrt(lo) * math.Sqrt(hi)
 		}
-		if hi/lo < 1+1e-5 {
+		if hi/lo < 1+1e-9 { // where K has a corner no step gets small
 			return
 		}
 		s = next
