@@ -48,6 +48,28 @@ type rule struct {
 	logTails    float64 // ln of a bound on any component's integral beyond either end
 }
 
+// pairCumulant is K(s) by the quadrature, of a direction's pair or, with flip, the
+// other's: what newLine takes has s ≥ −½.
+func pairCumulant(pair func(flip bool) sampledPair, s float64) Value {
+	s, flip := mirrored(s)
+	v := newLine(pair(flip), s).value()
+	if flip {
+		v.Slope = -v.Slope
+	}
+	return v
+}
+
+// pairLine is pairCumulant along the line at θ.
+func pairLine(pair func(flip bool) sampledPair, theta float64) Line {
+	m, flip := mirrored(theta)
+	line := newLine(pair(flip), m)
+	at := line.at
+	if flip {
+		at = func(t float64) ComplexValue { return line.at(-t) }
+	}
+	return guarded(at, line.value())
+}
+
 func newLine(p sampledPair, theta float64) *sampledLine {
 	l := &sampledLine{pair: p, theta: theta}
 	if !(p.mu > 0x1p-400 && p.mu < 0x1p20 && math.Abs(theta) < 0x1p60) { // where products would leave float64

@@ -83,22 +83,11 @@ func (g sampledGaussian) MaxLoss(d Direction) float64 {
 
 // Cumulant integrates on the line, with all bounds of quadrature.go.
 func (g sampledGaussian) Cumulant(d Direction, s float64) Value {
-	s, flip := mirrored(s)
-	v := newLine(g.pair(d, flip), s).value()
-	if flip {
-		v.Slope = -v.Slope
-	}
-	return v
+	return pairCumulant(func(flip bool) sampledPair { return g.pair(d, flip) }, s)
 }
 
 func (g sampledGaussian) Line(d Direction, theta float64) Line {
-	m, flip := mirrored(theta)
-	line := newLine(g.pair(d, flip), m)
-	at := line.at
-	if flip {
-		at = func(t float64) ComplexValue { return line.at(-t) }
-	}
-	return guarded(at, line.value())
+	return pairLine(func(flip bool) sampledPair { return g.pair(d, flip) }, theta)
 }
 
 // pair is the direction's pair, or with flip the other direction's.
