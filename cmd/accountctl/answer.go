@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // guarantees says what each guarantee means.
@@ -21,19 +22,19 @@ var guarantees = map[string]string{
 func (p *program) writeAnswer(a *accountantv1.QueryPrivacyResponse, byDelta bool) error {
 	t := p.table()
 	if byDelta {
-		t.row("epsilon", "≤ "+ceil(a.GetEpsilon(), digits), "at delta "+exact(a.GetDelta()))
+		t.row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits), "at delta "+exact(a.GetDelta()))
 		if a.EpsilonLower != nil {
-			t.row("", "≥ "+floor(a.GetEpsilonLower(), digits), "whatever the analysis")
+			t.row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), "whatever the analysis")
 		}
 	} else {
 		t.row("delta", "≤ "+deltaText(a.GetDelta(), a.LogDelta), "at epsilon "+exact(a.GetEpsilon()))
 		if a.DeltaLower != nil {
-			t.row("", "≥ "+floor(a.GetDeltaLower(), digits), "whatever the analysis")
+			t.row("", "≥ "+num.FormatDown(a.GetDeltaLower(), digits), "whatever the analysis")
 		}
 	}
 	t.row("guarantee", a.GetGuarantee(), guarantees[a.GetGuarantee()])
 	if a.GetGuarantee() != "descriptive" && a.Running != nil {
-		running := ceil(a.GetRunning(), digits)
+		running := num.FormatUp(a.GetRunning(), digits)
 		if !byDelta {
 			running = deltaText(a.GetRunning(), nil)
 		}
@@ -77,7 +78,7 @@ func (p *program) writeAnalyses(a *accountantv1.QueryPrivacyResponse, byDelta bo
 		case r.Unsupported != nil:
 			t.row(mark, r.GetAnalysis(), "–", r.GetUnsupported())
 		case byDelta:
-			t.row(mark, r.GetAnalysis(), ceil(r.GetEpsilon(), digits), order)
+			t.row(mark, r.GetAnalysis(), num.FormatUp(r.GetEpsilon(), digits), order)
 		default:
 			t.row(mark, r.GetAnalysis(), deltaText(r.GetDelta(), r.LogDelta), order)
 		}
@@ -89,9 +90,9 @@ func (p *program) writeAnalyses(a *accountantv1.QueryPrivacyResponse, byDelta bo
 // normal numbers.
 func deltaText(delta float64, log *float64) string {
 	if log != nil && delta < 0x1p-1022 && !math.IsInf(*log, -1) {
-		return "e^" + ceil(*log, digits)
+		return "e^" + num.FormatUp(*log, digits)
 	}
-	return ceil(delta, digits)
+	return num.FormatUp(delta, digits)
 }
 
 // exact is a number as it was given.

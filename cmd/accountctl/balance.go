@@ -8,6 +8,7 @@ import (
 	"time"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func (p *program) writeBalance(l *accountantv1.Ledger) error {
 }
 
 func amountRow(t *table, name string, a *accountantv1.Amount) {
-	t.row(name, a.GetUnit(), floorRead(a.GetLimit(), digits), ceilRead(a.GetSpent(), digits), ceilRead(a.GetReserved(), digits), floorRead(a.GetRemaining(), digits))
+	t.row(name, a.GetUnit(), num.FormatReadDown(a.GetLimit(), digits), num.FormatReadUp(a.GetSpent(), digits), num.FormatReadUp(a.GetReserved(), digits), num.FormatReadDown(a.GetRemaining(), digits))
 }
 
 // mechanismText is a mechanism in words; one of a newer daemon is not known.
@@ -116,7 +117,7 @@ func balanceLine(l *accountantv1.Ledger) string {
 	parts := []string{fmt.Sprintf("%s  position %d  %s", time.Now().Format(time.TimeOnly), l.GetPosition(), stateOf(l))}
 	share := func(name string, limit, spent, reserved, remaining float64) {
 		parts = append(parts, fmt.Sprintf("%s: %s %% spent, %s %% reserved, %s %% left", name,
-			ceilRead(percent(spent, limit), 3), ceilRead(percent(reserved, limit), 3), floorRead(percent(remaining, limit), 3)))
+			num.FormatReadUp(percent(spent, limit), 3), num.FormatReadUp(percent(reserved, limit), 3), num.FormatReadDown(percent(remaining, limit), 3)))
 	}
 	for _, b := range l.GetBudgets() {
 		share(budgetText(b.GetBudget()), b.GetValue().GetLimit(), b.GetValue().GetSpent(), b.GetValue().GetReserved(), b.GetValue().GetRemaining())

@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -212,7 +213,7 @@ func inFile(file string, at int, err error) error {
 // still fits.
 func (p *program) writeCalibrated(a *accountantv1.CalibrateResponse, target float64) error {
 	const digits = 9 // a relative 1e-8, below the search's own tolerance
-	value, which := ceil(a.GetValue(), digits), "smallest"
+	value, which := num.FormatUp(a.GetValue(), digits), "smallest"
 	next := "it ends its range, or the time ended"
 	switch a.GetField() {
 	case "count":
@@ -221,20 +222,20 @@ func (p *program) writeCalibrated(a *accountantv1.CalibrateResponse, target floa
 			next = fmt.Sprintf("%.0f does not", a.GetExceedingValue())
 		}
 	case "sampling_probability":
-		value, which = floor(a.GetValue(), digits), "largest"
+		value, which = num.FormatDown(a.GetValue(), digits), "largest"
 		if a.ExceedingValue != nil {
-			next = ceil(a.GetExceedingValue(), digits) + " does not"
+			next = num.FormatUp(a.GetExceedingValue(), digits) + " does not"
 		}
 	default:
 		if a.ExceedingValue != nil {
-			next = floor(a.GetExceedingValue(), digits) + " does not"
+			next = num.FormatDown(a.GetExceedingValue(), digits) + " does not"
 		}
 	}
 	t := p.table()
 	t.row(strings.ReplaceAll(a.GetField(), "_", " "), value, "the "+which+" that fits; "+next)
-	t.row("epsilon", "≤ "+ceil(a.GetEpsilon(), digits), "at delta "+exact(a.GetDelta())+"; the target is "+exact(target))
+	t.row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits), "at delta "+exact(a.GetDelta())+"; the target is "+exact(target))
 	if a.EpsilonLower != nil {
-		t.row("", "≥ "+floor(a.GetEpsilonLower(), digits), "whatever the analysis")
+		t.row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), "whatever the analysis")
 	}
 	t.row("analysis", a.GetAnalysis())
 	t.row("guarantee", a.GetGuarantee(), guarantees[a.GetGuarantee()])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -181,8 +182,8 @@ func convertedJSON(to string, c theorem.Converted) conversionJSON {
 }
 
 func (p *program) writeConverted(c conversionJSON) error {
-	atMost := func(x float64) string { return "≤ " + ceilRead(x, digits) }
-	atLeast := func(x float64) string { return "≥ " + floorRead(x, digits) }
+	atMost := func(x float64) string { return "≤ " + num.FormatReadUp(x, digits) }
+	atLeast := func(x float64) string { return "≥ " + num.FormatReadDown(x, digits) }
 	t := p.table()
 	t.row("to", c.To)
 	if c.Guarantee != "" && c.Guarantee != c.To {

@@ -9,6 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -130,8 +131,8 @@ func (p *program) askCurve(c *cobra.Command, args []string, file string, r *acco
 // falls, holds at what is shown.
 func (p *program) writeCurve(a *accountantv1.QueryPrivacyCurveResponse, tradeOff bool) error {
 	t := p.table()
-	t.row("advantage", "≤ "+ceil(a.GetAdvantage(), digits), "of an attacker who tests for a record; whatever the analysis ≥ "+floor(a.GetAdvantageLower(), digits))
-	t.row("equal error rate", "≥ "+floor(a.GetEqualErrorRate(), digits), "of a test that errs equally often on both sides")
+	t.row("advantage", "≤ "+num.FormatUp(a.GetAdvantage(), digits), "of an attacker who tests for a record; whatever the analysis ≥ "+num.FormatDown(a.GetAdvantageLower(), digits))
+	t.row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), digits), "of a test that errs equally often on both sides")
 	t.row("guarantee", a.GetGuarantee(), guarantees[a.GetGuarantee()])
 	if a.Position != nil {
 		t.row("position", a.GetPosition())
@@ -144,13 +145,13 @@ func (p *program) writeCurve(a *accountantv1.QueryPrivacyCurveResponse, tradeOff
 	if tradeOff {
 		t.row("ALPHA", "BETA ≥", "AT BEST")
 		for _, x := range a.GetTradeOff() {
-			t.row(exact(x.GetAlpha()), floor(x.GetBeta(), digits), ceil(x.GetBetaUpper(), digits))
+			t.row(exact(x.GetAlpha()), num.FormatDown(x.GetBeta(), digits), num.FormatUp(x.GetBetaUpper(), digits))
 		}
 		return t.flush()
 	}
 	t.row("EPSILON", "DELTA ≤", "ANALYSIS")
 	for _, x := range a.GetPoints() {
-		t.row(ceil(x.GetEpsilon(), digits), deltaText(x.GetDelta(), &x.LogDelta), x.GetAnalysis())
+		t.row(num.FormatUp(x.GetEpsilon(), digits), deltaText(x.GetDelta(), &x.LogDelta), x.GetAnalysis())
 	}
 	return t.flush()
 }

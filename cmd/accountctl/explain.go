@@ -10,6 +10,7 @@ import (
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -152,14 +153,14 @@ func (p *program) writeExplanation(e explanation) error {
 	byDelta := e.question.Delta != nil
 	t := p.table()
 	if byDelta {
-		t.row("epsilon", "≤ "+ceil(e.answer.Epsilon, digits), "at delta "+exact(e.answer.Delta))
+		t.row("epsilon", "≤ "+num.FormatUp(e.answer.Epsilon, digits), "at delta "+exact(e.answer.Delta))
 		if e.answer.EpsilonLower != nil {
-			t.row("", "≥ "+floor(*e.answer.EpsilonLower, digits), "whatever the analysis")
+			t.row("", "≥ "+num.FormatDown(*e.answer.EpsilonLower, digits), "whatever the analysis")
 		}
 	} else {
 		t.row("delta", "≤ "+deltaText(e.answer.Delta, &e.answer.LogDelta), "at epsilon "+exact(e.answer.Epsilon))
 		if e.answer.DeltaLower != nil {
-			t.row("", "≥ "+floor(*e.answer.DeltaLower, digits), "whatever the analysis")
+			t.row("", "≥ "+num.FormatDown(*e.answer.DeltaLower, digits), "whatever the analysis")
 		}
 	}
 	t.row()
@@ -192,7 +193,7 @@ func (p *program) writeExplanation(e explanation) error {
 
 func (e explanation) value(b theorem.Bound) string {
 	if e.question.Delta != nil {
-		return ceil(b.Epsilon, digits)
+		return num.FormatUp(b.Epsilon, digits)
 	}
 	return deltaText(b.Delta, &b.LogDelta)
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
+// digits is how many significant digits tables show of ε and δ.
+const digits = 6
+
 // Output formats. Table is for people and may change; the others are for
 // programs.
 const (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 const formatMarkdown = "markdown"
@@ -84,9 +85,9 @@ func markdown(s *accountantv1.Statement) string {
 	for _, p := range s.GetPrivacy() {
 		lower := "–"
 		if p.EpsilonLower != nil {
-			lower = floor(p.GetEpsilonLower(), digits)
+			lower = num.FormatDown(p.GetEpsilonLower(), digits)
 		}
-		line("| %s | %s | %s | %s | %s |", exact(p.GetDelta()), ceil(p.GetEpsilon(), digits), lower, escape(p.GetAnalysis()), ceil(p.GetRunning(), digits))
+		line("| %s | %s | %s | %s | %s |", exact(p.GetDelta()), num.FormatUp(p.GetEpsilon(), digits), lower, escape(p.GetAnalysis()), num.FormatUp(p.GetRunning(), digits))
 	}
 	line("")
 	but := ""
@@ -94,12 +95,12 @@ func markdown(s *accountantv1.Statement) string {
 		but = ", without the amplification by sampling"
 	}
 	if s.Rho != nil {
-		line("- zero-concentrated differential privacy: ρ = %s%s", ceilRead(s.GetRho(), digits), but)
+		line("- zero-concentrated differential privacy: ρ = %s%s", num.FormatReadUp(s.GetRho(), digits), but)
 	}
 	if s.Mu != nil {
-		line("- Gaussian differential privacy: μ = %s%s", ceilRead(s.GetMu(), digits), but)
+		line("- Gaussian differential privacy: μ = %s%s", num.FormatReadUp(s.GetMu(), digits), but)
 	}
-	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(or(spec.GetPrivacyUnit(), "record")), ceil(s.GetAdvantage(), digits))
+	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(or(spec.GetPrivacyUnit(), "record")), num.FormatUp(s.GetAdvantage(), digits))
 	line("")
 	what := "What was charged"
 	switch {
@@ -154,7 +155,7 @@ func headline(s *accountantv1.Statement) string {
 		}
 	}
 	for _, p := range s.GetPrivacy() {
-		if e := ceil(p.GetEpsilon(), digits); e != "∞" {
+		if e := num.FormatUp(p.GetEpsilon(), digits); e != "∞" {
 			return fmt.Sprintf("%s is (%s, %s)-differentially private.", what, e, exact(p.GetDelta()))
 		}
 	}
