@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -57,27 +52,9 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 	for _, name := range ledgers {
 		create(t, client, name)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var progress atomic.Int64
-	var group sync.WaitGroup
-	trainers := make([]*trainer, 4)
-	for i := range trainers {
-		r := &trainer{client: dial(t, target), ledger: ledgers[i%2], writer: uuid.NewString(), steps: 1 << 40,
-			receipts: map[uint64]*pb.Receipt{}, progress: &progress}
-		trainers[i] = r
-		group.Go(func() {
-			if err := r.run(ctx); ctx.Err() == nil {
-				t.Error(err)
-				cancel()
-			}
-		})
-	}
+	l := startLoad(t, target, 4, ledgers...)
 	for range rounds {
-		more := progress.Load() + random.Int64N(200)
-		for progress.Load() < more && ctx.Err() == nil {
-			waitForMore(ctx, client, ledgers[0])
-		}
+		l.more(t, random.Uint64N(50))
 		d.kill()
 		verified(t, dir)
 		if random.IntN(4) == 0 {
@@ -89,21 +66,20 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 		}
 		d = start(t, dir)
 	}
-	cancel()
-	group.Wait()
-	if progress.Load() == 0 {
+	l.giveUp()
+	if l.acknowledged() == 0 {
 		t.Error("nothing was acknowledged: nothing tested")
 	}
 	entries := map[string]*pb.Entry{}
 	for _, name := range ledgers {
 		readEntries(t, client, name, entries)
 	}
-	for _, r := range trainers {
+	for _, r := range l.trainers {
 		checkTrainer(t, client, r, entries)
 	}
 	d.stop(syscall.SIGTERM)
 	verified(t, dir)
-	t.Logf("%d kills, %d charges acknowledged, %d written", rounds, progress.Load(), len(entries))
+	t.Logf("%d kills, %d charges acknowledged, %d written", rounds, l.acknowledged(), len(entries))
 }
 
 // killEarly kills a daemon a while after it was started, ready or not.
