@@ -4,8 +4,8 @@
 
 A step: the time run.step keeps the training loop's thread, in a loop whose other work
 takes a while (asleep, as when a GPU works). A whole run: the same training with Opacus's
-own accountant and with ours, in turns, the CPU and wall time of each turn. CPU is of
-all of the process's threads; on a machine with other work wall time says little.
+own accountant and with ours, at once, their epochs in turns. Wall and CPU time are from
+the first step to the last one's charge; CPU is of all of the process's threads.
 """
 
 from __future__ import annotations
@@ -48,37 +48,42 @@ def steps(client: Client, n: int, work: float, **options: Any) -> list[float]:
     return times
 
 
-def train(engine: Any, batches: int, epochs: int) -> tuple[float, float, float]:
-    """Wall and CPU seconds of a training with Opacus, and those in its accountant's hook: a small
-    convolutional network on 8×8 images."""
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
+class Training:
+    """A training with Opacus of a small convolutional network on 8×8 images, timed epoch by epoch."""
 
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(1500, 1, 8, 8), torch.randint(0, 10, (1500,)))
-    model = nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10))
-    model, optimizer, loader = engine.make_private(
-        module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), data_loader=DataLoader(data, batch_size=1500 // batches),
-        noise_multiplier=1.1, max_grad_norm=1.0)
-    accounted, hook = 0.0, optimizer.step_hook
+    def __init__(self, engine: Any, batches: int) -> None:
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
 
-    def timed(optimizer: Any) -> None:
-        nonlocal accounted
+        torch.manual_seed(0)
+        data = TensorDataset(torch.randn(1500, 1, 8, 8), torch.randint(0, 10, (1500,)))
+        model = nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10))
+        self.engine, self.loss = engine, nn.functional.cross_entropy
+        self.model, self.optimizer, self.loader = engine.make_private(
+            module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), data_loader=DataLoader(data, batch_size=1500 // batches),
+            noise_multiplier=1.1, max_grad_norm=1.0)
+        self.wall = self.cpu = self.others = self.accounted = 0.0
+        self.hook = self.optimizer.step_hook
+        self.optimizer.attach_step_hook(self.timed)
+
+    def timed(self, optimizer: Any) -> None:
         start = time.perf_counter()
-        hook(optimizer)
-        accounted += time.perf_counter() - start
+        self.hook(optimizer)
+        self.accounted += time.perf_counter() - start
 
-    optimizer.attach_step_hook(timed)
-    wall, cpu = time.perf_counter(), time.process_time()
-    for _ in range(epochs):
-        for x, y in loader:
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(model(x), y).backward()
-            optimizer.step()
-    if hasattr(engine.accountant, "run"):
-        engine.accountant.run.flush()
-    return time.perf_counter() - wall, time.process_time() - cpu, accounted
+    def epoch(self, last: bool) -> None:
+        wall, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
+        for x, y in self.loader:
+            self.optimizer.zero_grad()
+            self.loss(self.model(x), y).backward()
+            self.optimizer.step()
+        if last and hasattr(self.engine.accountant, "run"):
+            self.engine.accountant.run.flush()
+        cpu, own = time.process_time() - cpu, time.thread_time() - own
+        self.wall += time.perf_counter() - wall
+        self.cpu += cpu
+        self.others += cpu - own
 
 
 def runs(client: Client, rounds: int, batches: int, epochs: int) -> None:
@@ -90,37 +95,34 @@ def runs(client: Client, rounds: int, batches: int, epochs: int) -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     step = dp_accountant.opacus.step_mechanism(noise_multiplier=1.1, sample_rate=1 / batches)
-    ratios: dict[str, list[float]] = {"wall": [], "CPU": []}
-    took: dict[str, list[float]] = {"rdp": [], "remote": []}
-    hooks: dict[str, list[float]] = {"rdp": [], "remote": []}
+    done: dict[str, list[Training]] = {"rdp": [], "remote": []}
     for i in range(rounds + 1):
         ledger = client.create_ledger(f"bench/{uuid.uuid4()}", "add-or-remove-one", plan=(step, 10 * batches * epochs)).spec.name
         dp_accountant.opacus.connect(ledger, client=client)
-        result = {}
-        for name in ("rdp", "remote") if i % 2 else ("remote", "rdp"):
-            engine = PrivacyEngine(accountant=name)
-            result[name] = train(engine, batches, epochs)
-            if name == "remote":
-                engine.accountant.close()
+        pair = {name: Training(PrivacyEngine(accountant=name), batches) for name in done}
+        for epoch in range(epochs):  # in turns, for the machine's speed changes
+            for name in ("rdp", "remote") if (i + epoch) % 2 else ("remote", "rdp"):
+                pair[name].epoch(epoch == epochs - 1)
+        pair["remote"].engine.accountant.close()
         if i:  # the first warms up
-            for j, kind in enumerate(ratios):
-                ratios[kind].append(result["remote"][j] / result["rdp"][j])
-            for name in took:
-                took[name].append(result[name][1])
-                hooks[name].append(result[name][2])
+            for name in done:
+                done[name].append(pair[name])
+
     n = batches * epochs
-    print(f"Opacus: {rounds} runs of {n} steps each way, CPU of a step: rdp {statistics.median(took['rdp']) / n * 1e3:.3f} ms, "
-          f"remote {statistics.median(took['remote']) / n * 1e3:.3f} ms")
-    print(f"  in the hook, of a step: rdp {statistics.median(hooks['rdp']) / n * 1e6:.0f} µs, remote {statistics.median(hooks['remote']) / n * 1e6:.0f} µs, "
-          "with all that the loop waits for the daemon")
-    for kind, values in ratios.items():
-        print(f"  {kind}, remote over rdp: median {statistics.median(values):.4f}, from {min(values):.4f} to {max(values):.4f}")
+    print(f"Opacus: {rounds} runs of {n} steps each way")
+    for name, trainings in done.items():
+        wall, cpu, hook, others = (statistics.median(getattr(t, kind) for t in trainings) / n * 1e6 for kind in ("wall", "cpu", "accounted", "others"))
+        print(f"  a step with {name}: {wall:.0f} µs, CPU {cpu:.0f} µs; in the hook {hook:.0f} µs, CPU of other threads {others:.0f} µs")
+    for kind in ("wall", "cpu"):
+        ratios = [getattr(b, kind) / getattr(a, kind) for a, b in zip(done["rdp"], done["remote"])]
+        print(f"  {kind}, remote over rdp: median {statistics.median(ratios):.4f}, from {min(ratios):.4f} to {max(ratios):.4f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--accountantd", required=True)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=12, help="runs each way")
+    parser.add_argument("--steps", type=int, default=200, help="steps of an Opacus run, 20 an epoch")
     args = parser.parse_args()
     versions = []
     for package in ("grpcio", "protobuf", "numpy", "torch", "opacus", "jax", "pandas", "matplotlib"):
@@ -140,7 +142,7 @@ def main() -> None:
                 print("step, no other work:     ", quantiles(steps(client, 5000, 0)))
                 print('step, strict="each":     ', quantiles(steps(client, 300, 0, strict="each")))
                 if any(v.startswith("opacus ") for v in versions):
-                    runs(client, args.rounds, 20, 5)
+                    runs(client, args.rounds, 20, args.steps // 20)
         finally:
             daemon.terminate()
             daemon.wait()

@@ -7,6 +7,20 @@ from dataclasses import dataclass, field
 
 from . import proto as pb
 from .errors import AccountantError, BudgetExceeded
+from .mechanisms import Events, events
+
+
+class Kind:
+    """A kind of step as it is now; what it is made of may change later."""
+
+    __slots__ = ("key", "per_step")
+
+    def __init__(self, what: Events) -> None:
+        self.per_step = events(what)
+        if isinstance(what, pb.Mechanism):
+            self.key = what.SerializeToString()  # as is looked up at each step
+        else:
+            self.key = b"".join([e.SerializeToString() + b"\0" for e in self.per_step])
 
 
 @dataclass(eq=False)
@@ -35,17 +49,20 @@ class Supply:
     @property
     def left(self) -> int:
         """Steps that need not wait."""
-        return sum(c.left for c in self.covers)
+        return sum([c.left for c in self.covers])
 
-    def take(self, count: int) -> None:
-        """Uses count of what is left, which is enough."""
+    def take(self, count: int) -> bool:
+        """Uses count of what is left, or nothing if that is less."""
+        if self.left < count:
+            return False
         for cover in self.covers:
             n = min(cover.left, count)
             cover.left -= n
             cover.used += n
             count -= n
             if not count:
-                return
+                break
+        return True
 
     def fitting(self, refusal: AccountantError) -> int:
         """How many steps a refusal says would still fit, at most."""

@@ -9,6 +9,7 @@ Opacus 1.6, whose optimizer adds the noise, calls one hook, and then changes the
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -21,6 +22,7 @@ from opacus.optimizers import AdaClipDPOptimizer, DPOptimizer
 from opacus.utils.uniform_sampler import DistributedUniformWithReplacementSampler, UniformWithReplacementSampler
 
 from . import proto as pb
+from ._cover import Kind
 from .client import Client
 from .errors import Closed
 from .mechanisms import gaussian, poisson_sampled, workload
@@ -50,6 +52,11 @@ def step_mechanism(*, noise_multiplier: float, sample_rate: float, iterations: i
     q = math.ceil(q * _GRID) / _GRID
     inner = gaussian(noise_multiplier=noise)
     return poisson_sampled(inner, sampling_probability=q) if poisson and q < 1 else inner
+
+
+@functools.lru_cache(maxsize=64)
+def _step_kind(noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> Kind:
+    return Kind(step_mechanism(noise_multiplier=noise_multiplier, sample_rate=sample_rate, iterations=iterations, poisson=poisson))
 
 
 def connect(ledger: str | None = None, *, server: str | None = None, client: Client | None = None, **run: Any) -> None:
@@ -131,7 +138,7 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         return hook
 
     def _cover(self, noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> None:
-        self.run.step(step_mechanism(noise_multiplier=noise_multiplier, sample_rate=sample_rate, iterations=iterations, poisson=poisson))
+        self.run.step(_step_kind(noise_multiplier, sample_rate, iterations, poisson))
         last = self.history[-1] if self.history else None
         entry = (noise_multiplier, sample_rate * iterations)
         if last is not None and tuple(last[:2]) == entry:
@@ -183,7 +190,7 @@ def attach(optimizer: DPOptimizer, run: Run, data_loader: Any, *, sample_rate: f
     poisson, rate = (True, sample_rate) if sample_rate is not None else _sampling(data_loader, 1.0)
 
     def cover(noise_multiplier: float, iterations: int) -> None:
-        run.step(step_mechanism(noise_multiplier=noise_multiplier, sample_rate=rate, iterations=iterations, poisson=poisson))
+        run.step(_step_kind(noise_multiplier, rate, iterations, poisson))
 
     hook = _Hook(cover, optimizer.step_hook)
     hook.guard(optimizer)

@@ -14,15 +14,15 @@ from typing import Any, Literal, TypeVar
 
 from . import proto as pb
 from ._core import log
-from ._cover import Cover, Supply
+from ._cover import Cover, Kind, Supply
 from ._stream import Message, Stream
 from .client import Client
 from .errors import AccountantError, BudgetExceeded, Closed, FailedPrecondition
-from .mechanisms import Events, events
+from .mechanisms import Events
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMMIT_INTERVAL = 1.0  # seconds between commits while steps go on
+COMMIT_INTERVAL = 2.0  # seconds between commits while steps go on
 LEAVE_PATIENCE = 10.0  # seconds that leaving by an exception waits for the daemon
 
 
@@ -73,7 +73,8 @@ class Run:
         self._client, self._strict, self._ahead = client, strict, ahead
         self._chunk, self._chunk_seconds, self._lifetime = chunk, chunk_seconds, int(lifetime)
         self._limit, self._labels, self._deadline = steps, dict(labels or {}), deadline
-        self._monitor = threading.Condition(threading.RLock())
+        self._lock = threading.RLock()
+        self._monitor = threading.Condition(self._lock)
         self._supplies: dict[bytes, Supply] = {}  # by mechanism, the latest last
         self._lost: list[tuple[Supply, int, int]] = []  # commits refused, their reservation being gone
         self._writer: Client | None = None
@@ -162,7 +163,7 @@ class Run:
 
     # Steps
 
-    def step(self, mechanism: Events, count: int = 1) -> None:
+    def step(self, mechanism: Events | Kind, count: int = 1) -> None:
         """Covers count steps of a mechanism, or of several events each. On return they are
         durably charged or set aside; on an exception none of them is covered."""
         if not self._step(mechanism, count, wait=True):
@@ -172,48 +173,53 @@ class Run:
         """As step, if it need not wait for the daemon; otherwise False, and nothing is covered."""
         return self._step(mechanism, count, wait=False)
 
-    def _step(self, mechanism: Events, count: int, wait: bool) -> bool:
+    def _step(self, mechanism: Events | Kind, count: int, wait: bool) -> bool:
+        # Called with the caches full of a batch's numbers, when each call of a Python
+        # function takes some 20 µs: so there are few on the way of a step that is covered.
         if count < 1:
             raise ValueError(f"count: {count}; allowed: a positive number")
         writer = self._check()
         if self._each:
             if wait:
-                writer.report(self.ledger, _times(events(mechanism), count), labels=self._labels, deadline=self._deadline)
-                with self._monitor:
-                    self._count(count)
+                writer.report(self.ledger, _times(_per_step(mechanism), count), labels=self._labels, deadline=self._deadline)
+                with self._lock:
+                    self.steps += count
+                    self._made += count
             return wait
         if self._lost:
             self._settle_lost()
-        with self._monitor:
+        now = time.monotonic()
+        with self._lock:
             supply = self._supply(mechanism)
-            now = time.monotonic()
-            self._retire(supply, now)
-            if supply.left < count:
+            if self._reserving and supply.covers and now > supply.covers[0].use_by:
+                self._drop(supply)  # so old that the daemon may soon charge it
+            if not supply.take(count):
                 if not wait:
                     return False
                 self._fetch(supply, count)
-            supply.take(count)
-            self._count(count)
+                supply.take(count)
+            self.steps += count
+            self._made += count
             self._upkeep(supply, now)
         return True
 
-    def _count(self, count: int) -> None:
-        self.steps += count
-        self._made += count
-
     def _check(self) -> Client:
+        writer, stream = self._writer, self._stream
+        if (self._error is None and writer is not None and not self._ended and os.getpid() == self._pid and not writer._core.closed
+                and (stream is None or stream._error is None)):
+            return writer
         if self._error is not None:
             raise self._error
-        if self._writer is None:
+        if writer is None:
             raise Closed("step", self.ledger, "the run has not begun; allowed: `with`, or open")
         if os.getpid() != self._pid:
             raise Closed("step", self.ledger, "this run belongs to the process that began it; allowed: a run of this process's own")
         if self._ended:
             raise Closed("step", self.ledger, "the run has ended")
-        self._writer._core.check("step", self.ledger)
-        if self._stream is not None and self._stream.error is not None:
-            raise self._stream.error
-        return self._writer
+        writer._core.check("step", self.ledger)
+        if stream is not None and stream.error is not None:
+            raise stream.error
+        return writer
 
     def wrap(self, function: F, mechanism: Events, count: int = 1) -> F:
         """function, with each call covered before it runs: for JAX and plain loops.
@@ -224,10 +230,12 @@ class Run:
         once for many executions, so a call with traced arguments is refused.
         """
 
+        kind = Kind(mechanism)
+
         @functools.wraps(function)
         def covered(*args: Any, **kwargs: Any) -> Any:
             _refuse_tracing((args, kwargs))
-            self.step(mechanism, count)
+            self.step(kind, count)
             return function(*args, **kwargs)
 
         return covered  # type: ignore[return-value]
@@ -276,12 +284,13 @@ class Run:
 
     # Supply: the monitor is held
 
-    def _supply(self, mechanism: Events) -> Supply:
-        key = mechanism.SerializeToString() if isinstance(mechanism, pb.Mechanism) else b"".join(
-            e.SerializeToString() + b"\0" for e in events(mechanism))
+    def _supply(self, what: Events | Kind) -> Supply:
+        if not isinstance(what, (Kind, pb.Mechanism)):
+            what = Kind(what)
+        key = what.key if isinstance(what, Kind) else what.SerializeToString()
         supply = self._supplies.get(key)
         if supply is None:
-            supply = self._supplies[key] = Supply(events(mechanism))
+            supply = self._supplies[key] = Supply(_per_step(what))
         elif len(self._supplies) > 1:
             self._supplies[key] = self._supplies.pop(key)
         return supply
@@ -318,18 +327,21 @@ class Run:
             for other in self._supplies.values():
                 self._commit(other)
         # A mechanism that comes for the first time may not come again.
-        if supply.uses > 1 and not supply.asked and not supply.exhausted and supply.left <= supply.target // 2:
+        if supply.uses > 1 and not supply.asked and not supply.exhausted and supply.left <= supply.target // 3:
             want = self._wanted(supply)
             if want > 0:
                 self._commit(supply)
+                if len(self._supplies) == 1:
+                    self._last_commit = now
                 self._ask(supply, want, waited=False)
 
     def _wanted(self, supply: Supply) -> int:
-        """How many more to set aside; the target doubles up to a chunk."""
-        most = self._chunk
-        if self._interval:
-            most = max(1, min(most, int(self._chunk_seconds / self._interval)))
-        supply.target = min(most, 2 * supply.target or 1)
+        """How many more to set aside: few, until the mechanism came again and it is known how
+        long steps take; then up to a chunk, which the mechanisms in use share."""
+        supply.target = 1 if self._made else min(2, self._chunk)
+        if self._interval and supply.uses:
+            most = min(self._chunk, int(self._chunk_seconds / self._interval))
+            supply.target = max(1, most // len(self._supplies))
         want = supply.target - supply.left
         if self._limit is not None:
             want = min(want, self._limit - self._made - sum(s.left + s.asked for s in self._supplies.values()))
@@ -375,11 +387,6 @@ class Run:
         if 0 < fits < n and not supply.dropped:
             self._ask(supply, fits, waited=False)
 
-    def _retire(self, supply: Supply, now: float) -> None:
-        """Gives back what is so old that the daemon may soon charge it."""
-        if self._reserving and supply.covers and now > supply.covers[0].use_by:
-            self._drop(supply)
-
     def _commit(self, supply: Supply) -> None:
         """Charges what was used."""
         for cover in list(supply.covers):
@@ -408,7 +415,8 @@ class Run:
 
     def _commit_refused(self, supply: Supply, cover: Cover, used: int, error: AccountantError) -> None:
         log.warning("run %s: reservation %d is not open any more: %s", self.ledger, cover.position, error)
-        cover.left = 0
+        used += cover.used  # since that commit was sent
+        cover.left = cover.used = 0
         if cover in supply.covers:
             supply.covers.remove(cover)
         self._lost.append((supply, cover.position, used))
@@ -440,6 +448,10 @@ class Run:
 
     def _until(self, deadline: float | None) -> float | None:
         return None if deadline is None else time.monotonic() + deadline
+
+
+def _per_step(what: Events | Kind) -> list[pb.Event]:
+    return what.per_step if isinstance(what, Kind) else Kind(what).per_step
 
 
 def _times(per_step: list[pb.Event], n: int) -> list[pb.Event]:
