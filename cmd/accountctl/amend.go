@@ -24,8 +24,9 @@ guarantee is descriptive.
 ` + ownSocketHelp + `
 
 ` + requestIDHelp,
-		Example: `  accountctl refund team/mnist --position 7 --reason "crashed before the first output" --nothing-released --server unix:data/accountant.sock`,
-		Args:    names("NAME"),
+		Example:           `  accountctl refund team/mnist --position 7 --reason "crashed before the first output" --nothing-released --server unix:data/accountant.sock`,
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	refund := &accountantv1.Refund{}
 	c.Flags().Uint64Var(&refund.Position, "position", 0, "the `POSITION` of the entry")
@@ -64,7 +65,8 @@ because of them. With --independent-of-outputs you assert that it was not so.
 ` + requestIDHelp,
 		Example: `  accountctl raise shared --budget epsilon=10,delta=1e-5,guard=rdp,order=12 --reason "planned for the second quarter" --independent-of-outputs --server unix:data/accountant.sock
   accountctl raise team/mnist --plan longer.json --reason "more epochs" --server unix:data/accountant.sock`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	raise := &accountantv1.Raise{}
 	budgets := budgetsFlag(c)

@@ -34,7 +34,8 @@ instead. The json has everything.`,
   accountctl curve --file workload.json --epsilon-max 10 --points 101 --output csv > curve.csv
   accountctl curve team/mnist --epsilon 1 --epsilon 2 --epsilon 4
   accountctl curve team/mnist --trade-off --alpha 0.001 --alpha 0.01`,
-		Args: subjectArgs,
+		Args:              subjectArgs,
+		ValidArgsFunction: p.completeLedger,
 	}
 	file := fileFlag(c)
 	request := &accountantv1.QueryPrivacyCurveRequest{}

@@ -32,7 +32,8 @@ record (in jsonl as the first line): all that "accountctl verify --entries" need
   accountctl entries team/mnist --label run=7 --since 2026-01-31 --until 2026-02-28T12:00:00Z
   accountctl entries team/mnist --output csv > entries.csv
   accountctl entries team/mnist --raw --output jsonl > entries.jsonl`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	filter := entryFilterFlags(c)
 	limit := c.Flags().Uint64("limit", 0, "how many at most; 0 is all")

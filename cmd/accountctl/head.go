@@ -23,7 +23,8 @@ the ledger was edited or rolled back. The first time keep the public key as well
 with --public-key only statements under that one are accepted.`,
 		Example: `  accountctl head team/mnist --output json > mnist.head
   accountctl head team/mnist --public-key 3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	key := publicKeyFlag(c)
 	output := outputFlag(c, formatJSON)

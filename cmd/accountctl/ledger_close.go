@@ -16,8 +16,9 @@ func (p *program) ledgerClose() *cobra.Command {
 		Long: `Close a ledger: it takes no more charges. Queries go on. Closing is final.
 
 ` + requestIDHelp,
-		Example: `  accountctl ledger close team/mnist --reason "model released"`,
-		Args:    names("NAME"),
+		Example:           `  accountctl ledger close team/mnist --reason "model released"`,
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	reason := c.Flags().String("reason", "", "why; kept in the ledger")
 	id := requestIDFlag(c)

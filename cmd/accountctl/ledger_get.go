@@ -18,7 +18,8 @@ with budgets or a plan, what is spent, reserved and left of each, the open
 reservations, and what people have asserted (refunds, raises, what a restore has lost).`,
 		Example: `  accountctl ledger get team/mnist
   accountctl ledger get team/mnist --output json`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	output := outputFlag(c, formatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {

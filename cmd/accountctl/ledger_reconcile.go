@@ -33,7 +33,8 @@ new process, or client, goes on.
 ` + requestIDHelp,
 		Example: `  accountctl ledger reconcile team/mnist --charge since-monday.json --reason "from the jobs' logs" --server unix:data/accountant.sock
   accountctl ledger reconcile team/mnist --accept-loss "logs are gone, too" --server unix:data/accountant.sock`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	charged := c.Flags().String("charge", "", "a workload `FILE` with what was lost; - is standard input")
 	accept := c.Flags().String("accept-loss", "", "accept that what was lost is not counted, and why: the `REASON` is shown with every answer")

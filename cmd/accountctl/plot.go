@@ -43,7 +43,8 @@ lead the eye.`,
 		Example: `  accountctl plot team/mnist
   accountctl plot --file workload.json --what trade-off --to trade-off.svg
   accountctl plot team/mnist --what budget --label run --to budget.png`,
-		Args: subjectArgs,
+		Args:              subjectArgs,
+		ValidArgsFunction: p.completeLedger,
 	}
 	file := fileFlag(c)
 	what := &format{plotCurve, []string{plotCurve, plotTradeOff, plotBudget}}

@@ -20,7 +20,8 @@ which; running is always of what was charged so far.`,
 		Example: `  accountctl query team/mnist --delta 1e-5
   accountctl query team/mnist --delta 1e-5 --max-gap 1e-9
   accountctl query team/mnist --epsilon 1 --output json`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	q := questionFlags(c)
 	output := outputFlag(c, formatJSON)

@@ -34,7 +34,7 @@ Mechanisms and their flags:
   accountctl report team/mnist --file workload.json --request-id run-7
   accountctl report team/mnist --file - --check < workload.json`,
 		Args:              chargeArgs,
-		ValidArgsFunction: completeCharge,
+		ValidArgsFunction: p.completeCharge,
 	}
 	flags := addChargeFlags(c)
 	id := requestIDFlag(c)
@@ -92,11 +92,11 @@ func chargeArgs(c *cobra.Command, args []string) error {
 	return names("NAME")(c, args)
 }
 
-func completeCharge(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (p *program) completeCharge(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return kinds(), cobra.ShellCompDirectiveNoFileComp
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return p.completeLedger(c, args, begun)
 }
 
 // charge is what to report, and the file it came from, if any.

@@ -29,7 +29,7 @@ Mechanisms and their flags:
 		Example: `  accountctl reserve team/mnist --file workload.json --lifetime 24h --label run=7
   accountctl reserve team/census laplace --scale 10 --sensitivity 1 --count 20 --lifetime 1h --output json`,
 		Args:              chargeArgs,
-		ValidArgsFunction: completeCharge,
+		ValidArgsFunction: p.completeCharge,
 	}
 	flags := addChargeFlags(c)
 	lifetime := c.Flags().Duration("lifetime", 0, "how long, in whole seconds: 1s to 8784h (366 days)")
@@ -80,7 +80,7 @@ Mechanisms and their flags:
 		Example: `  accountctl commit team/mnist --reservation 12 --file done.json --label step=500
   accountctl commit team/census --reservation 3 laplace --scale 10 --sensitivity 1`,
 		Args:              chargeArgs,
-		ValidArgsFunction: completeCharge,
+		ValidArgsFunction: p.completeCharge,
 	}
 	flags := addChargeFlags(c)
 	reservation := reservationFlag(c)
@@ -113,8 +113,9 @@ func (p *program) release() *cobra.Command {
 data for it.
 
 ` + requestIDHelp,
-		Example: `  accountctl release team/mnist --reservation 12 --reason "stopped early"`,
-		Args:    names("NAME"),
+		Example:           `  accountctl release team/mnist --reservation 12 --reason "stopped early"`,
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	reservation := reservationFlag(c)
 	reason := c.Flags().String("reason", "", "why; kept in the ledger")

@@ -24,7 +24,8 @@ which dataset, what was run, ε at several δ, and what these numbers rest on. E
 number is rounded to the safe side.`,
 		Example: `  accountctl statement team/mnist > privacy.md
   accountctl statement team/mnist --delta 1e-5 --delta 1e-7 --output json`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	deltas := c.Flags().Float64Slice("delta", nil, "`δ` in (0, 1) at which ε is stated; may be repeated (default: 1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
 	output := &format{formatMarkdown, []string{formatMarkdown, formatJSON}}

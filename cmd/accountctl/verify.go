@@ -53,6 +53,7 @@ Exit status: 1 if anything is wrong.`,
 			}
 			return names("NAME")(c, args)
 		},
+		ValidArgsFunction: p.completeLedger,
 	}
 	f := c.Flags()
 	f.StringVar(&v.entries, "entries", "", "exported entries to verify; \"-\" is standard input")

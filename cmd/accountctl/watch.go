@@ -17,7 +17,8 @@ closed. Of changes that follow each other quickly only the last is shown. With
 --output jsonl each line is the ledger, as "ledger get" shows it.`,
 		Example: `  accountctl watch team/mnist
   accountctl watch team/mnist --output jsonl`,
-		Args: names("NAME"),
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
 	}
 	output := outputFlag(c, formatJSONL)
 	c.RunE = func(c *cobra.Command, args []string) error {
