@@ -1,194 +1,148 @@
 package wire
 
 import (
-	"encoding/binary"
-	"fmt"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// Declared tables, and mechanisms that are made of others.
+// Mechanisms that are made of others, and whole runs.
 
-func toRenyiDP(r *pb.RenyiDp) (mechanism.Mechanism, error) {
-	var f fields
-	r = orEmpty(r)
-	f.known("renyi_dp", r)
-	// Longer lists are refused before they are packed.
-	f.atMost("renyi_dp.orders", len(r.Orders), mechanism.MaxOrders)
-	f.atMost("renyi_dp.epsilons", len(r.Epsilons), mechanism.MaxOrders)
-	if f.err != nil {
-		return nil, f.err
-	}
-	return mechanism.RenyiDP{Orders: mechanism.NumbersOf(r.Orders...), Epsilons: mechanism.NumbersOf(r.Epsilons...)}, nil
-}
+const (
+	allowedCount     = "a whole number from 1, or absent"
+	allowedDeviation = "a finite number > 0 (at least 2.3e-308), or absent"
+	allowedEta       = "a number > -1 other than 0, or absent for the logarithmic distribution"
+)
 
-func toComposed(c *pb.Composed, depth int) (mechanism.Mechanism, error) {
-	var f fields
-	c = orEmpty(c)
-	f.known("composed", c)
-	f.atMost("composed.events", len(c.Events), mechanism.MaxComposedEvents)
-	if f.err != nil {
-		return nil, f.err
-	}
-	events, err := toEventsAt("composed.events", c.Events, depth+1)
-	if err != nil {
-		return nil, err
-	}
-	return mechanism.Composed{Events: mechanism.ListOf(events...)}, nil
-}
-
-func toLossTable(p *pb.PrivacyLossTable) (mechanism.Mechanism, error) {
-	var f fields
-	p = orEmpty(p)
-	f.known("privacy_loss_table", p)
-	f.atMost("privacy_loss_table.losses", len(p.Losses), mechanism.MaxLosses)
-	f.atMost("privacy_loss_table.masses", len(p.Masses), mechanism.MaxLosses)
-	infinite := f.float("privacy_loss_table.infinite_mass", p.InfiniteMass, allowedChance)
-	if f.err != nil {
-		return nil, f.err
-	}
-	return mechanism.PrivacyLossTable{
-		Losses: mechanism.NumbersOf(p.Losses...), Masses: mechanism.NumbersOf(p.Masses...), InfiniteMass: infinite,
-	}, nil
-}
-
-func toParallel(p *pb.Parallel, depth int) (mechanism.Mechanism, error) {
-	var f fields
-	p = orEmpty(p)
-	f.known("parallel", p)
-	f.atMost("parallel.parts", len(p.Parts), mechanism.MaxParts)
-	if f.err != nil {
-		return nil, f.err
-	}
-	parts := make([]mechanism.Mechanism, len(p.Parts))
-	for i, part := range p.Parts {
-		m, err := toMechanism(part, depth+1)
-		if err != nil {
-			return nil, under(fmt.Sprintf("parallel.parts[%d]", i), err)
+func toStructure(f *fields, m *pb.Mechanism, depth int) mechanism.Mechanism {
+	switch k := m.Kind.(type) {
+	case *pb.Mechanism_Composed:
+		c := orEmpty(k.Composed)
+		f.known("composed", c)
+		return mechanism.Composed{Events: f.events("composed.events", c.Events, mechanism.MaxComposedEvents, depth)}
+	case *pb.Mechanism_Parallel:
+		p := orEmpty(k.Parallel)
+		f.known("parallel", p)
+		return mechanism.Parallel{Parts: f.parts("parallel.parts", p.Parts, mechanism.MaxParts, depth)}
+	case *pb.Mechanism_RepeatAndSelect:
+		r := orEmpty(k.RepeatAndSelect)
+		f.known("repeat_and_select", r)
+		repeated := mechanism.RepeatAndSelect{
+			Gamma: f.float("repeat_and_select.gamma", r.Gamma, allowedChance),
+			Eta:   f.float("repeat_and_select.eta", r.Eta, allowedEta),
+			Mean:  f.float("repeat_and_select.mean", r.Mean, allowedPositive),
 		}
-		parts[i] = m
-	}
-	return mechanism.Parallel{Parts: mechanism.ListOf(parts...)}, nil
-}
-
-func fromParallel(p mechanism.Parallel) *pb.Parallel {
-	out := &pb.Parallel{}
-	for _, m := range p.Parts.Values() {
-		out.Parts = append(out.Parts, FromMechanism(m))
-	}
-	return out
-}
-
-func toRepeatAndSelect(r *pb.RepeatAndSelect, depth int) (mechanism.Mechanism, error) {
-	var f fields
-	r = orEmpty(r)
-	f.known("repeat_and_select", r)
-	m := mechanism.RepeatAndSelect{
-		Gamma: f.float("repeat_and_select.gamma", r.Gamma, allowedChance),
-		Eta:   f.float("repeat_and_select.eta", r.Eta, "a number > -1 other than 0, or absent for the logarithmic distribution"),
-		Mean:  f.float("repeat_and_select.mean", r.Mean, allowedPositive),
-	}
-	if r.Mechanism != nil { // otherwise its Check says that it is missing
-		inner, err := toMechanism(r.Mechanism, depth+1)
-		if err != nil {
-			return nil, under("repeat_and_select.mechanism", err)
+		repeated.Mechanism = f.inner("repeat_and_select.mechanism", r.Mechanism, depth)
+		return repeated
+	case *pb.Mechanism_DpSgd:
+		d := orEmpty(k.DpSgd)
+		f.known("dp_sgd", d)
+		return mechanism.DPSGD{
+			NoiseMultiplier: f.float("dp_sgd.noise_multiplier", d.NoiseMultiplier, allowedRequired),
+			MaxGradNorm:     f.float("dp_sgd.max_grad_norm", d.MaxGradNorm, allowedPositive),
+			BatchSize:       f.whole("dp_sgd.batch_size", d.BatchSize, allowedSize),
+			DatasetSize:     f.whole("dp_sgd.dataset_size", d.DatasetSize, allowedSize),
+			Epochs:          f.float("dp_sgd.epochs", d.Epochs, allowedPositive),
+			Steps:           f.whole("dp_sgd.steps", d.Steps, allowedCount),
+			Accumulation:    f.whole("dp_sgd.accumulation", d.Accumulation, allowedCount),
 		}
-		m.Mechanism = inner
-	}
-	return f.done(m)
-}
-
-func toDPSGD(d *pb.DpSgd) (mechanism.Mechanism, error) {
-	const allowedWhole = "a whole number ≥ 1, or absent"
-	var f fields
-	d = orEmpty(d)
-	f.known("dp_sgd", d)
-	return f.done(mechanism.DPSGD{
-		NoiseMultiplier: f.float("dp_sgd.noise_multiplier", d.NoiseMultiplier, allowedRequired),
-		MaxGradNorm:     f.float("dp_sgd.max_grad_norm", d.MaxGradNorm, allowedPositive),
-		BatchSize:       f.whole("dp_sgd.batch_size", d.BatchSize, allowedSize),
-		DatasetSize:     f.whole("dp_sgd.dataset_size", d.DatasetSize, allowedSize),
-		Epochs:          f.float("dp_sgd.epochs", d.Epochs, allowedPositive),
-		Steps:           f.whole("dp_sgd.steps", d.Steps, allowedWhole),
-		Accumulation:    f.whole("dp_sgd.accumulation", d.Accumulation, allowedWhole),
-	})
-}
-
-func fromDPSGD(d mechanism.DPSGD) *pb.DpSgd {
-	return &pb.DpSgd{
-		NoiseMultiplier: given(d.NoiseMultiplier), MaxGradNorm: given(d.MaxGradNorm),
-		BatchSize: given(d.BatchSize), DatasetSize: given(d.DatasetSize),
-		Epochs: given(d.Epochs), Steps: given(d.Steps), Accumulation: given(d.Accumulation),
-	}
-}
-
-// atMost refuses lists that are too long.
-func (f *fields) atMost(field string, n, most int) {
-	if n > most && f.err == nil {
-		f.err = invalid(field, fmt.Sprintf("%d of them", n), fmt.Sprintf("at most %d", most))
-	}
-}
-
-// appendNumbers appends a list's canonical encoding: its length and its bits.
-func appendNumbers(b []byte, n mechanism.Numbers) []byte {
-	return append(binary.BigEndian.AppendUint64(b, uint64(n.Len())), n...)
-}
-
-func appendParts(b []byte, parts []mechanism.Mechanism) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(len(parts)))
-	for _, m := range parts {
-		b = appendMechanism(b, m)
-	}
-	return b
-}
-
-// appendRecordedParts appends a repeated accountant.v1.Mechanism as package proto does.
-func appendRecordedParts(b []byte, field protowire.Number, parts []mechanism.Mechanism) []byte {
-	for _, m := range parts {
-		b = protowire.AppendBytes(appendTag(b, field), appendRecorded(nil, m))
-	}
-	return b
-}
-
-func appendDPSGD(b []byte, d mechanism.DPSGD) []byte {
-	b = appendFloats(b, d.NoiseMultiplier, d.MaxGradNorm, d.Epochs)
-	for _, n := range [...]uint64{d.BatchSize, d.DatasetSize, d.Steps, d.Accumulation} {
-		b = binary.BigEndian.AppendUint64(b, n)
-	}
-	return b
-}
-
-// appendPacked appends a list as a packed repeated double.
-func appendPacked(b []byte, field protowire.Number, n mechanism.Numbers) []byte {
-	if n.Len() == 0 {
-		return b
-	}
-	b = protowire.AppendVarint(appendTag(b, field), uint64(len(n)))
-	for i := 0; i < len(n); i += 8 { // big-endian to little-endian
-		for j := 7; j >= 0; j-- {
-			b = append(b, n[i+j])
+	case *pb.Mechanism_TreeAggregation:
+		t := orEmpty(k.TreeAggregation)
+		f.known("tree_aggregation", t)
+		return mechanism.TreeAggregation{
+			StandardDeviation: f.float("tree_aggregation.standard_deviation", t.StandardDeviation, allowedDeviation),
+			Sensitivity:       f.float("tree_aggregation.sensitivity", t.Sensitivity, allowedPositive),
+			NoiseMultiplier:   f.float("tree_aggregation.noise_multiplier", t.NoiseMultiplier, allowedPositive),
+			Participation:     f.participation("tree_aggregation", t.Steps, t.Participations, t.MinimumSeparation),
+		}
+	case *pb.Mechanism_BandedMatrix:
+		b := orEmpty(k.BandedMatrix)
+		f.known("banded_matrix", b)
+		return mechanism.BandedMatrix{
+			StandardDeviation: f.float("banded_matrix.standard_deviation", b.StandardDeviation, allowedDeviation),
+			Sensitivity:       f.float("banded_matrix.sensitivity", b.Sensitivity, allowedPositive),
+			NoiseMultiplier:   f.float("banded_matrix.noise_multiplier", b.NoiseMultiplier, allowedPositive),
+			Coefficients:      f.list("banded_matrix.coefficients", b.Coefficients, mechanism.MaxBands),
+			Participation:     f.participation("banded_matrix", b.Steps, b.Participations, b.MinimumSeparation),
 		}
 	}
-	return b
+	return nil
 }
 
-// appendRecordedEvents appends a repeated accountant.v1.Event as package proto does.
-func appendRecordedEvents(b []byte, field protowire.Number, events []mechanism.Event) []byte {
-	for _, e := range events {
-		var p []byte
-		if e.Mechanism != nil {
-			p = protowire.AppendBytes(appendTag(p, 1), appendRecorded(nil, e.Mechanism))
+func fromStructure(m mechanism.Mechanism) *pb.Mechanism {
+	switch m := m.(type) {
+	case mechanism.Composed:
+		return &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: FromEvents(m.Events.Values())}}}
+	case mechanism.Parallel:
+		var parts []*pb.Mechanism
+		for _, part := range m.Parts.Values() {
+			parts = append(parts, FromMechanism(part))
 		}
-		b = protowire.AppendBytes(appendTag(b, field), appendNumber(p, 2, uint64(e.Count)))
+		return &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: &pb.Parallel{Parts: parts}}}
+	case mechanism.RepeatAndSelect:
+		return &pb.Mechanism{Kind: &pb.Mechanism_RepeatAndSelect{RepeatAndSelect: &pb.RepeatAndSelect{
+			Mechanism: FromMechanism(m.Mechanism), Gamma: given(m.Gamma), Eta: given(m.Eta), Mean: given(m.Mean),
+		}}}
+	case mechanism.DPSGD:
+		return &pb.Mechanism{Kind: &pb.Mechanism_DpSgd{DpSgd: &pb.DpSgd{
+			NoiseMultiplier: given(m.NoiseMultiplier), MaxGradNorm: given(m.MaxGradNorm),
+			BatchSize: given(m.BatchSize), DatasetSize: given(m.DatasetSize),
+			Epochs: given(m.Epochs), Steps: given(m.Steps), Accumulation: given(m.Accumulation),
+		}}}
+	case mechanism.TreeAggregation:
+		return &pb.Mechanism{Kind: &pb.Mechanism_TreeAggregation{TreeAggregation: &pb.TreeAggregation{
+			StandardDeviation: given(m.StandardDeviation), Sensitivity: given(m.Sensitivity), NoiseMultiplier: given(m.NoiseMultiplier),
+			Steps: given(m.Steps), Participations: given(m.Participations), MinimumSeparation: given(m.MinimumSeparation),
+		}}}
+	case mechanism.BandedMatrix:
+		return &pb.Mechanism{Kind: &pb.Mechanism_BandedMatrix{BandedMatrix: &pb.BandedMatrix{
+			StandardDeviation: given(m.StandardDeviation), Sensitivity: given(m.Sensitivity), NoiseMultiplier: given(m.NoiseMultiplier),
+			Coefficients: m.Coefficients.Values(),
+			Steps:        given(m.Steps), Participations: given(m.Participations), MinimumSeparation: given(m.MinimumSeparation),
+		}}}
 	}
-	return b
+	return nil
 }
 
-func appendRecordedDPSGD(b []byte, d mechanism.DPSGD) []byte {
-	b = appendGiven(b, d.NoiseMultiplier, d.MaxGradNorm)
-	b = appendNumber(appendNumber(b, 3, d.BatchSize), 4, d.DatasetSize)
-	return appendNumber(appendNumber(appendGivenFrom(b, 5, d.Epochs), 6, d.Steps), 7, d.Accumulation)
+func appendStructure(b []byte, m mechanism.Mechanism) []byte {
+	switch m := m.(type) {
+	case mechanism.Composed:
+		return appendEvents(append(b, 21), m.Events.Values())
+	case mechanism.Parallel:
+		return appendParts(append(b, 24), m.Parts.Values())
+	case mechanism.RepeatAndSelect:
+		return appendMechanism(appendFloats(append(b, 25), m.Gamma, m.Eta, m.Mean), m.Mechanism)
+	case mechanism.DPSGD:
+		b = appendFloats(append(b, 32), m.NoiseMultiplier, m.MaxGradNorm, m.Epochs)
+		return appendWhole(b, m.BatchSize, m.DatasetSize, m.Steps, m.Accumulation)
+	case mechanism.TreeAggregation:
+		b = appendFloats(append(b, 30), m.StandardDeviation, m.Sensitivity, m.NoiseMultiplier)
+		return appendWhole(b, m.Steps, m.Participations, m.MinimumSeparation)
+	case mechanism.BandedMatrix:
+		b = appendFloats(append(b, 31), m.StandardDeviation, m.Sensitivity, m.NoiseMultiplier)
+		return appendWhole(appendNumbers(b, m.Coefficients), m.Steps, m.Participations, m.MinimumSeparation)
+	}
+	return nil
+}
+
+func recordStructure(p []byte, m mechanism.Mechanism) (protowire.Number, []byte) {
+	switch m := m.(type) {
+	case mechanism.Composed:
+		return 21, appendRecordedEvents(p, 1, m.Events.Values())
+	case mechanism.Parallel:
+		return 24, appendRecordedParts(p, 1, m.Parts.Values())
+	case mechanism.RepeatAndSelect:
+		return 25, appendGivenFrom(appendInner(p, 1, m.Mechanism), 2, m.Gamma, m.Eta, m.Mean)
+	case mechanism.DPSGD:
+		p = appendNumber(appendNumber(appendGiven(p, m.NoiseMultiplier, m.MaxGradNorm), 3, m.BatchSize), 4, m.DatasetSize)
+		return 32, appendNumber(appendNumber(appendGivenFrom(p, 5, m.Epochs), 6, m.Steps), 7, m.Accumulation)
+	case mechanism.TreeAggregation:
+		p = appendGiven(p, m.StandardDeviation, m.Sensitivity, m.NoiseMultiplier)
+		return 30, appendNumber(appendNumber(appendNumber(p, 4, m.Steps), 5, m.Participations), 6, m.MinimumSeparation)
+	case mechanism.BandedMatrix:
+		p = appendPacked(appendGiven(p, m.StandardDeviation, m.Sensitivity, m.NoiseMultiplier), 4, m.Coefficients)
+		return 31, appendNumber(appendNumber(appendNumber(p, 5, m.Steps), 6, m.Participations), 7, m.MinimumSeparation)
+	}
+	return 0, nil
 }
