@@ -205,7 +205,7 @@ func (q *queue) add(it item) {
 }
 
 // maxIdleWorkers bounds the deciding goroutines that wait for a ledger.
-const maxIdleWorkers = 64
+const maxIdleWorkers = 256
 
 // start has a ledger's batches decided, by a goroutine that has nothing to do if
 // there is one: a new one would first have to grow its stack, which costs more
