@@ -1,31 +1,33 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // selection is the best of a random number of runs of a composition. With f the
-// generating function of that number, p0 = f(0) and K of one run,
+// generating function of that number and K of one run,
 //
-//	e^{K'(s)} ≤ p0 + e^{K(s)}·sup f'(q)^{1+s}·f'(q')^{−s}   (Papernot–Steinke 2022, Lemma 7)
+//	e^{K'(s)} ≤ 1 + C·(e^{K(s)} − 1),  C ≥ sup f'(q)^{1+s}·f'(q')^{−s}
 //
-// over the probabilities q, q' of one event in a run on either dataset. The truncated
-// negative binomial distribution has (Thm 2), for any ŝ > 0,
+// over the probabilities q, q' of one event in a run on either dataset: sharper than
+// C·e^{K(s)} (Papernot–Steinke 2022, Lemma 7), and proven in docs/math.md §1.6 for the
+// truncated negative binomial distribution, where for any ŝ > 0 (their Thm 2)
 //
-//	K'(s) ≤ K(s) + s(1+η)·[K(ŝ) + ln(1/γ)]/(1+ŝ) + ln E[n],
+//	ln C = s(1+η)·[K(ŝ) + ln(1/γ)]/(1+ŝ) + ln E[n],
 //
-// and the Poisson distribution of mean μ, where a run is (ln(1+1/s), δ̂)-DP,
+// and for the Poisson distribution of mean μ, where a run is (ln(1+1/s), δ̂)-DP and
+// ln C = ln μ + sμδ̂ (their Thm 6). K' is convex with K'(0) = 0, so that K'(s)/s, the
+// divergence, rises: where the bound is not convex its chords bound K' (chord).
 //
-//	K'(s) ≤ ln(e^{−μ} + μ·e^{K(s) + sμδ̂})
-//
-// (Thm 6, with the term of no run, docs/math.md §1.6). Where a run fails with
-// probability m in either direction the number of runs is, given that none does, of the
-// same kind and smaller: the bounds hold for what is left when an event of probability
-// m·E[n] is taken out. No pair is known.
+// Where a run fails with probability m in either direction the number of runs is, given
+// that none does, of the same kind and smaller: the bounds hold for what is left when an
+// event of probability m·E[n] is taken out. No pair is known.
 type selection struct {
 	runs mechanism.List[Term]
 	mean float64 // E[n], rounded up
@@ -34,7 +36,18 @@ type selection struct {
 	rest float64
 
 	poisson bool
-	table   renyi // K at some ŝ, to find δ̂
+	table   renyi   // K at some ŝ, to find δ̂
+	largest float64 // loss of a run, beyond which δ̂ is 0; maybe +Inf
+
+	chords [2][mostChords]chord // by direction
+}
+
+const mostChords = 3
+
+// chord bounds K'(s) by from.k + slope·(s − from.s) for from.s ≤ s ≤ upTo, maybe +Inf.
+type chord struct {
+	from        knot
+	upTo, slope float64
 }
 
 func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency) (Loss, error) {
@@ -50,10 +63,11 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency) (Lo
 	}
 	if m.Mean > 0 {
 		r.mean, r.poisson, r.table = m.Mean, true, renyiOf(tabulate(c), renyiGuarantee)
+		r.largest = math.Max(c.MaxLoss(Remove), c.MaxLoss(Add))
 		if _, atom := c.Atom(); !(atom*r.mean < 0.5) {
 			return unproven(r), nil
 		}
-		return r, nil
+		return r.convex(c), nil
 	}
 	log := -math.Log1p(m.Gamma - 1) // ln(1/γ)
 	if m.Gamma < 0.5 {
@@ -70,7 +84,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency) (Lo
 	}
 	log = num.UpBy(log, 8*num.Ulp*log)
 	r.rest = num.MulUp(num.Up(1+m.Eta), leastTilt(c, log))
-	return r, nil
+	return r.convex(c), nil
 }
 
 // unproven loses everything.
@@ -97,7 +111,7 @@ func leastTilt(c Composition, log float64) float64 {
 			best, where = v, x
 		}
 	}
-	for width := step / 2; !math.IsNaN(where) && width > 0.01; width /= 2 {
+	for width := step / 2; !math.IsNaN(where) && width > 1e-3; width /= 2 {
 		for _, x := range [...]float64{where - width, where + width} {
 			if v := at(x); v < best {
 				best, where = v, x
@@ -105,6 +119,79 @@ func leastTilt(c Composition, log float64) float64 {
 		}
 	}
 	return best
+}
+
+// convex fills chords.
+func (r selection) convex(c Composition) selection {
+	r.chords[Remove] = r.hull(Remove)
+	if r.chords[Add] = r.chords[Remove]; !c.Symmetric() {
+		r.chords[Add] = r.hull(Add)
+	}
+	return r
+}
+
+const chordFirst, chordLast, chordStep = -6, 9, 0.5 // of ln s
+
+// hull is the widest chords of the convex hull of the bound: first on a coarse grid,
+// then with more points around their ends.
+func (r selection) hull(d Direction) (chords [mostChords]chord) {
+	at := func(x float64) knot {
+		s := math.Exp(x)
+		return knot{s, r.bound(d, s).K}
+	}
+	var points []knot
+	for x := float64(chordFirst); x <= chordLast; x += chordStep {
+		points = append(points, at(x))
+	}
+	if r.poisson {
+		if x := -num.LogExpm1(r.largest) - 1e-9; x > chordFirst && x < chordLast { // δ̂ is 0 from here on
+			points = append(points, at(x))
+		}
+	}
+	copy(chords[:], widest(sorted(points), r.MaxLoss(d)))
+	const more = 5
+	for _, c := range chords {
+		for _, end := range [...]float64{c.from.s, c.upTo} {
+			if end == 0 || math.IsInf(end, 1) {
+				continue
+			}
+			for i := -more; i <= more; i++ {
+				points = append(points, at(num.Log(end)+float64(i)*chordStep/(more+1)))
+			}
+		}
+	}
+	copy(chords[:], widest(sorted(points), r.MaxLoss(d)))
+	return chords
+}
+
+// sorted has no order twice.
+func sorted(points []knot) []knot {
+	slices.SortFunc(points, func(a, b knot) int { return cmp.Compare(a.s, b.s) })
+	return slices.CompactFunc(points, func(a, b knot) bool { return a.s == b.s })
+}
+
+// widest are the chords of the hull of points, at most a grid's step apart, that leave
+// points out, the widest in ln s first; beyond all of them K' rises by top at most.
+func widest(points []knot, top float64) []chord {
+	low, high := points[0].s*math.Exp(-chordStep), points[len(points)-1].s*math.Exp(chordStep)
+	width := func(c chord) float64 { return math.Min(high, c.upTo) / math.Max(low, c.from.s) }
+	corners := append([]knot{{}}, hull(points)...)
+	steep := func(a, b knot) float64 { return num.DivUp(num.Up(b.k-a.k), num.Down(b.s-a.s)) }
+	for n := len(corners); n > 1 && steep(corners[n-2], corners[n-1]) > top; n-- {
+		corners = corners[:n-1]
+	}
+	var all []chord
+	for i, from := range corners {
+		c := chord{from, math.Inf(1), top}
+		if i+1 < len(corners) {
+			c.upTo, c.slope = corners[i+1].s, steep(from, corners[i+1])
+		}
+		if !math.IsInf(c.slope, 1) && width(c) > math.Exp(1.2*chordStep) {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b chord) int { return cmp.Compare(width(b), width(a)) })
+	return all[:min(mostChords, len(all))]
 }
 
 func (r selection) Facts() Facts {
@@ -127,8 +214,21 @@ func (r selection) MaxLoss(d Direction) float64 {
 	return num.AddUp(Composition(r.runs.Values()).MaxLoss(d), r.rest)
 }
 
-// Cumulant is the bound, for s ≥ 0.
+// Cumulant is the bound or its chord, for s ≥ 0.
 func (r selection) Cumulant(d Direction, s float64) Value {
+	v := r.bound(d, s)
+	for _, c := range r.chords[d] {
+		if s > c.from.s && s < c.upTo {
+			if k := num.AddUp(c.from.k, num.MulUp(c.slope, num.Up(s-c.from.s))); k < v.K {
+				v = Value{K: k, Slope: c.slope}
+			}
+		}
+	}
+	return v
+}
+
+// bound is ln(1 + C·(e^K − 1)).
+func (r selection) bound(d Direction, s float64) Value {
 	if s == 0 {
 		return Value{}
 	}
@@ -137,24 +237,50 @@ func (r selection) Cumulant(d Direction, s float64) Value {
 	}
 	v := Composition(r.runs.Values()).Renyi(d, s)
 	k := math.Max(0, v.Upper())
+	each, more, turn := r.rest, r.rest, 0.0 // ln C = s·each + ln E[n], and its derivatives
 	if r.poisson {
-		k = num.AddUp(k, num.MulUp(s, num.MulUp(r.mean, r.failing(s))))
-		k = num.LogAddExp(-r.mean, num.AddUp(num.LogUp(r.mean), k))
-		k = math.Max(0, num.UpBy(k, 16*num.Ulp*(1+math.Abs(k))))
-		return Value{K: k, Slope: v.Slope, Curvature: v.Curvature}
+		failing, at := r.failing(s)
+		each = num.MulUp(r.mean, failing)
+		// dδ̂/dε̂ = −at·δ̂ and dε̂/ds = −1/(s(s+1)).
+		more = each * (1 + at/(1+s))
+		turn = each * at / (1 + s) * ((1+at/(1+s))/s - 1/(1+s))
 	}
-	k = num.AddUp(k, num.AddUp(num.MulUp(s, r.rest), num.LogUp(r.mean)))
-	return Value{K: k, Slope: v.Slope + r.rest, Curvature: v.Curvature}
+	log := num.AddUp(num.MulUp(s, each), num.LogUp(r.mean))
+	switch {
+	case k == 0:
+		return Value{}
+	case math.IsInf(log+k, 1):
+		return Value{K: math.Inf(1)}
+	}
+	b, excess := bestOf(log, k), num.LogExpm1(k)
+	lost, grown := math.Exp(log+excess-b), math.Exp(log+k-b) // C(e^K − 1) and C·e^K, of e^b
+	slope := lost*more + grown*v.Slope
+	bend := lost*(more*more+turn) + grown*(v.Slope*(2*more+v.Slope)+v.Curvature) - slope*slope
+	return Value{K: b, Slope: slope, Curvature: math.Max(0, bend)}
 }
 
-// failing is δ̂ of a run at ε̂ = ln(1 + 1/s), by the conversion at the table's orders.
-func (r selection) failing(s float64) float64 {
+// bestOf is ln(1 + C·(e^k − 1)) for log = ln C, rounded up.
+func bestOf(log, k float64) float64 {
+	excess := num.LogExpm1(k)
+	b := num.Log1pExp(log + excess)
+	// An error of the exponent is at most that of b, absolute and relative.
+	return num.UpBy(b, 16*num.Ulp*(b+math.Min(1, b)*(math.Abs(log)+math.Abs(excess))))
+}
+
+// failing is δ̂ of a run at ε̂ = ln(1 + 1/s), by the conversion at the table's orders, and
+// the best of them, less 1.
+func (r selection) failing(s float64) (delta, at float64) {
 	epsilon := math.Log1p(1/s) * (1 - 8*num.Ulp)
+	if r.largest <= epsilon {
+		return 0, 0
+	}
 	best := 0.0 // ln δ̂
 	for _, k := range r.table.knots() {
-		best = math.Min(best, LogDeltaAt(k.s, k.k, epsilon))
+		if v := LogDeltaAt(k.s, k.k, epsilon); v < best {
+			best, at = v, k.s
+		}
 	}
-	return num.ExpUp(best)
+	return num.ExpUp(best), at
 }
 
 // Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].

@@ -106,6 +106,84 @@ func TestSelectionBoundsTheBest(t *testing.T) {
 	})
 }
 
+// What a pair of runs loses is below the bound by its own supremum C, whatever the pair:
+// the theorem of docs/math.md §1.6 with nothing else to hide behind.
+func TestSelectionOfAnyPair(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 5).Draw(t, "outcomes")
+		draw := func(name string, width float64) []float64 {
+			out, sum := make([]float64, n), 0.0
+			for i := range out {
+				out[i] = math.Exp(rapid.Float64Range(-width, 0).Draw(t, name))
+				sum += out[i]
+			}
+			for i := range out {
+				out[i] /= sum
+			}
+			return out
+		}
+		p, q := draw("ln p", 6), draw("ln q", 6)
+		s := math.Exp(rapid.Float64Range(-4, 3).Draw(t, "ln s"))
+		mean := math.Exp(rapid.Float64Range(-2, 3).Draw(t, "ln mean"))
+		// f(x + d) − f(x), ln f'(x) and f(0), of Poisson …
+		rise := func(x, d float64) float64 { return math.Exp(mean*(x-1)) * math.Expm1(mean*d) }
+		slope := func(x float64) float64 { return math.Log(mean) + mean*(x-1) }
+		none := math.Exp(-mean)
+		if rapid.Bool().Draw(t, "negative binomial") { // … or this, f' ∝ (1 − (1−γ)x)^{−η−1}
+			g, eta := rapid.Float64Range(0.01, 0.95).Draw(t, "γ"), rapid.SampledFrom([]float64{-0.9, -0.5, 0.3, 1, 3}).Draw(t, "η")
+			rest := func(x float64) float64 { return math.Log1p(-(1 - g) * x) }
+			rise = func(x, d float64) float64 {
+				return math.Exp(-eta*rest(x)) * math.Expm1(-eta*(rest(x+d)-rest(x))) / (math.Pow(g, -eta) - 1)
+			}
+			slope = func(x float64) float64 { return math.Log(eta*(1-g)/(math.Pow(g, -eta)-1)) - (1+eta)*rest(x) }
+			none = 0
+			if eta < 0 {
+				slope = func(x float64) float64 { return math.Log(-eta*(1-g)/(1-math.Pow(g, -eta))) - (1+eta)*rest(x) }
+			}
+		}
+		var run, best num.LogSum
+		if none > 0 {
+			best.Add(math.Log(none))
+		}
+		most, below, other := math.Inf(-1), 0.0, 0.0
+		for i := range p {
+			run.Add((1+s)*math.Log(p[i]) - s*math.Log(q[i]))
+			best.Add((1+s)*math.Log(rise(below, p[i])) - s*math.Log(rise(other, q[i])))
+			for j := range 401 { // an event between two outcomes, split at random
+				x := float64(j) / 400
+				most = math.Max(most, (1+s)*slope(below+x*p[i])-s*slope(other+x*q[i]))
+			}
+			below, other = below+p[i], other+q[i]
+		}
+		exact, bound := best.Log(), bestOf(most, math.Max(0, run.Log()))
+		if exact > bound+1e-3*bound+1e-9*(1+s) { // the supremum is of a grid
+			t.Fatalf("K' = %v, bound %v of C = e^%v, K = %v", exact, bound, most, run.Log())
+		}
+	})
+}
+
+// K' is convex with K'(0) = 0: bounds that are not lose where they rise faster than they
+// have to. Those of selections are repaired by chords; no other one has any to repair.
+func TestDivergenceRises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, d := drawLoss(t), drawDirection(t)
+		s := math.Exp(rapid.Float64Range(-5, 5).Draw(t, "ln s"))
+		next := s * rapid.Float64Range(1, 3).Draw(t, "step")
+		low, high := Renyi(l, d, s), Renyi(l, d, next)
+		if math.IsInf(high.Upper(), 1) {
+			return
+		}
+		a, b := low.Upper()/s, high.Upper()/next
+		slack := 1e-300 + 1e-9*math.Abs(a) + 2*low.Err/s
+		if _, ok := l.(selection); ok {
+			slack = 0.02 * a // chords end at points of a grid
+		}
+		if a > b+slack {
+			t.Fatalf("%#v: D = %v at s = %v, %v at %v", l, a, s, b, next)
+		}
+	})
+}
+
 // ε-DP runs make at most (2+η)ε-DP (Papernot–Steinke 2022, Cor. 3), and the geometric
 // distribution of DP runs loses more than one run.
 func TestSelectionOfPureDP(t *testing.T) {

@@ -29,3 +29,55 @@ func TestMironov2017(t *testing.T) {
 		}
 	}
 }
+
+// Papernot–Steinke 2022 (arXiv 2110.03620v2), Thms 2 and 6: never above what
+// dp_accounting 0.6.0 (RdpAccountant, its default orders with 1.05, 1.1, … 21 and
+// 22 … 399) proves of the same events by them, here the best of selections of Gaussians,
+// and Gaussians. The order is the best of a grid, although the bound is not convex.
+func TestSelectionsBelowRdpAccountant(t *testing.T) {
+	geometric := func(mean float64) mechanism.RepeatAndSelect {
+		return mechanism.RepeatAndSelect{Gamma: 1 / mean, Eta: 1}
+	}
+	poisson := func(mean float64) mechanism.RepeatAndSelect { return mechanism.RepeatAndSelect{Mean: mean} }
+	gaussian := func(sigma float64) mechanism.Mechanism { return mechanism.Gaussian{NoiseMultiplier: sigma} }
+	for _, r := range []struct {
+		runs   mechanism.RepeatAndSelect
+		one    mechanism.Mechanism
+		n      uint32
+		sigma  float64 // of one more Gaussian; 0: none
+		delta  float64
+		theirs float64
+	}{
+		{geometric(8), mechanism.Composed{Events: mechanism.ListOf(sampled(0.01, 1.1, 1000))}, 1, 0, 1e-5, 3.324815471564607},
+		{geometric(8), mechanism.Composed{Events: mechanism.ListOf(sampled(0.01, 1.1, 1000))}, 10, 0, 1e-5, 23.620056729595728},
+		{geometric(1.5), gaussian(4), 1, 0, 1e-5, 1.424159909858313},
+		{geometric(8), gaussian(4), 10, 0, 1e-5, 15.903366887110403},
+		{geometric(10), gaussian(1), 20, 0, 1e-6, 123.92525114445426},
+		{geometric(100), gaussian(20), 20, 0, 1e-3, 9.10891281091796},
+		{geometric(8), gaussian(10), 1, 1, 1e-5, 5.33526442875718},
+		{geometric(100), gaussian(40), 1, 1, 1e-5, 4.955728307067757},
+		{geometric(8), gaussian(40), 5, 1, 1e-5, 5.491623681729703},
+		{poisson(8), gaussian(4), 1, 1, 1e-5, 5.854930909244686},
+		{poisson(1.5), gaussian(4), 10, 1, 1e-5, 8.118031834714248},
+	} {
+		r.runs.Mechanism = r.one
+		events := []mechanism.Event{{Mechanism: r.runs, Count: r.n}}
+		if r.sigma > 0 {
+			events = append(events, mechanism.Event{Mechanism: gaussian(r.sigma), Count: 1})
+		}
+		c := compose(t, mechanism.AddOrRemoveOne, events...)
+		got, _ := Epsilon(c, r.delta, nil)
+		if !(got <= r.theirs) {
+			t.Errorf("%v: %v, theirs %v", events, got, r.theirs)
+		}
+		for s := 0.01; s < 200; s *= 1.1 {
+			worst := 0.0
+			for _, d := range []loss.Direction{loss.Remove, loss.Add} {
+				worst = math.Max(worst, loss.EpsilonAt(s, c.Renyi(d, s).Upper(), math.Log(r.delta)))
+			}
+			if worst < got*(1-1e-4) {
+				t.Errorf("%v: ε = %v, and %v at s = %v", events, got, worst, s)
+			}
+		}
+	}
+}
