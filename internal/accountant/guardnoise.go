@@ -33,15 +33,29 @@ func exactEpsilon(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 		if m.LaplaceScale != 0 {
 			return quotient(float64(m.Bins(adj)), m.LaplaceScale)
 		}
+	case mechanism.Group: // size times it
+		if t, ok := m.Mechanism.(mechanism.TruncatedLaplace); ok {
+			if _, distance := t.Ratio(adj); float64(m.Size)*distance > t.Bound {
+				return nil
+			}
+		}
+		if e := exactEpsilon(m.Mechanism, adj); e != nil {
+			return e.Mul(e, new(big.Rat).SetInt(new(big.Int).SetUint64(m.Size)))
+		}
 	}
 	return nil
 }
 
 // exactRho is the ρ that GuardZCDP adds up, likewise: d²/2σ² of discrete Gaussian noise,
-// and ε²/8 of a selection with losses in a range of width ε.
+// and ε²/8 of a selection with losses in a range of width ε, either with a group's size
+// squared.
 func exactRho(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 	var root *big.Rat
-	part := big.NewRat(1, 8)
+	part, size := big.NewRat(1, 8), new(big.Rat).SetInt64(1)
+	if g, ok := m.(mechanism.Group); ok {
+		m = g.Mechanism
+		size.SetInt(new(big.Int).SetUint64(g.Size))
+	}
 	switch m := m.(type) {
 	case mechanism.DiscreteGaussian:
 		sigma, distance := m.Ratio(adj)
@@ -53,7 +67,10 @@ func exactRho(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 			root = exactEpsilon(m, adj)
 		}
 	}
-	if root == nil || root.Cmp(big.NewRat(8, 1)) > 0 && part.Cmp(big.NewRat(1, 8)) == 0 { // ε·tanh(ε/2) is less there
+	if root == nil {
+		return nil
+	}
+	if root.Mul(root, size); root.Cmp(big.NewRat(8, 1)) > 0 && part.Cmp(big.NewRat(1, 8)) == 0 { // ε·tanh(ε/2) is less there
 		return nil
 	}
 	return root.Mul(root, root).Mul(root, part)

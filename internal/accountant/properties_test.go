@@ -90,6 +90,8 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 			return mechanism.Group{Size: rapid.Uint64Range(1, 5).Draw(t, "size"), Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
 				mechanism.Laplace{Scale: positive("b", 2, 100), Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.05)},
 				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 0.5), Delta: 1e-12}, sampledGaussian(0.1, positive("σ", 1, 10)),
+				mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 2, 100), Sensitivity: 1}, mechanism.DiscreteLaplace{Scale: positive("b", 2, 100), Sensitivity: 1},
+				mechanism.TruncatedLaplace{Scale: positive("b", 0.5, 100), Bound: 1e4, Sensitivity: 1}, mechanism.Histogram{LaplaceScale: positive("b", 2, 100)},
 			}).Draw(t, "of one")}
 		},
 		func() mechanism.Mechanism {

@@ -118,6 +118,10 @@ func drawMechanism(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 			g.Mechanism = rapid.SampledFrom([]mechanism.Mechanism{
 				sampled, sampled, mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
 				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-15}, mechanism.GaussianDP{Mu: positive("μ", 0.01, 1)},
+				mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.3, 100), Sensitivity: 2}, mechanism.DiscreteLaplace{Scale: positive("b", 0.3, 100), Sensitivity: 1},
+				mechanism.TruncatedLaplace{Scale: positive("b", 0.3, 100), Bound: positive("τ", 13, 300), Sensitivity: 1},
+				mechanism.Exponential{Epsilon: positive("ε", 1e-4, 2)}, mechanism.AboveThreshold{ThresholdEpsilon: positive("ε1", 1e-4, 1), QueryEpsilon: 0.1},
+				mechanism.Histogram{LaplaceScale: positive("b", 1, 100)}, mechanism.TreeAggregation{NoiseMultiplier: positive("σ", 30, 1000), Participation: drawParticipation(t)},
 			}).Draw(t, "of one")
 			return g
 		},

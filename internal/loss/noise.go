@@ -47,13 +47,18 @@ func rootUp(x float64) float64 { return num.Up(math.Sqrt(x)) }
 
 // repeated is what a mechanism consists of where that is n equal losses, not one; n = 0
 // for every other: a replaced record moves two counts of a histogram, each of which has
-// Laplace noise of its own.
+// Laplace noise of its own. A group moves no more than two further: noise on what it
+// adds, k in all, is dominated by noise on one number, and likewise on what it takes.
 func repeated(m mechanism.Mechanism, adj mechanism.Adjacency) (l Loss, n uint64) {
+	size := 1.0
+	if g, ok := m.(mechanism.Group); ok {
+		size, m = float64(g.Size), g.Mechanism
+	}
 	h, ok := m.(mechanism.Histogram)
 	if !ok || h.LaplaceScale == 0 || h.Bins(adj) == 1 {
 		return nil, 0
 	}
-	return laplace{e0: num.DivUp(1, h.LaplaceScale)}, uint64(h.Bins(adj))
+	return laplace{e0: num.MulUp(size, num.DivUp(1, h.LaplaceScale))}, uint64(h.Bins(adj))
 }
 
 // ofHistogram: neighbours differ by 1 in one or two bins. Two Laplace noises of scale b

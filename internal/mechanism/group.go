@@ -22,9 +22,12 @@ type Group struct {
 // Kind is "group".
 func (Group) Kind() string { return "group" }
 
-const groupable = "gaussian, laplace, gaussian_dp, zero_concentrated_dp, pure_dp, approximate_dp, randomized_response, or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp inside"
+const groupable = "noise, a selection, counts, shuffled, tree_aggregation or banded_matrix; gaussian_dp, zero_concentrated_dp, pure_dp, approximate_dp, randomized_response; " +
+	"or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp inside"
 
-// Check implements Mechanism: defined where the mechanism inside is.
+// Check implements Mechanism: defined where the mechanism inside is. Refused is what the
+// guarantee of one record says nothing of: tables of losses and of divergences, the best of
+// several runs, other samples, and lists, of which each event is reported as a group.
 func (g Group) Check(adj Adjacency) error {
 	if g.Size == 0 || g.Size > MaxGroup {
 		return &ParameterError{"group.size", countGiven(g.Size), "a whole number from 1 to 2^20"}
@@ -34,7 +37,12 @@ func (g Group) Check(adj Adjacency) error {
 		return &ParameterError{"group.mechanism", "missing", "the mechanism as it is for one record: " + groupable}
 	case Group:
 		return &ParameterError{"group.mechanism", m.Kind(), "one group with the product of both sizes"}
-	case Gaussian, Laplace, GaussianDP, PureDP, RandomizedResponse:
+	case Composed:
+		return &ParameterError{"group.mechanism", m.Kind(), "each event of the list as a group of its own"}
+	case DPSGD:
+		return &ParameterError{"group.mechanism", m.Kind(), "its steps: a group of poisson_sampled with gaussian inside, counted once a step"}
+	case Gaussian, Laplace, GaussianDP, PureDP, RandomizedResponse, DiscreteGaussian, DiscreteLaplace, TruncatedLaplace,
+		Exponential, ReportNoisyMax, InverseSensitivity, AboveThreshold, Histogram, CountingQueries, Shuffled, TreeAggregation, BandedMatrix:
 	case ZeroConcentratedDP:
 		if m.Delta != 0 {
 			return &ParameterError{"group.mechanism.zero_concentrated_dp.delta", number(m.Delta), "absent: of approximate zCDP no guarantee of groups is known here"}
@@ -50,7 +58,33 @@ func (g Group) Check(adj Adjacency) error {
 	default:
 		return &ParameterError{"group.mechanism", m.Kind(), groupable}
 	}
-	return checkWithin("group.mechanism", g.Mechanism, adj)
+	return firstError(checkWithin("group.mechanism", g.Mechanism, adj), g.checkDistance(adj))
+}
+
+// checkDistance refuses groups whose outputs are further apart than the noise can tell:
+// beyond the whole numbers that float64 has, or not overlapping.
+func (g Group) checkDistance(adj Adjacency) error {
+	var one, end float64
+	switch m := g.Mechanism.(type) {
+	case DiscreteGaussian:
+		if m.Coordinates > 1 {
+			return nil
+		}
+		_, one = m.Ratio(adj)
+		end = MaxWhole
+	case DiscreteLaplace:
+		_, one = m.Ratio(adj)
+		end = MaxWhole
+	case TruncatedLaplace:
+		_, one = m.Ratio(adj)
+		end = math.Nextafter(2*m.Bound, 0) // room for a product that is rounded up
+	default:
+		return nil
+	}
+	if float64(g.Size)*one < end {
+		return nil
+	}
+	return &ParameterError{"group.size", fmt.Sprint(g.Size), fmt.Sprintf("fewer records: size times the distance %s of one must be below %s", number(one), number(end))}
 }
 
 // checkSampled takes noise whose members add up, and what has an ε.

@@ -2370,8 +2370,8 @@ func (x *DpSgd) GetAccumulation() uint64 {
 }
 
 // Group is a mechanism under the adjacency's relation with size records in the
-// place of one: all of them added or removed, replaced or zeroed out. Noise by
-// sensitivity or distance has size times the distance; μ-GDP is size·μ-GDP (Dong,
+// place of one: all of them added or removed, replaced or zeroed out. Noise, selections
+// and counts have size times the distance, exactly; μ-GDP is size·μ-GDP (Dong,
 // Roth and Su 2022, Thm 6), ρ-zCDP is size²·ρ-zCDP (Bun and Steinke 2016, Prop. 1.9)
 // and what is (ε, δ)-DP is (size·ε, δ(e^(size·ε) − 1)/(e^ε − 1))-DP (Dwork and Roth
 // 2014, Thm 2.2; Vadhan 2017, Lemma 2.2). On a Poisson sample each member is drawn
@@ -2381,12 +2381,18 @@ func (x *DpSgd) GetAccumulation() uint64 {
 type Group struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of records. Range: 1 to 2^20; 1 to 255 with poisson_sampled Gaussian
-	// noise inside.
+	// noise inside; with noise on whole numbers size times the distance is below 2^53, with
+	// truncated_laplace below twice the bound.
 	Size *uint64 `protobuf:"varint,1,opt,name=size,proto3,oneof" json:"size,omitempty"`
-	// The mechanism as it is for one record. Required: gaussian, laplace, gaussian_dp,
-	// zero_concentrated_dp, pure_dp, approximate_dp, randomized_response, or
-	// poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or
-	// pure_dp inside.
+	// The mechanism as it is for one record. Required: gaussian, laplace,
+	// discrete_gaussian, discrete_laplace, truncated_laplace; exponential,
+	// report_noisy_max, above_threshold, inverse_sensitivity; histogram,
+	// counting_queries; shuffled, tree_aggregation, banded_matrix; gaussian_dp,
+	// zero_concentrated_dp without delta, pure_dp, approximate_dp, randomized_response;
+	// or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or
+	// pure_dp inside. The guarantee of one record says nothing of groups in other
+	// samples, in tables of losses or divergences, and in the best of several runs; of
+	// composed, report each event as a group.
 	Mechanism     *Mechanism `protobuf:"bytes,2,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
