@@ -270,6 +270,30 @@ func (p *latticeProblem) atomic() bool {
 	return true
 }
 
+// onGrid reports whether one grid has all outcomes, and the sum that many points at most
+// where it matters: what such a grid errs by is tails and aliases, which fall
+// exponentially, so that a narrow answer costs about what a wide one does.
+func (p *latticeProblem) onGrid(a *latticeAim) bool {
+	if !p.atomic() {
+		return false
+	}
+	least := math.Inf(1)
+	for i := range p.terms {
+		for _, s := range p.terms[i].spans {
+			least = math.Min(least, s)
+		}
+	}
+	for i := range p.terms {
+		for _, s := range p.terms[i].spans {
+			if n := math.Round(s / least); math.Abs(s-n*least) > 1e-12*s {
+				return false
+			}
+		}
+	}
+	const wide = 40 // standard deviations, about, between both ends
+	return wide*a.spread < maxLatticeNodes/4*least
+}
+
 // moment sums the parts' ln E[e^{(θ+d)L}; L < ∞], means and variances.
 func moment(parts []latticePart, d float64) (k, mean, variance float64) {
 	for i := range parts {

@@ -265,6 +265,14 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		return best, nil
 	}
 	a := p.aim(q)
+	if p.onGrid(&a) {
+		own, size := *q, a.epsilon
+		if !q.byDelta {
+			size = a.log
+		}
+		own.gap = math.Min(q.gap, onGridGap*math.Max(1, math.Abs(size)))
+		q = &own
+	}
 	target := 0.6 * q.gap
 	if q.byDelta {
 		target *= math.Abs(a.theta)
@@ -330,6 +338,10 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 	}
 	return best, read
 }
+
+// onGridGap is aimed at where all outcomes are on one grid, of ε in nats or of ln δ,
+// relative to what is more than 1.
+const onGridGap = 1e-8
 
 // excess fills it in.
 func (p *latticeProblem) excess(a *latticeAim) {
