@@ -94,6 +94,7 @@ func search(curve Curve, balance func(s float64) (float64, float64), guess func(
 			s = 1
 		}
 	}
+	last := math.Inf(1) // step
 	for range searchSteps {
 		value, slope := balance(s)
 		if stop != nil && stop() {
@@ -110,7 +111,9 @@ func search(curve Curve, balance func(s float64) (float64, float64), guess func(
 			return
 		}
 		next := s * math.Exp(-math.Max(-3, math.Min(3, step)))
-		if !(next > lo && next < hi) {
+		// Steps between two ends that do not get shorter may go to and fro for ever.
+		astray := math.Abs(step) > math.Abs(last)/2 && lo > leastS && hi < mostS
+		if last = step; astray || !(next > lo && next < hi) {
 			next = math.Sqrt(lo) * math.Sqrt(hi)
 		}
 		if hi/lo < 1+1e-9 { // where K has a corner no step gets small

@@ -197,21 +197,21 @@ func widest(points []knot, top float64) []chord {
 func (r selection) Facts() Facts {
 	c := Composition(r.runs.Values())
 	f := Facts{Name: "repeat-and-select bound", Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: c.Symmetric(), BoundOnly: true}
-	if !r.poisson {
-		f.Epsilon = math.Max(r.MaxLoss(Remove), r.MaxLoss(Add))
-	}
+	f.Epsilon = math.Max(r.MaxLoss(Remove), r.MaxLoss(Add))
 	if _, atom := c.Atom(); atom > 0 {
 		f.Atom = math.Min(math.Nextafter(1, 0), num.MulUp(atom, r.mean))
 	}
 	return f
 }
 
-// MaxLoss: of the negative binomial K'(s)/s tends to it.
+// MaxLoss: of the negative binomial K'(s)/s tends to it. Of the Poisson distribution f'
+// differs by e^{μ|q−q'|}, and runs of ε-DP have |q − q'| ≤ tanh(ε/2).
 func (r selection) MaxLoss(d Direction) float64 {
+	rest := r.rest
 	if r.poisson {
-		return math.Inf(1)
+		rest = num.MulUp(r.mean, num.UpBy(math.Tanh(r.largest/2), 4*num.Ulp))
 	}
-	return num.AddUp(Composition(r.runs.Values()).MaxLoss(d), r.rest)
+	return num.AddUp(Composition(r.runs.Values()).MaxLoss(d), rest)
 }
 
 // Cumulant is the bound or its chord, for s ≥ 0.
@@ -267,8 +267,8 @@ func bestOf(log, k float64) float64 {
 	return num.UpBy(b, 16*num.Ulp*(b+math.Min(1, b)*(math.Abs(log)+math.Abs(excess))))
 }
 
-// failing is δ̂ of a run at ε̂ = ln(1 + 1/s), by the conversion at the table's orders, and
-// the best of them, less 1.
+// failing is δ̂ of a run at ε̂ = ln(1 + 1/s), by the conversion at the table's orders or
+// by the largest loss, and −d ln δ̂/dε̂.
 func (r selection) failing(s float64) (delta, at float64) {
 	epsilon := math.Log1p(1/s) * (1 - 8*num.Ulp)
 	if r.largest <= epsilon {
@@ -280,7 +280,12 @@ func (r selection) failing(s float64) (delta, at float64) {
 			best, at = v, k.s
 		}
 	}
-	return num.ExpUp(best), at
+	// Randomized response's, (e^ε0 − e^ε̂)/(e^ε0 + 1), if the loss is bounded.
+	more := num.AddUp(r.largest, -epsilon)
+	if v := num.Log1mExp(more) - num.Log1pExp(-r.largest); v < best {
+		best, at = num.UpBy(v, 16*num.Ulp*(1+math.Abs(v))), 1/math.Expm1(more)
+	}
+	return math.Min(1, num.ExpUp(best)), at
 }
 
 // Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].

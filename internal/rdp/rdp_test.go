@@ -102,6 +102,16 @@ func TestSearchAgainstScan(t *testing.T) {
 	})
 }
 
+// Newton's steps for the best order here go from 12 to 40 and back for ever, K turning
+// sharply between them.
+func TestSearchDoesNotGoToAndFro(t *testing.T) {
+	c := compose(t, mechanism.AddOrRemoveOne, sampled(math.Exp(-2.0625), math.Exp(0.8125), 6))
+	got, order := Epsilon(c, math.Exp(-87.171875), nil)
+	if want := 4.912523401058; !(math.Abs(got-want) <= 1e-9) || math.Abs(order-20.93) > 0.01 {
+		t.Errorf("ε = %v at order %v; want %v", got, order, want)
+	}
+}
+
 // Trap 9: the add direction alone can be the larger one.
 func TestAddDirectionCounts(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne, sampled(0.9, 0.5, 1))
