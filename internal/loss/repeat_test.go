@@ -77,9 +77,11 @@ func TestSelectionBoundsTheBest(t *testing.T) {
 		s := math.Exp(rapid.Float64Range(-3, 4).Draw(t, "ln s"))
 		p, q := best(first), best(second)
 		var sum num.LogSum // e^K overflows
+		most := math.Inf(-1)
 		for i := range p {
 			if p[i] > 0 {
 				sum.Add((1+s)*math.Log(p[i]) - s*math.Log(q[i]))
+				most = math.Max(most, math.Log(p[i])-math.Log(q[i]))
 			}
 		}
 		exact := sum.Log()
@@ -91,8 +93,12 @@ func TestSelectionBoundsTheBest(t *testing.T) {
 		if !(exact <= bound+1e-9*(1+s)) {
 			t.Fatalf("%v: K(%v) = %v, bound %v", m, s, exact, bound)
 		}
-		if e := l.Facts().Epsilon; m.Mean == 0 {
-			if math.IsInf(e, 1) || exact > s*e+1e-9 || bound > s*(l.MaxLoss(Remove))+math.Log(l.(selection).mean)+1e-9*(1+bound) {
+		e := l.Facts().Epsilon
+		if math.IsInf(e, 1) || most > l.MaxLoss(Remove)+1e-9 || l.MaxLoss(Remove) > e {
+			t.Fatalf("%v: ε = %v, a loss of %v", m, e, most)
+		}
+		if m.Mean == 0 {
+			if bound > s*(l.MaxLoss(Remove))+math.Log(l.(selection).mean)+1e-9*(1+bound) {
 				t.Fatalf("%v: ε = %v, K(%v) = %v ≤ %v", m, e, s, exact, bound)
 			}
 		}
