@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import grpc
 import pytest
 
 from dp_accountant import Client, gaussian, poisson_sampled
@@ -100,6 +101,16 @@ def plan(client: Client, count: int) -> str:
     return client.create_ledger(f"p/{uuid.uuid4()}", "add-or-remove-one", plan=(STEP, count)).spec.name
 
 
+class Lost(grpc.RpcError):  # type: ignore[misc]
+    """What a client sees of a request or an answer that never arrives."""
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self) -> str:
+        return "lost by the test"
+
+
 class Proxy:
     """A TCP proxy to a daemon on loopback that can hold back what passes and cut connections."""
 
@@ -121,13 +132,18 @@ class Proxy:
         while True:
             try:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(self._target)
             except OSError:
                 return
+            try:
+                far = socket.create_connection(self._target)
+            except OSError:  # the daemon is away
+                near.close()
+                continue
             with self._lock:
                 self.connections += 1
                 self._sockets += [near, far]
             for a, b in ((near, far), (far, near)):
+                a.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 threading.Thread(target=self._pump, args=(a, b), daemon=True).start()
 
     def _pump(self, a: socket.socket, b: socket.socket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import shutil
@@ -12,11 +13,12 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import BINARY, STEP, Daemon, Proxy, plan
+from conftest import BINARY, STEP, Daemon, Lost, Proxy, plan
 
-from dp_accountant import Client, DataLoss, FailedPrecondition, NotSent, Unavailable
+from dp_accountant import Client, DataLoss, FailedPrecondition, NotSent, Run, Unavailable
 
 Connect = Callable[..., Client]
 
@@ -218,6 +220,85 @@ def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path:
         for _ in range(100):
             run.step(STEP)
     assert run.steps <= 40 + 10
+
+
+def used(run: Run, steps: int) -> None:
+    """Makes steps, the last of them from what is set aside, and not committed."""
+    run._last_commit = math.inf
+    while sum(s.left for s in run._supplies.values()) < run._chunk * 3 // 4:
+        run.step(STEP)
+        run.flush()
+    run.step(STEP, steps)
+
+
+def finds_out(run: Run) -> None:
+    """Has the run find out what became of its reservations."""
+    assert run._stream is not None
+    with run._monitor:
+        for supply in run._supplies.values():
+            run._commit(supply)
+    run._stream.flush()
+
+
+def rob(client: Client, ledger: str, leave: int | None = None) -> None:
+    """As somebody of the same name: releases what is set aside, or uses it up but for some."""
+    for r in client.get_ledger(ledger).reservations:
+        if leave is None:
+            client.release(ledger, r.position)
+        else:
+            client.commit(ledger, r.position, (STEP, r.rest[0].count - leave))
+
+
+def test_a_lost_answer_charges_steps_of_a_released_reservation_once(client: Client, shared: Daemon, connect: Connect) -> None:
+    ledger = plan(client, 1000)
+    far = connect(shared.address)
+    report = far._rpc["Report"]
+
+    def lost(*args: Any, **options: Any) -> None:
+        report(*args, **options)
+        raise Lost
+
+    with far.run(ledger, chunk=40) as run:
+        used(run, 5)
+        rob(client, ledger)
+        finds_out(run)
+        assert client.get_ledger(ledger).total_count == run.steps - 5
+        far._rpc["Report"] = lost
+        for _ in range(3):
+            assert not run.try_step(STEP)  # which would have to wait
+            with pytest.raises(Unavailable):
+                run.flush(deadline=0.1)
+        far._rpc["Report"] = report
+        run.flush()
+        assert client.get_ledger(ledger).total_count == run.steps
+    assert client.get_ledger(ledger).total_count == run.steps
+
+
+def test_steps_that_budgets_refuse_afterwards(client: Client) -> None:
+    ledger = plan(client, 1000)
+    with client.run(ledger, chunk=40) as run:
+        used(run, 5)
+        rob(client, ledger)
+        hoard = client.reserve(ledger, (STEP, client.get_ledger(ledger).plan[0].remaining), lifetime=600).receipt.position
+        finds_out(run)
+        for call in (lambda: run.step(STEP), run.flush):
+            with pytest.raises(FailedPrecondition, match="charged nowhere") as told:
+                call()
+            assert [e.count for c in told.value.not_written for e in c.events] == [5]
+        client.release(ledger, hoard)
+        run.step(STEP)  # now they are charged
+    p = client.get_ledger(ledger).plan[0]
+    assert (p.spent, p.reserved) == (run.steps, 0)
+
+
+@pytest.mark.parametrize("leave", [None, 2])
+def test_steps_that_a_closed_ledger_refuses(client: Client, leave: int | None) -> None:
+    ledger = plan(client, 1000)
+    with pytest.raises(FailedPrecondition, match="charged nowhere") as told, client.run(ledger, chunk=40) as run:
+        used(run, 5)
+        rob(client, ledger, leave)
+        client.close_ledger(ledger)
+    assert [e.count for c in told.value.not_written for e in c.events] == [5]
 
 
 def test_a_restored_ledger_is_reconciled(daemon: Daemon, connect: Connect, tmp_path: Path) -> None:

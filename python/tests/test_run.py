@@ -328,6 +328,39 @@ def test_a_forked_process_is_refused(client: Client) -> None:
     assert balance(client, ledger) == (1, 0)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_process_cannot_end_the_run(client: Client) -> None:
+    ledger = plan(client, 100)
+    with client.run(ledger) as run:
+        run.step(STEP)
+        run.flush()
+
+        def child(answers: multiprocessing.Queue[str]) -> None:
+            try:
+                run.close()
+            except Closed as e:
+                answers.put(e.message)
+
+        fork = multiprocessing.get_context("fork")
+        answers = fork.Queue()
+        process = fork.Process(target=child, args=(answers,))
+        process.start()
+        assert "process" in answers.get(timeout=20)
+        process.join()
+        run.step(STEP)
+    assert balance(client, ledger) == (2, 0)
+
+
+def test_a_step_that_cannot_be_sent_leaves_nothing_to_wait_for(client: Client) -> None:
+    ledger = plan(client, 100)
+    with client.run(ledger) as run:
+        run.step([(STEP, 2)])
+        with pytest.raises(ValueError):
+            run.step([(STEP, 2)], 2**32)  # more than the API counts
+        run.step([(STEP, 2)])
+    assert balance(client, ledger) == (4, 0)
+
+
 @pytest.mark.parametrize("options", [{"strict": "none"}, {"strict": "each", "ahead": True}, {"chunk": 0}, {"chunk_seconds": 0}, {"lifetime": 0}])
 def test_options(client: Client, options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):

@@ -44,7 +44,8 @@ class Supply:
     asked: int = 0  # steps asked for and not answered; 0 if nothing is
     dropped: bool = False  # what was asked for is to be given back
     exhausted: bool = False  # the budget refused what was asked for ahead
-    refusal: AccountantError | None = None  # of what somebody waits for
+    waiting: int = 0  # threads that wait for more
+    refusal: AccountantError | None = None  # of what they wait for
 
     @property
     def left(self) -> int:
@@ -57,12 +58,12 @@ class Supply:
             return False
         for cover in self.covers:
             n = min(cover.left, count)
+            cover.used += n  # first: what interrupts this may commit it
             cover.left -= n
-            cover.used += n
             count -= n
             if not count:
                 break
-        return True
+        return not count
 
     def fitting(self, refusal: AccountantError) -> int:
         """How many steps a refusal says would still fit, at most."""

@@ -138,7 +138,8 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         return hook
 
     def _cover(self, noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> None:
-        self.run.step(_step_kind(noise_multiplier, sample_rate, iterations, poisson))
+        # As a float: a tensor may be changed in place, and would be found in the cache as it was.
+        self.run.step(_step_kind(float(noise_multiplier), float(sample_rate), iterations, poisson))
         last = self.history[-1] if self.history else None
         entry = (noise_multiplier, sample_rate * iterations)
         if last is not None and tuple(last[:2]) == entry:
@@ -190,7 +191,7 @@ def attach(optimizer: DPOptimizer, run: Run, data_loader: Any, *, sample_rate: f
     poisson, rate = (True, sample_rate) if sample_rate is not None else _sampling(data_loader, 1.0)
 
     def cover(noise_multiplier: float, iterations: int) -> None:
-        run.step(_step_kind(noise_multiplier, rate, iterations, poisson))
+        run.step(_step_kind(float(noise_multiplier), float(rate), iterations, poisson))
 
     hook = _Hook(cover, optimizer.step_hook)
     hook.guard(optimizer)

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
@@ -17,7 +18,7 @@ from ._core import log
 from ._cover import Cover, Kind, Supply
 from ._stream import Message, Stream
 from .client import Client
-from .errors import AccountantError, BudgetExceeded, Closed, FailedPrecondition
+from .errors import AccountantError, BudgetExceeded, Closed, FailedPrecondition, OutOfRange
 from .mechanisms import Events
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -76,15 +77,13 @@ class Run:
         self._lock = threading.RLock()
         self._monitor = threading.Condition(self._lock)
         self._supplies: dict[bytes, Supply] = {}  # by mechanism, the latest last
-        self._lost: list[tuple[Supply, int, int]] = []  # commits refused, their reservation being gone
+        self._lost: dict[str, tuple[int, pb.Charge]] = {}  # of reservations that ended; by the key under which to charge it
         self._writer: Client | None = None
         self._stream: Stream | None = None
-        self._error: AccountantError | None = None
         self._made = 0  # steps of this object, whatever was restored
         self._interval: float | None = None  # seconds a step takes
         self._last_step = self._last_commit = 0.0
         self._ended = False
-        self._settling = threading.Lock()
         self._pid = 0
 
     # Beginning and end
@@ -110,6 +109,7 @@ class Run:
         """Charges what was made, gives back the rest, and ends the run once that is durable."""
         if self._writer is None or self._ended:
             return
+        self._own("close")
         self._ended = True
         atexit.unregister(self._leave)
         if self._writer._core.closed:
@@ -117,23 +117,22 @@ class Run:
         deadline = deadline if deadline is not None else self._deadline
         try:
             if self._stream is not None:
-                if self._error is not None:
-                    raise self._error
-                self._flush(deadline)
-                with self._monitor:
-                    for supply in self._supplies.values():
-                        self._drop(supply)
-                    asked = [s for s in self._supplies.values() if s.asked]
-                    self._stream.wait(lambda: not any(s.asked for s in asked), "close", self._until(deadline))
-                    self._supplies.clear()
-                self._stream.close(deadline=deadline)
-                self._settle_lost()
-            if self._error is not None:
-                raise self._error
+                try:
+                    self._give_back(self._stream, deadline)
+                finally:
+                    self._settle_lost(deadline)
         finally:
             if self._stream is not None:
                 self._stream.abandon()
             self._writer.close()
+
+    def _give_back(self, stream: Stream, deadline: float | None) -> None:
+        with self._monitor:
+            for supply in self._supplies.values():
+                self._drop(supply)
+            stream.wait(lambda: not any(s.asked for s in self._supplies.values()), "close", self._until(deadline))
+        stream.flush(deadline=deadline)
+        stream.close(deadline=deadline)
 
     @property
     def ended(self) -> bool:
@@ -187,7 +186,9 @@ class Run:
                     self._made += count
             return wait
         if self._lost:
-            self._settle_lost()
+            if not wait:
+                return False
+            self._settle_lost(self._deadline)
         now = time.monotonic()
         with self._lock:
             supply = self._supply(mechanism)
@@ -198,6 +199,8 @@ class Run:
                     return False
                 self._fetch(supply, count)
                 supply.take(count)
+            if self._ended:  # by a signal's handler, in the midst of this
+                raise Closed("step", self.ledger, "the run has ended")
             self.steps += count
             self._made += count
             self._upkeep(supply, now)
@@ -205,21 +208,22 @@ class Run:
 
     def _check(self) -> Client:
         writer, stream = self._writer, self._stream
-        if (self._error is None and writer is not None and not self._ended and os.getpid() == self._pid and not writer._core.closed
+        if (writer is not None and not self._ended and os.getpid() == self._pid and not writer._core.closed
                 and (stream is None or stream._error is None)):
             return writer
-        if self._error is not None:
-            raise self._error
         if writer is None:
             raise Closed("step", self.ledger, "the run has not begun; allowed: `with`, or open")
-        if os.getpid() != self._pid:
-            raise Closed("step", self.ledger, "this run belongs to the process that began it; allowed: a run of this process's own")
+        self._own("step")
         if self._ended:
             raise Closed("step", self.ledger, "the run has ended")
         writer._core.check("step", self.ledger)
         if stream is not None and stream.error is not None:
             raise stream.error
         return writer
+
+    def _own(self, op: str) -> None:
+        if os.getpid() != self._pid:
+            raise Closed(op, self.ledger, "this run belongs to the process that began it; allowed: a run of this process's own")
 
     def wrap(self, function: F, mechanism: Events, count: int = 1) -> F:
         """function, with each call covered before it runs: for JAX and plain loops.
@@ -258,7 +262,7 @@ class Run:
             self._stream.flush(deadline=deadline)
             if not self._lost:
                 return
-            self._settle_lost()
+            self._settle_lost(deadline)
 
     def epsilon(self, delta: float) -> float:
         """ε of the ledger at delta under its guarantee, with every step made so far."""
@@ -273,8 +277,9 @@ class Run:
     def state_dict(self) -> dict[str, Any]:
         """For a checkpoint: the ledger and the number of steps, all of them charged. It has
         neither writer nor sequence: what is run again after a restore is charged again."""
+        steps = self.steps  # before: other threads may go on
         self.flush()
-        return {"ledger": self.ledger, "steps": self.steps}
+        return {"ledger": self.ledger, "steps": steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on counting from a checkpoint's steps; nothing of the ledger changes."""
@@ -300,20 +305,26 @@ class Run:
         assert self._stream is not None
         until = self._until(self._deadline)
         supply.refusal, want = None, 0
-        while supply.left < need:
-            missing = need - supply.left
-            if supply.asked:
-                self._stream.wait(lambda: not supply.asked, "step", until)
-                continue
-            refusal, supply.refusal = supply.refusal, None
-            if refusal is None:
-                want = max(missing, self._wanted(supply))
-            elif isinstance(refusal, BudgetExceeded) and want > missing:
-                fits = supply.fitting(refusal)  # of each mechanism alone
-                want = max(missing, fits if fits < want else want // 2)
-            else:
-                raise refusal
-            self._ask(supply, want, waited=True)
+        supply.waiting += 1
+        try:
+            while supply.left < need:
+                missing = need - supply.left
+                if supply.asked:
+                    self._stream.wait(lambda: not supply.asked, "step", until)
+                    continue
+                refusal, supply.refusal = supply.refusal, None
+                if self._ended:
+                    raise Closed("step", self.ledger, "the run has ended")
+                if refusal is None:
+                    want = max(missing, self._wanted(supply))
+                elif isinstance(refusal, BudgetExceeded) and want > missing:
+                    fits = supply.fitting(refusal)  # of each mechanism alone
+                    want = max(missing, fits if fits < want else want // 2)
+                else:
+                    raise refusal
+                self._ask(supply, want, waited=True)
+        finally:
+            supply.waiting -= 1
 
     def _upkeep(self, supply: Supply, now: float) -> None:
         """Commits what is due, and asks for more before the supply runs out."""
@@ -348,16 +359,16 @@ class Run:
         return want
 
     def _ask(self, supply: Supply, n: int, waited: bool) -> None:
-        """Asks for n more, and gives back what others hold beyond one chunk in all."""
+        """Asks for n more, and gives back what others hold beyond one chunk in all, unless
+        somebody waits for it."""
         assert self._stream is not None
         for key, other in list(self._supplies.items()):
             if sum(s.left + s.asked for s in self._supplies.values()) + n <= self._chunk and len(self._supplies) <= 16:
                 break
-            if other is not supply:
+            if other is not supply and not other.waiting:
                 self._drop(other)
                 if not other.asked and not other.covers:
                     del self._supplies[key]
-        supply.asked, supply.dropped = n, False
         # Counted from before it is asked for: the daemon takes it later.
         use_by = time.monotonic() + self._lifetime / 2
         content = _times(supply.per_step, n)
@@ -368,6 +379,7 @@ class Run:
         message.acknowledged = functools.partial(self._granted, supply, n, use_by, waited)
         message.refused = functools.partial(self._refused, supply, n, waited)
         self._stream.add(message)
+        supply.asked, supply.dropped = n, False  # last: what interrupts this leaves no answer to wait for
 
     def _granted(self, supply: Supply, n: int, use_by: float, waited: bool, receipt: pb.Receipt | None) -> None:
         position = receipt.position if receipt is not None and self._reserving else 0
@@ -390,13 +402,14 @@ class Run:
     def _commit(self, supply: Supply) -> None:
         """Charges what was used."""
         for cover in list(supply.covers):
-            if cover.used and self._reserving:
+            used = cover.used
+            if used > 0 and self._reserving:
                 assert self._stream is not None
-                lost = functools.partial(self._commit_refused, supply, cover, cover.used)
+                lost = functools.partial(self._commit_refused, supply, cover, used)
                 self._stream.add(Message("commit", pb.Commit(
-                    events=_times(supply.per_step, cover.used), labels=self._labels, reservation=cover.position), refused=lost))
-            cover.used = 0  # last: what interrupts this may charge steps twice, but forgets none
-            if not cover.left:
+                    events=_times(supply.per_step, used), labels=self._labels, reservation=cover.position), refused=lost))
+            cover.used -= used  # last: what interrupts this may charge steps twice, but forgets none
+            if not cover.left and cover in supply.covers:
                 supply.covers.remove(cover)
 
     def _drop(self, supply: Supply) -> None:
@@ -411,7 +424,7 @@ class Run:
             self._stream.add(Message("release", pb.Release(reservation=cover.position, reason="not used"), refused=self._release_refused))
 
     def _release_refused(self, error: AccountantError) -> None:
-        log.warning("run %s: what was not used could not be given back, and is charged: %s", self.ledger, error)
+        log.warning("run %s: what was not used could not be given back: %s", self.ledger, error)
 
     def _commit_refused(self, supply: Supply, cover: Cover, used: int, error: AccountantError) -> None:
         log.warning("run %s: reservation %d is not open any more: %s", self.ledger, cover.position, error)
@@ -419,32 +432,38 @@ class Run:
         cover.left = cover.used = 0
         if cover in supply.covers:
             supply.covers.remove(cover)
-        self._lost.append((supply, cover.position, used))
+        if used > 0:
+            self._lost[str(uuid.uuid4())] = cover.position, pb.Charge(events=_times(supply.per_step, used), labels=self._labels)
 
-    def _settle_lost(self) -> None:
-        """Sees to steps whose commit was refused. If their reservation's time was over, the
-        daemon charged all of it; otherwise they are charged now."""
+    def _settle_lost(self, deadline: float | None) -> None:
+        """Sees to steps whose commit was refused: they are charged now, each under a key of its
+        own, however often this is tried, unless their reservation was charged when it ended."""
         writer = self._writer
         assert writer is not None
-        with self._settling:
-            while self._lost:
-                self._settle_one(writer, *self._lost[0])
-                self._lost.pop(0)
+        refused, reason = [], None
+        for key, (position, charge) in list(self._lost.items()):
+            if not self._charged(writer, position, deadline):
+                try:
+                    writer.report(self.ledger, charge.events, labels=charge.labels, request_id=key, deadline=deadline)
+                except (BudgetExceeded, FailedPrecondition, OutOfRange) as e:
+                    refused.append(charge)
+                    reason = e
+                    continue
+            self._lost.pop(key, None)
+        if reason is not None:
+            raise FailedPrecondition(
+                "run", self.ledger, "steps were made and are charged nowhere (not_written): the reservation that covered them was released or used "
+                f"by somebody else, and the ledger does not take them: {reason.message}", not_written=refused) from reason
 
-    def _settle_one(self, writer: Client, supply: Supply, position: int, used: int) -> None:
-        ended = writer.entries(self.ledger, start_position=position + 1, writer=f"request/expire-{position}", deadline=self._deadline)
-        if any(e.WhichOneof("action") == "expire" and e.expire.reservation == position for e in ended):
-            return
-        if writer.get_ledger(self.ledger, deadline=self._deadline).closed:  # closing charged it
-            return
-        other = self._client.new_writer()
-        try:
-            other.report(self.ledger, _times(supply.per_step, used), labels=self._labels, deadline=self._deadline)
-        except BudgetExceeded as e:
-            self._error = e  # steps were made that nothing covers
-            raise
-        finally:
-            other.close()
+    def _charged(self, writer: Client, position: int, deadline: float | None) -> bool:
+        """Whether all that this run left of a reservation was charged, by time or by closing the ledger."""
+        for e in writer.entries(self.ledger, start_position=position + 1, deadline=deadline):
+            action = e.WhichOneof("action")
+            if action == "close":
+                return True
+            if action in ("commit", "release", "expire") and getattr(e, action).reservation == position and e.writer != writer.writer:
+                return bool(action == "expire")
+        return False
 
     def _until(self, deadline: float | None) -> float | None:
         return None if deadline is None else time.monotonic() + deadline
