@@ -281,3 +281,17 @@ def test_distributed(shared: Daemon, client: Client, tmp_path: Any) -> None:
     state = client.get_ledger(ledger)
     assert state.total_count == 2 * LENGTH and len({e.writer for e in client.entries(ledger)}) == 1
     assert isinstance(state, pb.Ledger)
+
+
+def test_noise_that_is_changed_in_place(client: Client) -> None:
+    other = remote.step_mechanism(noise_multiplier=2.0, sample_rate=RATE)
+    ledger = client.create_ledger(f"o/{uuid.uuid4()}", "add-or-remove-one", plan=[(remote.step_mechanism(noise_multiplier=4.0, sample_rate=RATE), 9), (other, 9)]).spec.name
+    remote.connect(ledger, client=client)
+    accountant = opacus.accountants.create_accountant("remote")
+    noise = torch.tensor(4.0)
+    for _ in range(2):
+        accountant.step(noise_multiplier=noise, sample_rate=RATE)
+        noise /= 2
+    accountant.close()
+    assert [p.spent for p in client.get_ledger(ledger).plan] == [1, 1]
+    assert accountant.history == [(4.0, RATE, 1), (2.0, RATE, 1)]

@@ -1,7 +1,7 @@
 """Random games against a run: whatever happens around it, each step that was made is charged.
 
 The oracle is dumb. It adds up the ledger's entries: what is charged must be the steps whose
-step() returned, of each mechanism, and more only by what entries say was charged by time or
+step returned, of each mechanism, and more only by what entries say was charged by time or
 by a closing, which no run can prevent. RUN_GAMES=n plays n games instead of a few.
 """
 
@@ -237,7 +237,7 @@ class Game:
         return books
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("RUN_GAMES", "24"))))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("RUN_GAMES", "20"))))
 def test_what_was_stepped_is_charged(seed: int, daemon: Daemon, connect: Connect) -> None:
     proxy = Proxy(daemon.address)
     game = Game(seed, daemon, proxy, connect)

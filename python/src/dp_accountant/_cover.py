@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -56,7 +57,7 @@ class Supply:
         """Uses count of what is left, or nothing if that is less."""
         if self.left < count:
             return False
-        for cover in self.covers:
+        for cover in tuple(self.covers):
             n = min(cover.left, count)
             cover.used += n  # first: what interrupts this may commit it
             cover.left -= n
@@ -64,6 +65,11 @@ class Supply:
             if not count:
                 break
         return not count
+
+    def forget(self, cover: Cover) -> None:
+        """Takes a cover away, if that was not done already."""
+        with contextlib.suppress(ValueError):
+            self.covers.remove(cover)
 
     def fitting(self, refusal: AccountantError) -> int:
         """How many steps a refusal says would still fit, at most."""

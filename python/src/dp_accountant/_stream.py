@@ -171,8 +171,10 @@ class Stream:
             self._stop.set()
             self._hang_up()
             self._monitor.notify_all()
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+            if threading.current_thread() is not self._thread:
+                # Not by join alone: a signal's handler may come here with the monitor held below.
+                self._monitor.wait_for(lambda: self._finished)
+                self._thread.join()
 
     def __enter__(self) -> Stream:
         return self
@@ -203,13 +205,15 @@ class Stream:
 
     def wait(self, done: Callable[[], bool], op: str, until: float | None) -> None:
         """Waits for a condition that the monitor guards, or raises why it will not come."""
+        self._monitor.notify_all()  # an interrupted add may not have come to it
         while not done():
             self._check(op)
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:
                 raise Unavailable(op, self._lane.ledger, "no acknowledgement within the deadline; the stream goes on",
                                   code=grpc.StatusCode.DEADLINE_EXCEEDED, unknown=True)
-            self._monitor.wait(left)
+            # In slices: a signal's handler that uses the stream just here may take the notice.
+            self._monitor.wait(1.0 if left is None else min(left, 1.0))
 
     def _check(self, op: str) -> None:
         if self._error is not None:

@@ -138,8 +138,9 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         return hook
 
     def _cover(self, noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> None:
-        # As a float: a tensor may be changed in place, and would be found in the cache as it was.
-        self.run.step(_step_kind(float(noise_multiplier), float(sample_rate), iterations, poisson))
+        # As floats: a tensor may be changed in place, and would be found in the cache as it was.
+        noise_multiplier, sample_rate = float(noise_multiplier), float(sample_rate)
+        self.run.step(_step_kind(noise_multiplier, sample_rate, iterations, poisson))
         last = self.history[-1] if self.history else None
         entry = (noise_multiplier, sample_rate * iterations)
         if last is not None and tuple(last[:2]) == entry:

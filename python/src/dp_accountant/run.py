@@ -130,8 +130,7 @@ class Run:
         with self._monitor:
             for supply in self._supplies.values():
                 self._drop(supply)
-            stream.wait(lambda: not any(s.asked for s in self._supplies.values()), "close", self._until(deadline))
-        stream.flush(deadline=deadline)
+            stream.wait(lambda: not stream.outstanding, "close", self._until(deadline))  # what is granted meanwhile is given back, too
         stream.close(deadline=deadline)
 
     @property
@@ -307,8 +306,7 @@ class Run:
         supply.refusal, want = None, 0
         supply.waiting += 1
         try:
-            while supply.left < need:
-                missing = need - supply.left
+            while (missing := need - supply.left) > 0:
                 if supply.asked:
                     self._stream.wait(lambda: not supply.asked, "step", until)
                     continue
@@ -371,15 +369,19 @@ class Run:
                     del self._supplies[key]
         # Counted from before it is asked for: the daemon takes it later.
         use_by = time.monotonic() + self._lifetime / 2
-        content = _times(supply.per_step, n)
-        if self._reserving:
-            message = Message("reserve", pb.Reserve(events=content, labels=self._labels, lifetime_seconds=self._lifetime), needs_receipt=True)
-        else:
-            message = Message("charge", pb.Charge(events=content, labels=self._labels))
-        message.acknowledged = functools.partial(self._granted, supply, n, use_by, waited)
-        message.refused = functools.partial(self._refused, supply, n, waited)
-        self._stream.add(message)
-        supply.asked, supply.dropped = n, False  # last: what interrupts this leaves no answer to wait for
+        try:
+            supply.asked, supply.dropped = n, False
+            content = _times(supply.per_step, n)
+            if self._reserving:
+                message = Message("reserve", pb.Reserve(events=content, labels=self._labels, lifetime_seconds=self._lifetime), needs_receipt=True)
+            else:
+                message = Message("charge", pb.Charge(events=content, labels=self._labels))
+            message.acknowledged = functools.partial(self._granted, supply, n, use_by, waited)
+            message.refused = functools.partial(self._refused, supply, n, waited)
+            self._stream.add(message)
+        except BaseException:
+            supply.asked = 0  # nobody waits for an answer that may not come
+            raise
 
     def _granted(self, supply: Supply, n: int, use_by: float, waited: bool, receipt: pb.Receipt | None) -> None:
         position = receipt.position if receipt is not None and self._reserving else 0
@@ -409,8 +411,8 @@ class Run:
                 self._stream.add(Message("commit", pb.Commit(
                     events=_times(supply.per_step, used), labels=self._labels, reservation=cover.position), refused=lost))
             cover.used -= used  # last: what interrupts this may charge steps twice, but forgets none
-            if not cover.left and cover in supply.covers:
-                supply.covers.remove(cover)
+            if not cover.left:
+                supply.forget(cover)
 
     def _drop(self, supply: Supply) -> None:
         """Charges what was used and gives back the rest, also of what is still asked for."""
@@ -430,8 +432,7 @@ class Run:
         log.warning("run %s: reservation %d is not open any more: %s", self.ledger, cover.position, error)
         used += cover.used  # since that commit was sent
         cover.left = cover.used = 0
-        if cover in supply.covers:
-            supply.covers.remove(cover)
+        supply.forget(cover)
         if used > 0:
             self._lost[str(uuid.uuid4())] = cover.position, pb.Charge(events=_times(supply.per_step, used), labels=self._labels)
 
