@@ -340,12 +340,15 @@ def test_a_forked_process_cannot_end_the_run(client: Client) -> None:
                 run.close()
             except Closed as e:
                 answers.put(e.message)
+            assert run._stream is not None
+            run._stream.abandon()  # as Client.close does
+            answers.put("abandoned")
 
         fork = multiprocessing.get_context("fork")
         answers = fork.Queue()
         process = fork.Process(target=child, args=(answers,))
         process.start()
-        assert "process" in answers.get(timeout=20)
+        assert "process" in answers.get(timeout=20) and answers.get(timeout=20) == "abandoned"
         process.join()
         run.step(STEP)
     assert balance(client, ledger) == (2, 0)

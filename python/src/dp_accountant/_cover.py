@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import proto as pb
@@ -34,6 +36,9 @@ class Cover:
     used: int = 0  # and not committed yet
 
 
+_LEFT: Callable[[Cover], int] = operator.attrgetter("left")
+
+
 @dataclass(eq=False)
 class Supply:
     """The covers of one kind of step."""
@@ -51,15 +56,21 @@ class Supply:
     @property
     def left(self) -> int:
         """Steps that need not wait."""
-        return sum([c.left for c in self.covers])
+        return sum(map(_LEFT, self.covers))  # which nothing interrupts
 
     def take(self, count: int) -> bool:
         """Uses count of what is left, or nothing if that is less."""
+        covers = tuple(self.covers)
+        for cover in covers:
+            if cover.left >= count:  # as mostly
+                cover.used += count  # first: what interrupts this may commit it
+                cover.left -= count
+                return True
         if self.left < count:
             return False
-        for cover in tuple(self.covers):
+        for cover in covers:
             n = min(cover.left, count)
-            cover.used += n  # first: what interrupts this may commit it
+            cover.used += n
             cover.left -= n
             count -= n
             if not count:

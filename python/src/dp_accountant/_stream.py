@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -167,6 +168,8 @@ class Stream:
 
     def abandon(self) -> None:
         """Ends the stream without waiting for what is not acknowledged."""
+        if os.getpid() != self._client._core._pid:
+            return  # its threads, which may have had the monitor, are the other process's
         with self._monitor:
             self._stop.set()
             self._hang_up()

@@ -366,7 +366,7 @@ class Run:
             if other is not supply and not other.waiting:
                 self._drop(other)
                 if not other.asked and not other.covers:
-                    del self._supplies[key]
+                    self._supplies.pop(key, None)
         # Counted from before it is asked for: the daemon takes it later.
         use_by = time.monotonic() + self._lifetime / 2
         try:
