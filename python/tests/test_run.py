@@ -156,6 +156,8 @@ def test_counts_and_several_events(client: Client) -> None:
             run.step([STEP, (OTHER, 2)], 10_000)  # all or none
         with pytest.raises(ValueError, match="count"):
             run.step(STEP, 0)
+        with pytest.raises(ValueError, match="whole"):
+            run.step(STEP, 1.5)  # type: ignore[arg-type]
         run.step([STEP, (OTHER, 2)])
     assert run.steps == 351
     assert (balance(client, ledger), balance(client, ledger, 1)) == ((351, 0), (202, 0))

@@ -174,8 +174,8 @@ class Run:
     def _step(self, mechanism: Events | Kind, count: int, wait: bool) -> bool:
         # Called with the caches full of a batch's numbers, when each call of a Python
         # function takes some 20 µs: so there are few on the way of a step that is covered.
-        if count < 1:
-            raise ValueError(f"count: {count}; allowed: a positive number")
+        if count < 1 or count != int(count):
+            raise ValueError(f"count: {count}; allowed: a positive whole number")
         writer = self._check()
         if self._each:
             if wait:
@@ -188,8 +188,8 @@ class Run:
             if not wait:
                 return False
             self._settle_lost(self._deadline)
-        now = time.monotonic()
         with self._lock:
+            now = time.monotonic()
             supply = self._supply(mechanism)
             if self._reserving and supply.covers and now > supply.covers[0].use_by:
                 self._drop(supply)  # so old that the daemon may soon charge it
