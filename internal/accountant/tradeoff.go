@@ -155,38 +155,53 @@ func possibleSides(points []CurvePoint) []side {
 		}
 		xs, low, high = append(xs, x), append(low, math.Max(0, l-slack)), append(high, math.Min(1, p.Delta+slack))
 	}
+	// By convexity a line through an upper bound and a lower one further on goes on below
+	// the curve: from the left it falls by falls[i] at most, from the right it rises by
+	// rises[i] at least. Where a lower bound is poor, lines from further away are above it.
+	falls, rises := make([]float64, len(xs)), make([]float64, len(xs))
+	left := func(i int, x float64) float64 { return low[i] - falls[i]*(x-xs[i]) - slack*(1+falls[i]*(x-xs[i])) }
+	right := func(i int, x float64) float64 { return low[i] + rises[i]*(xs[i]-x) - slack*(1+rises[i]*(xs[i]-x)) }
+	for i := 1; i < len(xs); i++ {
+		if i > 1 {
+			low[i] = math.Max(low[i], left(i-1, xs[i]))
+		}
+		falls[i] = math.Inf(1)
+		for j := range i {
+			falls[i] = math.Min(falls[i], math.Max(0, high[j]-low[i])/(xs[i]-xs[j]))
+		}
+	}
+	for i := len(xs) - 1; i >= 1; i-- {
+		if i+1 < len(xs) {
+			low[i] = math.Max(low[i], right(i+1, xs[i]))
+		}
+		for j := i + 1; j < len(xs); j++ {
+			rises[i] = math.Max(rises[i], (low[i]-high[j])/(xs[j]-xs[i]))
+		}
+	}
 	var out []side
 	corner := func(x, delta float64) { out = append(out, side{x, num.Up(1 - delta)}) }
 	for i := 1; i < len(xs); i++ {
 		corner(xs[i], low[i])
-		// From the left: the line through i−1 and i goes on.
-		fall := (high[i-1] - low[i]) / (xs[i] - xs[i-1])
-		left := func(x float64) float64 { return low[i] - fall*(x-xs[i]) - slack*(1+fall*(x-xs[i])) }
+		fall := falls[i]
 		if i+1 == len(xs) {
 			// Beyond the last ε only δ ≥ 0 is known besides.
 			if end := xs[i] + low[i]/fall; fall > 0 && !math.IsInf(end, 1) {
-				corner(end, left(end))
+				corner(end, left(i, end))
 				corner(end, 0)
 			} else {
 				corner(xs[i], 0)
 			}
 			break
 		}
-		// From the right: the line through i+2 and i+1, or its level.
-		rise := 0.0
-		if i+2 < len(xs) {
-			rise = math.Max(0, (low[i+1]-high[i+2])/(xs[i+2]-xs[i+1]))
-		}
-		right := func(x float64) float64 { return low[i+1] + rise*(xs[i+1]-x) - slack*(1+rise*(xs[i+1]-x)) }
 		// Left of any x between them the one holds, right of it the other; best
 		// where they meet.
 		meet := xs[i+1]
-		if fall > rise {
+		if rise := rises[i+1]; fall > rise {
 			meet = (low[i] - low[i+1] + fall*xs[i] - rise*xs[i+1]) / (fall - rise)
 			meet = math.Min(math.Max(meet, xs[i]), xs[i+1])
 		}
-		corner(meet, left(meet))
-		corner(meet, right(meet))
+		corner(meet, left(i, meet))
+		corner(meet, right(i+1, meet))
 	}
 	return out
 }
