@@ -196,8 +196,10 @@ func widest(points []knot, top float64) []chord {
 
 func (r selection) Facts() Facts {
 	c := Composition(r.runs.Values())
-	f := Facts{Name: "repeat-and-select bound", Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: c.Symmetric(), BoundOnly: true}
-	f.Epsilon = math.Max(r.MaxLoss(Remove), r.MaxLoss(Add))
+	f := Facts{
+		Name: "repeat-and-select bound", Rho: math.Inf(1), Epsilon: math.Max(r.MaxLoss(Remove), r.MaxLoss(Add)),
+		Symmetric: c.Symmetric(), BoundOnly: true,
+	}
 	if _, atom := c.Atom(); atom > 0 {
 		f.Atom = math.Min(math.Nextafter(1, 0), num.MulUp(atom, r.mean))
 	}

@@ -28,16 +28,15 @@ func (f *fields) known(field string, m proto.Message) {
 }
 
 func (f *fields) float(field string, v *float64, allowed string) float64 {
-	if v == nil {
-		return 0
-	}
-	if *v == 0 && f.err == nil {
-		f.err = invalid(field, "0", allowed)
-	}
-	return *v
+	return optional(f, field, v, allowed)
 }
 
 func (f *fields) whole(field string, v *uint64, allowed string) uint64 {
+	return optional(f, field, v, allowed)
+}
+
+// optional reads an absent number as 0, which is refused where it is given.
+func optional[T float64 | uint64](f *fields, field string, v *T, allowed string) T {
 	if v == nil {
 		return 0
 	}

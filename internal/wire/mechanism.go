@@ -129,11 +129,11 @@ func appendWhole(b []byte, values ...uint64) []byte {
 
 // appendNumbers appends a list's canonical encoding: its length and its bits.
 func appendNumbers(b []byte, n mechanism.Numbers) []byte {
-	return append(binary.BigEndian.AppendUint64(b, uint64(n.Len())), n...)
+	return append(appendWhole(b, uint64(n.Len())), n...)
 }
 
 func appendParts(b []byte, parts []mechanism.Mechanism) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(len(parts)))
+	b = appendWhole(b, uint64(len(parts)))
 	for _, m := range parts {
 		b = appendMechanism(b, m)
 	}

@@ -19,48 +19,45 @@ func toSampling(f *fields, m *pb.Mechanism, depth int) mechanism.Mechanism {
 	case *pb.Mechanism_PoissonSampled:
 		p := orEmpty(k.PoissonSampled)
 		f.known("poisson_sampled", p)
-		sampled := mechanism.PoissonSampled{
+		return mechanism.PoissonSampled{
 			SamplingProbability: f.float("poisson_sampled.sampling_probability", p.SamplingProbability, allowedRate),
 			BatchSize:           f.whole("poisson_sampled.batch_size", p.BatchSize, allowedSize),
 			DatasetSize:         f.whole("poisson_sampled.dataset_size", p.DatasetSize, allowedSize),
+			Mechanism:           f.inner("poisson_sampled.mechanism", p.Mechanism, depth),
 		}
-		sampled.Mechanism = f.inner("poisson_sampled.mechanism", p.Mechanism, depth)
-		return sampled
 	case *pb.Mechanism_FixedSizeSampled:
 		s := orEmpty(k.FixedSizeSampled)
 		f.known("fixed_size_sampled", s)
-		sampled := mechanism.FixedSizeSampled{
+		return mechanism.FixedSizeSampled{
 			BatchSize:   f.whole("fixed_size_sampled.batch_size", s.BatchSize, allowedSize),
 			DatasetSize: f.whole("fixed_size_sampled.dataset_size", s.DatasetSize, allowedSize),
+			Mechanism:   f.inner("fixed_size_sampled.mechanism", s.Mechanism, depth),
 		}
-		sampled.Mechanism = f.inner("fixed_size_sampled.mechanism", s.Mechanism, depth)
-		return sampled
 	case *pb.Mechanism_TruncatedPoissonSampled:
 		s := orEmpty(k.TruncatedPoissonSampled)
 		f.known("truncated_poisson_sampled", s)
-		sampled := mechanism.TruncatedPoissonSampled{
+		return mechanism.TruncatedPoissonSampled{
 			SamplingProbability: f.float("truncated_poisson_sampled.sampling_probability", s.SamplingProbability, allowedChance),
 			BatchSize:           f.whole("truncated_poisson_sampled.batch_size", s.BatchSize, allowedSize),
 			DatasetSize:         f.whole("truncated_poisson_sampled.dataset_size", s.DatasetSize, allowedSize),
 			MaximumBatchSize:    f.whole("truncated_poisson_sampled.maximum_batch_size", s.MaximumBatchSize, allowedSize),
+			Mechanism:           f.inner("truncated_poisson_sampled.mechanism", s.Mechanism, depth),
 		}
-		sampled.Mechanism = f.inner("truncated_poisson_sampled.mechanism", s.Mechanism, depth)
-		return sampled
 	case *pb.Mechanism_Shuffled:
 		s := orEmpty(k.Shuffled)
 		f.known("shuffled", s)
-		shuffled := mechanism.Shuffled{
+		return mechanism.Shuffled{
 			BatchSize:   f.whole("shuffled.batch_size", s.BatchSize, allowedSize),
 			DatasetSize: f.whole("shuffled.dataset_size", s.DatasetSize, allowedSize),
+			Mechanism:   f.inner("shuffled.mechanism", s.Mechanism, depth),
 		}
-		shuffled.Mechanism = f.inner("shuffled.mechanism", s.Mechanism, depth)
-		return shuffled
 	case *pb.Mechanism_Group:
 		g := orEmpty(k.Group)
 		f.known("group", g)
-		group := mechanism.Group{Size: f.whole("group.size", g.Size, "a whole number from 1 to 2^20")}
-		group.Mechanism = f.inner("group.mechanism", g.Mechanism, depth)
-		return group
+		return mechanism.Group{
+			Size:      f.whole("group.size", g.Size, "a whole number from 1 to 2^20"),
+			Mechanism: f.inner("group.mechanism", g.Mechanism, depth),
+		}
 	case *pb.Mechanism_MixtureOfGaussians:
 		x := orEmpty(k.MixtureOfGaussians)
 		f.known("mixture_of_gaussians", x)

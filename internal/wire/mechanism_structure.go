@@ -28,13 +28,12 @@ func toStructure(f *fields, m *pb.Mechanism, depth int) mechanism.Mechanism {
 	case *pb.Mechanism_RepeatAndSelect:
 		r := orEmpty(k.RepeatAndSelect)
 		f.known("repeat_and_select", r)
-		repeated := mechanism.RepeatAndSelect{
-			Gamma: f.float("repeat_and_select.gamma", r.Gamma, allowedChance),
-			Eta:   f.float("repeat_and_select.eta", r.Eta, allowedEta),
-			Mean:  f.float("repeat_and_select.mean", r.Mean, allowedPositive),
+		return mechanism.RepeatAndSelect{
+			Gamma:     f.float("repeat_and_select.gamma", r.Gamma, allowedChance),
+			Eta:       f.float("repeat_and_select.eta", r.Eta, allowedEta),
+			Mean:      f.float("repeat_and_select.mean", r.Mean, allowedPositive),
+			Mechanism: f.inner("repeat_and_select.mechanism", r.Mechanism, depth),
 		}
-		repeated.Mechanism = f.inner("repeat_and_select.mechanism", r.Mechanism, depth)
-		return repeated
 	case *pb.Mechanism_DpSgd:
 		d := orEmpty(k.DpSgd)
 		f.known("dp_sgd", d)
