@@ -25,6 +25,8 @@ func (s *nullStore) Load(name string) (ledger.Snapshot, []ledger.Record, error) 
 
 func (s *nullStore) Writer(string, ledger.Writer) (uint64, uint64, error) { return 0, 0, nil }
 
+func (s *nullStore) Namesakes(string, ledger.Writer) ([]ledger.Record, error) { return nil, nil }
+
 func (s *nullStore) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	s.appends++
 	return [][]ledger.Hash{make([]ledger.Hash, len(batch[0].Entries))}, nil

@@ -38,6 +38,7 @@ func (q *queue) decide(items []item) {
 	for try := 1; ; try++ {
 		q.attempt++
 		q.verdicts = q.verdicts[:0]
+		clear(q.begun)
 		var state *ledger.State
 		if failure = q.read(func(s *ledger.State) { state = s }); failure != nil {
 			break
@@ -112,6 +113,11 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	if len(b.Entries()) == 0 {
 		kind = settled
 	}
+	if r.Sequence == 1 && w.last == 0 {
+		if err := q.taken(r); err != nil {
+			return verdict{kind: answered, err: err}
+		}
+	}
 	d := b.Decide(r, ledger.Lane{Sequence: w.last, Position: w.at}, now)
 	if errors.Is(d.Err, ledger.ErrGap) && w.attempt != q.attempt {
 		// Another process may have written in this lane.
@@ -122,6 +128,9 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	}
 	switch {
 	case d.Outcome == ledger.Accepted:
+		if r.Sequence == 1 && d.Entry >= 0 {
+			q.begin(b.Entries()[d.Entry])
+		}
 		return verdict{kind: answered, entry: d.Entry}
 	case d.Outcome == ledger.Refused:
 		if err := q.compare(b, d.Err); err != nil {
@@ -167,8 +176,11 @@ func (q *queue) readWriter(w *writer) error {
 	return err
 }
 
+// requestPrefix begins the name of a lane that has one request under the user's own key.
+const requestPrefix = "request/"
+
 func reused(r ledger.Request) error {
-	if id, ok := strings.CutPrefix(r.Writer.Name, "request/"); ok { // the key of one charge: it has no next number
+	if id, ok := strings.CutPrefix(r.Writer.Name, requestPrefix); ok { // the key of one charge: it has no next number
 		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID", ledger.ErrReused, id)
 	}
 	return fmt.Errorf("%w: sequence: %d of writer %s; allowed: the first content again, or the next number",

@@ -37,6 +37,7 @@ type queue struct {
 	compared uint64 // the attempt whose state was compared with the store
 	stale    bool   // and was not the newest
 	verdicts []verdict
+	begun    map[request]ledger.Entry // entries of the batch that are the first of their lanes
 	touched  []*Lane
 }
 
@@ -105,7 +106,7 @@ type Result struct {
 //
 // A refund's events and a raise's resolution need not be given: Do finds them.
 //
-// Errors of the request: ledger.ErrGap, ErrReused, ErrClosed, ErrBudget,
+// Errors of the request: ledger.ErrGap, ErrReused, ErrTaken, ErrClosed, ErrBudget,
 // ErrReservation, ErrRefund, ErrRaise, ErrEnded, ErrUnreconciled, ErrReconcile, ErrOutOfRange, ErrTooLarge, or of ledger.Resolve; of the store: ledger.ErrUnavailable (nothing was written),
 // ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
 func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
@@ -270,6 +271,7 @@ func (q *queue) rewind() {
 	if cap(q.verdicts) > small {
 		q.verdicts = nil
 	}
+	q.begun = nil
 	if cap(q.touched) > small {
 		q.touched = nil
 	}

@@ -135,6 +135,21 @@ func (s *testStore) RecordOf(name string, w ledger.Writer, sequence uint64) (led
 	return ledger.Record{}, ledger.ErrNotFound
 }
 
+func (s *testStore) Namesakes(name string, w ledger.Writer) (out []ledger.Record, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range l.records {
+		if r.Entry.Sequence == 1 && r.Entry.Writer.Name == w.Name && r.Entry.Writer.Principal != w.Principal {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
 func (s *testStore) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	if len(batch) != 1 {
 		return nil, errors.New("test store: one ledger at a time")

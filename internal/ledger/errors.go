@@ -17,6 +17,8 @@ var (
 	ErrGap = errors.New("sequence number out of order")
 	// ErrReused: the sequence number was used for something else.
 	ErrReused = errors.New("sequence number was already used with different content")
+	// ErrTaken: a principal of another kind has sent the same request under the same name.
+	ErrTaken = errors.New("another principal has already sent the same request under this name")
 	// ErrBudget: a budget or the plan does not allow it; see BudgetError.
 	ErrBudget = errors.New("budget exceeded")
 	// ErrReservation: no such open reservation, or it does not hold that much.

@@ -44,6 +44,10 @@ type Store interface {
 	// It needs no scan of the log.
 	RecordOf(ledger string, w Writer, sequence uint64) (Record, error)
 
+	// Namesakes returns the first record of each lane of the ledger that has the name
+	// of w and another principal, in any order.
+	Namesakes(ledger string, w Writer) ([]Record, error)
+
 	// Records returns up to limit records from position from (≥ 1) on, in order;
 	// none past the end. It needs no scan of the log.
 	Records(ledger string, from uint64, limit int) ([]Record, error)

@@ -130,6 +130,7 @@ func everyCall(s *Store) map[string]error {
 	_, errs["List"] = s.List("", "", 1)
 	_, _, errs["Writer"] = s.Writer("a", lane1(0))
 	_, errs["RecordOf"] = s.RecordOf("a", lane1(0), 1)
+	_, errs["Namesakes"] = s.Namesakes("a", lane1(0))
 	_, errs["Records"] = s.Records("a", 1, 1)
 	_, _, errs["GenesisRecord"] = s.GenesisRecord("a")
 	_, errs["Append"] = s.Append([]ledger.Proposal{{Ledger: "a"}})

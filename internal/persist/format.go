@@ -141,6 +141,19 @@ func appendIndex(b []byte, number uint64, index int) []byte {
 
 func appendBlock(b []byte, id, block uint64) []byte { return appendNumber(appendNumber(b, id), block) }
 
+// principalOf reads the principal in a writer's key.
+func principalOf(key []byte) (string, bool) {
+	const at = 8 + 2
+	if len(key) < at {
+		return "", false
+	}
+	end := at + int(binary.BigEndian.Uint16(key[8:]))
+	if len(key) < end {
+		return "", false
+	}
+	return string(key[at:end]), true
+}
+
 func appendWriter(b []byte, number uint64, w ledger.Writer) []byte {
 	b = binary.BigEndian.AppendUint16(appendNumber(b, number), uint16(len(w.Principal))) // at most 256: package wire
 	return append(append(b, w.Principal...), w.Name...)

@@ -159,6 +159,12 @@ func (r *reopening) RecordOf(name string, w ledger.Writer, sequence uint64) (led
 	return s.RecordOf(name, w, sequence)
 }
 
+func (r *reopening) Namesakes(name string, w ledger.Writer) ([]ledger.Record, error) {
+	s, done := r.again()
+	defer done()
+	return s.Namesakes(name, w)
+}
+
 func (r *reopening) Records(name string, from uint64, limit int) ([]ledger.Record, error) {
 	s, done := r.again()
 	defer done()

@@ -176,7 +176,9 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 			return fmt.Errorf("ledger %s: sequence %d of writer %s: %w", name, sequence, w.Name, ledger.ErrNotFound)
 		}
 		at, key := l.sequence, l.last
-		if block := blockAfter(sequence); block*indexEvery <= l.sequence {
+		if sequence == 1 {
+			at, key = 1, l.id
+		} else if block := blockAfter(sequence); block*indexEvery <= l.sequence {
 			at = block * indexEvery
 			if key, err = must(v, sequencesBucket, blockKey(l.id, block), parseUint64); err != nil {
 				return err
@@ -197,6 +199,51 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 			}
 			key = r.previousOfWriter
 		}
+	})
+	return out, err
+}
+
+// Namesakes implements ledger.Store. A writer's key begins with its principal, so
+// this goes from one principal of the ledger to the next and asks each for the name.
+func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, err error) {
+	err = s.view(func(v *view) error {
+		h, err := v.find(name)
+		if err != nil {
+			return err
+		}
+		bb, err := v.bucket(writersBucket)
+		if err != nil {
+			return err
+		}
+		c, prefix := bb.Cursor(), numberKey(h.number)
+		last := ""
+		for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); {
+			principal, ok := principalOf(key)
+			if !ok || principal == last {
+				return damaged(writersBucket, key, "no principal and name")
+			}
+			last = principal
+			other := ledger.Writer{Principal: principal, Name: w.Name}
+			if principal != w.Principal {
+				l, err := v.lane(h, other)
+				if err != nil {
+					return err
+				}
+				if l.id != 0 {
+					r, err := v.entry(h.number, l.id)
+					if err != nil {
+						return err
+					}
+					if r.Entry.Writer != other || r.Entry.Sequence != 1 {
+						return damaged(logBucket, numberKey(l.id), "sequence %d of writer %s; want 1 of %s", r.Entry.Sequence, r.Entry.Writer.Name, w.Name)
+					}
+					out = append(out, r.Record)
+				}
+			}
+			other.Name = "\xff" // after every name: those are ASCII
+			key, _ = c.Seek(appendWriter(nil, h.number, other))
+		}
+		return nil
 	})
 	return out, err
 }

@@ -40,6 +40,7 @@ var table = []struct {
 	{ledger.ErrNotFound, codes.NotFound, true, ""},
 	{ledger.ErrExists, codes.AlreadyExists, true, ""},
 	{ledger.ErrReused, codes.AlreadyExists, true, ""},
+	{ledger.ErrTaken, codes.AlreadyExists, true, ""},
 	{ledger.ErrGap, codes.FailedPrecondition, true, ""},
 	{ledger.ErrClosed, codes.FailedPrecondition, true, ""},
 	{ledger.ErrBudget, codes.ResourceExhausted, true, ""},

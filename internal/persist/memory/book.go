@@ -217,6 +217,24 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (r ledge
 	return r, err
 }
 
+// Namesakes implements ledger.Store.
+func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, err error) {
+	err = s.read(name, func(b *book) error {
+		for other, lane := range b.lanes {
+			if other.Name != w.Name || other.Principal == w.Principal {
+				continue
+			}
+			r, err := b.record(lane[0])
+			if err != nil {
+				return err
+			}
+			out = append(out, r)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Records implements ledger.Store.
 func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
 	err = s.read(name, func(b *book) error {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -319,6 +320,29 @@ func testIsolation(t *testing.T, h Harness) {
 	}
 }
 
+// testNamesakes: lanes of one name, of principals that begin alike or are of one
+// length, in two ledgers.
+func testNamesakes(t *testing.T, h Harness) {
+	s := h.open(t)
+	b, other := create(t, s, "l"), create(t, s, "other")
+	name := writer(0).Name
+	for i, principal := range []string{"uid:1", "uid:10", "uid:11", "unverified:ann", "cn:ann", "cn:anz", "ü", strings.Repeat("z", 256)} {
+		b.append(b.charge(ledger.Writer{Principal: principal, Name: name}, 0, 1))
+		if i%2 == 0 {
+			b.append(b.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))
+			b.append(b.charge(ledger.Writer{Principal: principal, Name: name}, 0, 2))
+		} else {
+			other.append(other.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))
+		}
+	}
+	for w := range b.last {
+		b.checkNamesakes(w)
+	}
+	for w := range other.last {
+		other.checkNamesakes(w)
+	}
+}
+
 func testManyWriters(t *testing.T, h Harness) {
 	s := h.open(t)
 	b := create(t, s, "l")
@@ -337,6 +361,9 @@ func testManyWriters(t *testing.T, h Harness) {
 		for sequence := uint64(0); sequence <= last+1; sequence++ {
 			b.checkRecordOf(w, sequence)
 		}
+	}
+	for w := range b.last {
+		b.checkNamesakes(w)
 	}
 	// The same name of another principal is another writer.
 	w := writer(0)

@@ -210,6 +210,31 @@ func (b *book) checkWriter(w ledger.Writer, last uint64) {
 	}
 }
 
+// checkNamesakes asks for the lanes with w's name and with another one, of all
+// principals, and of one that has none.
+func (b *book) checkNamesakes(w ledger.Writer) {
+	b.t.Helper()
+	for _, w := range []ledger.Writer{w, {Principal: w.Principal + "x", Name: w.Name}, {Principal: "p", Name: w.Name}, {Principal: w.Principal, Name: w.Name + "x"}} {
+		found, err := b.s.Namesakes(b.name, w)
+		if err != nil {
+			b.t.Fatalf("Namesakes(%s, %v): %v", b.name, w, err)
+		}
+		got := map[uint64]ledger.Record{}
+		for _, r := range found {
+			got[r.Entry.Position] = r
+		}
+		for _, r := range b.records {
+			if e := r.Entry; e.Sequence == 1 && e.Writer.Name == w.Name && e.Writer.Principal != w.Principal {
+				b.checkRecord(got[e.Position], r)
+				delete(got, e.Position)
+			}
+		}
+		if len(got) > 0 {
+			b.t.Errorf("Namesakes(%s, %v) has %v too", b.name, w, got)
+		}
+	}
+}
+
 // checkRecordOf asks for one sequence number of a lane.
 func (b *book) checkRecordOf(w ledger.Writer, sequence uint64) {
 	b.t.Helper()

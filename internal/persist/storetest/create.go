@@ -135,11 +135,12 @@ func testNotFound(t *testing.T, h Harness) {
 		_, _, load := s.Load(name)
 		_, _, lane := s.Writer(name, writer(0))
 		_, record := s.RecordOf(name, writer(0), 1)
+		_, namesakes := s.Namesakes(name, writer(0))
 		_, records := s.Records(name, 1, 1)
 		_, _, genesis := s.GenesisRecord(name)
 		_, write := s.Append([]ledger.Proposal{{Ledger: name}})
 		for call, err := range map[string]error{
-			"Load": load, "Writer": lane, "RecordOf": record, "Records": records, "GenesisRecord": genesis, "Append": write,
+			"Load": load, "Writer": lane, "RecordOf": record, "Namesakes": namesakes, "Records": records, "GenesisRecord": genesis, "Append": write,
 		} {
 			if !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("%s(%s) = %v, want ErrNotFound", call, name, err)

@@ -50,6 +50,7 @@ func Run(t *testing.T, h Harness) {
 		{"Durable", testDurable},
 		{"OldDuplicates", testOldDuplicates},
 		{"ManyWriters", testManyWriters},
+		{"Namesakes", testNamesakes},
 		{"Paging", testPaging},
 		{"List", testList},
 		{"Isolation", testIsolation},
