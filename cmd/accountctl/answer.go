@@ -41,7 +41,11 @@ func (p *program) writeAnswer(a *accountantv1.QueryPrivacyResponse, byDelta bool
 		t.row("running", "≤ "+running, "of what was charged so far; "+guarantees["descriptive"])
 	}
 	for _, assumed := range a.GetAssumptions() {
-		t.row("assumes", fmt.Sprintf("entry %d: %s", assumed.GetPosition(), assumed.GetText()))
+		text := assumed.GetText()
+		if assumed.GetPosition() > 0 {
+			text = fmt.Sprintf("entry %d: %s", assumed.GetPosition(), text)
+		}
+		t.row("assumes", text)
 	}
 	if a.Position != nil {
 		t.row("position", a.GetPosition())

@@ -228,7 +228,12 @@ func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 			most = math.Max(most, m.Sensitivities.At(i))
 		}
 		return gaussian(mechanism.Gaussian{StandardDeviation: m.StandardDeviation, Sensitivity: most}, adj)
-	case mechanism.Shuffled, mechanism.TreeAggregation, mechanism.BandedMatrix:
+	case mechanism.Shuffled:
+		if mu = gaussian(m.Mechanism, adj); mu == nil {
+			return nil
+		}
+		return mu.Mul(mu, new(big.Rat).SetInt64(int64(m.Squares(adj))))
+	case mechanism.TreeAggregation, mechanism.BandedMatrix:
 		one, err := loss.Of(m, adj)
 		if err != nil {
 			return nil

@@ -208,3 +208,45 @@ func TestComposedShares(t *testing.T) {
 		}
 	}
 }
+
+// 100 epochs of 235 shuffled batches at σ = 4 under REPLACE_ONE are one Gaussian release
+// of μ = √100·2/4 = 5, by the closed curve of Balle and Wang 2018, Thm 8, as math.Erfc
+// has it. They are not 23,500 steps, which is ε = 3263 (docs/math.md §1.8).
+func TestShuffledEpochs(t *testing.T) {
+	const delta = 1e-5
+	normal := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	epsilonOf := func(mu float64) float64 {
+		low, high := 0.0, 1000.0
+		for range 100 {
+			e := (low + high) / 2
+			if normal(mu/2-e/mu)-math.Exp(e)*normal(-mu/2-e/mu) > delta {
+				low = e
+			} else {
+				high = e
+			}
+		}
+		return high
+	}
+	m := mechanism.Shuffled{BatchSize: 256, DatasetSize: 60_000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 4}}
+	for adj, square := range map[mechanism.Adjacency]float64{mechanism.ReplaceOne: 4, mechanism.AddOrRemoveOne: 5, mechanism.ZeroOut: 1} {
+		a := ask(t, compose(t, adj, mechanism.Event{Mechanism: m, Count: 100}), AtDelta(delta))
+		if want := epsilonOf(math.Sqrt(100*square) / 4); math.Abs(a.Epsilon-want) > 1e-9*want {
+			t.Errorf("%v: ε = %v, want %v", adj, a.Epsilon, want)
+		}
+	}
+	// The bound δ ≤ Φ(μ/2 − ε/μ) alone gives μ²/2 + μ·Φ⁻¹(1 − δ) = 33.8245 for μ = 5.
+	if want := epsilonOf(5); want > 33.8245 || want < 33 {
+		t.Errorf("ε of μ = 5 is %v", want)
+	}
+}
+
+// A guard charges what an epoch costs, to the last digit that was written.
+func TestShuffledShares(t *testing.T) {
+	m := mechanism.Shuffled{BatchSize: 256, DatasetSize: 60_000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 5}}
+	for adj, rho := range map[mechanism.Adjacency]float64{mechanism.ReplaceOne: 0.08, mechanism.AddOrRemoveOne: 0.1, mechanism.ZeroOut: 0.02} {
+		cost, reason := Limit{Guard: GuardZCDP, Value: 10 * rho}.Cost(m, adj)
+		if reason != "" || cost.Value != Whole/10 {
+			t.Errorf("%v: %d shares, %s; want %d", adj, cost.Value, reason, Whole/10)
+		}
+	}
+}

@@ -9,7 +9,8 @@ import (
 )
 
 // laplace is the pair of Laplace densities at distance e0 = d/b; noise on ℓ1
-// vectors is dominated by it. Both directions are equal, |L| ≤ e0 and
+// vectors is dominated by it, for all real distances (docs/math.md §1.4, theorem on
+// Laplace noise on vectors). Both directions are equal, |L| ≤ e0 and
 //
 //	K(s) = ln{[(s+1)·e^{s·e0} + s·e^{−(s+1)·e0}]/(2s+1)}
 //

@@ -27,21 +27,15 @@ func timesNorm(mu, squares float64, exact bool) Loss {
 	return gaussianClass{g}
 }
 
-// ofShuffled is one epoch of a shuffled pass, of which no amplification is used
-// (docs/math.md §1.8): a record is in one of the batches, and under REPLACE_ONE and
-// ADD_OR_REMOVE_ONE each is charged; of 2 to 4 of them, 5 are under the latter.
+// ofShuffled is one epoch of a shuffled pass. The Gaussian at the distance between
+// neighbours' sums of all batches dominates it, also where a batch's query depends on
+// earlier outputs; the order hides nothing here (docs/math.md §1.8).
 func ofShuffled(m mechanism.Shuffled, adj mechanism.Adjacency) Loss {
 	one := ofGaussian(m.Mechanism.(mechanism.Gaussian), adj)
-	steps := num.Count(m.Steps())
-	switch {
-	case steps == 1:
+	if m.Steps() == 1 {
 		return one
-	case adj == mechanism.ZeroOut:
-		steps = 1
-	case adj == mechanism.AddOrRemoveOne:
-		steps = math.Max(steps, 5)
 	}
-	return timesNorm(one.mu, steps, false)
+	return timesNorm(one.mu, num.Count(m.Squares(adj)), false)
 }
 
 func ofTree(m mechanism.TreeAggregation, adj mechanism.Adjacency) Loss {

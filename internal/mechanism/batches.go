@@ -149,6 +149,16 @@ func (s Shuffled) Check(adj Adjacency) error {
 // Steps is the number of batches of the epoch.
 func (s Shuffled) Steps() uint64 { return (s.DatasetSize-1)/s.BatchSize + 1 }
 
+// Squares is the square of the largest distance between neighbours' sums of all
+// batches, in units of the distance of one batch: 1, and 5 under ADD_OR_REMOVE_ONE
+// if there are several batches (docs/math.md §1.8).
+func (s Shuffled) Squares(adj Adjacency) uint64 {
+	if adj == AddOrRemoveOne && s.Steps() > 1 {
+		return 5
+	}
+	return 1
+}
+
 func (s Shuffled) String() string {
 	return fmt.Sprintf("shuffled(one epoch of %d, batches of %d, %v)", s.DatasetSize, s.BatchSize, s.Mechanism)
 }

@@ -21,7 +21,8 @@ type RandomizedResponse struct {
 func (RandomizedResponse) Kind() string { return "randomized_response" }
 
 // Check implements Mechanism: the answer exists only while the record does, so
-// it is defined under REPLACE_ONE and ZERO_OUT only.
+// it is defined under REPLACE_ONE and ZERO_OUT only. Under ZERO_OUT the null record has
+// to answer too; every answer and statement names that assumption.
 func (r RandomizedResponse) Check(adj Adjacency) error {
 	one, err := exactlyOne("randomized_response", given{"epsilon", r.Epsilon}, given{"noise", r.Noise})
 	if err != nil {
@@ -46,6 +47,16 @@ func (r RandomizedResponse) Check(adj Adjacency) error {
 			"a record's own answer is missing when the record is", "pure_dp with its epsilon, if that is what was proven"}
 	}
 	return err
+}
+
+// assumes implements assuming. If the null record gave no answer, a missing answer would
+// tell which of two neighbours the dataset is, whatever the noise.
+func (RandomizedResponse) assumes(adj Adjacency) string {
+	if adj != ZeroOut {
+		return ""
+	}
+	return "Under ZERO_OUT the null record takes part in randomized_response as every record does: " +
+		"it has one of the k true answers and reports it with the same noise. Where a null record gives no answer this is not private at all."
 }
 
 // K is the number of possible answers.

@@ -63,7 +63,7 @@ type Standing struct {
 	Position    *uint64            // of the ledger that was read
 	Running     *accountant.Answer // of what was charged so far; nil: as the answer
 	Assumptions []ledger.Assumption
-	Mechanisms  mechanism.Composition // what there may be to warn about
+	Mechanisms  mechanism.Composition // what there may be to warn about, and what the answer assumes of it
 }
 
 func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, ledger.GuaranteeDescriptive) }
@@ -77,7 +77,7 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 		Epsilon:  &a.Epsilon,
 		Analysis: string(a.Analysis), Guarantee: on.guarantee(), Position: on.Position,
 		Analyses:    make([]*pb.AnalysisResult, len(a.Analyses)),
-		Assumptions: FromAssumptions(on.Assumptions),
+		Assumptions: append(FromAssumptions(on.Assumptions), mechanismAssumptions(on.Mechanisms)...),
 	}
 	running := a
 	if on.Running != nil {

@@ -129,6 +129,7 @@ func assumptions(s Statement) []string {
 			break
 		}
 	}
+	list = append(list, mechanism.Composition{Adjacency: spec.Adjacency, Parts: s.Stated}.Assumptions()...)
 	if slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child != "" }) {
 		list = append(list, "What open child ledgers hold counts as charged.")
 	}

@@ -111,3 +111,31 @@ func TestStatementAssumptions(t *testing.T) {
 		}
 	}
 }
+
+// Answers and statements name what randomized response rests on under ZERO_OUT, and say
+// nothing of it elsewhere.
+func TestRandomizedResponseNamesItsAssumption(t *testing.T) {
+	for adj, want := range map[mechanism.Adjacency]int{mechanism.ZeroOut: 1, mechanism.ReplaceOne: 0} {
+		c := mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 1}}}
+		const null = "null record"
+		got := 0
+		for _, a := range FromAnswer(accountant.AtDelta(1e-5), accountant.Answer{}, Standing{Mechanisms: c}).GetAssumptions() {
+			if strings.Contains(a.GetText(), null) && a.GetKind() == "mechanism" && a.GetPosition() == 0 && !a.GetDescriptive() {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%v: an answer names it %d times, want %d", adj, got, want)
+		}
+		var s Statement
+		s.View.Genesis.Spec.Adjacency, s.Stated, got = adj, c.Parts, 0
+		for _, text := range FromStatement(s).GetAssumptions() {
+			if strings.Contains(text, null) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%v: a statement names it %d times, want %d", adj, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // FromSummary makes the API's view of a ledger's committed state.
@@ -51,6 +52,14 @@ func fromAmount(a ledger.Amount) *pb.Amount {
 func FromAssumptions(list []ledger.Assumption) (out []*pb.Assumption) {
 	for _, a := range list {
 		out = append(out, &pb.Assumption{Position: a.Position, Kind: a.Kind, Text: a.Text, Descriptive: a.Descriptive})
+	}
+	return out
+}
+
+// mechanismAssumptions makes the API's view of what the losses in c rest on.
+func mechanismAssumptions(c mechanism.Composition) (out []*pb.Assumption) {
+	for _, text := range c.Assumptions() {
+		out = append(out, &pb.Assumption{Kind: "mechanism", Text: text})
 	}
 	return out
 }

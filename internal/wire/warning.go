@@ -31,7 +31,7 @@ func Warnings(adj pb.Workload_Adjacency, deltas []float64, mechanisms []*pb.Mech
 		out = append(out, "dataset_size: neighbours under ADD_OR_REMOVE_ONE have different sizes, so the number must be public, not counted from the private dataset")
 	}
 	if f.has["shuffled"] {
-		out = append(out, "shuffled: no amplification is counted, none is proven for shuffled batches that is worth having; Poisson sampling would cost less")
+		out = append(out, "shuffled: no amplification is counted, none is proven for shuffled batches that is worth having; Poisson sampling usually costs less")
 	}
 	if f.has["name_and_shame"] {
 		out = append(out, "name_and_shame: it publishes a record with probability delta and protects nobody whom it names; delta·dataset_size is the expected number of them")

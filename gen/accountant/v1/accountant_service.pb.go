@@ -2535,7 +2535,8 @@ type QueryPrivacyResponse struct {
 	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	// ln δ of the lower bound; present where delta_lower is.
 	LogDeltaLower *float64 `protobuf:"fixed64,11,opt,name=log_delta_lower,json=logDeltaLower,proto3,oneof" json:"log_delta_lower,omitempty"`
-	// What the answer rests on beyond the guarantee: refunds, raises, restores.
+	// What the answer rests on beyond the guarantee: refunds, raises, restores, and what
+	// the losses of mechanisms assume.
 	Assumptions []*Assumption `protobuf:"bytes,12,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
 	// What is allowed, and counted as it was reported, but rarely what somebody wants: in
 	// words.

@@ -883,9 +883,10 @@ func (x *Reservation) GetPrincipal() string {
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The position of the entry that recorded it.
+	// The position of the entry that recorded it; 0 for kind "mechanism".
 	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
-	// "refund", "raise", "restored", "reconciled" or "loss".
+	// "refund", "raise", "restored", "reconciled" or "loss"; "mechanism" for what the loss
+	// of a mechanism rests on beyond its parameters.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// What is assumed, in words, with the reason that was given.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`

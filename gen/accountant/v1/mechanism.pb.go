@@ -950,7 +950,8 @@ func (x *PoissonSampled) GetMechanism() *Mechanism {
 
 // RandomizedResponse reports the true one of k answers with probability
 // 1 − ν + ν/k and each false one with ν/k. Give epsilon, or noise with buckets
-// (Warner 1965; Kairouz, Oh and Viswanath 2016, arXiv 1407.1338, §3).
+// (Warner 1965; Kairouz, Oh and Viswanath 2016, arXiv 1407.1338, §3). Under ZERO_OUT it
+// holds only if the null record answers too, with the same noise, as every record does.
 type RandomizedResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ln((1 − ν + ν/k)/(ν/k)), in nats. Range: > 0.
@@ -2520,9 +2521,10 @@ func (x *FixedSizeSampled) GetMechanism() *Mechanism {
 // batches of accelerators, which are padded to a fixed size (Chua et al. 2024,
 // arXiv 2411.04205). The mechanism inside adds up over the batch. Cutting needs at
 // least maximum_batch_size other records in the sample; then one record may in
-// addition push another one out and move the sum by twice its sensitivity. Both
-// cases are composed exactly (docs/math.md). Give dataset_size with one of
-// sampling_probability and batch_size.
+// addition push another one out and move the sum by twice its sensitivity. The answer
+// bounds a composition in which the attacker is told which case each sample is
+// (docs/math.md §1.10). Give dataset_size with one of sampling_probability and
+// batch_size.
 type TruncatedPoissonSampled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// q, the chance of each record to be sampled. Range: (0, 1).
@@ -2608,13 +2610,13 @@ func (x *TruncatedPoissonSampled) GetMechanism() *Mechanism {
 
 // Shuffled is ONE EPOCH: the dataset in a uniformly random order, drawn afresh for
 // it, cut into ceil(dataset_size/batch_size) consecutive batches, and Gaussian noise
-// on the sum of each. Several epochs are a count. Shuffling is given NO
-// amplification: none is proven that is worth having, and Poisson sampling's bounds are
-// false for it (Chua et al. 2024, arXiv 2403.17673). Under ZERO_OUT a record is
-// in one batch of the epoch, which costs one Gaussian. Otherwise every step is charged
-// unamplified; under ADD_OR_REMOVE_ONE as 5 steps if there are 2 to 4 of them,
-// because a record that is missing is also replaced by one of the last batch. The
-// number of steps must be public.
+// on the sum of each. What is summed may depend on the noisy sums before. Several
+// epochs are a count. Shuffling is given NO amplification: none is proven that is worth
+// having, and Poisson sampling's bounds are false for it (Chua et al. 2024, arXiv
+// 2403.17673). A record is in one batch of the epoch, so under REPLACE_ONE and ZERO_OUT
+// the epoch costs as much as one batch; under ADD_OR_REMOVE_ONE √5 times the distance if
+// there are several batches, because one of the last batch takes the place of a missing
+// record (docs/math.md §1.8). The number of batches must be public.
 type Shuffled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of records in every batch but the last. Range: 1 to dataset_size.
@@ -2753,8 +2755,10 @@ func (x *MixtureOfGaussians) GetProbabilities() []float64 {
 // 2103.00039, DP-FTRL; what is estimated from the nodes, as by Honaker 2015, is
 // post-processing). A restarted tree is another event: epochs with a tree each are
 // a count. One Gaussian release, of the distance sensitivity·√(Σ over nodes of the
-// square of a record's number of steps in it), the largest over all patterns of
-// participation. Give noise_multiplier, or standard_deviation with sensitivity.
+// square of a record's number of steps in it), of which an upper bound over all
+// patterns of participation is charged: each level of the tree is bounded alone, which
+// is exact for one participation (docs/math.md §1.8). Give noise_multiplier, or
+// standard_deviation with sensitivity.
 type TreeAggregation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// σ of the noise of each node, in the units of the sum. Range: > 0.
@@ -2852,8 +2856,9 @@ func (x *TreeAggregation) GetMinimumSeparation() uint64 {
 // diagonal: matrix factorisation A = B·C, of which B(C·x + z) is post-processing
 // (Denisov et al. 2022, arXiv 2202.08312; Choquette-Choo et al. 2023, arXiv
 // 2306.08153, banded). One Gaussian release, of the distance sensitivity·(the largest
-// ‖Σ C's columns‖ over all patterns of participation): √participations·‖column‖ where
-// minimum_separation is at least the number of bands. Adaptive choice of x is
+// ‖Σ ±C's columns‖ over all patterns of participation): √participations·‖column‖ where
+// minimum_separation is at least the number of bands, exact where the coefficients fall
+// and are ≥ 0, otherwise an upper bound (docs/math.md §1.8). Adaptive choice of x is
 // covered (Denisov et al. 2022, Thm 2.1). Give noise_multiplier, or
 // standard_deviation with sensitivity.
 type BandedMatrix struct {
