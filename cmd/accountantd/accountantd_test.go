@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -84,6 +85,23 @@ func TestTerminate(t *testing.T) {
 		t.Errorf("after a restart: %v, %v", answer, err)
 	}
 	d.stop(syscall.SIGINT)
+}
+
+// Peers that say nothing hold up no orderly stop: without help from gRPC, which waits 20 s
+// for each of them, the period would be over and the exit status 1.
+func TestTerminateWithSilentPeers(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	d := start(t, dir, "--grace-period", "10s")
+	create(t, dial(t, d.ready["listen"]), "quiet")
+	for _, p := range [][2]string{{"tcp", d.ready["listen"]}, {"tcp", d.ready["http"]}, {"unix", d.ready["socket"]}} {
+		c, err := net.Dial(p[0], p[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	d.stop(syscall.SIGTERM) // with status 0
 }
 
 func TestCommandLine(t *testing.T) {

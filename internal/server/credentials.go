@@ -36,7 +36,8 @@ func newTransport(c *certificates, logger *slog.Logger) *transport {
 	return t
 }
 
-// ServerHandshake returns the connection below raw: gRPC sets options of TCP on it.
+// ServerHandshake returns the connection below raw where no TLS is spoken: gRPC sets
+// options of TCP on it.
 func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c, ok := raw.(*accepted)
 	if !ok {
@@ -53,7 +54,8 @@ func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 	case t.tls == nil:
 		return c.Conn, from, nil
 	}
-	conn, info, err := t.tls.ServerHandshake(c.Conn)
+	c.secured = true
+	conn, info, err := t.tls.ServerHandshake(c)
 	if err != nil {
 		if !errors.Is(err, io.EOF) { // a probe that only connects
 			t.logger.Info("TLS handshake failed", "peer", c.RemoteAddr().String(), "error", err)

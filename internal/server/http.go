@@ -46,8 +46,11 @@ func (s *Server) newHTTP() *http.Server {
 	}
 }
 
-// stopHTTP waits for running requests until ctx ends.
+// stopHTTP waits a moment for running requests, at most until ctx ends. A connection that
+// has not asked for anything, or does not read its answer, is then closed.
 func stopHTTP(ctx context.Context, h *http.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	if err := h.Shutdown(ctx); err != nil {
 		return h.Close()
 	}

@@ -50,12 +50,15 @@ func (s *Server) options() []grpc.ServerOption {
 	}
 }
 
-// unaryChecked finds out who calls, bounds calls whose client set no deadline,
+// unaryChecked refuses calls that come when the server is stopping, finds out who calls, bounds calls whose client set no deadline,
 // refuses requests that are too large or come from a newer API, and turns the
 // domain's errors into statuses. A report's request is not decoded yet: its
 // handler checks it.
 func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	err := identify(ctx)
+	err := s.taking(info.FullMethod)
+	if err == nil {
+		err = identify(ctx)
+	}
 	if m, ok := req.(proto.Message); ok && err == nil && ours(info.FullMethod) {
 		err = checkRequest(m)
 	}
@@ -74,11 +77,24 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 	return answer, nil
 }
 
-// streamChecked finds out who calls, turns the domain's errors into statuses, and
+// taking returns errDraining for our own calls once the server is stopping. gRPC itself
+// takes calls on an open connection until its client has heard that the server stops.
+func (s *Server) taking(method string) error {
+	if ours(method) && s.draining.Err() != nil {
+		return errDraining
+	}
+	return nil
+}
+
+// streamChecked, likewise, finds out who calls, turns the domain's errors into statuses, and
 // ends the streams of the health service when the server stops: they would
 // otherwise last as long as their clients. Our own end by themselves, in order.
 func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	if err := identify(stream.Context()); err != nil {
+	err := s.taking(info.FullMethod)
+	if err == nil {
+		err = identify(stream.Context())
+	}
+	if err != nil {
 		return statusOf(err).Err()
 	}
 	if !ours(info.FullMethod) {

@@ -19,10 +19,11 @@ import (
 // digits, "/s") is shorter than "accountant.sock".
 const maxSocketPath = 107
 
-// listener says of each connection where it was accepted; the handshake asks.
+// listener says of each connection where it was accepted, and keeps it among all.
 type listener struct {
 	net.Listener
 	origin
+	all *connections
 }
 
 // origin is what kind of listener accepted a connection.
@@ -35,26 +36,26 @@ const (
 )
 
 func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := (&accepted{Conn: raw, origin: l.origin, all: l.all}); l.all.begin(c) {
+			return c, nil
+		}
+		_ = raw.Close()
 	}
-	return &accepted{c, l.origin}, nil
-}
-
-type accepted struct {
-	net.Conn
-	origin
 }
 
 // listen listens on a host:port, or on the socket that unix:///PATH names.
-func listen(address string, c Config) (*listener, error) {
+func listen(address string, c Config, all *connections) (*listener, error) {
 	if path, ok := socketPath(address); ok {
 		l, err := listenUnix(path, c.socketAccess())
-		return &listener{l, fromSocket}, err
+		return &listener{l, fromSocket, all}, err
 	}
 	l, err := listenTCP("listen", address, c.open())
-	return &listener{l, fromTCP}, err
+	return &listener{l, fromTCP, all}, err
 }
 
 // socketPath is the path in unix:///PATH or unix:PATH, as gRPC spells it.

@@ -41,6 +41,7 @@ type Server struct {
 	health  *health.Server
 
 	listeners []*listener // of the gRPC service
+	open      *connections
 	http      net.Listener
 	tls       *certificates // nil: plain
 
@@ -58,7 +59,7 @@ func Start(config Config) (*Server, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), process: newProcessID()}
+	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: newConnections(), process: newProcessID()}
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
@@ -91,7 +92,7 @@ func (s *Server) listen() (err error) {
 		}
 	}
 	for _, address := range c.Listen {
-		l, err := listen(address, c)
+		l, err := listen(address, c, s.open)
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (s *Server) listen() (err error) {
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, &listener{l, fromOwn})
+		s.listeners = append(s.listeners, &listener{l, fromOwn, s.open})
 	}
 	return nil
 }
@@ -166,10 +167,14 @@ func (s *Server) HTTPAddr() string {
 	return s.http.Addr().String()
 }
 
+// Stopping is closed when the server takes nothing more.
+func (s *Server) Stopping() <-chan struct{} { return s.draining.Done() }
+
 // Serve serves until ctx ends (then it returns nil), the store fails
-// (ErrStoreFailed) or a listener breaks, and stops in order: health says
-// NOT_SERVING; streams end with what they queued decided and answered; running
-// calls end, for three quarters of DrainTimeout at most; the keeper drains. The store stays open.
+// (ErrStoreFailed) or a listener breaks, and stops in order: no call and no connection
+// is taken any more, and health says NOT_SERVING; connections in their handshake are
+// closed; streams end with what they queued decided and answered; running calls end, for
+// three quarters of DrainTimeout at most; the keeper drains. The store stays open.
 func (s *Server) Serve(ctx context.Context) error {
 	broken := make(chan error, len(s.listeners)+1)
 	var serving sync.WaitGroup // each closes its listener
@@ -194,8 +199,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err = <-broken:
 	}
 	s.config.Logger.Info("stopping", "reason", reason(err))
-	err = errors.Join(err, s.stop(web))
-	serving.Wait()
+	err = errors.Join(err, s.stop(web, &serving))
 	<-expired
 	return err
 }
@@ -207,16 +211,28 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (s *Server) stop(web *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
-	defer cancel()
-	s.health.Shutdown()
+func (s *Server) stop(web *http.Server, serving *sync.WaitGroup) error {
+	began := time.Now()
 	s.drain()
-	hard := time.AfterFunc(s.config.DrainTimeout/4*3, s.grpc.Stop)
-	s.grpc.GracefulStop()
-	hard.Stop()
-	// The calls are over, so little is left in the keeper: the rest of the time is ample.
-	return errors.Join(s.keeper.Close(ctx), stopHTTP(ctx, web))
+	s.health.Shutdown()
+	s.open.stopHandshakes()
+	hard := time.AfterFunc(s.config.DrainTimeout/4*3, func() {
+		s.open.stopAll()
+		s.grpc.Stop()
+	})
+	// A part of the time is the store's, to close.
+	ctx, cancel := context.WithDeadline(context.Background(), began.Add(s.config.DrainTimeout/16*15))
+	defer cancel()
+	over := make(chan struct{})
+	go func() { s.grpc.GracefulStop(); serving.Wait(); hard.Stop(); close(over) }()
+	select {
+	case <-over: // so little is left in the keeper
+	case <-ctx.Done(): // the keeper takes nothing from calls that have not noticed
+		s.config.Logger.Warn("calls have not ended in time")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- stopHTTP(ctx, web) }()
+	return errors.Join(s.keeper.Close(ctx), <-ended)
 }
 
 // Run starts a server, writes one line to ready once it listens, and serves.

@@ -46,7 +46,7 @@ func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) e
 	}
 	ended := make(chan error, 2) // why the lane was closed here; the first counts
 	defer context.AfterFunc(s.draining, func() { ended <- errDraining; r.lane.Close() })()
-	go func() { ended <- r.take(); r.lane.Close() }()
+	go func() { ended <- r.take(s.draining); r.lane.Close() }()
 	if err := r.answer(); !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -71,6 +71,9 @@ func (s *service) first(stream pb.AccountantService_ReportStreamServer) (*pb.Rep
 	case <-s.draining.Done():
 		return nil, errDraining
 	case r := <-got:
+		if s.draining.Err() != nil {
+			return nil, errDraining
+		}
 		if errors.Is(r.err, io.EOF) {
 			return nil, &wire.InvalidError{Field: "open", Value: "missing", Allowed: "open as the first message"}
 		}
@@ -145,13 +148,17 @@ func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.
 }
 
 // take moves messages into the lane until there are no more (io.EOF), one cannot
-// be placed in the lane's order, or the lane or the call has ended.
-func (r *reports) take() error {
+// be placed in the lane's order, the lane or the call has ended, or the server stops:
+// what comes after that is not taken.
+func (r *reports) take(draining context.Context) error {
 	charges := wire.NewCharges(r.adjacency)
 	var received encoded
 	for {
 		if err := r.stream.RecvMsg(&received); err != nil {
 			return err
+		}
+		if draining.Err() != nil {
+			return errDraining
 		}
 		if sequence, charge, ok := charges.Read(received); ok {
 			if err := r.send(sequence, charge); err != nil {

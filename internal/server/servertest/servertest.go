@@ -43,7 +43,12 @@ type Server struct {
 	path   string // of the bbolt store
 	cancel context.CancelFunc
 	done   chan error
+
+	stopping <-chan struct{}
 }
+
+// Stopping is closed when the server has begun to stop.
+func (s *Server) Stopping() <-chan struct{} { return s.stopping }
 
 // Start runs a server with a new store.
 func Start(t testing.TB) *Server { return StartWith(t, Config{}) }
@@ -88,7 +93,7 @@ func (s *Server) start() {
 		s.Addr = running.Addrs()[0]
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel, s.done = cancel, make(chan error, 1)
+	s.cancel, s.done, s.stopping = cancel, make(chan error, 1), running.Stopping()
 	go func() { s.done <- running.Serve(ctx) }()
 }
 

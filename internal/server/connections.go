@@ -1,0 +1,96 @@
+package server
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// connections are the raw connections that stopping has to end by itself. gRPC waits
+// for every connection in its handshake before it tells the others that it stops, so
+// that one silent peer would hold up everybody; and closing a TLS connection whose peer
+// does not read can take seconds.
+type connections struct {
+	mu      sync.Mutex
+	young   map[*accepted]bool // in their handshake
+	secure  map[*accepted]bool // with TLS, after it
+	refuses bool               // no new connection is taken
+}
+
+func newConnections() *connections {
+	return &connections{young: map[*accepted]bool{}, secure: map[*accepted]bool{}}
+}
+
+// begin adds a connection that starts its handshake. It reports whether it may.
+func (s *connections) begin(c *accepted) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.refuses {
+		s.young[c] = true
+	}
+	return !s.refuses
+}
+
+// shake notes that a connection's handshake is over. From here on only those with TLS
+// need help to be closed.
+func (s *connections) shake(c *accepted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.young[c] && c.secured {
+		s.secure[c] = true
+	}
+	delete(s.young, c)
+}
+
+func (s *connections) forget(c *accepted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.young, c)
+	delete(s.secure, c)
+}
+
+// stopHandshakes closes the connections that are in their handshake, and each new one.
+func (s *connections) stopHandshakes() {
+	s.mu.Lock()
+	s.refuses = true
+	young := s.young
+	s.young = map[*accepted]bool{}
+	s.mu.Unlock()
+	for c := range young {
+		_ = c.Conn.Close() // its handshake tells of it
+	}
+}
+
+// stopAll closes the raw connections below TLS, so that no last message waits for its reader.
+func (s *connections) stopAll() {
+	s.stopHandshakes()
+	s.mu.Lock()
+	secure := s.secure
+	s.secure = map[*accepted]bool{}
+	s.mu.Unlock()
+	for c := range secure {
+		_ = c.Conn.Close()
+	}
+}
+
+// accepted is a connection that knows where it was accepted; the handshake asks.
+type accepted struct {
+	net.Conn
+	origin
+	all     *connections
+	secured bool // TLS is spoken on it; set in the handshake
+}
+
+// SetDeadline tells when the handshake is over: gRPC sets a deadline before it and takes
+// it away after (Server.handleRawConn; TestStopWithSilentPeers would notice a change).
+func (c *accepted) SetDeadline(t time.Time) error {
+	if t.IsZero() {
+		c.all.shake(c)
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+func (c *accepted) Close() error {
+	c.all.forget(c)
+	return c.Conn.Close()
+}
