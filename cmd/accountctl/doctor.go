@@ -94,7 +94,8 @@ func (p *program) examine(c *cobra.Command, data string) (found []finding, err e
 	})
 	switch {
 	case unreachable != nil:
-		found = append(found, finding{"server", foundFail, describe(unreachable, p.server), "start accountantd, or say with --server and --tls-… where and how it listens"})
+		what, _ := strings.CutSuffix(describe(unreachable, p.server), "; "+noDaemon)
+		found = append(found, finding{"server", foundFail, what, noDaemon})
 	case !h.Serving:
 		found = append(found, finding{"server", foundFail, p.server + " is stopping", "wait for its restart, or start it"})
 	default:

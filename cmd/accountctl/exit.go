@@ -77,6 +77,9 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
+// noDaemon is what to do where nobody listens.
+const noDaemon = "start accountantd, or say with --server and --tls-… where and how it listens"
+
 // describe is the error in one line, without gRPC's decoration.
 func describe(err error, server string) string {
 	message := err.Error()
@@ -85,9 +88,12 @@ func describe(err error, server string) string {
 		// Keep what wraps the status, drop the status's own prefix.
 		message = strings.Replace(message, remote.(error).Error(), remote.GRPCStatus().Message(), 1)
 	}
-	for _, decoration := range []string{`desc = "transport: Error while dialing: `, `desc = "transport: authentication handshake failed: `} {
+	for decoration, advice := range map[string]string{
+		`desc = "transport: Error while dialing: `:             "; " + noDaemon,
+		`desc = "transport: authentication handshake failed: `: "",
+	} {
 		if _, cause, ok := strings.Cut(message, decoration); ok {
-			message = strings.Replace(cause, `"`, "", 1)
+			message = strings.Replace(cause, `"`, advice, 1)
 		}
 	}
 	if exitStatus(err) == exitNoAnswer {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import Client, Unavailable
+from dp_accountant import AsyncClient, Client, Unavailable
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
 
@@ -27,23 +30,97 @@ def certificate(directory: Path, name: str, subject: str, extension: str) -> Non
     openssl(directory, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-out", f"{name}.crt", "-days", "2", "-extfile", f"{name}.ext")
 
 
-def test_mutual_tls(tmp_path: Path, connect: Callable[..., Client]) -> None:
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A directory with ca.crt, and with certificates and keys of the daemon and of ann."""
     files = tmp_path / "tls"
     files.mkdir()
     openssl(files, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=test", "-days", "2")
     certificate(files, "server", "/CN=daemon", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth")
     certificate(files, "ann", "/CN=ann", "extendedKeyUsage=clientAuth")
-    read = {p.name: p.read_bytes() for p in files.iterdir()}
+    return files
+
+
+@pytest.fixture
+def secure(tmp_path: Path, files: Path) -> Iterator[Daemon]:
+    """A daemon with mutual TLS."""
     daemon = Daemon(tmp_path, "--tls-cert", str(files / "server.crt"), "--tls-key", str(files / "server.key"), "--tls-client-ca", str(files / "ca.crt")).start()
+    yield daemon
+    daemon.kill()
+
+
+def test_mutual_tls(files: Path, secure: Daemon, connect: Callable[..., Client]) -> None:
+    read = {p.name: p.read_bytes() for p in files.iterdir()}
+    ann = connect(secure.address, credentials=grpc.ssl_channel_credentials(read["ca.crt"], read["ann.key"], read["ann.crt"]))
+    ledger = plan(ann, 100)
+    with ann.run(ledger) as run:
+        for _ in range(60):
+            run.step(STEP)
+    assert {e.principal for e in ann.entries(ledger)} == {"cn:ann"}
+    for stranger in (None, grpc.ssl_channel_credentials(read["ca.crt"])):
+        with pytest.raises(Unavailable):
+            connect(secure.address, credentials=stranger, deadline=1.0).get_ledger(ledger)
+
+
+def environment(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
+    for name in ("CA", "CERT", "KEY", "SERVER_NAME"):
+        monkeypatch.delenv("ACCOUNTANT_TLS_" + name, raising=False)
+    for name, value in values.items():
+        monkeypatch.setenv("ACCOUNTANT_TLS_" + name, str(value))
+
+
+def test_files_of_the_environment(files: Path, secure: Daemon, connect: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    ann = {"CA": files / "ca.crt", "CERT": files / "ann.crt", "KEY": files / "ann.key"}
+    environment(monkeypatch, **ann)
+    client = connect(secure.address)
+    ledger = plan(client, 100)
+    client.report(ledger, STEP)
+    assert {e.principal for e in client.entries(ledger)} == {"cn:ann"}
+
+    async def main() -> str:
+        async with AsyncClient(secure.address, deadline=20.0) as client:
+            return (await client.get_ledger(ledger)).name
+
+    assert asyncio.run(main()) == ledger
+    assert connect(secure.socket).get_ledger(ledger).name == ledger  # a socket needs none
+    for wrong in ({"CERT": files / "ann.crt", "KEY": files / "ann.key"}, ann | {"SERVER_NAME": "other"}, {"CA": files / "ca.crt"}):
+        environment(monkeypatch, **wrong)  # authorities that did not certify it; another name; no certificate
+        with pytest.raises(Unavailable, match="no daemon answers at " + secure.address):
+            connect(secure.address, deadline=1.0).get_ledger(ledger)
+
+
+def test_a_server_name_of_the_environment(tmp_path: Path, files: Path, connect: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate(files, "named", "/CN=daemon", "subjectAltName=DNS:accountant.example\nextendedKeyUsage=serverAuth")
+    daemon = Daemon(tmp_path, "--tls-cert", str(files / "named.crt"), "--tls-key", str(files / "named.key")).start()
     try:
-        ann = connect(daemon.address, credentials=grpc.ssl_channel_credentials(read["ca.crt"], read["ann.key"], read["ann.crt"]))
-        ledger = plan(ann, 100)
-        with ann.run(ledger) as run:
-            for _ in range(60):
-                run.step(STEP)
-        assert {e.principal for e in ann.entries(ledger)} == {"cn:ann"}
-        for stranger in (None, grpc.ssl_channel_credentials(read["ca.crt"])):
-            with pytest.raises(Unavailable):
-                connect(daemon.address, credentials=stranger, deadline=1.0).get_ledger(ledger)
+        environment(monkeypatch, CA=files / "ca.crt", SERVER_NAME="accountant.example")
+        plan(connect(daemon.address), 1)
+        monkeypatch.delenv("ACCOUNTANT_TLS_SERVER_NAME")
+        with pytest.raises(Unavailable):
+            plan(connect(daemon.address, deadline=1.0), 1)
+        # The system's authorities, where the environment says that these are they.
+        environment(monkeypatch, SERVER_NAME="accountant.example")
+        monkeypatch.setenv("SSL_CERT_FILE", str(files / "ca.crt"))
+        plan(connect(daemon.address), 1)
     finally:
         daemon.kill()
+
+
+@pytest.mark.parametrize(("values", "told"), [
+    ({"CERT": "ann.crt"}, "ACCOUNTANT_TLS_KEY.*both or neither"),
+    ({"CA": "none.crt"}, "ACCOUNTANT_TLS_CA: .*none.crt.*No such file"),
+    ({"CA": "ann.key"}, "ACCOUNTANT_TLS_CA: .*ann.key.*PEM file"),
+    ({"CERT": "ann.crt", "KEY": "server.key"}, "ACCOUNTANT_TLS_CERT and ACCOUNTANT_TLS_KEY: .*server.key"),
+])
+def test_broken_files_of_the_environment(files: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, str], told: str) -> None:
+    environment(monkeypatch, **{name: files / file for name, file in values.items()})
+    with pytest.raises(ValueError, match=told):
+        Client("127.0.0.1:1")
+
+
+def test_one_line_of_a_handshake_that_fails(files: Path, secure: Daemon) -> None:
+    """gRPC's C library would write three at each attempt."""
+    program = f"from dp_accountant import Client, Unavailable\ntry: Client({secure.address!r}, deadline=2).get_ledger('a')\nexcept Unavailable: print('told')"
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GRPC_")} | {"ACCOUNTANT_TLS_CA": str(files / "ca.crt")}
+    done = subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True)
+    assert done.stdout == "told\n" and len(done.stderr.splitlines()) == 1, done.stderr

@@ -1,5 +1,11 @@
 """Client of accountantd: ledgers of differentially private releases, charged from training jobs."""
 
+import os
+
+# What gRPC's C library would write to standard error, at each attempt to connect, is in
+# this package's errors and log. It reads this once, when it is imported first.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 from .aio import AsyncClient, AsyncRun
 from .answers import Calibration, Curve, entries_frame, round_up
 from .client import Client

@@ -6,7 +6,6 @@ answer or Failure. Client and AsyncClient carry the same generators out, each in
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import time
@@ -18,11 +17,12 @@ from typing import Any, Generic, NoReturn, TypeVar, Union
 import grpc
 
 from . import proto as pb
+from ._contact import FIRST_CONTACT, Contact, log
+from ._rpc import HELLO
 from ._settings import Settings
 from .errors import AccountantError, Closed, Failure, NotSent, StreamOpen, Unavailable
 
 T = TypeVar("T")
-log = logging.getLogger("dp_accountant")
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Lane:
 class Core:
     """One writer: its UUID, its lanes, the retry rule."""
 
-    def __init__(self, settings: Settings, new_lock: Callable[[], Any]) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, new_lock: Callable[[], Any], contact: Contact) -> None:
+        self.settings, self.contact = settings, contact
         # From the system's randomness, whatever the program seeds: a second process
         # with the same seeds is another writer.
         self.writer = str(uuid.UUID(bytes=os.urandom(16), version=4))
@@ -190,8 +190,25 @@ class Core:
             lane.advance(item, answer)
             lane.pending.pop(0)
 
+    def meet(self, op: str, ledger: str, until: float | None) -> Steps[None]:
+        """Has the daemon answer once before anything is sent to it. Without a deadline that is
+        tried for FIRST_CONTACT seconds only: an address that is wrong would be tried for ever."""
+        if self.contact.reached:
+            return
+        hello = Item(0, HELLO, b"")
+        try:
+            yield from self._try(op, ledger, hello, time.monotonic() + FIRST_CONTACT if until is None else until)
+        except (Unavailable, Closed):
+            raise
+        except AccountantError:
+            pass  # a refusal of this call is an answer, too
+
     def _attempts(self, op: str, ledger: str, item: Item, until: float | None) -> Steps[Any]:
         """Tries until the outcome is known or there is nothing to wait for."""
+        yield from self.meet(op, ledger, until)
+        return (yield from self._try(op, ledger, item, until))
+
+    def _try(self, op: str, ledger: str, item: Item, until: float | None) -> Steps[Any]:
         failure = Failure(grpc.StatusCode.DEADLINE_EXCEEDED, "no time was left for an attempt")
         n = 0
         while True:
@@ -202,12 +219,17 @@ class Core:
             before, item.maybe = item.maybe, True
             answer = yield Call(item.method, item.request, left)
             if not isinstance(answer, Failure):
+                self.contact.answered()
                 return answer
             failure = answer
             item.maybe = before or not failure.wrote_nothing
+            if not failure.transient:
+                self.contact.answered()
             if not failure.transient or n == self.settings.max_attempts:
                 self._end(op, ledger, item, failure)
-            if n & (n - 1) == 0:
+            if _away(item, failure):
+                self.contact.failed(failure)
+            elif n & (n - 1) == 0:
                 log.warning("%s %s: %s (%s); trying again", op, ledger, failure.message, failure.code.name)
             pause = self.pause(n)
             yield Sleep(pause if until is None else min(pause, max(0.0, until - time.monotonic())))
@@ -216,4 +238,11 @@ class Core:
         unknown = item.sequence > 0 and item.maybe and not failure.settles
         if self.closed and failure.transient:
             raise Closed(op, ledger, "the client was closed", sequence=item.sequence, unknown=unknown)
-        raise failure.error(op, ledger, sequence=item.sequence, unknown=unknown)
+        raise self.contact.explain(failure).error(op, ledger, sequence=item.sequence, unknown=unknown)
+
+
+def _away(item: Item, failure: Failure) -> bool:
+    """Whether a failure means that the daemon is away: ABORTED is an answer, that an earlier
+    attempt is still under way, and a question that takes too long may only be hard."""
+    question = item.sequence == 0 and item.method != HELLO
+    return failure.code is not grpc.StatusCode.ABORTED and not (question and failure.code is grpc.StatusCode.DEADLINE_EXCEEDED)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
+
+from ._tls import TLSFiles
 
 DEFAULT_SERVER = "127.0.0.1:7878"
 _PRINCIPAL = re.compile(r"[A-Za-z0-9._@-]{1,128}")
@@ -27,11 +29,19 @@ class Settings:
     max_attempts: int | None
     backoff_min: float
     backoff_max: float
+    origin: str = ""  # how the server's address came to be, in the words of an error
+    server_name: str = ""  # expected in the daemon's certificate instead of the host
 
     @staticmethod
     def of(server: str | None, **rest: Any) -> Settings:
-        """Checks them; without a server it is that of ACCOUNTANT_SERVER, or this machine's."""
-        s = Settings(server or os.environ.get("ACCOUNTANT_SERVER") or DEFAULT_SERVER, **rest)
+        """Checks them. What is not given is taken from the environment, as accountctl does:
+        the server from ACCOUNTANT_SERVER, credentials from the files of ACCOUNTANT_TLS_…"""
+        found = os.environ.get("ACCOUNTANT_SERVER")
+        origin = "" if server else "ACCOUNTANT_SERVER" if found else "the default"
+        s = Settings(server or found or DEFAULT_SERVER, origin=origin, **rest)
+        files = TLSFiles.of_environment()
+        if s.credentials is None and files:
+            s = replace(s, credentials=files.credentials(), server_name=files.server_name)
         if s.principal and not _PRINCIPAL.fullmatch(s.principal):
             raise ValueError(f"principal: {s.principal!r}; allowed: 1 to 128 bytes of [A-Za-z0-9._@-]")
         if not s.timeout > 0:
@@ -43,7 +53,8 @@ class Settings:
         if not 0 < s.backoff_min <= s.backoff_max:
             raise ValueError(f"backoff_min, backoff_max: {s.backoff_min}, {s.backoff_max}; allowed: positive seconds in this order")
         if s.credentials is None and not s.insecure and not s.local:
-            raise ValueError(f"server: {s.server} without TLS; allowed: a loopback address, unix:PATH, credentials, or insecure=True")
+            raise ValueError(f"server: {s.server} without TLS; allowed: a loopback address, unix:PATH, credentials, "
+                             "the files of ACCOUNTANT_TLS_CA, …_CERT and …_KEY, or insecure=True to go without encryption")
         return s
 
     @property
@@ -62,13 +73,28 @@ class Settings:
             return False
 
     @property
+    def sought(self) -> str:
+        """Where a daemon is sought, and why there."""
+        return f"{self.server} ({self.origin})" if self.origin else self.server
+
+    @property
+    def remedy(self) -> str:
+        """What to do if there is none."""
+        where = 'say where it is: Client("HOST:PORT"), Client("unix:PATH"), or the environment variable ACCOUNTANT_SERVER'
+        if not self.local:
+            return f"See whether it runs there, or {where}"
+        address = self.server.replace("unix:", "unix://", 1) if self.server.startswith("unix:/") and not self.server.startswith("unix://") else self.server
+        listen = "" if self.server == DEFAULT_SERVER else f" --listen {address}"
+        return f"Start one with `accountantd --data ./data{listen}`, or {where}"
+
+    @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """What goes with each call."""
         return (("accountant-principal", self.principal),) if self.principal else ()
 
     def channel(self, grpc_: Any) -> Any:
         """A channel of grpc or grpc.aio."""
-        options = [
+        options: list[tuple[str, int | str]] = [
             ("grpc.keepalive_time_ms", 30_000),  # finds connections that died without a word
             ("grpc.keepalive_timeout_ms", 10_000),
             # The same patience below as above: gRPC's own waits up to 120 s before it
@@ -80,6 +106,8 @@ class Settings:
         ]
         if self.local:
             options.append(("grpc.enable_http_proxy", 0))
-        if self.credentials is not None:
+        if self.server_name:
+            options.append(("grpc.ssl_target_name_override", self.server_name))
+        if self.credentials is not None and not self.server.startswith("unix:"):  # a socket needs none
             return grpc_.secure_channel(self.server, self.credentials, options)
         return grpc_.insecure_channel(self.server, options)

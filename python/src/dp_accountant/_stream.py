@@ -14,7 +14,7 @@ import grpc
 
 from . import _verbs as verbs
 from . import proto as pb
-from ._core import Item, Lane, log
+from ._core import Item, Lane
 from .errors import AccountantError, Closed, DataLoss, Failure, Unavailable, code_of, failure_of
 from .mechanisms import Events, events
 
@@ -242,10 +242,10 @@ class Stream:
 
     def _run(self) -> None:
         """Opens the lane again and again until the stream ends."""
-        failures = 0
+        attempts = failures = 0  # without progress of the queue; without the lane opened
         failure = Failure(grpc.StatusCode.CANCELLED, "the stream was abandoned")
         while True:
-            before = self._decided
+            decided, connections = self._decided, self.connections
             reason = self._serve()
             with self._monitor:
                 if self._error is not None or self._closing and not self._queue:
@@ -256,14 +256,12 @@ class Stream:
                                              sequence=self._first, unknown=True)
                     break
                 failure = reason
-                if self._decided > before or not self._queue:
-                    failures = 0
-                failures += 1
-                if not failure.transient or failures == self._settings.max_attempts:
+                attempts = 1 if self._decided > decided or not self._queue else attempts + 1
+                failures = 1 if self._decided > decided or self.connections > connections and not self._queue else failures + 1
+                if not failure.transient or attempts == self._settings.max_attempts:
                     self._error = failure.error("stream", self._lane.ledger, sequence=self._first, unknown=bool(self._queue))
                     break
-            if failures & (failures - 1) == 0:
-                log.warning("stream %s: %s (%s); trying again", self._lane.ledger, failure.message, failure.code.name)
+            self._client._core.contact.failed(failure)
             self._stop.wait(self._client._core.pause(failures))
 
     def _serve(self) -> Failure:
@@ -349,6 +347,8 @@ class Stream:
         # A reservation whose receipt is waited for is sent again, with all behind it: the
         # daemon answers with the first receipts.
         self._acknowledge(min(last, self._awaited() - 1), None)
+        if not self._queue:  # otherwise whether it goes on shows when the queue does
+            self._client._core.contact.answered()
         connection.live, connection.due = True, None
         self.connections += 1
 
@@ -376,6 +376,7 @@ class Stream:
         if a.through < self._first:
             return  # known before
         connection.sent -= a.through + 1 - self._first
+        self._client._core.contact.answered()
         self._lane.see(a.receipt)
         self._acknowledge(a.through, a.receipt)
         connection.due = time.monotonic() + self._settings.timeout if connection.sent > 0 else None
@@ -391,6 +392,7 @@ class Stream:
             # What is before it was not acknowledged, though answers come in order. Opening
             # the lane again tells; then the write is refused again.
             raise _Broken(Failure(grpc.StatusCode.UNAVAILABLE, f"rejected: {r.sequence}; acknowledged: {self._first - 1}"))
+        self._client._core.contact.answered()
         # The daemon drops what was sent behind it until this number comes again: nothing
         # from here on is written, and what is behind moves up by one.
         error = failure.error("stream", self._lane.ledger, sequence=r.sequence)

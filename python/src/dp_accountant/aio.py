@@ -16,6 +16,7 @@ import grpc.aio
 from . import _verbs as verbs
 from . import proto as pb
 from ._backup import Receiver
+from ._contact import Contact
 from ._core import Call, Core, Lane, Plan, Steps
 from ._rpc import methods
 from ._settings import Settings
@@ -46,7 +47,7 @@ class AsyncClient:
             server, principal=principal, credentials=credentials, insecure=insecure, timeout=timeout, deadline=deadline,
             max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
         )
-        self._core = Core(self._settings, asyncio.Lock)
+        self._core = Core(self._settings, asyncio.Lock, Contact(self._settings))
         self._channel: Any = None
         self._rpc: dict[str, Any] = {}
         self._blocking: Client | None = None
@@ -196,6 +197,7 @@ class AsyncClient:
         return await self._do(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
 
     async def watch(self, ledger: str) -> AsyncIterator[pb.Ledger]:
+        await self._drive(self._core.meet("watch", ledger, self._core.until(None)))
         last: pb.Ledger | None = None
         failures = 0
         while True:
@@ -205,6 +207,7 @@ class AsyncClient:
             try:
                 async for answer in call:
                     failures = 0
+                    self._core.contact.answered()
                     if last is None or answer.ledger.position != last.position:
                         last = answer.ledger
                         yield last
@@ -218,10 +221,12 @@ class AsyncClient:
             self._core.check("watch", ledger)
             if not failure.transient or failures == self._settings.max_attempts:
                 raise failure.error("watch", ledger)
+            self._core.contact.failed(failure)
             await asyncio.sleep(self._core.pause(failures))
 
     async def backup(self, path: str | PathLike[str], *, deadline: float | None = None) -> int:
         self._core.check("backup")
+        await self._drive(self._core.meet("backup", "", self._core.until(deadline)))
         with Receiver(path) as receiver:
             try:
                 call = self._connect()["Backup"](pb.BackupRequest(), timeout=deadline or self._settings.deadline, metadata=self._settings.metadata)
@@ -235,10 +240,8 @@ class AsyncClient:
         """Covers a training run's steps, with Run's options."""
         self._core.check("run", ledger)
         if self._blocking is None:
-            s = self._settings
-            self._blocking = Client(
-                s.server, principal=s.principal, credentials=s.credentials, insecure=s.insecure, timeout=s.timeout, deadline=s.deadline,
-                max_attempts=s.max_attempts, backoff_min=s.backoff_min, backoff_max=s.backoff_max)
+            self._blocking = Client.__new__(Client)
+            self._blocking._begin(self._settings, self._core.contact)
         return AsyncRun(self._blocking.run(ledger, **options))
 
     # Carrying out

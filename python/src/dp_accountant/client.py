@@ -15,6 +15,7 @@ import grpc
 from . import _verbs as verbs
 from . import proto as pb
 from ._backup import Receiver
+from ._contact import Contact
 from ._core import Call, Core, Lane, Plan, Steps
 from ._rpc import methods
 from ._settings import Settings
@@ -50,9 +51,11 @@ class Client:
     server: HOST:PORT or unix:PATH; default: the environment's ACCOUNTANT_SERVER, or
     127.0.0.1:7878. principal: who reports, recorded as "unverified:" + principal where the
     connection proves nothing (a socket tells the user's number, a certificate its name).
-    credentials: of TLS (grpc.ssl_channel_credentials); plain text to another machine needs
-    insecure=True. timeout: seconds of one attempt. deadline: seconds of a whole call, for
-    all that give none themselves; None: no bound. backoff_min, backoff_max: seconds
+    credentials: of TLS (grpc.ssl_channel_credentials); default: of the files in the
+    environment's ACCOUNTANT_TLS_CA, …_CERT, …_KEY and …_SERVER_NAME, if there are any; plain
+    text to another machine needs insecure=True. timeout: seconds of one attempt. deadline:
+    seconds of a whole call, for all that give none themselves; None: no bound once the
+    daemon has answered, and eight seconds until then. backoff_min, backoff_max: seconds
     before the second attempt, and at most; they double, and are shortened at random.
     """
 
@@ -61,16 +64,18 @@ class Client:
         insecure: bool = False, timeout: float = 10.0, deadline: float | None = None, max_attempts: int | None = None,
         backoff_min: float = 0.05, backoff_max: float = 5.0,
     ) -> None:
-        settings = Settings.of(
+        self._begin(Settings.of(
             server, principal=principal, credentials=credentials, insecure=insecure, timeout=timeout, deadline=deadline,
             max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
-        )
-        channel = settings.channel(grpc)
-        self._start(settings, channel, methods(channel))
+        ))
 
-    def _start(self, settings: Settings, channel: Any, rpc: dict[str, Any]) -> None:
+    def _begin(self, settings: Settings, contact: Contact | None = None) -> None:
+        channel = settings.channel(grpc)
+        self._start(settings, channel, methods(channel), contact or Contact(settings))
+
+    def _start(self, settings: Settings, channel: Any, rpc: dict[str, Any], contact: Contact) -> None:
         self._settings, self._channel, self._rpc = settings, channel, rpc
-        self._core = Core(settings, threading.Lock)
+        self._core = Core(settings, threading.Lock, contact)
         self._ended = threading.Event()
         self._streams: set[Stream] = set()
         self._owner: Client | None = None
@@ -81,7 +86,7 @@ class Client:
         stays this client's: it ends with this one, at the latest."""
         self._core.check("new_writer")
         out = Client.__new__(Client)
-        out._start(self._settings, self._channel, self._rpc)
+        out._start(self._settings, self._channel, self._rpc, self._core.contact)
         out._owner = self
         self._writers.add(out)
         return out
@@ -283,6 +288,7 @@ class Client:
         lane, until = self._core.lane_for_write("stream", ledger), self._core.until(deadline)
         self._take(lane, "stream", until)
         try:
+            self._drive(self._core.meet("stream", ledger, until))
             self._drive(self._core.settle("stream", lane, until))
             lane.streaming = True
             return Stream(self, lane, monitor, window)
@@ -300,6 +306,7 @@ class Client:
     def watch(self, ledger: str) -> Iterator[pb.Ledger]:
         """A ledger's states, with balances: the present one, then the newest after each change,
         until it is closed. When the connection breaks it connects anew."""
+        self._drive(self._core.meet("watch", ledger, self._core.until(None)))
         last: pb.Ledger | None = None
         failures = 0
         while True:
@@ -309,6 +316,7 @@ class Client:
             try:
                 for answer in call:
                     failures = 0
+                    self._core.contact.answered()
                     if last is None or answer.ledger.position != last.position:
                         last = answer.ledger
                         yield last
@@ -322,12 +330,14 @@ class Client:
             self._core.check("watch", ledger)
             if not failure.transient or failures == self._settings.max_attempts:
                 raise failure.error("watch", ledger)
+            self._core.contact.failed(failure)
             self._ended.wait(self._core.pause(failures))
 
     def backup(self, path: str | PathLike[str], *, deadline: float | None = None) -> int:
         """Writes a consistent copy of the daemon's store to path, which must not exist, and
         returns its size once size and SHA-256 are what the daemon says. On its own socket only; not retried."""
         self._core.check("backup")
+        self._drive(self._core.meet("backup", "", self._core.until(deadline)))
         with Receiver(path) as receiver:
             try:
                 for message in self._rpc["Backup"](pb.BackupRequest(), timeout=deadline or self._settings.deadline, metadata=self._settings.metadata):

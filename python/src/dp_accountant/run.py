@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from . import proto as pb
-from ._core import log
+from ._contact import log
 from ._cover import Cover, Kind, Supply
 from ._stream import Message, Stream
 from .client import Client
@@ -179,7 +179,8 @@ class Run:
         writer = self._check()
         if self._each:
             if wait:
-                writer.report(self.ledger, _times(_per_step(mechanism), count), labels=self._labels, deadline=self._deadline)
+                with writer._core.contact.waiting(self.ledger):
+                    writer.report(self.ledger, _times(_per_step(mechanism), count), labels=self._labels, deadline=self._deadline)
                 with self._lock:
                     self.steps += count
                     self._made += count
@@ -308,7 +309,8 @@ class Run:
         try:
             while (missing := need - supply.left) > 0:
                 if supply.asked:
-                    self._stream.wait(lambda: not supply.asked, "step", until)
+                    with self._client._core.contact.waiting(self.ledger):
+                        self._stream.wait(lambda: not supply.asked, "step", until)
                     continue
                 refusal, supply.refusal = supply.refusal, None
                 if self._ended:
