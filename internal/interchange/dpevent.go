@@ -38,6 +38,10 @@ func readDPEvent(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, 
 	if r.has["RandomizedResponseDpEvent"] && r.repeatedResponse {
 		notes = append(notes, "dp_accounting (PLDAccountant, at least to 0.6.0) composes randomized response once whatever its count; here every repetition counts")
 	}
+	if r.has["RandomizedResponseDpEvent"] && adj == pb.Workload_ZERO_OUT {
+		notes = append(notes, "dp_accounting's null record (REPLACE_SPECIAL) answers randomized response uniformly at random; "+
+			"here it has one of the true answers, as every record has, and the loss is larger")
+	}
 	return &pb.Workload{Adjacency: adj, Events: r.events}, notes, nil
 }
 

@@ -105,22 +105,35 @@ func tree(path string, fields map[string]any) (*pb.Mechanism, error) {
 	return &pb.Mechanism{Kind: &pb.Mechanism_TreeAggregation{TreeAggregation: &pb.TreeAggregation{NoiseMultiplier: &sigma, Steps: &steps}}}, err
 }
 
-// repeated has γ = 1/mean, rounded down: more runs. Of other distributions than the
-// geometric one γ is no closed form of the mean.
+// repeated reads how the number of runs is distributed. Shape 1 is the geometric
+// distribution, with γ = 1/mean, rounded down: more runs. An infinite shape is the Poisson
+// distribution of the mean. Of others γ is no closed form of the mean.
 func (r *dpEventReader) repeated(path string, fields map[string]any, depth int) (*pb.Mechanism, error) {
-	if shape, err := toNumber(path+".shape", fields["shape"]); err != nil || shape != 1 {
-		return nil, bad(path+".shape", text(fields["shape"]), "1, the geometric distribution: of others gamma has to be known, which the mean does not say in closed form")
+	least, poisson := 1.0, fields["shape"] == infinity
+	if poisson {
+		least = 0
+	} else if shape, err := toNumber(path+".shape", fields["shape"]); err != nil || shape != 1 {
+		return nil, bad(path+".shape", text(fields["shape"]), "1, the geometric distribution, or Infinity, the Poisson distribution: of others gamma has to be known, which the mean does not say in closed form")
 	}
 	mean, err := toNumber(path+".mean", fields["mean"])
-	if err != nil || !(mean > 1) {
-		return nil, bad(path+".mean", text(fields["mean"]), "a number > 1")
+	if err == nil && !(mean > least) {
+		err = bad(path+".mean", text(fields["mean"]), fmt.Sprintf("a number > %g", least))
+	}
+	if err != nil {
+		return nil, err
 	}
 	m, err := r.within(path, fields, depth)
 	if err != nil || m == nil {
 		return nil, err
 	}
-	gamma, eta := ratioDown(1, mean), 1.0
-	return &pb.Mechanism{Kind: &pb.Mechanism_RepeatAndSelect{RepeatAndSelect: &pb.RepeatAndSelect{Gamma: &gamma, Eta: &eta, Mechanism: m}}}, nil
+	best := &pb.RepeatAndSelect{Mechanism: m}
+	if poisson {
+		best.Mean = &mean
+	} else {
+		gamma, eta := ratioDown(1, mean), 1.0
+		best.Gamma, best.Eta = &gamma, &eta
+	}
+	return &pb.Mechanism{Kind: &pb.Mechanism_RepeatAndSelect{RepeatAndSelect: best}}, nil
 }
 
 func toList[T any](path string, v any, to func(string, any) (T, error)) ([]T, error) {
@@ -179,7 +192,7 @@ func (w *dpEventWriter) structured(m mechanism.Mechanism) (object, bool) {
 	case mechanism.RepeatAndSelect:
 		switch {
 		case m.Gamma == 0 || m.Eta != 1:
-			return refuse("only the geometric distribution (eta 1) has the same parameter there")
+			return refuse("only the geometric distribution (eta 1) has the same parameter there in JSON, which has no Infinity")
 		case w.adj == mechanism.ReplaceOne:
 			return refuse("only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
 		}

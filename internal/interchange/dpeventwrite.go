@@ -149,6 +149,10 @@ func (w *dpEventWriter) one(m mechanism.Mechanism) (object, bool) {
 
 // response gives ν rounded down: a lower ν is less noise.
 func (w *dpEventWriter) response(m mechanism.RandomizedResponse) (object, bool) {
+	if w.adj == mechanism.ZeroOut {
+		w.cannot.add(m, "dp_accounting's null record (REPLACE_SPECIAL) answers uniformly at random, and not as every record does: it would take this for less; under REPLACE_ONE both mean the same")
+		return object{}, false
+	}
 	k, nu := m.K(), m.Noise
 	if nu == 0 {
 		nu = responseNoise(m.Epsilon, float64(k))

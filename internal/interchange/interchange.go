@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,7 @@ func Read(format string, data []byte, adj pb.Workload_Adjacency) (w *pb.Workload
 		return nil, nil, bad("file", fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d bytes", wire.MaxJSONBytes))
 	}
 	var value any
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(bytes.NewReader(quoted(data)))
 	d.UseNumber()
 	if err := d.Decode(&value); err != nil {
 		return nil, nil, bad("file", err.Error(), "one JSON value")
@@ -55,6 +56,28 @@ func Read(format string, data []byte, adj pb.Workload_Adjacency) (w *pb.Workload
 		return readOpacus(value, adj)
 	}
 	return nil, nil, noFormat(format)
+}
+
+// Python's json.dump writes numbers that JSON does not have as these words, without
+// quotes.
+const (
+	infinity    = "Infinity"
+	negInfinity = "-Infinity"
+	notANumber  = "NaN"
+)
+
+// nonFinite matches those words, and strings, in which they are left alone.
+var nonFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+
+// quoted puts them in quotes, so that the file can be read and the field that has one
+// can be named.
+func quoted(data []byte) []byte {
+	return nonFinite.ReplaceAllFunc(data, func(word []byte) []byte {
+		if word[0] == '"' {
+			return word
+		}
+		return fmt.Appendf(nil, "%q", word)
+	})
 }
 
 // Write writes a workload, which must be valid, in a format. What that cannot express
@@ -96,6 +119,9 @@ func (e *events) add(m *pb.Mechanism, count uint64) {
 
 // toNumber and toCount read JSON numbers.
 func toNumber(path string, v any) (float64, error) {
+	if v == infinity || v == negInfinity || v == notANumber {
+		return 0, bad(path, fmt.Sprint(v), "a finite number")
+	}
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0, bad(path, text(v), "a number")

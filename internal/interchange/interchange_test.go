@@ -111,6 +111,10 @@ func TestReadDPEvent(t *testing.T) {
 			[]mechanism.Part{{Mechanism: mechanism.Laplace{Scale: 3, Sensitivity: 1}, Count: 1}}},
 		{"discrete Laplace of e^(−a|x|)", `{` + module + `"class_name": "DiscreteLaplaceDpEvent", "noise_parameter": 0.25, "sensitivity": 2}`,
 			[]mechanism.Part{{Mechanism: mechanism.DiscreteLaplace{Scale: 4, Sensitivity: 2}, Count: 1}}},
+		{"the best of a Poisson number of runs, as json.dump writes it", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 0.75, "shape": Infinity, "event": ` + gaussian + `}`,
+			[]mechanism.Part{{Mechanism: mechanism.RepeatAndSelect{Mean: 0.75, Mechanism: g}, Count: 1}}},
+		{"the same with the word in quotes", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 8, "shape": "Infinity", "event": ` + gaussian + `}`,
+			[]mechanism.Part{{Mechanism: mechanism.RepeatAndSelect{Mean: 8, Mechanism: g}, Count: 1}}},
 		{"zCDP", `{` + module + `"class_name": "ZCDpEvent", "rho": 0.5, "xi": 0.0}`, []mechanism.Part{{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.5}, Count: 1}}},
 	} {
 		c := composition(t, DPEvent, []byte(test.json), pb.Workload_ADD_OR_REMOVE_ONE)
@@ -129,6 +133,18 @@ func TestReadDPEvent(t *testing.T) {
 	if err != nil || len(w.Events) != 1 || w.Events[0].Count != 9 || len(notes) != 1 || !strings.Contains(notes[0], "composes randomized response once") {
 		t.Errorf("%v, notes %q, %v", w, notes, err)
 	}
+	// dp_accounting's null record answers uniformly at random (from_randomized_response of
+	// dp_accounting 0.6.0, "Case REPLACE_SPECIAL"): the number changes, and a note says so.
+	sampled := `{` + module + `"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.5, "event": ` + response + `}`
+	for _, event := range []string{response, sampled} {
+		_, notes, err := Read(DPEvent, []byte(event), pb.Workload_ZERO_OUT)
+		if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "null record") {
+			t.Errorf("%s under ZERO_OUT: notes %q, %v", event, notes, err)
+		}
+		if _, notes, err := Read(DPEvent, []byte(event), pb.Workload_REPLACE_ONE); err != nil || len(notes) != 0 {
+			t.Errorf("%s under REPLACE_ONE: notes %q, %v", event, notes, err)
+		}
+	}
 }
 
 func TestFilesThatAreRefused(t *testing.T) {
@@ -142,6 +158,17 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "SampledWithReplacementDpEvent"}`, "event.class_name"},
 		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 3, "shape": 0, "event": {}}`, "event.shape: 0"},
 		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 1, "shape": 1, "event": {}}`, "event.mean: 1"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 0, "shape": Infinity, "event": {}}`, "event.mean: 0; allowed: a number > 0"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": Infinity, "shape": Infinity, "event": {}}`, "event.mean: Infinity; allowed: a finite number"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "RepeatAndSelectDpEvent", "mean": 2, "shape": -Infinity, "event": {}}`, `event.shape: "-Infinity"; allowed: 1, `},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "GaussianDpEvent", "noise_multiplier": Infinity}`, "event.noise_multiplier: Infinity; allowed: a finite number"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "GaussianDpEvent", "noise_multiplier": NaN}`, "event.noise_multiplier: NaN; allowed: a finite number"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "ComposedDpEvent", "events": [{` + module + `"class_name": "SelfComposedDpEvent", "event": {}, "count": -Infinity}]}`, "event.events[0].count: -Infinity; allowed: a finite number"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 1, "sensitivities": [1, NaN], "sampling_probs": [1]}`, "event.sensitivities[1]: NaN"},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": "Infinity \" NaN", "x": 1}`, `event.class_name: "Infinity \" NaN"`},
+		{DPEvent, "ZERO_OUT", `{` + module + `"class_name": Infinitely}`, "file: "},
+		{Opacus, "", `[[Infinity, 0.01, 5]]`, "history[0][0]: Infinity"},
+		{Opacus, "", `[[1, NaN, 5]]`, "history[0][1]: NaN"},
 		{DPEvent, "ADD_OR_REMOVE_ONE", `{` + module + `"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event": {}}`, "SampledWithoutReplacementDpEvent under ADD_OR_REMOVE_ONE"},
 		{DPEvent, "REPLACE_ONE", `{` + module + `"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event":
 			{` + module + `"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.5, "event": {` + module + `"class_name": "GaussianDpEvent", "noise_multiplier": 2}}}`, "a sample of a sample"},
@@ -196,6 +223,7 @@ func TestWorkloadsThatAreRefused(t *testing.T) {
 			[]string{"counts the added record", "only the geometric distribution", "with Gaussian noise only"}},
 		{Opacus, mechanism.AddOrRemoveOne, []mechanism.Part{{Mechanism: pure, Count: 1}, {Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: 1}}, Count: 1}},
 			[]string{"pure_dp(ε=1): Opacus knows Gaussian", "laplace"}},
+		{DPEvent, mechanism.ZeroOut, []mechanism.Part{{Mechanism: response, Count: 1}}, []string{"null record (REPLACE_SPECIAL) answers uniformly"}},
 		{Opacus, mechanism.ZeroOut, nil, []string{"adjacency: ZERO_OUT"}},
 		{"other", mechanism.ZeroOut, nil, []string{`format: "other"`}},
 	} {
@@ -239,7 +267,7 @@ func TestRoundTrip(t *testing.T) {
 				return mechanism.Laplace{Scale: 20, Distance: rapid.Float64Range(0.1, 3).Draw(t, "d")}
 			})
 		}
-		if adj != mechanism.AddOrRemoveOne {
+		if adj == mechanism.ReplaceOne {
 			all = append(all, func() mechanism.Mechanism {
 				return mechanism.RandomizedResponse{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "ε"), Buckets: rapid.Uint64Range(2, 9).Draw(t, "k")}
 			})
