@@ -93,8 +93,7 @@ const margin = 0x1p-48
 func largestRho(epsilon, delta float64) float64 {
 	logDelta := num.LogDown(delta)
 	return largest(func(rho float64) bool {
-		curve := func(s float64) loss.Value { return loss.ZeroConcentrated(rho, s) }
-		e, _ := loss.LeastEpsilon(curve, logDelta, 0, nil)
+		e, _ := loss.LeastEpsilon(loss.ConcentratedCurve(rho), logDelta, 0, nil)
 		return e <= epsilon
 	})
 }

@@ -109,6 +109,17 @@ func (c Composition) Facts() []Facts {
 	return facts
 }
 
+// Last is the largest s at which every term has a bound on K; maybe +Inf.
+func (c Composition) Last() float64 {
+	last := math.Inf(1)
+	for _, t := range c {
+		if l := t.Loss.Facts().Last; l > 0 {
+			last = math.Min(last, l)
+		}
+	}
+	return last
+}
+
 // Losing is c without what loses nothing but by failing: its atoms are to be put
 // back (LogTotal, Finite).
 func (c Composition) Losing() Composition {

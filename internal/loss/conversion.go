@@ -35,7 +35,10 @@ func LogDeltaAt(s, upper, epsilon float64) float64 {
 
 // Curve is a cumulant's upper bound as a function of s > 0: of one direction of
 // a composition, or ρ·s(s+1).
-type Curve func(s float64) Value
+type Curve struct {
+	At   func(s float64) Value
+	Last float64 // the largest s at which a bound is known; maybe +Inf
+}
 
 const (
 	leastS, mostS = 1e-12, 1e15
@@ -52,9 +55,12 @@ const (
 func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsilon, s float64) {
 	epsilon = math.Inf(1)
 	balance := func(at float64) (value, slope float64) {
-		v := curve(at)
+		v := curve.At(at)
 		if e := EpsilonAt(at, v.Upper(), logDelta); e < epsilon || s == 0 {
 			epsilon, s = e, at
+		}
+		if !(v.K < math.Inf(1)) {
+			return tooLarge()
 		}
 		a := at*v.Slope - v.K + math.Log1p(at)
 		if a < 0 { // only by rounding, at small s
@@ -62,7 +68,7 @@ func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsil
 		}
 		return num.Log(a) - num.Log(-logDelta), at * (at*v.Curvature + 1/(1+at)) / a
 	}
-	guess := func(v Value) float64 { return math.Sqrt(-logDelta / (v.K / 2)) } // exact for K = ρ·s(s+1), at s = 1
+	guess := func(rho float64) float64 { return math.Sqrt(-logDelta / rho) } // exact for K = ρ·s(s+1)
 	search(curve, balance, guess, first, stop)
 	return epsilon, s
 }
@@ -72,38 +78,55 @@ func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsil
 // one decreases.
 func LeastLogDelta(curve Curve, epsilon, first float64, stop func() bool) (logDelta, s float64) {
 	balance := func(at float64) (value, slope float64) {
-		v := curve(at)
+		v := curve.At(at)
 		if d := LogDeltaAt(at, v.Upper(), epsilon); d < logDelta || s == 0 {
 			logDelta, s = d, at
+		}
+		if !(v.K < math.Inf(1)) {
+			return tooLarge()
 		}
 		right := epsilon + math.Log1p(1/at)
 		return num.Log(v.Slope) - num.Log(right), at*v.Curvature/v.Slope + 1/((1+at)*right)
 	}
-	guess := func(v Value) float64 { return math.Max(epsilon, 0.1) / v.K }
+	guess := func(rho float64) float64 { return math.Max(epsilon, 0.1) / (2 * rho) }
 	search(curve, balance, guess, first, stop)
 	return logDelta, s
 }
 
-// search walks to the zero of an increasing function of ln s that balance
-// evaluates, value and slope, until a step is below 1e−5, or the zero known to 1e−9.
-func search(curve Curve, balance func(s float64) (float64, float64), guess func(Value) float64, first float64, stop func() bool) {
-	lo, hi := leastS, mostS
+// tooLarge is the balance at an s where no bound on K is known, or where K overflowed: the
+// best s is smaller.
+func tooLarge() (value, slope float64) { return math.Inf(1), math.NaN() }
+
+// search walks to the zero of an increasing function of ln s that balance evaluates, value
+// and slope, until a step is below 1e−5 or the zero is known to 1e−9. Where the function
+// is still negative at the last s of the curve, that s is the best one.
+func search(curve Curve, balance func(s float64) (float64, float64), guess func(rho float64) float64, first float64, stop func() bool) {
+	least, most := math.Min(leastS, curve.Last), math.Min(mostS, curve.Last)
+	lo, hi := least, most
+	end := curve.Last // +Inf once it has been tried
 	s := first
 	if !(s > 0) {
-		if s = guess(curve(1)); !(s > lo && s < hi) {
-			s = 1
+		one := math.Min(1, most)
+		if s = guess(curve.At(one).K / (one * (1 + one))); !(s > least && s < mostS) {
+			s = one
 		}
 	}
+	s = math.Min(s, most)
 	last := math.Inf(1) // step
 	for range searchSteps {
 		value, slope := balance(s)
 		if stop != nil && stop() {
 			return
 		}
-		// NaN and +Inf mean that s was too large: the cumulant overflowed.
+		if s == end {
+			if value < 0 {
+				return
+			}
+			end = math.Inf(1)
+		}
 		if value < 0 {
 			lo = s
-		} else {
+		} else { // or NaN: the cumulant overflowed
 			hi = s
 		}
 		step := value / slope
@@ -112,8 +135,11 @@ func search(curve Curve, balance func(s float64) (float64, float64), guess func(
 		}
 		next := s * math.Exp(-math.Max(-3, math.Min(3, step)))
 		// Steps between two ends that do not get shorter may go to and fro for ever.
-		astray := math.Abs(step) > math.Abs(last)/2 && lo > leastS && hi < mostS
-		if last = step; astray || !(next > lo && next < hi) {
+		astray := math.Abs(step) > math.Abs(last)/2 && lo > least && hi < most
+		switch last = step; {
+		case next >= end:
+			next = end
+		case astray || !(next > lo && next < hi):
 			next = math.Sqrt(lo) * math.Sqrt(hi)
 		}
 		if hi/lo < 1+1e-9 { // where K has a corner no step gets small

@@ -38,6 +38,11 @@ func ZeroConcentrated(rho, s float64) Value {
 	return v
 }
 
+// ConcentratedCurve is ZeroConcentrated as a function of s.
+func ConcentratedCurve(rho float64) Curve {
+	return Curve{At: func(s float64) Value { return ZeroConcentrated(rho, s) }, Last: math.Inf(1)}
+}
+
 // Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].
 func (z zeroConcentrated) Line(d Direction, theta float64) Line {
 	return boundLine(z.Cumulant(d, theta))

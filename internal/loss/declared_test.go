@@ -36,10 +36,9 @@ func TestDeclaredPairIsTheConversion(t *testing.T) {
 	for _, rho := range []float64{1e-9, 1e-4, 0.02, 0.5, 3, 40} {
 		p := *(Guarantee{rho: rho}).pair()
 		touch := p.starts
-		curve := func(s float64) Value { return ZeroConcentrated(rho, s) }
 		for _, x := range []float64{0.2, 0.9, 1.01, 1.5, 3, 10} {
 			epsilon := touch * x
-			want, _ := LeastLogDelta(curve, epsilon, 0, nil)
+			want, _ := LeastLogDelta(ConcentratedCurve(rho), epsilon, 0, nil)
 			if want < -60 {
 				continue
 			}
@@ -110,7 +109,7 @@ func TestDeclaredChord(t *testing.T) {
 			if want := math.Log(hockey(p, x*touch, 3000)); !ok || math.Abs(log-want) > 1e-9 {
 				t.Errorf("ρ=%v: ln δ(%v) = %v %v, want %v", rho, x*touch, log, ok, want)
 			}
-			if converted, _ := LeastLogDelta(func(s float64) Value { return ZeroConcentrated(rho, s) }, x*touch, 0, nil); log > converted {
+			if converted, _ := LeastLogDelta(ConcentratedCurve(rho), x*touch, 0, nil); log > converted {
 				t.Errorf("ρ=%v: ln δ(%v) = %v above the conversion %v", rho, x*touch, log, converted)
 			}
 			if e, ok := (Guarantee{rho: rho}).Epsilon(log); !ok || math.Abs(e-x*touch) > 1e-11*(1+touch) { // log was rounded up

@@ -144,12 +144,21 @@ func straight(knots []knot, s float64) Value {
 	return v
 }
 
-// tabulate bounds K of a composition in both directions by knots at fixed orders; nil
-// where it is nowhere finite.
+// tabulate bounds K of a composition in both directions by knots at fixed orders, and at
+// the last one where there is one; nil where it is nowhere finite.
 func tabulate(c Composition) []knot {
-	var points []knot
+	last := c.Last()
+	var orders []float64
 	for i := -24; i <= 40; i++ {
-		s := math.Pow(10, float64(i)/8)
+		if s := math.Pow(10, float64(i)/8); s < last {
+			orders = append(orders, s)
+		}
+	}
+	if !math.IsInf(last, 1) {
+		orders = append(orders, last)
+	}
+	points := make([]knot, 0, len(orders))
+	for _, s := range orders {
 		k := math.Max(0, c.Renyi(Remove, s).Upper())
 		if !c.Symmetric() {
 			k = math.Max(k, c.Renyi(Add, s).Upper())

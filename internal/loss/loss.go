@@ -102,6 +102,10 @@ type Facts struct {
 	// Laplace is e0 = d/b where the pair is exactly the Laplace one; otherwise 0.
 	Laplace float64
 
+	// Last is the largest s at which a bound on K is known where there is none beyond:
+	// a declared table ends at its last order. It is 0 where there is no such s.
+	Last float64
+
 	// Symmetric: both directions have the same loss.
 	Symmetric bool
 

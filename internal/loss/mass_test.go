@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -80,7 +81,7 @@ func massPairs(t testing.TB) map[string][2]Pair {
 			add(sampledLoss{response{epsilon: e, buckets: 5}, q, revealed})
 		}
 	}
-	for _, m := range sampledNoises[3:] { // whole numbers belong to the cell below an edge, mirrored too
+	for _, m := range losstest.SampledNoises[3:] { // whole numbers belong to the cell below an edge, mirrored too
 		add(sampledOf(t, m, 0.1, mechanism.AddOrRemoveOne))
 	}
 	for _, replace := range []bool{false, true} {
@@ -272,7 +273,7 @@ func TestMassesAgainstCumulant(t *testing.T) {
 		cutSample{sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 2.6}, 0.1, without}, 1e-2},
 	}
 	losses = append(losses, ranged(0.3), ranged(5))
-	for _, m := range sampledNoises {
+	for _, m := range losstest.SampledNoises {
 		losses = append(losses, sampledOf(t, m, 0.1, mechanism.AddOrRemoveOne))
 	}
 	for _, m := range noises {

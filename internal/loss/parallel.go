@@ -123,6 +123,9 @@ func (p parallel) Facts() Facts {
 		}
 		_, atom := c.Atom()
 		f.Atom = math.Max(f.Atom, atom)
+		if last := c.Last(); !math.IsInf(last, 1) && !(f.Last > 0 && f.Last < last) {
+			f.Last = last
+		}
 		f.Symmetric = f.Symmetric && c.Symmetric()
 	}
 	f.Uneven = f.Atom > 0

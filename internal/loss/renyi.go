@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/cmplx"
+	"sort"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -49,33 +50,49 @@ func (r renyi) knots() []knot {
 // Knots are the orders, less 1, next to s on either side at which declared tables of a
 // composition have a corner: there its best order often is, exactly.
 func (c Composition) Knots(s float64) []float64 {
-	below, above := 0.0, math.Inf(1)
-	for _, t := range c {
-		r, ok := t.Loss.(renyi)
-		if !ok {
-			continue
-		}
-		for i := range r.orders.Len() {
-			if at := r.orders.At(i); at <= s {
-				below = math.Max(below, at)
-			} else {
-				above = math.Min(above, at)
-				break
-			}
-		}
-	}
+	below, above := c.corners(s)
 	var knots []float64
-	if below > 0 {
-		knots = append(knots, below)
-	}
-	if !math.IsInf(above, 1) {
-		knots = append(knots, above)
+	for _, k := range [...]float64{below, above} {
+		if k > 0 && !math.IsInf(k, 1) {
+			knots = append(knots, k)
+		}
 	}
 	return knots
 }
 
+// corners are the last corner up to s, or 0, and the first beyond, or +Inf.
+func (c Composition) corners(s float64) (below, above float64) {
+	above = math.Inf(1)
+	both := func(b, a float64) { below, above = math.Max(below, b), math.Min(above, a) }
+	for _, t := range c {
+		switch l := t.Loss.(type) {
+		case renyi:
+			b, a := 0.0, math.Inf(1)
+			i := sort.Search(l.orders.Len(), func(i int) bool { return l.orders.At(i) > s })
+			if i > 0 {
+				b = l.orders.At(i - 1)
+			}
+			if i < l.orders.Len() {
+				a = l.orders.At(i)
+			}
+			both(b, a)
+		case selection:
+			both(Composition(l.runs.Values()).corners(s))
+		case parallel:
+			for _, part := range l.each() {
+				both(part.corners(s))
+			}
+		}
+	}
+	return below, above
+}
+
 func (r renyi) Facts() Facts {
-	return Facts{Name: r.name, Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	f := Facts{Name: r.name, Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	if n := r.orders.Len(); n > 0 { // of none every value overflowed
+		f.Last = r.orders.At(n - 1)
+	}
+	return f
 }
 
 func (r renyi) MaxLoss(Direction) float64 { return math.Inf(1) }

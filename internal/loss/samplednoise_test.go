@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -53,23 +54,10 @@ func noiseOutcomes(m mechanism.Mechanism) (out []pairOutcome) {
 	return out
 }
 
-// sampledNoises are what is sampled below. A unit is a whole number of cells.
-var sampledNoises = []mechanism.Mechanism{
-	mechanism.DiscreteGaussian{StandardDeviation: 0.3, Sensitivity: 1},
-	mechanism.DiscreteGaussian{StandardDeviation: 1, Sensitivity: 2},
-	mechanism.DiscreteGaussian{StandardDeviation: 7, Sensitivity: 3},
-	mechanism.TruncatedLaplace{Scale: 1, Bound: 6, Sensitivity: 1},
-	mechanism.TruncatedLaplace{Scale: 0.5, Bound: 1, Sensitivity: 0.75},
-	mechanism.TruncatedLaplace{Scale: 1, Bound: 1, Sensitivity: 1.5}, // supports overlap by less than half
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0.5, 2), Masses: mechanism.NumbersOf(0.1, 0.3, 0.55), InfiniteMass: 0.05},
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-0.5, 0.5), Masses: mechanism.NumbersOf(1/(1+math.Exp(0.5)), 1/(1+math.Exp(-0.5)))},
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-2, -0.5), Masses: mechanism.NumbersOf(0.05, 0.35), InfiniteMass: 0.6},
-}
-
 // Zhu–Dong–Wang 2022, Thm 11: K and δ of ((1−q)Q + qP, Q) and (Q, (1−q)Q + qP), with what
 // one has where the other has nothing, against sums over all outcomes.
 func TestSampledNoiseByEnumeration(t *testing.T) {
-	for _, m := range sampledNoises {
+	for _, m := range losstest.SampledNoises {
 		inner := noiseOutcomes(m)
 		tolerance := 1e-13
 		if _, ok := m.(mechanism.TruncatedLaplace); ok {

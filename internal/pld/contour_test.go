@@ -174,7 +174,7 @@ func TestContourIsSoundEverywhere(t *testing.T) {
 		}
 		renyi := 0.0
 		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
-			e, _ := loss.LeastEpsilon(func(s float64) loss.Value { return l.Cumulant(d, s) }, down, 0, nil)
+			e, _ := loss.LeastEpsilon(loss.Curve{At: func(s float64) loss.Value { return l.Cumulant(d, s) }, Last: math.Inf(1)}, down, 0, nil)
 			renyi = math.Max(renyi, e)
 		}
 		if b.Lower > renyi {

@@ -62,7 +62,7 @@ func FuzzLattice(f *testing.F) {
 		}
 		var renyi float64
 		for _, way := range []loss.Direction{loss.Remove, loss.Add} {
-			r, _ := loss.LeastEpsilon(func(s float64) loss.Value { return c.Cumulant(way, s) }, math.Log(finite), 0, nil)
+			r, _ := loss.LeastEpsilon(loss.Curve{At: func(s float64) loss.Value { return c.Cumulant(way, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
 			renyi = math.Max(renyi, r)
 		}
 		if !(e.Lower <= renyi) {

@@ -80,7 +80,7 @@ func TestLatticeIsConsistent(t *testing.T) {
 		}
 		var renyi float64
 		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
-			r, _ := loss.LeastEpsilon(func(s float64) loss.Value { return c.Cumulant(d, s) }, math.Log(finite), 0, nil)
+			r, _ := loss.LeastEpsilon(loss.Curve{At: func(s float64) loss.Value { return c.Cumulant(d, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
 			renyi = math.Max(renyi, r)
 		}
 		if !(e.Lower <= renyi) {

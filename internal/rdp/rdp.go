@@ -80,7 +80,7 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 }
 
 func curve(c loss.Composition, d loss.Direction) loss.Curve {
-	return func(s float64) loss.Value { return c.Renyi(d, s) }
+	return loss.Curve{At: func(s float64) loss.Value { return c.Renyi(d, s) }, Last: c.Last()}
 }
 
 // steer is curve without a proof, and fast: it finds the order that curve is then
@@ -90,7 +90,7 @@ func steer(c loss.Composition, d loss.Direction) loss.Curve {
 	for i, t := range c {
 		estimates[i] = loss.RenyiEstimate(t.Loss, d)
 	}
-	return func(s float64) (v loss.Value) {
+	at := func(s float64) (v loss.Value) {
 		for i, t := range c {
 			k, slope, curvature := estimates[i](s)
 			n := float64(t.Count)
@@ -100,6 +100,7 @@ func steer(c loss.Composition, d loss.Direction) loss.Curve {
 		}
 		return v
 	}
+	return loss.Curve{At: at, Last: c.Last()}
 }
 
 // after is stop once it has been asked n times.

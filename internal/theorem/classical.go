@@ -142,7 +142,9 @@ func (w *work) bestOrder(d loss.Direction, cost func(s, k float64) float64) (s, 
 		return math.Inf(1) // the cumulant overflowed: too far right
 	}
 	const golden = 0.6180339887498949
-	lo, hi := math.Log(1e-9), math.Log(1e15)
+	hi := math.Log(math.Min(1e15, w.losses.Last()))
+	lo := math.Min(math.Log(1e-9), hi-1)
+	last := hi
 	x, y := hi-golden*(hi-lo), lo+golden*(hi-lo)
 	fx, fy := at(x), at(y)
 	for range 40 {
@@ -159,6 +161,8 @@ func (w *work) bestOrder(d loss.Direction, cost func(s, k float64) float64) (s, 
 			break
 		}
 	}
-	s = math.Exp((lo + hi) / 2)
+	if s = math.Exp((lo + hi) / 2); hi == last { // it fell to the end
+		s = math.Min(1e15, w.losses.Last())
+	}
 	return s, w.losses.Cumulant(d, s).Upper()
 }

@@ -35,7 +35,7 @@ func Epsilon(c loss.Composition, delta float64) (epsilon, order float64) {
 	if !(finite > 0) {
 		return math.Inf(1), 0
 	}
-	epsilon, s := loss.LeastEpsilon(curve(Rho(c)), num.LogDown(finite), 0, nil)
+	epsilon, s := loss.LeastEpsilon(loss.ConcentratedCurve(Rho(c)), num.LogDown(finite), 0, nil)
 	return epsilon, 1 + s
 }
 
@@ -45,11 +45,6 @@ func LogDelta(c loss.Composition, epsilon float64) (logDelta, order float64) {
 		return math.Inf(-1), 0
 	}
 	_, atom := c.Atom()
-	finite, s := loss.LeastLogDelta(curve(Rho(c)), epsilon, 0, nil)
+	finite, s := loss.LeastLogDelta(loss.ConcentratedCurve(Rho(c)), epsilon, 0, nil)
 	return loss.LogTotal(finite, atom), 1 + s
-}
-
-// curve is K(s) = ρ·s(s+1).
-func curve(rho float64) loss.Curve {
-	return func(s float64) loss.Value { return loss.ZeroConcentrated(rho, s) }
 }
