@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -88,6 +90,26 @@ func TestPauseStaysInItsRange(t *testing.T) {
 		if d := c.pause(n); d < time.Hour/2 {
 			t.Errorf("pause(%d) = %v", n, d)
 		}
+	}
+}
+
+// A daemon that says when to come back is left alone for that long, within reason.
+func TestPauseOnWish(t *testing.T) {
+	refused := func(after time.Duration) error {
+		s, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Err()
+	}
+	for after, least := range map[time.Duration]time.Duration{
+		160 * time.Millisecond: 160 * time.Millisecond, 10 * time.Hour: longestWish, -time.Second: 0, 0: 0} {
+		if d := wishedPause(refused(after)); d < least || d > least*3/2+1 {
+			t.Errorf("asked for %v: %v; want from %v to half as much again", after, d, least)
+		}
+	}
+	if d := wishedPause(status.Error(codes.Unavailable, "gone")); d != 0 {
+		t.Errorf("nothing was asked for: %v", d)
 	}
 }
 

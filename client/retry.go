@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -56,6 +57,22 @@ func (c *Client) pause(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
+// longestWish bounds how long a daemon can have a client wait.
+const longestWish = 30 * time.Second
+
+// wishedPause is how long the daemon asks to be left alone before the next attempt,
+// varied so that many clients do not come back at once; 0 where it does not say.
+func wishedPause(err error) time.Duration {
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			if wish := min(info.GetRetryDelay().AsDuration(), longestWish); wish > 0 {
+				return wish + rand.N(wish/2+1)
+			}
+		}
+	}
+	return 0
+}
+
 // sleep waits d, or less if ctx or the client ends first.
 func (c *Client) sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
@@ -88,7 +105,7 @@ func (c *Client) retry(ctx context.Context, try func(context.Context) error) (er
 		if !transient(status.Code(err)) || n == c.cfg.MaxAttempts {
 			return err, nil
 		}
-		c.sleep(ctx, c.pause(n))
+		c.sleep(ctx, max(c.pause(n), wishedPause(err)))
 		if interrupted := c.ended(ctx); interrupted != nil {
 			return err, interrupted
 		}

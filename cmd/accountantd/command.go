@@ -22,6 +22,8 @@ type settings struct {
 	tls                 server.TLSFiles
 	insecure, pprof     bool
 	gracePeriod         time.Duration
+	analyses            int
+	questionTime        time.Duration
 	metricsLedgers      int
 	logLevel, logFormat string
 }
@@ -89,6 +91,8 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 	f.StringVar(&s.tls.ClientCA, "tls-client-ca", "", "PEM `file` of the authorities whose client certificates are demanded")
 	f.BoolVar(&s.insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
 	f.DurationVar(&s.gracePeriod, "grace-period", 20*time.Second, "the longest `time` that stopping takes; keep it below that after which you are killed (Kubernetes: 30 s)")
+	f.IntVar(&s.analyses, "analyses", 0, "how many `questions` are computed at once; 0 leaves one processor to charges")
+	f.DurationVar(&s.questionTime, "question-time", 30*time.Second, "the longest `time` of one question; then the best bound so far is the answer")
 	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000, "the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
 	f.BoolVar(&s.pprof, "pprof", false, "serve profiles of this process at /debug/pprof of the HTTP port")
 	f.StringVar(&s.logLevel, "log-level", "info", "least `level` logged on standard error: debug, info, warn or error")

@@ -41,7 +41,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
 		TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,
 		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
-		Profile: s.pprof,
+		Profile: s.pprof, Analyses: s.analyses, QuestionTime: s.questionTime,
 	}
 	switch {
 	case s.metricsLedgers < 0:
@@ -56,6 +56,9 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	config.SocketMode = fs.FileMode(mode)
 	if s.gracePeriod <= 0 {
 		return &server.ConfigError{Field: "grace-period", Value: s.gracePeriod.String(), Allowed: "a duration > 0, such as 20s"}
+	}
+	if s.questionTime <= 0 {
+		return &server.ConfigError{Field: "question-time", Value: s.questionTime.String(), Allowed: "a duration > 0, such as 30s"}
 	}
 	if s.data == "" {
 		return &server.ConfigError{Field: "data", Value: `""`, Allowed: "a directory"}

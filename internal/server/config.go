@@ -54,6 +54,12 @@ type Config struct {
 	BudgetLedgers int
 	// Deadline is set for unary calls that come without one. Zero: 30 s.
 	Deadline time.Duration
+	// Analyses is how many questions are computed at once; up to 16 times as many are
+	// admitted and take turns. Zero: one less than there are processors, at least 1.
+	Analyses int
+	// QuestionTime is the longest time of one question, whatever its client allows; then
+	// the best bound so far is the answer. Zero: 30 s.
+	QuestionTime time.Duration
 	// DrainTimeout bounds stopping; after three quarters of it calls that still run
 	// are ended. Zero: 20 s, below the 30 s after which Kubernetes and systemd kill.
 	DrainTimeout time.Duration
@@ -71,6 +77,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Deadline == 0 {
 		c.Deadline = 30 * time.Second
+	}
+	if c.QuestionTime == 0 {
+		c.QuestionTime = 30 * time.Second
 	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 20 * time.Second
@@ -105,6 +114,12 @@ func (c Config) Check() error {
 	}
 	if _, err := parseOwner(c.SocketOwner); err != nil {
 		return err
+	}
+	if c.Analyses < 0 {
+		return &ConfigError{"analyses", fmt.Sprint(c.Analyses), "a whole number ≥ 0"}
+	}
+	if c.QuestionTime < 0 {
+		return &ConfigError{"question-time", c.QuestionTime.String(), "a duration > 0, such as 30s"}
 	}
 	return c.TLS.check()
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -22,8 +21,13 @@ func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCur
 	if err != nil {
 		return nil, err
 	}
-	q.Question.Stop = stopFor(ctx, time.Now())
-	curve, err := subject.askCurve(q.Question)
+	if err := s.inTime.analyses.admit(); err != nil {
+		return nil, err
+	}
+	curve, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (accountant.Curve, error) {
+		q.Question.Stop = t.stop
+		return subject.askCurve(q.Question)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +56,13 @@ func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.
 			standing.Guarantee = ledger.GuaranteeDescriptive
 		}
 	}
-	calibration.Stop = stopFor(ctx, time.Now())
-	found, err := accountant.Calibrate(calibration)
+	if err := s.inTime.analyses.admit(); err != nil {
+		return nil, err
+	}
+	found, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (accountant.Calibrated, error) {
+		calibration.Stop = t.stop
+		return accountant.Calibrate(calibration)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -12,68 +12,76 @@ import (
 // inTime answers questions before their calls end. recovered counts and logs a panic
 // and says what the caller gets.
 type inTime struct {
+	analyses  *analyses
 	recovered func(ctx context.Context, p any) error
 }
 
 // answer returns ask(q), which is told to stop a while before ctx ends. Should it not
-// return soon after that, the best that it has proven by then is the answer: a single
-// step of an analysis can take longer than there is time. ask then ends on its own.
+// return soon after that, the best that it has proven by then is the answer. ask then
+// ends on its own. The question has been admitted and leaves when ask has ended.
 func (t inTime) answer(ctx context.Context, q accountant.Question, ask func(accountant.Question) (accountant.Answer, error)) (accountant.Answer, error) {
-	type result struct {
-		accountant.Answer
-		err error
-	}
 	var best atomic.Pointer[accountant.Answer]
-	done := make(chan result, 1)
-	now := time.Now()
-	q.Stop = stopFor(ctx, now)
 	q.Interim = func(a accountant.Answer) { best.Store(&a) }
+	return beside(ctx, t, best.Load, func(t *turn) (accountant.Answer, error) {
+		q.Stop = t.stop
+		return ask(q)
+	})
+}
+
+// beside computes an admitted question beside its call, in turns with the others: so the
+// call ends in time whatever the computation does. interim is the best that is proven so
+// far, nil where nothing is.
+func beside[T any](ctx context.Context, t inTime, interim func() *T, compute func(*turn) (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	ctx, cancel := t.analyses.bounded(ctx)
+	defer cancel()
 	go func() {
-		r := result{err: context.DeadlineExceeded} // should ask not return
+		r := result{err: context.DeadlineExceeded} // should compute not return
+		defer t.analyses.leave()
+		turn := t.analyses.begin(ctx)
+		defer turn.give()
 		defer func() {
 			if p := recover(); p != nil {
 				r.err = t.recovered(ctx, p)
 			}
+			if turn.over {
+				t.analyses.metrics.questionsCut.Inc()
+			}
 			done <- r
 		}()
-		r.Answer, r.err = ask(q)
+		r.value, r.err = compute(turn)
 	}()
-	var late <-chan time.Time
-	if deadline, ok := ctx.Deadline(); ok {
-		timer := time.NewTimer(deadline.Sub(now) - headroom(deadline.Sub(now))/2)
-		defer timer.Stop()
-		late = timer.C
+	deadline, _ := ctx.Deadline()
+	left := time.Until(deadline)
+	late := time.NewTimer(left - headroom(left)/2)
+	defer late.Stop()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	if best := interim(); best != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		return *best, nil
 	}
 	select {
 	case r := <-done:
-		return r.Answer, r.err
-	case <-late:
+		return r.value, r.err
 	case <-ctx.Done():
-	}
-	if a := best.Load(); a != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		return *a, nil
-	}
-	select {
-	case r := <-done:
-		return r.Answer, r.err
-	case <-ctx.Done():
-		return accountant.Answer{}, ctx.Err()
+		var none T
+		return none, ctx.Err()
 	}
 }
+
+// nothingYet is the interim result of computations that have none.
+func nothingYet[T any]() *T { return nil }
 
 // headroom is what is kept of a call's time for what follows a computation: a tenth,
 // 10 ms at least where that is not more than half.
 func headroom(left time.Duration) time.Duration {
 	return max(left/10, min(10*time.Millisecond, left/2))
-}
-
-// stopFor ends a computation with the call, and headroom before its deadline, so that
-// the best bound so far still reaches the client.
-func stopFor(ctx context.Context, now time.Time) func() bool {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return func() bool { return ctx.Err() != nil }
-	}
-	soon := deadline.Add(-headroom(deadline.Sub(now)))
-	return func() bool { return ctx.Err() != nil || time.Now().After(soon) }
 }

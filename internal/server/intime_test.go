@@ -3,29 +3,34 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 )
 
+func newTestInTime() inTime {
+	return inTime{newAnalyses(2, time.Hour, NewMetrics()), func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }}
+}
+
 // A computation ends with its call, or headroom before the deadline.
-func TestStopFor(t *testing.T) {
-	deadline := time.Now().Add(time.Hour)
-	ctx, cancel := context.WithDeadline(t.Context(), deadline)
-	if stopFor(ctx, deadline.Add(-2*time.Hour))() {
-		t.Error("an hour before the deadline of a call that has 2: stopped; want 12 minutes kept")
+func TestTurnEnds(t *testing.T) {
+	all := newAnalyses(4, time.Hour, NewMetrics())
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	turn := all.begin(ctx)
+	if kept := time.Until(time.Now().Add(10*time.Minute)) - time.Until(turn.end); kept < 50*time.Second || kept > 70*time.Second {
+		t.Errorf("of 10 minutes %v are kept; want one", kept)
 	}
-	if !stopFor(ctx, deadline.Add(-20*time.Hour))() {
-		t.Error("an hour before the deadline of a call that has 20: goes on; want 2 hours kept")
+	if turn.stop() {
+		t.Error("stopped long before the deadline")
 	}
-	stop := stopFor(ctx, time.Now())
 	cancel()
-	if !stop() {
+	if !turn.stop() || !turn.share(2)() {
 		t.Error("goes on after the call has ended")
 	}
-	if stopFor(t.Context(), time.Now())() {
-		t.Error("without a deadline: stopped")
+	if turn := all.begin(t.Context()); turn.stop() || time.Until(turn.end) > time.Hour {
+		t.Errorf("without a deadline: it ends at %v; want within the longest time", turn.end)
 	}
 	for of, want := range map[time.Duration]time.Duration{time.Second: 100 * time.Millisecond, 50 * time.Millisecond: 10 * time.Millisecond, 8 * time.Millisecond: 4 * time.Millisecond} {
 		if headroom(of) != want {
@@ -84,7 +89,11 @@ func TestInTime(t *testing.T) {
 				ctx, cancel = c.ctx()
 			}
 			defer cancel()
-			a, err := inTime{}.answer(ctx, accountant.AtDelta(1e-5), func(q accountant.Question) (accountant.Answer, error) { return c.ask(ctx, q) })
+			in := newTestInTime()
+			if err := in.analyses.admit(); err != nil {
+				t.Fatal(err)
+			}
+			a, err := in.answer(ctx, accountant.AtDelta(1e-5), func(q accountant.Question) (accountant.Answer, error) { return c.ask(ctx, q) })
 			if a.Epsilon != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v, %v; want ε = %g, %v", a, err, c.want, c.err)
 			}

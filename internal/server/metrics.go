@@ -29,6 +29,8 @@ type Metrics struct {
 	queries  *prometheus.HistogramVec // seconds of the accountant, by winner
 	gaps     *prometheus.HistogramVec // of the answers, by winner
 
+	questionsRefused, questionsCut prometheus.Counter
+
 	batchSeconds, batchEntries  prometheus.Histogram   // of one Store.Append
 	batchFailures               *prometheus.CounterVec // by code
 	commitSeconds, commitGroup  prometheus.Histogram   // of the store's commits
@@ -83,10 +85,14 @@ func NewMetrics() *Metrics {
 			Name: "accountant_query_gap", Help: "How far an answered ε may be above the truth: upper less lower bound, over max(1, ε). By the winning analysis; without a lower bound not counted.",
 			Buckets: prometheus.ExponentialBuckets(1e-12, 10, 13)}, []string{"analysis"}),
 	}
+	m.questionsRefused = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "accountant_questions_refused_total", Help: "Questions that were refused, with a time to come back, because too many were being answered."})
+	m.questionsCut = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "accountant_questions_cut_total", Help: "Questions whose time ran out: the best bound proven by then was the answer, if there was one."})
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
-	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.refusals, m.queries, m.gaps,
+	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.refusals, m.queries, m.gaps, m.questionsRefused, m.questionsCut,
 		m.batchSeconds, m.batchEntries, m.batchFailures, m.commitSeconds, m.commitGroup, m.commitRecords, m.commitBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -111,6 +117,13 @@ func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
 			Name: "accountant_store_bytes", Help: "Bytes that the store's pages take, free ones among them."},
 			func() float64 { return float64(sized.Size()) }))
 	}
+}
+
+// watchAnalyses shows how many questions are being answered.
+func (m *Metrics) watchAnalyses(a *analyses) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "accountant_questions", Help: "Questions that are being answered, those that wait for their turn among them."},
+		func() float64 { return float64(a.admitted.Load()) }))
 }
 
 // answered counts an answer to a privacy query.

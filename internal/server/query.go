@@ -81,13 +81,20 @@ func (s *service) askSpent(ctx context.Context, name string, q accountant.Questi
 	if err != nil {
 		return accountant.Answer{}, wire.Standing{}, err
 	}
-	answer, err := sub.ask(q)
-	if err != nil {
-		return answer, sub.standing, err
+	if err := s.inTime.analyses.admit(); err != nil {
+		return accountant.Answer{}, sub.standing, err
 	}
-	running, err := accountant.Ask(sub.charged, q)
-	sub.standing.Running = &running
-	return answer, sub.standing, err
+	type both struct{ stated, running accountant.Answer }
+	answer, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (a both, err error) {
+		q.Stop = t.share(2)
+		if a.stated, err = sub.ask(q); err == nil {
+			q.Stop = t.stop
+			a.running, err = accountant.Ask(sub.charged, q)
+		}
+		return a, err
+	})
+	sub.standing.Running = &answer.running
+	return answer.stated, sub.standing, err
 }
 
 // plans has the plans of ledgers, for sessions about them: as committed as the

@@ -38,7 +38,7 @@ func TestCommittedWhileAsked(t *testing.T) {
 	do(ledger.Charge{Events: tenths(1)})
 	do(ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 2}}, Reason: "r"}) // descriptive from here on
 	do(ledger.Reserve{Events: tenths(4), Lifetime: time.Hour})
-	s := &service{keeper: k, sessions: newTestSessions(k)}
+	s := &service{keeper: k, inTime: newTestInTime(), sessions: newTestSessions(k)}
 	answer := s.sessions.answer
 	s.sessions.answer = func(a *accountant.Session, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
 		do(ledger.Commit{Reservation: 3, Events: tenths(4)})

@@ -70,8 +70,10 @@ func Start(config Config) (*Server, error) {
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)
-	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics,
-		sessions: newSessions(s.keeper, inTime{s.recovered}), plans: newSessions(plans{s.keeper}, inTime{s.recovered}),
+	questions := inTime{newAnalyses(config.Analyses, config.QuestionTime, s.metrics), s.recovered}
+	s.metrics.watchAnalyses(questions.analyses)
+	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
+		sessions: newSessions(s.keeper, questions), plans: newSessions(plans{s.keeper}, questions),
 		draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey}
 	for adj := range api.charges {
 		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))

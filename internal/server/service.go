@@ -17,6 +17,7 @@ import (
 type service struct {
 	pb.UnimplementedAccountantServiceServer
 	keeper   *keeper.Keeper
+	inTime   inTime
 	sessions *sessions    // about what was charged
 	plans    *sessions    // about plans
 	store    ledger.Store // reads of committed records

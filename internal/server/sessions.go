@@ -92,6 +92,9 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 	if a, ok := s.known(se, summary.Head, q); ok {
 		return a, summary, nil
 	}
+	if err := s.inTime.analyses.admit(); err != nil {
+		return accountant.Answer{}, summary, err
+	}
 	if !se.take(ctx) {
 		se = newSession()
 		se.turn <- struct{}{}
@@ -101,6 +104,9 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 
 // cold answers q about a workload, of which nothing is kept.
 func (s *sessions) cold(ctx context.Context, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
+	if err := s.inTime.analyses.admit(); err != nil {
+		return accountant.Answer{}, err
+	}
 	return s.inTime.answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) { return accountant.Ask(c, q) })
 }
 
@@ -138,8 +144,8 @@ func (se *session) take(ctx context.Context) bool {
 	}
 }
 
-// inTurn answers with a session that is the caller's, and gives it back: empty
-// where the answer failed or panicked.
+// inTurn answers an admitted question with a session that is the caller's, and gives it
+// back: empty where the answer failed or panicked.
 func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
 	giveBack := func() {
 		s.settle(name, se)
@@ -148,10 +154,12 @@ func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accou
 	c, summary, err := s.ledgers.Composition(ctx, name)
 	if err != nil {
 		giveBack()
+		s.inTime.analyses.leave()
 		return accountant.Answer{}, summary, err
 	}
 	if a, ok := s.known(se, summary.Head, q); ok { // answered meanwhile
 		giveBack()
+		s.inTime.analyses.leave()
 		return a, summary, nil
 	}
 	a, err := s.inTime.answer(ctx, q, func(q accountant.Question) (a accountant.Answer, err error) {

@@ -51,7 +51,7 @@ func newBooks(names ...string) *books {
 }
 
 func newTestSessions(ledgers committed) *sessions {
-	return newSessions(ledgers, inTime{func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }})
+	return newSessions(ledgers, newTestInTime())
 }
 
 // counted makes s count the questions that reach the accountant.

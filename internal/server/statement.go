@@ -32,51 +32,61 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	if sub.filter() { // its numbers are of the budgets
 		statement.Stated = sub.charged.Parts
 	}
-	deltas := wire.StatementDeltas(req.GetDeltas(), sub.budgets())
+	if err := s.inTime.analyses.admit(); err != nil {
+		return nil, err
+	}
+	numbers, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (stated, error) {
+		return sub.state(wire.StatementDeltas(req.GetDeltas(), sub.budgets()), t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	statement.Privacy, statement.Advantage = numbers.privacy, numbers.advantage
+	statement.Rho, statement.Mu = numbers.rho, numbers.mu
+	return &pb.GetStatementResponse{Statement: wire.FromStatement(statement)}, nil
+}
+
+// stated are a statement's numbers.
+type stated struct {
+	privacy            []wire.StatedPrivacy
+	advantage, rho, mu float64
+}
+
+// state computes them, each in its share of the time.
+func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
 	var stated, charged accountant.Session
 	curve := accountant.CurveQuestion{Epsilons: []float64{0}}
 	for i, delta := range deltas {
 		left := 2*(len(deltas)-i) + 2 // questions, with two for the curve
 		q := accountant.AtDelta(delta)
-		q.Stop = shareOf(ctx, time.Now(), left)
+		q.Stop = t.share(left)
 		p := wire.StatedPrivacy{}
-		if p.Stated, err = sub.askIn(&stated, q); err != nil {
-			return nil, err
+		if p.Stated, err = s.askIn(&stated, q); err != nil {
+			return out, err
 		}
 		p.Running = p.Stated
-		if !sub.prefix() {
-			q.Stop = shareOf(ctx, time.Now(), left-1)
-			if p.Running, err = charged.Ask(sub.charged, q); err != nil {
-				return nil, err
+		if !s.prefix() {
+			q.Stop = t.share(left - 1)
+			if p.Running, err = charged.Ask(s.charged, q); err != nil {
+				return out, err
 			}
 		}
-		statement.Privacy = append(statement.Privacy, p)
+		out.privacy = append(out.privacy, p)
 		if !math.IsInf(p.Stated.Epsilon, 1) {
 			curve.Epsilons = append(curve.Epsilons, p.Stated.Epsilon)
 		}
 	}
 	// At these ε the curve's own bound on the advantage is about as good as it gets.
-	curve.Stop = shareOf(ctx, time.Now(), 1)
-	c, err := sub.askCurve(curve)
+	curve.Stop = t.stop
+	c, err := s.askCurve(curve)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	statement.Advantage = c.Advantage
-	if sub.filter() {
-		statement.Rho, statement.Mu = accountant.FilterRhoAndMu(sub.limits)
+	out.advantage = c.Advantage
+	if s.filter() {
+		out.rho, out.mu = accountant.FilterRhoAndMu(s.limits)
 	} else {
-		statement.Rho, statement.Mu = accountant.RhoAndMu(sub.stated)
+		out.rho, out.mu = accountant.RhoAndMu(s.stated)
 	}
-	return &pb.GetStatementResponse{Statement: wire.FromStatement(statement)}, nil
-}
-
-// shareOf ends a computation with the call, and after its share of the time that
-// stopFor leaves, so that the questions after it have theirs.
-func shareOf(ctx context.Context, now time.Time, questions int) func() bool {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return stopFor(ctx, now)
-	}
-	soon := now.Add(deadline.Sub(now) * 9 / 10 / time.Duration(questions))
-	return func() bool { return ctx.Err() != nil || time.Now().After(soon) }
+	return out, nil
 }

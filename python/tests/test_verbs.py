@@ -11,6 +11,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
 from conftest import STEP, Daemon, plan
 
 from dp_accountant import (
@@ -18,6 +20,8 @@ from dp_accountant import (
     Unavailable, gaussian, laplace, poisson_sampled, workload,
 )
 from dp_accountant import proto as pb
+from dp_accountant.errors import retry_delay
+from dp_accountant.proto.dp_accountant_status_pb2 import Status
 
 Connect = Callable[..., Client]
 
@@ -262,3 +266,15 @@ def test_an_interrupted_call_keeps_its_number(client: Client, ledger: str, monke
         total += 2  # nobody can tell whether the first was written, so it is; and the next is not taken for it
         assert client.report(ledger, STEP).receipt.sequence == total
         assert client.get_ledger(ledger).total_count == total and not client.pending(ledger)
+
+
+def test_a_time_to_come_back_is_read() -> None:
+    def status(seconds: int, nanos: int) -> bytes:
+        delay = Duration(seconds=seconds, nanos=nanos).SerializeToString()
+        info = Any(type_url="type.googleapis.com/google.rpc.RetryInfo", value=b"\n" + bytes([len(delay)]) + delay)
+        return Status(code=14, details=[info]).SerializeToString()
+
+    assert retry_delay(status(0, 160_000_000)) == 0.16
+    assert retry_delay(status(36_000, 0)) == 30.0
+    assert retry_delay(status(-1, 0)) == 0.0
+    assert retry_delay(Status(code=14).SerializeToString()) == 0.0

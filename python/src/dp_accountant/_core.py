@@ -223,7 +223,7 @@ class Core:
                 return answer
             failure = answer
             item.maybe = before or not failure.wrote_nothing
-            if not failure.transient:
+            if not failure.transient or failure.after > 0:
                 self.contact.answered()
             if not failure.transient or n == self.settings.max_attempts:
                 self._end(op, ledger, item, failure)
@@ -232,6 +232,8 @@ class Core:
             elif n & (n - 1) == 0:
                 log.warning("%s %s: %s (%s); trying again", op, ledger, failure.message, failure.code.name)
             pause = self.pause(n)
+            if failure.after > 0:  # varied, so that many clients do not come back at once
+                pause = max(pause, failure.after * (1 + 0.5 * self._random.random()))
             yield Sleep(pause if until is None else min(pause, max(0.0, until - time.monotonic())))
 
     def _end(self, op: str, ledger: str, item: Item, failure: Failure) -> NoReturn:
@@ -243,6 +245,6 @@ class Core:
 
 def _away(item: Item, failure: Failure) -> bool:
     """Whether a failure means that the daemon is away: ABORTED is an answer, that an earlier
-    attempt is still under way, and a question that takes too long may only be hard."""
+    attempt is still under way, so is a time to come back, and a question that takes too long may only be hard."""
     question = item.sequence == 0 and item.method != HELLO
-    return failure.code is not grpc.StatusCode.ABORTED and not (question and failure.code is grpc.StatusCode.DEADLINE_EXCEEDED)
+    return failure.after == 0 and failure.code is not grpc.StatusCode.ABORTED and not (question and failure.code is grpc.StatusCode.DEADLINE_EXCEEDED)

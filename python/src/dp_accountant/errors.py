@@ -8,6 +8,8 @@ from typing import Any
 
 import grpc
 
+from google.protobuf.duration_pb2 import Duration
+
 from . import proto as pb
 from .proto.dp_accountant_status_pb2 import Status
 
@@ -163,6 +165,9 @@ _BY_CODE: dict[grpc.StatusCode, type[AccountantError]] = {
     for kind in (InvalidArgument, NotFound, Conflict, FailedPrecondition, OutOfRange, PermissionDenied, Unavailable, DataLoss)
 } | {grpc.StatusCode.UNAUTHENTICATED: PermissionDenied}
 
+# How many seconds a daemon can have a client wait for its next attempt.
+LONGEST_WISH = 30.0
+
 # Those after which the daemon may answer the same request otherwise a little later.
 # CANCELLED is the daemon's, shutting down, while our own side lives.
 TRANSIENT = frozenset({
@@ -189,6 +194,7 @@ class Failure:
     code: grpc.StatusCode
     message: str
     budget: pb.BudgetExceeded | None = None
+    after: float = 0.0  # the seconds for which the daemon asks to be left alone; 0: it does not say
 
     @property
     def transient(self) -> bool:
@@ -219,12 +225,21 @@ class Failure:
 def failure_of(error: Any) -> Failure:
     """Reads a grpc.RpcError, of either of gRPC's two interfaces."""
     code, message = error.code(), error.details() or ""
-    budget = None
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+    budget, after = None, 0.0
+    if code in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE):
         for key, value in error.trailing_metadata() or ():
             if key == "grpc-status-details-bin":
-                budget = _budget_of(value)
-    return Failure(code, message, budget)
+                budget, after = _budget_of(value), retry_delay(value)
+    return Failure(code, message, budget, after)
+
+
+def retry_delay(status: bytes) -> float:
+    """The google.rpc.RetryInfo among the details: its only field is a Duration, of less than 128 bytes."""
+    for detail in Status.FromString(status).details:
+        if detail.type_url.endswith("/google.rpc.RetryInfo") and detail.value[:1] == b"\n":
+            delay = Duration.FromString(detail.value[2:2 + detail.value[1]])
+            return float(min(LONGEST_WISH, max(0.0, delay.seconds + delay.nanos / 1e9)))
+    return 0.0
 
 
 def _budget_of(status: bytes) -> pb.BudgetExceeded | None:

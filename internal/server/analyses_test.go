@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// No more compute at once than may, whatever the number of questions; each of them has its
+// turns, also those that would never end; and when their calls are over nothing is left.
+func TestAnalysesTakeTurns(t *testing.T) {
+	t.Parallel()
+	in := inTime{newAnalyses(2, time.Minute, NewMetrics()), nil}
+	ctx, cancel := context.WithCancel(t.Context())
+	var computing, most atomic.Int64
+	var had sync.WaitGroup // each a turn
+	var calls sync.WaitGroup
+	for range in.analyses.most {
+		if err := in.analyses.admit(); err != nil {
+			t.Fatal(err)
+		}
+		had.Add(1)
+		calls.Go(func() {
+			_, _ = beside(ctx, in, nothingYet, func(t *turn) (n int, _ error) {
+				for ; ; n++ {
+					now := computing.Add(1)
+					for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+					}
+					computing.Add(-1)
+					if n == 0 {
+						had.Done()
+					}
+					if t.stop() {
+						return n, nil
+					}
+				}
+			})
+		})
+	}
+	had.Wait()
+	err := in.analyses.admit()
+	var busy busyError
+	if !errors.As(err, &busy) {
+		t.Fatalf("one question too many: %v", err)
+	}
+	s := status.Convert(statusOf(err).Err())
+	if d := s.Details(); s.Code() != codes.Unavailable || len(d) != 1 || d[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration() <= 0 {
+		t.Errorf("%v, %v; want UNAVAILABLE with a time to come back", s, d)
+	}
+	cancel()
+	calls.Wait()
+	for in.analyses.admitted.Load() > 0 || len(in.analyses.turns) > 0 {
+		time.Sleep(time.Millisecond) // the test's own time ends it
+	}
+	if n := most.Load(); n > 2 {
+		t.Errorf("%d computed at once; want at most 2", n)
+	}
+}
