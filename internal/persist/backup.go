@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
 // copySuffix ends the names of copies in the making, after the store's and before
@@ -20,7 +22,8 @@ const freeAfter = 4
 // Backup makes a consistent copy of what is durable, in a file beside the store,
 // and returns it to be read. Its size is that of what bbolt uses of the store's
 // file. Closing it removes it; where the system allows that, its name is gone
-// already. It is refused where it would fill the disk.
+// already. It is refused where it would fill the disk, and where its pages or rows are
+// damaged: then the store refuses everything else, too.
 //
 // The copy is made in a read transaction, within which bbolt uses no page again
 // and cannot enlarge its map: so to a local file, and nothing else.
@@ -30,6 +33,8 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 		return nil, 0, s.noCopy(err)
 	}
 	c := &copied{f}
+	var copied pages.File
+	check := pages.Check{Leaves: true, Row: checkRow}
 	_ = os.Remove(f.Name()) // not everywhere: Close tries again
 	err = s.view(func(v *view) error {
 		if err := checkFree(f, v.tx.Size()+freeAfter*s.config.AllocationStep); err != nil {
@@ -39,8 +44,15 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 		if err != nil {
 			return s.noCopy(err)
 		}
+		copied, check.Transaction = pagesOf(v.tx, f), uint64(v.tx.ID())
 		return nil
 	})
+	if err == nil {
+		if err = structural(copied.Check(check)); err != nil {
+			err = s.noCopy(err)
+			s.damage(err)
+		}
+	}
 	if err == nil {
 		if _, err = f.Seek(0, io.SeekStart); err != nil {
 			err = s.noCopy(err)

@@ -113,7 +113,7 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops, fmt.Errorf("%w: %s: %w", ledger.ErrUnavailable, c.config.Path, err))
 	}
 	c.arena.reset()
-	w := &writing{view: view{tx: tx}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
+	w := &writing{view: view{tx: tx, file: c.space.file}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {
 		o := ops[n]
@@ -130,6 +130,10 @@ func (c *committer) commit(ops []*operation) int {
 			return answer(ops, fatal)
 		}
 		o.err = err
+		if c.damagedPage(err); c.refused() != nil {
+			rollback(tx)
+			return answer(ops, c.refused())
+		}
 	}
 	if w.puts == 0 { // nothing but refusals and what exists already
 		rollback(tx)

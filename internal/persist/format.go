@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
 // formatVersion is the layout below; docs/decisions tells why it is so. The
@@ -88,8 +89,15 @@ func seal(b bucket, key, stored []byte) []byte {
 	return stored
 }
 
+// maxRow bounds the bytes of a key and its value. It is more than a batch may have.
+// bbolt takes their lengths from the page, and a damaged page may state any.
+const maxRow = 64 << 20
+
 // unseal returns the value of what is stored, or ErrDamaged.
 func unseal(b bucket, key, stored []byte) ([]byte, error) {
+	if len(key)+len(stored) > maxRow {
+		return nil, damaged(b, key, "%d bytes; at most %d", len(key)+len(stored), maxRow)
+	}
 	if len(stored) < checksumSize {
 		return nil, damaged(b, key, "%d bytes; a checksum alone has %d", len(stored), checksumSize)
 	}
@@ -110,9 +118,15 @@ func damagedBytes(key uint64, err error) error {
 	return damaged(logBucket, numberKey(key), "%s", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
 }
 
+// maxKeyText is longer than every key that this program stores: names have 256 bytes at
+// most, principals likewise.
+const maxKeyText = 1 << 10
+
 // keyText shows a key as a person would look for it.
 func keyText(b bucket, key []byte) string {
 	switch {
+	case len(key) > maxKeyText:
+		return pages.Text(key)
 	case b == metaBucket || b == ledgersBucket:
 		return fmt.Sprintf("%q", key)
 	case len(key) == 8:

@@ -74,7 +74,9 @@ func (ls *lanes) stage(newest ledger.Writer) (lane, error) {
 			last = t.lane
 		}
 		if t.fresh || t.writer != newest {
-			ls.w.stageLane(ls.before, t.writer, t.lane)
+			if err := ls.w.stageLane(ls.before, t.writer, t.lane); err != nil {
+				return lane{}, err
+			}
 		}
 		kept = kept || t.id == ls.before.writer
 	}
@@ -84,7 +86,9 @@ func (ls *lanes) stage(newest ledger.Writer) (lane, error) {
 		if err != nil {
 			return lane{}, err
 		}
-		ls.w.stageLane(ls.before, r.Entry.Writer, ls.before.lane())
+		if err := ls.w.stageLane(ls.before, r.Entry.Writer, ls.before.lane()); err != nil {
+			return lane{}, err
+		}
 	}
 	return last, nil
 }

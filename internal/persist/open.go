@@ -40,6 +40,8 @@ func Open(c Config) (*Store, error) {
 		queue:  make(chan *operation, maxGroup),
 		done:   make(chan struct{}),
 		failed: make(chan struct{}),
+
+		damaged: make(chan struct{}),
 	}
 	s.published.ready.L = &s.published.mu
 	if err := makeDirectory(filepath.Dir(c.Path)); err != nil {
@@ -47,6 +49,9 @@ func Open(c Config) (*Store, error) {
 	}
 	if err := checkRestored(c.Path); err != nil {
 		return nil, err
+	}
+	if err := checkBeforeOpen(c.Path, c.LockTimeout); err != nil {
+		return nil, fmt.Errorf("store %s: %w", c.Path, err)
 	}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.Path, err)
@@ -119,7 +124,7 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 			isNew = true
 			return nil
 		}
-		v := &view{tx: tx}
+		v := &view{tx: tx, file: file}
 		if err := s.checkFormat(v); err != nil {
 			return err
 		}

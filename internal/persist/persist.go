@@ -82,8 +82,9 @@ type Store struct {
 	done   chan struct{} // the committer has ended
 
 	published published
-	failure   atomic.Pointer[error]
-	failed    chan struct{}
+	failure   atomic.Pointer[error] // why everything is refused
+	failed    chan struct{}         // closed: what became of a commit is unknown
+	damaged   chan struct{}         // closed: the file is damaged
 }
 
 var _ ledger.Store = (*Store)(nil)
@@ -94,6 +95,21 @@ func (s *Store) ID() string { return s.id }
 // Failed is closed when a commit has failed: the store refuses everything from
 // then on, and the process should exit.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
+
+// Damaged is closed when the file was found damaged in a way for which the store refuses
+// everything: a page that is not as bbolt writes it, or a row that Scrub could not read.
+// Damage says what it is. A process that starts anew would find it again.
+func (s *Store) Damaged() <-chan struct{} { return s.damaged }
+
+// Damage returns what Damaged tells of, nil before.
+func (s *Store) Damage() error {
+	select {
+	case <-s.damaged:
+		return s.refused()
+	default:
+		return nil
+	}
+}
 
 // Size is how many bytes of the file its pages take, free ones among them; 0 when
 // the store is closed. The space allocated ahead is not counted.
@@ -175,7 +191,15 @@ func (s *Store) fail(err error) error {
 	return err
 }
 
-// refused returns the error of a store that has failed.
+// refuse makes the store refuse everything because its file is damaged.
+func (s *Store) refuse(err error) {
+	if s.failure.CompareAndSwap(nil, &err) {
+		close(s.damaged)
+		s.published.wake()
+	}
+}
+
+// refused returns the error of a store that has failed, or whose file is damaged.
 func (s *Store) refused() error {
 	if err := s.failure.Load(); err != nil {
 		return *err
@@ -195,7 +219,7 @@ func (s *Store) view(read func(*view) error) error {
 			if err := s.published.await(tx.ID(), s.refused); err != nil {
 				return err
 			}
-			return read(&view{tx: tx})
+			return read(&view{tx: tx, file: s.space.file})
 		})
 	})
 	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {

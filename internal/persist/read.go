@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -319,8 +320,12 @@ func (s *Store) GenesisRecord(name string) (raw []byte, hash ledger.Hash, err er
 	return raw, hash, err
 }
 
-// next returns the log key after the newest.
+// next returns the log key after the newest. A newer one that is overlooked would be
+// overwritten: so the pages at the end of the log are checked.
 func (v *view) next() (uint64, error) {
+	if err := v.proven(logBucket, numberKey(math.MaxUint64)); err != nil {
+		return 0, err
+	}
 	bb, err := v.bucket(logBucket)
 	if err != nil {
 		return 0, err

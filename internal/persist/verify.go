@@ -6,14 +6,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
 // VerifyConfig says which file to verify. Only Path is required.
@@ -37,9 +38,10 @@ type Verified struct {
 	Newest           time.Time // when the newest record was taken; zero if there is none
 }
 
-// Verify goes through all of a file: every ledger's log is decided again, and
-// every row that follows from the log is compared with what follows. The first
-// thing that is wrong, in the order of the log, is an *audit.Finding.
+// Verify goes through all of a file: its pages are checked before bbolt relies on them
+// (package pages), every ledger's log is decided again, and every row that follows from
+// the log is compared with what follows. The first thing that is wrong is an
+// *audit.Finding: a page, or else what comes first in the order of the log.
 //
 // Memory: that of a thousand ledgers at most at once (package audit), and some
 // bytes a ledger.
@@ -57,39 +59,24 @@ func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
 	if !info.Mode().IsRegular() || info.Size() == 0 {
 		return done, fmt.Errorf("store %s: %d bytes, %v; allowed: a store's file", c.Path, info.Size(), info.Mode())
 	}
-	var db *bolt.DB
-	err = guard(func() (err error) {
-		db, err = bolt.Open(c.Path, 0, &bolt.Options{ReadOnly: true, Timeout: c.LockTimeout})
+	err = openToRead(c.Path, c.LockTimeout, func(tx *bolt.Tx, file io.ReaderAt) error {
+		if err := checkPages(tx, file, pages.Check{Leaves: true, Pace: untilDone(ctx)}); err != nil {
+			return err
+		}
+		v := &verifier{view: &view{tx: tx}, VerifyConfig: c, ctx: ctx}
+		err := v.run()
+		done = v.Verified
 		return err
 	})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return done, fmt.Errorf("store %s: another process has it open (waited %v): stop the daemon, or verify a backup", c.Path, c.LockTimeout)
-	}
-	if err != nil {
+	var page *pages.Damage
+	switch {
+	case errors.Is(err, errInUse):
+		return done, fmt.Errorf("store %s: %w: stop the daemon, or verify a backup", c.Path, err)
+	case errors.Is(err, errNoPages):
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
+	case errors.As(err, &page):
+		return done, &audit.Finding{What: fmt.Sprintf("page %d of the file", page.Page), Expected: page.Expected, Found: page.Found}
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	file, err := os.Open(c.Path)
-	if err != nil {
-		return done, fmt.Errorf("store: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	err = guard(func() error {
-		return db.View(func(tx *bolt.Tx) error {
-			if size := tx.Size(); size > info.Size() {
-				return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
-			}
-			size := int64(db.Info().PageSize)
-			tree := pages{file: file, size: size, number: uint64(tx.Size() / size), visited: map[uint64]bool{}}
-			if err := tree.check(uint64(tx.Cursor().Bucket().Root())); err != nil {
-				return err
-			}
-			v := &verifier{view: &view{tx: tx}, VerifyConfig: c, ctx: ctx}
-			err := v.run()
-			done = v.Verified
-			return err
-		})
-	})
 	var finding *audit.Finding
 	if errors.As(err, &finding) || !errors.Is(err, ledger.ErrDamaged) {
 		return done, err
@@ -115,6 +102,9 @@ type verifier struct {
 func (v *verifier) run() error {
 	var s Store
 	if err := s.checkFormat(v.view); err != nil {
+		return err
+	}
+	if err := v.unknown(); err != nil {
 		return err
 	}
 	if err := v.survey(); err != nil {

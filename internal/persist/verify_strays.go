@@ -4,7 +4,22 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
+
+// unknown finds buckets that are not this program's. One of them may be a bucket that
+// got another name: without it no row of it is missed.
+func (v *verifier) unknown() error {
+	c := v.tx.Cursor()
+	for name, _ := c.First(); name != nil; name, _ = c.Next() {
+		if !slices.Contains(bucketNames[:], string(name)) {
+			return &audit.Finding{What: "bucket " + pages.Text(name), Expected: "none of this name", Found: "a bucket"}
+		}
+	}
+	return nil
+}
 
 // strays finds rows that belong to no ledger. Those of known ledgers were compared.
 func (v *verifier) strays() error {

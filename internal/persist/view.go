@@ -3,10 +3,12 @@ package persist
 import (
 	"bytes"
 	"fmt"
+	"io"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -17,6 +19,9 @@ type view struct {
 	opened  [buckets]*bolt.Bucket
 	cursors [buckets]*bolt.Cursor // for get: they keep their memory
 	key     []byte                // room for the key of one get
+
+	file  io.ReaderAt  // for proven
+	paths *pages.Paths // of this transaction
 }
 
 func (v *view) bucket(b bucket) (*bolt.Bucket, error) {

@@ -93,9 +93,13 @@ func (w *writing) stageHead(h head) {
 	w.stage(headsBucket, appendNumber(w.arena.room(8), h.number), h.append(w.value(maxHeadSize)))
 }
 
-func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
+func (w *writing) stageLane(h head, name ledger.Writer, l lane) error {
 	key := appendWriter(w.arena.room(10+len(name.Principal)+len(name.Name)), h.number, name)
+	if err := w.proven(writersBucket, key); err != nil {
+		return err
+	}
 	w.stage(writersBucket, key, l.append(w.value(maxLaneSize)))
+	return nil
 }
 
 // decide runs an operation that stages rows. Its error is that operation's own:
@@ -167,6 +171,9 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 		return ledger.Summary{}, false, err
 	}
 	if g, err = wire.UnmarshalGenesis(raw); err != nil { // what later calls will read
+		return ledger.Summary{}, false, err
+	}
+	if err := w.proven(ledgersBucket, []byte(g.Spec.Name)); err != nil {
 		return ledger.Summary{}, false, err
 	}
 	number := w.stageLog(0, ledger.Hash{}, raw)

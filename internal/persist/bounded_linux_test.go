@@ -1,0 +1,99 @@
+package persist
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// boundedPath, set in the environment, makes this test's process the one with little memory.
+const boundedPath = "ACCOUNTANT_TEST_BOUNDED_PATH"
+
+// Whatever sizes a damaged page states, neither verifying nor asking takes memory for
+// them: a process that may have no more than 3 GiB of addresses, of which bbolt reserves
+// 1 GiB, goes through all of them. Before sizes were checked, one byte of an inline
+// bucket made verify take 14 GiB.
+func TestMemoryIsBounded(t *testing.T) {
+	if path := os.Getenv(boundedPath); path != "" {
+		readBounded(path)
+		return
+	}
+	content, _ := small(t)
+	path := filepath.Join(t.TempDir(), "s.db")
+	tried := 0
+	for kind, at := range kinds(aims(t, content)) {
+		if !strings.HasSuffix(kind, "/element") && !strings.HasSuffix(kind, "/header") || strings.Contains(kind, "meta/") {
+			continue
+		}
+		for i, at := range at {
+			if i >= 3*16 || i%4 != 3 { // the highest byte of each number, of some elements
+				continue
+			}
+			tried++
+			if err := os.WriteFile(fmt.Sprintf("%s-%d", path, tried), flipped(content, at, 0x60), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d damaged files", tried)
+	child := exec.Command(os.Args[0], "-test.run=^TestMemoryIsBounded$")
+	child.Env = append(os.Environ(), boundedPath+"="+path)
+	out, err := child.CombinedOutput()
+	if got := strings.Count(string(out), "found: "); err != nil || got != tried {
+		t.Errorf("%v: %d files, in %d something is found: %.2000s", err, tried, got, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if len(line) > 2000 {
+			t.Errorf("%d bytes of text: %.200s", len(line), line)
+		}
+	}
+}
+
+func readBounded(path string) {
+	limit := uint64(3 << 30)
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	for n := 1; ; n++ {
+		path := fmt.Sprintf("%s-%d", path, n)
+		if _, err := os.Stat(path); err != nil {
+			return
+		}
+		if _, err := Verify(context.Background(), VerifyConfig{Path: path}); err != nil {
+			fmt.Fprintln(out, "found:", err)
+		} else {
+			fmt.Fprintln(out, "whole:", path)
+		}
+		s, err := Open(Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+		if err != nil {
+			fmt.Fprintln(out, "refused:", err)
+			continue
+		}
+		if err := ask(s); err != nil {
+			fmt.Fprintln(out, "asked:", err)
+		}
+		_ = s.Close()
+	}
+}
+
+// ask asks all that a daemon asks about ledger "a".
+func ask(s *Store) error {
+	if _, err := s.List("", "", 100); err != nil {
+		return err
+	}
+	if _, _, err := s.Load("a"); err != nil {
+		return err
+	}
+	_, err := s.Records("a", 1, 1000)
+	return err
+}

@@ -1,0 +1,56 @@
+package pages
+
+import "fmt"
+
+// readFree reads the list of free pages, which begins at page id: a header as of every
+// page, then the numbers in ascending order. If the header's count is 0xFFFF, the first
+// number is the count.
+func (w *walk) readFree(id uint64) error {
+	if id < 2 || id >= w.Pages {
+		return damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", w.Pages-1))
+	}
+	b := make([]byte, w.PageSize)
+	at := int64(id) * w.PageSize
+	fill := func() error {
+		if err := w.Pace(w.PageSize); err != nil {
+			return err
+		}
+		_, err := w.Reader.ReadAt(b, at)
+		at += w.PageSize
+		return err
+	}
+	if err := fill(); err != nil {
+		return err
+	}
+	if found, flags := order.Uint64(b), order.Uint16(b[8:]); found != id || flags != freePage {
+		return damage(id, fmt.Sprintf("the number %d and flags %#x", found, flags), "the list of free pages")
+	}
+	count, whole := uint64(order.Uint16(b[10:])), 1+uint64(order.Uint32(b[12:]))
+	if id+whole > w.Pages {
+		return damage(id, fmt.Sprintf("%d overflow pages", whole-1), "a page within the file")
+	}
+	rest := b[headerSize:]
+	if count == 0xFFFF {
+		count, rest = order.Uint64(rest), rest[8:]
+	}
+	if room := (int64(whole)*w.PageSize - headerSize) / 8; count > uint64(room) {
+		return damage(id, fmt.Sprintf("%d free pages", count), fmt.Sprintf("at most %d, for which it has room", room))
+	}
+	before := uint64(1)
+	for range count {
+		if len(rest) == 0 {
+			if err := fill(); err != nil {
+				return err
+			}
+			rest = b
+		}
+		free := order.Uint64(rest)
+		rest = rest[8:]
+		if free <= before || free >= w.Pages {
+			return damage(id, fmt.Sprintf("free page %d after %d", free, before), fmt.Sprintf("ascending numbers from 2 to %d", w.Pages-1))
+		}
+		w.free.add(free)
+		before = free
+	}
+	return w.take(id, whole)
+}

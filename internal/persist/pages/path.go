@@ -1,0 +1,135 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Paths checks the pages that searches in one transaction go through. The pages are
+// read once.
+type Paths struct {
+	File
+	// Row, if set, checks a row of a leaf that is on the way.
+	Row func(bucket, key, value []byte) error
+	// Free, if set, says that a page is not in use.
+	Free func(id uint64) bool
+	// Read, if set, is called with the bytes of each page that was read.
+	Read func(bytes int64)
+
+	pages   map[uint64]*page
+	checked map[*page]bool // leaves whose rows are right
+}
+
+// Leaf checks every page in which a search for a key of a bucket ends or goes by, and
+// the rows of its leaf. With that the key is where it belongs, or nowhere: the leaf has
+// all keys between its first one and next, which is the first key of the next leaf, and
+// nil after the last leaf.
+//
+// It errs on no side: for a single wrong bit in any of these pages it returns a *Damage,
+// or what Row has returned. An old version of a page is told by Free alone.
+func (p *Paths) Leaf(bucket string, key []byte) (next []byte, err error) {
+	leaf, _, err := p.descend(p.Root, []byte(bucket))
+	if err != nil {
+		return nil, err
+	}
+	i := leaf.find([]byte(bucket))
+	if i >= leaf.count || string(leaf.key(i)) != bucket || !leaf.bucket(i) {
+		return nil, damage(leaf.id, "no bucket "+bucket, "all buckets")
+	}
+	root, within, err := leaf.inline(i)
+	if err != nil {
+		return nil, err
+	}
+	if within == nil {
+		if within, next, err = p.descend(root, key); err != nil {
+			return nil, err
+		}
+	}
+	return next, p.rows(bucket, within)
+}
+
+// descend goes from the root of a tree to the leaf of a key.
+func (p *Paths) descend(id uint64, key []byte) (leaf *page, next []byte, err error) {
+	var first []byte
+	for range maxHeight {
+		at, err := p.page(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := at.checkPlace(first, next); err != nil {
+			return nil, nil, err
+		}
+		if at.leaf {
+			return at, next, nil
+		}
+		i := at.find(key)
+		if i+1 < at.count {
+			next = at.key(i + 1)
+			beside, err := p.page(at.child(i + 1))
+			if err != nil {
+				return nil, nil, err
+			}
+			if err := beside.checkPlace(next, nil); err != nil {
+				return nil, nil, err
+			}
+		}
+		id, first = at.child(i), at.key(i)
+	}
+	return nil, nil, damage(id, "a tree without an end", fmt.Sprintf("at most %d levels", maxHeight))
+}
+
+func (p *Paths) page(id uint64) (*page, error) {
+	if found := p.pages[id]; found != nil {
+		return found, nil
+	}
+	if p.Free != nil && p.Free(id) {
+		return nil, damage(id, "a free page", "one that is in use")
+	}
+	at, err := p.read(id, nil)
+	if err != nil {
+		return nil, err
+	}
+	if p.Read != nil {
+		p.Read(int64(at.whole) * p.PageSize)
+	}
+	if p.pages == nil {
+		p.pages = map[uint64]*page{}
+	}
+	p.pages[id] = at
+	return at, nil
+}
+
+// rows checks the rows of a leaf.
+func (p *Paths) rows(bucket string, leaf *page) error {
+	if p.Row == nil || p.checked[leaf] {
+		return nil
+	}
+	for i := range leaf.count {
+		if leaf.bucket(i) {
+			return damage(leaf.id, "bucket "+Text(leaf.key(i)), "a value")
+		}
+		if err := p.Row([]byte(bucket), leaf.key(i), leaf.value(i)); err != nil {
+			return err
+		}
+	}
+	if p.checked == nil {
+		p.checked = map[*page]bool{}
+	}
+	p.checked[leaf] = true
+	return nil
+}
+
+// Buckets returns the names of all buckets.
+func (p *Paths) Buckets() (names []string, err error) {
+	for key := []byte{}; key != nil; {
+		leaf, next, err := p.descend(p.Root, key)
+		if err != nil {
+			return nil, err
+		}
+		for i := range leaf.count {
+			names = append(names, string(leaf.key(i)))
+		}
+		key = bytes.Clone(next)
+	}
+	return names, nil
+}
