@@ -23,10 +23,19 @@ func (c *Client) CreateLedger(ctx context.Context, spec *pb.LedgerSpec) (*pb.Cre
 }
 
 // GetLedger returns a ledger's committed state, or NOT_FOUND.
+//
+// Of very large reservations it leaves out what they hold (rest_omitted):
+// GetLedgerFrom has it.
 func (c *Client) GetLedger(ctx context.Context, ledger string) (*pb.GetLedgerResponse, error) {
+	return c.GetLedgerFrom(ctx, ledger, 0)
+}
+
+// GetLedgerFrom is GetLedger without the reservations before a position. What the first
+// one holds is always there.
+func (c *Client) GetLedgerFrom(ctx context.Context, ledger string, position uint64) (*pb.GetLedgerResponse, error) {
 	var answer *pb.GetLedgerResponse
 	err := c.read(ctx, "GetLedger", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: ledger})
+		answer, err = c.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: ledger, ReservationsFrom: position})
 		return err
 	})
 	return answer, err

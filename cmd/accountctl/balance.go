@@ -54,7 +54,11 @@ func (p *program) writeBalance(l *accountantv1.Ledger) error {
 				} else {
 					expires = timeText(r.GetExpireTime())
 				}
-				t.row(r.GetPosition(), expires, by, eventsText(r.GetRest()))
+				holds := eventsText(r.GetRest())
+				if r.GetRestOmitted() {
+					holds = fmt.Sprintf("%d applications of mechanisms that are too large to be listed here", r.GetRestCount())
+				}
+				t.row(r.GetPosition(), expires, by, holds)
 			}
 		}},
 		{len(l.GetAssumptions()), func(t *table) {

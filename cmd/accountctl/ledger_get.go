@@ -24,7 +24,7 @@ reservations, and what people have asserted (refunds, raises, what a restore has
 	output := outputFlag(c, formatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		answer, err := ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
-			return daemon.GetLedger(ctx, args[0])
+			return wholeLedger(ctx, daemon, args[0])
 		})
 		if err != nil {
 			return err
@@ -35,4 +35,33 @@ reservations, and what people have asserted (refunds, raises, what a restore has
 		return p.writeLedger(answer.GetLedger())
 	}
 	return c
+}
+
+// wholeLedger gets a ledger with all that its reservations hold, in several answers
+// where one would be too large. Each of them completes at least one reservation.
+func wholeLedger(ctx context.Context, daemon *client.Client, name string) (*accountantv1.GetLedgerResponse, error) {
+	answer, err := daemon.GetLedger(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	open := answer.GetLedger().GetReservations()
+	for i, r := range open {
+		if !r.GetRestOmitted() {
+			continue
+		}
+		more, err := daemon.GetLedgerFrom(ctx, name, r.GetPosition())
+		if err != nil {
+			return nil, err
+		}
+		complete := map[uint64]*accountantv1.Reservation{}
+		for _, m := range more.GetLedger().GetReservations() {
+			complete[m.GetPosition()] = m
+		}
+		for j := i; j < len(open); j++ {
+			if m, ok := complete[open[j].GetPosition()]; ok { // otherwise it was closed meanwhile
+				open[j] = m
+			}
+		}
+	}
+	return answer, nil
 }

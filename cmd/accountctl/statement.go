@@ -117,6 +117,9 @@ func markdown(s *accountantv1.Statement) string {
 	for _, m := range s.GetMechanisms() {
 		line("| %s | %d |", escape(mechanismText(m.GetMechanism())), m.GetCount())
 	}
+	if n := s.GetMechanismsOmitted(); n > 0 {
+		line("| and %d more mechanisms, which the answer has no room for; the numbers are of those too | |", n)
+	}
 	line("")
 	line("## What this rests on")
 	line("")

@@ -45,6 +45,7 @@ func (q *queue) decide(items []item) {
 		}
 		// Nobody else changes the state, so no lock is needed to read it here.
 		b := ledger.NewBatch(state)
+		b.Bound()
 		b.Grow(len(items))
 		now := q.k.now()
 		for i := range items {

@@ -10,6 +10,10 @@ import (
 // What nobody uses stays loaded, up to a bound: the ledgers here, under
 // Keeper.mu, and their writers in a list of their own.
 
+// usualSize is how large a mechanism is taken to be, in bytes, where their number
+// bounds memory: a larger one counts as several.
+const usualSize = 256
+
 // acquire returns a ledger's queue and pins it. A queue is in use, and stays in
 // memory, while it has pins: one for each query, unary call and open stream.
 func (k *Keeper) acquire(ctx context.Context, name string) (*queue, error) {
@@ -51,7 +55,7 @@ func (k *Keeper) release(q *queue, n int) {
 		delete(k.queues, q.name)
 		dropped = append(dropped, q)
 	default:
-		q.parts = q.state.Summary().Distinct
+		q.parts = max(q.state.Summary().Distinct, q.state.Bytes()/usualSize)
 		k.parts += q.parts
 		k.idle.push(&q.idle)
 		for k.idle.n > 1 && (k.idle.n > k.config.MaxLedgers || k.parts > k.config.MaxMechanisms) {

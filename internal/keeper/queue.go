@@ -281,7 +281,9 @@ func (q *queue) rewind() {
 func weigh(r ledger.Request) int {
 	n := 256
 	charged := func(events []mechanism.Event, labels []ledger.Label) {
-		n += 96 * len(events)
+		for _, e := range events {
+			n += 32 + mechanism.Size(e.Mechanism)
+		}
 		for _, l := range labels {
 			n += 32 + len(l.Key) + len(l.Value)
 		}

@@ -15,6 +15,7 @@ type Batch struct {
 	entries []Entry
 	totals  map[int]uint64 // changed totals, by the mechanism's index
 	added   []mechanism.Mechanism
+	grown   int                         // bytes of added
 	index   map[mechanism.Mechanism]int // of added
 	last    map[Writer]Lane
 	total   uint64
@@ -26,6 +27,7 @@ type Batch struct {
 	changed  map[uint64]bool // reservations, by position
 
 	amended amendments
+	bounded bool
 }
 
 // NewBatch starts an empty batch on top of s, which must not change until the
@@ -48,6 +50,11 @@ func NewBatch(s *State) *Batch {
 
 // Grow makes room for n more entries at once.
 func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
+
+// Bound has the batch refuse what would make a ledger too large to be read: too many
+// bytes of mechanisms, in all or in open reservations. These bounds came later than
+// others, so who decides old entries again, as an audit does, does not ask for them.
+func (b *Batch) Bound() { b.bounded = true }
 
 // Outcome is what a decision came to.
 type Outcome uint8
@@ -186,6 +193,15 @@ func (b *Batch) inRange(events []mechanism.Event) error {
 	if n := len(b.state.parts) + len(b.added) + b.held.parts + len(fresh); len(fresh) > 0 && n > MaxDistinct {
 		return refuse(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct)
 	}
+	if b.bounded && len(fresh) > 0 {
+		n := b.state.bytes + b.grown + b.held.bytes
+		for m := range fresh {
+			n += mechanism.Size(m)
+		}
+		if n > MaxDescriptorBytes {
+			return refuse(ErrOutOfRange, "distinct mechanisms: about %d bytes of parameters; allowed: at most %d in one ledger", n, MaxDescriptorBytes)
+		}
+	}
 	return nil
 }
 
@@ -203,6 +219,7 @@ func (b *Batch) count(m mechanism.Mechanism, count uint64) {
 	if !known {
 		i = len(b.state.parts) + len(b.added)
 		b.added = append(b.added, m)
+		b.grown += mechanism.Size(m)
 		b.index[m] = i
 	}
 	if _, changed := b.totals[i]; !changed {

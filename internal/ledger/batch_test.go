@@ -2,12 +2,14 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -173,5 +175,61 @@ func TestDistinctMechanismsAreBounded(t *testing.T) {
 	state.Apply(b, Head{10, Hash{1}})
 	if sum := state.Summary(); sum.Distinct != MaxDistinct || sum.Total != MaxDistinct-2+8 {
 		t.Errorf("%d distinct, total %d; want %d and 8 more", sum.Distinct, sum.Total, MaxDistinct)
+	}
+}
+
+// A bounded batch takes no new mechanisms once a ledger's have too many bytes, nor
+// reservations that hold too many; what a ledger has can be charged for ever. An audit
+// decides without these bounds, as earlier versions did.
+func TestBound(t *testing.T) {
+	wide := func(i int) mechanism.Mechanism {
+		numbers := make([]float64, 4096)
+		numbers[0] = float64(i + 1)
+		return mechanism.BandedMatrix{NoiseMultiplier: 1e9, Participation: mechanism.Participation{Steps: 4096}, Coefficients: mechanism.NumbersOf(numbers...)}
+	}
+	known := mechanism.GaussianDP{Mu: 1e-9}
+	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardGDP, Mu: 1000})), nil)
+	s.add(known, 1)
+	s.bytes = MaxDescriptorBytes - 10
+	for _, bounded := range []bool{true, false} {
+		b, writer := NewBatch(s), Writer{"p", "w"}
+		if bounded {
+			b.Bound()
+		}
+		next := uint64(0)
+		decide := func(v Verb) error {
+			next++
+			d := b.Decide(Request{Writer: writer, Sequence: next, Verb: v}, Lane{}, noon)
+			if d.Err != nil {
+				next--
+			}
+			return d.Err
+		}
+		if err := decide(Charge{Events: []mechanism.Event{{Mechanism: known, Count: 5}}}); err != nil {
+			t.Errorf("bounded %v, a known mechanism: %v", bounded, err)
+		}
+		if err := decide(Charge{Events: []mechanism.Event{{Mechanism: wide(0), Count: 1}}}); errors.Is(err, ErrOutOfRange) != bounded {
+			t.Errorf("bounded %v, a new mechanism: %v", bounded, err)
+		}
+	}
+	s.bytes = 0
+	for _, bounded := range []bool{true, false} {
+		b := NewBatch(s)
+		if bounded {
+			b.Bound()
+		}
+		taken := 0
+		for i := range 100 {
+			d := b.Decide(Request{Writer: Writer{"p", fmt.Sprint(i)}, Sequence: 1,
+				Verb: Reserve{Events: []mechanism.Event{{Mechanism: wide(i), Count: 1}}, Lifetime: time.Hour}}, Lane{}, noon)
+			if d.Err == nil {
+				taken++
+			} else if !errors.Is(d.Err, ErrOutOfRange) {
+				t.Fatal(d.Err)
+			}
+		}
+		if most := MaxReservedBytes / mechanism.Size(wide(0)); bounded && taken != most || !bounded && taken != 100 {
+			t.Errorf("bounded %v: %d of 100 reservations were taken; %d have room", bounded, taken, most)
+		}
 	}
 }

@@ -16,6 +16,9 @@ const (
 	// MaxReservedParts bounds their mechanisms, each counted once a reservation: a
 	// closing turns all of them into charges at once.
 	MaxReservedParts = 10_000
+	// MaxReservedBytes bounds the sum of their mechanisms' sizes: every answer about the
+	// ledger lists them, and a closing writes all of them at once.
+	MaxReservedBytes = 2 << 20
 	// MaxLifetime bounds how long a reservation is open.
 	MaxLifetime = 366 * 24 * time.Hour
 )
@@ -165,6 +168,7 @@ type reservations struct {
 	open  map[uint64]Reservation
 	total uint64 // of all counts
 	parts int
+	bytes int // of their mechanisms
 }
 
 func newReservations(list []Reservation) reservations {
@@ -175,16 +179,26 @@ func newReservations(list []Reservation) reservations {
 	return rs
 }
 
+// size is about how many bytes the mechanisms of parts take.
+func size(parts []mechanism.Part) (n int) {
+	for _, p := range parts {
+		n += mechanism.Size(p.Mechanism)
+	}
+	return n
+}
+
 // set opens, changes or (with nothing left) closes a reservation.
 func (rs *reservations) set(r Reservation) {
 	if old, ok := rs.open[r.Position]; ok {
 		rs.total -= old.Total()
 		rs.parts -= len(old.Rest)
+		rs.bytes -= size(old.Rest)
 		delete(rs.open, r.Position)
 	}
 	if len(r.Rest) > 0 {
 		rs.total += r.Total()
 		rs.parts += len(r.Rest)
+		rs.bytes += size(r.Rest)
 		rs.open[r.Position] = r
 	}
 }
@@ -245,6 +259,9 @@ func (b *Batch) reserve(v Reserve, w Writer, position uint64, now time.Time, che
 		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger", len(b.held.open)+1, MaxReservations)
 	case b.held.parts+len(parts) > MaxReservedParts:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: %d; allowed: at most %d in one ledger", b.held.parts+len(parts), MaxReservedParts)
+	case b.bounded && b.held.bytes+size(parts) > MaxReservedBytes:
+		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one ledger, where %d are held already; commit, release or let expire some of them, or reserve mechanisms with shorter lists",
+			b.held.bytes+size(parts), MaxReservedBytes, b.held.bytes)
 	}
 	if err := b.admit(v.Events); err != nil {
 		return err

@@ -10,11 +10,16 @@ import (
 // memory of its state.
 const MaxDistinct = 1 << 20
 
+// MaxDescriptorBytes bounds the sum of their sizes: there are mechanisms of half a
+// megabyte each.
+const MaxDescriptorBytes = 256 << 20
+
 // State is one ledger as committed. It changes only by Apply. It is not safe
 // for concurrent use.
 type State struct {
 	summary Summary
 	parts   []mechanism.Part
+	bytes   int // of the mechanisms of parts
 	index   map[mechanism.Mechanism]int
 	account *account // nil without budgets
 	held    reservations
@@ -27,6 +32,7 @@ func NewState(s Snapshot, tail []Record) *State {
 	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts), index: make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
+		st.bytes += mechanism.Size(p.Mechanism)
 	}
 	st.amended = amendments{budgets: s.Genesis.Spec.Budgets, resolution: s.Genesis.Resolution}
 	for _, e := range s.Amended {
@@ -99,6 +105,7 @@ func (s *State) add(m mechanism.Mechanism, count uint64) {
 		i = len(s.parts)
 		s.index[m] = i
 		s.parts = append(s.parts, mechanism.Part{Mechanism: m})
+		s.bytes += mechanism.Size(m)
 		s.summary.Distinct = len(s.parts)
 	}
 	s.parts[i].Count += count
@@ -130,6 +137,9 @@ func (s *State) count(i int) uint64 {
 
 // Summary returns the committed state without its counts.
 func (s *State) Summary() Summary { return s.summary }
+
+// Bytes is about how many bytes the mechanisms of the ledger take.
+func (s *State) Bytes() int { return s.bytes + s.held.bytes }
 
 // Parts returns a copy of all counts, by the indexes of CountChange.
 func (s *State) Parts() []mechanism.Part { return slices.Clone(s.parts) }

@@ -28,6 +28,11 @@ var (
 	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data directory (accountctl --server unix:DIR/accountant.sock)")
 )
 
+// maxMessage bounds an error's message, in bytes. It travels twice in the headers, for
+// which many clients have room for 8 KiB and no more: then they say only that headers
+// are too large.
+const maxMessage = 2 << 10
+
 // table is the one place where the domain's errors become gRPC codes; the first
 // match counts. A refusal is definite: nothing was written and asking again
 // does not help. A stream answers it with rejected; other errors end the stream.
@@ -117,7 +122,7 @@ func statusOf(err error) *status.Status {
 		return s
 	}
 	code, _, message := lookup(err)
-	s := status.New(code, message)
+	s := status.New(code, wire.Cut(message, maxMessage))
 	if exceeded := exceededBy(err); exceeded != nil {
 		if detailed, err := s.WithDetails(exceeded); err == nil {
 			return detailed

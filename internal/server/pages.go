@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// pageBytes bounds a page's items, so that the response with its token and
-	// the genesis (at most some 8 KiB each) stays below the 4 MiB that clients
-	// accept. A single item is smaller: a request's 512 KiB, twice if raw.
+	// pageBytes bounds a page's items, so that the response with its token (at most some
+	// 8 KiB) stays below the 4 MiB that clients accept. A single item is smaller: a
+	// request's 512 KiB, which an entry of a raise has twice, and once more if raw.
 	pageBytes = 3 << 20
 	// readAhead is how many records are read at once: each may be a large one.
 	readAhead = 32
@@ -77,6 +77,7 @@ func (s *service) ListEntries(ctx context.Context, req *pb.ListEntriesRequest) (
 		if answer.Genesis, _, err = s.store.GenesisRecord(page.Ledger); err != nil {
 			return nil, err
 		}
+		rest.used = len(answer.Genesis) // a plan's can be a megabyte
 	}
 	for ahead, scanned := readAhead, 0; ; {
 		if err := ctx.Err(); err != nil {

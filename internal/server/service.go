@@ -63,7 +63,7 @@ func (s *service) GetLedger(ctx context.Context, req *pb.GetLedgerRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	return &pb.GetLedgerResponse{Ledger: wire.FromView(view)}, nil
+	return &pb.GetLedgerResponse{Ledger: wire.FromViewAfter(view, req.GetReservationsFrom())}, nil
 }
 
 // GetWriter implements the API.

@@ -1,30 +1,46 @@
 package wire
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// maxShortfalls bounds what a refusal lists: its status travels in the headers'
-// size. The message says how many more there are.
-const maxShortfalls = 32
+const (
+	// maxShortfalls bounds what a refusal lists: its status travels in the headers.
+	// The message says how many more there are.
+	maxShortfalls = 32
+	// maxExceededBytes bounds it in bytes: many clients have room for 8 KiB of headers,
+	// with the message.
+	maxExceededBytes = 2 << 10
+	// maxShortfallText bounds each text of a shortfall.
+	maxShortfallText = 256
+)
 
 // FromBudgetError makes the API's view of a refusal by budgets or the plan: every
 // budget that it breaks and, of each mechanism, how many would still fit; of each
-// list at most maxShortfalls.
+// list at most maxShortfalls, and of both as many as maxExceededBytes have room for.
 func FromBudgetError(e *ledger.BudgetError) *pb.BudgetExceeded {
-	out := &pb.BudgetExceeded{}
+	out, room := &pb.BudgetExceeded{}, maxExceededBytes
 	for _, s := range e.Broken[:min(len(e.Broken), maxShortfalls)] {
-		short := &pb.BudgetExceeded_Shortfall{Unit: s.Unit, Needed: s.Needed, Left: s.Left, Short: s.Short, Reason: s.Reason}
+		short := &pb.BudgetExceeded_Shortfall{Unit: Cut(s.Unit, maxShortfallText), Needed: s.Needed, Left: s.Left, Short: s.Short, Reason: Cut(s.Reason, maxShortfallText)}
 		if s.Index >= 0 {
 			index := uint32(s.Index)
 			short.Budget = &index
 		}
+		if room -= proto.Size(short) + tagAndLength; room < 0 {
+			break
+		}
 		out.Shortfalls = append(out.Shortfalls, short)
 	}
 	for _, f := range e.Fits[:min(len(e.Fits), maxShortfalls)] {
-		out.Fits = append(out.Fits, fromPart(f))
+		fits := fromPart(f)
+		if room -= proto.Size(fits) + tagAndLength; room < 0 {
+			break
+		}
+		out.Fits = append(out.Fits, fits)
 	}
 	return out
 }

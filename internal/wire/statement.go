@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -69,13 +70,10 @@ type StatedPrivacy struct{ Stated, Running accountant.Answer }
 // FromStatement makes the API's view of a statement.
 func FromStatement(s Statement) *pb.Statement {
 	out := &pb.Statement{
-		Ledger: FromView(s.View), Guarantee: s.View.Guarantee, Advantage: &s.Advantage,
+		Ledger: balances(s.View), Guarantee: s.View.Guarantee, Advantage: &s.Advantage,
 		Assumptions: assumptions(s), Version: s.Version, Time: timestamppb.New(s.Time),
 	}
 	var deltas []float64
-	for _, p := range s.Stated {
-		out.Mechanisms = append(out.Mechanisms, fromPart(p))
-	}
 	for _, p := range s.Privacy {
 		deltas = append(deltas, p.Stated.Delta)
 		out.Privacy = append(out.Privacy, &pb.StatedPrivacy{
@@ -90,7 +88,21 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Mu = &s.Mu
 	}
 	out.Warnings = warnings(mechanism.Composition{Adjacency: s.View.Genesis.Spec.Adjacency, Parts: s.Stated}, deltas...)
+	fitStatement(out, s)
 	return out
+}
+
+// fitStatement adds the mechanisms and the reservations, which there may be many of. Of
+// what the rest leaves, mechanisms get as much as they need, but for the short form of
+// reservations.
+func fitStatement(out *pb.Statement, s Statement) {
+	mechanisms := make([]*pb.MechanismCount, len(s.Stated))
+	for i, p := range s.Stated {
+		mechanisms[i] = fromPart(p)
+	}
+	const shortReservation = 768 // a principal and a child at their longest
+	fitMechanisms(out, mechanisms, maxAnswerBytes-proto.Size(out)-shortReservation*len(s.View.Reservations)-MaxRequestBytes)
+	fitReservations(out.Ledger, s.View.Reservations, maxAnswerBytes-proto.Size(out))
 }
 
 // assumptions are what the numbers rest on, in words.
@@ -139,7 +151,7 @@ func assumptions(s Statement) []string {
 	if spec.PrivacyUnit == "" {
 		list = append(list, "The unit of privacy was not given; it is taken to be one record.")
 	}
-	for _, a := range s.View.Balance.Assumptions {
+	for _, a := range shortened(s.View.Balance.Assumptions) {
 		list = append(list, fmt.Sprintf("Entry %d: %s", a.Position, a.Text))
 	}
 	return list

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -19,8 +20,20 @@ func FromSummary(s ledger.Summary) *pb.Ledger {
 	}
 }
 
-// FromView makes the API's view of a ledger with its balances.
-func FromView(v ledger.View) *pb.Ledger {
+// FromView makes the API's view of a ledger with its balances, in at most
+// maxAnswerBytes: where there is more, reservations leave out what they hold.
+func FromView(v ledger.View) *pb.Ledger { return FromViewAfter(v, 0) }
+
+// FromViewAfter is FromView without the reservations before the position from. The
+// first one that it has is complete.
+func FromViewAfter(v ledger.View, from uint64) *pb.Ledger {
+	out := balances(v)
+	fitReservations(out, reservationsFrom(v.Reservations, from), maxAnswerBytes-proto.Size(out))
+	return out
+}
+
+// balances is all of a ledger but its reservations.
+func balances(v ledger.View) *pb.Ledger {
 	out := FromSummary(v.Summary)
 	for _, b := range v.Budgets {
 		line := &pb.BudgetBalance{Budget: fromBudgets([]accountant.Budget{b.Budget})[0], Value: fromAmount(b.Value)}
@@ -33,13 +46,6 @@ func FromView(v ledger.View) *pb.Ledger {
 		out.Plan = append(out.Plan, &pb.PlanBalance{Mechanism: FromMechanism(p.Mechanism),
 			Planned: p.Planned, Spent: p.Spent, Reserved: p.Reserved, Remaining: p.Remaining})
 	}
-	for _, r := range v.Reservations {
-		line := &pb.Reservation{Position: r.Position, Rest: FromEvents(ledger.Events(r.Rest)), Child: r.Child, Principal: r.Principal}
-		if r.Child == "" {
-			line.ExpireTime = timestamppb.New(r.Deadline)
-		}
-		out.Reservations = append(out.Reservations, line)
-	}
 	out.Assumptions = FromAssumptions(v.Assumptions)
 	return out
 }
@@ -50,7 +56,7 @@ func fromAmount(a ledger.Amount) *pb.Amount {
 
 // FromAssumptions makes the API's view of what answers rest on.
 func FromAssumptions(list []ledger.Assumption) (out []*pb.Assumption) {
-	for _, a := range list {
+	for _, a := range shortened(list) {
 		out = append(out, &pb.Assumption{Position: a.Position, Kind: a.Kind, Text: a.Text, Descriptive: a.Descriptive})
 	}
 	return out

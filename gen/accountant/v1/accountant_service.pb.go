@@ -129,9 +129,12 @@ func (x *CreateLedgerResponse) GetCreated() bool {
 type GetLedgerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Only the reservations from this position on; all if 0. With the position of the
+	// first one whose rest an answer has left out, the next answer begins with its rest.
+	ReservationsFrom uint64 `protobuf:"varint,2,opt,name=reservations_from,json=reservationsFrom,proto3" json:"reservations_from,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GetLedgerRequest) Reset() {
@@ -169,6 +172,13 @@ func (x *GetLedgerRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *GetLedgerRequest) GetReservationsFrom() uint64 {
+	if x != nil {
+		return x.ReservationsFrom
+	}
+	return 0
 }
 
 // GetLedgerResponse has the ledger.
@@ -1059,6 +1069,284 @@ func (x *ReleaseResponse) GetReplayed() bool {
 	return false
 }
 
+// ExpireRequest charges what is left of a reservation.
+type ExpireRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Which reservation. Required.
+	Expire *Expire `protobuf:"bytes,4,opt,name=expire,proto3" json:"expire,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExpireRequest) Reset() {
+	*x = ExpireRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExpireRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExpireRequest) ProtoMessage() {}
+
+func (x *ExpireRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExpireRequest.ProtoReflect.Descriptor instead.
+func (*ExpireRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ExpireRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *ExpireRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *ExpireRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ExpireRequest) GetExpire() *Expire {
+	if x != nil {
+		return x.Expire
+	}
+	return nil
+}
+
+func (x *ExpireRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
+}
+
+// ExpireResponse confirms it.
+type ExpireResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExpireResponse) Reset() {
+	*x = ExpireResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExpireResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExpireResponse) ProtoMessage() {}
+
+func (x *ExpireResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExpireResponse.ProtoReflect.Descriptor instead.
+func (*ExpireResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ExpireResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *ExpireResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
+// FreeRequest gives back what is left of a reservation.
+type FreeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The writer: a UUID, or "request/X". Required.
+	Writer string `protobuf:"bytes,2,opt,name=writer,proto3" json:"writer,omitempty"`
+	// The next number of the lane; from 1.
+	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// What to give back, and why. Required.
+	Free *Free `protobuf:"bytes,4,opt,name=free,proto3" json:"free,omitempty"`
+	// The newest receipt of this ledger that the client holds; may be absent. As of a
+	// stream's open: where this store does not have that entry, DATA_LOSS and nothing is
+	// written.
+	LastReceipt   *Receipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FreeRequest) Reset() {
+	*x = FreeRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FreeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FreeRequest) ProtoMessage() {}
+
+func (x *FreeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FreeRequest.ProtoReflect.Descriptor instead.
+func (*FreeRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *FreeRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+func (x *FreeRequest) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *FreeRequest) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *FreeRequest) GetFree() *Free {
+	if x != nil {
+		return x.Free
+	}
+	return nil
+}
+
+func (x *FreeRequest) GetLastReceipt() *Receipt {
+	if x != nil {
+		return x.LastReceipt
+	}
+	return nil
+}
+
+// FreeResponse confirms it.
+type FreeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the entry.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Whether this is the answer to a duplicate.
+	Replayed      bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FreeResponse) Reset() {
+	*x = FreeResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FreeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FreeResponse) ProtoMessage() {}
+
+func (x *FreeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FreeResponse.ProtoReflect.Descriptor instead.
+func (*FreeResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *FreeResponse) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *FreeResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
 // RefundRequest gives back what an entry charged.
 type RefundRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1080,7 +1368,7 @@ type RefundRequest struct {
 
 func (x *RefundRequest) Reset() {
 	*x = RefundRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1380,7 @@ func (x *RefundRequest) String() string {
 func (*RefundRequest) ProtoMessage() {}
 
 func (x *RefundRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[16]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1393,7 @@ func (x *RefundRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundRequest.ProtoReflect.Descriptor instead.
 func (*RefundRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RefundRequest) GetLedger() string {
@@ -1156,7 +1444,7 @@ type RefundResponse struct {
 
 func (x *RefundResponse) Reset() {
 	*x = RefundResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1456,7 @@ func (x *RefundResponse) String() string {
 func (*RefundResponse) ProtoMessage() {}
 
 func (x *RefundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[17]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1469,7 @@ func (x *RefundResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundResponse.ProtoReflect.Descriptor instead.
 func (*RefundResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RefundResponse) GetReceipt() *Receipt {
@@ -1219,7 +1507,7 @@ type RaiseRequest struct {
 
 func (x *RaiseRequest) Reset() {
 	*x = RaiseRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1519,7 @@ func (x *RaiseRequest) String() string {
 func (*RaiseRequest) ProtoMessage() {}
 
 func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[18]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1532,7 @@ func (x *RaiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseRequest.ProtoReflect.Descriptor instead.
 func (*RaiseRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RaiseRequest) GetLedger() string {
@@ -1295,7 +1583,7 @@ type RaiseResponse struct {
 
 func (x *RaiseResponse) Reset() {
 	*x = RaiseResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1595,7 @@ func (x *RaiseResponse) String() string {
 func (*RaiseResponse) ProtoMessage() {}
 
 func (x *RaiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[19]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1608,7 @@ func (x *RaiseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseResponse.ProtoReflect.Descriptor instead.
 func (*RaiseResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{19}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RaiseResponse) GetReceipt() *Receipt {
@@ -1358,7 +1646,7 @@ type ReconcileRequest struct {
 
 func (x *ReconcileRequest) Reset() {
 	*x = ReconcileRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1658,7 @@ func (x *ReconcileRequest) String() string {
 func (*ReconcileRequest) ProtoMessage() {}
 
 func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[20]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1671,7 @@ func (x *ReconcileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReconcileRequest.ProtoReflect.Descriptor instead.
 func (*ReconcileRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{20}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReconcileRequest) GetLedger() string {
@@ -1434,7 +1722,7 @@ type ReconcileResponse struct {
 
 func (x *ReconcileResponse) Reset() {
 	*x = ReconcileResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1734,7 @@ func (x *ReconcileResponse) String() string {
 func (*ReconcileResponse) ProtoMessage() {}
 
 func (x *ReconcileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[21]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1747,7 @@ func (x *ReconcileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReconcileResponse.ProtoReflect.Descriptor instead.
 func (*ReconcileResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{21}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReconcileResponse) GetReceipt() *Receipt {
@@ -1487,7 +1775,7 @@ type WatchLedgerRequest struct {
 
 func (x *WatchLedgerRequest) Reset() {
 	*x = WatchLedgerRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1787,7 @@ func (x *WatchLedgerRequest) String() string {
 func (*WatchLedgerRequest) ProtoMessage() {}
 
 func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[22]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1800,7 @@ func (x *WatchLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerRequest.ProtoReflect.Descriptor instead.
 func (*WatchLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{22}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchLedgerRequest) GetName() string {
@@ -1533,7 +1821,7 @@ type WatchLedgerResponse struct {
 
 func (x *WatchLedgerResponse) Reset() {
 	*x = WatchLedgerResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1833,7 @@ func (x *WatchLedgerResponse) String() string {
 func (*WatchLedgerResponse) ProtoMessage() {}
 
 func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[23]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1846,7 @@ func (x *WatchLedgerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLedgerResponse.ProtoReflect.Descriptor instead.
 func (*WatchLedgerResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{23}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchLedgerResponse) GetLedger() *Ledger {
@@ -1582,7 +1870,7 @@ type GetStatementRequest struct {
 
 func (x *GetStatementRequest) Reset() {
 	*x = GetStatementRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1594,7 +1882,7 @@ func (x *GetStatementRequest) String() string {
 func (*GetStatementRequest) ProtoMessage() {}
 
 func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[24]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1607,7 +1895,7 @@ func (x *GetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{24}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetStatementRequest) GetName() string {
@@ -1635,7 +1923,7 @@ type GetStatementResponse struct {
 
 func (x *GetStatementResponse) Reset() {
 	*x = GetStatementResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1935,7 @@ func (x *GetStatementResponse) String() string {
 func (*GetStatementResponse) ProtoMessage() {}
 
 func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[25]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1948,7 @@ func (x *GetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{25}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetStatementResponse) GetStatement() *Statement {
@@ -1699,14 +1987,17 @@ type Statement struct {
 	Time *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=time,proto3" json:"time,omitempty"`
 	// What is allowed, and counted as it was reported, but rarely what somebody wants: in
 	// words.
-	Warnings      []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Warnings []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// How many more mechanisms there are, which would make the answer too large for a
+	// client: the numbers are of those too.
+	MechanismsOmitted uint32 `protobuf:"varint,12,opt,name=mechanisms_omitted,json=mechanismsOmitted,proto3" json:"mechanisms_omitted,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Statement) Reset() {
 	*x = Statement{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +2009,7 @@ func (x *Statement) String() string {
 func (*Statement) ProtoMessage() {}
 
 func (x *Statement) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[26]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +2022,7 @@ func (x *Statement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statement.ProtoReflect.Descriptor instead.
 func (*Statement) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{26}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Statement) GetLedger() *Ledger {
@@ -1811,6 +2102,13 @@ func (x *Statement) GetWarnings() []string {
 	return nil
 }
 
+func (x *Statement) GetMechanismsOmitted() uint32 {
+	if x != nil {
+		return x.MechanismsOmitted
+	}
+	return 0
+}
+
 // MechanismCount is a mechanism with a 64-bit count.
 type MechanismCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1824,7 +2122,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +2134,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[27]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +2147,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{27}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -1886,7 +2184,7 @@ type StatedPrivacy struct {
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +2196,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[28]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2209,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{28}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -1963,7 +2261,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2273,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[29]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2286,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -2025,7 +2323,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +2335,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[30]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +2348,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -2161,7 +2459,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2471,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2484,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -2261,7 +2559,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2571,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2584,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -2316,7 +2614,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2626,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2639,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -2385,7 +2683,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +2695,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2708,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -2547,7 +2845,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2857,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2870,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -2687,7 +2985,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2997,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +3010,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -2788,7 +3086,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +3098,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +3111,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -2902,7 +3200,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2914,7 +3212,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2927,7 +3225,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -2972,7 +3270,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2984,7 +3282,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2997,7 +3295,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{29, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -3060,7 +3358,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3072,7 +3370,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3085,7 +3383,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -3122,7 +3420,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3134,7 +3432,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3147,7 +3445,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -3177,7 +3475,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3189,7 +3487,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3202,7 +3500,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -3232,7 +3530,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3244,7 +3542,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3257,7 +3555,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 3}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -3287,7 +3585,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3299,7 +3597,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3312,7 +3610,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{30, 4}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -3340,7 +3638,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3352,7 +3650,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3365,7 +3663,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -3388,7 +3686,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3400,7 +3698,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3413,7 +3711,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -3448,7 +3746,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3758,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3771,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -3513,9 +3811,10 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04spec\x18\x01 \x01(\v2\x19.accountant.v1.LedgerSpecR\x04spec\"_\n" +
 	"\x14CreateLedgerResponse\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"&\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"S\n" +
 	"\x10GetLedgerRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"B\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
+	"\x11reservations_from\x18\x02 \x01(\x04R\x10reservationsFrom\"B\n" +
 	"\x11GetLedgerResponse\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\"h\n" +
 	"\x12ListLedgersRequest\x12\x16\n" +
@@ -3577,6 +3876,24 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x0fReleaseResponse\x120\n" +
 	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc5\x01\n" +
+	"\rExpireRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12-\n" +
+	"\x06expire\x18\x04 \x01(\v2\x15.accountant.v1.ExpireR\x06expire\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"^\n" +
+	"\x0eExpireResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xbd\x01\n" +
+	"\vFreeRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
+	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x03 \x01(\x04R\bsequence\x12'\n" +
+	"\x04free\x18\x04 \x01(\v2\x13.accountant.v1.FreeR\x04free\x129\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x16.accountant.v1.ReceiptR\vlastReceipt\"\\\n" +
+	"\fFreeResponse\x120\n" +
+	"\areceipt\x18\x01 \x01(\v2\x16.accountant.v1.ReceiptR\areceipt\x12\x1a\n" +
+	"\breplayed\x18\x02 \x01(\bR\breplayed\"\xc5\x01\n" +
 	"\rRefundRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -3612,7 +3929,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"N\n" +
 	"\x14GetStatementResponse\x126\n" +
-	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xc3\x03\n" +
+	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xf2\x03\n" +
 	"\tStatement\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x1c\n" +
 	"\tguarantee\x18\x02 \x01(\tR\tguarantee\x12=\n" +
@@ -3627,7 +3944,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\aversion\x18\t \x01(\tR\aversion\x12.\n" +
 	"\x04time\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
-	"\bwarnings\x18\v \x03(\tR\bwarningsB\x06\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarnings\x12-\n" +
+	"\x12mechanisms_omitted\x18\f \x01(\rR\x11mechanismsOmittedB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\f\n" +
 	"\n" +
@@ -3771,7 +4089,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x13ListEntriesResponse\x12.\n" +
 	"\aentries\x18\x01 \x03(\v2\x14.accountant.v1.EntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
-	"\agenesis\x18\x03 \x01(\fR\agenesis2\xcf\r\n" +
+	"\agenesis\x18\x03 \x01(\fR\agenesis2\xd7\x0e\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
@@ -3782,6 +4100,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\aReserve\x12\x1d.accountant.v1.ReserveRequest\x1a\x1e.accountant.v1.ReserveResponse\x12E\n" +
 	"\x06Commit\x12\x1c.accountant.v1.CommitRequest\x1a\x1d.accountant.v1.CommitResponse\x12H\n" +
 	"\aRelease\x12\x1d.accountant.v1.ReleaseRequest\x1a\x1e.accountant.v1.ReleaseResponse\x12E\n" +
+	"\x06Expire\x12\x1c.accountant.v1.ExpireRequest\x1a\x1d.accountant.v1.ExpireResponse\x12?\n" +
+	"\x04Free\x12\x1a.accountant.v1.FreeRequest\x1a\x1b.accountant.v1.FreeResponse\x12E\n" +
 	"\x06Refund\x12\x1c.accountant.v1.RefundRequest\x1a\x1d.accountant.v1.RefundResponse\x12B\n" +
 	"\x05Raise\x12\x1b.accountant.v1.RaiseRequest\x1a\x1c.accountant.v1.RaiseResponse\x12N\n" +
 	"\tReconcile\x12\x1f.accountant.v1.ReconcileRequest\x1a .accountant.v1.ReconcileResponse\x12V\n" +
@@ -3807,7 +4127,7 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
@@ -3825,170 +4145,186 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CommitResponse)(nil),                       // 13: accountant.v1.CommitResponse
 	(*ReleaseRequest)(nil),                       // 14: accountant.v1.ReleaseRequest
 	(*ReleaseResponse)(nil),                      // 15: accountant.v1.ReleaseResponse
-	(*RefundRequest)(nil),                        // 16: accountant.v1.RefundRequest
-	(*RefundResponse)(nil),                       // 17: accountant.v1.RefundResponse
-	(*RaiseRequest)(nil),                         // 18: accountant.v1.RaiseRequest
-	(*RaiseResponse)(nil),                        // 19: accountant.v1.RaiseResponse
-	(*ReconcileRequest)(nil),                     // 20: accountant.v1.ReconcileRequest
-	(*ReconcileResponse)(nil),                    // 21: accountant.v1.ReconcileResponse
-	(*WatchLedgerRequest)(nil),                   // 22: accountant.v1.WatchLedgerRequest
-	(*WatchLedgerResponse)(nil),                  // 23: accountant.v1.WatchLedgerResponse
-	(*GetStatementRequest)(nil),                  // 24: accountant.v1.GetStatementRequest
-	(*GetStatementResponse)(nil),                 // 25: accountant.v1.GetStatementResponse
-	(*Statement)(nil),                            // 26: accountant.v1.Statement
-	(*MechanismCount)(nil),                       // 27: accountant.v1.MechanismCount
-	(*StatedPrivacy)(nil),                        // 28: accountant.v1.StatedPrivacy
-	(*BudgetExceeded)(nil),                       // 29: accountant.v1.BudgetExceeded
-	(*ReportStreamRequest)(nil),                  // 30: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 31: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 32: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 33: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 34: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 35: accountant.v1.QueryPrivacyResponse
-	(*AnalysisResult)(nil),                       // 36: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 37: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 38: accountant.v1.ListEntriesResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 39: accountant.v1.BudgetExceeded.Shortfall
-	(*ReportStreamRequest_Open)(nil),             // 40: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 41: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 42: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 43: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 44: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 45: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 46: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 47: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 48: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*LedgerSpec)(nil),                           // 49: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 50: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 51: accountant.v1.Receipt
-	(*Charge)(nil),                               // 52: accountant.v1.Charge
-	(*Reserve)(nil),                              // 53: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 54: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 55: accountant.v1.Commit
-	(*Release)(nil),                              // 56: accountant.v1.Release
-	(*Refund)(nil),                               // 57: accountant.v1.Refund
-	(*Raise)(nil),                                // 58: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 59: accountant.v1.Reconcile
-	(*Mechanism)(nil),                            // 60: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 61: accountant.v1.Workload
-	(*Assumption)(nil),                           // 62: accountant.v1.Assumption
-	(*Entry)(nil),                                // 63: accountant.v1.Entry
-	(*QueryPrivacyCurveRequest)(nil),             // 64: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 65: accountant.v1.CalibrateRequest
-	(*GetSignedHeadRequest)(nil),                 // 66: accountant.v1.GetSignedHeadRequest
-	(*BackupRequest)(nil),                        // 67: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 68: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 69: accountant.v1.CalibrateResponse
-	(*GetSignedHeadResponse)(nil),                // 70: accountant.v1.GetSignedHeadResponse
-	(*BackupResponse)(nil),                       // 71: accountant.v1.BackupResponse
+	(*ExpireRequest)(nil),                        // 16: accountant.v1.ExpireRequest
+	(*ExpireResponse)(nil),                       // 17: accountant.v1.ExpireResponse
+	(*FreeRequest)(nil),                          // 18: accountant.v1.FreeRequest
+	(*FreeResponse)(nil),                         // 19: accountant.v1.FreeResponse
+	(*RefundRequest)(nil),                        // 20: accountant.v1.RefundRequest
+	(*RefundResponse)(nil),                       // 21: accountant.v1.RefundResponse
+	(*RaiseRequest)(nil),                         // 22: accountant.v1.RaiseRequest
+	(*RaiseResponse)(nil),                        // 23: accountant.v1.RaiseResponse
+	(*ReconcileRequest)(nil),                     // 24: accountant.v1.ReconcileRequest
+	(*ReconcileResponse)(nil),                    // 25: accountant.v1.ReconcileResponse
+	(*WatchLedgerRequest)(nil),                   // 26: accountant.v1.WatchLedgerRequest
+	(*WatchLedgerResponse)(nil),                  // 27: accountant.v1.WatchLedgerResponse
+	(*GetStatementRequest)(nil),                  // 28: accountant.v1.GetStatementRequest
+	(*GetStatementResponse)(nil),                 // 29: accountant.v1.GetStatementResponse
+	(*Statement)(nil),                            // 30: accountant.v1.Statement
+	(*MechanismCount)(nil),                       // 31: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 32: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 33: accountant.v1.BudgetExceeded
+	(*ReportStreamRequest)(nil),                  // 34: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 35: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 36: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 37: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 38: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 39: accountant.v1.QueryPrivacyResponse
+	(*AnalysisResult)(nil),                       // 40: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 41: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 42: accountant.v1.ListEntriesResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 43: accountant.v1.BudgetExceeded.Shortfall
+	(*ReportStreamRequest_Open)(nil),             // 44: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 45: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 46: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 47: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 48: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 49: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 50: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 51: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 52: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*LedgerSpec)(nil),                           // 53: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 54: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 55: accountant.v1.Receipt
+	(*Charge)(nil),                               // 56: accountant.v1.Charge
+	(*Reserve)(nil),                              // 57: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 58: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 59: accountant.v1.Commit
+	(*Release)(nil),                              // 60: accountant.v1.Release
+	(*Expire)(nil),                               // 61: accountant.v1.Expire
+	(*Free)(nil),                                 // 62: accountant.v1.Free
+	(*Refund)(nil),                               // 63: accountant.v1.Refund
+	(*Raise)(nil),                                // 64: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 65: accountant.v1.Reconcile
+	(*Mechanism)(nil),                            // 66: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 67: accountant.v1.Workload
+	(*Assumption)(nil),                           // 68: accountant.v1.Assumption
+	(*Entry)(nil),                                // 69: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),             // 70: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 71: accountant.v1.CalibrateRequest
+	(*GetSignedHeadRequest)(nil),                 // 72: accountant.v1.GetSignedHeadRequest
+	(*BackupRequest)(nil),                        // 73: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 74: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 75: accountant.v1.CalibrateResponse
+	(*GetSignedHeadResponse)(nil),                // 76: accountant.v1.GetSignedHeadResponse
+	(*BackupResponse)(nil),                       // 77: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	49, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	50, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	50, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	50, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	51, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	52, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	51, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	53, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	51, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	54, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	55, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	51, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	56, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	51, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	57, // 19: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	51, // 20: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 21: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	58, // 22: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	51, // 23: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 24: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	59, // 25: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	51, // 26: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
-	51, // 27: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
-	50, // 28: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	26, // 29: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	50, // 30: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	27, // 31: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	28, // 32: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	54, // 33: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	60, // 34: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	39, // 35: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	27, // 36: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	40, // 37: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	41, // 38: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	42, // 39: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	43, // 40: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	44, // 41: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	45, // 42: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	46, // 43: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	47, // 44: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	61, // 45: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	36, // 46: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	62, // 47: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	48, // 48: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	54, // 49: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	54, // 50: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	63, // 51: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	51, // 52: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	52, // 53: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	53, // 54: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	55, // 55: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	56, // 56: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	51, // 57: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	29, // 58: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,  // 59: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 60: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 61: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 62: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 63: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	30, // 64: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10, // 65: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12, // 66: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14, // 67: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	16, // 68: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	18, // 69: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	20, // 70: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	22, // 71: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	24, // 72: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	32, // 73: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	34, // 74: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	64, // 75: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	65, // 76: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	37, // 77: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	66, // 78: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	67, // 79: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,  // 80: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 81: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 82: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 83: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 84: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	31, // 85: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11, // 86: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13, // 87: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15, // 88: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	17, // 89: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	19, // 90: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	21, // 91: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	23, // 92: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	25, // 93: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	33, // 94: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	35, // 95: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	68, // 96: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	69, // 97: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	38, // 98: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	70, // 99: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	71, // 100: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	80, // [80:101] is the sub-list for method output_type
-	59, // [59:80] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	53, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	54, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	54, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	54, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	55, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	56, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	55, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	57, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	55, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	58, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	59, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	55, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	60, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	55, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	61, // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	55, // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
+	62, // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	55, // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
+	63, // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	55, // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	64, // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	55, // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	65, // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	55, // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
+	55, // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
+	54, // 34: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	30, // 35: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
+	54, // 36: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	31, // 37: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	32, // 38: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	58, // 39: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	66, // 40: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	43, // 41: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	31, // 42: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	44, // 43: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	45, // 44: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	46, // 45: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	47, // 46: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	48, // 47: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	49, // 48: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	50, // 49: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	51, // 50: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	67, // 51: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	40, // 52: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	68, // 53: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	52, // 54: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	58, // 55: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	58, // 56: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	69, // 57: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	55, // 58: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	56, // 59: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	57, // 60: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	59, // 61: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	60, // 62: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	55, // 63: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	33, // 64: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 65: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 66: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 67: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 68: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 69: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	34, // 70: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 71: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 72: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 73: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 74: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
+	18, // 75: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
+	20, // 76: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	22, // 77: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	24, // 78: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	26, // 79: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	28, // 80: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	36, // 81: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	38, // 82: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	70, // 83: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	71, // 84: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	41, // 85: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	72, // 86: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	73, // 87: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,  // 88: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 89: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 90: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 91: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 92: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	35, // 93: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 94: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 95: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 96: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 97: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
+	19, // 98: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
+	21, // 99: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	23, // 100: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	25, // 101: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	27, // 102: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	29, // 103: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	37, // 104: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	39, // 105: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	74, // 106: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	75, // 107: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	42, // 108: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	76, // 109: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	77, // 110: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	88, // [88:111] is the sub-list for method output_type
+	65, // [65:88] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -4001,36 +4337,36 @@ func file_accountant_v1_accountant_service_proto_init() {
 	file_accountant_v1_curve_proto_init()
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
-	file_accountant_v1_accountant_service_proto_msgTypes[26].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[28].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[30].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[30].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[32].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[31].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[35].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[38].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[35].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[36].OneofWrappers = []any{}
 	file_accountant_v1_accountant_service_proto_msgTypes[39].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[40].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

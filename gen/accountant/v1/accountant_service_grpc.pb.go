@@ -30,6 +30,8 @@ const (
 	AccountantService_Reserve_FullMethodName           = "/accountant.v1.AccountantService/Reserve"
 	AccountantService_Commit_FullMethodName            = "/accountant.v1.AccountantService/Commit"
 	AccountantService_Release_FullMethodName           = "/accountant.v1.AccountantService/Release"
+	AccountantService_Expire_FullMethodName            = "/accountant.v1.AccountantService/Expire"
+	AccountantService_Free_FullMethodName              = "/accountant.v1.AccountantService/Free"
 	AccountantService_Refund_FullMethodName            = "/accountant.v1.AccountantService/Refund"
 	AccountantService_Raise_FullMethodName             = "/accountant.v1.AccountantService/Raise"
 	AccountantService_Reconcile_FullMethodName         = "/accountant.v1.AccountantService/Reconcile"
@@ -52,7 +54,8 @@ const (
 // answers what they cost. Every write travels in a lane, a (ledger, writer)
 // pair with sequence numbers 1, 2, 3 …: sent again with the same content it
 // gets its first receipt, with other content ALREADY_EXISTS, out of order
-// FAILED_PRECONDITION. A refused write uses up no sequence number.
+// FAILED_PRECONDITION. The first write of a lane that was sent before over another
+// listener, where its sender has another principal, is ALREADY_EXISTS too. A refused write uses up no sequence number.
 type AccountantServiceClient interface {
 	// CreateLedger creates a ledger. With the spec of an existing one it returns
 	// that; a different spec under its name is ALREADY_EXISTS.
@@ -76,6 +79,13 @@ type AccountantServiceClient interface {
 	Commit(ctx context.Context, in *CommitRequest, opts ...grpc.CallOption) (*CommitResponse, error)
 	// Release gives back what is left of a reservation. It travels in a lane.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
+	// Expire charges what is left of a reservation now, before its time is over. It
+	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
+	// PERMISSION_DENIED.
+	Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*ExpireResponse, error)
+	// Free gives back what is left of somebody else's reservation, on somebody's word;
+	// as Refund.
+	Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*FreeResponse, error)
 	// Refund gives back what an entry charged, on somebody's word. It travels in a
 	// lane, and is taken on the daemon's own socket only: elsewhere PERMISSION_DENIED.
 	Refund(ctx context.Context, in *RefundRequest, opts ...grpc.CallOption) (*RefundResponse, error)
@@ -205,6 +215,26 @@ func (c *accountantServiceClient) Release(ctx context.Context, in *ReleaseReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReleaseResponse)
 	err := c.cc.Invoke(ctx, AccountantService_Release_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Expire(ctx context.Context, in *ExpireRequest, opts ...grpc.CallOption) (*ExpireResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExpireResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Expire_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*FreeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FreeResponse)
+	err := c.cc.Invoke(ctx, AccountantService_Free_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +387,8 @@ type AccountantService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
 // answers what they cost. Every write travels in a lane, a (ledger, writer)
 // pair with sequence numbers 1, 2, 3 …: sent again with the same content it
 // gets its first receipt, with other content ALREADY_EXISTS, out of order
-// FAILED_PRECONDITION. A refused write uses up no sequence number.
+// FAILED_PRECONDITION. The first write of a lane that was sent before over another
+// listener, where its sender has another principal, is ALREADY_EXISTS too. A refused write uses up no sequence number.
 type AccountantServiceServer interface {
 	// CreateLedger creates a ledger. With the spec of an existing one it returns
 	// that; a different spec under its name is ALREADY_EXISTS.
@@ -381,6 +412,13 @@ type AccountantServiceServer interface {
 	Commit(context.Context, *CommitRequest) (*CommitResponse, error)
 	// Release gives back what is left of a reservation. It travels in a lane.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
+	// Expire charges what is left of a reservation now, before its time is over. It
+	// travels in a lane, and is taken on the daemon's own socket only: elsewhere
+	// PERMISSION_DENIED.
+	Expire(context.Context, *ExpireRequest) (*ExpireResponse, error)
+	// Free gives back what is left of somebody else's reservation, on somebody's word;
+	// as Refund.
+	Free(context.Context, *FreeRequest) (*FreeResponse, error)
 	// Refund gives back what an entry charged, on somebody's word. It travels in a
 	// lane, and is taken on the daemon's own socket only: elsewhere PERMISSION_DENIED.
 	Refund(context.Context, *RefundRequest) (*RefundResponse, error)
@@ -449,6 +487,12 @@ func (UnimplementedAccountantServiceServer) Commit(context.Context, *CommitReque
 }
 func (UnimplementedAccountantServiceServer) Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
+}
+func (UnimplementedAccountantServiceServer) Expire(context.Context, *ExpireRequest) (*ExpireResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Expire not implemented")
+}
+func (UnimplementedAccountantServiceServer) Free(context.Context, *FreeRequest) (*FreeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Free not implemented")
 }
 func (UnimplementedAccountantServiceServer) Refund(context.Context, *RefundRequest) (*RefundResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Refund not implemented")
@@ -654,6 +698,42 @@ func _AccountantService_Release_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AccountantServiceServer).Release(ctx, req.(*ReleaseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Expire_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExpireRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Expire(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Expire_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Expire(ctx, req.(*ExpireRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_Free_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FreeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).Free(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_Free_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).Free(ctx, req.(*FreeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -898,6 +978,14 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Release",
 			Handler:    _AccountantService_Release_Handler,
+		},
+		{
+			MethodName: "Expire",
+			Handler:    _AccountantService_Expire_Handler,
+		},
+		{
+			MethodName: "Free",
+			Handler:    _AccountantService_Free_Handler,
 		},
 		{
 			MethodName: "Refund",

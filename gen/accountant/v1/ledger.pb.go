@@ -810,7 +810,12 @@ type Reservation struct {
 	// The child ledger that holds it; empty if none.
 	Child string `protobuf:"bytes,4,opt,name=child,proto3" json:"child,omitempty"`
 	// Who made it.
-	Principal     string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
+	Principal string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
+	// rest is left out, because the whole answer would be too large for a client:
+	// GetLedger with reservations_from has it.
+	RestOmitted bool `protobuf:"varint,6,opt,name=rest_omitted,json=restOmitted,proto3" json:"rest_omitted,omitempty"`
+	// The sum of the counts of what is left; only where rest is left out.
+	RestCount     uint64 `protobuf:"varint,7,opt,name=rest_count,json=restCount,proto3" json:"rest_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -880,15 +885,30 @@ func (x *Reservation) GetPrincipal() string {
 	return ""
 }
 
+func (x *Reservation) GetRestOmitted() bool {
+	if x != nil {
+		return x.RestOmitted
+	}
+	return false
+}
+
+func (x *Reservation) GetRestCount() uint64 {
+	if x != nil {
+		return x.RestCount
+	}
+	return 0
+}
+
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that recorded it; 0 for kind "mechanism".
 	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
-	// "refund", "raise", "restored", "reconciled" or "loss"; "mechanism" for what the loss
-	// of a mechanism rests on beyond its parameters.
+	// "refund", "freed", "raise", "restored", "reconciled" or "loss"; "mechanism" for what
+	// the loss of a mechanism rests on beyond its parameters.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// What is assumed, in words, with the reason that was given.
+	// What is assumed, in words, with the reason that was given. Of very many, the
+	// beginning: the entry has the rest.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// Whether it makes the guarantee descriptive.
 	Descriptive   bool `protobuf:"varint,4,opt,name=descriptive,proto3" json:"descriptive,omitempty"`
@@ -1081,6 +1101,7 @@ type Entry struct {
 	//	*Entry_Raise
 	//	*Entry_Restored
 	//	*Entry_Reconcile
+	//	*Entry_Free
 	Action isEntry_Action `protobuf_oneof:"action"`
 	// SHA-256 over the domain tag, the previous hash and the stored bytes; 32 bytes.
 	Hash []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
@@ -1252,6 +1273,15 @@ func (x *Entry) GetReconcile() *Reconcile {
 	return nil
 }
 
+func (x *Entry) GetFree() *Free {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Free); ok {
+			return x.Free
+		}
+	}
+	return nil
+}
+
 func (x *Entry) GetHash() []byte {
 	if x != nil {
 		return x.Hash
@@ -1320,6 +1350,11 @@ type Entry_Reconcile struct {
 	Reconcile *Reconcile `protobuf:"bytes,17,opt,name=reconcile,proto3,oneof"`
 }
 
+type Entry_Free struct {
+	// The rest of somebody else's reservation was given back.
+	Free *Free `protobuf:"bytes,18,opt,name=free,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -1339,6 +1374,8 @@ func (*Entry_Raise) isEntry_Action() {}
 func (*Entry_Restored) isEntry_Action() {}
 
 func (*Entry_Reconcile) isEntry_Action() {}
+
+func (*Entry_Free) isEntry_Action() {}
 
 // Charge is what a report adds to a ledger.
 type Charge struct {
@@ -1591,8 +1628,83 @@ func (x *Release) GetReason() string {
 	return ""
 }
 
-// Expire charges what is left of a reservation whose time is over. The daemon
-// writes it; until then commits and a release are in time.
+// Free gives back what is left of a reservation that somebody else made and cannot
+// end, such as a job that died: it asserts that nothing computed for it was released.
+// Later answers list it, and their guarantee is descriptive.
+type Free struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The position of the entry that made the reservation.
+	Reservation uint64 `protobuf:"varint,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	// Must be true: nothing that was computed for what is left was, or will be, released.
+	NothingReleased bool `protobuf:"varint,2,opt,name=nothing_released,json=nothingReleased,proto3" json:"nothing_released,omitempty"`
+	// Why; 1 to 1,024 bytes. Required.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What is given back; only in entries.
+	Events        []*Event `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Free) Reset() {
+	*x = Free{}
+	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Free) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Free) ProtoMessage() {}
+
+func (x *Free) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Free.ProtoReflect.Descriptor instead.
+func (*Free) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Free) GetReservation() uint64 {
+	if x != nil {
+		return x.Reservation
+	}
+	return 0
+}
+
+func (x *Free) GetNothingReleased() bool {
+	if x != nil {
+		return x.NothingReleased
+	}
+	return false
+}
+
+func (x *Free) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Free) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Expire charges what is left of a reservation. The daemon writes it once its time is
+// over, and for its owner before that; until then commits and a release are in time.
 type Expire struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position of the entry that made it.
@@ -1603,7 +1715,7 @@ type Expire struct {
 
 func (x *Expire) Reset() {
 	*x = Expire{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1727,7 @@ func (x *Expire) String() string {
 func (*Expire) ProtoMessage() {}
 
 func (x *Expire) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[14]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1740,7 @@ func (x *Expire) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expire.ProtoReflect.Descriptor instead.
 func (*Expire) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{14}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Expire) GetReservation() uint64 {
@@ -1656,7 +1768,7 @@ type Refund struct {
 
 func (x *Refund) Reset() {
 	*x = Refund{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1780,7 @@ func (x *Refund) String() string {
 func (*Refund) ProtoMessage() {}
 
 func (x *Refund) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[15]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1793,7 @@ func (x *Refund) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refund.ProtoReflect.Descriptor instead.
 func (*Refund) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{15}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Refund) GetPosition() uint64 {
@@ -1733,7 +1845,7 @@ type Raise struct {
 
 func (x *Raise) Reset() {
 	*x = Raise{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +1857,7 @@ func (x *Raise) String() string {
 func (*Raise) ProtoMessage() {}
 
 func (x *Raise) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[16]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +1870,7 @@ func (x *Raise) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Raise.ProtoReflect.Descriptor instead.
 func (*Raise) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{16}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Raise) GetBudgets() []*Budget {
@@ -1808,7 +1920,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1932,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[17]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1945,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{17}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Restored) GetFromStoreId() string {
@@ -1885,7 +1997,7 @@ type Reconcile struct {
 
 func (x *Reconcile) Reset() {
 	*x = Reconcile{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2009,7 @@ func (x *Reconcile) String() string {
 func (*Reconcile) ProtoMessage() {}
 
 func (x *Reconcile) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[18]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2022,7 @@ func (x *Reconcile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reconcile.ProtoReflect.Descriptor instead.
 func (*Reconcile) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{18}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Reconcile) GetEvents() []*Event {
@@ -1953,7 +2065,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1965,7 +2077,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_ledger_proto_msgTypes[19]
+	mi := &file_accountant_v1_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1978,7 +2090,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{19}
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Close) GetReason() string {
@@ -2072,14 +2184,17 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\aplanned\x18\x02 \x01(\x04R\aplanned\x12\x14\n" +
 	"\x05spent\x18\x03 \x01(\x04R\x05spent\x12\x1a\n" +
 	"\breserved\x18\x04 \x01(\x04R\breserved\x12\x1c\n" +
-	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\xc4\x01\n" +
+	"\tremaining\x18\x05 \x01(\x04R\tremaining\"\x86\x02\n" +
 	"\vReservation\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12(\n" +
 	"\x04rest\x18\x03 \x03(\v2\x14.accountant.v1.EventR\x04rest\x12\x14\n" +
 	"\x05child\x18\x04 \x01(\tR\x05child\x12\x1c\n" +
-	"\tprincipal\x18\x05 \x01(\tR\tprincipal\"r\n" +
+	"\tprincipal\x18\x05 \x01(\tR\tprincipal\x12!\n" +
+	"\frest_omitted\x18\x06 \x01(\bR\vrestOmitted\x12\x1d\n" +
+	"\n" +
+	"rest_count\x18\a \x01(\x04R\trestCount\"r\n" +
 	"\n" +
 	"Assumption\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x12\n" +
@@ -2093,7 +2208,7 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1a\n" +
 	"\bposition\x18\x05 \x01(\x04R\bposition\x12\x1b\n" +
 	"\thead_hash\x18\x06 \x01(\fR\bheadHash\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xce\x05\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xf9\x05\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -2110,7 +2225,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06refund\x18\x0e \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x12,\n" +
 	"\x05raise\x18\x0f \x01(\v2\x14.accountant.v1.RaiseH\x00R\x05raise\x125\n" +
 	"\brestored\x18\x10 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
-	"\treconcile\x18\x11 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12\x12\n" +
+	"\treconcile\x18\x11 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
+	"\x04free\x18\x12 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04free\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\t \x01(\fR\x03rawB\b\n" +
 	"\x06action\"\xac\x01\n" +
@@ -2137,7 +2253,12 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"C\n" +
 	"\aRelease\x12 \n" +
 	"\vreservation\x18\x01 \x01(\x04R\vreservation\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"*\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x99\x01\n" +
+	"\x04Free\x12 \n" +
+	"\vreservation\x18\x01 \x01(\x04R\vreservation\x12)\n" +
+	"\x10nothing_released\x18\x02 \x01(\bR\x0fnothingReleased\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12,\n" +
+	"\x06events\x18\x04 \x03(\v2\x14.accountant.v1.EventR\x06events\"*\n" +
 	"\x06Expire\x12 \n" +
 	"\vreservation\x18\x01 \x01(\x04R\vreservation\"\x95\x01\n" +
 	"\x06Refund\x12\x1a\n" +
@@ -2179,7 +2300,7 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
@@ -2197,32 +2318,33 @@ var file_accountant_v1_ledger_proto_goTypes = []any{
 	(*Reserve)(nil),               // 13: accountant.v1.Reserve
 	(*Commit)(nil),                // 14: accountant.v1.Commit
 	(*Release)(nil),               // 15: accountant.v1.Release
-	(*Expire)(nil),                // 16: accountant.v1.Expire
-	(*Refund)(nil),                // 17: accountant.v1.Refund
-	(*Raise)(nil),                 // 18: accountant.v1.Raise
-	(*Restored)(nil),              // 19: accountant.v1.Restored
-	(*Reconcile)(nil),             // 20: accountant.v1.Reconcile
-	(*Close)(nil),                 // 21: accountant.v1.Close
-	nil,                           // 22: accountant.v1.LedgerSpec.LabelsEntry
-	nil,                           // 23: accountant.v1.Charge.LabelsEntry
-	nil,                           // 24: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 25: accountant.v1.Commit.LabelsEntry
-	(Workload_Adjacency)(0),       // 26: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 27: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 29: accountant.v1.Mechanism
-	(*Event)(nil),                 // 30: accountant.v1.Event
+	(*Free)(nil),                  // 16: accountant.v1.Free
+	(*Expire)(nil),                // 17: accountant.v1.Expire
+	(*Refund)(nil),                // 18: accountant.v1.Refund
+	(*Raise)(nil),                 // 19: accountant.v1.Raise
+	(*Restored)(nil),              // 20: accountant.v1.Restored
+	(*Reconcile)(nil),             // 21: accountant.v1.Reconcile
+	(*Close)(nil),                 // 22: accountant.v1.Close
+	nil,                           // 23: accountant.v1.LedgerSpec.LabelsEntry
+	nil,                           // 24: accountant.v1.Charge.LabelsEntry
+	nil,                           // 25: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 26: accountant.v1.Commit.LabelsEntry
+	(Workload_Adjacency)(0),       // 27: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 28: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 30: accountant.v1.Mechanism
+	(*Event)(nil),                 // 31: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	26, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	22, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	27, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	23, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	27, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	28, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
 	3,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	27, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	28, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
 	2,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	28, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	29, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
 	5,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
 	7,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
 	8,  // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
@@ -2230,37 +2352,39 @@ var file_accountant_v1_ledger_proto_depIdxs = []int32{
 	3,  // 13: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
 	6,  // 14: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
 	6,  // 15: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	29, // 16: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	28, // 17: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	30, // 18: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	28, // 19: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	28, // 20: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	30, // 16: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	29, // 17: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	31, // 18: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	29, // 19: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	29, // 20: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
 	12, // 21: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	21, // 22: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	22, // 22: accountant.v1.Entry.close:type_name -> accountant.v1.Close
 	13, // 23: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
 	14, // 24: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
 	15, // 25: accountant.v1.Entry.release:type_name -> accountant.v1.Release
-	16, // 26: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
-	17, // 27: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
-	18, // 28: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	19, // 29: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
-	20, // 30: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	30, // 31: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	23, // 32: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	30, // 33: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	24, // 34: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	30, // 35: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	25, // 36: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	30, // 37: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	3,  // 38: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	27, // 39: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	28, // 40: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	30, // 41: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	17, // 26: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	18, // 27: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
+	19, // 28: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
+	20, // 29: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	21, // 30: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	16, // 31: accountant.v1.Entry.free:type_name -> accountant.v1.Free
+	31, // 32: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	24, // 33: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	31, // 34: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	25, // 35: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	31, // 36: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	26, // 37: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	31, // 38: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	31, // 39: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	3,  // 40: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	28, // 41: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	29, // 42: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	31, // 43: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	44, // [44:44] is the sub-list for method output_type
+	44, // [44:44] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -2281,6 +2405,7 @@ func file_accountant_v1_ledger_proto_init() {
 		(*Entry_Raise)(nil),
 		(*Entry_Restored)(nil),
 		(*Entry_Reconcile)(nil),
+		(*Entry_Free)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2288,7 +2413,7 @@ func file_accountant_v1_ledger_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

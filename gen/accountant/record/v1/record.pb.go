@@ -323,6 +323,7 @@ type Entry struct {
 	//	*Entry_Raise
 	//	*Entry_Restored
 	//	*Entry_Reconcile
+	//	*Entry_Free
 	Action        isEntry_Action `protobuf_oneof:"action"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -511,6 +512,15 @@ func (x *Entry) GetReconcile() *v1.Reconcile {
 	return nil
 }
 
+func (x *Entry) GetFree() *v1.Free {
+	if x != nil {
+		if x, ok := x.Action.(*Entry_Free); ok {
+			return x.Free
+		}
+	}
+	return nil
+}
+
 type isEntry_Action interface {
 	isEntry_Action()
 }
@@ -565,6 +575,11 @@ type Entry_Reconcile struct {
 	Reconcile *v1.Reconcile `protobuf:"bytes,18,opt,name=reconcile,proto3,oneof"`
 }
 
+type Entry_Free struct {
+	// The rest of somebody else's reservation was given back.
+	Free *v1.Free `protobuf:"bytes,19,opt,name=free,proto3,oneof"`
+}
+
 func (*Entry_Charge) isEntry_Action() {}
 
 func (*Entry_Close) isEntry_Action() {}
@@ -584,6 +599,8 @@ func (*Entry_Raise) isEntry_Action() {}
 func (*Entry_Restored) isEntry_Action() {}
 
 func (*Entry_Reconcile) isEntry_Action() {}
+
+func (*Entry_Free) isEntry_Action() {}
 
 // Raise is a raise with what it came to.
 type Raise struct {
@@ -746,7 +763,7 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x05order\x18\x04 \x01(\x01R\x05order\"T\n" +
 	"\x04Part\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\x9b\x06\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xc6\x06\n" +
 	"\x05Entry\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
@@ -766,7 +783,8 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\x06refund\x18\x0f \x01(\v2\x15.accountant.v1.RefundH\x00R\x06refund\x123\n" +
 	"\x05raise\x18\x10 \x01(\v2\x1b.accountant.record.v1.RaiseH\x00R\x05raise\x125\n" +
 	"\brestored\x18\x11 \x01(\v2\x17.accountant.v1.RestoredH\x00R\brestored\x128\n" +
-	"\treconcile\x18\x12 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcileB\b\n" +
+	"\treconcile\x18\x12 \x01(\v2\x18.accountant.v1.ReconcileH\x00R\treconcile\x12)\n" +
+	"\x04free\x18\x13 \x01(\v2\x13.accountant.v1.FreeH\x00R\x04freeB\b\n" +
 	"\x06action\"\x89\x01\n" +
 	"\x05Raise\x12*\n" +
 	"\x05raise\x18\x01 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x12@\n" +
@@ -813,7 +831,8 @@ var file_accountant_record_v1_record_proto_goTypes = []any{
 	(*v1.Refund)(nil),     // 16: accountant.v1.Refund
 	(*v1.Restored)(nil),   // 17: accountant.v1.Restored
 	(*v1.Reconcile)(nil),  // 18: accountant.v1.Reconcile
-	(*v1.Raise)(nil),      // 19: accountant.v1.Raise
+	(*v1.Free)(nil),       // 19: accountant.v1.Free
+	(*v1.Raise)(nil),      // 20: accountant.v1.Raise
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	7,  // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
@@ -832,14 +851,15 @@ var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	5,  // 13: accountant.record.v1.Entry.raise:type_name -> accountant.record.v1.Raise
 	17, // 14: accountant.record.v1.Entry.restored:type_name -> accountant.v1.Restored
 	18, // 15: accountant.record.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	19, // 16: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
-	1,  // 17: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
-	3,  // 18: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	19, // 16: accountant.record.v1.Entry.free:type_name -> accountant.v1.Free
+	20, // 17: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
+	1,  // 18: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
+	3,  // 19: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }
@@ -858,6 +878,7 @@ func file_accountant_record_v1_record_proto_init() {
 		(*Entry_Raise)(nil),
 		(*Entry_Restored)(nil),
 		(*Entry_Reconcile)(nil),
+		(*Entry_Free)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -108,11 +108,57 @@ class CreateLedgerResponse(_message.Message):
     ledger: _ledger_pb2.Ledger
     def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., created: bool = ...) -> None: ...
 
+class ExpireRequest(_message.Message):
+    __slots__ = ["expire", "last_receipt", "ledger", "sequence", "writer"]
+    EXPIRE_FIELD_NUMBER: _ClassVar[int]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    expire: _ledger_pb2.Expire
+    last_receipt: _ledger_pb2.Receipt
+    ledger: str
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., expire: _Optional[_Union[_ledger_pb2.Expire, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
+
+class ExpireResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class FreeRequest(_message.Message):
+    __slots__ = ["free", "last_receipt", "ledger", "sequence", "writer"]
+    FREE_FIELD_NUMBER: _ClassVar[int]
+    LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    free: _ledger_pb2.Free
+    last_receipt: _ledger_pb2.Receipt
+    ledger: str
+    sequence: int
+    writer: str
+    def __init__(self, ledger: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., free: _Optional[_Union[_ledger_pb2.Free, _Mapping]] = ..., last_receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ...) -> None: ...
+
+class FreeResponse(_message.Message):
+    __slots__ = ["receipt", "replayed"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    receipt: _ledger_pb2.Receipt
+    replayed: bool
+    def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
 class GetLedgerRequest(_message.Message):
-    __slots__ = ["name"]
+    __slots__ = ["name", "reservations_from"]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    RESERVATIONS_FROM_FIELD_NUMBER: _ClassVar[int]
     name: str
-    def __init__(self, name: _Optional[str] = ...) -> None: ...
+    reservations_from: int
+    def __init__(self, name: _Optional[str] = ..., reservations_from: _Optional[int] = ...) -> None: ...
 
 class GetLedgerResponse(_message.Message):
     __slots__ = ["ledger"]
@@ -497,12 +543,13 @@ class StatedPrivacy(_message.Message):
     def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ...) -> None: ...
 
 class Statement(_message.Message):
-    __slots__ = ["advantage", "assumptions", "guarantee", "ledger", "mechanisms", "mu", "privacy", "rho", "time", "version", "warnings"]
+    __slots__ = ["advantage", "assumptions", "guarantee", "ledger", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "time", "version", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     MECHANISMS_FIELD_NUMBER: _ClassVar[int]
+    MECHANISMS_OMITTED_FIELD_NUMBER: _ClassVar[int]
     MU_FIELD_NUMBER: _ClassVar[int]
     PRIVACY_FIELD_NUMBER: _ClassVar[int]
     RHO_FIELD_NUMBER: _ClassVar[int]
@@ -514,13 +561,14 @@ class Statement(_message.Message):
     guarantee: str
     ledger: _ledger_pb2.Ledger
     mechanisms: _containers.RepeatedCompositeFieldContainer[MechanismCount]
+    mechanisms_omitted: int
     mu: float
     privacy: _containers.RepeatedCompositeFieldContainer[StatedPrivacy]
     rho: float
     time: _timestamp_pb2.Timestamp
     version: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ...) -> None: ...
 
 class WatchLedgerRequest(_message.Message):
     __slots__ = ["name"]

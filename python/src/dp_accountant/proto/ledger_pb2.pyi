@@ -107,11 +107,12 @@ class Commit(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., reservation: _Optional[int] = ...) -> None: ...
 
 class Entry(_message.Message):
-    __slots__ = ["charge", "close", "commit", "expire", "hash", "position", "principal", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "time", "writer"]
+    __slots__ = ["charge", "close", "commit", "expire", "free", "hash", "position", "principal", "raw", "reconcile", "refund", "release", "reserve", "restored", "sequence", "time", "writer"]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
     CLOSE_FIELD_NUMBER: _ClassVar[int]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_FIELD_NUMBER: _ClassVar[int]
+    FREE_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
@@ -129,6 +130,7 @@ class Entry(_message.Message):
     close: Close
     commit: Commit
     expire: Expire
+    free: Free
     hash: bytes
     position: int
     principal: str
@@ -141,13 +143,25 @@ class Entry(_message.Message):
     sequence: int
     time: _timestamp_pb2.Timestamp
     writer: str
-    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., **kwargs) -> None: ...
+    def __init__(self, position: _Optional[int] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., principal: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., expire: _Optional[_Union[Expire, _Mapping]] = ..., refund: _Optional[_Union[Refund, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., reconcile: _Optional[_Union[Reconcile, _Mapping]] = ..., free: _Optional[_Union[Free, _Mapping]] = ..., hash: _Optional[bytes] = ..., raw: _Optional[bytes] = ..., **kwargs) -> None: ...
 
 class Expire(_message.Message):
     __slots__ = ["reservation"]
     RESERVATION_FIELD_NUMBER: _ClassVar[int]
     reservation: int
     def __init__(self, reservation: _Optional[int] = ...) -> None: ...
+
+class Free(_message.Message):
+    __slots__ = ["events", "nothing_released", "reason", "reservation"]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NOTHING_RELEASED_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    RESERVATION_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
+    nothing_released: bool
+    reason: str
+    reservation: int
+    def __init__(self, reservation: _Optional[int] = ..., nothing_released: bool = ..., reason: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class Ledger(_message.Message):
     __slots__ = ["assumptions", "budgets", "closed", "create_time", "distinct_mechanisms", "head_hash", "name", "needs_reconciling", "plan", "position", "principal", "reservations", "spec", "store_id", "total_count"]
@@ -301,18 +315,22 @@ class Release(_message.Message):
     def __init__(self, reservation: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Reservation(_message.Message):
-    __slots__ = ["child", "expire_time", "position", "principal", "rest"]
+    __slots__ = ["child", "expire_time", "position", "principal", "rest", "rest_count", "rest_omitted"]
     CHILD_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    REST_COUNT_FIELD_NUMBER: _ClassVar[int]
     REST_FIELD_NUMBER: _ClassVar[int]
+    REST_OMITTED_FIELD_NUMBER: _ClassVar[int]
     child: str
     expire_time: _timestamp_pb2.Timestamp
     position: int
     principal: str
     rest: _containers.RepeatedCompositeFieldContainer[_mechanism_pb2.Event]
-    def __init__(self, position: _Optional[int] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., rest: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., child: _Optional[str] = ..., principal: _Optional[str] = ...) -> None: ...
+    rest_count: int
+    rest_omitted: bool
+    def __init__(self, position: _Optional[int] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., rest: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., child: _Optional[str] = ..., principal: _Optional[str] = ..., rest_omitted: bool = ..., rest_count: _Optional[int] = ...) -> None: ...
 
 class Reserve(_message.Message):
     __slots__ = ["child", "events", "labels", "lifetime_seconds"]
