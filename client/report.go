@@ -16,7 +16,9 @@ func (c *Client) Report(ctx context.Context, ledger string, events []*pb.Event, 
 }
 
 // CloseLedger ends a ledger for good: it takes no more charges. It travels in
-// the lane like Report, with the same errors. reason may be empty.
+// the lane like Report, with the same errors. reason may be empty. Where callers are
+// known by a socket's user or a certificate it is for the principal that created the
+// ledger, or the daemon's own socket: PERMISSION_DENIED otherwise.
 func (c *Client) CloseLedger(ctx context.Context, ledger, reason string) (*pb.CloseLedgerResponse, error) {
 	return inLane[*pb.CloseLedgerResponse](ctx, c, "CloseLedger", ledger, Write{Close: &pb.Close{Reason: reason}})
 }

@@ -14,7 +14,8 @@ import (
 // from then on they are as good as charged, until they are committed, released,
 // or the lifetime is over (then they are charged). lifetime is in whole seconds,
 // 1 s to 366 days; the receipt's position names the reservation. It travels in
-// the lane like Report, with the same errors and retries.
+// the lane like Report, with the same errors and retries. More than half of the
+// ledger's whole budget at once is for its creator, as CloseLedger is.
 func (c *Client) Reserve(ctx context.Context, ledger string, events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.ReserveResponse, error) {
 	w, err := reserveOf("Reserve", ledger, events, lifetime, labels)
 	if err != nil {

@@ -26,7 +26,7 @@ func coloured(w io.Writer, env func(string) string) bool {
 	return env("NO_COLOR") == "" && env("TERM") != "dumb" && isTerminal(w)
 }
 
-func isTerminal(w io.Writer) bool {
+func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

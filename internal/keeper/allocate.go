@@ -20,7 +20,7 @@ import (
 //
 // One Keeper creates the children of a store: what an attempt that failed has set
 // aside for another spec is released.
-func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis) (ledger.Summary, bool, error) {
+func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errors.New("keeper: Config.Digest: missing; allowed: the digest of verbs, without which no ledger has a parent")
 	}
@@ -37,7 +37,7 @@ func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis) (ledger.Summ
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return ledger.Summary{}, false, err
 	}
-	position, err := k.allocate(ctx, g)
+	position, err := k.allocate(ctx, g, caller)
 	if err != nil {
 		return ledger.Summary{}, false, fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
 	}
@@ -50,7 +50,7 @@ func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis) (ledger.Summ
 
 // allocate sets aside what a child may spend, unless an earlier attempt has, and
 // returns the reservation's position.
-func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis) (uint64, error) {
+func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis, caller string) (uint64, error) {
 	parent, err := k.View(ctx, g.Spec.Parent)
 	if err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis) (uint64, error)
 		name := fmt.Sprintf("request/allocate-%x-%d", sha256.Sum256([]byte(g.Spec.Name)), n)
 		record, err := k.config.Store.RecordOf(g.Spec.Parent, ledger.Writer{Principal: ledger.Daemon, Name: name}, 1)
 		if errors.Is(err, ledger.ErrNotFound) {
-			r, err := k.write(ctx, g.Spec.Parent, name, v)
+			r, err := k.writeFor(ctx, g.Spec.Parent, name, v, caller)
 			return r.Receipt.Position, err
 		}
 		if err != nil {
@@ -145,8 +145,13 @@ func (k *Keeper) settleChild(ctx context.Context, name string) {
 
 // write appends a verb of the daemon's own, in a lane of its own.
 func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Verb) (Result, error) {
+	return k.writeFor(ctx, name, lane, v, "")
+}
+
+// writeFor is write of what a caller must have the right to.
+func (k *Keeper) writeFor(ctx context.Context, name, lane string, v ledger.Verb, caller string) (Result, error) {
 	return k.Do(ctx, name, ledger.Request{
-		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v), Verb: v,
+		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v), Verb: v, Caller: caller,
 	})
 }
 

@@ -157,6 +157,12 @@ func (k *Keeper) Close(ctx context.Context) error {
 // Once the ledger is closed the parent is charged for what was spent: by Do, or else
 // by Expire.
 func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, bool, error) {
+	return k.CreateFor(ctx, g, "")
+}
+
+// CreateFor is Create for a caller, who must have the right to set aside in the parent
+// what the ledger may spend: see ledger.Request.
+func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
 	if err := k.enter(ctx); err != nil {
 		return ledger.Summary{}, false, err
 	}
@@ -171,7 +177,7 @@ func (k *Keeper) Create(ctx context.Context, g ledger.Genesis) (ledger.Summary, 
 				return ledger.Summary{}, false, err
 			}
 			if g.Spec.Parent != "" {
-				return k.createChild(ctx, g)
+				return k.createChild(ctx, g, caller)
 			}
 		} else if err != nil {
 			return ledger.Summary{}, false, err

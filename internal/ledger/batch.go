@@ -123,7 +123,7 @@ func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
 	case Charge:
 		err = b.charge(v, r.CheckOnly)
 	case Reserve:
-		err = b.reserve(v, r.Writer, position, now, r.CheckOnly)
+		err = b.reserve(v, r, position, now)
 	case Commit:
 		err = b.commit(v, r.Writer, r.CheckOnly)
 	case Release:
@@ -139,7 +139,8 @@ func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
 	case Reconcile:
 		return b.reconcile(v, position, r.CheckOnly)
 	case Close:
-		if !r.CheckOnly {
+		err = b.mayDispose(r, "close it")
+		if err == nil && !r.CheckOnly {
 			b.spendAll()
 			b.closed = true
 		}

@@ -52,6 +52,11 @@ type Request struct {
 	Digest    Digest // of Verb; equal digests mean equal requests
 	Verb      Verb
 	CheckOnly bool // decide, but add nothing
+
+	// Caller is the principal whose right it is to close the ledger or to reserve most
+	// of it. It is empty where nobody's right is in question: for what comes over the
+	// daemon's own socket, and for entries that are decided again.
+	Caller string
 }
 
 // Entry is a request that was accepted.

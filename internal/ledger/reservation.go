@@ -248,7 +248,8 @@ func (rs *reservations) parted() []mechanism.Part {
 }
 
 // reserve sets events aside in the entry at position.
-func (b *Batch) reserve(v Reserve, w Writer, position uint64, now time.Time, checkOnly bool) error {
+func (b *Batch) reserve(v Reserve, r Request, position uint64, now time.Time) error {
+	w := r.Writer
 	parts := merged(v.Events)
 	switch {
 	case b.draft == nil:
@@ -266,9 +267,13 @@ func (b *Batch) reserve(v Reserve, w Writer, position uint64, now time.Time, che
 	if err := b.admit(v.Events); err != nil {
 		return err
 	}
-	if checkOnly {
+	err := b.mayDispose(r, "reserve more than half of its whole budget at once (others may reserve less, or charge)")
+	if err != nil && !b.draft.mostOfAll(parts) {
+		err = nil
+	}
+	if err != nil || r.CheckOnly {
 		b.draft.untake(v.Events)
-		return nil
+		return err
 	}
 	b.draft.hold(parts)
 	b.set(v.reservation(w, position, now))

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -18,7 +19,7 @@ import (
 const PrincipalKey = "accountant-principal"
 
 const (
-	unverified = "unverified:"
+	unverified = ledger.Unverified
 	anonymous  = "anonymous"
 )
 
@@ -28,6 +29,15 @@ func principal(ctx context.Context) string {
 		return c.principal
 	}
 	return ""
+}
+
+// holder is the principal whose rights in a ledger count for the call; "" on the
+// daemon's own socket, whose owner may do everything.
+func holder(ctx context.Context) string {
+	if checkOwnSocket(ctx) == nil {
+		return ""
+	}
+	return principal(ctx)
 }
 
 // checkOwnSocket refuses a privileged verb that did not come over the daemon's own

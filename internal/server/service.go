@@ -39,7 +39,7 @@ func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest)
 	if err != nil {
 		return nil, err
 	}
-	summary, created, err := s.keeper.Create(ctx, ledger.Genesis{Spec: spec, Principal: principal(ctx)})
+	summary, created, err := s.keeper.CreateFor(ctx, ledger.Genesis{Spec: spec, Principal: principal(ctx)}, holder(ctx))
 	if err != nil {
 		return nil, wire.InSpec(err)
 	}

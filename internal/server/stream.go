@@ -191,7 +191,7 @@ func (r *reports) take(draining context.Context) error {
 
 // send puts a valid verb into the lane, or the refusal of its number.
 func (r *reports) send(sequence uint64, verb ledger.Verb) error {
-	request, err := request(r.writer, sequence, verb)
+	request, err := request(r.stream.Context(), r.writer, sequence, verb)
 	if err != nil {
 		return r.lane.Reject(r.stream.Context(), sequence, err)
 	}

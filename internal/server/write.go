@@ -43,7 +43,7 @@ func (s *service) decide(ctx context.Context, in laned, checkOnly bool, verb fun
 	if err != nil {
 		return keeper.Result{}, err
 	}
-	r, err := request(w, in.GetSequence(), v)
+	r, err := request(ctx, w, in.GetSequence(), v)
 	if err != nil {
 		return keeper.Result{}, err
 	}
@@ -60,11 +60,11 @@ func (s *service) lane(ctx context.Context, field, name, writer string) (ledger.
 	return wire.ToWriter(principal(ctx), writer)
 }
 
-func request(w ledger.Writer, sequence uint64, verb ledger.Verb) (ledger.Request, error) {
+func request(ctx context.Context, w ledger.Writer, sequence uint64, verb ledger.Verb) (ledger.Request, error) {
 	if err := wire.CheckSequence(w, sequence); err != nil {
 		return ledger.Request{}, err
 	}
-	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(verb), Verb: verb}, nil
+	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(verb), Verb: verb, Caller: holder(ctx)}, nil
 }
 
 // closing is a CloseLedgerRequest, which calls its ledger "name".

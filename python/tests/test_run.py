@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import BudgetExceeded, Client, Closed, FailedPrecondition, InvalidArgument, gaussian, poisson_sampled
+from dp_accountant import BudgetExceeded, Client, Closed, FailedPrecondition, InvalidArgument, PermissionDenied, gaussian, poisson_sampled
 from dp_accountant import proto as pb
 
 OTHER = poisson_sampled(gaussian(noise_multiplier=2), sampling_probability=0.01)
@@ -383,3 +383,20 @@ def test_messages_are_copies(client: Client, shared: Daemon, connect: Callable[.
         with pytest.raises(BudgetExceeded):  # what it is now, not what it was
             run.step(mine)
     assert balance(client, ledger) == (10, 0)
+
+
+@pytest.mark.parametrize("planned", [1, 2, 3, 30, 150])
+def test_a_ledger_of_somebody_else(shared: Daemon, connect: Callable[..., Client], planned: int) -> None:
+    """Only the creator, here the daemon's owner, reserves more than half of the whole budget at once."""
+    own, job = connect(shared.socket), connect(shared.address)
+    ledger = plan(own, planned)
+    with pytest.raises(PermissionDenied, match="created by uid:"):
+        job.reserve(ledger, (STEP, planned), lifetime=60)
+    with pytest.raises(PermissionDenied, match="may close it"):
+        job.close_ledger(ledger)
+    with pytest.raises(BudgetExceeded), job.run(ledger) as run:
+        while True:
+            run.step(STEP)
+    p = own.get_ledger(ledger).plan[0]
+    assert (run.steps, p.spent, p.reserved) == (planned, planned, 0)
+    own.close_ledger(ledger)

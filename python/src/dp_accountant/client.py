@@ -146,7 +146,8 @@ class Client:
             more = token != ""
 
     def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None, deadline: float | None = None) -> pb.CloseLedgerResponse:
-        """Ends a ledger for good."""
+        """Ends a ledger for good. What is reserved is charged, and the shares of child ledgers in
+        full. Where callers are proven it is for the ledger's creator: PermissionDenied."""
         return self._do(verbs.close_ledger(name, reason, request_id), deadline)
 
     def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> Iterator[pb.Entry]:
@@ -191,7 +192,8 @@ class Client:
         deadline: float | None = None,
     ) -> pb.ReserveResponse:
         """Sets events aside on a ledger with budgets for lifetime whole seconds. The receipt's
-        position names the reservation; what is not committed or released is then charged."""
+        position names the reservation; what is not committed or released is then charged. More
+        than half of the whole budget at once is for the ledger's creator, where callers are proven."""
         return self._do(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
 
     def commit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import math
 import os
 import sys
 import threading
@@ -18,7 +19,7 @@ from ._contact import log
 from ._cover import Cover, Kind, Supply
 from ._stream import Message, Stream
 from .client import Client
-from .errors import AccountantError, BudgetExceeded, Closed, FailedPrecondition, OutOfRange
+from .errors import AccountantError, BudgetExceeded, Closed, FailedPrecondition, OutOfRange, PermissionDenied
 from .mechanisms import Events
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -304,7 +305,7 @@ class Run:
         """Waits until the supply has what is needed, or raises why it cannot."""
         assert self._stream is not None
         until = self._until(self._deadline)
-        supply.refusal, want = None, 0
+        supply.refusal, want, charge = None, 0, False
         supply.waiting += 1
         try:
             while (missing := need - supply.left) > 0:
@@ -320,9 +321,12 @@ class Run:
                 elif isinstance(refusal, BudgetExceeded) and want > missing:
                     fits = supply.fitting(refusal)  # of each mechanism alone
                     want = max(missing, fits if fits < want else want // 2)
+                elif isinstance(refusal, PermissionDenied) and self._reserving and not charge:
+                    charge = want <= missing  # it may not be set aside, but it may be charged
+                    want = max(missing, want // 2)
                 else:
                     raise refusal
-                self._ask(supply, want, waited=True)
+                self._ask(supply, want, waited=True, charge=charge)
         finally:
             supply.waiting -= 1
 
@@ -358,8 +362,8 @@ class Run:
             want = min(want, self._limit - self._made - sum(s.left + s.asked for s in self._supplies.values()))
         return want
 
-    def _ask(self, supply: Supply, n: int, waited: bool) -> None:
-        """Asks for n more, and gives back what others hold beyond one chunk in all, unless
+    def _ask(self, supply: Supply, n: int, waited: bool, charge: bool = False) -> None:
+        """Asks for n more, set aside unless they are to be charged, and gives back what others hold beyond one chunk in all, unless
         somebody waits for it."""
         assert self._stream is not None
         for key, other in list(self._supplies.items()):
@@ -374,20 +378,20 @@ class Run:
         try:
             supply.asked, supply.dropped = n, False
             content = _times(supply.per_step, n)
-            if self._reserving:
+            if self._reserving and not charge:
                 message = Message("reserve", pb.Reserve(events=content, labels=self._labels, lifetime_seconds=self._lifetime), needs_receipt=True)
             else:
                 message = Message("charge", pb.Charge(events=content, labels=self._labels))
-            message.acknowledged = functools.partial(self._granted, supply, n, use_by, waited)
+            message.acknowledged = functools.partial(self._granted, supply, n, use_by, waited, message.needs_receipt)
             message.refused = functools.partial(self._refused, supply, n, waited)
             self._stream.add(message)
         except BaseException:
             supply.asked = 0  # nobody waits for an answer that may not come
             raise
 
-    def _granted(self, supply: Supply, n: int, use_by: float, waited: bool, receipt: pb.Receipt | None) -> None:
-        position = receipt.position if receipt is not None and self._reserving else 0
-        supply.covers.append(Cover(position, n, use_by))
+    def _granted(self, supply: Supply, n: int, use_by: float, waited: bool, reserved: bool, receipt: pb.Receipt | None) -> None:
+        position = receipt.position if receipt is not None and reserved else 0
+        supply.covers.append(Cover(position, n, use_by if position else math.inf))
         supply.asked = 0
         supply.exhausted = supply.exhausted and not waited
         if supply.dropped:
@@ -395,11 +399,14 @@ class Run:
 
     def _refused(self, supply: Supply, n: int, waited: bool, error: AccountantError) -> None:
         supply.asked = 0
+        too_much = isinstance(error, PermissionDenied)  # more than half of the whole budget is for its creator
+        if too_much:
+            self._chunk = min(self._chunk, max(1, n // 2))
         if waited:
             supply.refusal = error
             return
-        supply.exhausted = True  # until somebody waits for more
-        fits = supply.fitting(error)
+        supply.exhausted = not too_much  # until somebody waits for more
+        fits = n // 2 if too_much else supply.fitting(error)
         if 0 < fits < n and not supply.dropped:
             self._ask(supply, fits, waited=False)
 
@@ -407,7 +414,7 @@ class Run:
         """Charges what was used."""
         for cover in list(supply.covers):
             used = cover.used
-            if used > 0 and self._reserving:
+            if used > 0 and cover.position:
                 assert self._stream is not None
                 lost = functools.partial(self._commit_refused, supply, cover, used)
                 self._stream.add(Message("commit", pb.Commit(
@@ -421,11 +428,11 @@ class Run:
         assert self._stream is not None
         supply.dropped = bool(supply.asked)
         self._commit(supply)
-        if not self._reserving:
-            return  # what was charged ahead stays charged, and stays of use
-        covers, supply.covers = supply.covers, deque()  # first: nothing is used of what is given back
+        # First: nothing is used of what is given back. What was charged ahead stays charged, and stays of use.
+        covers, supply.covers = supply.covers, deque(c for c in supply.covers if not c.position)
         for cover in covers:
-            self._stream.add(Message("release", pb.Release(reservation=cover.position, reason="not used"), refused=self._release_refused))
+            if cover.position:
+                self._stream.add(Message("release", pb.Release(reservation=cover.position, reason="not used"), refused=self._release_refused))
 
     def _release_refused(self, error: AccountantError) -> None:
         log.warning("run %s: what was not used could not be given back: %s", self.ledger, error)
