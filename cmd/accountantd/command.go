@@ -25,6 +25,8 @@ type settings struct {
 	analyses            int
 	questionTime        time.Duration
 	metricsLedgers      int
+	scrubInterval       time.Duration
+	scrubRate           int
 	logLevel, logFormat string
 }
 
@@ -94,6 +96,8 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 	f.IntVar(&s.analyses, "analyses", 0, "how many `questions` are computed at once; 0 leaves one processor to charges")
 	f.DurationVar(&s.questionTime, "question-time", 30*time.Second, "the longest `time` of one question; then the best bound so far is the answer")
 	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000, "the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
+	f.DurationVar(&s.scrubInterval, "scrub-interval", time.Hour, "`time` from the end of one check of the ledgers' file for damage to the next; the first is at the start; 0 turns them off")
+	f.IntVar(&s.scrubRate, "scrub-rate", 16, "the most `MiB` a second that such a check reads")
 	f.BoolVar(&s.pprof, "pprof", false, "serve profiles of this process at /debug/pprof of the HTTP port")
 	f.StringVar(&s.logLevel, "log-level", "info", "least `level` logged on standard error: debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "text", "`format` of the log: text or json")

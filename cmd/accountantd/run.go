@@ -49,6 +49,16 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	case s.metricsLedgers == 0:
 		config.BudgetLedgers = -1 // the server's 0 is its default
 	}
+	if config.ScrubInterval = s.scrubInterval; s.scrubInterval == 0 {
+		config.ScrubInterval = -1 // the server's 0 is its default
+	}
+	config.ScrubRate = int64(s.scrubRate) << 20
+	if s.scrubInterval < 0 {
+		return &server.ConfigError{Field: "scrub-interval", Value: s.scrubInterval.String(), Allowed: "a duration ≥ 0, such as 1h"}
+	}
+	if s.scrubRate < 1 || s.scrubRate > 1<<20 {
+		return &server.ConfigError{Field: "scrub-rate", Value: fmt.Sprint(s.scrubRate), Allowed: "a whole number from 1 to 1048576"}
+	}
 	mode, err := strconv.ParseUint(s.socketMode, 8, 32)
 	if err != nil {
 		return &server.ConfigError{Field: "socket-mode", Value: fmt.Sprintf("%q", s.socketMode), Allowed: "octal permissions, such as 0660"}

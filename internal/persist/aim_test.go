@@ -97,6 +97,21 @@ func flipped(content []byte, at int, bits byte) []byte {
 	return changed
 }
 
+// writeByte changes a file that may be in use.
+func writeByte(t testing.TB, path string, at int, b byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{b}, int64(at)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // kinds groups aims.
 func kinds(all []aim) map[string][]int {
 	by := map[string][]int{}

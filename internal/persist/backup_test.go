@@ -14,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
 
 // copies lists what copies have left beside a store.
@@ -100,6 +101,31 @@ func TestBackupWhileServing(t *testing.T) {
 type fatal struct{ *testing.T }
 
 func (f fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+// A store whose pages are damaged is not copied as if it were whole, and takes nothing more.
+func TestBackupOfDamage(t *testing.T) {
+	content, _ := small(t)
+	by := kinds(aims(t, content))
+	for _, kind := range []string{"log/leaf/header", "log/leaf/element", "writers/inline/key", "root/leaf/element"} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+		if len(by[kind]) == 0 {
+			t.Fatalf("no %s", kind)
+		}
+		at := by[kind][len(by[kind])/2]
+		writeByte(t, path, at, content[at]^1)
+		if _, _, err := s.Backup(); !errors.Is(err, ledger.ErrDamaged) || s.Damage() == nil {
+			t.Errorf("%s: %v; %v", kind, err, s.Damage())
+		}
+		if _, _, err := s.Create(storetest.Genesis("new")); !errors.Is(err, ledger.ErrDamaged) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		_ = s.Close()
+	}
+}
 
 func TestBackupLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")

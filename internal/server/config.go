@@ -60,6 +60,11 @@ type Config struct {
 	// QuestionTime is the longest time of one question, whatever its client allows; then
 	// the best bound so far is the answer. Zero: 30 s.
 	QuestionTime time.Duration
+	// ScrubInterval is how long after one check of the store's file the next one begins;
+	// the first begins at the start. Zero: 1 h; below zero: none. ScrubRate is how many
+	// bytes a second it reads at most. Zero: 16 MiB.
+	ScrubInterval time.Duration
+	ScrubRate     int64
 	// DrainTimeout bounds stopping; after three quarters of it calls that still run
 	// are ended. Zero: 20 s, below the 30 s after which Kubernetes and systemd kill.
 	DrainTimeout time.Duration
@@ -80,6 +85,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.QuestionTime == 0 {
 		c.QuestionTime = 30 * time.Second
+	}
+	if c.ScrubInterval == 0 {
+		c.ScrubInterval = time.Hour
+	}
+	if c.ScrubRate == 0 {
+		c.ScrubRate = 16 << 20
 	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 20 * time.Second
@@ -117,6 +128,9 @@ func (c Config) Check() error {
 	}
 	if c.Analyses < 0 {
 		return &ConfigError{"analyses", fmt.Sprint(c.Analyses), "a whole number ≥ 0"}
+	}
+	if c.ScrubRate < 0 {
+		return &ConfigError{"scrub-rate", fmt.Sprint(c.ScrubRate), "a number > 0"}
 	}
 	if c.QuestionTime < 0 {
 		return &ConfigError{"question-time", c.QuestionTime.String(), "a duration > 0, such as 30s"}

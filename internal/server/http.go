@@ -29,6 +29,10 @@ func (s *Server) newHTTP() *http.Server {
 			http.Error(w, "not serving", http.StatusServiceUnavailable)
 			return
 		}
+		if err := s.damage(); err != nil {
+			http.Error(w, "not serving: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		fmt.Fprintln(w, "serving")
 	})
 	if s.config.Profile {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
@@ -36,6 +37,10 @@ type Metrics struct {
 	commitSeconds, commitGroup  prometheus.Histogram   // of the store's commits
 	commitRecords, commitBytes  prometheus.Counter
 	accepted, replayed, checked prometheus.Counter // of charges
+
+	scrubbed prometheus.Counter // bytes
+	damaged  prometheus.Gauge
+	clean    atomic.Int64 // when the store's file was last found whole, or these metrics began: Unix ns
 }
 
 // NewMetrics returns metrics that count from zero.
@@ -89,6 +94,15 @@ func NewMetrics() *Metrics {
 		Name: "accountant_questions_refused_total", Help: "Questions that were refused, with a time to come back, because too many were being answered."})
 	m.questionsCut = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "accountant_questions_cut_total", Help: "Questions whose time ran out: the best bound proven by then was the answer, if there was one."})
+	m.scrubbed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "accountant_scrub_bytes_total", Help: "Bytes of the store's file that were read to look for damage."})
+	m.damaged = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "accountant_store_damaged", Help: "1 if the store's file was found damaged: everything is refused."})
+	m.clean.Store(time.Now().UnixNano())
+	m.registry.MustRegister(m.scrubbed, m.damaged, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "accountant_scrub_age_seconds",
+		Help: "Since the store's file was last gone through and found whole; before the first time, since the start."},
+		func() float64 { return time.Since(time.Unix(0, m.clean.Load())).Seconds() }))
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())

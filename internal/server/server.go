@@ -193,6 +193,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	expired := make(chan struct{})
 	go func() { defer close(expired); s.expiry.run(s.draining) }()
+	scrubbed := make(chan struct{})
+	go func() { defer close(scrubbed); s.scrub(s.draining) }()
 	var err error
 	select {
 	case <-ctx.Done():
@@ -203,6 +205,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.config.Logger.Info("stopping", "reason", reason(err))
 	err = errors.Join(err, s.stop(web, &serving))
 	<-expired
+	<-scrubbed
 	return err
 }
 

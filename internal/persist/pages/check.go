@@ -27,23 +27,10 @@ type Check struct {
 //
 // Memory: two bits a page, and a few pages.
 func (f *File) Check(c Check) error {
-	if c.Pace == nil {
-		c.Pace = func(int64) error { return nil }
-	}
-	if c.Row == nil {
-		c.Row = func(_, _, _ []byte) error { return nil }
-	}
-	w := &walk{File: f, Check: c, used: newSet(f.Pages), free: newSet(f.Pages)}
-	w.used.add(0) // the meta pages
-	w.used.add(1)
-	id, listed, err := f.freelist(c.Transaction)
+	w := newWalk(f, c)
+	listed, err := w.readFree()
 	if err != nil {
 		return err
-	}
-	if listed {
-		if err := w.readFree(id); err != nil {
-			return err
-		}
 	}
 	if err := w.tree(f.Root, nil, 0); err != nil {
 		return err
@@ -57,6 +44,19 @@ type walk struct {
 	Check
 	used, free set
 	buffers    [2 * maxHeight][]byte // by level
+}
+
+func newWalk(f *File, c Check) *walk {
+	if c.Pace == nil {
+		c.Pace = func(int64) error { return nil }
+	}
+	if c.Row == nil {
+		c.Row = func(_, _, _ []byte) error { return nil }
+	}
+	w := &walk{File: f, Check: c, used: newSet(f.Pages), free: newSet(f.Pages)}
+	w.used.add(0) // the meta pages
+	w.used.add(1)
+	return w
 }
 
 // read reads a page into the buffer of a level.
@@ -226,5 +226,6 @@ type set []uint64
 
 func newSet(pages uint64) set { return make(set, (pages+63)/64) }
 
-func (s set) add(id uint64)      { s[id/64] |= 1 << (id % 64) }
-func (s set) has(id uint64) bool { return s[id/64]&(1<<(id%64)) != 0 }
+func (s set) add(id uint64) { s[id/64] |= 1 << (id % 64) }
+
+func (s set) has(id uint64) bool { return id/64 < uint64(len(s)) && s[id/64]&(1<<(id%64)) != 0 }

@@ -2,10 +2,27 @@ package pages
 
 import "fmt"
 
-// readFree reads the list of free pages, which begins at page id: a header as of every
-// page, then the numbers in ascending order. If the header's count is 0xFFFF, the first
+// Free returns what tells whether a page is in the list of free pages of a transaction.
+func (f *File) Free(transaction uint64) (free func(id uint64) bool, err error) {
+	w := newWalk(f, Check{Transaction: transaction})
+	if _, err := w.readFree(); err != nil {
+		return nil, err
+	}
+	return w.free.has, nil
+}
+
+// readFree reads the list of free pages. If there is none, listed is false.
+func (w *walk) readFree() (listed bool, err error) {
+	id, listed, err := w.freelist(w.Transaction)
+	if err == nil && listed {
+		err = w.readFreeAt(id)
+	}
+	return listed, err
+}
+
+// readFreeAt reads the list that begins at page id: a header as of every page, then the numbers in ascending order. If the header's count is 0xFFFF, the first
 // number is the count.
-func (w *walk) readFree(id uint64) error {
+func (w *walk) readFreeAt(id uint64) error {
 	if id < 2 || id >= w.Pages {
 		return damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", w.Pages-1))
 	}

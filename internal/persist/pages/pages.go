@@ -28,6 +28,7 @@ package pages
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -82,6 +83,10 @@ type File struct {
 	Root     uint64 // page of the tree of buckets
 }
 
+// ErrNoMeta: neither meta page is of the transaction. In a file that others write, each of
+// the two is overwritten by the second next commit.
+var ErrNoMeta = errors.New("no meta page is of this transaction")
+
 // freelist returns the page of the list of free pages, as the meta page of the
 // transaction has it. If there is no list, ok is false: then bbolt makes it anew.
 func (f *File) freelist(transaction uint64) (id uint64, ok bool, err error) {
@@ -103,7 +108,7 @@ func (f *File) freelist(transaction uint64) (id uint64, ok bool, err error) {
 		id := order.Uint64(meta[32:])
 		return id, id != 1<<64-1, nil
 	}
-	return 0, false, damage(0, "none", fmt.Sprintf("a meta page of transaction %d", transaction))
+	return 0, false, fmt.Errorf("transaction %d: %w", transaction, ErrNoMeta)
 }
 
 // page is a page whose layout was checked.

@@ -1,9 +1,6 @@
 package pages
 
-import (
-	"bytes"
-	"fmt"
-)
+import "fmt"
 
 // Paths checks the pages that searches in one transaction go through. The pages are
 // read once.
@@ -117,19 +114,4 @@ func (p *Paths) rows(bucket string, leaf *page) error {
 	}
 	p.checked[leaf] = true
 	return nil
-}
-
-// Buckets returns the names of all buckets.
-func (p *Paths) Buckets() (names []string, err error) {
-	for key := []byte{}; key != nil; {
-		leaf, next, err := p.descend(p.Root, key)
-		if err != nil {
-			return nil, err
-		}
-		for i := range leaf.count {
-			names = append(names, string(leaf.key(i)))
-		}
-		key = bytes.Clone(next)
-	}
-	return names, nil
 }

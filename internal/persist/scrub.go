@@ -1,0 +1,79 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/persist/pages"
+)
+
+// scrubSlice is how many bytes Scrub reads in one transaction: a few milliseconds, in
+// which bbolt uses no page again and cannot enlarge its map.
+const scrubSlice = 1 << 20
+
+// Scrub goes through all pages and rows once, while the store is used, and returns how
+// many bytes it has read: at most rate in a second, 0 for no bound. What it finds is
+// ErrDamaged; the store then refuses everything (Damaged).
+//
+// It reads some leaves of a bucket in one short read transaction, with the way to each
+// of them, and goes on from the key after those in another. What is written meanwhile
+// was checked before it was written, or is part of the next pass.
+func (s *Store) Scrub(ctx context.Context, rate int64) (read int64, err error) {
+	pass := scrub{store: s}
+	for began := time.Now(); ; {
+		done, err := pass.slice()
+		if err != nil {
+			s.damage(err)
+			return pass.read, err
+		}
+		if done {
+			return pass.read, nil
+		}
+		due := began
+		if rate > 0 {
+			due = began.Add(time.Duration(float64(pass.read) / float64(rate) * float64(time.Second)))
+		}
+		select {
+		case <-ctx.Done():
+			return pass.read, ctx.Err()
+		case <-s.damaged: // by somebody else
+			return pass.read, s.refused()
+		case <-time.After(time.Until(due)):
+		}
+	}
+}
+
+// scrub is one pass.
+type scrub struct {
+	store *Store
+	read  int64
+
+	bucket bucket // at hand
+	key    []byte // where to go on in it
+}
+
+// slice goes through some leaves. It reports whether they were the last.
+func (c *scrub) slice() (done bool, err error) {
+	until := c.read + scrubSlice
+	err = c.store.view(func(v *view) error {
+		file := pagesOf(v.tx, v.file)
+		free, err := file.Free(uint64(v.tx.ID()))
+		if err != nil && !errors.Is(err, pages.ErrNoMeta) { // two commits since the transaction began
+			return structural(err)
+		}
+		paths := &pages.Paths{File: file, Row: checkRow, Free: free, Read: func(n int64) { c.read += n }}
+		for c.read < until && c.bucket < buckets {
+			next, err := paths.Leaf(c.bucket.String(), c.key)
+			if err != nil {
+				return structural(err)
+			}
+			if c.key = slices.Clone(next); next == nil {
+				c.bucket++
+			}
+		}
+		return nil
+	})
+	return c.bucket == buckets, err
+}
