@@ -40,13 +40,13 @@ size: round its product with the dataset size down.
 	}
 	file := fileFlag(c)
 	var solve, ledger string
-	c.Flags().StringVar(&solve, "solve", "", strings.Join(solvables(), "|"))
+	c.Flags().StringVar(&solve, "solve", "", strings.Join(solvables(), "|")+", or the noise by its field, "+strings.Join(fields, "|"))
 	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
 	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
 	delta := c.Flags().Float64("target-delta", 0, "δ in (0, 1) of the target")
 	event := c.Flags().Int("event", -1, "the event's index in the file, from 0")
 	output := outputFlag(c, formatJSON)
-	_ = c.RegisterFlagCompletionFunc("solve", cobra.FixedCompletions(solvables(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("solve", cobra.FixedCompletions(append(solvables(), fields...), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		request := &accountantv1.CalibrateRequest{Ledger: ledger, TargetEpsilon: epsilon, TargetDelta: delta}
 		var err error
@@ -107,6 +107,9 @@ func (p *program) calibrated(c *cobra.Command, r *accountantv1.CalibrateRequest)
 	return wire.FromCalibrated(found, wire.Standing{}), nil
 }
 
+// fields are the names of the noise in an answer, which are taken for --solve, too.
+var fields = []string{"noise-multiplier", "scale"}
+
 // solvables are the API's parameters, as the flag spells them.
 func solvables() []string {
 	var out []string
@@ -117,12 +120,16 @@ func solvables() []string {
 }
 
 func parseSolve(c *cobra.Command, s string) (accountantv1.CalibrateRequest_Solve, error) {
-	i := slices.Index(solvables(), s)
+	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(s)) // as the table, JSON or the API spell it
+	i := slices.Index(solvables(), name)
+	allowed := strings.Join(append(solvables(), fields...), ", ")
 	switch {
 	case s == "":
-		return 0, usage(c, "--solve is missing; allowed: %s", strings.Join(solvables(), ", "))
+		return 0, usage(c, "--solve is missing; allowed: %s", allowed)
+	case slices.Contains(fields, name):
+		return accountantv1.CalibrateRequest_STANDARD_DEVIATION, nil
 	case i < 0:
-		return 0, usage(c, "--solve: %q; allowed: %s", s, strings.Join(solvables(), ", "))
+		return 0, usage(c, "--solve: %q; allowed: %s", s, allowed)
 	}
 	return accountantv1.CalibrateRequest_Solve(i + 1), nil
 }

@@ -71,7 +71,7 @@ socket.
 // it for an earlier attempt of this command.
 func (p *program) confirmClose(c *cobra.Command, name string) error {
 	answer, err := ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
-		return daemon.GetLedger(ctx, name)
+		return wholeLedger(ctx, daemon, name)
 	})
 	l := answer.GetLedger()
 	if err != nil || l.GetClosed() {

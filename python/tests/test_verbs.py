@@ -278,3 +278,11 @@ def test_a_time_to_come_back_is_read() -> None:
     assert retry_delay(status(36_000, 0)) == 30.0
     assert retry_delay(status(-1, 0)) == 0.0
     assert retry_delay(Status(code=14).SerializeToString()) == 0.0
+
+
+@pytest.mark.parametrize("solve", ["standard-deviation", "STANDARD_DEVIATION", "noise-multiplier", "noise_multiplier", "NOISE_MULTIPLIER"])
+def test_calibrate_takes_what_it_answers(client: Client, solve: str) -> None:
+    found = client.calibrate(solve, (STEP, 1000), target_epsilon=2, target_delta=1e-5, adjacency="add-or-remove-one")
+    assert found.field == "noise_multiplier" and found.epsilon is not None and found.epsilon <= 2
+    again = client.calibrate(found.field, (STEP, 1000), target_epsilon=2, target_delta=1e-5, adjacency="add-or-remove-one")
+    assert again.value == found.value

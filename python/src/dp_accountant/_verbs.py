@@ -161,9 +161,15 @@ def curve(subject: Subject, fields: Mapping[str, Any]) -> Plan[Curve]:
     return Plan("curve", _name(subject), "QueryPrivacyCurve", request, Curve.of)
 
 
+# The answer's names of the field that STANDARD_DEVIATION solves for.
+_NOISE = {"noise_multiplier", "scale"}
+
+
 def calibrate(
     solve: str, what: Any, target_epsilon: float, target_delta: float, ledger: str, fixed: Any, adjacency: str | int | None,
 ) -> Plan[Calibration]:
+    if isinstance(solve, str) and solve.lower().replace("-", "_") in _NOISE:
+        solve = "STANDARD_DEVIATION"
     request = pb.CalibrateRequest(
         ledger=ledger, target_epsilon=target_epsilon, target_delta=target_delta,
         event=what if isinstance(what, pb.Event) else event(*what) if isinstance(what, tuple) else event(what),

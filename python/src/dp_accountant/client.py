@@ -276,7 +276,7 @@ class Client:
     ) -> Calibration:
         """The parameter of one event with which it and all that stays fixed (a ledger, a
         workload, events) cost at most the target. solve: "standard-deviation" (the
-        smallest noise), "count" or "sampling-probability" (the largest). event: a
+        smallest noise; also "noise-multiplier" or "scale", as the answer calls it), "count" or "sampling-probability" (the largest). event: a
         mechanism, a pair (mechanism, count), or an event."""
         return self._do(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
 

@@ -1,4 +1,6 @@
-"""Plots, where matplotlib is there. Each function draws on axes, its own unless given, and returns them."""
+"""Plots, where matplotlib is there. Each function draws on axes and returns them: those that
+are given, or those of a new figure of pyplot. A notebook shows that figure below its cell; a
+script shows it with matplotlib.pyplot.show(), or saves it with axes.figure.savefig."""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure  # without pyplot: no global state, no display
+    from matplotlib import pyplot  # which knows the figures that are to be shown; a Figure alone is not
 
-    return Figure(figsize=(5, 4), layout="constrained").subplots()
+    return pyplot.subplots(figsize=(5, 4), layout="constrained")[1]
 
 
 def plot_curve(curve: Curve, ax: Any = None) -> Any:
