@@ -100,7 +100,14 @@ func TestAuditTrail(t *testing.T) {
 	d.kill()
 	must(fmt.Sprintf("verified: 2 ledgers, %d entries; what was kept agrees (1)", l.acknowledged()+backups), "verify", "--data", dir, "--signed-head", head)
 
-	rollBack(t, filepath.Join(files, "0.backup"), filepath.Join(dir, persist.FileName))
+	file := filepath.Join(dir, persist.FileName)
+	rollBack(t, filepath.Join(files, "0.backup"), file)
+	if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dir); code != 1 || !strings.Contains(stderr, "was acknowledged") {
+		t.Errorf("the file alone was put back: %d, %s", code, stderr)
+	}
+	if err := os.Remove(file + ".acknowledged"); err != nil { // as if it had been put back, too
+		t.Fatal(err)
+	}
 	d = start(t, dir)
 	socket = "unix:" + d.ready["socket"]
 	must("verified", "verify", names[0], "--server", socket) // by itself it is whole

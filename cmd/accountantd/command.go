@@ -20,6 +20,7 @@ type settings struct {
 	socketMode          string
 	socketOwner         string
 	tls                 server.TLSFiles
+	init                bool
 	insecure, pprof     bool
 	gracePeriod         time.Duration
 	analyses            int
@@ -88,6 +89,7 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 	f.StringVar(&s.socketOwner, "socket-owner", "", "`owner` of the sockets in --listen: USER, USER:GROUP or :GROUP, names or numbers (default: the daemon's)")
 	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics and /healthz; \"\" turns it off")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
+	f.BoolVar(&s.init, "init", false, "start anew, with nothing charged, in a directory whose store is gone; refused where there is one")
 	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the server's certificate, and those that certify it")
 	f.StringVar(&s.tls.Key, "tls-key", "", "PEM `file` of its key")
 	f.StringVar(&s.tls.ClientCA, "tls-client-ca", "", "PEM `file` of the authorities whose client certificates are demanded")

@@ -77,13 +77,14 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		return err
 	}
 	metrics := server.NewMetrics()
-	store, err := persist.Open(persist.Config{Path: filepath.Join(s.data, persist.FileName), Observe: func(c persist.Commit) {
-		metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
-	}})
+	store, err := persist.Open(persist.Config{
+		Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
+		Observe: func(c persist.Commit) { metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration) },
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, store.Failure(), store.Close()) }()
 	if config.SigningKey, err = server.SigningKey(filepath.Join(s.data, keyFile)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -147,6 +148,28 @@ func BenchmarkManyLedgers(b *testing.B) {
 				b.ReportMetric((cpu()-c0)/float64(n), "cpu-µs/entry")
 				return n
 			})
+		})
+	}
+}
+
+// BenchmarkAcknowledge is what a commit pays besides its two syncs: for looking whether
+// the file is in its place, for writing down what is acknowledged, and what it would pay
+// if that were synced, too.
+func BenchmarkAcknowledge(b *testing.B) {
+	s := mustOpen(b, Config{Path: filepath.Join(b.TempDir(), "s.db")})
+	defer s.Close()
+	for name, f := range map[string]func(int) error{
+		"in place": func(int) error { return s.inPlace() },
+		"written":  s.noteAcknowledged,
+		"synced":   func(i int) error { return errors.Join(s.noteAcknowledged(i), s.syncAcknowledged()) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := range b.N {
+				if err := f(i); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -137,24 +138,56 @@ func (c *committer) commit(ops []*operation) int {
 	}
 	if w.puts == 0 { // nothing but refusals and what exists already
 		rollback(tx)
+		if err := c.inPlace(); err != nil {
+			return answer(ops[:n], c.fail(err))
+		}
 		return n
 	}
-	if err := c.space.ensure(tx.Size() + w.growth(c.db)); err != nil {
-		rollback(tx)
-		return answer(ops[:n], fmt.Errorf("%w: %w", ledger.ErrUnavailable, err))
-	}
-	id := tx.ID()
-	if err := guard(func() error { return c.config.hooks.commit(tx) }); err != nil {
-		rollback(tx) // releases the lock if bbolt has not
-		return answer(ops[:n], c.fail(err))
+	if err := c.finish(w); err != nil {
+		return answer(ops[:n], err)
 	}
 	c.nextKey = w.nextKey
-	c.published.set(id)
 	c.took = time.Since(start)
 	if c.config.Observe != nil {
 		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: c.took})
 	}
 	return n
+}
+
+// finish commits a transaction. It returns nil once it is durable, in the file that has
+// the store's name, and written down as acknowledged.
+func (s *Store) finish(w *writing) error {
+	if err := s.space.ensure(w.tx.Size() + w.growth(s.db)); err != nil {
+		rollback(w.tx)
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	id := w.tx.ID()
+	if err := guard(func() error { return s.config.hooks.commit(w.tx) }); err != nil {
+		rollback(w.tx) // releases the lock if bbolt has not
+		return s.fail(fmt.Errorf("a commit failed: %w", err))
+	}
+	if err := s.inPlace(); err != nil {
+		return s.fail(err)
+	}
+	if err := s.noteAcknowledged(id); err != nil {
+		return s.fail(err)
+	}
+	s.published.set(id)
+	return nil
+}
+
+// change makes a commit that is no ledger's. The committer may go on beside it.
+func (s *Store) change(f func(*writing) error) error {
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	w := &writing{view: view{tx: tx}, arena: &arena{}}
+	if err := guard(func() error { return errors.Join(f(w), w.put()) }); err != nil {
+		rollback(tx)
+		return err
+	}
+	return s.finish(w)
 }
 
 // answer gives all of ops the same error. What was decided on top of a

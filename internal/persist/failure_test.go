@@ -198,6 +198,7 @@ func TestReadsWaitForDurability(t *testing.T) {
 			}
 			close(release)
 			a, r := <-appended, <-read
+			hold = false
 			if fails && (!errors.Is(a, ledger.ErrUnknown) || !errors.Is(r, ledger.ErrUnknown)) || !fails && (a != nil || r != nil) {
 				t.Errorf("the commit fails: %v; Append = %v, RecordOf = %v", fails, a, r)
 			}

@@ -18,7 +18,8 @@ const formatVersion = 1
 type bucket uint8
 
 const (
-	// metaBucket: "format" → version (4 bytes); "store" → the store's UUID.
+	// metaBucket: "format" → version (4 bytes); "store" → the store's UUID; and the
+	// rows of marks.go, which files of earlier programs lack.
 	metaBucket bucket = iota
 	// logBucket, append-only: key (8 bytes, 1, 2, 3 … over all ledgers) → ledger
 	// number (8), previous hash (32), stored bytes. A ledger's number is the key
@@ -49,8 +50,9 @@ const (
 	// genesis of any ledger in it.
 	reservationsBucket
 	// amendmentsBucket: ledger number (8), position (8) → log key (8) of an entry that
-	// amends the ledger: a refund, a raise, a restore or what reconciles it. Files from before it was there get it when they are opened; a program that
-	// does not know it cannot read the entries in it.
+	// amends the ledger: a refund, a raise, a restore or what reconciles it. Files from
+	// before it was there get it when they are opened; a program that does not know it
+	// cannot read the entries in it.
 	amendmentsBucket
 	buckets
 )

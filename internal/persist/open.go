@@ -35,8 +35,13 @@ func Open(c Config) (*Store, error) {
 	if c.hooks.allocate == nil {
 		c.hooks.allocate = allocate
 	}
+	path, err := filepath.Abs(c.Path)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", c.Path, err)
+	}
 	s := &Store{
 		config: c,
+		path:   path,
 		queue:  make(chan *operation, maxGroup),
 		done:   make(chan struct{}),
 		failed: make(chan struct{}),
@@ -47,8 +52,23 @@ func Open(c Config) (*Store, error) {
 	if err := makeDirectory(filepath.Dir(c.Path)); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.Path, err)
 	}
+	info, err := os.Stat(c.Path)
+	switch {
+	case err == nil && info.Size() > 0:
+	case c.hooks.alone:
+		return nil, fmt.Errorf("store %s: it has been removed", c.Path)
+	case c.Init:
+		if err := c.clear(); err != nil {
+			return nil, fmt.Errorf("store %s: %w", c.Path, err)
+		}
+	}
 	if err := checkRestored(c.Path); err != nil {
 		return nil, err
+	}
+	if err != nil || info.Size() == 0 {
+		if err := c.checkNew(); err != nil {
+			return nil, fmt.Errorf("store %s: %w", c.Path, err)
+		}
 	}
 	if err := checkBeforeOpen(c.Path, c.LockTimeout); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.Path, err)
@@ -84,18 +104,29 @@ func (s *Store) open() error {
 		if file != nil {
 			_ = file.Close() // after a panic bbolt has not; else it is closed already
 		}
+		if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) {
+			return fmt.Errorf("both root pages are damaged, or it is no store (%w): restore a backup", err)
+		}
 		return err
 	}
 	s.space = space{file: file, noSync: s.config.hooks.noSync, step: s.config.AllocationStep, allocate: s.config.hooks.allocate}
-	nextKey, err := s.prepare(file)
+	s.opened, err = file.Stat()
+	var nextKey uint64
+	if err == nil {
+		nextKey, err = s.prepare(file)
+	}
 	if err == nil {
 		err = removeCopies(s.config.Path)
 	}
 	if err != nil {
 		_ = s.db.Close() // nothing was written that is to be kept
+		if s.acknowledged != nil {
+			_ = s.acknowledged.Close()
+		}
 		return err
 	}
 	go s.commitAll(nextKey)
+	go s.watch()
 	return nil
 }
 
@@ -110,23 +141,31 @@ func initialMap() int {
 
 // prepare makes the buckets of a new file, or checks those of an old one.
 func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return 0, err
-	}
 	isNew := false
 	var missing []bucket
 	read := func(tx *bolt.Tx) (err error) {
-		if size := tx.Size(); size > info.Size() {
-			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
-		}
-		if name, _ := tx.Cursor().First(); name == nil {
-			isNew = true
-			return nil
+		if size := tx.Size(); size > s.opened.Size() {
+			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, s.opened.Size(), size)
 		}
 		v := &view{tx: tx, file: file}
+		if name, _ := tx.Cursor().First(); name == nil {
+			isNew = true
+			damaged, err := damagedRoot(tx, file)
+			if err == nil && damaged >= 0 {
+				err = fmt.Errorf("%w: root page %d is damaged, and the other one is of a file without ledgers: restore a backup; or remove the file, if no ledger was ever created in it", ledger.ErrDamaged, damaged)
+			}
+			return errors.Join(err, s.config.checkNew())
+		}
 		if err := s.checkFormat(v); err != nil {
 			return err
+		}
+		if !s.config.hooks.alone { // a restore is what follows a damaged root
+			if err := checkRoots(v, file, s.config.Path, s.id); err != nil {
+				return err
+			}
+		}
+		if s.config.Init {
+			return errors.New("--init was given, but there is a store: start without it")
 		}
 		for b := laterBuckets; b < buckets; b++ {
 			if tx.Bucket([]byte(b.String())) == nil {
@@ -147,24 +186,22 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		nextKey = 1
 	}
 	if len(missing) > 0 {
-		if err := s.db.Update(func(tx *bolt.Tx) error {
-			s.published.tx = tx.ID()
-			for _, b := range missing {
-				if _, err := tx.CreateBucket([]byte(b.String())); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := s.change(func(w *writing) error { return w.makeBuckets(missing) }); err != nil {
 			return 0, err
 		}
 	}
 	if s.config.hooks.noSync {
-		return nextKey, nil
+		return nextKey, s.keepAcknowledged()
 	}
 	// A process that was killed may have left a commit that is visible and not yet
 	// synced; from here on it is told of.
 	if err := file.Sync(); err != nil {
+		return 0, err
+	}
+	if err := s.keepAcknowledged(); err != nil {
+		return 0, err
+	}
+	if err := s.syncAcknowledged(); err != nil {
 		return 0, err
 	}
 	return nextKey, syncDirectory(filepath.Dir(s.config.Path))
@@ -185,6 +222,9 @@ func (s *Store) checkFormat(v *view) error {
 	}
 	if version != formatVersion {
 		return fmt.Errorf("format version %d; this program supports %d", version, formatVersion)
+	}
+	if err := v.checkMarks(); err != nil {
+		return err
 	}
 	s.id, err = must(v, metaBucket, []byte("store"), func(b []byte) (string, error) {
 		_, err := uuid.ParseBytes(b)
@@ -208,27 +248,29 @@ func (s *Store) initialise() error {
 		return err
 	}
 	s.id = id.String()
-	if err := s.space.ensure(int64(64 * s.db.Info().PageSize)); err != nil {
-		return err
-	}
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.change(func(w *writing) error {
+		all := make([]bucket, buckets)
 		for b := range buckets {
-			if _, err := tx.CreateBucket([]byte(b.String())); err != nil {
-				return err
-			}
+			all[b] = b
 		}
-		w := &writing{view: view{tx: tx}, arena: &arena{}}
 		w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), s.config.hooks.version))
-		s.published.tx = tx.ID()
-		return errors.Join(w.put(), s.putID(tx))
+		w.stageID(s.id)
+		return w.makeBuckets(all)
 	})
 }
 
-// putID writes the store's identifier.
-func (s *Store) putID(tx *bolt.Tx) error {
-	w := &writing{view: view{tx: tx}, arena: &arena{}}
-	w.stage(metaBucket, []byte("store"), append(w.value(len(s.id)), s.id...))
-	return w.put()
+func (w *writing) makeBuckets(missing []bucket) error {
+	for _, b := range missing {
+		if _, err := w.tx.CreateBucket([]byte(b.String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageID writes the store's identifier.
+func (w *writing) stageID(id string) {
+	w.stage(metaBucket, []byte("store"), append(w.value(len(id)), id...))
 }
 
 // makeDirectory is os.MkdirAll that makes durable what it has made.

@@ -9,7 +9,11 @@
 //
 // A failed commit may be visible and durable all the same. The store then
 // refuses everything with ErrUnknown and closes Failed; its process should exit,
-// and the next one will see which it was.
+// and the next one will see which it was. It does the same when its file was deleted,
+// moved or replaced.
+//
+// Beside the file lies a small one that says which commit was acknowledged last
+// (acknowledged.go), so that the next process notices if it is not there (roots.go).
 package persist
 
 import (
@@ -34,6 +38,11 @@ type Config struct {
 	// Path is the file. It is made (mode 0600) if it does not exist, and so is
 	// its directory (mode 0700).
 	Path string
+	// Traces are names of other files in that directory that show that a store has been
+	// there. Beside one of them, or one of the store's own, no new store is made unless
+	// Init is set; with Init there must not be a store.
+	Traces []string
+	Init   bool
 	// LockTimeout is how long Open waits for another process to release the
 	// file; 1 s if 0.
 	LockTimeout time.Duration
@@ -66,15 +75,21 @@ type hooks struct {
 	commit   func(*bolt.Tx) error                   // instead of (*bolt.Tx).Commit
 	allocate func(f *os.File, from, to int64) error // instead of allocate
 	noSync   bool                                   // nothing survives a power cut
+	alone    bool                                   // keep nothing beside the file, which must be there
 	version  uint32                                 // of a new file, instead of formatVersion
 }
 
 // Store is a ledger.Store in a bbolt file.
 type Store struct {
 	config Config
+	path   string // absolute
 	db     *bolt.DB
+	opened os.FileInfo // the file as it was opened
 	space  space
 	id     string
+
+	acknowledged *os.File // nil: not kept
+	boot         string   // the kernel's
 
 	gate   sync.RWMutex // held while sending to queue; locked to close it
 	closed bool         // guarded by gate
@@ -92,8 +107,8 @@ var _ ledger.Store = (*Store)(nil)
 // ID implements ledger.Store.
 func (s *Store) ID() string { return s.id }
 
-// Failed is closed when a commit has failed: the store refuses everything from
-// then on, and the process should exit.
+// Failed is closed when a commit has failed, or the file is no longer in its place:
+// the store refuses everything from then on, and the process should exit.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
 // Damaged is closed when the file was found damaged in a way for which the store refuses
@@ -174,16 +189,61 @@ func (s *Store) Close() error {
 	if !first {
 		return nil
 	}
-	return s.db.Close() // waits for readers
+	err := s.settle()
+	err = errors.Join(err, s.db.Close()) // waits for readers
+	if s.acknowledged != nil {
+		err = errors.Join(err, s.acknowledged.Close())
+	}
+	return err
+}
+
+// settle makes both root pages name the same state, which says that the store was
+// closed in order: then neither can be damaged without a trace, nor take anything back.
+// Without room on the disk it is left undone.
+func (s *Store) settle() error {
+	if s.refused() != nil {
+		return nil
+	}
+	if err := s.inPlace(); err != nil {
+		return s.fail(err)
+	}
+	settled := false
+	if err := s.view(func(v *view) (err error) {
+		settled, err = v.settled()
+		return err
+	}); err != nil || settled {
+		return err
+	}
+	err := s.change(func(w *writing) error {
+		w.stop()
+		return nil
+	})
+	if err == nil {
+		err = s.change(func(*writing) error { return nil })
+	}
+	if errors.Is(err, ledger.ErrUnavailable) {
+		return nil
+	}
+	return errors.Join(err, s.syncAcknowledged())
 }
 
 func (s *Store) errClosed() error {
 	return fmt.Errorf("%w: %s is closed", ledger.ErrUnavailable, s.config.Path)
 }
 
+// Failure returns what Failed tells of, nil before.
+func (s *Store) Failure() error {
+	select {
+	case <-s.failed:
+		return s.refused()
+	default:
+		return nil
+	}
+}
+
 // fail makes the store refuse everything.
 func (s *Store) fail(err error) error {
-	err = fmt.Errorf("%w: %s: a commit failed: %v", ledger.ErrUnknown, s.config.Path, err)
+	err = fmt.Errorf("%w: %s: %v", ledger.ErrUnknown, s.config.Path, err)
 	if s.failure.CompareAndSwap(nil, &err) {
 		close(s.failed)
 		s.published.wake()
@@ -222,6 +282,9 @@ func (s *Store) view(read func(*view) error) error {
 			return read(&view{tx: tx, file: s.space.file})
 		})
 	})
+	if e := s.inPlace(); e != nil && err == nil {
+		return s.fail(e)
+	}
 	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		return s.errClosed()
 	}

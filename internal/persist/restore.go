@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -77,7 +76,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	if err != nil {
 		return done, err
 	}
-	verified, err := Verify(ctx, VerifyConfig{Path: c.Backup, Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
+	verified, err := Verify(ctx, VerifyConfig{Path: c.Backup, anyRoot: true, Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
 	if err != nil {
 		return done, fmt.Errorf("backup %s is refused, nothing was written: %w", c.Backup, err)
 	}
@@ -135,7 +134,7 @@ func checkRestored(path string) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", path, err)
 	}
-	return fmt.Errorf("store %s: a restore to it goes on or was cut off (%s); allowed: a finished one: once no restore goes on, remove that file and restore again", path, path+restoringSuffix)
+	return fmt.Errorf("store %s: a restore to it goes on or was cut off (%s); allowed: a finished one: once no restore goes on, remove that file and restore again, or start once with --init to start anew with nothing charged", path, path+restoringSuffix)
 }
 
 func remove(path string) error {
@@ -186,7 +185,7 @@ const restoreTogether = 64
 
 // restore makes another store of the copy, durably.
 func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64, done *RestoredStore) (err error) {
-	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true}}) // synced once, below
+	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true, alone: true}}) // synced once, below
 	if err != nil {
 		return err
 	}
@@ -279,9 +278,9 @@ func (s *Store) rename() error {
 	if err != nil {
 		return err
 	}
-	return s.db.Update(func(tx *bolt.Tx) error {
-		s.id = id.String()
-		s.published.set(tx.ID())
-		return s.putID(tx)
+	s.id = id.String()
+	return s.change(func(w *writing) error {
+		w.stageID(s.id)
+		return nil
 	})
 }

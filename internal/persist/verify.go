@@ -29,6 +29,8 @@ type VerifyConfig struct {
 	// Progress, if set, is told now and then how many of all log records were gone
 	// through.
 	Progress func(done, total uint64)
+
+	anyRoot bool // a restore goes on from what is there
 }
 
 // Verified is what was gone through.
@@ -66,6 +68,9 @@ func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
 		v := &verifier{view: &view{tx: tx}, VerifyConfig: c, ctx: ctx}
 		err := v.run()
 		done = v.Verified
+		if err == nil && !c.anyRoot {
+			err = checkRoots(v.view, file, c.Path, v.id)
+		}
 		return err
 	})
 	var page *pages.Damage
@@ -91,6 +96,7 @@ type verifier struct {
 	Verified
 	ctx context.Context
 
+	id        string            // of the store
 	records   uint64            // of the log
 	geneses   []uint64          // ledgers, in the order of the log
 	ledgers   map[uint64]uint64 // ledger numbers → records of the log
@@ -104,6 +110,7 @@ func (v *verifier) run() error {
 	if err := s.checkFormat(v.view); err != nil {
 		return err
 	}
+	v.id = s.id
 	if err := v.unknown(); err != nil {
 		return err
 	}

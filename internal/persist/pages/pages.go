@@ -30,7 +30,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 )
 
@@ -90,22 +89,15 @@ var ErrNoMeta = errors.New("no meta page is of this transaction")
 // freelist returns the page of the list of free pages, as the meta page of the
 // transaction has it. If there is no list, ok is false: then bbolt makes it anew.
 func (f *File) freelist(transaction uint64) (id uint64, ok bool, err error) {
-	const (
-		magic    = 0xED0CDAED
-		metaSize = 64
-	)
-	page := make([]byte, headerSize+metaSize)
-	for n := range int64(2) {
-		if _, err := f.Reader.ReadAt(page, n*f.PageSize); err != nil {
+	for n := range 2 {
+		meta, ok, err := f.meta(n)
+		if err != nil {
 			return 0, false, err
 		}
-		meta := page[headerSize:]
-		sum := fnv.New64a()
-		_, _ = sum.Write(meta[:metaSize-8])
-		if order.Uint32(meta) != magic || order.Uint64(meta[48:]) != transaction || order.Uint64(meta[56:]) != sum.Sum64() {
+		if !ok || order.Uint64(meta[metaTransaction:]) != transaction {
 			continue
 		}
-		id := order.Uint64(meta[32:])
+		id := order.Uint64(meta[metaFreelist:])
 		return id, id != 1<<64-1, nil
 	}
 	return 0, false, fmt.Errorf("transaction %d: %w", transaction, ErrNoMeta)

@@ -5,6 +5,7 @@ package servertest
 import (
 	"context"
 	"crypto/ed25519"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -122,10 +123,14 @@ func (s *Server) Restart() {
 }
 
 // RestartAfter is Restart; in between, change may do as it likes with the file of
-// the bbolt store.
+// the bbolt store. What the store keeps beside it is gone then: what notices that the
+// file alone was put back is tested in package persist.
 func (s *Server) RestartAfter(change func(path string)) {
 	s.t.Helper()
 	s.Stop()
+	if err := os.Remove(s.path + ".acknowledged"); err != nil && s.config.Store == nil {
+		s.t.Error(err)
+	}
 	change(s.path)
 	s.start()
 }

@@ -1,0 +1,91 @@
+package persist
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// acknowledgedSuffix ends the name of the file beside a store that says which commit
+// was acknowledged last, after the store's name.
+const acknowledgedSuffix = ".acknowledged"
+
+// acknowledged is what that file says. It is one line of fixed length, written in
+// place before each commit is acknowledged and not synced: it outlives the process,
+// not a power cut. Of an earlier boot it is therefore a lower bound, of this one exact.
+type acknowledged struct {
+	store       string
+	transaction uint64 // of bbolt
+	boot        string // the kernel's identifier of its boot; "" where there is none
+}
+
+const acknowledgedFormat = "accountant acknowledged v1 store %-36s transaction %020d boot %-36s"
+
+func (a acknowledged) line() []byte {
+	b := fmt.Appendf(nil, acknowledgedFormat, a.store, a.transaction, a.boot)
+	return fmt.Appendf(b, " crc32c %08x\n", crc32.Checksum(b, castagnoli))
+}
+
+// readAcknowledged reads the file beside a store. The zero value stands for one that is
+// not there, or that is damaged: it proves nothing.
+func readAcknowledged(path string) (a acknowledged, err error) {
+	content, err := os.ReadFile(path + acknowledgedSuffix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return a, err
+	}
+	var read acknowledged
+	_, err = fmt.Sscanf(string(content), "accountant acknowledged v1 store %s transaction %d boot %s", &read.store, &read.transaction, &read.boot)
+	if strings.HasPrefix(read.boot, "crc32c") { // there was none
+		read.boot = ""
+	}
+	if err != nil || !bytes.Equal(content, read.line()) {
+		return acknowledged{}, nil //nolint:nilerr // it is damaged
+	}
+	return read, nil
+}
+
+// bootID is the kernel's identifier of its boot. While it stays, so does what was
+// written to files without a sync.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// keepAcknowledged opens the file beside the store, or makes it.
+func (s *Store) keepAcknowledged() (err error) {
+	if s.config.hooks.alone {
+		return nil
+	}
+	if s.acknowledged, err = os.OpenFile(s.path+acknowledgedSuffix, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	s.boot = bootID()
+	if err := s.noteAcknowledged(s.published.tx); err != nil {
+		return err
+	}
+	return s.acknowledged.Truncate(int64(len(acknowledged{}.line()))) // it may have been damaged
+}
+
+// noteAcknowledged writes down that a transaction is about to be acknowledged.
+func (s *Store) noteAcknowledged(tx int) error {
+	if s.acknowledged == nil {
+		return nil
+	}
+	_, err := s.acknowledged.WriteAt(acknowledged{s.id, uint64(tx), s.boot}.line(), 0)
+	return err
+}
+
+// syncAcknowledged makes durable what was written down.
+func (s *Store) syncAcknowledged() error {
+	if s.acknowledged == nil || s.config.hooks.noSync {
+		return nil
+	}
+	return s.acknowledged.Sync()
+}

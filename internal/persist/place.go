@@ -1,0 +1,86 @@
+package persist
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// watchEvery is how often an idle store looks whether its file is in its place.
+const watchEvery = time.Second
+
+// inPlace returns an error unless the open file is still the one under its name. If
+// not, whatever is written to it is gone when the process ends, and the next one
+// would open another file, or make one.
+func (s *Store) inPlace() error {
+	found, err := os.Stat(s.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the open file is no longer there, it was deleted or its directory moved: %w", err)
+	case !os.SameFile(s.opened, found):
+		return fmt.Errorf("the open file is no longer there, another file has taken its name")
+	}
+	return nil
+}
+
+// watch fails a store whose file has left its place, also while nobody asks.
+func (s *Store) watch() {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-s.failed:
+			return
+		case <-ticker.C:
+			if err := s.inPlace(); err != nil {
+				_ = s.fail(err) // whoever asks is told
+			}
+		}
+	}
+}
+
+// trace returns the name of a file which shows that a store has been in a directory,
+// "" if there is none.
+func (c Config) trace() (string, error) {
+	files, err := os.ReadDir(filepath.Dir(c.Path))
+	if err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), filepath.Base(c.Path)+".") { // of ours: a copy, a restore, what was acknowledged
+			return f.Name(), nil
+		}
+		for _, name := range c.Traces {
+			if f.Name() == name {
+				return name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// checkNew returns an error if a store has been where a new one would be made, unless
+// that is asked for: a volume may be missing, or a file lost, and a new store would
+// have forgotten all that was charged.
+func (c Config) checkNew() error {
+	name, err := c.trace()
+	if err != nil || name == "" || c.Init {
+		return err
+	}
+	return fmt.Errorf("it is missing or empty, but %s shows that a store has been here, and a new one would have forgotten all that was charged: put the file or the volume back, or restore a backup to another directory; to start anew with nothing charged, start once with --init",
+		filepath.Join(filepath.Dir(c.Path), name))
+}
+
+// clear removes what a lost store has left and a new one would stumble over.
+func (c Config) clear() error {
+	for _, suffix := range []string{acknowledgedSuffix, restoringSuffix} {
+		if err := remove(c.Path + suffix); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package persist
+
+import (
+	"fmt"
+	"io"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// damagedRoot returns which of the two meta pages is invalid, -1 if neither is.
+func damagedRoot(tx *bolt.Tx, file io.ReaderAt) (int, error) {
+	f := pagesOf(tx, file)
+	return f.DamagedMeta()
+}
+
+// checkRoots returns an error unless the transaction that bbolt shows has every
+// commit that was acknowledged. docs/decisions/roots.md says why these are the rules:
+//
+//   - One root is invalid after the store was closed in order, when both named the same
+//     state: nothing is lost, but something has changed what was written.
+//   - The transaction is older than the newest that was acknowledged: a commit is lost,
+//     or the file was put back as it was earlier.
+//   - One root is invalid, and nothing proves that its commit was not acknowledged.
+//
+// path is where what was acknowledged is kept beside.
+func checkRoots(v *view, file io.ReaderAt, path, store string) error {
+	shown := uint64(v.tx.ID())
+	known, err := readAcknowledged(path)
+	if err != nil {
+		return err
+	}
+	if known.store != "" && known.store != store {
+		return fmt.Errorf("the file is of store %s; %s was kept for store %s: put the file back that belongs to it; if this one is meant to take its place, move %[2]s away",
+			store, path+acknowledgedSuffix, known.store)
+	}
+	stopped, err := v.stopped()
+	if err != nil {
+		return err
+	}
+	damaged, err := damagedRoot(v.tx, file)
+	if err != nil {
+		return err
+	}
+	switch {
+	case stopped && damaged >= 0 && known.transaction <= shown+1:
+		return lostCommit(path, "root page %d is damaged: both were valid when the store was closed in order", damaged)
+	case shown < known.transaction:
+		return lostCommit(path, "its newest commit is number %d, but number %d was acknowledged: the file was put back as it was earlier, or what was written last was damaged", shown, known.transaction)
+	case damaged < 0:
+		return nil
+	case known.transaction > 0 && known.boot == bootID() && known.boot != "":
+		return nil // what was acknowledged is there; the next commit writes that page anew
+	}
+	return lostCommit(path, "root page %d is damaged, and with it perhaps a commit that was acknowledged", damaged)
+}
+
+// lostCommit says what to do with a file that may have lost its newest commit.
+func lostCommit(path, format string, args ...any) error {
+	return fmt.Errorf("%w: %s; do not go on from it: \"accountantd restore FILE --data NEWDIR\", of this file (%s) or of a backup, makes a store whose ledgers ask to be reconciled with what was lost",
+		ledger.ErrDamaged, fmt.Sprintf(format, args...), path)
+}
