@@ -54,10 +54,31 @@ func (g discreteNormal) Cumulant(d Direction, s float64) Value {
 	}
 	v.K, v.Err = real(at.K), at.Err
 	if g.sigma < 1.2 { // above, Θ hardly bends
-		v = withSlopes(v, s, func(t float64) ComplexValue { return g.at(complex(s, t)) })
+		v.Slope, v.Curvature = g.tilted(s)
 	}
 	return v
 }
+
+// tilted is the mean and the variance of L where every outcome x counts as e^{sL(x)}·P(x),
+// K'(s) and K”(s): a discrete Gaussian around (1+s)d. A step off the real axis would tell
+// them only within the losses' period 2πσ²/d, which may be as short as you like.
+func (g discreteNormal) tilted(s float64) (mean, variance float64) {
+	centre := math.Round((1 + s) * g.d)
+	c := (1+s)*g.d - centre
+	var whole, first, second float64
+	for j, n := -g.beyond(), g.beyond(); j <= n; j++ {
+		w := math.Exp((2*j*c - j*j) / (2 * g.sigma * g.sigma))
+		whole += w
+		first += w * j
+		second += w * j * j
+	}
+	first /= whole
+	step := g.d / g.sigma / g.sigma // between neighbours
+	return step * (centre + first - g.d/2), step * step * math.Max(0, second/whole-first*first)
+}
+
+// beyond is how far the whole numbers matter on either side: e^{−(n²−n)/2σ²} < e^{−40}.
+func (g discreteNormal) beyond() float64 { return 1 + math.Ceil(1+10*g.sigma) }
 
 func (g discreteNormal) Line(d Direction, theta float64) Line {
 	return guarded(func(t float64) ComplexValue { return g.at(complex(theta, t)) }, g.Cumulant(d, theta))
@@ -157,7 +178,7 @@ func (g discreteNormal) sum(s complex128) ComplexValue {
 	centre := math.Round((1 + real(s)) * g.d)
 	half := 1 / (2 * g.sigma * g.sigma)
 	c := complex((1+real(s))*g.d-centre, imag(s)*g.d)
-	n := 1 + math.Ceil(1+10*g.sigma) // beyond: e^{−(n²−n)/2σ²} < e^{−40}
+	n := g.beyond()
 	if h := 2 * half * g.d; cmplx.Abs(s)*h*(n+g.d) < 1 {
 		return g.few(s, n, h, half)
 	}

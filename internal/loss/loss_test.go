@@ -121,11 +121,37 @@ func TestFactsBoundCumulant(t *testing.T) {
 		if _, ok := l.(selection); ok {
 			return // not convex, as only K itself must be
 		}
+		if f.Last > 0 && s*1.01 > f.Last {
+			return // nothing is known there
+		}
 		w := l.Cumulant(d, s*1.01)
 		if chord := (w.K - v.K) / (0.01 * s); chord < v.Slope-1e-3*math.Abs(v.Slope)-2*(v.Err+w.Err)/(0.01*s) || chord > w.Slope+1e-3*math.Abs(w.Slope)+2*(v.Err+w.Err)/(0.01*s) {
 			t.Fatalf("%+v: slope %v at %v, chord %v, slope %v", l, v.Slope, s, chord, w.Slope)
 		}
 	})
+}
+
+// Slopes and curvatures of losses so large that e^{sL} turns often within an ordinary step
+// off the real axis, against differences of the slopes' own chords.
+func TestSlopesOfLargeLosses(t *testing.T) {
+	for _, l := range []Loss{
+		discreteNormal{sigma: 0.1, d: 7}, discreteNormal{sigma: 0.3, d: 40}, discreteNormal{sigma: 1.1, d: 20}, discreteNormal{sigma: 0.45, d: 1},
+		laplace{e0: 1000}, response{epsilon: 1000, buckets: 5}, discrete{a: 50, d: 20}, ranged(700),
+	} {
+		for _, s := range []float64{0.003, 0.02, 0.1, 0.7, 3, 20, 55} {
+			for _, d := range []Direction{Remove, Add} {
+				v, w := l.Cumulant(d, s), l.Cumulant(d, s*1.01)
+				noise := 2 * (v.Err + w.Err) / (0.01 * s)
+				chord := (w.K - v.K) / (0.01 * s)
+				if !(chord >= v.Slope*(1-1e-6)-noise && chord <= w.Slope*(1+1e-6)+noise) {
+					t.Errorf("%+v at %v: slopes %v and %v, chord %v", l, s, v.Slope, w.Slope, chord)
+				}
+				if !(v.Curvature >= 0) {
+					t.Errorf("%+v at %v: curvature %v", l, s, v.Curvature)
+				}
+			}
+		}
+	}
 }
 
 // |E e^{sL}| ≤ E e^{θL} on every line, and Upper keeps to it.

@@ -90,6 +90,12 @@ func newOutcomesLine(refine func(size float64) *outcomes, theta float64) *outcom
 		l.terms.large, l.terms.shift = true, peak
 	}
 	l.tilt(o)
+	// M − 1 has few digits of an M near 0, which Q's missing mass allows: the sum of M
+	// itself, all of whose terms are positive, has all of them.
+	if !l.terms.large && theta > 0 && o.cut == nil && l.mass() < l.finite/2 {
+		l.terms.large, l.terms.shift = true, peak
+		l.tilt(o)
+	}
 	return l
 }
 
@@ -106,7 +112,7 @@ func (l *outcomesLine) tilt(o *outcomes) {
 		curvature.Add(v.tilted * v.loss * v.loss)
 		acc += v.err + o.weightErr*math.Abs(v.excess)
 		noise += v.noise + o.weightErr*math.Abs(v.slope)
-		rounding := 16 + o.weightErr + 2*n.half + 3*math.Abs(n.lp) + 3*math.Abs(n.lq) + 3*math.Abs(s*v.loss) + 2*l.terms.shift
+		rounding := 16 + o.weightErr + 2*n.half + 3*math.Abs(n.lp) + 3*math.Abs(n.lq) + 3*math.Abs(s*v.loss) + 2*math.Abs(l.terms.shift)
 		l.nodes[i] = tiltedNode{
 			v.tilted, v.loss,
 			num.Ulp * (rounding + math.Abs(1+s)*n.errP + math.Abs(s)*n.errQ), num.Ulp * (n.errP + n.errQ + math.Abs(v.loss)),
@@ -160,7 +166,7 @@ func (l *outcomesLine) value() Value {
 		v.K = l.terms.shift + num.Log(l.moment) - math.Log(l.finite)
 		v.Err = math.Inf(1)
 		if rest := l.moment - l.err; rest > 0 {
-			v.Err = l.err/rest + 4*num.Ulp*(1+l.terms.shift+math.Abs(v.K)) + off
+			v.Err = l.err/rest + 4*num.Ulp*(1+math.Abs(l.terms.shift)+math.Abs(v.K)) + off
 		}
 	} else {
 		v.K, v.Err = fromExcess(l.moment/l.finite, (l.err+(4*num.Ulp+off)*math.Abs(l.moment))/l.finite*(1+4*num.Ulp))

@@ -201,7 +201,7 @@ func (l *sampledLine) terms(n node, s float64) terms {
 	rounding := 16 + 2*n.half + 3*math.Abs(n.lp) + 3*math.Abs(n.lq)
 	if l.large {
 		v := math.Exp(n.lp + a - n.half - l.shift)
-		err := v * (rounding + 3*math.Abs(a) + 2*l.shift + math.Abs(1+s)*n.errP + math.Abs(s)*n.errQ)
+		err := v * (rounding + 3*math.Abs(a) + 2*math.Abs(l.shift) + math.Abs(1+s)*n.errP + math.Abs(s)*n.errQ)
 		return terms{excess: v, tilted: v, slope: v * loss, loss: loss, err: err}
 	}
 	first, second := math.Exp(n.lp-n.half), math.Exp(n.lq-n.half) // φ·p, φ·q
