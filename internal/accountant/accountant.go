@@ -31,8 +31,9 @@ type Question struct {
 	Epsilon *float64 // in nats; finite and ≥ 0
 
 	// MaxGap is the wanted upper − lower, of ε in nats or of ln δ; finite and > 0.
-	// Nil: each analysis's own. It steers only how much work is done: the bounds
-	// of the answer say what was reached.
+	// Nil: each analysis's own, which is also what a wider one gets. It steers only how
+	// much work is done: the bounds of the answer say what was reached. A narrower one
+	// never gives wider bounds, unless Stop ends the work.
 	MaxGap *float64
 
 	// Stop, where it is not nil, is asked between steps of long computations.

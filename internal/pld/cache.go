@@ -39,6 +39,11 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 		return Epsilon(c, delta, w)
 	}
 	down, up := num.LogDown(rest), num.LogUp(most)
+	return narrowed(w, true, latticeEpsilonGap, func(w Wanted) (loss.Bounds, string) { return k.epsilon(c, delta, down, up, w) })
+}
+
+// epsilon is Epsilon at one gap.
+func (k *Cache) epsilon(c loss.Composition, delta, down, up float64, w Wanted) (loss.Bounds, string) {
 	return k.ask(c, question{
 		place: func(st *steerer) (saddle, float64, float64) {
 			x := st.forDelta(down)
@@ -59,7 +64,9 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 		enough:    func(b loss.Bounds) bool { return w.Reached(true, b) },
 		skip:      func(b loss.Bounds) (epsilon, logDelta float64) { return b.Lower, down },
 		moves:     true,
-		cold:      func() (loss.Bounds, string) { return Epsilon(c, delta, w) },
+		cold: func() (loss.Bounds, string) {
+			return overall(c, 0, func(c loss.Composition) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
+		},
 	}, func(b loss.Bounds) loss.Bounds { return b }, w)
 }
 
@@ -68,6 +75,11 @@ func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bo
 	if len(c) == 0 || c.Dominating() {
 		return LogDelta(c, epsilon, w)
 	}
+	return narrowed(w, false, latticeLogGap, func(w Wanted) (loss.Bounds, string) { return k.logDelta(c, epsilon, w) })
+}
+
+// logDelta is LogDelta at one gap.
+func (k *Cache) logDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
 	low, high := c.Atom()
 	return k.ask(c, question{
 		place: func(st *steerer) (saddle, float64, float64) {
@@ -85,7 +97,9 @@ func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bo
 		tolerance: func(float64, float64) float64 { return w.logGap() },
 		enough:    func(b loss.Bounds) bool { return w.Reached(false, b) },
 		skip:      func(b loss.Bounds) (float64, float64) { return epsilon, b.Lower },
-		cold:      func() (loss.Bounds, string) { return LogDelta(c, epsilon, w) },
+		cold: func() (loss.Bounds, string) {
+			return overall(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) { return logDeltaWithin(c, epsilon, w) })
+		},
 	}, func(b loss.Bounds) loss.Bounds {
 		return loss.Bounds{Lower: loss.LogTotalDown(b.Lower, low), Upper: loss.LogTotal(b.Upper, high)}
 	}, w)

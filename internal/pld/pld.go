@@ -2,7 +2,8 @@
 // itself: exactly, from above and from below.
 //
 // Closed forms: one Laplace release, one Poisson-sampled Gaussian step, and
-// randomized response, pure and approximate DP of one ε0 in any number. The
+// randomized response, pure and approximate DP of one ε0 in any number. One release
+// of any other pair is a single cell of it (release.go). The
 // contour (contour*.go) inverts the loss cumulant where its characteristic
 // function decays; the lattice (lattice*.go) takes the rest. All give certified
 // intervals. What has no pair is refused, with the reason.
@@ -27,16 +28,20 @@ type curve interface {
 // first, else the contour, and where that refuses or stays wider than wanted the
 // lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
-	return anyPart(c, func(c loss.Composition) (loss.Bounds, string) {
-		if c.Dominating() {
-			return fromBelow(c, 0, func(c loss.Composition) (loss.Bounds, string) { return attainedEpsilon(c, delta, w) })
-		}
-		return attainedEpsilon(c, delta, w)
+	return overall(c, 0, func(c loss.Composition) (loss.Bounds, string) {
+		return narrowed(w, true, latticeEpsilonGap, func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
 	})
 }
 
-func attainedEpsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
-	return usualFirst(w, true, latticeEpsilonGap, func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
+// overall answers for every composition that c may stand for; nothing is the answer if
+// nothing is lost.
+func overall(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	return anyPart(c, func(c loss.Composition) (loss.Bounds, string) {
+		if c.Dominating() {
+			return fromBelow(c, nothing, ask)
+		}
+		return ask(c)
+	})
 }
 
 // mostChoices bounds the compositions that are asked about where releases are on disjoint
@@ -83,19 +88,25 @@ func fromBelow(c loss.Composition, nothing float64, ask func(loss.Composition) (
 	return b, ""
 }
 
-// usualFirst asks for bounds of ε, or of ln δ. Where less than the usual gap is
-// wanted the usual one comes first: that more is asked for than can be reached, or
-// than there is time for, must not make the answer wider.
-func usualFirst(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.Bounds, string)) (loss.Bounds, string) {
-	if w.Gap == 0 || w.Gap >= usualGap {
-		return ask(w)
+// narrower is how much narrower than the bounds so far the next ones are to be. Finer
+// grids cost about its square root more each time.
+const narrower = 1. / 32
+
+// narrowed asks for bounds of ε, or of ln δ: first for the usual ones, and as long as they
+// are wider than wanted for narrower ones, all of which hold. It ends where that does not
+// help. What is asked for next depends on what was found and not on what is wanted, so
+// that a finer request sees all that a coarser one does: no answer gets wider by asking
+// for a narrower one.
+func narrowed(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.Bounds, string)) (loss.Bounds, string) {
+	b, none := ask(Wanted{Stop: w.Stop})
+	for w.Gap > 0 && none == "" && !w.Reached(epsilon, b) && !w.stopped() {
+		was := b.Upper - b.Lower
+		finer, refused := ask(Wanted{Gap: narrower * math.Min(was, usualGap), Stop: w.Stop})
+		if b, _ = both(b, "", finer, refused); !(b.Upper-b.Lower < 0.8*was) {
+			break
+		}
 	}
-	usual, none := ask(Wanted{Stop: w.Stop})
-	if none == "" && (w.Reached(epsilon, usual) || w.stopped()) {
-		return usual, ""
-	}
-	finer, refused := ask(w)
-	return both(usual, none, finer, refused)
+	return b, none
 }
 
 // epsilonWithin is Epsilon at one gap.
@@ -118,6 +129,19 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 		}
 		return e, ""
 	}
+	if r, ok := newRelease(c); ok {
+		if e = r.epsilon(delta); w.Reached(true, e) {
+			return e, ""
+		}
+		b, reason := composedEpsilon(c, delta, down, up, w)
+		return both(e, "", b, reason)
+	}
+	return composedEpsilon(c, delta, down, up, w)
+}
+
+// composedEpsilon is epsilonWithin by the contour and the lattice, with δ of the finite
+// losses from down to up.
+func composedEpsilon(c loss.Composition, delta, down, up float64, w Wanted) (e loss.Bounds, reason string) {
 	if down > 0 {
 		e, reason = contourEpsilon(c, num.LogDown(down), num.LogUp(up), w)
 		if reason == "" && (w.Reached(true, e) || w.stopped()) {
@@ -148,16 +172,9 @@ func both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, st
 
 // LogDelta encloses ln δ at ε ≥ 0, −Inf for δ = 0, likewise.
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
-	return anyPart(c, func(c loss.Composition) (loss.Bounds, string) {
-		if c.Dominating() {
-			return fromBelow(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) { return attainedLogDelta(c, epsilon, w) })
-		}
-		return attainedLogDelta(c, epsilon, w)
+	return overall(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) {
+		return narrowed(w, false, latticeLogGap, func(w Wanted) (loss.Bounds, string) { return logDeltaWithin(c, epsilon, w) })
 	})
-}
-
-func attainedLogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
-	return usualFirst(w, false, latticeLogGap, func(w Wanted) (loss.Bounds, string) { return logDeltaWithin(c, epsilon, w) })
 }
 
 // logDeltaWithin is LogDelta at one gap.
@@ -176,6 +193,18 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 		finite, _ := f.logDelta(epsilon)
 		return total(finite), ""
 	}
+	if r, ok := newRelease(c); ok {
+		if logDelta, _ = r.logDelta(epsilon); w.Reached(false, logDelta) {
+			return logDelta, ""
+		}
+		b, reason := composedLogDelta(c, epsilon, total, w)
+		return both(logDelta, "", b, reason)
+	}
+	return composedLogDelta(c, epsilon, total, w)
+}
+
+// composedLogDelta is logDeltaWithin by the contour and the lattice; total adds the atoms.
+func composedLogDelta(c loss.Composition, epsilon float64, total func(loss.Bounds) loss.Bounds, w Wanted) (logDelta loss.Bounds, reason string) {
 	finite, reason := contourLogDelta(c, epsilon, w)
 	if reason == "" {
 		logDelta = total(finite)

@@ -175,3 +175,43 @@ func TestAnswerIsBelowEveryTheorem(t *testing.T) {
 		}
 	})
 }
+
+// A finer request never gives a looser answer, on either side: neither the default nor any
+// gap after another, asked anew or of a session, whose shortcuts depend on what it was
+// asked before.
+func TestFinerIsNeverLooser(t *testing.T) {
+	known := examples(t)
+	rapid.Check(t, func(t *rapid.T) {
+		adj, events := drawWorkload(t, known)
+		c, q := compose(t, adj, events), drawQuestion(t)
+		var session accountant.Session
+		ask := func(q accountant.Question) (accountant.Answer, error) { return accountant.Ask(c, q) }
+		if rapid.Bool().Draw(t, "session") {
+			ask = func(q accountant.Question) (accountant.Answer, error) { return session.Ask(c, q) }
+		}
+		before := math.Inf(1)
+		least := math.Inf(-1)
+		gap := math.Exp(rapid.Float64Range(-7, 1).Draw(t, "ln gap"))
+		for i := range 4 {
+			if i > 0 {
+				q.MaxGap = &gap
+			}
+			a, err := ask(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value, lower := a.LogDelta, a.LogDeltaLower
+			if q.Delta != nil {
+				value, lower = a.Epsilon, a.EpsilonLower
+			}
+			if value > before || lower != nil && *lower < least {
+				t.Fatalf("%v: at most %v within %v, %v before", events, value, gap, before)
+			}
+			before = value
+			if lower != nil {
+				least = *lower
+			}
+			gap *= math.Exp(-rapid.Float64Range(0, 10).Draw(t, "finer by"))
+		}
+	})
+}
