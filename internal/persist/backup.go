@@ -34,7 +34,7 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 	}
 	c := &copied{f}
 	var copied pages.File
-	check := pages.Check{Leaves: true, Row: checkRow}
+	check := pages.Check{Row: checkRow}
 	_ = os.Remove(f.Name()) // not everywhere: Close tries again
 	err = s.view(func(v *view) error {
 		if err := checkFree(f, v.tx.Size()+freeAfter*s.config.AllocationStep); err != nil {

@@ -11,13 +11,18 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dpaccountant/accountant/internal/audit/audittest"
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // boundedPath, set in the environment, makes this test's process the one with little memory.
 const boundedPath = "ACCOUNTANT_TEST_BOUNDED_PATH"
 
-// Whatever sizes a damaged page states, neither verifying nor asking takes memory for
-// them: a process that may have no more than 3 GiB of addresses, of which bbolt reserves
+// Whatever sizes a damaged page states, neither verifying nor asking nor charging takes
+// memory for them: a process that may have no more than 2 GiB of addresses, of which bbolt reserves
 // 1 GiB, goes through all of them. Before sizes were checked, one byte of an inline
 // bucket made verify take 14 GiB.
 func TestMemoryIsBounded(t *testing.T) {
@@ -25,7 +30,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		readBounded(path)
 		return
 	}
-	content, _ := small(t)
+	content, _ := flippedStore(t)
 	path := filepath.Join(t.TempDir(), "s.db")
 	tried := 0
 	for kind, at := range kinds(aims(t, content)) {
@@ -57,7 +62,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func readBounded(path string) {
-	limit := uint64(3 << 30)
+	limit := uint64(2 << 30)
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -82,18 +87,39 @@ func readBounded(path string) {
 		if err := ask(s); err != nil {
 			fmt.Fprintln(out, "asked:", err)
 		}
+		if err := charges(s); err != nil {
+			fmt.Fprintln(out, "charged:", err)
+		}
 		_ = s.Close()
 	}
 }
 
-// ask asks all that a daemon asks about ledger "a".
+// charges rewrites pages of every bucket.
+func charges(s *Store) error {
+	k := keeper.New(keeper.Config{Store: s, Digest: wire.Digest})
+	for i := range 20 {
+		name := fmt.Sprint("new", i)
+		if _, _, err := k.Create(context.Background(), ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p", Time: audittest.Time(0)}); err != nil {
+			return err
+		}
+		for _, name := range []string{name, "many"} {
+			c := newCharge(name, audittest.Writer(5000+i), 1, i)
+			if _, err := k.Do(context.Background(), c.ledger, c.request); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ask asks all that a daemon asks about a ledger.
 func ask(s *Store) error {
 	if _, err := s.List("", "", 100); err != nil {
 		return err
 	}
-	if _, _, err := s.Load("a"); err != nil {
+	if _, _, err := s.Load("many"); err != nil {
 		return err
 	}
-	_, err := s.Records("a", 1, 1000)
+	_, err := s.Records("many", 1, 1000)
 	return err
 }

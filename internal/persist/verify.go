@@ -62,7 +62,7 @@ func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
 		return done, fmt.Errorf("store %s: %d bytes, %v; allowed: a store's file", c.Path, info.Size(), info.Mode())
 	}
 	err = openToRead(c.Path, c.LockTimeout, func(tx *bolt.Tx, file io.ReaderAt) error {
-		if err := checkPages(tx, file, pages.Check{Leaves: true, Pace: untilDone(ctx)}); err != nil {
+		if err := checkPages(tx, file, pages.Check{Pace: untilDone(ctx)}); err != nil {
 			return err
 		}
 		v := &verifier{view: &view{tx: tx}, VerifyConfig: c, ctx: ctx}

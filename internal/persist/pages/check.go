@@ -8,10 +8,10 @@ import (
 type Check struct {
 	// Transaction is the number of the transaction that the file is read as.
 	Transaction uint64
-	// Leaves are read only if it is set, apart from those of the tree of buckets.
-	// Without, a leaf is checked as far as others tell of it: that it is led to once
-	// and not free, and takes as many pages as nobody else does.
-	Leaves bool
+	// Skip, if set, says that the leaves of a bucket are not to be read, but for the
+	// first one. They are checked as far as others tell of them: that each is led to
+	// once and not free, and takes as many pages as nobody else does.
+	Skip func(bucket []byte) bool
 	// Row, if set, is called with each row of the leaves that are read. The key and the
 	// value are valid during the call only. The bucket is the outermost one.
 	Row func(bucket, key, value []byte) error
@@ -116,7 +116,7 @@ func (w *walk) tree(root uint64, bucket []byte, level int) error {
 
 // page goes through a page and what is below it, whose keys are from first to before next.
 func (w *walk) page(id uint64, bucket []byte, level, height int, first, next []byte) error {
-	if height == 0 && first != nil && bucket != nil && !w.Leaves {
+	if height == 0 && first != nil && bucket != nil && w.Skip != nil && w.Skip(bucket) {
 		return w.take(id, 1) // account finds out how many it takes
 	}
 	p, err := w.read(id, level)
@@ -189,7 +189,7 @@ func (w *walk) account(listed bool) error {
 			owner = id
 		case w.free.has(id):
 			owner = 0
-		case owner != 0 && !w.Leaves && listed:
+		case owner != 0 && w.Skip != nil && listed:
 			last, err := w.unread(owner)
 			if err != nil {
 				return err
