@@ -58,7 +58,8 @@ what it assumes; and why the others do not apply. No daemon is asked.
 		if err != nil {
 			return err
 		}
-		e := explanation{asked.Question, answer, bounds, wire.Warnings(w.GetAdjacency(), []float64{answer.Delta}, mechanismsOf(w.GetEvents()))}
+		warnings := wire.Warnings(w.GetAdjacency(), []float64{answer.Delta}, mechanismsOf(w.GetEvents()))
+		e := explanation{asked.Question, answer, bounds, append(warnings, asked.Workload.Assumptions()...)}
 		p.warn(e.warnings)
 		if output.value == formatJSON {
 			return p.writeObject(e.object())
