@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // Analysis names one way to bound a composition's privacy loss.
@@ -36,13 +37,15 @@ type Question struct {
 	// never gives wider bounds, unless Stop ends the work.
 	MaxGap *float64
 
-	// Stop, where it is not nil, is asked between steps of long computations.
-	// Once it returns true the best bound proven so far is the answer.
+	// Stop, where it is not nil, is asked within long computations, every few
+	// milliseconds. Once it returns true the best bound proven so far is the answer.
 	Stop func() bool
 
 	// Interim, where it is not nil, is called with what is proven so far before an
 	// analysis that may take long: each a sound answer, no wider than the one before.
 	Interim func(Answer)
+
+	in *num.Interrupt // asks Stop
 }
 
 // AtDelta asks for ε at δ = delta.

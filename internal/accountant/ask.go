@@ -17,28 +17,35 @@ import (
 // *mechanism.ParameterError where q is not allowed. The empty composition has
 // ε = 0 and δ = 0.
 func Ask(c mechanism.Composition, q Question) (Answer, error) {
-	losses, err := q.losses(c)
+	losses, err := q.losses(c, num.NewInterrupt(q.Stop))
 	if err != nil {
 		return Answer{}, err
 	}
 	return q.all(losses, func() bound { return q.pld(losses) }), nil
 }
 
-// losses checks q and composes c's losses.
-func (q *Question) losses(c mechanism.Composition) (loss.Composition, error) {
+// losses checks q and composes c's losses, which in interrupts from then on.
+func (q *Question) losses(c mechanism.Composition, in *num.Interrupt) (losses loss.Composition, err error) {
+	q.in = in
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
 	if q.Epsilon != nil && *q.Epsilon == 0 { // maybe −0
 		q.Epsilon = new(float64)
 	}
-	return loss.Compose(c)
+	if !in.Try(func() { losses, err = loss.ComposeWithin(c, in) }) {
+		return nil, ErrStopped
+	}
+	return losses, err
 }
 
 // all is the answer of every analysis: those that may take long last, pld, which takes
 // the longest, after all others.
 func (q Question) all(c loss.Composition, pld func() bound) Answer {
-	bounds := []bound{q.gdp(c), q.nothing(PLD), q.nothing(RDP), q.zcdp(c), q.basic(c)}
+	bounds := []bound{
+		q.inTime(GDP, func() bound { return q.gdp(c) }), q.nothing(PLD), q.nothing(RDP),
+		q.inTime(ZCDP, func() bound { return q.zcdp(c) }), q.inTime(Basic, func() bound { return q.basic(c) }),
+	}
 	for _, long := range []struct {
 		at  int
 		ask func() bound
@@ -46,9 +53,16 @@ func (q Question) all(c loss.Composition, pld func() bound) Answer {
 		if q.Interim != nil {
 			q.Interim(q.least(bounds))
 		}
-		bounds[long.at] = long.ask()
+		bounds[long.at] = q.inTime(bounds[long.at].Analysis, long.ask)
 	}
 	return q.least(bounds)
+}
+
+// inTime is what an analysis proves, or nothing where it is interrupted.
+func (q Question) inTime(a Analysis, ask func() bound) bound {
+	b := q.nothing(a)
+	q.in.Try(func() { b = ask() })
+	return b
 }
 
 // nothing is what is true of every composition.
@@ -120,7 +134,7 @@ func (q Question) gdp(c loss.Composition) bound {
 }
 
 func (q Question) wanted() pld.Wanted {
-	w := pld.Wanted{Stop: q.Stop}
+	w := pld.Wanted{Stop: q.Stop, In: q.in}
 	if q.MaxGap != nil {
 		w.Gap = *q.MaxGap
 	}
@@ -138,10 +152,10 @@ func (q Question) pld(c loss.Composition) bound {
 
 func (q Question) rdp(c loss.Composition) bound {
 	if q.Delta != nil {
-		epsilon, order := rdp.Epsilon(c, *q.Delta, q.Stop)
+		epsilon, order := rdp.Epsilon(c, *q.Delta, q.in)
 		return epsilonAbove(RDP, epsilon, order)
 	}
-	logDelta, order := rdp.LogDelta(c, *q.Epsilon, q.Stop)
+	logDelta, order := rdp.LogDelta(c, *q.Epsilon, q.in)
 	return deltaAbove(RDP, logDelta, order)
 }
 

@@ -65,8 +65,9 @@ type Calibrated struct {
 // noises and probabilities. Counts are exact.
 const Tolerance = 1e-6
 
-// ErrStopped says that Stop came before any value was proven to fit.
-var ErrStopped = errors.New("no time left: no value was proven to fit yet")
+// ErrStopped says that Stop came before anything was proven: any bound, or of a
+// calibration any value that fits.
+var ErrStopped = errors.New("no time left: nothing was proven yet")
 
 // Calibrate finds the least noise, or the largest count or probability, that
 // fits: Ask says of everything together that it costs at most the target. So it

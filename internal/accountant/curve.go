@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -101,6 +102,9 @@ func (q CurveQuestion) points(ask func(Question) (Answer, error), epsilons []flo
 			break
 		}
 		a, err := ask(Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop})
+		if n > 0 && errors.Is(err, ErrStopped) {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // Analyses are the names of all analyses, in listing order.
@@ -14,7 +15,7 @@ func Analyses() []Analysis { return []Analysis{GDP, PLD, RDP, ZCDP, Basic} }
 // what holds of everything, ε = ∞ or δ = 1, without a winner; its only result has
 // the reason.
 func AskBy(c mechanism.Composition, q Question, a Analysis) (Answer, error) {
-	losses, err := q.losses(c)
+	losses, err := q.losses(c, num.NewInterrupt(q.Stop))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -32,5 +33,5 @@ func AskBy(c mechanism.Composition, q Question, a Analysis) (Answer, error) {
 		}
 		return Answer{}, &mechanism.ParameterError{Field: "analysis", Value: fmt.Sprintf("%q", a), Allowed: strings.Join(names, ", ")}
 	}
-	return q.least([]bound{ask()}), nil
+	return q.least([]bound{q.inTime(a, ask)}), nil
 }

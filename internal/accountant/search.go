@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"errors"
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -65,6 +66,9 @@ func (s *search) run() (Calibrated, error) {
 	s.reach, s.beyond = math.Ln2, aim
 	for left := lateProbes; s.probes < mostProbes && left > 0; {
 		p, err := s.probe(v)
+		if errors.Is(err, ErrStopped) {
+			break
+		}
 		if err != nil {
 			return Calibrated{}, err
 		}
@@ -85,7 +89,7 @@ func (s *search) run() (Calibrated, error) {
 	switch {
 	case s.fits != nil:
 		return s.result(), nil
-	case s.late || s.exceeds.value != s.cheap():
+	case s.late || s.exceeds == nil || s.exceeds.value != s.cheap():
 		return Calibrated{}, ErrStopped
 	}
 	return Calibrated{}, s.q.tooLittle(s.exceeds.answer.Epsilon, "with "+s.knob.field+" "+number(s.exceeds.value)+", the end of its range, all of it costs that")

@@ -3,6 +3,7 @@ package accountant
 import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/pld"
 )
 
@@ -13,6 +14,7 @@ import (
 // not for concurrent use.
 type Session struct {
 	cache pld.Cache
+	in    *num.Interrupt // of all questions: equal losses must have the same
 }
 
 // Bytes is about what the session holds in memory: 2 kB a distinct mechanism, and
@@ -21,7 +23,7 @@ func (s *Session) Bytes() int { return s.cache.Bytes() }
 
 // Ask is as the function Ask: every analysis. The others are computed each time.
 func (s *Session) Ask(c mechanism.Composition, q Question) (Answer, error) {
-	losses, err := q.losses(c)
+	losses, err := q.losses(c, s.interrupt(q.Stop))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -32,7 +34,7 @@ func (s *Session) Ask(c mechanism.Composition, q Question) (Answer, error) {
 // to its lower bound as wanted: no other analysis could be lower by more than that
 // gap. The answer then lists only pld. Elsewhere it is Ask.
 func (s *Session) Tightest(c mechanism.Composition, q Question) (Answer, error) {
-	losses, err := q.losses(c)
+	losses, err := q.losses(c, s.interrupt(q.Stop))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -43,12 +45,32 @@ func (s *Session) Tightest(c mechanism.Composition, q Question) (Answer, error) 
 	return q.all(losses, func() bound { return b }), nil
 }
 
+// interrupt asks stop.
+func (s *Session) interrupt(stop func() bool) *num.Interrupt {
+	if s.in == nil {
+		s.in = new(num.Interrupt)
+	}
+	s.in.Ask(stop)
+	return s.in
+}
+
+// pld forgets what it keeps where it is interrupted, as that may be half done.
 func (s *Session) pld(c loss.Composition, q Question) bound {
+	b, cache := q.nothing(PLD), s.cache
+	s.cache = pld.Cache{}
+	q.in.Try(func() {
+		b = q.pldIn(&cache, c)
+		s.cache = cache
+	})
+	return b
+}
+
+func (q Question) pldIn(cache *pld.Cache, c loss.Composition) bound {
 	if q.Delta != nil {
-		e, reason := s.cache.Epsilon(c, *q.Delta, q.wanted())
+		e, reason := cache.Epsilon(c, *q.Delta, q.wanted())
 		return epsilonBetween(PLD, e, reason)
 	}
-	d, reason := s.cache.LogDelta(c, *q.Epsilon, q.wanted())
+	d, reason := cache.LogDelta(c, *q.Epsilon, q.wanted())
 	return deltaBetween(PLD, d, reason)
 }
 

@@ -10,7 +10,7 @@ import (
 // ofSampledComposed is a composition of Gaussians on one Poisson sample of rate q.
 // Inside the sample it is one Gaussian with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, Cor.
 // 3.3), whose pair is what is sampled (docs/math.md §1.3).
-func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency) (Loss, error) {
+func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	within := mechanism.ZeroOut // as ofPoissonSampled
 	if q == 1 {
 		within = adj
@@ -23,7 +23,7 @@ func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency)
 	if q == 1 {
 		return gaussian{mu: mu}, nil
 	}
-	return sampledGaussian{mu: mu, rate: q, replace: adj == mechanism.ReplaceOne}, nil
+	return sampledGaussian{mu: mu, rate: q, replace: adj == mechanism.ReplaceOne, in: in}, nil
 }
 
 // rootOfSquares is √(Σ n_j·μ_j²) of Gaussians, rounded up by a relative 2⁻⁵⁰ at most.

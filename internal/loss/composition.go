@@ -2,9 +2,11 @@ package loss
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -22,10 +24,15 @@ type Composition []Term
 
 // Compose takes the losses of c's mechanisms and merges equal ones. c must
 // come from mechanism.Compose.
-func Compose(c mechanism.Composition) (Composition, error) {
+func Compose(c mechanism.Composition) (Composition, error) { return ComposeWithin(c, nil) }
+
+// ComposeWithin is Compose for losses that in interrupts, wherever they are computed; it
+// is interrupted too. Losses of one Interrupt are not for concurrent use.
+func ComposeWithin(c mechanism.Composition, in *num.Interrupt) (Composition, error) {
 	var terms Composition
 	for _, p := range c.Parts {
-		each, err := TermsOf(p.Mechanism, c.Adjacency)
+		in.Spend(composeWork)
+		each, err := termsOf(p.Mechanism, c.Adjacency, in)
 		if err != nil {
 			return nil, err
 		}
@@ -35,6 +42,9 @@ func Compose(c mechanism.Composition) (Composition, error) {
 	}
 	return terms.merged(), nil
 }
+
+// composeWork is about what it takes to make the loss of a mechanism.
+const composeWork = 2000
 
 // merged has equal losses as one term, in the canonical order.
 func (c Composition) merged() Composition {
@@ -62,14 +72,27 @@ func (c Composition) merged() Composition {
 	return terms
 }
 
+// key has the losses in words, for the order of what is made of them.
+func (c Composition) key() string {
+	var b strings.Builder
+	for _, t := range c {
+		fmt.Fprintf(&b, "%T %v %d ", t.Loss, t.Loss.order(), t.Count)
+	}
+	return b.String()
+}
+
 // TermsOf returns the losses of one application of m under adj: of a mechanism that
 // is several releases those of all of them, of every other one the loss that Of
 // returns. m must have passed Check(adj).
 func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
+	return termsOf(m, adj, nil)
+}
+
+func termsOf(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) ([]Term, error) {
 	var terms []Term
 	for _, p := range mechanism.Expand(m) {
 		if on, ok := p.Mechanism.(mechanism.Parallel); ok {
-			part, err := parallelTerms(on, adj)
+			part, err := parallelTerms(on, adj, in)
 			if err != nil {
 				return nil, err
 			}
@@ -82,7 +105,7 @@ func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
 			terms = append(terms, timesTerm(Term{l, n}, p.Count))
 			continue
 		}
-		l, err := Of(p.Mechanism, adj)
+		l, err := of(p.Mechanism, adj, in)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type cutSample struct {
 
 // ofTruncated bounds τ = P(Bin(others, q) ≥ B) and takes the sampled mechanism alone
 // where that is 0: B exceeds the number of others.
-func ofTruncated(m mechanism.TruncatedPoissonSampled, adj mechanism.Adjacency) (Loss, error) {
+func ofTruncated(m mechanism.TruncatedPoissonSampled, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	others := m.DatasetSize - 1
 	if adj == mechanism.AddOrRemoveOne {
 		others++ // the record may be beyond what was counted
@@ -44,7 +44,7 @@ func ofTruncated(m mechanism.TruncatedPoissonSampled, adj mechanism.Adjacency) (
 			noise.Sensitivity *= distance
 			inner = noise
 		}
-		return ofPoissonSampled(mechanism.PoissonSampled{SamplingProbability: q, Mechanism: inner}, adj)
+		return ofPoissonSampled(mechanism.PoissonSampled{SamplingProbability: q, Mechanism: inner}, adj, in)
 	}
 	kept, err := at(1, adj)
 	if err != nil || m.MaximumBatchSize > others {

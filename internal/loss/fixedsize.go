@@ -19,8 +19,8 @@ import (
 // composition (Lebeda et al. 2024). What has an ε0 is (ln(1 + γ(e^{ε0}−1)), γδ0)-DP
 // (Balle, Barthe and Gaboardi 2018, arXiv 1807.01647v2, Thm 10). γ = 1 is the unsampled
 // mechanism.
-func ofFixedSize(m mechanism.FixedSizeSampled) (Loss, error) {
-	inner, err := Of(m.Mechanism, mechanism.ReplaceOne)
+func ofFixedSize(m mechanism.FixedSizeSampled, in *num.Interrupt) (Loss, error) {
+	inner, err := of(m.Mechanism, mechanism.ReplaceOne, in)
 	rate := m.Rate()
 	if err != nil || rate == 1 {
 		return inner, err
@@ -29,7 +29,7 @@ func ofFixedSize(m mechanism.FixedSizeSampled) (Loss, error) {
 	name := "fixed-size-sampled " + f.Name
 	switch {
 	case math.IsInf(f.Epsilon, 1) && f.Atom == 0 && f.Symmetric:
-		return renyiOf(hull(withoutReplacement(inner, rate)), name), nil
+		return renyiOf(hull(withoutReplacement(inner, rate, in)), name), nil
 	case math.IsInf(f.Epsilon, 1) || f.OneSided:
 		return nil, fmt.Errorf("fixed_size_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
 	}
@@ -48,13 +48,14 @@ const (
 
 // withoutReplacement bounds K at whole orders: all of them at first, then in growing
 // steps; the unsampled mechanism is a bound too (joint convexity).
-func withoutReplacement(inner Loss, rate float64) []knot {
+func withoutReplacement(inner Loss, rate float64, in *num.Interrupt) []knot {
 	xi := moments(inner, min(mostMoment, 12+int(200*rate))) // C(α,j)·γ^j leaves little of the others
 	logRate := num.Log(rate)
 	kappa := []float64{0, 0}
 	var knots []knot
 	for s := 1.0; s < mostOrder; s = math.Max(s+1, math.Floor(s*1.2)) {
 		var sum num.LogSum
+		in.Spend(40 * int(s))
 		binomial := 0.0 // ln C(α, j)
 		for j := 1; j <= int(s)+1; j++ {
 			n := float64(j)

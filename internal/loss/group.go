@@ -15,8 +15,8 @@ const groupGuarantee = "group's guarantee"
 // records may all move the output one way. μ-GDP is kμ-GDP (Dong–Roth–Su 2022, Thm 6),
 // ρ-zCDP k²ρ-zCDP (Bun–Steinke 2016, Prop. 1.9) and (ε, δ)-DP (kε, δ(e^{kε}−1)/(e^ε−1))-DP
 // (Vadhan 2017, Lemma 2.2); sampled Gaussian noise is a mixture (docs/math.md §1.7).
-func ofGroup(m mechanism.Group, adj mechanism.Adjacency) (Loss, error) {
-	one, err := Of(m.Mechanism, adj)
+func ofGroup(m mechanism.Group, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
+	one, err := of(m.Mechanism, adj, in)
 	if err != nil || m.Size == 1 {
 		return one, err
 	}
@@ -45,7 +45,7 @@ func ofGroup(m mechanism.Group, adj mechanism.Adjacency) (Loss, error) {
 		if m.Size > mechanism.MaxSampledGroup {
 			return nil, fmt.Errorf("group: more than %d members of a sampled mechanism", mechanism.MaxSampledGroup)
 		}
-		return binomialMixture(l.mu, l.rate, m.Size, l.replace), nil
+		return binomialMixture(l.mu, l.rate, m.Size, l.replace, in), nil
 	}
 	if l, ok := one.(response); ok && l.kind == discreteLaplace { // at distance 1
 		return discrete{a: l.epsilon, d: k}, nil

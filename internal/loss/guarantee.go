@@ -28,7 +28,7 @@ const mostKnots, mostTabled = 1 << 15, 1 << 22
 // Declared splits what is known by bounds on K alone off a composition. Σ n_j·ρ_j,
 // the tables' sums and the atom are rounded up; ok is false where there is nothing of
 // the kind.
-func (c Composition) Declared() (rest Composition, g Guarantee, ok bool) {
+func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee, ok bool) {
 	var tables []table
 	var only Composition
 	for _, t := range c {
@@ -43,6 +43,7 @@ func (c Composition) Declared() (rest Composition, g Guarantee, ok bool) {
 		case zeroConcentrated:
 			g.rho = num.AddUp(g.rho, num.MulUp(n, f.Rho))
 		case renyi:
+			in.Spend(20 * l.orders.Len())
 			g.unlimited = g.unlimited || l.orders.Len() == 0
 			tables = append(tables, table{n, l.knots()})
 		default:
@@ -52,7 +53,7 @@ func (c Composition) Declared() (rest Composition, g Guarantee, ok bool) {
 		}
 	}
 	if len(tables) > 0 && !g.unlimited {
-		g.knots = sumOf(tables)
+		g.knots = sumOf(tables, in)
 		g.unlimited = len(g.knots) == 0
 	}
 	for _, d := range []Direction{Remove, Add} {
@@ -73,7 +74,7 @@ type table struct {
 
 // sumOf adds tables up, to where the shortest one ends; nil where that is too much
 // work.
-func sumOf(tables []table) []knot {
+func sumOf(tables []table, in *num.Interrupt) []knot {
 	end, all := math.Inf(1), 0
 	for _, t := range tables {
 		end = math.Min(end, t.knots[len(t.knots)-1].s)
@@ -94,6 +95,7 @@ func sumOf(tables []table) []knot {
 	at = slices.Compact(at)
 	sum := make([]knot, len(at))
 	for i, s := range at {
+		in.Spend(60 * len(tables))
 		sum[i].s = s
 		for _, t := range tables {
 			sum[i].k = num.AddUp(sum[i].k, num.MulUp(t.n, straight(t.knots, s).Upper()))

@@ -119,7 +119,7 @@ func TestDeclaredSum(t *testing.T) {
 	b := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 4, 6), Epsilons: mechanism.NumbersOf(0.1, 0.3, 0.5)})
 	best := selection{runs: mechanism.ListOf(Term{gaussian{1}, 1}), mean: 3, rest: 0.25}
 	c := Composition{{a, 3}, {b, 2}, {zeroConcentrated{0.1, 1e-3}, 4}, {best, 5}, {laplace{e0: 1}, 7}}
-	rest, g, ok := c.Declared()
+	rest, g, ok := c.Declared(nil)
 	if !ok || len(rest) != 1 || rest[0] != c[4] {
 		t.Fatalf("rest %+v", rest)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // Direction is which of two neighbours' outputs is P. An asymmetric mechanism
@@ -131,7 +132,10 @@ func (f Facts) AtomIn(d Direction) float64 {
 // Of returns the loss of one application of m under adj. m must have passed
 // Check(adj). A mechanism that is several releases has several losses (TermsOf):
 // Of has none.
-func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
+func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) { return of(m, adj, nil) }
+
+// of is Of for losses that in interrupts.
+func of(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	switch m := m.(type) {
 	case mechanism.Gaussian:
 		return ofGaussian(m, adj), nil
@@ -148,7 +152,7 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 	case mechanism.ZeroConcentratedDP:
 		return zeroConcentrated{rho: m.Rho, atom: m.Delta}, nil
 	case mechanism.RepeatAndSelect:
-		return ofRepeatAndSelect(m, adj)
+		return ofRepeatAndSelect(m, adj, in)
 	case mechanism.PrivacyLossTable:
 		return ofTable(m), nil
 	case mechanism.RenyiDP:
@@ -156,15 +160,15 @@ func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) {
 	case mechanism.NameAndShame:
 		return failure{atom: m.Delta}, nil
 	case mechanism.PoissonSampled:
-		return ofPoissonSampled(m, adj)
+		return ofPoissonSampled(m, adj, in)
 	case mechanism.MixtureOfGaussians:
-		return ofMixture(m, adj), nil
+		return ofMixture(m, adj, in), nil
 	case mechanism.Group:
-		return ofGroup(m, adj)
+		return ofGroup(m, adj, in)
 	case mechanism.FixedSizeSampled:
-		return ofFixedSize(m)
+		return ofFixedSize(m, in)
 	case mechanism.TruncatedPoissonSampled:
-		return ofTruncated(m, adj)
+		return ofTruncated(m, adj, in)
 	case mechanism.Shuffled:
 		return ofShuffled(m, adj), nil
 	case mechanism.TreeAggregation:

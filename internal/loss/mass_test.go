@@ -91,10 +91,10 @@ func massPairs(t testing.TB) map[string][2]Pair {
 			for _, w := range weights[1:] {
 				weights[0] -= w
 			}
-			add(gaussianMixture{mechanism.NumbersOf(shifts...), mechanism.NumbersOf(weights...), replace, 8})
+			add(gaussianMixture{mechanism.NumbersOf(shifts...), mechanism.NumbersOf(weights...), replace, 8, nil})
 		}
-		add(binomialMixture(0.7, 0.1, 40, replace))
-		add(binomialMixture(1, 1-1e-3, 6, replace))
+		add(binomialMixture(0.7, 0.1, 40, replace, nil))
+		add(binomialMixture(1, 1-1e-3, 6, replace, nil))
 		g := sampledGaussian{mu: 1, rate: 0.1, replace: replace}
 		add(cutSample{g, sampledGaussian{mu: 2, rate: 0.1, replace: replace}, 1e-5})
 	}
@@ -266,8 +266,8 @@ func TestMassesAgainstCumulant(t *testing.T) {
 		sampledGaussian{mu: 1, rate: 0.01}, sampledGaussian{mu: 2, rate: 0.3}, sampledGaussian{mu: 1.2, rate: 0.05, replace: true},
 		sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 1.3}, 0.1, replaced}, sampledLoss{laplace{e0: 5}, 0.6, replaced},
 		sampledLoss{response{epsilon: 2, buckets: 2, atom: 0.1}, 0.3, without}, sampledLoss{response{epsilon: 2, buckets: 4}, 0.3, revealed},
-		binomialMixture(1, 0.1, 4, false), binomialMixture(0.8, 0.2, 3, true),
-		gaussianMixture{mechanism.NumbersOf(0.3, 1, 1.5), mechanism.NumbersOf(0.5, 0.25, 0.25), false, 8},
+		binomialMixture(1, 0.1, 4, false, nil), binomialMixture(0.8, 0.2, 3, true, nil),
+		gaussianMixture{mechanism.NumbersOf(0.3, 1, 1.5), mechanism.NumbersOf(0.5, 0.25, 0.25), false, 8, nil},
 		sampledLoss{discrete{a: 0.5, d: 7}, 0.1, without}, sampledLoss{discrete{a: 0.02, d: 200}, 0.6, without},
 		cutSample{sampledGaussian{mu: 1, rate: 0.05}, sampledGaussian{mu: 2, rate: 0.05, replace: true}, 1e-3},
 		cutSample{sampledLoss{laplace{e0: 1.3}, 0.1, without}, sampledLoss{laplace{e0: 2.6}, 0.1, without}, 1e-2},

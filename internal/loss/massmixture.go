@@ -11,7 +11,7 @@ func (g gaussianMixture) pairOf(d Direction, side Side) Pair {
 	if first := m.shift[0]; !(g.top() <= mostMu && (first == 0 || first >= leastMu) && m.shift[1] >= leastMu) {
 		return nil
 	}
-	return mixturePair{m: m, add: d == Add && !g.replace, replace: g.replace, zero: g.zero()}
+	return mixturePair{m: m, add: d == Add && !g.replace, replace: g.replace, zero: g.zero(), in: g.in}
 }
 
 // mixturePair is the pair of a gaussianMixture: with replace P has the weight r(z)
@@ -21,10 +21,12 @@ type mixturePair struct {
 	m            *Mixture
 	add, replace bool
 	zero         float64 // p_i of c_i = 0
+	in           *num.Interrupt
 }
 
 // loss is L(z) with z running forwards, before the sign of add, and its derivative.
 func (p mixturePair) loss(z float64) (l, slope, err float64) {
+	p.in.Spend(partWork * len(p.m.shift))
 	top := p.m.shift[len(p.m.shift)-1]
 	l, w, err := p.m.LogRatio(z)
 	if p.replace {
@@ -125,6 +127,7 @@ func (p mixturePair) cell(v interval) Mass {
 	if !(v.a < v.b) {
 		return nothing()
 	}
+	p.in.Spend(4 * partWork * len(p.m.shift))
 	base, baseErr := v.log()
 	f, err := p.m.of(v, base, baseErr, 1)
 	if p.add {

@@ -20,11 +20,13 @@ type gaussianMixture struct {
 	shifts, weights mechanism.Numbers // c_i, increasing, and p_i, adding up to 1
 	replace         bool
 	weightErr       float64 // bound on the relative error of each p_i, in Ulp
+
+	in *num.Interrupt // of its integrals
 }
 
 // ofMixture takes the c_i rounded up; two parts of which one is 0 are a sampled
 // Gaussian.
-func ofMixture(m mechanism.MixtureOfGaussians, adj mechanism.Adjacency) Loss {
+func ofMixture(m mechanism.MixtureOfGaussians, adj mechanism.Adjacency, in *num.Interrupt) Loss {
 	n := m.Sensitivities.Len()
 	var sum num.Sum
 	parts := make([]part, n)
@@ -40,14 +42,14 @@ func ofMixture(m mechanism.MixtureOfGaussians, adj mechanism.Adjacency) Loss {
 	for i := range parts {
 		parts[i].weight /= sum.Value()
 	}
-	return newMixture(parts, adj == mechanism.ReplaceOne, 8+float64(n))
+	return newMixture(parts, adj == mechanism.ReplaceOne, 8+float64(n), in)
 }
 
 // binomialMixture is a group of k records of which each is in the batch with
 // probability q, and moves the sum by μ there: Σ_j Bin(k, q)(j)·N(jμ) (Ganesh 2024,
 // arXiv 2401.10294v2, Thm 3.2). q is rounded up by 2 Ulp at most. Parts below
 // 10^−300 of the likeliest one are moved up, which only raises the curve.
-func binomialMixture(mu, rate float64, k uint64, replace bool) Loss {
+func binomialMixture(mu, rate float64, k uint64, replace bool, in *num.Interrupt) Loss {
 	n := int(k)
 	odds := rate / (1 - rate)
 	mode := min(n, int(float64(n+1)*rate))
@@ -77,13 +79,13 @@ func binomialMixture(mu, rate float64, k uint64, replace bool) Loss {
 	for j := range parts {
 		parts[j].weight /= sum.Value()
 	}
-	return newMixture(parts, replace, 16+8*float64(n))
+	return newMixture(parts, replace, 16+8*float64(n), in)
 }
 
 type part struct{ shift, weight float64 }
 
 // newMixture merges equal shifts.
-func newMixture(parts []part, replace bool, weightErr float64) Loss {
+func newMixture(parts []part, replace bool, weightErr float64, in *num.Interrupt) Loss {
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.shift, b.shift) })
 	merged := parts[:0]
 	for _, p := range parts {
@@ -104,13 +106,13 @@ func newMixture(parts []part, replace bool, weightErr float64) Loss {
 		}
 		return g
 	case len(merged) == 2 && merged[0].shift == 0:
-		return sampledGaussian{mu: top.shift, rate: math.Min(math.Nextafter(1, 0), num.UpBy(top.weight, weightErr*num.Ulp*top.weight)), replace: replace}
+		return sampledGaussian{mu: top.shift, rate: math.Min(math.Nextafter(1, 0), num.UpBy(top.weight, weightErr*num.Ulp*top.weight)), replace: replace, in: in}
 	}
 	shifts, weights := make([]float64, len(merged)), make([]float64, len(merged))
 	for i, p := range merged {
 		shifts[i], weights[i] = p.shift, p.weight
 	}
-	return gaussianMixture{mechanism.NumbersOf(shifts...), mechanism.NumbersOf(weights...), replace, weightErr}
+	return gaussianMixture{mechanism.NumbersOf(shifts...), mechanism.NumbersOf(weights...), replace, weightErr, in}
 }
 
 // Facts: the Rényi divergence is quasi-convex, so the ρ of the largest shift serves.
@@ -155,7 +157,7 @@ func (g gaussianMixture) Line(d Direction, theta float64) Line {
 // largest shift, its rate the chance of a shift other than 0.
 func (g gaussianMixture) pair(d Direction, flip bool) sampledPair {
 	m := g.parts(Dominating)
-	p := sampledPair{mu: g.top(), rate: 1, parts: m, kind: removePair}
+	p := sampledPair{mu: g.top(), rate: 1, parts: m, kind: removePair, in: g.in}
 	if zero := g.zero(); zero > 0 {
 		p.rate = math.Min(1, num.UpBy(1-zero, num.Ulp*(4+m.weightErr*zero)))
 		p.odds = zero / p.rate

@@ -1,7 +1,6 @@
 package loss
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -20,10 +19,10 @@ type parallel struct {
 
 // parallelTerms are the losses of a mechanism on disjoint parts: where one part covers all
 // others, that part's.
-func parallelTerms(m mechanism.Parallel, adj mechanism.Adjacency) ([]Term, error) {
+func parallelTerms(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interrupt) ([]Term, error) {
 	var kept []Composition
 	for _, part := range m.Parts.Values() {
-		c, err := Compose(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: part, Count: 1}}})
+		c, err := ComposeWithin(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: part, Count: 1}}}, in)
 		if err != nil {
 			return nil, err
 		}
@@ -164,8 +163,11 @@ func (p parallel) Cumulant(d Direction, s float64) Value {
 func (p parallel) Line(d Direction, theta float64) Line { return boundLine(p.Cumulant(d, theta)) }
 
 func (p parallel) order() [4]float64 {
-	o := orderOf(fmt.Sprintf("%v", p.each()))
-	return o
+	var keys []string
+	for _, c := range p.each() {
+		keys = append(keys, c.key())
+	}
+	return orderOf(keys...)
 }
 
 // Choices are the compositions in which every release on disjoint parts is one of its

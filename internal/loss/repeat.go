@@ -2,7 +2,6 @@ package loss
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -50,8 +49,8 @@ type chord struct {
 	upTo, slope float64
 }
 
-func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency) (Loss, error) {
-	c, err := Compose(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: m.Mechanism, Count: 1}}})
+func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
+	c, err := ComposeWithin(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: m.Mechanism, Count: 1}}}, in)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +303,7 @@ func (r selection) failing(s float64) (delta, at float64) {
 func (r selection) Line(d Direction, theta float64) Line { return boundLine(r.Cumulant(d, theta)) }
 
 func (r selection) order() [4]float64 {
-	o := orderOf(fmt.Sprintf("%v", r.runs.Values()))
+	o := orderOf(Composition(r.runs.Values()).key())
 	o[2], o[3] = r.mean, r.rest
 	return o
 }

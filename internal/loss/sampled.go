@@ -16,16 +16,18 @@ type sampledGaussian struct {
 	mu      float64 // Δ/σ of one record, before any factor of the adjacency
 	rate    float64 // q in (0, 1)
 	replace bool
+
+	in *num.Interrupt // of its integrals
 }
 
 // ofPoissonSampled takes q rounded up; q = 1 is the unsampled mechanism.
-func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss, error) {
+func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	q := m.Probability()
 	if c, ok := m.Mechanism.(mechanism.Composed); ok {
-		return ofSampledComposed(c, q, adj)
+		return ofSampledComposed(c, q, adj, in)
 	}
 	if q == 1 {
-		return Of(m.Mechanism, adj)
+		return of(m.Mechanism, adj, in)
 	}
 	// Inside the sample a record moves the output by Δ under every adjacency; that
 	// it may move there both ways is the replaced pair's business.
@@ -39,7 +41,7 @@ func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency) (Loss
 	}
 	switch l := inner.(type) {
 	case gaussian:
-		return sampledGaussian{mu: l.mu, rate: q, replace: batch == replaced}, nil
+		return sampledGaussian{mu: l.mu, rate: q, replace: batch == replaced, in: in}, nil
 	case laplace:
 		return sampledLoss{inner: l, rate: q, batch: batch}, nil
 	case discrete, discreteNormal, truncated, sloped, lossTable:
@@ -92,7 +94,7 @@ func (g sampledGaussian) Line(d Direction, theta float64) Line {
 
 // pair is the direction's pair, or with flip the other direction's.
 func (g sampledGaussian) pair(d Direction, flip bool) sampledPair {
-	p := sampledPair{mu: g.mu, rate: g.rate, logRate: num.Log(g.rate), odds: (1 - g.rate) / g.rate}
+	p := sampledPair{mu: g.mu, rate: g.rate, logRate: num.Log(g.rate), odds: (1 - g.rate) / g.rate, in: g.in}
 	switch {
 	case g.replace:
 		p.kind = replacePair

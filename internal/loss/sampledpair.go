@@ -25,14 +25,21 @@ type sampledPair struct {
 	// parts, where it is not nil, is r in the place of the above: then μ is the largest
 	// shift, q the chance of one, and everything said here of r holds (docs/math.md §1.7).
 	parts *Mixture
+
+	in *num.Interrupt // of what is computed with it
 }
+
+// What one value of ln r takes, of sampled noise and for each part of a mixture.
+const ratioWork, partWork = 20, 30
 
 // logRatio returns ln r(z), its slope over μ, w = q·e^u/r in (0,1), and a bound
 // on the error of ln r in units of Ulp, rounding of μ and q included.
 func (p *sampledPair) logRatio(z float64) (l, w, err float64) {
 	if p.parts != nil {
+		p.in.Spend(partWork * len(p.parts.shift))
 		return p.parts.LogRatio(z)
 	}
+	p.in.Spend(ratioWork)
 	return mix{p.rate, p.logRate, p.odds}.logRatio(p.mu*(z-p.mu/2), 4*(math.Abs(p.mu*z)+p.mu*p.mu))
 }
 

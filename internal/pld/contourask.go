@@ -16,6 +16,10 @@ type Wanted struct {
 	// Stop, where it is not nil, is asked between steps; once it returns true the
 	// best bounds so far are the answer.
 	Stop func() bool
+
+	// In interrupts what is computed of the losses; nil: nothing does. Interrupted, less is
+	// proven, and where nothing was the reason says so.
+	In *num.Interrupt
 }
 
 func (w Wanted) epsilonGap(epsilon float64) float64 {
@@ -43,6 +47,13 @@ func (w Wanted) Reached(epsilon bool, b loss.Bounds) bool {
 
 func (w Wanted) stopped() bool { return w.Stop != nil && w.Stop() }
 
+// inTime is what ask returns, or b, of which nothing is known, where it is interrupted.
+func (w Wanted) inTime(b loss.Bounds, ask func() (loss.Bounds, string)) (loss.Bounds, string) {
+	reason := outOfTime
+	w.In.Try(func() { b, reason = ask() })
+	return b, reason
+}
+
 const (
 	rounds = 3
 	// Aliases and truncation take a twentieth of the wanted gap each, and no more
@@ -66,6 +77,10 @@ func meet(a, b loss.Bounds) loss.Bounds {
 // contourEpsilon encloses ε of the finite losses at ln δ in [down, up], down < 0.
 // δ is the larger of both directions', so is ε.
 func contourEpsilon(c loss.Composition, down, up float64, w Wanted) (loss.Bounds, string) {
+	return w.inTime(everything, func() (loss.Bounds, string) { return contourEpsilonOf(c, down, up, w) })
+}
+
+func contourEpsilonOf(c loss.Composition, down, up float64, w Wanted) (loss.Bounds, string) {
 	p, reason := split(c)
 	if reason != "" {
 		return everything, reason
@@ -80,6 +95,10 @@ func contourEpsilon(c loss.Composition, down, up float64, w Wanted) (loss.Bounds
 
 // contourLogDelta encloses ln δ(ε) of the finite losses.
 func contourLogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
+	return w.inTime(everything, func() (loss.Bounds, string) { return contourLogDeltaOf(c, epsilon, w) })
+}
+
+func contourLogDeltaOf(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
 	p, reason := split(c)
 	if reason != "" {
 		return everything, reason

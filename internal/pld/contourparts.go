@@ -49,6 +49,7 @@ func split(c loss.Composition) (p parts, reason string) {
 func (p *parts) cumulant(d loss.Direction, s float64) loss.Value {
 	var sum loss.ValueSum
 	for _, t := range p.rest {
+		p.meter.in.Spend(termWork)
 		sum.Add(float64(t.Count), p.meter.cumulant(t, d, s))
 	}
 	return addGaussian(sum.Value(), p.variance, s)
@@ -87,6 +88,7 @@ func (p *parts) tilt(d loss.Direction, theta float64) tilts {
 		if p.meter.out() {
 			break
 		}
+		p.meter.in.Spend(termWork)
 		on := loss.Tilt(r.Loss, d, theta)
 		p.meter.spend(on.Spent())
 		t.rest = append(t.rest, on)

@@ -40,6 +40,7 @@ func (s *steerer) cumulant(theta float64) (k, slope, curvature float64) {
 	k, slope, curvature = theta*(theta+1)*s.variance/2, (theta+0.5)*s.variance, s.variance
 	s.meter.spend(estimateWork * float64(len(s.rest)))
 	for i, n := range s.counts {
+		s.meter.in.Spend(termWork)
 		a, b, c := s.rest[i](theta)
 		k += n * a
 		slope += n * b

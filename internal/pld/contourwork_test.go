@@ -77,7 +77,7 @@ func TestContourReachesFewSteps(t *testing.T) {
 		if reason != "" || !(b.Upper-b.Lower <= 1e-6) {
 			t.Errorf("ε(%v) in [%v, %v] %s", delta, b.Lower, b.Upper, reason)
 		}
-		o, _ := latticeEpsilon(l, delta, 1e-3, nil)
+		o, _ := latticeEpsilon(l, delta, 1e-3, Wanted{})
 		if !(b.Lower <= o.Upper && o.Lower <= b.Upper) {
 			t.Errorf("ε(%v) in [%v, %v], by the lattice [%v, %v]", delta, b.Lower, b.Upper, o.Lower, o.Upper)
 		}

@@ -27,7 +27,7 @@ func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, 
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
-	b, reason := latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w.Stop)
+	b, reason := latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w)
 	if reason != "" {
 		return loss.Bounds{}, reason
 	}
@@ -47,7 +47,7 @@ func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float6
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
-	b, reason := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w.Stop)
+	b, reason := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w)
 	if reason != "" {
 		return loss.Bounds{}, reason
 	}

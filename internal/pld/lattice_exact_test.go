@@ -127,7 +127,7 @@ func TestLatticeCurveAgainstConvolution(t *testing.T) {
 			parts = append(parts, latticePart{m, float64(rapid.IntRange(1, 3).Draw(t, "count"))})
 		}
 		nodes := rapid.SampledFrom([]int{16, 64, 512}).Draw(t, "nodes")
-		c := newLatticeCurve(parts, nodes, func() bool { return false })
+		c := newLatticeCurve(parts, nodes, nil)
 		for range 3 {
 			epsilon := float64(rapid.IntRange(-3000, 6000).Draw(t, "100·ε/h")) / 100 * h
 			if rapid.Bool().Draw(t, "on a point") {
@@ -155,7 +155,7 @@ func TestLatticeCurveAgainstConvolution(t *testing.T) {
 func TestLatticeCurveUnderflow(t *testing.T) {
 	m := latticeMeasure{latticeGrid: latticeGrid{0, 3}, theta: 800, weights: []float64{1, 0x1p-60}}
 	parts := []latticePart{{m, 1}}
-	c := newLatticeCurve(parts, 16, func() bool { return false })
+	c := newLatticeCurve(parts, 16, nil)
 	want := exactFolded(parts, c.period, 0)
 	if got := c.at(0, true); want.Sign() <= 0 || math.IsInf(got, -1) || exactExp(exact(got)).Cmp(want) < 0 {
 		t.Errorf("at most %v, the convolution says %v", got, want.Text('g', 10))

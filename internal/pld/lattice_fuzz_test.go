@@ -43,7 +43,7 @@ func FuzzLattice(f *testing.F) {
 			{Loss: lossOf(t, mechanism.PureDP{Epsilon: 0.1}, adj), Count: 3},
 		}
 		delta := math.Exp(lnDelta)
-		e, reason := latticeEpsilon(c, delta, 1e-3, nil)
+		e, reason := latticeEpsilon(c, delta, 1e-3, Wanted{})
 		if reason != "" {
 			return
 		}
@@ -51,7 +51,7 @@ func FuzzLattice(f *testing.F) {
 			t.Fatalf("%v × %d: ε(%v) in [%v, %v]", m, count, delta, e.Lower, e.Upper)
 		}
 		at := math.Min(e.Upper, 1e6)
-		d, _ := latticeLogDelta(c, at, 0.1, nil)
+		d, _ := latticeLogDelta(c, at, 0.1, Wanted{})
 		if !(d.Lower <= d.Upper && d.Upper <= 0) {
 			t.Fatalf("%v × %d: ln δ(%v) in [%v, %v]", m, count, at, d.Lower, d.Upper)
 		}

@@ -22,7 +22,7 @@ func latticeProblemsOf(t *testing.T, w losstest.Workload) []*latticeProblem {
 	}
 	var problems []*latticeProblem
 	for _, d := range latticeDirections(c) {
-		p, reason := newLatticeProblem(c, d)
+		p, reason := newLatticeProblem(c, d, nil)
 		if reason != "" {
 			t.Fatalf("%s: %s", w.Name, reason)
 		}

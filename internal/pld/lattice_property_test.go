@@ -66,7 +66,7 @@ func drawDelta(t *rapid.T) float64 {
 func TestLatticeIsConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, delta := drawComposition(t, 200), drawDelta(t)
-		e, reason := latticeEpsilon(c, delta, 1e-2, nil)
+		e, reason := latticeEpsilon(c, delta, 1e-2, Wanted{})
 		if reason != "" {
 			t.Fatal(reason)
 		}
@@ -89,11 +89,11 @@ func TestLatticeIsConsistent(t *testing.T) {
 		if math.IsInf(e.Upper, 1) || e.Lower == 0 {
 			return
 		}
-		at, _ := latticeLogDelta(c, e.Lower, 0.1, nil)
+		at, _ := latticeLogDelta(c, e.Lower, 0.1, Wanted{})
 		if !(at.Upper >= math.Log(delta)-1e-9) {
 			t.Errorf("δ(%v) = %v at least, but ln δ is at most %v there", e.Lower, delta, at.Upper)
 		}
-		at, _ = latticeLogDelta(c, e.Upper, 0.1, nil)
+		at, _ = latticeLogDelta(c, e.Upper, 0.1, Wanted{})
 		if !(at.Lower <= math.Log(delta)+1e-9) {
 			t.Errorf("δ(%v) = %v at most, but ln δ is at least %v there", e.Upper, delta, at.Lower)
 		}
@@ -107,8 +107,8 @@ func TestLatticeIsMonotone(t *testing.T) {
 		more := append(loss.Composition(nil), c...)
 		i := rapid.IntRange(0, len(c)-1).Draw(t, "which")
 		more[i].Count += rapid.Uint64Range(1, 5).Draw(t, "extra")
-		a, _ := latticeEpsilon(c, delta, 1e-2, nil)
-		b, _ := latticeEpsilon(more, delta, 1e-2, nil)
+		a, _ := latticeEpsilon(c, delta, 1e-2, Wanted{})
+		b, _ := latticeEpsilon(more, delta, 1e-2, Wanted{})
 		if !(a.Lower <= b.Upper) {
 			t.Errorf("ε(%v) is at least %v, with more releases at most %v", delta, a.Lower, b.Upper)
 		}
@@ -139,7 +139,7 @@ func TestLatticeHoldsClosedForms(t *testing.T) {
 			l = lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.ReplaceOne)
 			want, _ = newReplaced(l.Facts().SampledMu, q).logDelta(epsilon)
 		}
-		b, reason := latticeLogDelta(loss.Composition{{Loss: l, Count: 1}}, epsilon, 1e-2, nil)
+		b, reason := latticeLogDelta(loss.Composition{{Loss: l, Count: 1}}, epsilon, 1e-2, Wanted{})
 		if reason != "" {
 			t.Fatal(reason)
 		}
@@ -153,9 +153,9 @@ func TestLatticeHoldsClosedForms(t *testing.T) {
 func TestLatticeStops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, delta := drawComposition(t, 50), drawDelta(t)
-		full, _ := latticeEpsilon(c, delta, 1e-2, nil)
+		full, _ := latticeEpsilon(c, delta, 1e-2, Wanted{})
 		left := rapid.IntRange(0, 40).Draw(t, "calls")
-		early, reason := latticeEpsilon(c, delta, 1e-2, func() bool { left--; return left < 0 })
+		early, reason := latticeEpsilon(c, delta, 1e-2, Wanted{Stop: func() bool { left--; return left < 0 }})
 		if reason != "" || !(early.Lower <= full.Upper && full.Lower <= early.Upper) || math.IsNaN(early.Lower+early.Upper) && !math.IsInf(early.Upper, 1) {
 			t.Errorf("stopped [%v, %v] %s, in full [%v, %v]", early.Lower, early.Upper, reason, full.Lower, full.Upper)
 		}
@@ -171,12 +171,12 @@ func TestLatticeRefuses(t *testing.T) {
 		mechanism.PureDP{Epsilon: 1e4},
 	} {
 		c := loss.Composition{{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: 2}}
-		if _, reason := latticeEpsilon(c, 1e-5, 1e-4, nil); reason == "" {
+		if _, reason := latticeEpsilon(c, 1e-5, 1e-4, Wanted{}); reason == "" {
 			t.Errorf("%v was answered", m)
 		}
 	}
 	c := loss.Composition{{Loss: lossOf(t, mechanism.PureDP{Epsilon: 1}, mechanism.AddOrRemoveOne), Count: 1 << 60}}
-	if _, reason := latticeEpsilon(c, 1e-5, 1e-4, nil); reason == "" {
+	if _, reason := latticeEpsilon(c, 1e-5, 1e-4, Wanted{}); reason == "" {
 		t.Error("2^60 releases were answered")
 	}
 }
@@ -189,11 +189,11 @@ func TestLatticeBlocksAreNarrow(t *testing.T) {
 		m := mechanism.ApproximateDP{Epsilon: math.Sqrt(float64(i+2)) / 20, Delta: 1e-9}
 		c = append(c, loss.Term{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: uint64(1 + i%3)})
 	}
-	p, _ := newLatticeProblem(c, loss.Remove)
+	p, _ := newLatticeProblem(c, loss.Remove, nil)
 	if len(p.terms) > 12 {
 		t.Errorf("%d terms are left of 60 releases of 30 kinds", len(p.terms))
 	}
-	e, reason := latticeEpsilon(c, 1e-5, 1e-4, nil)
+	e, reason := latticeEpsilon(c, 1e-5, 1e-4, Wanted{})
 	if reason != "" || !(e.Upper-e.Lower <= 1e-4) {
 		t.Errorf("ε in [%v, %v] %s", e.Lower, e.Upper, reason)
 	}
@@ -214,7 +214,7 @@ func TestLatticeWorkIsBounded(t *testing.T) {
 				c = append(c, loss.Term{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: 1_000_003})
 			}
 		}
-		p, reason := newLatticeProblem(c, loss.Remove)
+		p, reason := newLatticeProblem(c, loss.Remove, nil)
 		if reason != "" {
 			t.Fatal(reason)
 		}

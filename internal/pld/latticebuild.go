@@ -69,6 +69,7 @@ func (p *latticeProblem) ends(t *latticeTerm, a *latticeAim) (lo, hi float64) {
 func (p *latticeProblem) allEnds(a *latticeAim) []latticeEnds {
 	all := make([]latticeEnds, len(p.terms))
 	for i := range p.terms {
+		p.in.Spend(endsWork)
 		all[i].lo, all[i].hi = p.ends(&p.terms[i], a)
 	}
 	return all
@@ -184,6 +185,7 @@ func (p *latticeProblem) aligned(h float64) float64 {
 	best, step := math.Inf(1), width/first
 	const tries = 4096
 	for k := first; k <= math.Min(2*first, first+tries); k++ {
+		p.in.Spend(10 * len(spans))
 		s := width / k
 		var cost float64
 		for _, o := range spans {
@@ -221,7 +223,7 @@ func (p *latticeProblem) measures(a *latticeAim, plan latticePlan, ends []lattic
 			return nil
 		}
 		t := &p.terms[i]
-		task := latticeTask{pair: t.upper, theta: plan.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0, discrete: t.discrete}
+		task := latticeTask{pair: t.upper, theta: plan.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0, discrete: t.discrete, in: p.in}
 		up := task.pessimistic(latticeGrid{t.upper.Anchor(), m.step})
 		task.pair, task.roundUp = t.lower, a.theta < 0
 		low := task.optimistic(latticeGrid{t.lower.Anchor(), m.step})

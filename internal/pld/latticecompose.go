@@ -13,11 +13,11 @@ const deepest = -745
 // newLatticeProblem takes a composition in one direction, or says why it cannot.
 // All Gaussians become one with μ² = Σ n_j·μ_j², all that is known
 // by bounds on K alone one guarantee: then only what is above the curve holds.
-func newLatticeProblem(c loss.Composition, d loss.Direction) (*latticeProblem, string) {
+func newLatticeProblem(c loss.Composition, d loss.Direction, in *num.Interrupt) (*latticeProblem, string) {
 	low, high := c.AtomOf(d)
-	p := &latticeProblem{distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
+	p := &latticeProblem{in: in, distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares, least num.Sum
-	c, g, declared := c.Declared()
+	c, g, declared := c.Declared(in)
 	for _, t := range c {
 		f := t.Loss.Facts()
 		n := num.Count(t.Count)
@@ -64,7 +64,7 @@ func (p *latticeProblem) add(upper, lower loss.Pair, n float64) {
 	}
 	price := cellPrice(upper)
 	most = max(min(most, int(mostRough/price)), leastRough)
-	t := newLatticeTerm(upper, lower, n, most)
+	t := newLatticeTerm(upper, lower, n, most, p.in)
 	p.atoms += atomWork * float64(len(upper.Atoms()))
 	if !t.discrete {
 		p.setup += roughWork * price * float64(most)
@@ -82,27 +82,31 @@ func latticeDirections(c loss.Composition) []loss.Direction {
 }
 
 // latticeAnswers asks every direction; the larger curve counts.
-func latticeAnswers(c loss.Composition, q *latticeQuestion, stop func() bool) (b loss.Bounds, reason string) {
+func latticeAnswers(c loss.Composition, q *latticeQuestion, w Wanted) (loss.Bounds, string) {
+	return w.inTime(everything, func() (loss.Bounds, string) { return latticeAnswersOf(c, q, w) })
+}
+
+func latticeAnswersOf(c loss.Composition, q *latticeQuestion, w Wanted) (b loss.Bounds, reason string) {
 	b = loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
 	for _, d := range latticeDirections(c) {
-		p, reason := newLatticeProblem(c, d)
+		p, reason := newLatticeProblem(c, d, w.In)
 		if reason != "" {
 			return loss.Bounds{}, reason
 		}
-		one, _ := p.solve(q, b.Lower, stop)
+		one, _ := p.solve(q, b.Lower, w.Stop)
 		b.Lower, b.Upper = math.Max(b.Lower, one.Lower), math.Max(b.Upper, one.Upper)
 	}
 	return b, ""
 }
 
 // latticeLogDelta encloses ln δ at ε ≥ 0 on the lattice, within gap if its bounds
-// on work allow and stop, which may be nil, does not end it before; the interval
+// on work allow and w does not end it before; the interval
 // is sound however wide.
-func latticeLogDelta(c loss.Composition, epsilon, gap float64, stop func() bool) (loss.Bounds, string) {
-	return latticeAnswers(c, &latticeQuestion{epsilon: epsilon, gap: gap}, stop)
+func latticeLogDelta(c loss.Composition, epsilon, gap float64, w Wanted) (loss.Bounds, string) {
+	return latticeAnswers(c, &latticeQuestion{epsilon: epsilon, gap: gap}, w)
 }
 
 // latticeEpsilon encloses ε at δ in (0, 1) likewise: +Inf where δ is below δ_∞.
-func latticeEpsilon(c loss.Composition, delta, gap float64, stop func() bool) (loss.Bounds, string) {
-	return latticeAnswers(c, &latticeQuestion{byDelta: true, delta: delta, gap: gap}, stop)
+func latticeEpsilon(c loss.Composition, delta, gap float64, w Wanted) (loss.Bounds, string) {
+	return latticeAnswers(c, &latticeQuestion{byDelta: true, delta: delta, gap: gap}, w)
 }

@@ -48,20 +48,22 @@ type latticeChernoff struct {
 	theta, k float64
 }
 
+// transformWork is about what a transform takes for each node.
+const transformWork = 30
+
 // newLatticeCurve composes the parts with n nodes.
-func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve {
+func newLatticeCurve(parts []latticePart, n int, in *num.Interrupt) *latticeCurve {
 	first := parts[0].measure
 	c := &latticeCurve{latticeGrid: latticeGrid{step: first.step}, theta: first.theta, period: float64(n) * first.step}
+	in.Spend(2 * transformWork * n)
 	f := newLatticeFFT(n)
-	spectrum := newLatticeSpectrum(n)
+	spectrum := newLatticeSpectrum(n, in)
 	folded := make([]float64, n)
 	coefficients := make([]complex128, n/2+1)
 	var offset, scale, kept num.Sum
 	var lost num.LogSum
 	for _, p := range parts {
-		if stop() {
-			return nil
-		}
+		in.Spend(transformWork * n)
 		m := p.measure
 		clear(folded)
 		for i, w := range m.weights {
@@ -83,6 +85,7 @@ func newLatticeCurve(parts []latticePart, n int, stop func() bool) *latticeCurve
 	if c.lost = lost.Log(); c.lost > -40 {
 		c.lost = num.Log(-math.Expm1(kept.Value()))
 	}
+	in.Spend(3 * transformWork * n)
 	y := folded
 	noise := spectrum.invert(f, y)
 	c.sums(y, noise)

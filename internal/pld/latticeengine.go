@@ -9,6 +9,7 @@ import (
 
 // latticeProblem is a composition in one direction, ready for the lattice.
 type latticeProblem struct {
+	in       *num.Interrupt
 	terms    []latticeTerm
 	releases float64     // Σ count
 	maxLoss  float64     // bounds the finite losses' sum from above
@@ -171,8 +172,8 @@ func (r *latticeAnswer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	return b
 }
 
-// compose computes both curves from measures; nil where stop ends it before.
-func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan latticePlan, stop func() bool) *latticeAnswer {
+// compose computes both curves from measures.
+func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan latticePlan) *latticeAnswer {
 	var above []latticeChernoff
 	right := math.Inf(1) // the period as the measures themselves want it
 	for _, t := range plan.proofs {
@@ -187,12 +188,8 @@ func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan lattice
 	n := latticeNodes(plan.period, m.step)
 	p.left -= p.nodes(float64(n))
 	r := &latticeAnswer{maxLoss: p.maxLoss, atom: p.atom}
-	if r.upper = newLatticeCurve(m.upper, n, stop); r.upper == nil {
-		return nil
-	}
-	if r.lower = newLatticeCurve(m.lower, n, stop); r.lower == nil {
-		return nil
-	}
+	r.upper = newLatticeCurve(m.upper, n, p.in)
+	r.lower = newLatticeCurve(m.lower, n, p.in)
 	r.lower.above = above
 	return r
 }
@@ -261,9 +258,15 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		stop = func() bool { return false }
 	}
 	best, done := p.trivial(q, enough)
-	if done {
-		return best, nil
+	if !done {
+		p.in.Try(func() { p.narrow(q, enough, stop, &best, &read) })
 	}
+	return best, read
+}
+
+// narrow narrows the answer, attempt by attempt: what it has found by then is in best and
+// read whenever it is interrupted.
+func (p *latticeProblem) narrow(q *latticeQuestion, enough float64, stop func() bool, best *loss.Bounds, read **latticeAnswer) {
 	a := p.aim(q)
 	if p.onGrid(&a) {
 		own, size := *q, a.epsilon
@@ -313,15 +316,12 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 		if m == nil {
 			break
 		}
-		r := p.compose(&a, m, plan, stop)
-		if r == nil {
-			break
-		}
-		read = r
+		r := p.compose(&a, m, plan)
+		*read = r
 		guess := math.Min(math.Max(a.epsilon, best.Lower), best.Upper)
 		was := best.Upper - best.Lower
 		b := q.answer(r, guess)
-		best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
+		*best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
 		width := best.Upper - best.Lower
 		if once || !(width > q.gap) || best.Upper <= enough || (try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
 			break
@@ -334,9 +334,8 @@ func (p *latticeProblem) solve(q *latticeQuestion, enough float64, stop func() b
 			break
 		}
 		a.gap = target
-		p.retilt(q, &a, best)
+		p.retilt(q, &a, *best)
 	}
-	return best, read
 }
 
 // onGridGap is aimed at where all outcomes are on one grid, of ε in nats or of ln δ,

@@ -59,6 +59,7 @@ type latticeMeasure struct {
 
 // latticeTask says what of a pair to put on the lattice and how.
 type latticeTask struct {
+	in     *num.Interrupt
 	pair   loss.Pair
 	theta  float64
 	lo, hi float64 // the losses to resolve; beyond them tails are cut

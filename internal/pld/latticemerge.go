@@ -35,6 +35,7 @@ func (t *latticeTask) optimistic(g latticeGrid) latticeMeasure {
 	slope := -1.0                  // of the rest, with the offset
 	var before, moved float64
 	for try := range 8 {
+		t.in.Spend(100 * len(lumps))
 		m, rest, cost := t.merge(append([]lump(nil), lumps...), anchor, g)
 		t.finish(&m, scale)
 		if !(math.Abs(m.scale) < math.MaxFloat64) { // a step too wide for the tilt

@@ -32,8 +32,10 @@ func cellPrice(p loss.Pair) float64 { return 1 + float64(loss.PartsOf(p)-1)/part
 
 // newLatticeTerm looks the pair over, in at most that many cells, which widen
 // away from the anchor, and atoms.
-func newLatticeTerm(upper, lower loss.Pair, count float64, most int) latticeTerm {
-	t := latticeTerm{upper: upper, lower: lower, count: count, price: cellPrice(upper)}
+func newLatticeTerm(upper, lower loss.Pair, count float64, most int, in *num.Interrupt) latticeTerm {
+	t := latticeTerm{count: count, price: cellPrice(upper)}
+	upper, lower = interruptible(upper, in), interruptible(lower, in)
+	t.upper, t.lower = upper, lower
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
 	anchor := upper.Anchor()
 	reach := math.Max(anchor-lo, hi-anchor)
@@ -150,6 +152,31 @@ func roughCells(p loss.Pair, edges []float64, most int) []loss.Mass {
 	}
 }
 
+// interruptible is p with cells that in interrupts; p itself for nil.
+func interruptible(p loss.Pair, in *num.Interrupt) loss.Pair {
+	if in == nil {
+		return p
+	}
+	return interruptiblePair{p, in, int(cellWork * cellPrice(p))}
+}
+
+type interruptiblePair struct {
+	loss.Pair
+	in   *num.Interrupt
+	work int // of a cell
+}
+
+// Cells fills some cells at a time: each depends on its own edges only.
+func (p interruptiblePair) Cells(edges []float64, cells []loss.Mass) (slack float64) {
+	const some = 64
+	for i := 0; i < len(cells); i += some {
+		n := min(some, len(cells)-i)
+		p.in.Spend(n * p.work)
+		slack = math.Max(slack, p.Pair.Cells(edges[i:i+n+1], cells[i:i+n]))
+	}
+	return slack
+}
+
 // ignore leaves out of cumulant what has mass e^{logAbove} at most.
 func (t *latticeTerm) ignore(logAbove float64) {
 	t.used = sort.Search(len(t.above), func(i int) bool { return t.above[i] <= logAbove })
@@ -185,6 +212,7 @@ func (t *latticeTerm) cumulant(theta float64) (k, mean, variance float64) {
 func (p *latticeProblem) cumulant(theta float64) (k, mean, variance float64) {
 	for i := range p.terms {
 		t := &p.terms[i]
+		p.in.Spend(20 * t.used)
 		a, b, c := t.cumulant(theta)
 		k += t.count * a
 		mean += t.count * b

@@ -15,10 +15,11 @@ type latticeSpectrum struct {
 	product []complex128
 	upper   []float64 // Π (|z_j|+E_j)^{n_j}
 	spread  []float64 // Σ n_j·E_j/(|z_j|+E_j) and the powers' own rounding
+	in      *num.Interrupt
 }
 
-func newLatticeSpectrum(n int) *latticeSpectrum {
-	s := &latticeSpectrum{make([]complex128, n/2+1), make([]float64, n/2+1), make([]float64, n/2+1)}
+func newLatticeSpectrum(n int, in *num.Interrupt) *latticeSpectrum {
+	s := &latticeSpectrum{make([]complex128, n/2+1), make([]float64, n/2+1), make([]float64, n/2+1), in}
 	for k := range s.product {
 		s.product[k], s.upper[k] = 1, 1
 	}
@@ -27,7 +28,11 @@ func newLatticeSpectrum(n int) *latticeSpectrum {
 
 // multiply takes φ, within err at every node, to the power n.
 func (s *latticeSpectrum) multiply(phi []complex128, n, err float64) {
+	const some = 1 << 12
 	for k, z := range phi {
+		if k%some == 0 {
+			s.in.Spend(150 * some)
+		}
 		if s.upper[k] < 0x1p-1000 { // nothing that counts comes back
 			s.product[k], s.upper[k] = 0, 0x1p-1000
 			continue

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // meter bounds the work of one direction of a question. What is proven when it runs
@@ -12,6 +13,7 @@ import (
 type meter struct {
 	left float64
 	stop func() bool // the question's own
+	in   *num.Interrupt
 }
 
 const (
@@ -22,8 +24,11 @@ const (
 	boundWork    = 1 << 8  // of bounding one loss's decay
 )
 
+// termWork is about what a loss takes at one point that spends nothing itself.
+const termWork = 10_000
+
 func newMeter(distinct int, w Wanted) *meter {
-	return &meter{left: mostWork + workDistinct*float64(distinct), stop: w.Stop}
+	return &meter{left: mostWork + workDistinct*float64(distinct), stop: w.Stop, in: w.In}
 }
 
 func (m *meter) spend(work float64) { m.left -= work }

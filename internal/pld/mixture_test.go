@@ -38,7 +38,7 @@ func TestMixturesAgainstOracle(t *testing.T) {
 			if u.Epsilon.Value != 1 {
 				continue
 			}
-			b, _ = latticeLogDelta(c, u.Epsilon.Value, 1e-2, nil)
+			b, _ = latticeLogDelta(c, u.Epsilon.Value, 1e-2, Wanted{})
 			check(w, u, b, 1e-15, 1e-2)
 			e, _ := Epsilon(c, math.Min(u.Delta.Value, 0.9), Wanted{})
 			if u.Delta.Value < 0.9 && u.Delta.Value > 1e-300 && !(e.Lower <= u.Epsilon.Value+1e-12 && u.Epsilon.Value-1e-12 <= e.Upper) {
@@ -121,7 +121,7 @@ func TestMixtureFormAgainstLattice(t *testing.T) {
 			t.Fatal(why)
 		}
 		a, _ := f.logDelta(epsilon)
-		b, reason := latticeLogDelta(c, epsilon, 1e-2, nil)
+		b, reason := latticeLogDelta(c, epsilon, 1e-2, Wanted{})
 		if reason != "" || !(a.Lower <= b.Upper && b.Lower <= a.Upper) || !(a.Upper-a.Lower < 1e-6 || a.Upper < -1e4) {
 			t.Errorf("%v at %v: [%v, %v], by the lattice [%v, %v] %s", m, epsilon, a.Lower, a.Upper, b.Lower, b.Upper, reason)
 		}

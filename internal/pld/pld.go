@@ -98,10 +98,12 @@ const narrower = 1. / 32
 // that a finer request sees all that a coarser one does: no answer gets wider by asking
 // for a narrower one.
 func narrowed(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.Bounds, string)) (loss.Bounds, string) {
-	b, none := ask(Wanted{Stop: w.Stop})
+	b, none := ask(Wanted{Stop: w.Stop, In: w.In})
 	for w.Gap > 0 && none == "" && !w.Reached(epsilon, b) && !w.stopped() {
 		was := b.Upper - b.Lower
-		finer, refused := ask(Wanted{Gap: narrower * math.Min(was, usualGap), Stop: w.Stop})
+		finer, refused := w.inTime(everything, func() (loss.Bounds, string) {
+			return ask(Wanted{Gap: narrower * math.Min(was, usualGap), Stop: w.Stop, In: w.In})
+		})
 		if b, _ = both(b, "", finer, refused); !(b.Upper-b.Lower < 0.8*was) {
 			break
 		}
@@ -114,7 +116,7 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
 	}
-	if rest, g, ok := c.Declared(); ok {
+	if rest, g, ok := c.Declared(w.In); ok {
 		return declaredEpsilon(c, rest, g, delta, w)
 	}
 	low, high := c.Atom()
@@ -150,7 +152,7 @@ func composedEpsilon(c loss.Composition, delta, down, up float64, w Wanted) (e l
 	} else {
 		e, reason = everything, "no finite loss is left at this delta"
 	}
-	b, refused := latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w.Stop)
+	b, refused := latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w)
 	return both(e, reason, b, refused)
 }
 
@@ -182,7 +184,7 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 	if len(c) == 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, ""
 	}
-	if rest, g, ok := c.Declared(); ok {
+	if rest, g, ok := c.Declared(w.In); ok {
 		return declaredLogDelta(c, rest, g, epsilon, w)
 	}
 	low, high := c.Atom()
@@ -212,7 +214,7 @@ func composedLogDelta(c loss.Composition, epsilon float64, total func(loss.Bound
 			return logDelta, ""
 		}
 	}
-	b, refused := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w.Stop)
+	b, refused := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w)
 	return both(logDelta, reason, b, refused)
 }
 

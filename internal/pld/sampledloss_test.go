@@ -30,7 +30,7 @@ func TestSampledStepsAgainstOracle(t *testing.T) {
 		if w.Direction == "ADD" {
 			d = loss.Add
 		}
-		p, reason := newLatticeProblem(lossesOfWorkload(t, w.Workload), d)
+		p, reason := newLatticeProblem(lossesOfWorkload(t, w.Workload), d, nil)
 		if reason != "" {
 			t.Fatalf("%s: %s", w.Name, reason)
 		}

@@ -22,7 +22,7 @@ import (
 //
 // It tries one order at least in each direction; once stop, which may be nil,
 // returns true it tries no more.
-func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, order float64) {
+func Epsilon(c loss.Composition, delta float64, in *num.Interrupt) (epsilon, order float64) {
 	if len(c) == 0 {
 		return 0, 0
 	}
@@ -36,10 +36,11 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 		logDelta[d] = num.LogDown(finite)
 	}
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
-		_, first = loss.LeastEpsilon(steer(c, d), logDelta[d], first, after(leastEstimates, stop))
-		epsilon, s := loss.LeastEpsilon(curve(c, d), logDelta[d], first, soon(len(c), stop))
+		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt), within(in, curve(c, d, in), 0, orders(len(c)))
+		_, first = loss.LeastEpsilon(rough.Curve, logDelta[d], first, rough.stop)
+		epsilon, s := loss.LeastEpsilon(exact.Curve, logDelta[d], first, exact.stop)
 		for _, knot := range c.Knots(s) {
-			if e := loss.EpsilonAt(knot, c.Renyi(d, knot).Upper(), logDelta[d]); e < epsilon {
+			if e := loss.EpsilonAt(knot, exact.At(knot).Upper(), logDelta[d]); e < epsilon {
 				epsilon, s = e, knot
 			}
 		}
@@ -48,13 +49,13 @@ func Epsilon(c loss.Composition, delta float64, stop func() bool) (epsilon, orde
 		}
 		return epsilon, s
 	}, func(d loss.Direction, s float64) float64 {
-		return loss.EpsilonAt(s, c.Renyi(d, s).Upper(), logDelta[d])
+		return loss.EpsilonAt(s, within(in, curve(c, d, in), 0, 1).At(s).Upper(), logDelta[d])
 	})
 }
 
 // LogDelta returns an upper bound on ln δ at ε ≥ 0, at most 0, and its order;
 // otherwise it is as Epsilon.
-func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, order float64) {
+func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta, order float64) {
 	if len(c) == 0 {
 		return math.Inf(-1), 0
 	}
@@ -66,32 +67,44 @@ func LogDelta(c loss.Composition, epsilon float64, stop func() bool) (logDelta, 
 		if c.MaxLoss(d) <= epsilon {
 			return total(d, math.Inf(-1)), math.Inf(1)
 		}
-		_, first = loss.LeastLogDelta(steer(c, d), epsilon, first, after(leastEstimates, stop))
-		finite, s := loss.LeastLogDelta(curve(c, d), epsilon, first, soon(len(c), stop))
+		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt), within(in, curve(c, d, in), 0, orders(len(c)))
+		_, first = loss.LeastLogDelta(rough.Curve, epsilon, first, rough.stop)
+		finite, s := loss.LeastLogDelta(exact.Curve, epsilon, first, exact.stop)
 		for _, knot := range c.Knots(s) {
-			if v := loss.LogDeltaAt(knot, c.Renyi(d, knot).Upper(), epsilon); v < finite {
+			if v := loss.LogDeltaAt(knot, exact.At(knot).Upper(), epsilon); v < finite {
 				finite, s = v, knot
 			}
 		}
 		return total(d, finite), s
 	}, func(d loss.Direction, s float64) float64 {
-		return total(d, loss.LogDeltaAt(s, c.Renyi(d, s).Upper(), epsilon))
+		return total(d, loss.LogDeltaAt(s, within(in, curve(c, d, in), 0, 1).At(s).Upper(), epsilon))
 	})
 }
 
-func curve(c loss.Composition, d loss.Direction) loss.Curve {
-	return loss.Curve{At: func(s float64) loss.Value { return c.Renyi(d, s) }, Last: c.Last()}
+// termWork is about what a loss takes that spends nothing itself.
+const termWork = 500
+
+func curve(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
+	return loss.Curve{At: func(s float64) loss.Value {
+		var sum loss.ValueSum
+		for _, t := range c {
+			in.Spend(termWork)
+			sum.Add(float64(t.Count), loss.Renyi(t.Loss, d, s))
+		}
+		return sum.Value()
+	}, Last: c.Last()}
 }
 
 // steer is curve without a proof, and fast: it finds the order that curve is then
 // asked about.
-func steer(c loss.Composition, d loss.Direction) loss.Curve {
+func steer(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
 	estimates := make([]loss.Estimate, len(c))
 	for i, t := range c {
 		estimates[i] = loss.RenyiEstimate(t.Loss, d)
 	}
 	at := func(s float64) (v loss.Value) {
 		for i, t := range c {
+			in.Spend(termWork)
 			k, slope, curvature := estimates[i](s)
 			n := float64(t.Count)
 			v.K += n * k
@@ -103,23 +116,31 @@ func steer(c loss.Composition, d loss.Direction) loss.Curve {
 	return loss.Curve{At: at, Last: c.Last()}
 }
 
-// after is stop once it has been asked n times.
-func after(n int, stop func() bool) func() bool {
-	return func() bool {
-		n--
-		return n <= 0 && stop != nil && stop()
-	}
+// timed is a curve that is asked about some orders only: not about more than most, and
+// about no more than least once the time is over. It is infinite where it was interrupted,
+// and is then asked no more.
+type timed struct {
+	loss.Curve
+	stop func() bool
 }
 
-// soon is stop, or that enough orders have been tried: mostExact of a loss or two,
-// fewer where each costs more.
-func soon(distinct int, stop func() bool) func() bool {
-	left := max(leastExact, mostExact*2/max(2, distinct))
-	return func() bool {
-		left--
-		return left <= 0 || stop != nil && stop()
+func within(in *num.Interrupt, c loss.Curve, least, most int) timed {
+	asked, interrupted, at := 0, false, c.At
+	c.At = func(s float64) loss.Value {
+		v := loss.Value{K: math.Inf(1)}
+		if !in.Try(func() { v = at(s) }) {
+			interrupted = true
+		}
+		return v
 	}
+	return timed{c, func() bool {
+		asked++
+		return interrupted || asked >= most || asked >= least && in.Stopped()
+	}}
 }
+
+// orders are as many as are tried: mostExact of a loss or two, fewer where each costs more.
+func orders(distinct int) int { return max(leastExact, mostExact*2/max(2, distinct)) }
 
 // Bounds on the orders that the bound itself is computed at. The first is the best by
 // the estimates, to more digits than matter where they are good.

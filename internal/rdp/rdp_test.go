@@ -7,6 +7,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 	"pgregory.net/rapid"
 )
 
@@ -143,11 +144,11 @@ func TestStop(t *testing.T) {
 	c := compose(t, mechanism.AddOrRemoveOne, sampled(0.01, 1, 1000))
 	best, _ := Epsilon(c, 1e-5, nil)
 	calls := 0
-	early, order := Epsilon(c, 1e-5, func() bool { calls++; return true })
+	early, order := Epsilon(c, 1e-5, num.NewInterrupt(func() bool { calls++; return true }))
 	if !(early >= best) || math.IsInf(early, 1) || order <= 1 || calls > 2 {
 		t.Errorf("ε = %v at order %v after %d calls, at best %v", early, order, calls, best)
 	}
-	d, order := LogDelta(c, 2, func() bool { return true })
+	d, order := LogDelta(c, 2, num.NewInterrupt(func() bool { return true }))
 	if !(d <= 0) || order <= 1 {
 		t.Errorf("ln δ = %v at order %v", d, order)
 	}
