@@ -165,7 +165,7 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	parse := func(env, args []string) (settings, error) {
 		var got settings
-		c := newCommand(env, func(_ context.Context, s settings) error { got = s; return nil }, nil)
+		c := newCommand(env, func(_ context.Context, s settings) error { got = s; return nil })
 		c.SetArgs(args)
 		c.SetOut(&bytes.Buffer{})
 		return got, c.ExecuteContext(t.Context())

@@ -63,6 +63,10 @@ func TestAuditTrail(t *testing.T) {
 	for _, name := range names {
 		create(t, client, name)
 	}
+	file, older := filepath.Join(dir, persist.FileName), filepath.Join(files, "older.db")
+	d.stop(syscall.SIGTERM)
+	rollBack(t, file, older)
+	d = start(t, dir)
 	l := startLoad(t, socket, 8, names...)
 	one := uuid.NewString()
 	const backups = 3
@@ -100,8 +104,7 @@ func TestAuditTrail(t *testing.T) {
 	d.kill()
 	must(fmt.Sprintf("verified: 2 ledgers, %d entries; what was kept agrees (1)", l.acknowledged()+backups), "verify", "--data", dir, "--signed-head", head)
 
-	file := filepath.Join(dir, persist.FileName)
-	rollBack(t, filepath.Join(files, "0.backup"), file)
+	rollBack(t, older, file)
 	if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dir); code != 1 || !strings.Contains(stderr, "was acknowledged") {
 		t.Errorf("the file alone was put back: %d, %s", code, stderr)
 	}

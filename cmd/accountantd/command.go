@@ -48,15 +48,16 @@ SIGTERM and SIGINT stop it in order, within --grace-period; a second one at once
 grpc.health.v1.Health says SERVING until then, of "" and of
 accountant.v1.AccountantService; so does /healthz.
 
-"accountantd restore FILE --data DIR" makes a data directory of a backup.
+"accountantd restore FILE --data DIR" makes a data directory of a backup,
+"accountantd rotate-key --data DIR" replaces the key that signs heads.
 
 Each flag can be given as an environment variable: ACCOUNTANT_LISTEN for --listen,
 ACCOUNTANT_TLS_CERT for --tls-cert and so on. Flags win.
 
 Exit status: 0 stopped when asked to; 2 wrong flags; 1 anything else.`
 
-// newCommand parses flags and environment and calls serve, or restore.
-func newCommand(env []string, serve func(context.Context, settings) error, restore func(ctx context.Context, file, data string) error) *cobra.Command {
+// newCommand parses flags and environment and calls serve.
+func newCommand(env []string, serve func(context.Context, settings) error) *cobra.Command {
 	var s settings
 	c := &cobra.Command{
 		Use:   "accountantd [flags]",
@@ -71,7 +72,7 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("argument: %q; allowed: flags only, or restore (see --help)", args[0])}
+				return usageError{fmt.Errorf("argument: %q; allowed: flags only, restore or rotate-key (see --help)", args[0])}
 			}
 			return nil
 		},
@@ -81,7 +82,6 @@ func newCommand(env []string, serve func(context.Context, settings) error, resto
 	c.SetVersionTemplate("accountantd {{.Version}}\n")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w (see --help)", err)} })
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.AddCommand(restoreCommand(env, restore))
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&s.listen, "listen", []string{"127.0.0.1:7878"}, "`addresses` of the gRPC service, HOST:PORT or unix:///PATH, separated by commas or given again; port 0 takes any free one, \"\" none")

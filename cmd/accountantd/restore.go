@@ -30,6 +30,9 @@ has said what was lost. Closed ledgers could lose nothing and stay as they are. 
 that signs heads is not in a backup: put the old signing.key into DIR, or the first
 start makes another.
 
+FILE may also be the accountant.db of a daemon that does not start because its newest
+commit is lost or damaged.
+
 The store appears when all of it is durable. A restore that is cut off leaves a file
 beside which no daemon starts.`
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -21,11 +22,14 @@ const (
 	keyFile    = "signing.key"
 )
 
-// run is the daemon, or a restore: it returns when ctx has ended and everything is
-// closed, or when the restore is done.
+// run is the daemon, or one of its commands: it returns when ctx has ended and everything
+// is closed, or when the command is done.
 func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
-	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, stdout, stderr) },
-		func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) })
+	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, stdout, stderr) })
+	command.AddCommand(
+		restoreCommand(env, func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) }),
+		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), stdout) }),
+	)
 	command.SetArgs(args)
 	command.SetOut(stdout)
 	command.SetErr(stderr)
@@ -85,7 +89,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Failure(), store.Close()) }()
-	if config.SigningKey, err = server.SigningKey(filepath.Join(s.data, keyFile)); err != nil {
+	if config.SigningKey, err = boundKey(store, s.data); err != nil {
 		return err
 	}
 	config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics

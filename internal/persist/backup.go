@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
@@ -23,7 +24,8 @@ const freeAfter = 4
 // and returns it to be read. Its size is that of what bbolt uses of the store's
 // file. Closing it removes it; where the system allows that, its name is gone
 // already. It is refused where it would fill the disk, and where its pages or rows are
-// damaged: then the store refuses everything else, too.
+// damaged: then the store refuses everything else, too. The copy says that it is a
+// backup, so that no daemon starts on it: a restore makes a store of it.
 //
 // The copy is made in a read transaction, within which bbolt uses no page again
 // and cannot enlarge its map: so to a local file, and nothing else.
@@ -35,6 +37,11 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 	c := &copied{f}
 	var copied pages.File
 	check := pages.Check{Row: checkRow}
+	marked, err := os.OpenFile(f.Name(), os.O_RDWR, 0)
+	if err != nil {
+		return nil, 0, errors.Join(s.noCopy(err), c.Close())
+	}
+	defer marked.Close()    //nolint:errcheck // mostly it is closed already
 	_ = os.Remove(f.Name()) // not everywhere: Close tries again
 	err = s.view(func(v *view) error {
 		if err := checkFree(f, v.tx.Size()+freeAfter*s.config.AllocationStep); err != nil {
@@ -51,6 +58,14 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 		if err = structural(copied.Check(check)); err != nil {
 			err = s.noCopy(err)
 			s.damage(err)
+		}
+	}
+	if err == nil {
+		if size, err = markBackup(f.Name(), marked, time.Now()); err == nil {
+			err = f.Truncate(size)
+		}
+		if err != nil {
+			err = s.noCopy(err)
 		}
 	}
 	if err == nil {

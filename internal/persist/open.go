@@ -159,7 +159,10 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		if err := s.checkFormat(v); err != nil {
 			return err
 		}
-		if !s.config.hooks.alone { // a restore is what follows a damaged root
+		if !s.config.hooks.alone { // a restore is what follows these
+			if err := v.checkBackup(s.config.Path); err != nil {
+				return err
+			}
 			if err := checkRoots(v, file, s.config.Path, s.id); err != nil {
 				return err
 			}

@@ -101,6 +101,9 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		return done, err
 	}
 	c.at()
+	if _, err := os.Lstat(c.Path); !errors.Is(err, fs.ErrNotExist) { // somebody has started a daemon there
+		return done, errors.Join(fmt.Errorf("%s is there", c.Path), err)
+	}
 	if err := os.Rename(temporary, c.Path); err != nil {
 		return done, err
 	}
@@ -196,7 +199,7 @@ func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64,
 		}
 	}()
 	done.From = s.ID()
-	if err := s.rename(); err != nil {
+	if err := s.rename(c.Now); err != nil {
 		return err
 	}
 	done.StoreID = s.ID()
@@ -272,15 +275,12 @@ func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledg
 	return b.Proposal(), d.Err
 }
 
-// rename gives a store another identifier. It is not used by anybody else yet.
-func (s *Store) rename() error {
+// rename makes another store of a backup. It is not used by anybody else yet.
+func (s *Store) rename(now time.Time) error {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return err
 	}
 	s.id = id.String()
-	return s.change(func(w *writing) error {
-		w.stageID(s.id)
-		return nil
-	})
+	return s.change(func(w *writing) error { return w.restored(s.id, now) })
 }

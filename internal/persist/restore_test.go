@@ -64,7 +64,7 @@ func checkRestoredStore(t *testing.T, file, path string, done RestoredStore) {
 	if err := errors.Join(err, os.WriteFile(source, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	before, after := mustOpen(t, Config{Path: source, hooks: hooks{noSync: true}}), mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
+	before, after := mustOpen(t, Config{Path: source, hooks: hooks{noSync: true, alone: true}}), mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
 	defer before.Close()
 	defer after.Close()
 	if after.ID() != done.StoreID || before.ID() != done.From || after.ID() == before.ID() {

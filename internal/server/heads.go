@@ -46,15 +46,20 @@ const (
 	hasModes = runtime.GOOS != "windows"
 )
 
-// SigningKey reads the Ed25519 key in a file (PEM, PKCS #8), or makes it if there
-// is no such file: with mode 0600, durably, and all at once. A file that others can
-// read, or that has no such key, is a *ConfigError. Its caller holds the lock of
-// the data directory.
+// SigningKey reads the Ed25519 key in a file, or makes it if there is no such file: with
+// mode 0600, durably, and all at once. Its caller holds the lock of the data directory.
 func SigningKey(path string) (ed25519.PrivateKey, error) {
-	content, err := os.ReadFile(path)
+	key, err := ReadSigningKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeSigningKey(path)
 	}
+	return key, err
+}
+
+// ReadSigningKey reads the Ed25519 key in a file (PEM, PKCS #8). A file that others can
+// read, or that has no such key, is a *ConfigError.
+func ReadSigningKey(path string) (ed25519.PrivateKey, error) {
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
@@ -64,12 +69,12 @@ func SigningKey(path string) (ed25519.PrivateKey, error) {
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && hasModes {
 		return nil, &ConfigError{"signing key", fmt.Sprintf("%s has mode %04o: others can use it", path, mode),
-			"mode 0600; if others may have read it, move it away: the next start makes another"}
+			"mode 0600; if others may have read it, replace it by accountantd rotate-key"}
 	}
 	key, err := parseSigningKey(content)
 	if err != nil {
 		return nil, &ConfigError{"signing key", fmt.Sprintf("%s: %v", path, err),
-			"an Ed25519 key in PEM (PKCS #8), as it was made; without a copy of it move it away, the next start makes another"}
+			"an Ed25519 key in PEM (PKCS #8), as it was made; without a copy of it, replace it by accountantd rotate-key"}
 	}
 	return key, nil
 }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/server"
+)
+
+const rotateKeyHelp = `Replace the key that signs heads, signing.key in DIR. No daemon may run on DIR.
+
+A store is bound to its key, and a daemon does not start with another one, or without
+it. If signing.key is the key that the store is bound to, or cannot be read, it is moved
+to signing.key.retired-TIME and a new one is made. If it is missing, a new one is made.
+If somebody has put another key there, the store is bound to that one.
+
+The fingerprint of each key stays in the store, with the time from which it signs. Heads
+that an earlier key has signed still verify with its public key. Give the new public key
+to whoever checks heads.
+
+A fingerprint is what this prints:
+  openssl pkey -in signing.key -pubout -outform DER | sha256sum`
+
+// rotateKeyCommand parses the command line of a change of keys.
+func rotateKeyCommand(env []string, rotate func(data string) error) *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:     "rotate-key --data DIR",
+		Short:   "Replace the key that signs heads",
+		Long:    rotateKeyHelp,
+		Example: "  accountantd rotate-key --data ./data",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("argument: %q; allowed: --data DIR (see --help)", args[0])}
+			}
+			return nil
+		},
+		PreRunE: func(c *cobra.Command, _ []string) error {
+			if err := fromEnvironment(c.Flags(), env); err != nil {
+				return err
+			}
+			if data == "" {
+				return usageError{errors.New("--data: missing; allowed: the data directory of a daemon that has stopped")}
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error { return rotate(data) },
+	}
+	c.Flags().StringVar(&data, "data", "", "`directory` of the ledgers")
+	return c
+}
+
+// fingerprint is a SHA-256 of the public key in DER (SubjectPublicKeyInfo).
+func fingerprint(key ed25519.PrivateKey) ([sha256.Size]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	return sha256.Sum256(der), err
+}
+
+// lastKey returns the key that a store is bound to; zero if it is bound to none.
+func lastKey(store *persist.Store) (persist.BoundKey, error) {
+	keys, err := store.Keys()
+	if err != nil || len(keys) == 0 {
+		return persist.BoundKey{}, err
+	}
+	return keys[len(keys)-1], nil
+}
+
+// boundKey reads the key that a store is bound to. A store that is bound to none, which
+// is new, restored or of an earlier version, is bound to the key that is there, or to one
+// that is made.
+func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
+	path := filepath.Join(data, keyFile)
+	last, err := lastKey(store)
+	if err != nil {
+		return nil, err
+	}
+	none := last.Fingerprint == [sha256.Size]byte{}
+	read := server.ReadSigningKey
+	if none {
+		read = server.SigningKey
+	}
+	key, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("signing key: %s is missing; heads of this store are signed with the key %x: put it back, or replace it by \"accountantd rotate-key --data %s\"", path, last.Fingerprint, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := fingerprint(key)
+	switch {
+	case err != nil:
+		return nil, err
+	case none:
+		return key, store.BindKey(persist.BoundKey{Fingerprint: found, Since: time.Now()})
+	case found != last.Fingerprint:
+		return nil, fmt.Errorf("signing key: %s is the key %x; heads of this store are signed with %x: put that key back, or, if the other one is to take its place, run \"accountantd rotate-key --data %s\"", path, found, last.Fingerprint, data)
+	}
+	return key, nil
+}
+
+// rotateKey replaces the key of the store in a data directory. Wherever it is cut off, it
+// can be run again.
+func rotateKey(data string, now time.Time, stdout io.Writer) (err error) {
+	file := filepath.Join(data, persist.FileName)
+	if _, err := os.Stat(file); err != nil { // none is made
+		return fmt.Errorf("--data: %w; allowed: a directory with ledgers", err)
+	}
+	store, err := persist.Open(persist.Config{Path: file})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	last, err := lastKey(store)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(data, keyFile)
+	key, err := server.ReadSigningKey(path)
+	var unusable *server.ConfigError
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &unusable) {
+		return err
+	}
+	var found [sha256.Size]byte
+	if key != nil {
+		if found, err = fingerprint(key); err != nil {
+			return err
+		}
+	}
+	bound := last.Fingerprint != [sha256.Size]byte{}
+	if key == nil || !bound || found == last.Fingerprint { // else it is the new one
+		if err := os.Rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if key, err = server.SigningKey(path); err != nil {
+			return err
+		}
+		if found, err = fingerprint(key); err != nil {
+			return err
+		}
+	}
+	if err := store.BindKey(persist.BoundKey{Fingerprint: found, Since: now}); err != nil {
+		return err
+	}
+	from := "no key"
+	if bound {
+		from = fmt.Sprintf("%x", last.Fingerprint)
+	}
+	_, err = fmt.Fprintf(stdout, "signing key of store %s: %x instead of %s\n", store.ID(), found, from)
+	return err
+}
