@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
 // operation is one Create or Append on its way through the committer.
@@ -66,6 +67,7 @@ type committer struct {
 	expected int           // operations that were under way at the last commit's end
 	took     time.Duration // the last commit
 	arena    arena
+	paths    pages.Paths // for its memory
 }
 
 // collect adds what waits in the queue. While calls overlap, it waits for those
@@ -114,7 +116,7 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops, fmt.Errorf("%w: %s: %w", ledger.ErrUnavailable, c.config.Path, err))
 	}
 	c.arena.reset()
-	w := &writing{view: view{tx: tx, file: c.space.file}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
+	w := &writing{view: view{tx: tx, file: c.space.file, paths: &c.paths}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {
 		o := ops[n]

@@ -19,8 +19,12 @@ func (v *view) proven(b bucket, key []byte) error {
 	if v.file == nil { // a file that is made, or that was checked as a whole
 		return nil
 	}
-	if v.paths == nil {
-		v.paths = &pages.Paths{File: pagesOf(v.tx, v.file), Row: checkRow, Free: v.free}
+	if !v.begun {
+		if v.paths == nil {
+			v.paths = &pages.Paths{}
+		}
+		v.paths.Reset(pagesOf(v.tx, v.file))
+		v.paths.Row, v.paths.Free, v.begun = checkRow, v.free, true
 	}
 	_, err := v.paths.Leaf(b.String(), key)
 	return structural(err)

@@ -21,7 +21,8 @@ type view struct {
 	key     []byte                // room for the key of one get
 
 	file  io.ReaderAt  // for proven
-	paths *pages.Paths // of this transaction
+	paths *pages.Paths // of this transaction, or to be reset for it
+	begun bool         // paths are of this transaction
 }
 
 func (v *view) bucket(b bucket) (*bolt.Bucket, error) {
