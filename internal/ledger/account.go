@@ -18,6 +18,7 @@ type account struct {
 	spec   Spec
 	limits []accountant.Limit
 	plan   map[mechanism.Mechanism]uint64 // nil without a plan
+	terms  []mechanism.Part               // of the plan, in its order
 	lines  map[mechanism.Mechanism]*line
 	idle   int // lines that nothing was used of
 	used   []usage
@@ -114,6 +115,7 @@ func newAccount(spec Spec, now amendments, spent, held []mechanism.Part) *accoun
 		used:  make([]usage, len(limits)), held: make([]usage, len(limits)),
 	}
 	if spec.Policy == Planned {
+		a.terms = now.resolution.Plan
 		a.plan = make(map[mechanism.Mechanism]uint64, len(now.resolution.Plan))
 		for _, p := range now.resolution.Plan {
 			a.plan[p.Mechanism] = p.Count

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -16,6 +17,38 @@ import (
 type BudgetError struct {
 	Broken []Shortfall      // every budget it breaks
 	Fits   []mechanism.Part // how many of each of its mechanisms would still fit, alone
+
+	// Where a mechanism is not in the plan: what the plan holds, the first of it, and of
+	// each such mechanism what is nearest there.
+	Plan      []PlanLeft
+	Planned   int // how many mechanisms the whole plan has
+	Unplanned []Unplanned
+}
+
+// PlanLeft is a mechanism of a plan: how often it is planned, and how often it may still be used.
+type PlanLeft struct {
+	Mechanism     mechanism.Mechanism
+	Planned, Left uint64
+}
+
+// Unplanned is a mechanism that is not in the plan.
+type Unplanned struct {
+	Mechanism   mechanism.Mechanism
+	Nearest     PlanLeft
+	Differences []mechanism.Difference // from the nearest one
+}
+
+// describe says what is nearest to u; name tells u from others.
+func (u Unplanned) describe(name bool) string {
+	texts := make([]string, len(u.Differences))
+	for i, d := range u.Differences {
+		texts[i] = d.String()
+	}
+	to := ""
+	if name {
+		to = " to " + u.Mechanism.String()
+	}
+	return fmt.Sprintf("nearest%s is %v, from which yours differs in %s", to, u.Nearest.Mechanism, strings.Join(texts, ", "))
 }
 
 // Shortfall is what is missing of one budget, or of the plan.
@@ -50,13 +83,29 @@ func (e *BudgetError) Error() string {
 	if broken := listShortfalls(e.Broken); broken != "" {
 		b.WriteString(": " + broken)
 	}
-	for i, f := range e.Fits {
-		if i == maxListed {
-			fmt.Fprintf(&b, ", and others")
-			break
+	unplanned := map[mechanism.Mechanism]bool{}
+	for _, u := range e.Unplanned {
+		b.WriteString("; " + u.describe(len(e.Unplanned) > 1))
+		unplanned[u.Mechanism] = true
+	}
+	fits := slices.DeleteFunc(slices.Clone(e.Fits), func(p mechanism.Part) bool { return unplanned[p.Mechanism] })
+	texts := make([]string, 0, len(fits)+len(e.Plan))
+	for _, f := range fits {
+		texts = append(texts, fmt.Sprintf("%d × %v", f.Count, f.Mechanism))
+	}
+	for _, p := range e.Plan {
+		text := fmt.Sprintf("%d × %v", p.Left, p.Mechanism)
+		if !slices.Contains(texts, text) {
+			texts = append(texts, fmt.Sprintf("%s (%d are planned)", text, p.Planned))
 		}
-		b.WriteString(map[bool]string{true: "; allowed: ", false: ", or "}[i == 0])
-		fmt.Fprintf(&b, "%d × %v", f.Count, f.Mechanism)
+	}
+	more := len(texts) > maxListed || len(e.Plan) < e.Planned
+	texts = texts[:min(len(texts), maxListed)]
+	if len(texts) > 0 {
+		b.WriteString("; allowed: " + strings.Join(texts, ", or "))
+	}
+	if more {
+		b.WriteString(", and others")
 	}
 	return b.String()
 }
@@ -86,8 +135,35 @@ func (d *draft) refuse(events []mechanism.Event) error {
 	e := &BudgetError{Broken: d.shortfalls(c.Parts)}
 	for _, p := range c.Parts {
 		e.Fits = append(e.Fits, mechanism.Part{Mechanism: p.Mechanism, Count: d.fits(p.Mechanism)})
+		if len(d.terms) > 0 && d.plan[p.Mechanism] == 0 && len(e.Unplanned) < maxUnplanned {
+			e.Unplanned = append(e.Unplanned, d.unplanned(p.Mechanism))
+		}
+	}
+	if len(e.Unplanned) > 0 {
+		e.Planned = len(d.terms)
+		for _, p := range d.terms[:min(len(d.terms), maxListed)] {
+			e.Plan = append(e.Plan, d.left(p))
+		}
 	}
 	return e
+}
+
+// maxUnplanned bounds for how many mechanisms a refusal says what is nearest in the plan.
+const maxUnplanned = 3
+
+// maxCompared bounds with how much of a plan a mechanism that is not in it is compared.
+const maxCompared = 1000
+
+// unplanned finds what is nearest to m in the plan, which does not have it.
+func (d *draft) unplanned(m mechanism.Mechanism) Unplanned {
+	i, differences := mechanism.Nearest(m, d.terms[:min(len(d.terms), maxCompared)])
+	return Unplanned{Mechanism: m, Nearest: d.left(d.terms[i]), Differences: differences}
+}
+
+// left is how a mechanism of the plan stands.
+func (d *draft) left(p mechanism.Part) PlanLeft {
+	used := d.count(d.line(p.Mechanism))
+	return PlanLeft{Mechanism: p.Mechanism, Planned: p.Count, Left: p.Count - min(used, p.Count)}
 }
 
 // shortfalls lists what parts break on top of the account as it is.

@@ -155,7 +155,7 @@ func TestBadBudgets(t *testing.T) {
 		{"more than is left", hold("filter", 8, 9), exhausted, []string{"budgets[0] (ε = 1 by BASIC): needs 0.8 of ε, 0.7 is left, short by 0.1", "allowed: 7 × pure_dp"}},
 		{"charge above the rest", charge("filter", servertest.Pure(0.1, 8)), exhausted, []string{"short by 0.1", "allowed: 7 × pure_dp"}},
 		{"what the guard cannot charge", charge("filter", gaussian), exhausted, []string{"budgets[0]", "no single (ε, δ)", "allowed: 0 × gaussian"}},
-		{"not in the plan", charge("plan", gaussian), exhausted, []string{"plan: gaussian", "is not in it", "allowed: 0 × gaussian"}},
+		{"not in the plan", charge("plan", gaussian), exhausted, []string{"plan: gaussian", "is not in it", "nearest is pure_dp(ε=0.1), from which yours differs in mechanism: gaussian instead of pure_dp; allowed: 10 × pure_dp(ε=0.1) (10 are planned)"}},
 		{"above the plan", charge("plan", servertest.Pure(0.1, 11)), exhausted, []string{"plan: needs 11", "10 is left", "allowed: 10 × pure_dp"}},
 
 		{"unknown reservation", commit(t, s.Client, "filter", 99, 1), precondition, []string{"reservation: 99", "allowed: the position of one that is open"}},

@@ -21,7 +21,8 @@ const (
 
 // FromBudgetError makes the API's view of a refusal by budgets or the plan: every
 // budget that it breaks and, of each mechanism, how many would still fit; of each
-// list at most maxShortfalls, and of both as many as maxExceededBytes have room for.
+// list at most maxShortfalls, and of both as many as maxExceededBytes have room for. Where
+// a mechanism is not in the plan, what the plan holds comes last.
 func FromBudgetError(e *ledger.BudgetError) *pb.BudgetExceeded {
 	out, room := &pb.BudgetExceeded{}, maxExceededBytes
 	for _, s := range e.Broken[:min(len(e.Broken), maxShortfalls)] {
@@ -42,7 +43,33 @@ func FromBudgetError(e *ledger.BudgetError) *pb.BudgetExceeded {
 		}
 		out.Fits = append(out.Fits, fits)
 	}
+	for _, u := range e.Unplanned {
+		unplanned := fromUnplanned(u)
+		if room -= proto.Size(unplanned) + tagAndLength; room < 0 {
+			break
+		}
+		out.Unplanned = append(out.Unplanned, unplanned)
+	}
+	for _, p := range e.Plan {
+		line := fromPlanLeft(p)
+		if room -= proto.Size(line) + tagAndLength; room < 0 {
+			break
+		}
+		out.Plan = append(out.Plan, line)
+	}
 	return out
+}
+
+func fromUnplanned(u ledger.Unplanned) *pb.BudgetExceeded_Unplanned {
+	out := &pb.BudgetExceeded_Unplanned{Mechanism: FromMechanism(u.Mechanism), Nearest: fromPlanLeft(u.Nearest)}
+	for _, d := range u.Differences {
+		out.Differences = append(out.Differences, &pb.BudgetExceeded_Difference{Field: d.Field, Sent: d.A, Planned: d.B})
+	}
+	return out
+}
+
+func fromPlanLeft(p ledger.PlanLeft) *pb.BudgetExceeded_PlanLine {
+	return &pb.BudgetExceeded_PlanLine{Mechanism: FromMechanism(p.Mechanism), Planned: p.Planned, Remaining: p.Left}
 }
 
 func fromPart(p mechanism.Part) *pb.MechanismCount {

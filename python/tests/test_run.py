@@ -182,8 +182,10 @@ def test_alternating_and_changing_mechanisms(client: Client) -> None:
 def test_what_is_not_allowed_at_all(client: Client) -> None:
     ledger = plan(client, 10)
     with client.run(ledger) as run:
-        with pytest.raises(BudgetExceeded):
-            run.step(OTHER)  # not in the plan
+        with pytest.raises(BudgetExceeded, match="not in it; nearest is .* yours differs in noise_multiplier: 2 instead of 1.1; allowed: 10 × .*10 are planned") as told:
+            run.step(OTHER)
+        assert [(p.mechanism, p.planned, p.remaining) for p in told.value.plan] == [(STEP, 10, 10)]
+        assert [(d.field, d.sent, d.planned) for d in told.value.unplanned[0].differences] == [("noise_multiplier", "2", "1.1")]
         with pytest.raises(InvalidArgument, match="noise_multiplier"):
             run.step(gaussian(noise_multiplier=-1))
         run.step(STEP)

@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import threading
+import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -286,3 +287,17 @@ def test_calibrate_takes_what_it_answers(client: Client, solve: str) -> None:
     assert found.field == "noise_multiplier" and found.epsilon is not None and found.epsilon <= 2
     again = client.calibrate(found.field, (STEP, 1000), target_epsilon=2, target_delta=1e-5, adjacency="add-or-remove-one")
     assert again.value == found.value
+
+
+def test_a_refusal_by_a_long_plan_arrives(client: Client) -> None:
+    """It travels in the headers, for which gRPC's C library has 8 KiB."""
+    def step(i: int) -> pb.Mechanism:
+        return poisson_sampled(gaussian(noise_multiplier=1 + i / 1000), batch_size=256 + i, dataset_size=60000)
+
+    ledger = client.create_ledger(f"p/{uuid.uuid4()}", "add-or-remove-one", plan=[(step(i), 10 + i) for i in range(200)]).spec.name
+    with pytest.raises(BudgetExceeded) as told:
+        client.report(ledger, [step(1000 + i) for i in range(40)])
+    assert "nearest to poisson_sampled" in told.value.message
+    with pytest.raises(BudgetExceeded) as told:
+        client.report(ledger, step(1000))
+    assert told.value.unplanned[0].nearest.mechanism == step(199) and len(told.value.plan) == 8

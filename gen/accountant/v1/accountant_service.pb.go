@@ -2254,7 +2254,12 @@ type BudgetExceeded struct {
 	// Every budget that it breaks.
 	Shortfalls []*BudgetExceeded_Shortfall `protobuf:"bytes,1,rep,name=shortfalls,proto3" json:"shortfalls,omitempty"`
 	// How many of each of its mechanisms, alone, would still fit.
-	Fits          []*MechanismCount `protobuf:"bytes,2,rep,name=fits,proto3" json:"fits,omitempty"`
+	Fits []*MechanismCount `protobuf:"bytes,2,rep,name=fits,proto3" json:"fits,omitempty"`
+	// Where a mechanism is not in the plan: what the plan holds. Of a long plan it is the
+	// beginning, or absent; GetLedger has all of it.
+	Plan []*BudgetExceeded_PlanLine `protobuf:"bytes,3,rep,name=plan,proto3" json:"plan,omitempty"`
+	// The mechanisms that are not in the plan, or the first of them.
+	Unplanned     []*BudgetExceeded_Unplanned `protobuf:"bytes,4,rep,name=unplanned,proto3" json:"unplanned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2299,6 +2304,20 @@ func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
 func (x *BudgetExceeded) GetFits() []*MechanismCount {
 	if x != nil {
 		return x.Fits
+	}
+	return nil
+}
+
+func (x *BudgetExceeded) GetPlan() []*BudgetExceeded_PlanLine {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *BudgetExceeded) GetUnplanned() []*BudgetExceeded_Unplanned {
+	if x != nil {
+		return x.Unplanned
 	}
 	return nil
 }
@@ -3340,6 +3359,198 @@ func (x *BudgetExceeded_Shortfall) GetReason() string {
 	return ""
 }
 
+// PlanLine is a mechanism of the plan.
+type BudgetExceeded_PlanLine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mechanism.
+	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// How often it may be applied.
+	Planned uint64 `protobuf:"varint,2,opt,name=planned,proto3" json:"planned,omitempty"`
+	// How often it may still be applied.
+	Remaining     uint64 `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetExceeded_PlanLine) Reset() {
+	*x = BudgetExceeded_PlanLine{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetExceeded_PlanLine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetExceeded_PlanLine) ProtoMessage() {}
+
+func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetExceeded_PlanLine.ProtoReflect.Descriptor instead.
+func (*BudgetExceeded_PlanLine) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 1}
+}
+
+func (x *BudgetExceeded_PlanLine) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *BudgetExceeded_PlanLine) GetPlanned() uint64 {
+	if x != nil {
+		return x.Planned
+	}
+	return 0
+}
+
+func (x *BudgetExceeded_PlanLine) GetRemaining() uint64 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+// Difference is a parameter in which a mechanism differs from a planned one.
+type BudgetExceeded_Difference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The field, such as "noise_multiplier"; "mechanism" where the kinds differ.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// Its value as it was sent; "not given" where there was none, empty for a list.
+	Sent string `protobuf:"bytes,2,opt,name=sent,proto3" json:"sent,omitempty"`
+	// Its value in the plan, likewise.
+	Planned       string `protobuf:"bytes,3,opt,name=planned,proto3" json:"planned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetExceeded_Difference) Reset() {
+	*x = BudgetExceeded_Difference{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetExceeded_Difference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetExceeded_Difference) ProtoMessage() {}
+
+func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetExceeded_Difference.ProtoReflect.Descriptor instead.
+func (*BudgetExceeded_Difference) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 2}
+}
+
+func (x *BudgetExceeded_Difference) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *BudgetExceeded_Difference) GetSent() string {
+	if x != nil {
+		return x.Sent
+	}
+	return ""
+}
+
+func (x *BudgetExceeded_Difference) GetPlanned() string {
+	if x != nil {
+		return x.Planned
+	}
+	return ""
+}
+
+// Unplanned is a mechanism that is not in the plan.
+type BudgetExceeded_Unplanned struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mechanism.
+	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	// The mechanism of the plan that differs from it least.
+	Nearest *BudgetExceeded_PlanLine `protobuf:"bytes,2,opt,name=nearest,proto3" json:"nearest,omitempty"`
+	// In what it differs.
+	Differences   []*BudgetExceeded_Difference `protobuf:"bytes,3,rep,name=differences,proto3" json:"differences,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetExceeded_Unplanned) Reset() {
+	*x = BudgetExceeded_Unplanned{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetExceeded_Unplanned) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetExceeded_Unplanned) ProtoMessage() {}
+
+func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetExceeded_Unplanned.ProtoReflect.Descriptor instead.
+func (*BudgetExceeded_Unplanned) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 3}
+}
+
+func (x *BudgetExceeded_Unplanned) GetMechanism() *Mechanism {
+	if x != nil {
+		return x.Mechanism
+	}
+	return nil
+}
+
+func (x *BudgetExceeded_Unplanned) GetNearest() *BudgetExceeded_PlanLine {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *BudgetExceeded_Unplanned) GetDifferences() []*BudgetExceeded_Difference {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
 // Open names the lane.
 type ReportStreamRequest_Open struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3358,7 +3569,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3370,7 +3581,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3631,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3643,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3686,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3698,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3530,7 +3741,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3753,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3796,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3597,7 +3808,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +3849,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +3861,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3686,7 +3897,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +3909,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3746,7 +3957,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3758,7 +3969,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3961,12 +4172,14 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\arunning\x18\x05 \x01(\x01H\x01R\arunning\x88\x01\x01B\x10\n" +
 	"\x0e_epsilon_lowerB\n" +
 	"\n" +
-	"\b_running\"\xb0\x02\n" +
+	"\b_running\"\xd5\x06\n" +
 	"\x0eBudgetExceeded\x12G\n" +
 	"\n" +
 	"shortfalls\x18\x01 \x03(\v2'.accountant.v1.BudgetExceeded.ShortfallR\n" +
 	"shortfalls\x121\n" +
-	"\x04fits\x18\x02 \x03(\v2\x1d.accountant.v1.MechanismCountR\x04fits\x1a\xa1\x01\n" +
+	"\x04fits\x18\x02 \x03(\v2\x1d.accountant.v1.MechanismCountR\x04fits\x12:\n" +
+	"\x04plan\x18\x03 \x03(\v2&.accountant.v1.BudgetExceeded.PlanLineR\x04plan\x12E\n" +
+	"\tunplanned\x18\x04 \x03(\v2'.accountant.v1.BudgetExceeded.UnplannedR\tunplanned\x1a\xa1\x01\n" +
 	"\tShortfall\x12\x1b\n" +
 	"\x06budget\x18\x01 \x01(\rH\x00R\x06budget\x88\x01\x01\x12\x12\n" +
 	"\x04unit\x18\x02 \x01(\tR\x04unit\x12\x16\n" +
@@ -3974,7 +4187,20 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04left\x18\x04 \x01(\x01R\x04left\x12\x14\n" +
 	"\x05short\x18\x05 \x01(\x01R\x05short\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reasonB\t\n" +
-	"\a_budget\"\x90\a\n" +
+	"\a_budget\x1az\n" +
+	"\bPlanLine\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x18\n" +
+	"\aplanned\x18\x02 \x01(\x04R\aplanned\x12\x1c\n" +
+	"\tremaining\x18\x03 \x01(\x04R\tremaining\x1aP\n" +
+	"\n" +
+	"Difference\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x12\n" +
+	"\x04sent\x18\x02 \x01(\tR\x04sent\x12\x18\n" +
+	"\aplanned\x18\x03 \x01(\tR\aplanned\x1a\xd1\x01\n" +
+	"\tUnplanned\x126\n" +
+	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12@\n" +
+	"\anearest\x18\x02 \x01(\v2&.accountant.v1.BudgetExceeded.PlanLineR\anearest\x12J\n" +
+	"\vdifferences\x18\x03 \x03(\v2(.accountant.v1.BudgetExceeded.DifferenceR\vdifferences\"\x90\a\n" +
 	"\x13ReportStreamRequest\x12=\n" +
 	"\x04open\x18\x01 \x01(\v2'.accountant.v1.ReportStreamRequest.OpenH\x00R\x04open\x12L\n" +
 	"\x06charge\x18\x02 \x01(\v22.accountant.v1.ReportStreamRequest.SequencedChargeH\x00R\x06charge\x12O\n" +
@@ -4127,7 +4353,7 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
@@ -4173,158 +4399,167 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*ListEntriesRequest)(nil),                   // 41: accountant.v1.ListEntriesRequest
 	(*ListEntriesResponse)(nil),                  // 42: accountant.v1.ListEntriesResponse
 	(*BudgetExceeded_Shortfall)(nil),             // 43: accountant.v1.BudgetExceeded.Shortfall
-	(*ReportStreamRequest_Open)(nil),             // 44: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 45: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 46: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 47: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 48: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 49: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 50: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 51: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 52: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*LedgerSpec)(nil),                           // 53: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 54: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 55: accountant.v1.Receipt
-	(*Charge)(nil),                               // 56: accountant.v1.Charge
-	(*Reserve)(nil),                              // 57: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 58: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 59: accountant.v1.Commit
-	(*Release)(nil),                              // 60: accountant.v1.Release
-	(*Expire)(nil),                               // 61: accountant.v1.Expire
-	(*Free)(nil),                                 // 62: accountant.v1.Free
-	(*Refund)(nil),                               // 63: accountant.v1.Refund
-	(*Raise)(nil),                                // 64: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 65: accountant.v1.Reconcile
-	(*Mechanism)(nil),                            // 66: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 67: accountant.v1.Workload
-	(*Assumption)(nil),                           // 68: accountant.v1.Assumption
-	(*Entry)(nil),                                // 69: accountant.v1.Entry
-	(*QueryPrivacyCurveRequest)(nil),             // 70: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 71: accountant.v1.CalibrateRequest
-	(*GetSignedHeadRequest)(nil),                 // 72: accountant.v1.GetSignedHeadRequest
-	(*BackupRequest)(nil),                        // 73: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 74: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 75: accountant.v1.CalibrateResponse
-	(*GetSignedHeadResponse)(nil),                // 76: accountant.v1.GetSignedHeadResponse
-	(*BackupResponse)(nil),                       // 77: accountant.v1.BackupResponse
+	(*BudgetExceeded_PlanLine)(nil),              // 44: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 45: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 46: accountant.v1.BudgetExceeded.Unplanned
+	(*ReportStreamRequest_Open)(nil),             // 47: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 48: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 49: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 50: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 51: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 52: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 53: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 54: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 55: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*LedgerSpec)(nil),                           // 56: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 57: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 58: accountant.v1.Receipt
+	(*Charge)(nil),                               // 59: accountant.v1.Charge
+	(*Reserve)(nil),                              // 60: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 61: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 62: accountant.v1.Commit
+	(*Release)(nil),                              // 63: accountant.v1.Release
+	(*Expire)(nil),                               // 64: accountant.v1.Expire
+	(*Free)(nil),                                 // 65: accountant.v1.Free
+	(*Refund)(nil),                               // 66: accountant.v1.Refund
+	(*Raise)(nil),                                // 67: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 68: accountant.v1.Reconcile
+	(*Mechanism)(nil),                            // 69: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 70: accountant.v1.Workload
+	(*Assumption)(nil),                           // 71: accountant.v1.Assumption
+	(*Entry)(nil),                                // 72: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),             // 73: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 74: accountant.v1.CalibrateRequest
+	(*GetSignedHeadRequest)(nil),                 // 75: accountant.v1.GetSignedHeadRequest
+	(*BackupRequest)(nil),                        // 76: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 77: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 78: accountant.v1.CalibrateResponse
+	(*GetSignedHeadResponse)(nil),                // 79: accountant.v1.GetSignedHeadResponse
+	(*BackupResponse)(nil),                       // 80: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	53, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	54, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	54, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	54, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	55, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	56, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	55, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	57, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	55, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	58, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	59, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	55, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	60, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	55, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	61, // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
-	55, // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
-	62, // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
-	55, // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
-	63, // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	55, // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	64, // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	55, // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	65, // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	55, // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
-	55, // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
-	54, // 34: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	56, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	57, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	57, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	57, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	58, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	59, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	58, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	60, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	58, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	61, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	62, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	58, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	63, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	58, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	64, // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	58, // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
+	65, // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	58, // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
+	66, // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	58, // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	67, // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	58, // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	68, // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	58, // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
+	58, // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
+	57, // 34: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
 	30, // 35: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	54, // 36: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	57, // 36: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
 	31, // 37: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
 	32, // 38: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	58, // 39: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	66, // 40: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	61, // 39: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	69, // 40: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
 	43, // 41: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
 	31, // 42: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	44, // 43: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	45, // 44: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	46, // 45: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	47, // 46: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	48, // 47: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	49, // 48: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	50, // 49: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	51, // 50: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	67, // 51: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	40, // 52: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	68, // 53: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	52, // 54: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	58, // 55: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	58, // 56: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	69, // 57: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	55, // 58: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	56, // 59: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	57, // 60: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	59, // 61: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	60, // 62: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	55, // 63: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	33, // 64: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,  // 65: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 66: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 67: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 68: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 69: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	34, // 70: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10, // 71: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12, // 72: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14, // 73: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	16, // 74: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
-	18, // 75: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
-	20, // 76: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	22, // 77: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	24, // 78: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	26, // 79: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	28, // 80: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	36, // 81: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	38, // 82: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	70, // 83: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	71, // 84: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	41, // 85: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	72, // 86: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	73, // 87: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,  // 88: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 89: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 90: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 91: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 92: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	35, // 93: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11, // 94: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13, // 95: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15, // 96: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	17, // 97: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
-	19, // 98: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
-	21, // 99: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	23, // 100: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	25, // 101: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	27, // 102: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	29, // 103: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	37, // 104: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	39, // 105: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	74, // 106: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	75, // 107: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	42, // 108: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	76, // 109: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	77, // 110: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	88, // [88:111] is the sub-list for method output_type
-	65, // [65:88] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	44, // 43: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	46, // 44: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	47, // 45: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	48, // 46: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	49, // 47: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	50, // 48: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	51, // 49: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	52, // 50: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	53, // 51: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	54, // 52: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	70, // 53: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	40, // 54: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	71, // 55: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	55, // 56: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	61, // 57: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	61, // 58: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	72, // 59: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	69, // 60: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	69, // 61: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	44, // 62: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	45, // 63: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	58, // 64: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	59, // 65: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	60, // 66: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	62, // 67: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	63, // 68: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	58, // 69: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	33, // 70: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 71: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 72: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 73: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 74: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 75: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	34, // 76: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 77: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 78: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 79: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 80: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
+	18, // 81: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
+	20, // 82: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	22, // 83: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	24, // 84: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	26, // 85: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	28, // 86: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	36, // 87: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	38, // 88: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	73, // 89: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	74, // 90: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	41, // 91: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	75, // 92: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	76, // 93: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,  // 94: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 95: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 96: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 97: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 98: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	35, // 99: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 100: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 101: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 102: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 103: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
+	19, // 104: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
+	21, // 105: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	23, // 106: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	25, // 107: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	27, // 108: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	29, // 109: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	37, // 110: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	39, // 111: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	77, // 112: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	78, // 113: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	42, // 114: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	79, // 115: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	80, // 116: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	94, // [94:117] is the sub-list for method output_type
+	71, // [71:94] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -4366,7 +4601,7 @@ func file_accountant_v1_accountant_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

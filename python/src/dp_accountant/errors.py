@@ -144,7 +144,8 @@ class BudgetExceeded(AccountantError):
     """Budgets or the plan do not allow it. Nothing was written and nothing is used up.
 
     shortfalls lists every budget that it breaks; fits has, of each of its mechanisms
-    alone, how many would still fit.
+    alone, how many would still fit. Where a mechanism is not in the plan, plan has the lines
+    of the plan (mechanism, planned, remaining) and unplanned what differs least from each.
     """
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -158,6 +159,7 @@ class BudgetExceeded(AccountantError):
             for s in detail.shortfalls
         ]
         self.fits: list[tuple[pb.Mechanism, int]] = [(f.mechanism, f.count) for f in detail.fits]
+        self.plan, self.unplanned = list(detail.plan), list(detail.unplanned)
 
 
 _BY_CODE: dict[grpc.StatusCode, type[AccountantError]] = {

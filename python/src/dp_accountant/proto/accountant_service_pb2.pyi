@@ -28,7 +28,25 @@ class AnalysisResult(_message.Message):
     def __init__(self, analysis: _Optional[str] = ..., epsilon: _Optional[float] = ..., delta: _Optional[float] = ..., log_delta: _Optional[float] = ..., order: _Optional[float] = ..., unsupported: _Optional[str] = ...) -> None: ...
 
 class BudgetExceeded(_message.Message):
-    __slots__ = ["fits", "shortfalls"]
+    __slots__ = ["fits", "plan", "shortfalls", "unplanned"]
+    class Difference(_message.Message):
+        __slots__ = ["field", "planned", "sent"]
+        FIELD_FIELD_NUMBER: _ClassVar[int]
+        PLANNED_FIELD_NUMBER: _ClassVar[int]
+        SENT_FIELD_NUMBER: _ClassVar[int]
+        field: str
+        planned: str
+        sent: str
+        def __init__(self, field: _Optional[str] = ..., sent: _Optional[str] = ..., planned: _Optional[str] = ...) -> None: ...
+    class PlanLine(_message.Message):
+        __slots__ = ["mechanism", "planned", "remaining"]
+        MECHANISM_FIELD_NUMBER: _ClassVar[int]
+        PLANNED_FIELD_NUMBER: _ClassVar[int]
+        REMAINING_FIELD_NUMBER: _ClassVar[int]
+        mechanism: _mechanism_pb2.Mechanism
+        planned: int
+        remaining: int
+        def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., planned: _Optional[int] = ..., remaining: _Optional[int] = ...) -> None: ...
     class Shortfall(_message.Message):
         __slots__ = ["budget", "left", "needed", "reason", "short", "unit"]
         BUDGET_FIELD_NUMBER: _ClassVar[int]
@@ -44,11 +62,24 @@ class BudgetExceeded(_message.Message):
         short: float
         unit: str
         def __init__(self, budget: _Optional[int] = ..., unit: _Optional[str] = ..., needed: _Optional[float] = ..., left: _Optional[float] = ..., short: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+    class Unplanned(_message.Message):
+        __slots__ = ["differences", "mechanism", "nearest"]
+        DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
+        MECHANISM_FIELD_NUMBER: _ClassVar[int]
+        NEAREST_FIELD_NUMBER: _ClassVar[int]
+        differences: _containers.RepeatedCompositeFieldContainer[BudgetExceeded.Difference]
+        mechanism: _mechanism_pb2.Mechanism
+        nearest: BudgetExceeded.PlanLine
+        def __init__(self, mechanism: _Optional[_Union[_mechanism_pb2.Mechanism, _Mapping]] = ..., nearest: _Optional[_Union[BudgetExceeded.PlanLine, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[BudgetExceeded.Difference, _Mapping]]] = ...) -> None: ...
     FITS_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
     SHORTFALLS_FIELD_NUMBER: _ClassVar[int]
+    UNPLANNED_FIELD_NUMBER: _ClassVar[int]
     fits: _containers.RepeatedCompositeFieldContainer[MechanismCount]
+    plan: _containers.RepeatedCompositeFieldContainer[BudgetExceeded.PlanLine]
     shortfalls: _containers.RepeatedCompositeFieldContainer[BudgetExceeded.Shortfall]
-    def __init__(self, shortfalls: _Optional[_Iterable[_Union[BudgetExceeded.Shortfall, _Mapping]]] = ..., fits: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ...) -> None: ...
+    unplanned: _containers.RepeatedCompositeFieldContainer[BudgetExceeded.Unplanned]
+    def __init__(self, shortfalls: _Optional[_Iterable[_Union[BudgetExceeded.Shortfall, _Mapping]]] = ..., fits: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[BudgetExceeded.PlanLine, _Mapping]]] = ..., unplanned: _Optional[_Iterable[_Union[BudgetExceeded.Unplanned, _Mapping]]] = ...) -> None: ...
 
 class CloseLedgerRequest(_message.Message):
     __slots__ = ["last_receipt", "name", "reason", "sequence", "writer"]
