@@ -161,7 +161,8 @@ func TestContentOf(t *testing.T) {
 	for _, w := range []Write{
 		{Charge: &pb.Charge{Events: events, Labels: labels}}, {Charge: &pb.Charge{}}, {Close: &pb.Close{Reason: "over"}},
 		{Reserve: &pb.Reserve{Events: events, LifetimeSeconds: 9}}, {Commit: &pb.Commit{Reservation: 3, Events: events}},
-		{Release: &pb.Release{Reservation: 3}}, {Refund: &pb.Refund{Position: 3, Reason: "crashed", NothingReleased: true}},
+		{Release: &pb.Release{Reservation: 3}}, {Expire: &pb.Expire{Reservation: 3}},
+		{Free: &pb.Free{Reservation: 3, Reason: "died", NothingReleased: true}}, {Refund: &pb.Refund{Position: 3, Reason: "crashed", NothingReleased: true}},
 		{Raise: &pb.Raise{Reason: "more"}},
 	} {
 		it, _, err := freezeItem("", "a", "w", 5, w)

@@ -36,6 +36,20 @@ func (c *Client) Release(ctx context.Context, ledger string, reservation uint64,
 	return inLane[*pb.ReleaseResponse](ctx, c, "Release", ledger, Write{Release: &pb.Release{Reservation: reservation, Reason: reason}})
 }
 
+// Expire charges what is left of an open reservation now, before its time is over. Only
+// on the daemon's own socket. It travels in the lane like Report.
+func (c *Client) Expire(ctx context.Context, ledger string, reservation uint64) (*pb.ExpireResponse, error) {
+	return inLane[*pb.ExpireResponse](ctx, c, "Expire", ledger, Write{Expire: &pb.Expire{Reservation: reservation}})
+}
+
+// Free gives back what is left of an open reservation that somebody else made, on the
+// word of whoever calls that nothing computed for it was released; the guarantee of
+// later answers is descriptive. Only on the daemon's own socket. It travels in the lane
+// like Report.
+func (c *Client) Free(ctx context.Context, ledger string, free *pb.Free) (*pb.FreeResponse, error) {
+	return inLane[*pb.FreeResponse](ctx, c, "Free", ledger, Write{Free: present(free)})
+}
+
 // Refund gives back all that one entry charged, on the word of whoever calls that
 // nothing computed for it was released; the guarantee of later answers is
 // descriptive. Only on the daemon's own socket. It travels in the lane like Report.
@@ -75,6 +89,16 @@ func (c *Client) CommitOnce(ctx context.Context, ledger, key string, reservation
 // ReleaseOnce is Release under the user's own key, as ReportOnce is Report.
 func (c *Client) ReleaseOnce(ctx context.Context, ledger, key string, reservation uint64, reason string) (*pb.ReleaseResponse, error) {
 	return once[*pb.ReleaseResponse](ctx, c, "ReleaseOnce", ledger, key, Write{Release: &pb.Release{Reservation: reservation, Reason: reason}})
+}
+
+// ExpireOnce is Expire under the user's own key, as ReportOnce is Report.
+func (c *Client) ExpireOnce(ctx context.Context, ledger, key string, reservation uint64) (*pb.ExpireResponse, error) {
+	return once[*pb.ExpireResponse](ctx, c, "ExpireOnce", ledger, key, Write{Expire: &pb.Expire{Reservation: reservation}})
+}
+
+// FreeOnce is Free under the user's own key, as ReportOnce is Report.
+func (c *Client) FreeOnce(ctx context.Context, ledger, key string, free *pb.Free) (*pb.FreeResponse, error) {
+	return once[*pb.FreeResponse](ctx, c, "FreeOnce", ledger, key, Write{Free: present(free)})
 }
 
 // RefundOnce is Refund under the user's own key, as ReportOnce is Report.

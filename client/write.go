@@ -17,6 +17,8 @@ type Write struct {
 	Reserve *pb.Reserve
 	Commit  *pb.Commit
 	Release *pb.Release
+	Expire  *pb.Expire
+	Free    *pb.Free
 	Refund  *pb.Refund
 	Raise   *pb.Raise
 
@@ -38,6 +40,12 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 	case w.Release != nil:
 		return pb.AccountantService_Release_FullMethodName,
 			&pb.ReleaseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Release: w.Release}, &pb.ReleaseResponse{}
+	case w.Expire != nil:
+		return pb.AccountantService_Expire_FullMethodName,
+			&pb.ExpireRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Expire: w.Expire}, &pb.ExpireResponse{}
+	case w.Free != nil:
+		return pb.AccountantService_Free_FullMethodName,
+			&pb.FreeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Free: w.Free}, &pb.FreeResponse{}
 	case w.Refund != nil:
 		return pb.AccountantService_Refund_FullMethodName,
 			&pb.RefundRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Refund: w.Refund}, &pb.RefundResponse{}
@@ -71,7 +79,7 @@ func (w Write) streamed() (field int, content proto.Message) {
 func contentOf(it *item) Write {
 	method, request := it.method, proto.Message(nil)
 	for _, w := range []Write{{Charge: &pb.Charge{}}, {Close: &pb.Close{}}, {Reserve: &pb.Reserve{}}, {Commit: &pb.Commit{}},
-		{Release: &pb.Release{}}, {Refund: &pb.Refund{}}, {Raise: &pb.Raise{}}, {Reconcile: &pb.Reconcile{}}} {
+		{Release: &pb.Release{}}, {Expire: &pb.Expire{}}, {Free: &pb.Free{}}, {Refund: &pb.Refund{}}, {Raise: &pb.Raise{}}, {Reconcile: &pb.Reconcile{}}} {
 		if m, r, _ := w.unary("", "", 0); m == method {
 			request = r
 		}
@@ -86,6 +94,10 @@ func contentOf(it *item) Write {
 		return Write{Commit: r.GetCommit()}
 	case *pb.ReleaseRequest:
 		return Write{Release: r.GetRelease()}
+	case *pb.ExpireRequest:
+		return Write{Expire: r.GetExpire()}
+	case *pb.FreeRequest:
+		return Write{Free: r.GetFree()}
 	case *pb.RefundRequest:
 		return Write{Refund: r.GetRefund()}
 	case *pb.RaiseRequest:

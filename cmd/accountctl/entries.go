@@ -198,6 +198,8 @@ func deedOf(e *accountantv1.Entry) deed {
 		return deed{name: "release", of: a.Release.GetReservation(), reason: a.Release.GetReason()}
 	case *accountantv1.Entry_Expire:
 		return deed{name: "expire", of: a.Expire.GetReservation()}
+	case *accountantv1.Entry_Free:
+		return deed{name: "free", of: a.Free.GetReservation(), events: a.Free.GetEvents(), reason: a.Free.GetReason()}
 	case *accountantv1.Entry_Refund:
 		return deed{name: "refund", of: a.Refund.GetPosition(), events: a.Refund.GetEvents(), reason: a.Refund.GetReason()}
 	case *accountantv1.Entry_Raise:

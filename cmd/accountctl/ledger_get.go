@@ -15,7 +15,8 @@ func (p *program) ledgerGet() *cobra.Command {
 		Short: "Show a ledger",
 		Long: `Show a ledger's properties, how much was charged to it and the hash of its head;
 with budgets or a plan, what is spent, reserved and left of each, the open
-reservations, and what people have asserted (refunds, raises, what a restore has lost).`,
+reservations, and what people have asserted (refunds, freed reservations, raises, what a
+restore has lost).`,
 		Example: `  accountctl ledger get team/mnist
   accountctl ledger get team/mnist --output json`,
 		Args:              names("NAME"),

@@ -133,7 +133,7 @@ func (s *spending) add(e *accountantv1.Entry) error {
 	case "reserve":
 		s.open[e.GetPosition()] = &holding{value, counts}
 		return nil
-	case "release":
+	case "release", "free":
 		delete(s.open, d.of)
 		return nil
 	case "close", "restored": // what is reserved is charged

@@ -100,6 +100,8 @@ func TestSpending(t *testing.T) {
 		{Action: &accountantv1.Entry_Commit{Commit: &accountantv1.Commit{Reservation: 2, Events: noise(20), Labels: label("a")}}},
 		{Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 2}}},
 		{Action: &accountantv1.Entry_Release{Release: &accountantv1.Release{Reservation: 4}}},
+		{Action: &accountantv1.Entry_Reserve{Reserve: &accountantv1.Reserve{Events: noise(9), Labels: label("c")}}},
+		{Action: &accountantv1.Entry_Free{Free: &accountantv1.Free{Reservation: 9, Events: noise(9)}}},
 		{Action: &accountantv1.Entry_Charge{Charge: &accountantv1.Charge{Events: noise(3)}}},
 		{Action: &accountantv1.Entry_Reserve{Reserve: &accountantv1.Reserve{Events: noise(6), Labels: label("b")}}},
 		{Action: &accountantv1.Entry_Restored{Restored: &accountantv1.Restored{}}},

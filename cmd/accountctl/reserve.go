@@ -107,28 +107,75 @@ Mechanisms and their flags:
 
 func (p *program) release() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "release NAME --reservation POSITION",
+		Use:   "release NAME --reservation POSITION [--nothing-released --reason REASON]",
 		Short: "Give back the rest of what was reserved",
-		Long: `Give back what is left of a reservation: nothing was, or will be, computed from the
-data for it.
+		Long: `Give back what is left of a reservation of your own: nothing was, or will be,
+computed from the data for it.
+
+With --nothing-released it may be anybody's, such as that of a job that died. You
+assert that nothing computed for what is left of it was, or will be, released. Every
+later answer and statement lists that as an assumption, and its guarantee is
+descriptive. If you cannot assert it, charge the rest: accountctl expire.
+` + ownSocketHelp + `
 
 ` + requestIDHelp,
-		Example:           `  accountctl release team/mnist --reservation 12 --reason "stopped early"`,
+		Example: `  accountctl release team/mnist --reservation 12 --reason "stopped early"
+  accountctl release team/mnist --reservation 12 --nothing-released --reason "its machine died before the first step" --server unix:data/accountant.sock`,
 		Args:              names("NAME"),
 		ValidArgsFunction: p.completeLedger,
 	}
 	reservation := reservationFlag(c)
-	reason := c.Flags().String("reason", "", "why; kept in the ledger")
+	reason := c.Flags().String("reason", "", "why; kept in the ledger, and with --nothing-released shown with every answer")
+	nothing := c.Flags().Bool("nothing-released", false, "assert that nothing computed for it was, or will be, released: for somebody else's reservation")
 	id := requestIDFlag(c)
 	output := outputFlag(c, formatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := needs(c, "reservation"); err != nil {
 			return err
 		}
+		if *nothing {
+			if err := needs(c, "reason"); err != nil {
+				return err
+			}
+			free := &accountantv1.Free{Reservation: *reservation, NothingReleased: true, Reason: *reason}
+			answer, key, err := onceWith(p, c, *id, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.FreeResponse, error) {
+				return daemon.FreeOnce(ctx, args[0], key, free)
+			})
+			return p.written("freed", output, answer, key, err)
+		}
 		answer, key, err := onceWith(p, c, *id, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReleaseResponse, error) {
 			return daemon.ReleaseOnce(ctx, args[0], key, *reservation, *reason)
 		})
 		return p.written("released", output, answer, key, err)
+	}
+	return c
+}
+
+func (p *program) expire() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "expire NAME --reservation POSITION",
+		Short: "Charge the rest of what was reserved, now",
+		Long: `Charge what is left of a reservation now, whoever made it, instead of when its time is
+over: for a job that died, of which nobody knows what it has used. A refund can give
+that back later, once somebody knows.
+` + ownSocketHelp + `
+
+` + requestIDHelp,
+		Example:           `  accountctl expire team/mnist --reservation 12 --server unix:data/accountant.sock`,
+		Args:              names("NAME"),
+		ValidArgsFunction: p.completeLedger,
+	}
+	reservation := reservationFlag(c)
+	id := requestIDFlag(c)
+	output := outputFlag(c, formatJSON)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := needs(c, "reservation"); err != nil {
+			return err
+		}
+		answer, key, err := onceWith(p, c, *id, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ExpireResponse, error) {
+			return daemon.ExpireOnce(ctx, args[0], key, *reservation)
+		})
+		return p.written("expired", output, answer, key, err)
 	}
 	return c
 }

@@ -60,7 +60,7 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 		slices.Concat(
 			under("What mechanisms cost:", p.compute(), p.explain(), p.curve(), p.plot(), p.calibrate(), p.convert(), p.importWorkload(), p.exportWorkload()),
 			under("Ledgers:", p.ledger(), p.report(), p.query(), p.entries(), p.watch(), p.statement()),
-			under("Budgets:", p.reserve(), p.commit(), p.release(), p.raise(), p.refund()),
+			under("Budgets:", p.reserve(), p.commit(), p.release(), p.expire(), p.raise(), p.refund()),
 			under("Checks and copies:", p.verify(), p.head(), p.backup(), p.doctor()),
 			under("This program:", p.version(), p.completion()))...)
 	root.SetHelpCommandGroupID("This program:")

@@ -148,6 +148,8 @@ func events(v ledger.Verb) []mechanism.Event {
 		return v.Events
 	case ledger.Commit:
 		return v.Events
+	case ledger.Free:
+		return v.Events
 	case ledger.Refund:
 		return v.Events
 	case ledger.Reconcile:

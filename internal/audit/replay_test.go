@@ -302,6 +302,36 @@ func TestTamperedRefunds(t *testing.T) {
 	}
 }
 
+// What was freed is what was left, of an open reservation with a time.
+func TestTamperedFrees(t *testing.T) {
+	e := charge(0.1, 1).Events[0]
+	reserve := ledger.Reserve{Events: charge(0.1, 3).Events, Lifetime: time.Hour}
+	commit := ledger.Commit{Reservation: 1, Events: []mechanism.Event{e}}
+	free := func(count uint32) ledger.Verb {
+		return ledger.Free{Reservation: 1, Events: charge(0.1, count).Events, Reason: "it died"}
+	}
+	for _, c := range []struct {
+		name  string
+		verbs []ledger.Verb
+		says  string
+	}{
+		{"what is left", []ledger.Verb{reserve, commit, free(2)}, ""},
+		{"by another's expiry", []ledger.Verb{reserve, commit, ledger.Expire{Reservation: 1}}, ""},
+		{"all again", []ledger.Verb{reserve, commit, free(3)}, "ledger a: entry 3: action: "},
+		{"too little", []ledger.Verb{reserve, commit, free(1)}, "ledger a: entry 3: action: "},
+		{"twice", []ledger.Verb{reserve, commit, free(2), free(2)}, "ledger a: entry 4: action: not in the reservation"},
+		{"and used", []ledger.Verb{reserve, free(3), commit}, "ledger a: entry 3: action: not in the reservation"},
+		{"and refunded", []ledger.Verb{reserve, free(3), ledger.Refund{Position: 2, Events: charge(0.1, 3).Events, Reason: "r"}}, "ledger a: entry 3: action: cannot be refunded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := written(t, c.verbs...).replay()
+			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+				t.Errorf("found: %v\nwant:  %s", err, c.says)
+			}
+		})
+	}
+}
+
 // A plan holds, and events are defined for the ledger's adjacency.
 func TestTamperedPlans(t *testing.T) {
 	spec := ledger.Spec{Name: "a", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Planned, Plan: ledger.Workload{Events: charge(0.1, 3).Events}}

@@ -299,6 +299,8 @@ func weigh(r ledger.Request) int {
 		n += len(v.Reason)
 	case ledger.Release:
 		n += len(v.Reason)
+	case ledger.Free:
+		n += len(v.Reason)
 	case ledger.Refund:
 		charged(v.Events, nil)
 		n += len(v.Reason)

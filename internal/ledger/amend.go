@@ -9,8 +9,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// MaxAmendments bounds the refunds and raises of one ledger, which every answer
-// lists; a restore, and what first reconciles it, count but are always taken.
+// MaxAmendments bounds the refunds, raises and freed reservations of one ledger, which
+// every answer lists; a restore, and what first reconciles it, count but are always taken.
 const MaxAmendments = 1000
 
 // Refund gives back all that one entry charged: it asserts that nothing computed for
@@ -41,7 +41,7 @@ func (Raise) verb()  {}
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
 	Position    uint64 // of the entry that recorded it
-	Kind        string // "refund", "raise", "restored", "reconciled" or "loss"
+	Kind        string // "refund", "freed", "raise", "restored", "reconciled" or "loss"
 	Text        string // what is assumed, with the reason that was given
 	Descriptive bool   // whether it makes the guarantee descriptive
 }
@@ -54,6 +54,7 @@ type amendments struct {
 	refunded    []uint64            // positions, as they came
 	assumptions []Assumption
 	raises      int
+	freed       int // reservations
 
 	restored     []origin // by position
 	reconciled   int
@@ -61,7 +62,13 @@ type amendments struct {
 }
 
 func (a amendments) number() int {
-	return len(a.refunded) + a.raises + len(a.restored) + a.reconciled
+	return len(a.refunded) + a.raises + a.freed + len(a.restored) + a.reconciled
+}
+
+// assuming adds an assumption.
+func (a amendments) assuming(added Assumption) amendments {
+	a.assumptions = append(slices.Clip(a.assumptions), added)
+	return a
 }
 
 // with adds an entry that amends the ledger; others change nothing.
@@ -90,6 +97,8 @@ func (a amendments) with(position uint64, v Verb) amendments {
 				"%s made larger by entry %d, after something was charged or set aside, by a decision %s (reason given: %s)",
 				what, position, how, v.Reason), !v.Independent})
 		}
+	case Free:
+		return a.withFreed(position, v)
 	case Restored:
 		return a.withRestored(position, v)
 	case Reconcile:
@@ -148,7 +157,7 @@ func (b *Batch) refund(v Refund, position uint64, checkOnly bool) error {
 
 func (b *Batch) amendable() error {
 	if n := b.amended.number(); n >= MaxAmendments {
-		return refuse(ErrOutOfRange, "refunds and raises: %d; allowed: at most %d in one ledger", n+1, MaxAmendments)
+		return refuse(ErrOutOfRange, "refunds, raises and freed reservations: %d; allowed: at most %d in one ledger", n+1, MaxAmendments)
 	}
 	return nil
 }
@@ -164,7 +173,7 @@ func (b *Batch) raise(v Raise, position uint64, checkOnly bool) (Raise, error) {
 	if err := grown(b.amended.resolution, v.Resolution); err != nil {
 		return v, err
 	}
-	v.Late = b.total > 0 || b.held.total > 0 || len(b.amended.refunded)+len(b.amended.restored) > 0
+	v.Late = b.total > 0 || b.held.total > 0 || len(b.amended.refunded)+len(b.amended.restored)+b.amended.freed > 0
 	if checkOnly {
 		return v, nil
 	}

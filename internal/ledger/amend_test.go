@@ -230,7 +230,7 @@ func TestAmendmentsAreBounded(t *testing.T) {
 	}
 	accept(t, b, charge(pure(1, 1)))
 	d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2*MaxAmendments + 1, Events: []mechanism.Event{pure(1, 1)}}}, Lane{}, noon)
-	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "refunds and raises: 1001; allowed: at most 1000") {
+	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "refunds, raises and freed reservations: 1001; allowed: at most 1000") {
 		t.Errorf("%+v", d)
 	}
 	// A restore cannot be refused, nor what makes the ledger usable again.

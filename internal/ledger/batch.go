@@ -130,6 +130,8 @@ func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
 		err = b.release(v, r.Writer, r.CheckOnly)
 	case Expire:
 		err = b.expire(v, r.CheckOnly)
+	case Free:
+		return b.free(v, position, r.CheckOnly)
 	case Refund:
 		err = b.refund(v, position, r.CheckOnly)
 	case Raise:

@@ -122,12 +122,15 @@ func (m *budgetModel) state(steps []step) modelState {
 			st.spent.add(st.open[v.Reservation])
 			st.charged[position] = st.open[v.Reservation]
 			delete(st.open, v.Reservation)
+		case Free:
+			delete(st.open, v.Reservation)
+			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "freed", Descriptive: true})
 		case Refund:
 			st.spent.sub(setOf(v.Events))
 			delete(st.charged, v.Position)
 			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "refund", Descriptive: true})
 		case Raise:
-			if len(st.spent)+len(st.open)+len(st.restored) > 0 || slices.ContainsFunc(st.assumptions, func(a Assumption) bool { return a.Kind == "refund" }) {
+			if len(st.spent)+len(st.open)+len(st.restored) > 0 || slices.ContainsFunc(st.assumptions, func(a Assumption) bool { return a.Kind == "refund" || a.Kind == "freed" }) {
 				st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "raise", Descriptive: !v.Independent})
 			}
 			st.budgets, st.resolution = v.Budgets, v.Resolution
@@ -208,6 +211,9 @@ func (m *budgetModel) allows(s step) error {
 	case Release:
 		return held(v.Reservation, nil, own(v.Reservation))
 	case Expire:
+		maker, _ := st.maker[v.Reservation].verb.(Reserve)
+		return held(v.Reservation, nil, maker.Child == "")
+	case Free: // whoever asks; what a child holds, nobody
 		maker, _ := st.maker[v.Reservation].verb.(Reserve)
 		return held(v.Reservation, nil, maker.Child == "")
 	case Restored:
@@ -356,6 +362,8 @@ func (m *budgetModel) drawVerb(rt *rapid.T) Verb {
 		}
 	case 16:
 		return drawReconcile(rt)
+	case 17:
+		return Free{Reservation: position, Reason: "r"}
 	}
 	return Charge{Events: drawBudgetEvents(rt)}
 }

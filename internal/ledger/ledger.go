@@ -27,7 +27,7 @@ const Daemon = "daemon"
 // Lane is where a writer's lane stands: its newest entry; zero before the first.
 type Lane struct{ Sequence, Position uint64 }
 
-// Verb is what an entry does: Charge, Reserve, Commit, Release, Expire, Refund,
+// Verb is what an entry does: Charge, Reserve, Commit, Release, Expire, Free, Refund,
 // Raise, Restored, Reconcile or Close.
 type Verb interface{ verb() }
 

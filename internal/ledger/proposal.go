@@ -69,10 +69,10 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 func (p Proposal) Amends() bool { return slices.ContainsFunc(p.Entries, Entry.Amends) }
 
 // Amends reports whether e changes what the ledger's other entries stand for: a
-// refund, a raise, a restore or what reconciles it.
+// refund, a raise, a freed reservation, a restore or what reconciles it.
 func (e Entry) Amends() bool {
 	switch e.Verb.(type) {
-	case Refund, Raise, Restored, Reconcile:
+	case Refund, Raise, Free, Restored, Reconcile:
 		return true
 	}
 	return false
@@ -126,7 +126,7 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 	}
 	if e.Amends() {
 		if s.amended++; s.amended > MaxAmendments && !reconciles(e.Verb) {
-			return fmt.Sprintf("%d refunds and raises", s.amended), fmt.Sprintf("at most %d", MaxAmendments)
+			return fmt.Sprintf("%d refunds, raises and freed reservations", s.amended), fmt.Sprintf("at most %d", MaxAmendments)
 		}
 	}
 	switch v := e.Verb.(type) {
@@ -166,6 +166,13 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		return s.add(part)
 	case Release:
 		_, value, allowed := of(v.Reservation)
+		delete(s.rest, v.Reservation)
+		return value, allowed
+	case Free:
+		n, value, allowed := of(v.Reservation)
+		if back := sum(v.Events); allowed == "" && back != n {
+			return fmt.Sprintf("%d of reservation %d given back", back, v.Reservation), fmt.Sprintf("%d, all that is left", n)
+		}
 		delete(s.rest, v.Reservation)
 		return value, allowed
 	case Expire:

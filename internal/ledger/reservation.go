@@ -68,9 +68,9 @@ type Release struct {
 	Reason      string
 }
 
-// Expire charges what is left of a reservation whose time is over. Only the
-// daemon writes it: decisions depend on entries, never on a clock, so until this
-// entry a commit or a release is in time.
+// Expire charges what is left of a reservation. The daemon writes it once its time is
+// over, and for its owner whenever he asks: decisions depend on entries, never on a
+// clock, so until this entry a commit or a release is in time.
 type Expire struct{ Reservation uint64 }
 
 func (Reserve) verb() {}
@@ -96,7 +96,7 @@ func (r Reservation) admits(w Writer) error {
 	case r.Child != "":
 		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: to close that ledger, which settles it", r.Position, r.Child)
 	}
-	return refuse(ErrReservation, "reservation: %d is of %s; allowed: one of your own", r.Position, r.Principal)
+	return refuse(ErrReservation, "reservation: %d is of %s; allowed: one of your own, or on the daemon's own socket to let it expire now, or to free it", r.Position, r.Principal)
 }
 
 // Total is the sum of the counts that are left.
@@ -310,26 +310,37 @@ func (b *Batch) commit(v Commit, w Writer, checkOnly bool) error {
 
 func (b *Batch) release(v Release, w Writer, checkOnly bool) error {
 	r, err := b.reservation(v.Reservation, w)
-	if err != nil || checkOnly {
-		return err
+	if err == nil && !checkOnly {
+		b.giveBack(r)
 	}
+	return err
+}
+
+// giveBack takes what is left of a reservation from the budgets again.
+func (b *Batch) giveBack(r Reservation) {
 	for _, p := range r.Rest {
 		b.draft.give(b.draft.line(p.Mechanism), p.Count)
 	}
 	b.draft.unhold(r.Rest)
 	b.set(Reservation{Position: r.Position})
-	return nil
 }
 
 func (b *Batch) expire(v Expire, checkOnly bool) error {
-	r, err := b.reservation(v.Reservation, Writer{Principal: Daemon})
-	if err == nil && r.Child != "" {
-		err = refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time", r.Position, r.Child)
-	}
+	r, err := b.timed(v.Reservation)
 	if err == nil && !checkOnly {
 		b.spendRest(r)
 	}
 	return err
+}
+
+// timed finds an open reservation that a lifetime ends, whoever made it, and no child
+// ledger's closing.
+func (b *Batch) timed(position uint64) (Reservation, error) {
+	r, err := b.reservation(position, Writer{Principal: Daemon})
+	if err == nil && r.Child != "" {
+		err = refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time, or to close that ledger, which settles it", r.Position, r.Child)
+	}
+	return r, err
 }
 
 // spendRest turns what is left of a reservation into charges.

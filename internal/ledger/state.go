@@ -62,6 +62,8 @@ func (s *State) replay(r Record) {
 		for _, e := range v.Events {
 			s.add(e.Mechanism, uint64(e.Count))
 		}
+	case Free:
+		s.held.set(Reservation{Position: v.Reservation})
 	case Release:
 		s.held.set(Reservation{Position: v.Reservation})
 	case Expire:

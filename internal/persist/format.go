@@ -50,9 +50,9 @@ const (
 	// genesis of any ledger in it.
 	reservationsBucket
 	// amendmentsBucket: ledger number (8), position (8) → log key (8) of an entry that
-	// amends the ledger: a refund, a raise, a restore or what reconciles it. Files from
-	// before it was there get it when they are opened; a program that does not know it
-	// cannot read the entries in it.
+	// amends the ledger: a refund, a raise, a freed reservation, a restore or what
+	// reconciles it. Files from before it was there get it when they are opened; a
+	// program that does not know it cannot read the entries in it.
 	amendmentsBucket
 	buckets
 )

@@ -123,6 +123,34 @@ func (s *service) Release(ctx context.Context, req *pb.ReleaseRequest) (*pb.Rele
 	return &pb.ReleaseResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
+// Expire implements the API: on the daemon's own socket only.
+func (s *service) Expire(ctx context.Context, req *pb.ExpireRequest) (*pb.ExpireResponse, error) {
+	if err := checkOwnSocket(ctx); err != nil {
+		return nil, err
+	}
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToExpire(req.GetExpire())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.ExpireResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
+// Free implements the API: on the daemon's own socket only.
+func (s *service) Free(ctx context.Context, req *pb.FreeRequest) (*pb.FreeResponse, error) {
+	if err := checkOwnSocket(ctx); err != nil {
+		return nil, err
+	}
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+		return wire.ToFree(req.GetFree())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pb.FreeResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
+}
+
 // Refund implements the API: on the daemon's own socket only.
 func (s *service) Refund(ctx context.Context, req *pb.RefundRequest) (*pb.RefundResponse, error) {
 	if err := checkOwnSocket(ctx); err != nil {

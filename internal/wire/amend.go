@@ -50,6 +50,55 @@ func fromRefund(v ledger.Refund) *pb.Refund {
 	return &pb.Refund{Position: v.Position, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}
 }
 
+// ToFree converts what frees a reservation, which asserts that nothing was released.
+// Its Events are set by the decision. Fields in errors start with "free.".
+func ToFree(f *pb.Free) (ledger.Free, error) {
+	v, err := toFree(f)
+	if err == nil && len(v.Events) > 0 {
+		err = invalid("free.events", fmt.Sprintf("%d events", len(v.Events)), "none: they are what is left of the reservation")
+	}
+	if err == nil {
+		err = checkFree(v)
+	}
+	if err != nil {
+		return ledger.Free{}, err
+	}
+	return v, nil
+}
+
+// toFree converts without a check of ranges.
+func toFree(f *pb.Free) (ledger.Free, error) {
+	if err := known("free", f); err != nil {
+		return ledger.Free{}, err
+	}
+	if !f.GetNothingReleased() {
+		return ledger.Free{}, invalid("free.nothing_released", "false", "true: nothing computed for what is left of the reservation was, or will be, released")
+	}
+	events, err := toEvents("free.events", f.GetEvents())
+	return ledger.Free{Reservation: f.GetReservation(), Events: events, Reason: f.GetReason()}, err
+}
+
+// checkFree checks all but the events.
+func checkFree(v ledger.Free) error {
+	if err := checkReservation("free.reservation", v.Reservation); err != nil {
+		return err
+	}
+	return checkReason("free.reason", v.Reason)
+}
+
+func fromFree(v ledger.Free) *pb.Free {
+	return &pb.Free{Reservation: v.Reservation, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}
+}
+
+// ToExpire converts what lets a reservation expire now. Fields in errors start with
+// "expire.".
+func ToExpire(e *pb.Expire) (ledger.Expire, error) {
+	if err := known("expire", e); err != nil {
+		return ledger.Expire{}, err
+	}
+	return ledger.Expire{Reservation: e.GetReservation()}, checkReservation("expire.reservation", e.GetReservation())
+}
+
 // ToRaise converts a raise of a ledger with the adjacency adj. Its Resolution is
 // found by package keeper. Fields in errors start with "raise.".
 func ToRaise(adj mechanism.Adjacency, r *pb.Raise) (ledger.Raise, error) {

@@ -57,6 +57,31 @@ func TestAmendmentErrors(t *testing.T) {
 		_, err := ToRefund(r)
 		checkInvalid(t, err, c.field)
 	}
+	for _, c := range []struct {
+		field  string
+		change func(*pb.Free)
+	}{
+		{"free.reservation", func(f *pb.Free) { f.Reservation = 0 }},
+		{"free.nothing_released", func(f *pb.Free) { f.NothingReleased = false }},
+		{"free.reason", func(f *pb.Free) { f.Reason = "" }},
+		{"free.reason", func(f *pb.Free) { f.Reason = strings.Repeat("r", 1025) }},
+		{"free.events", func(f *pb.Free) { f.Events = FromEvents(stepCharge.Events) }},
+		{"free", func(f *pb.Free) { f.ProtoReflect().SetUnknown(unknownField) }},
+	} {
+		f := &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}
+		if v, err := ToFree(f); err != nil || v.Reservation != 1 || v.Reason != "r" || len(v.Events) > 0 {
+			t.Errorf("ToFree: %+v, %v", v, err)
+		}
+		c.change(f)
+		_, err := ToFree(f)
+		var wrong *InvalidError
+		if !errors.As(err, &wrong) || wrong.Field != c.field {
+			t.Errorf("%s: %v", c.field, err)
+		}
+	}
+	if _, err := ToExpire(&pb.Expire{}); err == nil {
+		t.Error("an expiry of nothing was taken")
+	}
 	if _, err := ToRefund(nil); err == nil {
 		t.Error("no refund")
 	}
@@ -149,6 +174,10 @@ func TestDamagedAmendments(t *testing.T) {
 		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events[0].Count = 0 }, "raise.plan.events[0].count: 0"},
 		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 1 }, "raise.budgets[0].guard: BASIC"},
 		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits = []*recordv1.Limit{{Guard: 1, Value: 1}} }, "raise.resolution.limits: 1 limits"},
+		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().NothingReleased = false }, "free.nothing_released: false"},
+		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().Events = nil }, "free.events: missing"},
+		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().Reservation = 0 }, "free.reservation: missing"},
+		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().Reason = "" }, "free.reason: missing"},
 		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().NothingReleased = false }, "refund.nothing_released: false"},
 		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Events = nil }, "refund.events: missing"},
 		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Position = 0 }, "refund.position: missing"},

@@ -32,6 +32,7 @@ const (
 
 	tagRestored  = 10
 	tagReconcile = 11
+	tagFree      = 12
 )
 
 // Digest is SHA-256 over a domain tag with a version and the canonical encoding
@@ -60,6 +61,8 @@ func appendVerb(b []byte, v ledger.Verb) []byte {
 		return appendCharged(b, v.Events, v.Labels)
 	case ledger.Release:
 		return appendText(binary.BigEndian.AppendUint64(append(b, tagRelease), v.Reservation), v.Reason)
+	case ledger.Free: // what it gives back follows from the reservation
+		return appendText(binary.BigEndian.AppendUint64(append(b, tagFree), v.Reservation), v.Reason)
 	case ledger.Refund: // what it gives back follows from the position
 		return appendText(binary.BigEndian.AppendUint64(append(b, tagRefund), v.Position), v.Reason)
 	case ledger.Raise: // what it comes to follows from the rest

@@ -39,6 +39,8 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 				v.Events = stepCharge.Events
 			}
 			return v
+		case 5:
+			return ledger.Free{Reservation: reservation, Reason: text.Draw(t, "reason")}
 		case 9:
 			return ledger.Refund{Position: reservation, Reason: text.Draw(t, "reason")}
 		case 10, 11:

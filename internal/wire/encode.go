@@ -49,6 +49,9 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	case ledger.Refund: // these are rare
 		body, err := marshal(fromRefund(v))
 		return protowire.AppendBytes(appendTag(b, 15), body), err
+	case ledger.Free:
+		body, err := marshal(fromFree(v))
+		return protowire.AppendBytes(appendTag(b, 19), body), err
 	case ledger.Raise:
 		body, err := marshal(&recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late})
 		return protowire.AppendBytes(appendTag(b, 16), body), err

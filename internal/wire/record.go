@@ -75,6 +75,8 @@ func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
 		return ledger.Release{Reservation: a.Release.GetReservation(), Reason: a.Release.GetReason()}, known("release", a.Release)
 	case *recordv1.Entry_Expire:
 		return ledger.Expire{Reservation: a.Expire.GetReservation()}, known("expire", a.Expire)
+	case *recordv1.Entry_Free:
+		return toFree(a.Free)
 	case *recordv1.Entry_Refund:
 		return toStoredRefund(a.Refund)
 	case *recordv1.Entry_Raise:
@@ -87,7 +89,7 @@ func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
 	return nil, absent("action", actions)
 }
 
-const actions = "charge, close, reserve, commit, release, expire, refund, raise, restored or reconcile"
+const actions = "charge, close, reserve, commit, release, expire, free, refund, raise, restored or reconcile"
 
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.
@@ -123,6 +125,11 @@ func checkEntry(e ledger.Entry) error {
 		return checkText("release.reason", v.Reason, maxReason)
 	case ledger.Expire:
 		return checkReservation("expire.reservation", v.Reservation)
+	case ledger.Free:
+		if err := checkFree(v); err != nil {
+			return err
+		}
+		return checkCharge("free", v.Events, nil)
 	case ledger.Refund:
 		if err := checkRefund(v); err != nil {
 			return err

@@ -60,6 +60,8 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 		r.Action = &recordv1.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
 	case ledger.Expire:
 		r.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
+	case ledger.Free:
+		r.Action = &recordv1.Entry_Free{Free: &pb.Free{Reservation: v.Reservation, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}}
 	case ledger.Refund:
 		r.Action = &recordv1.Entry_Refund{Refund: &pb.Refund{Position: v.Position, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}}
 	case ledger.Raise:
@@ -128,6 +130,7 @@ func goldenEntries() (names []string, entries []ledger.Entry) {
 	add("reconcile", ledger.Reconcile{Events: stepCharge.Events, Reason: "from a log", Over: true})
 	add("reconcile-nothing", ledger.Reconcile{})
 	add("accept-loss", ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"})
+	add("free", ledger.Free{Reservation: 16, Events: stepCharge.Events, Reason: "the job died"})
 	add("allocate", ledger.Reserve{Events: stepCharge.Events, Child: "team/project-1/a"})
 	return names, entries
 }

@@ -98,9 +98,12 @@ func TestReservationViews(t *testing.T) {
 			shown[names[i]] = p.GetRelease().GetReservation() == 16 && p.GetRelease().GetReason() == "job failed"
 		case "expire":
 			shown[names[i]] = p.GetExpire().GetReservation() == 16
+		case "free":
+			f := p.GetFree()
+			shown[names[i]] = f.GetReservation() == 16 && f.GetNothingReleased() && len(f.GetEvents()) == 1 && f.GetReason() == "the job died"
 		}
 	}
-	if want := map[string]bool{"reserve": true, "commit": true, "release": true, "expire": true}; !reflect.DeepEqual(shown, want) {
+	if want := map[string]bool{"reserve": true, "commit": true, "release": true, "expire": true, "free": true}; !reflect.DeepEqual(shown, want) {
 		t.Errorf("shown right: %v", shown)
 	}
 }

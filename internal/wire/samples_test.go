@@ -283,13 +283,15 @@ func someWriter() *rapid.Generator[ledger.Writer] {
 func someVerb() *rapid.Generator[ledger.Verb] {
 	return rapid.Custom(func(t *rapid.T) ledger.Verb {
 		reservation := rapid.Uint64Min(1)
-		switch rapid.IntRange(0, 16).Draw(t, "verb") {
+		switch rapid.IntRange(0, 18).Draw(t, "verb") {
 		case 14:
 			return ledger.Restored{From: someUUID, StoreID: otherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")}, Newest: someTime().Draw(t, "newest")}
 		case 15:
 			return ledger.Reconcile{Events: someEvents(1, 4).Draw(t, "events"), Reason: someText(maxReason).Draw(t, "reason"), Over: rapid.Bool().Draw(t, "over")}
 		case 16:
 			return ledger.Reconcile{AcceptLoss: true, Reason: "r" + someText(maxReason-1).Draw(t, "reason")}
+		case 17:
+			return ledger.Free{Reservation: reservation.Draw(t, "reservation"), Events: someEvents(1, 4).Draw(t, "events"), Reason: "r" + someText(maxReason-1).Draw(t, "reason")}
 		case 10:
 			return ledger.Refund{Position: reservation.Draw(t, "position"), Events: someEvents(1, 4).Draw(t, "events"), Reason: "r" + someText(maxReason-1).Draw(t, "reason")}
 		case 11, 12:

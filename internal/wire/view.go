@@ -98,6 +98,8 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		e.Action = &pb.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
 	case ledger.Expire:
 		e.Action = &pb.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
+	case ledger.Free:
+		e.Action = &pb.Entry_Free{Free: fromFree(v)}
 	case ledger.Refund:
 		e.Action = &pb.Entry_Refund{Refund: fromRefund(v)}
 	case ledger.Raise:

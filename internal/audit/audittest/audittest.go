@@ -218,6 +218,8 @@ func (w *writing) verb() ledger.Verb {
 		return ledger.Reserve{Events: list(), Lifetime: time.Hour, Labels: labels}
 	case n < 4 && len(some.Rest) > 0:
 		return ledger.Commit{Reservation: some.Position, Events: []mechanism.Event{{Mechanism: some.Rest[0].Mechanism, Count: 1}}, Labels: labels}
+	case n < 5 && w.draw(2) == 0:
+		return ledger.Free{Reservation: some.Position, Reason: "the job died"}
 	case n < 5:
 		return ledger.Release{Reservation: some.Position, Reason: "not needed"}
 	case n < 6 && first:

@@ -55,6 +55,16 @@ func testAmendments(t *testing.T, h Harness) {
 	l.append(l.request(writer(0), refund(4, part(0, 7))), l.charge(writer(0), 0, 1), l.charge(writer(0), 2, 1), l.request(writer(0), refund(3, part(1, 6))))
 	m.append(m.charge(writer(0), 11, 4), m.charge(writer(0), 20, 1), m.request(writer(0), refund(16, part(20, 1))))
 	again()
+	// What is freed is gone, and told, after each reopening too.
+	f := reserving(t, s, "f")
+	f.append(f.reserve(writer(0), part(0, 5), part(1, 2)), f.reserve(writer(1), part(1, 7)))
+	f.append(f.commit(writer(0), 1, part(0, 4)), f.request(writer(1), ledger.Free{Reservation: 1, Reason: "r"}), f.request(writer(1), ledger.Expire{Reservation: 2}))
+	again()
+	f.s = s
+	f.check()
+	if v := f.state.View(); v.Total != 11 || len(v.Reservations) != 0 || len(v.Assumptions) != 1 || v.Assumptions[0].Kind != "freed" || v.Guarantee != "descriptive" {
+		t.Errorf("freed: %+v", v)
+	}
 	v := l.state.View()
 	if v.Total != 2 || len(v.Assumptions) != 4 || v.Resolution.Limits[0].Value != 3e12 || v.Guarantee != "descriptive" {
 		t.Errorf("%+v", v)

@@ -106,6 +106,16 @@ def release(ledger: str, reservation: int, reason: str, request_id: str | None) 
     return _write("release", ledger, "Release", pb.ReleaseRequest(ledger=ledger, release=content), request_id)
 
 
+def expire(ledger: str, reservation: int, request_id: str | None) -> Plan[pb.ExpireResponse]:
+    content = pb.Expire(reservation=reservation)
+    return _write("expire", ledger, "Expire", pb.ExpireRequest(ledger=ledger, expire=content), request_id)
+
+
+def free(ledger: str, reservation: int, reason: str, nothing_released: bool, request_id: str | None) -> Plan[pb.FreeResponse]:
+    content = pb.Free(reservation=reservation, reason=reason, nothing_released=nothing_released)
+    return _write("free", ledger, "Free", pb.FreeRequest(ledger=ledger, free=content), request_id)
+
+
 def refund(ledger: str, position: int, reason: str, nothing_released: bool, request_id: str | None) -> Plan[pb.RefundResponse]:
     content = pb.Refund(position=position, reason=reason, nothing_released=nothing_released)
     return _write("refund", ledger, "Refund", pb.RefundRequest(ledger=ledger, refund=content), request_id)

@@ -209,6 +209,18 @@ class Client:
         """Gives back what is left of a reservation: nothing was, or will be, computed from the data for it."""
         return self._do(verbs.release(ledger, reservation, reason, request_id), deadline)
 
+    def expire(self, ledger: str, reservation: int, *, request_id: str | None = None, deadline: float | None = None) -> pb.ExpireResponse:
+        """Charges what is left of a reservation now, before its time is over. On the daemon's own socket only."""
+        return self._do(verbs.expire(ledger, reservation, request_id), deadline)
+
+    def free(
+        self, ledger: str, reservation: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
+        deadline: float | None = None,
+    ) -> pb.FreeResponse:
+        """Gives back what is left of a reservation that somebody else made, such as a job that died, on
+        the caller's word that nothing computed for it was released. On the daemon's own socket only."""
+        return self._do(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
+
     def refund(
         self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
         deadline: float | None = None,
