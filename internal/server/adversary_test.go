@@ -66,6 +66,9 @@ func (r rule) epsilons() []float64 {
 	if r.claim != nil {
 		return slices.Collect(maps.Keys(r.claim))
 	}
+	if r.wrong {
+		return []float64{1.5}
+	}
 	return []float64{0, 0.5, 1.5}
 }
 
