@@ -59,7 +59,7 @@ proto: $(BUF) ## lint, format and breaking changes of the protos
 	$(BUF) format --diff --exit-code
 	$(BUF) breaking --against proto/testdata/released.binpb
 
-check-deploy: ## deploy/: manifests against Kubernetes' schemas, the unit by systemd (needs Python)
+check-deploy: ## deploy/: manifests against Kubernetes' schemas, the alerts by promtool, the unit by systemd (needs Python)
 	deploy/check.sh
 
 generate: $(BUF) ## gen/ from proto/

@@ -3,6 +3,7 @@ package server_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,43 @@ func TestAlertsNameMetrics(t *testing.T) {
 			}
 			if !strings.Contains(shown, metric) {
 				t.Errorf("%s: there is no %s", file, metric)
+			}
+		}
+	}
+}
+
+// Alerts that go by a job's name know those that the scrape example gives, and the name
+// that a ServiceMonitor takes from the manifest's Service. (promtool tests more, where it
+// is installed: deploy/check.sh.)
+func TestAlertsNameJobs(t *testing.T) {
+	t.Parallel()
+	read := func(file string) string {
+		b, err := os.ReadFile("../../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	all := func(text, pattern string) (found []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1])
+		}
+		return found
+	}
+	jobs := all(read("prometheus.yml"), `(?m)job_name: (\S+)`)
+	services := all(read("kubernetes/shared.yaml"), `(?m)^kind: Service\nmetadata:\n  name: (\S+)$`)
+	if len(jobs) != 2 || len(services) != 1 || !slices.Contains(jobs, services[0]) {
+		t.Fatalf("jobs %q, services %q; want two jobs, one of them called like the service", jobs, services)
+	}
+	alerts := read("alerts.yml")
+	selectors := all(alerts, `job=~"([^"]*)"`)
+	if n := strings.Count(alerts, "job="); len(selectors) != 3 || n != len(selectors) {
+		t.Errorf("%d jobs are selected, %d by =~; want 3", n, len(selectors))
+	}
+	for _, selector := range selectors {
+		for _, job := range jobs {
+			if !regexp.MustCompile("^(?:" + selector + ")$").MatchString(job) { // as Prometheus anchors it
+				t.Errorf("job=~%q does not select %s", selector, job)
 			}
 		}
 	}
