@@ -64,6 +64,21 @@ func TestBoundKey(t *testing.T) {
 			t.Errorf("%d, %s; want %q", code, stderr, says)
 		}
 	}
+	ctl := accountctl(t)
+	const foundKey = ", to which the store is bound"
+	doctor := func(says string, ok bool) { // without a daemon it says that none answers, too
+		t.Helper()
+		code, out := ctl("doctor", "--data", dir, "--server", "unix:"+filepath.Join(dir, socketFile))
+		line := ""
+		for _, l := range strings.Split(out, "\n") {
+			if strings.Contains(l, "signing key ") {
+				line = l
+			}
+		}
+		if code != 4 || !strings.Contains(line, says) || strings.HasPrefix(line, "ok") != ok {
+			t.Errorf("doctor: %d, %s; want %q", code, out, says)
+		}
+	}
 	rotate := func() {
 		t.Helper()
 		code, out, stderr := exitCode(t, "rotate-key", "--data", dir)
@@ -101,9 +116,12 @@ func TestBoundKey(t *testing.T) {
 	start(t, dir).stop(syscall.SIGTERM)
 
 	// Another one: refused, until it is meant to take its place.
+	doctor(foundKey, true)
 	put(content(other))
 	refused("heads of this store are signed with")
+	doctor("accountantd rotate-key --data "+dir, false)
 	rotate()
+	doctor(foundKey, true)
 	put(first)
 	refused("heads of this store are signed with")
 	put(content(other))

@@ -44,8 +44,9 @@ func (p *program) doctor() *cobra.Command {
 		Long: `Check, a line each with ok, warn or fail and what to do about it: whether the daemon
 answers and serves; whether its version is this command's; whether others can read
 what is sent, and how long certificates last; and, on the daemon's machine, the room
-on the disk and the permissions in the data directory. That is --data, or where the
-socket accountant.sock in --server lies.
+on the disk, the permissions in the data directory and, while no daemon runs there,
+whether one would start with what is in it. That is --data, or where the socket
+accountant.sock in --server lies.
 
 Exit status: 0 if nothing failed; 4 if the daemon does not answer; otherwise 1. So it
 also serves as a probe.`,
@@ -112,6 +113,7 @@ func (p *program) examine(c *cobra.Command, data string) (found []finding, err e
 			found = append(found, d)
 		}
 		found = append(found, permissionFindings(data)...)
+		found = append(found, storeFindings(data)...)
 	}
 	if unreachable != nil {
 		return found, unreachable

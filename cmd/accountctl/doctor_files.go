@@ -1,6 +1,10 @@
 package main
 
 import (
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -83,4 +87,58 @@ func permissionFindings(data string) []finding {
 		found = append(found, result)
 	}
 	return found
+}
+
+// storeFindings says whether a daemon would start on a data directory. One that runs there
+// has found so.
+func storeFindings(data string) []finding {
+	file, key := filepath.Join(data, persist.FileName), filepath.Join(data, "signing.key")
+	keys, err := persist.Examine(persist.Config{Path: file, Traces: []string{"signing.key", "accountant.sock"}})
+	switch {
+	case errors.Is(err, persist.ErrInUse):
+		return []finding{{"store", foundOK, file + " is in use by a daemon, which has examined it", ""}}
+	case err != nil:
+		return []finding{{"store", foundFail, clean(err.Error()), "accountantd would not start with this data directory"}}
+	}
+	found := []finding{{"store", foundOK, file + " lacks nothing that was acknowledged", ""}}
+	if _, err := os.Stat(file); err != nil {
+		found[0] = finding{"store", foundWarn, file + " is not there", "a new one is made at the next start"}
+	}
+	if len(keys) == 0 {
+		return found
+	}
+	want := keys[len(keys)-1].Fingerprint
+	if want == [sha256.Size]byte{} {
+		return append(found, finding{"signing key", foundOK, "the restored store is bound to the key of its first start", ""})
+	}
+	got, err := keyFingerprint(key)
+	switch {
+	case err != nil:
+		return append(found, finding{"signing key", foundFail, err.Error(), "put it back, or replace it by accountantd rotate-key --data " + data})
+	case got != want:
+		return append(found, finding{"signing key", foundFail, fmt.Sprintf("%s is the key %x, the store is bound to %x", key, got, want), "put that one back, or bind the store to this one by accountantd rotate-key --data " + data})
+	}
+	return append(found, finding{"signing key", foundOK, fmt.Sprintf("%s is the key %x, to which the store is bound", key, got), ""})
+}
+
+// keyFingerprint is a SHA-256 of the public key of a private one, in DER.
+func keyFingerprint(path string) (sum [sha256.Size]byte, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return sum, err
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return sum, fmt.Errorf("%s: %d bytes are no PEM block", path, len(content))
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return sum, fmt.Errorf("%s: %w", path, err)
+	}
+	private, ok := key.(crypto.Signer)
+	if !ok {
+		return sum, fmt.Errorf("%s: a %T", path, key)
+	}
+	der, err := x509.MarshalPKIXPublicKey(private.Public())
+	return sha256.Sum256(der), err
 }
