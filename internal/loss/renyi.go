@@ -77,7 +77,7 @@ func (c Composition) corners(s float64) (below, above float64) {
 			}
 			both(b, a)
 		case selection:
-			both(Composition(l.runs.Values()).corners(s))
+			both(Composition{{l.ends, 1}}.corners(s))
 		case parallel:
 			for _, part := range l.each() {
 				both(part.corners(s))

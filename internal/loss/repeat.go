@@ -39,6 +39,11 @@ type selection struct {
 	largest float64 // loss of a run, beyond which δ̂ is 0; maybe +Inf
 
 	chords [2][mostChords]chord // by direction
+
+	// Where the runs' K is known up to a last s: the hull of the bound, in both directions,
+	// by its corners. A table's corners make the bound concave in more places than chords
+	// are kept for.
+	ends renyi
 }
 
 const mostChords = 3
@@ -124,13 +129,35 @@ func leastTilt(c Composition, log float64) float64 {
 	return best
 }
 
-// convex fills chords.
+// convex fills chords, or ends.
 func (r selection) convex(c Composition) selection {
+	if last := c.Last(); !math.IsInf(last, 1) {
+		r.ends = renyiOf(hull(r.points(c, last)), renyiGuarantee)
+		return r
+	}
 	r.chords[Remove] = r.hull(Remove)
 	if r.chords[Add] = r.chords[Remove]; !c.Symmetric() {
 		r.chords[Add] = r.hull(Add)
 	}
 	return r
+}
+
+// points are the bound in both directions at the runs' corners up to the last one, and
+// between them.
+func (r selection) points(c Composition, last float64) []knot {
+	var orders []float64
+	_, first := c.corners(0)
+	for s := first; s <= last; _, s = c.corners(s) {
+		orders = append(orders, s)
+	}
+	for s := last; s > first/64; s *= 7. / 8 {
+		orders = append(orders, s)
+	}
+	points := make([]knot, len(orders))
+	for i, s := range orders {
+		points[i] = knot{s, math.Max(r.bound(Remove, s).K, r.bound(Add, s).K)}
+	}
+	return sorted(points)
 }
 
 const chordFirst, chordLast, chordStep = -6, 9, 0.5 // of ln s
@@ -209,6 +236,9 @@ func (r selection) Facts() Facts {
 	if last := c.Last(); !math.IsInf(last, 1) {
 		f.Last = last
 	}
+	if n := r.ends.orders.Len(); n > 0 { // beyond its last corner the bound overflows
+		f.Last = r.ends.orders.At(n - 1)
+	}
 	if _, atom := c.Atom(); atom > 0 {
 		f.Atom = math.Min(math.Nextafter(1, 0), num.MulUp(atom, r.mean))
 	}
@@ -225,8 +255,11 @@ func (r selection) MaxLoss(d Direction) float64 {
 	return num.AddUp(Composition(r.runs.Values()).MaxLoss(d), rest)
 }
 
-// Cumulant is the bound or its chord, for s ≥ 0.
+// Cumulant is the bound or its chord, for s ≥ 0, or the bound's hull.
 func (r selection) Cumulant(d Direction, s float64) Value {
+	if r.ends.orders.Len() > 0 {
+		return r.ends.Cumulant(d, s)
+	}
 	v := r.bound(d, s)
 	for _, c := range r.chords[d] {
 		if s > c.from.s && s < c.upTo {
