@@ -25,9 +25,10 @@ it. If signing.key is the key that the store is bound to, or cannot be read, it 
 to signing.key.retired-TIME and a new one is made. If it is missing, a new one is made.
 If somebody has put another key there, the store is bound to that one.
 
-The fingerprint of each key stays in the store, with the time from which it signs. Heads
-that an earlier key has signed still verify with its public key. Give the new public key
-to whoever checks heads.
+The fingerprint of each key stays in the store, with the time from which it signs:
+"accountctl verify --data DIR" and "--backup FILE" list them. Heads that an
+earlier key has signed still verify with its public key. Give the new public key to
+whoever checks heads.
 
 A fingerprint is what this prints:
   openssl pkey -in signing.key -pubout -outform DER | sha256sum`

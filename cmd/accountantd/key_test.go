@@ -141,8 +141,19 @@ func TestBoundKey(t *testing.T) {
 	put("no key")
 	refused("no single PEM block")
 	rotate()
-	if keys := boundKeys(t, dir); len(keys) != 5 {
+	keys := boundKeys(t, dir)
+	if len(keys) != 5 {
 		t.Errorf("bound to %v; want five", keys)
+	}
+	code, out := ctl("verify", "--data", dir)
+	_, verbose := ctl("verify", "--data", dir, "--output", "json")
+	for _, k := range keys {
+		if code != 0 || !strings.Contains(out, " with the key "+k) {
+			t.Errorf("verify: %d, %s; want %s", code, out, k)
+		}
+	}
+	if strings.Count(verbose, `"fingerprint"`) != 5 {
+		t.Errorf("verify: %s", verbose)
 	}
 	if code, _, stderr := exitCode(t, "rotate-key", "--data", t.TempDir()); code != 1 || !strings.Contains(stderr, "allowed: a directory with ledgers") {
 		t.Errorf("no store: %d, %s", code, stderr)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/dpaccountant/accountant/client"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -106,6 +109,14 @@ func verifiedText(name string, found *accountantv1.Verification) string {
 	if n := found.GetWitnesses(); n > 0 {
 		text += fmt.Sprintf("; what was kept agrees (%d)", n)
 	}
+	for _, k := range found.GetSigningKeys() {
+		since := k.GetSince().AsTime().Format(time.RFC3339)
+		if len(k.GetFingerprint()) == 0 {
+			text += fmt.Sprintf("\nrestored since %s, with a key of its own from its first start", since)
+			continue
+		}
+		text += fmt.Sprintf("\nheads signed since %s with the key %x", since, k.GetFingerprint())
+	}
 	return text
 }
 
@@ -166,7 +177,15 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 			path = filepath.Join(v.data, persist.FileName)
 		}
 		done, err := persist.Verify(c.Context(), persist.VerifyConfig{Path: path, Kept: v.kept, Progress: progress.set})
-		return &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries, Witnesses: uint64(done.Witnesses)}, err
+		found := &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries, Witnesses: uint64(done.Witnesses)}
+		for _, k := range done.Keys {
+			bound := &accountantv1.BoundKey{Since: timestamppb.New(k.Since)}
+			if k.Fingerprint != [sha256.Size]byte{} {
+				bound.Fingerprint = k.Fingerprint[:]
+			}
+			found.SigningKeys = append(found.SigningKeys, bound)
+		}
+		return found, err
 	}
 	found := &accountantv1.Verification{}
 	if r != nil {

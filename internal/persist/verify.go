@@ -38,6 +38,7 @@ type Verified struct {
 	Ledgers, Entries uint64
 	Witnesses        int       // kept, compared, and in agreement
 	Newest           time.Time // when the newest record was taken; zero if there is none
+	Keys             []BoundKey
 }
 
 // Verify goes through all of a file: its pages are checked before bbolt relies on them
@@ -111,6 +112,10 @@ func (v *verifier) run() error {
 		return err
 	}
 	v.id = s.id
+	var err error
+	if v.Keys, err = v.keys(); err != nil {
+		return err
+	}
 	if err := v.unknown(); err != nil {
 		return err
 	}

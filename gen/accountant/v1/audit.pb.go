@@ -460,7 +460,10 @@ type Verification struct {
 	// Likewise; 32 bytes.
 	HeadHash []byte `protobuf:"bytes,5,opt,name=head_hash,json=headHash,proto3,oneof" json:"head_hash,omitempty"`
 	// The first thing that is wrong; absent if nothing is.
-	Finding       *Finding `protobuf:"bytes,6,opt,name=finding,proto3" json:"finding,omitempty"`
+	Finding *Finding `protobuf:"bytes,6,opt,name=finding,proto3" json:"finding,omitempty"`
+	// Of a whole store: the keys that it was bound to, the first one first. Absent of a
+	// store that no daemon has been started on since daemons bind them.
+	SigningKeys   []*BoundKey `protobuf:"bytes,7,rep,name=signing_keys,json=signingKeys,proto3" json:"signing_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -537,6 +540,69 @@ func (x *Verification) GetFinding() *Finding {
 	return nil
 }
 
+func (x *Verification) GetSigningKeys() []*BoundKey {
+	if x != nil {
+		return x.SigningKeys
+	}
+	return nil
+}
+
+// A key that signs a store's heads.
+type BoundKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// SHA-256 of its public key in DER (SubjectPublicKeyInfo). Empty after a restore: the
+	// next one is the restored store's first.
+	Fingerprint []byte `protobuf:"bytes,1,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	// From when on.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoundKey) Reset() {
+	*x = BoundKey{}
+	mi := &file_accountant_v1_audit_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoundKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoundKey) ProtoMessage() {}
+
+func (x *BoundKey) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_audit_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoundKey.ProtoReflect.Descriptor instead.
+func (*BoundKey) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *BoundKey) GetFingerprint() []byte {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return nil
+}
+
+func (x *BoundKey) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 // Begin says what follows.
 type BackupResponse_Begin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -550,7 +616,7 @@ type BackupResponse_Begin struct {
 
 func (x *BackupResponse_Begin) Reset() {
 	*x = BackupResponse_Begin{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[7]
+	mi := &file_accountant_v1_audit_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +628,7 @@ func (x *BackupResponse_Begin) String() string {
 func (*BackupResponse_Begin) ProtoMessage() {}
 
 func (x *BackupResponse_Begin) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[7]
+	mi := &file_accountant_v1_audit_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -605,7 +671,7 @@ type BackupResponse_End struct {
 
 func (x *BackupResponse_End) Reset() {
 	*x = BackupResponse_End{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[8]
+	mi := &file_accountant_v1_audit_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +683,7 @@ func (x *BackupResponse_End) String() string {
 func (*BackupResponse_End) ProtoMessage() {}
 
 func (x *BackupResponse_End) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[8]
+	mi := &file_accountant_v1_audit_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,17 +750,21 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\xf0\x01\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xac\x02\n" +
 	"\fVerification\x12\x18\n" +
 	"\aledgers\x18\x01 \x01(\x04R\aledgers\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x04R\aentries\x12\x1c\n" +
 	"\twitnesses\x18\x03 \x01(\x04R\twitnesses\x12\x1f\n" +
 	"\bposition\x18\x04 \x01(\x04H\x00R\bposition\x88\x01\x01\x12 \n" +
 	"\thead_hash\x18\x05 \x01(\fH\x01R\bheadHash\x88\x01\x01\x120\n" +
-	"\afinding\x18\x06 \x01(\v2\x16.accountant.v1.FindingR\afindingB\v\n" +
+	"\afinding\x18\x06 \x01(\v2\x16.accountant.v1.FindingR\afinding\x12:\n" +
+	"\fsigning_keys\x18\a \x03(\v2\x17.accountant.v1.BoundKeyR\vsigningKeysB\v\n" +
 	"\t_positionB\f\n" +
 	"\n" +
-	"_head_hashBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
+	"_head_hash\"^\n" +
+	"\bBoundKey\x12 \n" +
+	"\vfingerprint\x18\x01 \x01(\fR\vfingerprint\x120\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05sinceBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
 var (
 	file_accountant_v1_audit_proto_rawDescOnce sync.Once
@@ -708,7 +778,7 @@ func file_accountant_v1_audit_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_audit_proto_rawDescData
 }
 
-var file_accountant_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_accountant_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_accountant_v1_audit_proto_goTypes = []any{
 	(*SignedHead)(nil),            // 0: accountant.v1.SignedHead
 	(*GetSignedHeadRequest)(nil),  // 1: accountant.v1.GetSignedHeadRequest
@@ -717,21 +787,24 @@ var file_accountant_v1_audit_proto_goTypes = []any{
 	(*BackupResponse)(nil),        // 4: accountant.v1.BackupResponse
 	(*Finding)(nil),               // 5: accountant.v1.Finding
 	(*Verification)(nil),          // 6: accountant.v1.Verification
-	(*BackupResponse_Begin)(nil),  // 7: accountant.v1.BackupResponse.Begin
-	(*BackupResponse_End)(nil),    // 8: accountant.v1.BackupResponse.End
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*BoundKey)(nil),              // 7: accountant.v1.BoundKey
+	(*BackupResponse_Begin)(nil),  // 8: accountant.v1.BackupResponse.Begin
+	(*BackupResponse_End)(nil),    // 9: accountant.v1.BackupResponse.End
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
 }
 var file_accountant_v1_audit_proto_depIdxs = []int32{
-	9, // 0: accountant.v1.SignedHead.time:type_name -> google.protobuf.Timestamp
-	0, // 1: accountant.v1.GetSignedHeadResponse.signed_head:type_name -> accountant.v1.SignedHead
-	7, // 2: accountant.v1.BackupResponse.begin:type_name -> accountant.v1.BackupResponse.Begin
-	8, // 3: accountant.v1.BackupResponse.end:type_name -> accountant.v1.BackupResponse.End
-	5, // 4: accountant.v1.Verification.finding:type_name -> accountant.v1.Finding
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	10, // 0: accountant.v1.SignedHead.time:type_name -> google.protobuf.Timestamp
+	0,  // 1: accountant.v1.GetSignedHeadResponse.signed_head:type_name -> accountant.v1.SignedHead
+	8,  // 2: accountant.v1.BackupResponse.begin:type_name -> accountant.v1.BackupResponse.Begin
+	9,  // 3: accountant.v1.BackupResponse.end:type_name -> accountant.v1.BackupResponse.End
+	5,  // 4: accountant.v1.Verification.finding:type_name -> accountant.v1.Finding
+	7,  // 5: accountant.v1.Verification.signing_keys:type_name -> accountant.v1.BoundKey
+	10, // 6: accountant.v1.BoundKey.since:type_name -> google.protobuf.Timestamp
+	7,  // [7:7] is the sub-list for method output_type
+	7,  // [7:7] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_audit_proto_init() }
@@ -751,7 +824,7 @@ func file_accountant_v1_audit_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_audit_proto_rawDesc), len(file_accountant_v1_audit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,7 +1,8 @@
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -32,6 +33,14 @@ class BackupResponse(_message.Message):
     chunk: bytes
     end: BackupResponse.End
     def __init__(self, begin: _Optional[_Union[BackupResponse.Begin, _Mapping]] = ..., chunk: _Optional[bytes] = ..., end: _Optional[_Union[BackupResponse.End, _Mapping]] = ...) -> None: ...
+
+class BoundKey(_message.Message):
+    __slots__ = ["fingerprint", "since"]
+    FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    fingerprint: bytes
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, fingerprint: _Optional[bytes] = ..., since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Finding(_message.Message):
     __slots__ = ["expected", "found", "ledger", "position", "what"]
@@ -78,17 +87,19 @@ class SignedHead(_message.Message):
     def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., public_key: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class Verification(_message.Message):
-    __slots__ = ["entries", "finding", "head_hash", "ledgers", "position", "witnesses"]
+    __slots__ = ["entries", "finding", "head_hash", "ledgers", "position", "signing_keys", "witnesses"]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     FINDING_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     LEDGERS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    SIGNING_KEYS_FIELD_NUMBER: _ClassVar[int]
     WITNESSES_FIELD_NUMBER: _ClassVar[int]
     entries: int
     finding: Finding
     head_hash: bytes
     ledgers: int
     position: int
+    signing_keys: _containers.RepeatedCompositeFieldContainer[BoundKey]
     witnesses: int
-    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ..., signing_keys: _Optional[_Iterable[_Union[BoundKey, _Mapping]]] = ...) -> None: ...
