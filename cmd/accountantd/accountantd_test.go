@@ -192,7 +192,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("flags: %+v, %v", got, err)
 	}
 	_, err = parse([]string{"ACCOUNTANT_INSECURE=maybe"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "ACCOUNTANT_INSECURE") || exitStatus(err, &bytes.Buffer{}) != 2 {
+	if err == nil || !strings.Contains(err.Error(), "ACCOUNTANT_INSECURE") || exitStatus(err, false, &bytes.Buffer{}) != 2 {
 		t.Errorf("bad environment: %v", err)
 	}
 }

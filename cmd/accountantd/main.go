@@ -14,5 +14,5 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	saveCollections()
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
-	os.Exit(exitStatus(err, os.Stderr))
+	os.Exit(exitStatus(err, logsJSON(os.Args[1:], os.Environ()), os.Stderr))
 }

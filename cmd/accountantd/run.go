@@ -7,10 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -41,6 +44,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	if err != nil {
 		return err
 	}
+	takeOver(logger)
 	config := server.Config{
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
 		TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,
@@ -123,12 +127,17 @@ type usageError struct{ error }
 func (e usageError) Unwrap() error { return e.error }
 
 // exitStatus is 0 for nil, 2 for wrong flags or settings, otherwise 1, with one
-// line on stderr.
-func exitStatus(err error, stderr io.Writer) int {
+// line on stderr: a record of the log where that is JSON.
+func exitStatus(err error, asJSON bool, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "accountantd: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	if asJSON {
+		slog.New(slog.NewJSONHandler(stderr, nil)).Error("accountantd ends", "error", text)
+	} else {
+		fmt.Fprintf(stderr, "accountantd: %s\n", text)
+	}
 	var usage usageError
 	var setting *server.ConfigError
 	if errors.As(err, &usage) || errors.As(err, &setting) {
@@ -136,3 +145,52 @@ func exitStatus(err error, stderr io.Writer) int {
 	}
 	return 1
 }
+
+// logsJSON reports whether --log-format json is given, in flags or environment: also
+// where these are wrong, so that the line which says so is JSON too.
+func logsJSON(args, env []string) (found bool) {
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, "ACCOUNTANT_LOG_FORMAT="); ok {
+			found = value == "json"
+		}
+	}
+	for i, a := range args {
+		value, ok := strings.CutPrefix(a, "--log-format=")
+		if a == "--log-format" && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+		if ok {
+			found = value == "json"
+		}
+	}
+	return found
+}
+
+// takeOver has the libraries log to logger what they would print on standard error.
+func takeOver(logger *slog.Logger) {
+	slog.SetDefault(logger) // and with it package log
+	grpclog.SetLoggerV2(grpcLog{logger})
+}
+
+// grpcLog is gRPC's own log: its errors only, as it is without settings. What becomes of
+// calls is in ours.
+type grpcLog struct{ logger *slog.Logger }
+
+func (grpcLog) Info(...any)             {}
+func (grpcLog) Infoln(...any)           {}
+func (grpcLog) Infof(string, ...any)    {}
+func (grpcLog) Warning(...any)          {}
+func (grpcLog) Warningln(...any)        {}
+func (grpcLog) Warningf(string, ...any) {}
+func (grpcLog) V(int) bool              { return false }
+
+func (g grpcLog) Error(args ...any)   { g.Errorf("%s", fmt.Sprint(args...)) }
+func (g grpcLog) Errorln(args ...any) { g.Errorf("%s", fmt.Sprintln(args...)) }
+func (g grpcLog) Errorf(format string, args ...any) {
+	g.logger.Error("grpc", "error", strings.TrimSpace(fmt.Sprintf(format, args...)))
+}
+
+// Fatal and its like are expected not to return.
+func (g grpcLog) Fatal(args ...any)                 { g.Fatalf("%s", fmt.Sprint(args...)) }
+func (g grpcLog) Fatalln(args ...any)               { g.Fatalf("%s", fmt.Sprintln(args...)) }
+func (g grpcLog) Fatalf(format string, args ...any) { g.Errorf(format, args...); os.Exit(1) }

@@ -25,6 +25,10 @@ func (p *program) entries() *cobra.Command {
 
 Filters are applied by the daemon; an entry must pass all that are given.
 
+In csv a text that a spreadsheet would take for a formula (it begins with = + - @, a
+tab or a carriage return) gets a single quote before it, and characters that steer
+terminals or the direction of text are written as \u009b; json has them exactly.
+
 With --raw the stored bytes come too (base64), and in json and jsonl the genesis
 record (in jsonl as the first line): all that "accountctl verify --entries" needs.`,
 		Example: `  accountctl entries team/mnist
@@ -116,7 +120,7 @@ func (p *program) entryWriter(format string, raw bool) *entryWriter {
 
 // csvEntries writes a line an entry; events and labels are JSON, of is the
 // reservation or the refunded entry, the hash is hexadecimal, the stored bytes are
-// base64.
+// base64. Text that others wrote goes through cell.
 func (p *program) csvEntries(raw bool) *entryWriter {
 	w := csv.NewWriter(p.out)
 	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason", "hash"}
@@ -147,8 +151,8 @@ func (p *program) csvEntries(raw bool) *entryWriter {
 			}
 			record := []string{
 				strconv.FormatUint(e.GetPosition(), 10), e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
-				e.GetPrincipal(), e.GetWriter(), strconv.FormatUint(e.GetSequence(), 10),
-				d.name, of, events, labels, d.reason, hex.EncodeToString(e.GetHash()),
+				cell(e.GetPrincipal()), cell(e.GetWriter()), strconv.FormatUint(e.GetSequence(), 10),
+				d.name, of, events, cell(labels), cell(d.reason), hex.EncodeToString(e.GetHash()),
 			}
 			if raw {
 				record = append(record, base64.StdEncoding.EncodeToString(e.GetRaw()))

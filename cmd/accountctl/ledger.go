@@ -75,7 +75,7 @@ func (p *program) writeReceipt(what string, r *accountantv1.Receipt, replayed bo
 	if replayed {
 		what = "already " + what + " (replayed)"
 	}
-	_, err := fmt.Fprintf(p.out, "%s: ledger %s, position %d, %s, %s\n", what, r.GetLedger(), r.GetPosition(), r.GetWriter(), timeText(r.GetTime()))
+	_, err := fmt.Fprintf(p.out, "%s: ledger %s, position %d, %s, %s\n", what, clean(r.GetLedger()), r.GetPosition(), clean(r.GetWriter()), timeText(r.GetTime()))
 	return err
 }
 

@@ -121,6 +121,23 @@ func clean(s string) string {
 	}, s)
 }
 
+// cell makes text that others wrote harmless in a csv file: a spreadsheet takes none of
+// it for a formula, and no terminal is steered by it.
+func cell(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		s = "'" + s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if wire.Steers(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // warn writes warnings on standard error, a line each: they refuse nothing.
 func (p *program) warn(warnings []string) {
 	for _, w := range warnings {

@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, env func(string) string, in io.Read
 		failure = e
 	}
 	if failure != nil {
-		_, _ = fmt.Fprintln(err, "accountctl: "+describe(failure, p.server))
+		_, _ = fmt.Fprintln(err, "accountctl: "+clean(describe(failure, p.server)))
 	}
 	return exitStatus(failure)
 }

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -347,4 +349,40 @@ func TestTamperedPlans(t *testing.T) {
 			t.Errorf("found: %v\nwant:  %s", err, c.says)
 		}
 	}
+}
+
+// A receipt says when its entry was written. The hash covers the entry's own time, so
+// another one in the receipt shows that the receipt was edited.
+func TestReceiptsTime(t *testing.T) {
+	l := written(t, charge(0.1, 1), charge(0.1, 2))
+	honest, err := l.replay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		time time.Time
+		says string
+	}{
+		{noon, ""},
+		{noon.Add(time.Nanosecond), "time 2026-01-02T12:00:00Z: the receipt itself was edited, its hash agrees; expected: time 2026-01-02T12:00:00.000000001Z, as was kept"},
+		{noon.AddDate(-1, 0, 0), "expected: time 2025-01-02T12:00:00Z, as was kept"},
+	} {
+		b, err := wire.MarshalJSON(&pb.Receipt{StoreId: writer, Ledger: "a", Writer: writer, Sequence: 2, Position: 2, HeadHash: honestHash(honest), Time: timestamppb.New(c.time)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := audit.ReadReceipt("receipt r.json", b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.replay(kept)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%v: %v; want %q", c.time, err, c.says)
+		}
+	}
+}
+
+func honestHash(r *audit.Replay) []byte {
+	hash := r.Head().Hash
+	return hash[:]
 }

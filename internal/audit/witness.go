@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -100,6 +101,10 @@ func (r *Replay) compareKept(e ledger.Entry) error {
 		if w.receipt != nil && (w.receipt.GetWriter() != e.Writer.Name || w.receipt.GetSequence() != e.Sequence) {
 			return wrong(fmt.Sprintf("writer %s, sequence %d, as was kept", w.receipt.GetWriter(), w.receipt.GetSequence()),
 				fmt.Sprintf("writer %s, sequence %d: the receipt itself was edited, its hash agrees", e.Writer.Name, e.Sequence))
+		}
+		if t := w.receipt.GetTime(); t != nil && !t.AsTime().Equal(e.Time) {
+			return wrong(fmt.Sprintf("time %s, as was kept", t.AsTime().Format(time.RFC3339Nano)),
+				fmt.Sprintf("time %s: the receipt itself was edited, its hash agrees", e.Time.UTC().Format(time.RFC3339Nano)))
 		}
 	}
 	return nil

@@ -75,6 +75,9 @@ func (c *certificates) read() error {
 	if c.config != nil && bytes.Equal(now[0], c.seen[0]) && bytes.Equal(now[1], c.seen[1]) && bytes.Equal(now[2], c.seen[2]) {
 		return nil
 	}
+	if err := checkKeyMode(c.files.Key); err != nil {
+		return err
+	}
 	pair, err := tls.X509KeyPair(now[0], now[1])
 	if err != nil {
 		return &ConfigError{"tls-cert, tls-key", fmt.Sprintf("%s, %s (%v)", c.files.Cert, c.files.Key, err), "PEM files of a certificate and its key"}
@@ -104,6 +107,21 @@ func (c *certificates) read() error {
 		c.logger.Info("TLS files read again", "certificate", pair.Leaf.Subject.String(), "until", pair.Leaf.NotAfter)
 	}
 	c.seen, c.config, c.broken = now, config, ""
+	return nil
+}
+
+// checkKeyMode refuses the file of a key that everybody on the machine can read or
+// change. Its group may read it: Kubernetes mounts secrets so for a daemon that is not
+// root, and servers share keys by groups. Who is in the group is not the daemon's to know.
+func checkKeyMode(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return &ConfigError{"tls-key", err.Error(), "a PEM file that the daemon may read"}
+	}
+	if mode := info.Mode().Perm(); mode&0o027 != 0 && hasModes {
+		return &ConfigError{"tls-key", fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
+			fmt.Sprintf("mode 0600, or 0640 for its group: chmod 0640 %s (of a Kubernetes secret: defaultMode: 0440), and another key if others may have read this one", path)}
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -48,7 +49,30 @@ func MarshalJSON(m proto.Message) ([]byte, error) {
 	if err := w.value(m.ProtoReflect().Descriptor(), nil); err != nil {
 		return nil, err
 	}
-	return w.out.Bytes(), nil
+	return escapeSteering(w.out.Bytes()), nil
+}
+
+// escapeSteering writes the characters in JSON's strings as \u…. that steer terminals
+// or turn around the text that follows. Readers get the same value.
+func escapeSteering(b []byte) []byte {
+	if !bytes.ContainsFunc(b, Steers) {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		if Steers(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
+}
+
+// Steers reports whether r is a control character other than those that lay out a
+// text (tab, newline, carriage return), or sets the direction of text.
+func Steers(r rune) bool {
+	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 // jsonWriter copies protojson's tokens along the message's descriptor.
