@@ -38,7 +38,7 @@ those that are shown or stored. The first thing that is wrong is named.
 
   verify NAME             asks a daemon, through its API alone
   verify --entries FILE   what "entries NAME --raw --output jsonl" has written
-  verify --backup FILE    what "backup FILE" has written: every ledger, and every row
+  verify --backup FILE    what "backup FILE" has written: every page, ledger and row
   verify --data DIR       likewise the data directory of a daemon that has stopped
 
 With --receipt and --signed-head, which may be repeated, it is compared with what was

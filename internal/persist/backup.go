@@ -55,7 +55,7 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 		return nil
 	})
 	if err == nil {
-		if err = structural(copied.Check(check)); err != nil {
+		if err = guard(func() error { return structural(copied.Check(check)) }); err != nil {
 			err = s.noCopy(err)
 			s.damage(err)
 		}

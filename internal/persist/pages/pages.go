@@ -202,6 +202,9 @@ func (f *File) checkWhole(id, whole uint64, b []byte) error {
 		return damage(id, fmt.Sprintf("%d overflow pages", whole-1), "none, as it is empty")
 	}
 	last := int64(headerSize) + (count-1)*elementSize
+	if last+elementSize > int64(whole)*f.PageSize {
+		return damage(id, fmt.Sprintf("%d elements", count), fmt.Sprintf("as many as fit into %d pages", whole))
+	}
 	var element [elementSize]byte
 	if _, err := f.Reader.ReadAt(element[:], int64(id)*f.PageSize+last); err != nil {
 		return err
