@@ -110,6 +110,9 @@ class Lost(grpc.RpcError):  # type: ignore[misc]
     def details(self) -> str:
         return "lost by the test"
 
+    def trailing_metadata(self) -> None:
+        return None
+
 
 class Proxy:
     """A TCP proxy to a daemon on loopback that can hold back what passes and cut connections."""

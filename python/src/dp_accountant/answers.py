@@ -62,8 +62,7 @@ class Curve:
 
     def to_frame(self) -> Any:
         """A pandas data frame of the points; needs pandas."""
-        import pandas
-
+        pandas = _pandas()
         return pandas.DataFrame({"epsilon": self.epsilon, "delta": self.delta, "delta_lower": self.delta_lower, "log_delta": self.log_delta})
 
     def plot(self, ax: Any = None) -> Any:
@@ -114,11 +113,17 @@ def round_up(value: float, places: int = 4) -> str:
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING):f}"
 
 
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as e:
+        raise ImportError("data frames need pandas: pip install pandas", name=e.name) from e
+    return pandas
+
+
 def entries_frame(entries: Iterable[pb.Entry]) -> Any:
     """A pandas data frame of a ledger's entries, a row each; labels are columns. Needs pandas."""
-    import pandas
-
-    rows = []
+    pandas, rows = _pandas(), []
     for e in entries:
         action = e.WhichOneof("action")
         content = getattr(e, action) if action else None

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
-    from matplotlib import pyplot  # which knows the figures that are to be shown; a Figure alone is not
-
+    try:
+        from matplotlib import pyplot  # it knows the figures that are to be shown; a Figure of its own is not among them
+    except ImportError as e:
+        raise ImportError("plots need matplotlib: pip install matplotlib", name=e.name) from e
     return pyplot.subplots(figsize=(5, 4), layout="constrained")[1]
 
 
