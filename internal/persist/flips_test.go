@@ -92,12 +92,8 @@ const (
 // charges it again, not after other charges have rewritten pages either, nor after
 // another start.
 //
-// By default some bits of each kind; ACCOUNTANT_FLIPS=1000 is how many in all.
+// By default one bit of each kind; ACCOUNTANT_FLIPS=1000 is how many in all.
 func TestFlippedBits(t *testing.T) {
-	number := 72
-	if n, err := strconv.Atoi(os.Getenv("ACCOUNTANT_FLIPS")); err == nil {
-		number = n
-	}
 	content, all := flippedStore(t)
 	by := kinds(aims(t, content))
 	names := slices.Sorted(maps.Keys(by))
@@ -106,6 +102,7 @@ func TestFlippedBits(t *testing.T) {
 			t.Fatalf("no %s in %v", want, names)
 		}
 	}
+	number := flips(len(names))
 	random := rand.New(rand.NewPCG(uint64(number), 1))
 	outcomes := map[string]int{}
 	for n := range number {
@@ -120,6 +117,14 @@ func TestFlippedBits(t *testing.T) {
 		}
 	}
 	t.Logf("%d flips of %d kinds: %v", number, len(names), outcomes)
+}
+
+// flips is how many bits to flip: one of each kind, or ACCOUNTANT_FLIPS.
+func flips(kinds int) int {
+	if n, err := strconv.Atoi(os.Getenv("ACCOUNTANT_FLIPS")); err == nil {
+		return n
+	}
+	return kinds
 }
 
 // harmless are bytes that nothing is read from.
