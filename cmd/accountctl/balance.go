@@ -68,7 +68,11 @@ func (p *program) writeBalance(l *accountantv1.Ledger) error {
 				if a.GetDescriptive() {
 					guarantee = "descriptive since then"
 				}
-				t.row(a.GetPosition(), a.GetText(), guarantee)
+				entry := ""
+				if n := a.GetPosition(); n > 0 {
+					entry = fmt.Sprint(n)
+				}
+				t.row(entry, a.GetText(), guarantee)
 			}
 		}},
 	}

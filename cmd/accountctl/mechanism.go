@@ -59,6 +59,9 @@ var parameterHelp = map[string]string{
 	"coefficients":         "of the banded matrix, from the diagonal down, a `list`: 1,0.5",
 	"participations":       "the most steps that one record takes part in",
 	"minimum_separation":   "the least number of steps from one participation to the next",
+
+	// Of mechanisms that only files can describe.
+	"partition_fixed_in_advance": "whether the parts, and what runs on each, were fixed before the first release",
 }
 
 // samplingKind wraps another mechanism; its flags go with every other kind.

@@ -217,17 +217,20 @@ func (c Composition) MaxLoss(d Direction) float64 {
 // which it has the larger, δ_∞ = 1 − Π(1 − m_j)^{n_j}, from below and above: exactly 0
 // where no term has an atom.
 func (c Composition) Atom() (lower, upper float64) {
-	return c.atoms(func(f Facts) float64 { return f.Atom }, func(l lossTable) float64 {
+	return c.atoms(func(f Facts) float64 { return f.Atom }, func(l partlyLost) float64 {
 		return math.Max(l.lostAtLeast(Remove), l.lostAtLeast(Add))
 	})
 }
 
 // AtomOf is Atom in one direction.
 func (c Composition) AtomOf(d Direction) (lower, upper float64) {
-	return c.atoms(func(f Facts) float64 { return f.AtomIn(d) }, func(l lossTable) float64 { return l.lostAtLeast(d) })
+	return c.atoms(func(f Facts) float64 { return f.AtomIn(d) }, func(l partlyLost) float64 { return l.lostAtLeast(d) })
 }
 
-func (c Composition) atoms(of func(Facts) float64, atLeast func(lossTable) float64) (lower, upper float64) {
+// partlyLost is a loss whose atom may have been rounded up by much, and bounds it from below.
+type partlyLost interface{ lostAtLeast(d Direction) float64 }
+
+func (c Composition) atoms(of func(Facts) float64, atLeast func(partlyLost) float64) (lower, upper float64) {
 	var sum, certain num.Sum
 	slack := 16 * num.Ulp
 	for _, t := range c {
@@ -237,10 +240,10 @@ func (c Composition) atoms(of func(Facts) float64, atLeast func(lossTable) float
 			continue
 		}
 		sum.Add(float64(t.Count) * math.Log1p(-atom))
-		table, ok := t.Loss.(lossTable)
+		least, ok := t.Loss.(partlyLost)
 		switch {
 		case ok:
-			atom = atLeast(table)
+			atom = atLeast(least)
 		case f.Uneven || (f.OneSided || f.Rounded) && atom < 0x1p-960: // maybe rounded up by much
 			atom = 0
 		case f.Rounded:

@@ -25,7 +25,7 @@ type knot struct{ s, k float64 }
 // Bounds on the knots that are added up, and on tables times knots.
 const mostKnots, mostTabled = 1 << 15, 1 << 22
 
-// Declared splits what is known by bounds on K alone off a composition. Σ n_j·ρ_j,
+// Declared splits what is known by bounds on K alone, and has no pair, off a composition. Σ n_j·ρ_j,
 // the tables' sums and the atom are rounded up; ok is false where there is nothing of
 // the kind.
 func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee, ok bool) {
@@ -33,7 +33,7 @@ func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee,
 	var only Composition
 	for _, t := range c {
 		f := t.Loss.Facts()
-		if !f.BoundOnly {
+		if on, ok := t.Loss.(parallel); !f.BoundOnly || ok && on.paired() {
 			rest = append(rest, t)
 			continue
 		}

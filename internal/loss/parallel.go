@@ -1,20 +1,25 @@
 package loss
 
 import (
+	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // parallel is one release on each of several disjoint parts of the data: a record moves
-// one of them, and which one it is depends on the record. Each part's divergence is at
-// most the largest of all, at every order, so that K is at most the largest K: a bound
-// that composes with everything. What is better is to take every part for itself beside
-// everything else, and the largest answer (Choices, docs/math.md §1.5).
+// one of them. Which part that is may depend on everything that was released before, so
+// that an adversary picks it anew for every release. At every order its divergence is at
+// most the largest of the parts' (Cumulant), and its curve is at most the largest of their
+// curves, which is the curve of one pair (pairOf): both bounds compose adaptively
+// (docs/math.md §1.5).
+//
+// If the data was parted before the first release, a record is in one known part of each
+// release, and the largest answer over these parts counts (Composition.Choices).
 type parallel struct {
 	parts mechanism.List[mechanism.List[Term]]
+	fixed bool // the partition was fixed before the first release
 }
 
 // parallelTerms are the losses of a mechanism on disjoint parts: where one part covers all
@@ -45,7 +50,7 @@ func parallelTerms(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interr
 	for i, c := range kept {
 		lists[i] = mechanism.ListOf([]Term(c)...)
 	}
-	return []Term{{parallel{mechanism.ListOf(lists...)}, 1}}, nil
+	return []Term{{parallel{mechanism.ListOf(lists...), m.PartitionFixedInAdvance}, 1}}, nil
 }
 
 // covers: c dominates o, release by release.
@@ -131,6 +136,17 @@ func (p parallel) Facts() Facts {
 	return f
 }
 
+// lostAtLeast is the largest of the parts' lower bounds on P(L = ∞): the record may be there
+// each time.
+func (p parallel) lostAtLeast(d Direction) float64 {
+	most := 0.0
+	for _, c := range p.each() {
+		lost, _ := c.AtomOf(d)
+		most = math.Max(most, lost)
+	}
+	return most
+}
+
 func (p parallel) MaxLoss(d Direction) float64 {
 	most := math.Inf(-1)
 	for _, c := range p.each() {
@@ -163,80 +179,9 @@ func (p parallel) Cumulant(d Direction, s float64) Value {
 func (p parallel) Line(d Direction, theta float64) Line { return boundLine(p.Cumulant(d, theta)) }
 
 func (p parallel) order() [4]float64 {
-	var keys []string
+	keys := []string{fmt.Sprint(p.fixed)}
 	for _, c := range p.each() {
 		keys = append(keys, c.key())
 	}
 	return orderOf(keys...)
-}
-
-// Choices are the compositions in which every release on disjoint parts is one of its
-// parts, c alone where there is none; whichever part a record is in each time, its losses
-// are one of these. Nil where there would be more than most. Applications of one
-// mechanism may have parted the data differently, so that of n with k parts there are
-// C(n+k−1, k−1).
-func (c Composition) Choices(most int) []Composition {
-	if !slices.ContainsFunc(c, func(t Term) bool { _, ok := t.Loss.(parallel); return ok }) {
-		return []Composition{c}
-	}
-	all := []Composition{nil}
-	for _, t := range c {
-		p, ok := t.Loss.(parallel)
-		if !ok {
-			for i := range all {
-				all[i] = append(all[i][:len(all[i]):len(all[i])], t)
-			}
-			continue
-		}
-		if t.Count > uint64(most) {
-			return nil
-		}
-		splits := shares(int(t.Count), len(p.each()), most/len(all))
-		if splits == nil {
-			return nil
-		}
-		var next []Composition
-		for _, chosen := range all {
-			for _, split := range splits {
-				with := chosen[:len(chosen):len(chosen)]
-				for i, part := range p.each() {
-					for _, one := range part {
-						if n := uint64(split[i]); n > 0 {
-							if one.Count > math.MaxUint64/n {
-								return nil
-							}
-							with = append(with, Term{one.Loss, one.Count * n})
-						}
-					}
-				}
-				next = append(next, with)
-			}
-		}
-		all = next
-	}
-	for i := range all {
-		all[i] = all[i].merged()
-	}
-	return all
-}
-
-// shares are the ways to write n as k numbers ≥ 0, nil where there are more than most.
-func shares(n, k, most int) [][]int {
-	if k == 1 {
-		if most < 1 {
-			return nil
-		}
-		return [][]int{{n}}
-	}
-	var all [][]int
-	for first := n; first >= 0; first-- {
-		rest := shares(n-first, k-1, most-len(all))
-		if rest == nil {
-			return nil
-		}
-		for _, r := range rest {
-			all = append(all, append([]int{first}, r...))
-		}
-	}
-	return all
 }

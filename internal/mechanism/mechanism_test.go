@@ -107,7 +107,7 @@ func composed(ms ...Mechanism) Composed {
 	return Composed{ListOf(events...)}
 }
 
-func parallel(ms ...Mechanism) Parallel { return Parallel{ListOf(ms...)} }
+func parallel(ms ...Mechanism) Parallel { return Parallel{Parts: ListOf(ms...)} }
 
 func repeated(m Mechanism, n int) (ms []Mechanism) {
 	for range n {

@@ -1,16 +1,24 @@
 package mechanism
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // MaxParts bounds the parts of a Parallel.
 const MaxParts = 64
 
 // Parallel runs a mechanism on each of several disjoint parts of the dataset. Which part
-// a record belongs to depends on that record alone and is fixed beforehand: its presence
-// moves the output of one part only (McSherry 2009, Thm 4). It costs what the most
-// expensive part costs, whichever that is beside everything else.
+// a record belongs to depends on that record and on what was released before, so that its
+// presence moves the output of one part only (McSherry 2009, Thm 4). It costs as much as
+// an adversary gets who picks the record's part after seeing all earlier outputs.
 type Parallel struct {
 	Parts List[Mechanism] // 1 to MaxParts
+
+	// PartitionFixedInAdvance asserts that the parts, and which mechanism runs on which of them,
+	// were fixed before the first release. The adversary then has no choice left, and the
+	// cost is that of the most expensive part beside everything else.
+	PartitionFixedInAdvance bool
 }
 
 // Kind is "parallel".
@@ -76,7 +84,33 @@ func (p Parallel) String() string {
 	for _, m := range p.Parts.Values() {
 		events = append(events, Event{m, 1})
 	}
-	return "parallel(" + describeList(events, " | ") + ")"
+	name := "parallel("
+	if p.PartitionFixedInAdvance {
+		name = "parallel(partition fixed in advance: "
+	}
+	return name + describeList(events, " | ") + ")"
 }
 
 func (Parallel) sealed() {}
+
+// assumes is what is taken of the partition.
+func (p Parallel) assumes(Adjacency) string {
+	switch {
+	case len(p.Parts.Values()) < 2:
+		return ""
+	case p.PartitionFixedInAdvance:
+		return "parallel, partition fixed in advance: the parts, and which mechanism runs on which of them, were fixed before anything was released from the dataset; " +
+			"which part a record is in depends on that record alone."
+	}
+	return "parallel: which part a record is in depends on that record and on outputs that were released before, on no other record."
+}
+
+// PartsByOutputs reports whether m, or a mechanism within m, has a partition that may have
+// depended on outputs.
+func PartsByOutputs(m Mechanism) bool {
+	if p, ok := m.(Parallel); ok && !p.PartitionFixedInAdvance && len(p.Parts.Values()) > 1 {
+		return true
+	}
+	o, ok := m.(outer)
+	return ok && slices.ContainsFunc(o.inner(), PartsByOutputs)
+}

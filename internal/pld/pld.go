@@ -36,7 +36,7 @@ func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) 
 // overall answers for every composition that c may stand for; nothing is the answer if
 // nothing is lost.
 func overall(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
-	return anyPart(c, func(c loss.Composition) (loss.Bounds, string) {
+	return anyPart(c, nothing, func(c loss.Composition) (loss.Bounds, string) {
 		if c.Dominating() {
 			return fromBelow(c, nothing, ask)
 		}
@@ -45,29 +45,61 @@ func overall(c loss.Composition, nothing float64, ask func(loss.Composition) (lo
 }
 
 // mostChoices bounds the compositions that are asked about where releases are on disjoint
-// parts.
-const mostChoices = 16
+// parts, and mostReached those that bound them from below.
+const mostChoices, mostReached = 16, 8
 
-// anyPart answers for a record in any part of every release on disjoint parts: the
-// largest of all answers, from below too. Where there are too many to ask, or one has
-// no answer, the releases count by what bounds all their parts at once.
-func anyPart(c loss.Composition, ask func(loss.Composition) (loss.Bounds, string)) (b loss.Bounds, reason string) {
+// anyPart answers for a record in any part of every release on disjoint parts. Where the
+// data was parted before the first release the largest of all answers counts, from below
+// too. Where there are too many to ask, or one has no answer, these releases count as if
+// they had been parted later.
+func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	all := c.Choices(mostChoices)
 	if len(all) == 1 {
-		return ask(all[0])
+		return adaptively(c, nothing, ask)
 	}
-	for i, chosen := range all {
-		one, reason := ask(chosen)
-		if reason != "" {
-			return ask(c)
+	if len(all) > 1 { // there may be partitions within parts
+		b, reason := largest(all, func(c loss.Composition) (loss.Bounds, string) { return anyPart(c, nothing, ask) })
+		if reason == "" {
+			return b, ""
 		}
-		if i == 0 {
-			b = one
+	}
+	return adaptively(c.Adaptive(), nothing, ask)
+}
+
+// adaptively answers where partitions may depend on outputs: from above by the pair of the
+// largest curve, or if there is none by bounds on K; from below by what an adversary can
+// reach (docs/math.md §1.5). A single release alone is all its parts.
+func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	if parts := c.Alone(); parts != nil {
+		each := func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) }
+		if b, reason := largest(parts, each); reason == "" {
+			return b, ""
+		}
+	}
+	b, reason := ask(c)
+	if reason != "" {
+		return b, reason
+	}
+	if reached := c.Reached(mostReached); reached != nil {
+		b.Lower = nothing
+		for _, one := range reached {
+			if least, none := ask(one); none == "" {
+				b.Lower = math.Max(b.Lower, least.Lower)
+			}
+		}
+	}
+	return b, ""
+}
+
+// largest is the largest of the answers about all of them, if all have one.
+func largest(all []loss.Composition, ask func(loss.Composition) (loss.Bounds, string)) (b loss.Bounds, reason string) {
+	b = loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
+	for _, c := range all {
+		one, reason := ask(c)
+		if reason != "" {
+			return one, reason
 		}
 		b = loss.Bounds{Lower: math.Max(b.Lower, one.Lower), Upper: math.Max(b.Upper, one.Upper)}
-	}
-	if len(all) == 0 {
-		return ask(c)
 	}
 	return b, ""
 }
@@ -255,6 +287,9 @@ func closedForm(c loss.Composition) (curve, string) {
 		case f.Mixture != nil && !f.Symmetric:
 			return mixture{f.Mixture}, ""
 		}
+	}
+	if l, ok := newFewOutcomes(c); ok {
+		return l, ""
 	}
 	total := 0.0
 	for i, f := range facts {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -57,11 +58,31 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 			return s.askSpent(ctx, name, q)
 		}
 	case ledger.GuaranteePlan:
-		answer, _, err = s.plans.ask(ctx, name, q)
+		if answer, _, err = s.plans.ask(ctx, name, q); err == nil && slices.ContainsFunc(st.Resolution.Plan, partsByOutputs) {
+			on.Notes, err = s.planNotes(ctx, name)
+		}
 	case ledger.GuaranteeFilter:
 		answer, err = accountant.AskFilter(st.Resolution.Limits, q)
 	}
 	return answer, on, err
+}
+
+func partsByOutputs(p mechanism.Part) bool { return mechanism.PartsByOutputs(p.Mechanism) }
+
+// planNotes warns of budgets that a plan no longer meets.
+func (s *service) planNotes(ctx context.Context, name string) (notes []string, err error) {
+	v, err := s.keeper.View(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range wire.PlanBudgets(v) {
+		answer, _, err := s.plans.ask(ctx, name, accountant.AtDelta(b.Delta))
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, wire.PlanNotes(v, answer)...)
+	}
+	return notes, nil
 }
 
 // mechanisms are what there may be to warn about: the plan's, or those of what was

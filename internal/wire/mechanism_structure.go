@@ -24,7 +24,10 @@ func toStructure(f *fields, m *pb.Mechanism, depth int) mechanism.Mechanism {
 	case *pb.Mechanism_Parallel:
 		p := orEmpty(k.Parallel)
 		f.known("parallel", p)
-		return mechanism.Parallel{Parts: f.parts("parallel.parts", p.Parts, mechanism.MaxParts, depth)}
+		return mechanism.Parallel{
+			Parts:                   f.parts("parallel.parts", p.Parts, mechanism.MaxParts, depth),
+			PartitionFixedInAdvance: p.PartitionFixedInAdvance,
+		}
 	case *pb.Mechanism_RepeatAndSelect:
 		r := orEmpty(k.RepeatAndSelect)
 		f.known("repeat_and_select", r)
@@ -78,7 +81,9 @@ func fromStructure(m mechanism.Mechanism) *pb.Mechanism {
 		for _, part := range m.Parts.Values() {
 			parts = append(parts, FromMechanism(part))
 		}
-		return &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: &pb.Parallel{Parts: parts}}}
+		return &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: &pb.Parallel{
+			Parts: parts, PartitionFixedInAdvance: m.PartitionFixedInAdvance,
+		}}}
 	case mechanism.RepeatAndSelect:
 		return &pb.Mechanism{Kind: &pb.Mechanism_RepeatAndSelect{RepeatAndSelect: &pb.RepeatAndSelect{
 			Mechanism: FromMechanism(m.Mechanism), Gamma: given(m.Gamma), Eta: given(m.Eta), Mean: given(m.Mean),
@@ -109,7 +114,9 @@ func appendStructure(b []byte, m mechanism.Mechanism) []byte {
 	case mechanism.Composed:
 		return appendEvents(append(b, 21), m.Events.Values())
 	case mechanism.Parallel:
-		return appendParts(append(b, 24), m.Parts.Values())
+		// The kinds' tags are below 128, so that this one is of no other kind; without the
+		// assertion the encoding is what it was before there was one.
+		return appendParts(append(b, 24|bit(m.PartitionFixedInAdvance)<<7), m.Parts.Values())
 	case mechanism.RepeatAndSelect:
 		return appendMechanism(appendFloats(append(b, 25), m.Gamma, m.Eta, m.Mean), m.Mechanism)
 	case mechanism.DPSGD:
@@ -130,7 +137,7 @@ func recordStructure(p []byte, m mechanism.Mechanism) (protowire.Number, []byte)
 	case mechanism.Composed:
 		return 21, appendRecordedEvents(p, 1, m.Events.Values())
 	case mechanism.Parallel:
-		return 24, appendRecordedParts(p, 1, m.Parts.Values())
+		return 24, appendNumber(appendRecordedParts(p, 1, m.Parts.Values()), 2, uint64(bit(m.PartitionFixedInAdvance)))
 	case mechanism.RepeatAndSelect:
 		return 25, appendGivenFrom(appendInner(p, 1, m.Mechanism), 2, m.Gamma, m.Eta, m.Mean)
 	case mechanism.DPSGD:

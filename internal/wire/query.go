@@ -64,6 +64,7 @@ type Standing struct {
 	Running     *accountant.Answer // of what was charged so far; nil: as the answer
 	Assumptions []ledger.Assumption
 	Mechanisms  mechanism.Composition // what there may be to warn about, and what the answer assumes of it
+	Notes       []string              // further warnings
 }
 
 func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, ledger.GuaranteeDescriptive) }
@@ -94,7 +95,7 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 	for i, result := range a.Analyses {
 		r.Analyses[i] = fromResult(q, result)
 	}
-	r.Warnings = warnings(on.Mechanisms, r.GetDelta())
+	r.Warnings = append(warnings(on.Mechanisms, r.GetDelta()), on.Notes...)
 	return r
 }
 

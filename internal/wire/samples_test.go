@@ -80,6 +80,7 @@ var everyMechanism = []mechanism.Mechanism{
 	mechanism.TreeAggregation{StandardDeviation: 5, Sensitivity: 2, Participation: mechanism.Participation{Steps: 1000}},
 	mechanism.BandedMatrix{NoiseMultiplier: 5, Coefficients: mechanism.NumbersOf(1, 0.5, -0.25), Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
 	mechanism.BandedMatrix{StandardDeviation: 5, Sensitivity: 2, Coefficients: mechanism.NumbersOf(1), Participation: mechanism.Participation{Steps: 1000}},
+	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75}, mechanism.PureDP{Epsilon: 0.5}), PartitionFixedInAdvance: true},
 }
 
 func composedOf(events ...mechanism.Event) mechanism.Composed {

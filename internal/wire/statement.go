@@ -88,6 +88,9 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Mu = &s.Mu
 	}
 	out.Warnings = warnings(mechanism.Composition{Adjacency: s.View.Genesis.Spec.Adjacency, Parts: s.Stated}, deltas...)
+	for _, p := range s.Privacy {
+		out.Warnings = append(out.Warnings, PlanNotes(s.View, p.Stated)...)
+	}
 	fitStatement(out, s)
 	return out
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -46,7 +48,8 @@ func balances(v ledger.View) *pb.Ledger {
 		out.Plan = append(out.Plan, &pb.PlanBalance{Mechanism: FromMechanism(p.Mechanism),
 			Planned: p.Planned, Spent: p.Spent, Reserved: p.Reserved, Remaining: p.Remaining})
 	}
-	out.Assumptions = FromAssumptions(v.Assumptions)
+	all := slices.Concat(v.Charged.Parts, v.Resolution.Plan)
+	out.Assumptions = append(FromAssumptions(v.Assumptions), mechanismAssumptions(mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: all})...)
 	return out
 }
 

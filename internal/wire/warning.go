@@ -7,6 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -77,4 +79,32 @@ func warnings(c mechanism.Composition, deltas ...float64) []string {
 		list[i] = FromMechanism(p.Mechanism)
 	}
 	return Warnings(FromAdjacency(c.Adjacency), deltas, list)
+}
+
+// PlanBudgets are the δ at which a plan may cost more than a budget that it met when it was
+// created: its parallel mechanisms were then taken to have partitions fixed in advance
+// (docs/decisions/parallel.md). After a raise its budgets are others.
+func PlanBudgets(v ledger.View) (list []accountant.Budget) {
+	raised := slices.ContainsFunc(v.Balance.Assumptions, func(a ledger.Assumption) bool { return a.Kind == "raise" })
+	if v.Guarantee != ledger.GuaranteePlan || raised ||
+		!slices.ContainsFunc(v.Resolution.Plan, func(p mechanism.Part) bool { return mechanism.PartsByOutputs(p.Mechanism) }) {
+		return nil
+	}
+	for _, b := range v.Genesis.Spec.Budgets {
+		if b.Epsilon > 0 && b.Delta > 0 {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// PlanNotes warns where the plan of v costs more than a budget, by an answer at its δ.
+func PlanNotes(v ledger.View, a accountant.Answer) (notes []string) {
+	for _, b := range PlanBudgets(v) {
+		if a.Delta == b.Delta && a.Epsilon > b.Epsilon {
+			notes = append(notes, fmt.Sprintf("plan: it costs ε = %.6g at δ = %g, more than its budget of ε = %g. When it was created its parallel mechanisms were taken to "+
+				"have partitions fixed in advance; nothing says so, and they now count as chosen after seeing outputs", a.Epsilon, b.Delta, b.Epsilon))
+		}
+	}
+	return notes
 }

@@ -45,6 +45,12 @@ def test_fields() -> None:
         gaussian(noise_multiplier="big")  # type: ignore[arg-type]
 
 
+def test_parallel() -> None:
+    parts = [gaussian(noise_multiplier=2), mechanism("pure_dp", epsilon=0.5)]
+    fixed = mechanisms.parallel(parts=parts, partition_fixed_in_advance=True)
+    assert fixed.parallel.partition_fixed_in_advance and not mechanisms.parallel(parts=parts).parallel.partition_fixed_in_advance
+
+
 def test_events() -> None:
     g = gaussian(noise_multiplier=1)
     w = workload([g, (g, 5), pb.Event(mechanism=g, count=7), [(g, numpy.int64(2))]], adjacency="replace-one", name="w")  # type: ignore[list-item]

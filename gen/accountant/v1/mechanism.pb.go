@@ -2125,18 +2125,28 @@ func (x *Composed) GetEvents() []*Event {
 
 // Parallel runs a mechanism on each of several disjoint parts of the dataset (McSherry
 // 2009, Privacy integrated queries, Thm 4). Which part a record belongs to must depend on
-// that record alone and be fixed beforehand. Defined under ADD_OR_REMOVE_ONE. A record is
-// in one part: where one part covers all others (less noise, a larger sample, a larger
-// ε) it costs what that part costs; otherwise everything is composed once with each part
-// and the largest answer counts, and where that would be more than 16 compositions with
-// the largest Rényi divergence at each order. Reports of one mechanism may have parted the
-// data differently: for many uses of the same parts report one parallel of composed.
+// that record and on outputs that were released before, on no other record. Defined under
+// ADD_OR_REMOVE_ONE. A record is in one part: where one part covers all others (less
+// noise, a larger sample, a larger ε) it costs what that part costs. Otherwise an
+// adversary who parts the data after seeing outputs can put a record where that hurts
+// most, so that it costs what the largest of the parts' privacy curves at each ε costs,
+// as one mechanism. Parts that are several mechanisms together have such a curve only if
+// all of these are Gaussian noise or have few outcomes; else the largest Rényi divergence
+// at each order counts. If the data was parted before the first release, say so: then
+// everything is composed once with each part and the largest answer counts.
 type Parallel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is run on each part; several mechanisms as composed. Range: 1 to 64 parts.
-	Parts         []*Mechanism `protobuf:"bytes,1,rep,name=parts,proto3" json:"parts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Parts []*Mechanism `protobuf:"bytes,1,rep,name=parts,proto3" json:"parts,omitempty"`
+	// An assertion, which answers and statements name as an assumption: the parts, and which
+	// mechanism runs on which of them, were fixed before anything was released from the
+	// dataset. Never set it if the parts were chosen by looking at an output. Where more
+	// than 16 compositions would have to be asked about it changes nothing; reports of one
+	// mechanism may have parted the data differently, so for many uses of the same parts
+	// report one parallel of composed.
+	PartitionFixedInAdvance bool `protobuf:"varint,2,opt,name=partition_fixed_in_advance,json=partitionFixedInAdvance,proto3" json:"partition_fixed_in_advance,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *Parallel) Reset() {
@@ -2174,6 +2184,13 @@ func (x *Parallel) GetParts() []*Mechanism {
 		return x.Parts
 	}
 	return nil
+}
+
+func (x *Parallel) GetPartitionFixedInAdvance() bool {
+	if x != nil {
+		return x.PartitionFixedInAdvance
+	}
+	return false
 }
 
 // RepeatAndSelect runs a mechanism a random number of times, each run afresh, and
@@ -3267,9 +3284,10 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x05delta\x18\x01 \x01(\x01H\x00R\x05delta\x88\x01\x01B\b\n" +
 	"\x06_delta\"8\n" +
 	"\bComposed\x12,\n" +
-	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\":\n" +
+	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\"w\n" +
 	"\bParallel\x12.\n" +
-	"\x05parts\x18\x01 \x03(\v2\x18.accountant.v1.MechanismR\x05parts\"\xaf\x01\n" +
+	"\x05parts\x18\x01 \x03(\v2\x18.accountant.v1.MechanismR\x05parts\x12;\n" +
+	"\x1apartition_fixed_in_advance\x18\x02 \x01(\bR\x17partitionFixedInAdvance\"\xaf\x01\n" +
 	"\x0fRepeatAndSelect\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x19\n" +
 	"\x05gamma\x18\x02 \x01(\x01H\x00R\x05gamma\x88\x01\x01\x12\x15\n" +

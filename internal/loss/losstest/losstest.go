@@ -78,6 +78,9 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 			InfiniteMass, Gamma, Eta, Mean                             float64
 			Sensitivities, Probabilities                               []float64
 			MaximumBatchSize, Size                                     json.Number
+			Parts                                                      []Mechanism
+			PartitionFixedInAdvance                                    bool
+			Events                                                     []Event
 		}
 		if err := json.Unmarshal(body, &f); err != nil {
 			return err
@@ -140,6 +143,20 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 				DatasetSize: whole(f.DatasetSize), MaximumBatchSize: whole(f.MaximumBatchSize), Mechanism: f.Mechanism.Mechanism}
 		case "shuffled":
 			m.Mechanism = mechanism.Shuffled{BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
+		case "parallel":
+			parts := make([]mechanism.Mechanism, len(f.Parts))
+			for i, part := range f.Parts {
+				parts[i] = part.Mechanism
+			}
+			m.Mechanism = mechanism.Parallel{Parts: mechanism.ListOf(parts...), PartitionFixedInAdvance: f.PartitionFixedInAdvance}
+		case "composed":
+			events := make([]mechanism.Event, len(f.Events))
+			for i, e := range f.Events {
+				events[i] = mechanism.Event{Mechanism: e.Mechanism.Mechanism, Count: e.Count}
+			}
+			m.Mechanism = mechanism.Composed{Events: mechanism.ListOf(events...)}
+		case "nameAndShame":
+			m.Mechanism = mechanism.NameAndShame{Delta: f.Delta}
 		case "poissonSampled":
 			m.Mechanism = mechanism.PoissonSampled{SamplingProbability: f.SamplingProbability,
 				BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
@@ -152,11 +169,14 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 type Workload struct {
 	Name      string
 	Adjacency Adjacency
-	Events    []struct {
-		Mechanism Mechanism
-		Count     uint32
-	}
-	Truth []Truth
+	Events    []Event
+	Truth     []Truth
+}
+
+// Event is a mechanism and how often it was applied.
+type Event struct {
+	Mechanism Mechanism
+	Count     uint32
 }
 
 // Truth pairs an ε with a δ.

@@ -267,10 +267,12 @@ class NameAndShame(_message.Message):
     def __init__(self, delta: _Optional[float] = ...) -> None: ...
 
 class Parallel(_message.Message):
-    __slots__ = ["parts"]
+    __slots__ = ["partition_fixed_in_advance", "parts"]
+    PARTITION_FIXED_IN_ADVANCE_FIELD_NUMBER: _ClassVar[int]
     PARTS_FIELD_NUMBER: _ClassVar[int]
+    partition_fixed_in_advance: bool
     parts: _containers.RepeatedCompositeFieldContainer[Mechanism]
-    def __init__(self, parts: _Optional[_Iterable[_Union[Mechanism, _Mapping]]] = ...) -> None: ...
+    def __init__(self, parts: _Optional[_Iterable[_Union[Mechanism, _Mapping]]] = ..., partition_fixed_in_advance: bool = ...) -> None: ...
 
 class PoissonSampled(_message.Message):
     __slots__ = ["batch_size", "dataset_size", "mechanism", "sampling_probability"]
