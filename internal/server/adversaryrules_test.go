@@ -51,6 +51,17 @@ func skewed() released {
 	return paired(&pb.Mechanism{Kind: m}, adversarytest.Table(losses, masses))
 }
 
+// parallelOf is a release on disjoint parts, into any of which the record may fall.
+func parallelOf(fixed bool, parts ...released) released {
+	m := &pb.Parallel{PartitionFixedInAdvance: fixed}
+	r := released{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: m}}}
+	for _, p := range parts {
+		m.Parts = append(m.Parts, p.Mechanism)
+		r.faces = append(r.faces, p.faces...)
+	}
+	return r
+}
+
 // zeroConcentrated is set aside for a child; nothing is run under its name.
 func zeroConcentrated(rho float64) released {
 	m := &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &rho}}
@@ -98,6 +109,7 @@ func rules() []rule {
 	pures := []move{run("", whole), run("", pure(0.7)), run("", pure(0.4))}
 	// Two filters that together have nearly all of the budget (1.75, 0.05).
 	pair := []move{run("/a", pure(1.5)), run("/a", pure(0.75)), run("/b", pure(0.15)), run("/b", failing(0.05))}
+	parts, fixed := parallelOf(false, whole, fail), parallelOf(true, whole, fail)
 	first, other := filterOf(basic(1.5, 0)), filterOf(basic(0.15, 0.05))
 	return []rule{{
 		name: "plan", tight: 0.99, spec: plan, moves: inPlan, skewed: true,
@@ -116,6 +128,16 @@ func rules() []rule {
 			open("/a", true, filterOf(basic(0.75, 0.05))),
 			open("/z", true, filterOf(budget(pb.Budget_ZCDP, 0, 0, 0.125, 0, 0))),
 		},
+	}, {
+		// One partition: he reaches all of it but for rounding.
+		name: "plan with parts", tight: 1 - 1e-9, spec: planOf(events(whole, 1, half, 1, parts, 1)...),
+		moves: []move{run("", whole), run("", half), run("", parts)},
+	}, {
+		name: "plan with parts, twice", tight: 0.95, spec: planOf(events(half, 1, parts, 2)...),
+		moves: []move{run("", half), run("", parts)},
+	}, {
+		name: "basic with parts", tight: 0.6, spec: filterOf(basic(2, 0.2)),
+		moves: []move{run("", half), run("", parts)},
 	}, {
 		name: "basic", tight: 0.95, spec: filterOf(basic(1.9, 0.1)),
 		moves: []move{run("", pure(1.9)), run("", whole), run("", pure(0.9)), run("", fail), run("", approximate(0.5, 0.05))},
@@ -151,6 +173,10 @@ func rules() []rule {
 	}, {
 		name: "wrong: one step more than the plan", wrong: true, stated: plan,
 		spec: planOf(events(whole, 2, half, 2, fail, 1, table, 1)...), moves: inPlan,
+	}, {
+		name: "wrong: a partition by outputs that is taken to be fixed", wrong: true,
+		stated: planOf(events(whole, 1, half, 1, fixed, 1)...),
+		spec:   planOf(events(whole, 1, half, 1, parts, 1)...), moves: []move{run("", whole), run("", half), run("", parts)},
 	}, {
 		name: "wrong: what children spend is forgotten", wrong: true, spec: filterOf(basic(1.75, 0.05)),
 		setup: []move{open("/a", false, first), open("/b", false, other)},
