@@ -68,6 +68,18 @@ func zeroConcentrated(rho float64) released {
 	return released{&pb.Mechanism{Kind: m}, nil}
 }
 
+// parallel runs each mechanism on a part of the dataset; which part the record is in, the
+// adversary chooses, although it may be said to be fixed in advance.
+func parallel(fixed bool, parts ...released) released {
+	var list []*pb.Mechanism
+	var all [][]adversarytest.Outcome
+	for _, p := range parts {
+		list, all = append(list, p.Mechanism), append(all, p.faces...)
+	}
+	m := &pb.Mechanism_Parallel{Parallel: &pb.Parallel{Parts: list, PartitionFixedInAdvance: fixed}}
+	return released{&pb.Mechanism{Kind: m}, all}
+}
+
 // events are one of each mechanism with its count.
 func events(list ...any) (out []*pb.Event) {
 	for i := 0; i < len(list); i += 2 {
@@ -104,6 +116,7 @@ func basic(epsilon, delta float64) *pb.Budget {
 
 func rules() []rule {
 	whole, half, fail, table := pure(1), pure(0.5), failing(0.1), skewed()
+	parts, fixed := parallel(false, whole, fail), parallel(true, whole, fail)
 	plan := planOf(events(whole, 1, half, 2, fail, 1, table, 1)...)
 	inPlan := []move{run("", whole), run("", half), run("", fail), run("", table)}
 	pures := []move{run("", whole), run("", pure(0.7)), run("", pure(0.4))}
@@ -171,6 +184,12 @@ func rules() []rule {
 			open("/c", true, planOf(servertest.Pure(0.4, 2))), shut("/c"),
 		},
 	}, {
+		name: "plan with parts that are chosen by the outputs", tight: 0.9,
+		spec: planOf(events(whole, 1, parts, 2)...), moves: []move{run("", whole), run("", parts)},
+	}, {
+		name: "basic with parts that are chosen by the outputs", tight: 0.6, spec: filterOf(basic(2, 0.1)),
+		moves: []move{run("", whole), run("", parts)},
+	}, {
 		name: "wrong: one step more than the plan", wrong: true, stated: plan,
 		spec: planOf(events(whole, 2, half, 2, fail, 1, table, 1)...), moves: inPlan,
 	}, {
@@ -181,6 +200,9 @@ func rules() []rule {
 		name: "wrong: what children spend is forgotten", wrong: true, spec: filterOf(basic(1.75, 0.05)),
 		setup: []move{open("/a", false, first), open("/b", false, other)},
 		moves: append(slices.Clone(pair), run("", pure(1.75))),
+	}, {
+		name: "wrong: parts are said to be fixed and chosen by the outputs", wrong: true,
+		spec: planOf(events(whole, 1, fixed, 2)...), moves: []move{run("", whole), run("", fixed)},
 	}, {
 		// Every path by itself keeps δ at ε = 1 below 0.34. Who chooses the path by what came
 		// out reaches 0.41.
