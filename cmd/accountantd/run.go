@@ -28,7 +28,7 @@ const (
 // run is the daemon, or one of its commands: it returns when ctx has ended and everything
 // is closed, or when the command is done.
 func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
-	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, stdout, stderr) })
+	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) })
 	command.AddCommand(
 		restoreCommand(env, func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) }),
 		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), stdout) }),
@@ -39,12 +39,15 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 	return command.ExecuteContext(ctx)
 }
 
-func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
+func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writer) (err error) {
 	logger, err := newLogger(stderr, s.logLevel, s.logFormat)
 	if err != nil {
 		return err
 	}
 	takeOver(logger)
+	for _, w := range version.Misspelt(env) {
+		logger.Warn(w)
+	}
 	config := server.Config{
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
 		TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,

@@ -9,14 +9,25 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/internal/version"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
+		for _, w := range version.Misspelt(os.Environ()) {
+			fmt.Fprintln(os.Stderr, "accountctl: warning: "+w)
+		}
+	}
 	status := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(status)
 }

@@ -53,6 +53,18 @@ var (
 	ErrDamaged = errors.New("stored record is damaged")
 )
 
+// ErrNewer is an ErrDamaged that is none for who reads it with the right program: a
+// record whose checksum is right and which has what this version does not know.
+var ErrNewer error = newer{}
+
+type newer struct{}
+
+func (newer) Error() string {
+	return "stored record is of a newer version of this program: use that version"
+}
+
+func (newer) Is(target error) bool { return target == ErrDamaged }
+
 // refuse wraps a sentinel with what was asked and what is allowed.
 func refuse(sentinel error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s", sentinel, fmt.Sprintf(format, args...))

@@ -2,6 +2,7 @@ package persist
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strings"
@@ -117,6 +118,9 @@ func damaged(b bucket, key []byte, format string, args ...any) error {
 
 // damagedBytes says where the bytes are that package wire could not read.
 func damagedBytes(key uint64, err error) error {
+	if errors.Is(err, ledger.ErrNewer) {
+		return fmt.Errorf("%w: bucket %s, key %d", err, logBucket, key)
+	}
 	return damaged(logBucket, numberKey(key), "%s", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
 }
 

@@ -223,6 +223,9 @@ func (s *Store) checkFormat(v *view) error {
 	if err != nil {
 		return err
 	}
+	if version > formatVersion {
+		return fmt.Errorf("format version %d, of a newer version of this program; this one supports %d: use the newer one", version, formatVersion)
+	}
 	if version != formatVersion {
 		return fmt.Errorf("format version %d; this program supports %d", version, formatVersion)
 	}

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -258,7 +260,12 @@ func marshal(m proto.Message) ([]byte, error) {
 }
 
 func damaged(what string, err error) error {
-	return fmt.Errorf("%w: %s: %w", ledger.ErrDamaged, what, err)
+	kind := ledger.ErrDamaged
+	var wrong *InvalidError
+	if errors.As(err, &wrong) && strings.HasPrefix(wrong.Value, unknownFieldText) {
+		kind = ledger.ErrNewer
+	}
+	return fmt.Errorf("%w: %s: %w", kind, what, err)
 }
 
 // toNanos refuses times outside 1678 … 2262, which have no int64 of nanoseconds.

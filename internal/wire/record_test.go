@@ -395,3 +395,25 @@ func BenchmarkUnmarshalEntry(b *testing.B) {
 		}
 	}
 }
+
+// A record with what only a newer version knows is said to be newer; one that is wrong
+// is damaged.
+func TestNewerRecords(t *testing.T) {
+	var e recordv1.Entry
+	if err := proto.Unmarshal(plainEntry(t, stepEntry(), 16, 16), &e); err != nil {
+		t.Fatal(err)
+	}
+	e.Action = nil
+	e.ProtoReflect().SetUnknown(unknownField)
+	raw, err := proto.Marshal(&e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, err = UnmarshalEntry(raw)
+	if !errors.Is(err, ledger.ErrNewer) || !errors.Is(err, ledger.ErrDamaged) || strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), "unknown field 99") {
+		t.Errorf("an action of a newer version: %v", err)
+	}
+	if _, _, _, err := UnmarshalEntry(nil); errors.Is(err, ledger.ErrNewer) {
+		t.Errorf("no bytes: %v", err)
+	}
+}

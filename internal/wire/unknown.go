@@ -59,9 +59,11 @@ func known(field string, m proto.Message) error {
 	return unknown(field, r)
 }
 
+const unknownFieldText = "unknown field "
+
 func unknown(field string, m protoreflect.Message) error {
 	number, _, _ := protowire.ConsumeTag(m.GetUnknown())
-	return invalid(field, fmt.Sprintf("unknown field %d", number),
+	return invalid(field, fmt.Sprintf(unknownFieldText+"%d", number),
 		fmt.Sprintf("the fields of %s that this version knows", m.Descriptor().FullName()))
 }
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
 
+from ._environment import misspelt
 from ._tls import TLSFiles
 
 DEFAULT_SERVER = "127.0.0.1:7878"
@@ -36,6 +38,8 @@ class Settings:
     def of(server: str | None, **rest: Any) -> Settings:
         """Checks them. What is not given is taken from the environment, as accountctl does:
         the server from ACCOUNTANT_SERVER, credentials from the files of ACCOUNTANT_TLS_…"""
+        for text in misspelt(os.environ):
+            warnings.warn(text, stacklevel=4)
         found = os.environ.get("ACCOUNTANT_SERVER")
         origin = "" if server else "ACCOUNTANT_SERVER" if found else "the default"
         s = Settings(server or found or DEFAULT_SERVER, origin=origin, **rest)

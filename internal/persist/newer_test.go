@@ -1,0 +1,53 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// A store of a newer version is said to be newer, not damaged, whatever it has that this
+// version does not know: rows, buckets, rows in another form.
+func TestNewerStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := mustOpen(t, Config{Path: path, hooks: hooks{version: formatVersion + 1}})
+	mustCreate(t, s, "a")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bolt.Tx) error {
+		future, err := tx.CreateBucket([]byte("zz-future"))
+		if err == nil {
+			err = future.Put([]byte("key"), []byte("a row without a checksum"))
+		}
+		for _, b := range []bucket{metaBucket, ledgersBucket, headsBucket, logBucket} {
+			err = errors.Join(err, tx.Bucket([]byte(b.String())).Put([]byte("\xffnewer"), []byte("another form")))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	newer := func(what string, err error) {
+		t.Helper()
+		if err == nil || errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "format version 2, of a newer version of this program; this one supports 1") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err = Open(Config{Path: path})
+	newer("Open", err)
+	_, err = Verify(context.Background(), VerifyConfig{Path: path})
+	newer("Verify", err)
+}
