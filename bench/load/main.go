@@ -33,6 +33,8 @@ type settings struct {
 	connections             int
 	unary, useTLS, insecure bool
 	queries                 time.Duration
+	attack                  string
+	pause                   time.Duration
 	timeout                 time.Duration
 	profile                 string
 	config                  *tls.Config // nil: plain text
@@ -80,6 +82,8 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	f.IntVar(&s.connections, "connections", 0, "connections that the writers share; 0: 1 with --unary, else one each up to 64")
 	f.BoolVar(&s.unary, "unary", false, "one call a report instead of streams")
 	f.DurationVar(&s.queries, "query-every", 0, "also ask for ε of the first ledger at this interval; 0: not")
+	f.StringVar(&s.attack, "attack", "", attackUsage())
+	f.DurationVar(&s.pause, "pause", 0, "after each report of a writer; 0: as fast as they are taken")
 	f.BoolVar(&s.useTLS, "tls", false, "use TLS")
 	f.StringVar(&s.tls.CA, "tls-ca", "", "PEM `file` of the authorities to trust; default: the system's")
 	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the client's certificate")
@@ -111,6 +115,9 @@ func parse(args []string, usage io.Writer) (settings, error) {
 		if s.config, err = s.tls.Config(); err != nil {
 			return s, err
 		}
+	}
+	if _, ok := attacks[s.attack]; !ok && s.attack != "" {
+		return s, fmt.Errorf("attack: %q; allowed: long, abandoned, endless or tables", s.attack)
 	}
 	if s.connections == 0 {
 		s.connections = min(s.streams, 64)

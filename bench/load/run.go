@@ -29,6 +29,7 @@ type figures struct {
 	Queries   int      `json:"queries,omitempty"`
 	QueryP50  *float64 `json:"queryP50Milliseconds,omitempty"`
 	QueryP99  *float64 `json:"queryP99Milliseconds,omitempty"`
+	Attack    attacked `json:"attack,omitzero"`
 }
 
 // outcome is the object that is printed: all runs together, and each where there
@@ -77,6 +78,7 @@ type tally struct {
 	acknowledged   []time.Duration
 	queries        []time.Duration
 	client, server float64 // seconds of CPU
+	attack         attacked
 }
 
 func (t *tally) add(u tally) {
@@ -85,11 +87,14 @@ func (t *tally) add(u tally) {
 	t.acknowledged = append(t.acknowledged, u.acknowledged...)
 	t.queries = append(t.queries, u.queries...)
 	t.client += u.client
+	t.attack.Answered += u.attack.Answered
+	t.attack.Refused += u.attack.Refused
+	t.attack.Late += u.attack.Late
 	t.server += u.server
 }
 
 func (t tally) figures(s settings) figures {
-	f := figures{Reports: t.reports, Seconds: t.took.Seconds(), Queries: len(t.queries)}
+	f := figures{Reports: t.reports, Seconds: t.took.Seconds(), Queries: len(t.queries), Attack: t.attack}
 	if t.reports == 0 {
 		return f
 	}
@@ -148,12 +153,20 @@ func run(ctx context.Context, s settings, policies ...pb.LedgerSpec_Policy) (t t
 	}
 	asking, stop := context.WithCancel(ctx)
 	asked := ask(asking, questions, names[0], s.queries)
+	hit := make(chan error, 1)
+	go func() {
+		var err error
+		if s.attack != "" {
+			t.attack, err = attacks[s.attack].run(asking, s)
+		}
+		hit <- err
+	}()
 	own, start := ownCPU(), time.Now()
 	err = together(ctx, writers, s)
 	t.took, t.client = time.Since(start), ownCPU()-own
 	stop()
 	answers := <-asked
-	if err = errors.Join(err, answers.err, endProfile()); err != nil {
+	if err = errors.Join(err, answers.err, <-hit, endProfile()); err != nil {
 		return t, err
 	}
 	after, err := serverCPU(ctx, s.http, s.config)
@@ -183,7 +196,7 @@ func together(ctx context.Context, writers []*writer, s settings) error {
 			n++
 		}
 		all.Go(func() {
-			if err := w.report(ctx, pool, n); err != nil {
+			if err := w.report(ctx, pool, n, s.pause); err != nil {
 				cancel(err)
 			}
 		})

@@ -32,7 +32,7 @@ func (w *writer) start(ctx context.Context, s settings, names []string) (err err
 }
 
 // report reports n times and returns when all is acknowledged.
-func (w *writer) report(ctx context.Context, pool []report, n int) error {
+func (w *writer) report(ctx context.Context, pool []report, n int, pause time.Duration) error {
 	if w.stream == nil {
 		for i := range n {
 			r, start := pool[(w.index+i)%len(pool)], time.Now()
@@ -40,6 +40,7 @@ func (w *writer) report(ctx context.Context, pool []report, n int) error {
 				return err
 			}
 			w.acknowledged = append(w.acknowledged, time.Since(start))
+			time.Sleep(pause)
 		}
 		return nil
 	}
@@ -48,6 +49,7 @@ func (w *writer) report(ctx context.Context, pool []report, n int) error {
 		if err := w.stream.Report(ctx, r.events, r.labels); err != nil {
 			return err
 		}
+		time.Sleep(pause)
 	}
 	err := w.stream.Close(ctx)
 	w.acknowledged = w.clock.took

@@ -99,6 +99,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	if config.SigningKey, err = boundKey(store, s.data); err != nil {
 		return err
 	}
+	config.Analyses = addProcessors(config.Analyses)
 	config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
 	return server.Run(ctx, config, stdout)
 }

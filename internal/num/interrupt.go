@@ -44,6 +44,7 @@ func (i *Interrupt) Spend(work int) {
 func (i *Interrupt) ask() {
 	i.left = asking
 	if i.Stopped() {
+		i.left = asking / 16 // for what is still tried: it has had its time
 		panic(interruption{i})
 	}
 }

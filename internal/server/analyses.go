@@ -42,14 +42,18 @@ func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
 	return &analyses{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest, metrics: m}
 }
 
-// admit takes a question in, or refuses it. Whoever has admitted it calls leave once.
-func (a *analyses) admit() error {
-	if n := a.admitted.Add(1); n > a.most {
-		a.admitted.Add(-1)
-		a.metrics.questionsRefused.Inc()
-		return busyError{after: time.Duration(n) * slice / time.Duration(cap(a.turns))}
+// admit takes a question in, or refuses it: where there are too many, or so many that most
+// of its time would pass before its first turn. Whoever has admitted it calls leave once.
+func (a *analyses) admit(ctx context.Context) error {
+	n := a.admitted.Add(1)
+	wait := time.Duration(n-1) * slice / time.Duration(cap(a.turns))
+	deadline, ok := ctx.Deadline()
+	if n <= a.most && (wait < slice || !ok || wait < time.Until(deadline)/2) {
+		return nil
 	}
-	return nil
+	a.admitted.Add(-1)
+	a.metrics.questionsRefused.Inc()
+	return busyError{after: wait}
 }
 
 func (a *analyses) leave() { a.admitted.Add(-1) }
@@ -83,6 +87,7 @@ type turn struct {
 	last time.Time // when this slice began
 	held bool
 	over bool
+	long bool // more than one slice: other threads go first
 }
 
 // begin waits for the first turn of an analysis that stops headroom before ctx ends.
@@ -135,16 +140,19 @@ func (t *turn) stop() bool {
 		return true
 	}
 	now := time.Now()
-	switch {
-	case now.After(t.end) || t.ctx.Err() != nil:
-		t.over = true
-	case now.Sub(t.last) < slice:
-	case t.all.waiting.Load() > 0:
+	if t.over = now.After(t.end) || t.ctx.Err() != nil; t.over || now.Sub(t.last) < slice {
+		return t.over
+	}
+	if !t.long {
+		t.long = true
+		yieldProcessor()
+	}
+	if t.all.waiting.Load() > 0 {
 		t.give()
 		t.take()
-	default:
-		runtime.Gosched() // where there is one processor charges go first
-		t.last = time.Now()
+		return t.over
 	}
-	return t.over
+	runtime.Gosched()
+	t.last = time.Now()
+	return false
 }

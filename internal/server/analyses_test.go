@@ -23,7 +23,7 @@ func TestAnalysesTakeTurns(t *testing.T) {
 	var had sync.WaitGroup // each a turn
 	var calls sync.WaitGroup
 	for range in.analyses.most {
-		if err := in.analyses.admit(); err != nil {
+		if err := in.analyses.admit(ctx); err != nil {
 			t.Fatal(err)
 		}
 		had.Add(1)
@@ -45,7 +45,7 @@ func TestAnalysesTakeTurns(t *testing.T) {
 		})
 	}
 	had.Wait()
-	err := in.analyses.admit()
+	err := in.analyses.admit(ctx)
 	var busy busyError
 	if !errors.As(err, &busy) {
 		t.Fatalf("one question too many: %v", err)

@@ -21,7 +21,7 @@ func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCur
 	if err != nil {
 		return nil, err
 	}
-	if err := s.inTime.analyses.admit(); err != nil {
+	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return nil, err
 	}
 	curve, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (accountant.Curve, error) {
@@ -56,7 +56,7 @@ func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.
 			standing.Guarantee = ledger.GuaranteeDescriptive
 		}
 	}
-	if err := s.inTime.analyses.admit(); err != nil {
+	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return nil, err
 	}
 	found, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (accountant.Calibrated, error) {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -53,7 +54,9 @@ func beside[T any](ctx context.Context, t inTime, interim func() *T, compute fun
 			}
 			done <- r
 		}()
-		r.value, r.err = compute(turn)
+		if r.err = errNoTurn; turn.held {
+			r.value, r.err = compute(turn)
+		}
 	}()
 	deadline, _ := ctx.Deadline()
 	left := time.Until(deadline)
@@ -76,6 +79,9 @@ func beside[T any](ctx context.Context, t inTime, interim func() *T, compute fun
 		return none, ctx.Err()
 	}
 }
+
+// errNoTurn: all of a question's time passed before its first turn.
+var errNoTurn = fmt.Errorf("%w: other questions were answered first", accountant.ErrStopped)
 
 // nothingYet is the interim result of computations that have none.
 func nothingYet[T any]() *T { return nil }

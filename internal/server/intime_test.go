@@ -90,7 +90,7 @@ func TestInTime(t *testing.T) {
 			}
 			defer cancel()
 			in := newTestInTime()
-			if err := in.analyses.admit(); err != nil {
+			if err := in.analyses.admit(ctx); err != nil {
 				t.Fatal(err)
 			}
 			a, err := in.answer(ctx, accountant.AtDelta(1e-5), func(q accountant.Question) (accountant.Answer, error) { return c.ask(ctx, q) })

@@ -102,7 +102,7 @@ func (s *service) askSpent(ctx context.Context, name string, q accountant.Questi
 	if err != nil {
 		return accountant.Answer{}, wire.Standing{}, err
 	}
-	if err := s.inTime.analyses.admit(); err != nil {
+	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return accountant.Answer{}, sub.standing, err
 	}
 	type both struct{ stated, running accountant.Answer }

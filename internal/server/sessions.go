@@ -92,7 +92,7 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 	if a, ok := s.known(se, summary.Head, q); ok {
 		return a, summary, nil
 	}
-	if err := s.inTime.analyses.admit(); err != nil {
+	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return accountant.Answer{}, summary, err
 	}
 	if !se.take(ctx) {
@@ -104,7 +104,7 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 
 // cold answers q about a workload, of which nothing is kept.
 func (s *sessions) cold(ctx context.Context, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
-	if err := s.inTime.analyses.admit(); err != nil {
+	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return accountant.Answer{}, err
 	}
 	return s.inTime.answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) { return accountant.Ask(c, q) })

@@ -32,7 +32,7 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	if sub.filter() { // its numbers are of the budgets
 		statement.Stated = sub.charged.Parts
 	}
-	if err := s.inTime.analyses.admit(); err != nil {
+	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return nil, err
 	}
 	numbers, err := beside(ctx, s.inTime, nothingYet, func(t *turn) (stated, error) {
