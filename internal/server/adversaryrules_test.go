@@ -68,18 +68,6 @@ func zeroConcentrated(rho float64) released {
 	return released{&pb.Mechanism{Kind: m}, nil}
 }
 
-// parallel runs each mechanism on a part of the dataset; which part the record is in, the
-// adversary chooses, although it may be said to be fixed in advance.
-func parallel(fixed bool, parts ...released) released {
-	var list []*pb.Mechanism
-	var all [][]adversarytest.Outcome
-	for _, p := range parts {
-		list, all = append(list, p.Mechanism), append(all, p.faces...)
-	}
-	m := &pb.Mechanism_Parallel{Parallel: &pb.Parallel{Parts: list, PartitionFixedInAdvance: fixed}}
-	return released{&pb.Mechanism{Kind: m}, all}
-}
-
 // events are one of each mechanism with its count.
 func events(list ...any) (out []*pb.Event) {
 	for i := 0; i < len(list); i += 2 {
@@ -116,7 +104,6 @@ func basic(epsilon, delta float64) *pb.Budget {
 
 func rules() []rule {
 	whole, half, fail, table := pure(1), pure(0.5), failing(0.1), skewed()
-	parts, fixed := parallel(false, whole, fail), parallel(true, whole, fail)
 	plan := planOf(events(whole, 1, half, 2, fail, 1, table, 1)...)
 	inPlan := []move{run("", whole), run("", half), run("", fail), run("", table)}
 	pures := []move{run("", whole), run("", pure(0.7)), run("", pure(0.4))}
