@@ -127,8 +127,9 @@ func TestCallLog(t *testing.T) {
 	}
 }
 
-// A question that is too hard for its deadline gets a sound answer with its gap. A
-// machine that is too busy for 50 ms is given more; TestInTime is about the time.
+// A question that is too hard for its deadline gets a sound answer, with its gap where an
+// analysis has come far enough to prove a lower bound. A machine that is too busy for
+// 50 ms is given more; TestInTime is about the time.
 func TestQueryInTime(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
@@ -146,7 +147,8 @@ func TestQueryInTime(t *testing.T) {
 	}
 	for limit := 50 * time.Millisecond; ; limit *= 2 {
 		a, err := ask(limit)
-		if status.Code(err) == codes.DeadlineExceeded && limit < 20*time.Second {
+		early := status.Code(err) == codes.DeadlineExceeded || status.Code(err) == codes.Unavailable || err == nil && a.EpsilonLower == nil
+		if early && limit < 20*time.Second {
 			continue
 		}
 		if err != nil || a.EpsilonLower == nil || !(a.GetEpsilonLower() <= a.GetEpsilon()) || !(a.GetEpsilon() < 1e6) || len(a.GetAnalyses()) != 5 {
