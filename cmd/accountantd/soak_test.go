@@ -21,9 +21,10 @@ const killRounds = "ACCOUNTANT_KILL_ROUNDS"
 // each round verifies all that is there.
 const roundsOfStore = 100
 
-// Clients stream for as long as the test lasts, and the daemon is killed again and
-// again, after some more charges, or while it starts. After each death the whole
-// file verifies; what was acknowledged is in it once, with its receipt.
+// Clients stream for as long as the test lasts, others write whatever else there is to
+// write, and the daemon is killed again and again, after some more charges, or while it
+// starts. After each death the whole file verifies; what was acknowledged is in it once,
+// with its receipt.
 func TestKillRounds(t *testing.T) {
 	rounds := 5
 	if given := os.Getenv(killRounds); given != "" {
@@ -53,6 +54,7 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 		create(t, client, name)
 	}
 	l := startLoad(t, target, 4, ledgers...)
+	clerks := l.addClerks(t, target, "soak/1", "soak/2", "soak/3", "soak/4")
 	for range rounds {
 		l.more(t, random.Uint64N(50))
 		d.kill()
@@ -77,9 +79,10 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 	for _, r := range l.trainers {
 		checkTrainer(t, client, r, entries)
 	}
+	writes := checkClerks(t, clerks)
 	d.stop(syscall.SIGTERM)
 	verified(t, dir)
-	t.Logf("%d kills, %d charges acknowledged, %d written", rounds, l.acknowledged(), len(entries))
+	t.Logf("%d kills, %d streamed charges acknowledged, %d written; %d other writes acknowledged", rounds, l.acknowledged(), len(entries), writes)
 }
 
 // killEarly kills a daemon a while after it was started, ready or not.
