@@ -22,7 +22,7 @@ type analyses struct {
 	turns   chan struct{} // full: as many compute as may
 	most    int64         // admitted at once
 	longest time.Duration // of one question
-	metrics *Metrics
+	metrics *Metrics      // which know when something was last written
 
 	admitted atomic.Int64
 	waiting  atomic.Int64 // for a turn
@@ -31,8 +31,17 @@ type analyses struct {
 // slice is how long an analysis computes while others wait for their turn.
 const slice = 10 * time.Millisecond
 
+// While charges come in, a question rests for so many slices after each that it computes.
+// Where other programs want the processors, too, the system divides them between groups of
+// threads, and a daemon that used up its part for questions would have to wait for the next.
+const restSlices = 3
+
+// writesRecently is how long after a commit more charges are expected.
+const writesRecently = 100 * time.Millisecond
+
 // admittedEach is how many questions are admitted for each one that computes. With it the
-// last of them waits a sixth of a second for its turn, and some hundred megabytes are in use.
+// last of them waits a sixth of a second for its turn, four times as long while charges come
+// in, and some hundred megabytes are in use.
 const admittedEach = 16
 
 func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
@@ -46,7 +55,7 @@ func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
 // of its time would pass before its first turn. Whoever has admitted it calls leave once.
 func (a *analyses) admit(ctx context.Context) error {
 	n := a.admitted.Add(1)
-	wait := time.Duration(n-1) * slice / time.Duration(cap(a.turns))
+	wait := time.Duration(n-1) * (slice + a.rest()) / time.Duration(cap(a.turns))
 	deadline, ok := ctx.Deadline()
 	if n <= a.most && (wait < slice || !ok || wait < time.Until(deadline)/2) {
 		return nil
@@ -54,6 +63,14 @@ func (a *analyses) admit(ctx context.Context) error {
 	a.admitted.Add(-1)
 	a.metrics.questionsRefused.Inc()
 	return busyError{after: wait}
+}
+
+// rest is how long a question leaves the processors to charges after each slice.
+func (a *analyses) rest() time.Duration {
+	if time.Now().UnixNano()-a.metrics.committed.Load() < int64(writesRecently) {
+		return restSlices * slice
+	}
+	return 0
 }
 
 func (a *analyses) leave() { a.admitted.Add(-1) }
@@ -133,8 +150,21 @@ func (t *turn) share(questions int) func() bool {
 	return func() bool { return t.stop() || time.Now().After(end) }
 }
 
+// pause leaves the processors to charges for a while, but not beyond the end.
+func (t *turn) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	rested := time.NewTimer(min(d, time.Until(t.end)))
+	defer rested.Stop()
+	select {
+	case <-rested.C:
+	case <-t.ctx.Done():
+	}
+}
+
 // stop is asked by the analysis: it reports whether it must end, and otherwise lets
-// others compute when its slice is over.
+// charges and other questions go first when its slice is over.
 func (t *turn) stop() bool {
 	if t.over {
 		return true
@@ -147,6 +177,7 @@ func (t *turn) stop() bool {
 		t.long = true
 		yieldProcessor()
 	}
+	t.pause(t.all.rest()) // with the turn: nobody else computes meanwhile
 	if t.all.waiting.Load() > 0 {
 		t.give()
 		t.take()

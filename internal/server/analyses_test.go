@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -61,5 +62,37 @@ func TestAnalysesTakeTurns(t *testing.T) {
 	}
 	if n := most.Load(); n > 2 {
 		t.Errorf("%d computed at once; want at most 2", n)
+	}
+}
+
+// While charges are written a question leaves three quarters of the time to them; when none
+// have come for a while it computes all the time.
+func TestQuestionsRestWhileChargesComeIn(t *testing.T) {
+	t.Parallel()
+	for _, charges := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMetrics()
+			in := inTime{newAnalyses(1, time.Second, m), nil}
+			var writing sync.WaitGroup
+			writing.Go(func() {
+				for i := 0; charges && i < 60; i++ {
+					m.Commit(1, 1, 100, time.Millisecond)
+					time.Sleep(20 * time.Millisecond)
+				}
+			})
+			if err := in.analyses.admit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			computed, err := beside(t.Context(), in, nothingYet, func(t *turn) (n int, _ error) {
+				for ; !t.stop(); n++ {
+					time.Sleep(time.Millisecond) // stands for work
+				}
+				return n, nil
+			})
+			writing.Wait()
+			if err != nil || charges != (computed < 300) || computed < 200 {
+				t.Errorf("charges %v: computed for %d ms of 900, %v", charges, computed, err)
+			}
+		})
 	}
 }

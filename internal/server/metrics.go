@@ -36,6 +36,7 @@ type Metrics struct {
 	batchFailures               *prometheus.CounterVec // by code
 	commitSeconds, commitGroup  prometheus.Histogram   // of the store's commits
 	commitRecords, commitBytes  prometheus.Counter
+	committed                   atomic.Int64       // when the last commit ended: Unix ns
 	accepted, replayed, checked prometheus.Counter // of charges
 
 	scrubbed prometheus.Counter // bytes
@@ -119,6 +120,7 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 	m.commitGroup.Observe(float64(group))
 	m.commitRecords.Add(float64(records))
 	m.commitBytes.Add(float64(bytes))
+	m.committed.Store(time.Now().UnixNano())
 }
 
 // watch shows what waits in k, and the size of a store that knows it.
