@@ -3,6 +3,7 @@ package pld
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -296,22 +297,20 @@ func (p *latticeProblem) onGrid(a *latticeAim) bool {
 	return wide*a.spread < maxLatticeNodes/4*least
 }
 
-// moment sums the parts' ln E[e^{(θ+d)L}; L < ∞], means and variances.
-func moment(parts []latticePart, d float64) (k, mean, variance float64) {
+// moment bounds ln E[e^{(θ+d)L}; L < ∞] of the sum of all parts from above.
+func moment(parts []latticePart, d float64) float64 {
+	var k num.Sum
 	for i := range parts {
-		a, b, c := parts[i].measure.tiltedTo(d)
-		k += parts[i].count * a
-		mean += parts[i].count * b
-		variance += parts[i].count * c
+		k.Add(parts[i].count * parts[i].measure.tiltedTo(d))
 	}
-	return k, mean, variance
+	return k.Value() + 8*num.Ulp*math.Abs(k.Value())
 }
 
 // latticePlan is how an aim is to be transformed.
 type latticePlan struct {
 	theta  float64   // the transform's tilt
 	period float64   // so long that what is folded in is negligible
-	proofs []float64 // tilts whose Chernoff bounds prove it for θ > 0
+	proofs []float64 // tilts whose Chernoff bounds prove it
 }
 
 // plan chooses tilt and period. Where losses have a heavy right tail, a tilt below
@@ -320,7 +319,7 @@ type latticePlan struct {
 func (p *latticeProblem) plan(a *latticeAim) latticePlan {
 	beyond := -a.negligible()
 	if a.theta < 0 {
-		return latticePlan{theta: a.theta, period: math.Max((beyond-a.log)/-a.theta, (beyond-a.log+a.epsilon)/(1+a.theta))}
+		return p.planComplement(a, beyond)
 	}
 	g := func(theta float64) float64 {
 		k, _, _ := p.cumulant(theta)
@@ -354,6 +353,25 @@ func (p *latticeProblem) plan(a *latticeAim) latticePlan {
 			best = latticePlan{t, v, []float64{at, at + 0.3*(at-t)}}
 		}
 	}
+	return best
+}
+
+// planComplement is plan for θ < 0, where 1 − δ is computed. What is folded in from below
+// is proven small by K(−1) ≤ 0, which takes a period of more than ε, or by K at a tilt
+// between −1 and θ: where ε is large only these see that losses are rarely far below it.
+func (p *latticeProblem) planComplement(a *latticeAim, beyond float64) latticePlan {
+	below := (beyond - a.log + a.epsilon) / (1 + a.theta)
+	best := latticePlan{theta: a.theta}
+	ratio := math.Max(1.2, math.Pow(-a.theta, -1./40))
+	for f := 1.05; f*-a.theta < 1; f *= ratio {
+		t := f * a.theta
+		k, _, _ := p.cumulant(t)
+		if v := (k - t*a.epsilon - a.log + beyond) / (a.theta - t); v < below*0.95 {
+			below, best.proofs = v, []float64{t, t + 0.3*(t-a.theta)}
+		}
+	}
+	best.proofs = slices.DeleteFunc(best.proofs, func(t float64) bool { return t < -1 })
+	best.period = math.Max((beyond-a.log)/-a.theta, below)
 	return best
 }
 

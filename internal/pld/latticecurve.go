@@ -40,10 +40,10 @@ type latticeCurve struct {
 	period      float64 // W
 	lost        float64 // ln(1 − Π(1 − lost_j)^{n_j})
 	dropped     float64 // Σ n_j·dropped_j
-	above       []latticeChernoff
+	proofs      []latticeChernoff
 }
 
-// latticeChernoff is a tilt θ' > θ with ln E[e^{θ'L}; L < ∞].
+// latticeChernoff is a tilt θ' farther from 0 than θ, with a bound on ln E[e^{θ'L}; L < ∞].
 type latticeChernoff struct {
 	theta, k float64
 }

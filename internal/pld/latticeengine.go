@@ -78,24 +78,24 @@ func (c *latticeCurve) chernoff(epsilon float64) float64 {
 // folded returns ln of a bound on what the sum at ε has too much: the terms m ≠ 0
 // of Σ e^{mθW}·δ(ε + mW), or of the same with 1 − δ.
 //
-//   - below, m < 0: δ ≤ 1. In 1 − δ: min(1, e^x) ≤ e^x with E[e^{−L}] ≤ 1.
-//   - above, m > 0: δ(x) ≤ θ'^θ'/(1+θ')^{1+θ'}·e^{K(θ')−θ'x}. In 1 − δ: at most 1.
+//   - On the side of 0, m < 0: δ ≤ 1. In 1 − δ, m > 0: at most 1.
+//   - On the other, m > 0: δ(x) ≤ θ'^θ'/(1+θ')^{1+θ'}·e^{K(θ')−θ'x} for a θ' > θ. In
+//     1 − δ, m < 0: min(1, e^{x−L}) ≤ e^{θ'(L−x)} for −1 ≤ θ' < θ, where K(−1) ≤ 0.
 func (c *latticeCurve) folded(epsilon float64) float64 {
 	period := c.period
+	x := math.Abs(c.theta) * period
+	beyond := math.Inf(1)
 	if c.theta < 0 {
-		x, y := -c.theta*period, (1+c.theta)*period
-		return num.LogAddExp(-x-num.Log1mExp(x), epsilon-y-num.Log1mExp(y)) + 1e-9
+		y := (1 + c.theta) * period
+		beyond = epsilon - y - num.Log1mExp(y)
 	}
-	x := c.theta * period
-	above := math.Inf(1)
-	for _, t := range c.above {
-		d := t.theta - c.theta
-		v := t.k - t.theta*epsilon - d*period - num.Log1mExp(d*period) -
-			t.theta*math.Log1p(1/t.theta) - math.Log1p(t.theta)
-		v += 16 * num.Ulp * (math.Abs(t.k) + t.theta*math.Abs(epsilon) + d*period)
-		above = math.Min(above, v)
+	for _, t := range c.proofs {
+		d := math.Abs(t.theta - c.theta)
+		v := t.k - t.theta*epsilon - d*period - num.Log1mExp(d*period) + chernoff(t.theta)
+		v += 16 * num.Ulp * (math.Abs(t.k) + math.Abs(t.theta*epsilon) + d*period)
+		beyond = math.Min(beyond, v)
 	}
-	return num.LogAddExp(-x-num.Log1mExp(x), above) + 1e-9
+	return num.LogAddExp(-x-num.Log1mExp(x), beyond) + 1e-9
 }
 
 // epsilon encloses the least ε ≥ 0 with δ(ε) ≤ delta, guess being near it. Any ε
@@ -174,23 +174,30 @@ func (r *latticeAnswer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 
 // compose computes both curves from measures.
 func (p *latticeProblem) compose(a *latticeAim, m *latticeMeasures, plan latticePlan) *latticeAnswer {
-	var above []latticeChernoff
-	right := math.Inf(1) // the period as the measures themselves want it
-	for _, t := range plan.proofs {
-		k, _, _ := moment(m.lower, t-plan.theta)
-		k += 1e-9 * (1 + math.Abs(k)) // its rounding
-		above = append(above, latticeChernoff{t, k})
-		right = math.Min(right, (k-t*a.epsilon-a.log-a.negligible())/(t-plan.theta))
+	read := m.lower // the side on which what is folded in is taken off
+	if plan.theta < 0 {
+		read = m.upper
 	}
-	if len(above) > 0 && right < 16*plan.period {
-		plan.period = math.Max(plan.period, right)
+	var proofs []latticeChernoff
+	wide := math.Inf(1) // the period as the measures themselves want it
+	for _, t := range plan.proofs {
+		k := moment(read, t-plan.theta)
+		proofs = append(proofs, latticeChernoff{t, k})
+		wide = math.Min(wide, (k-t*a.epsilon-a.log-a.negligible())/math.Abs(t-plan.theta))
+	}
+	if len(proofs) > 0 && wide < 16*plan.period {
+		plan.period = math.Max(plan.period, wide)
 	}
 	n := latticeNodes(plan.period, m.step)
 	p.left -= p.nodes(float64(n))
 	r := &latticeAnswer{maxLoss: p.maxLoss, atom: p.atom}
 	r.upper = newLatticeCurve(m.upper, n, p.in)
 	r.lower = newLatticeCurve(m.lower, n, p.in)
-	r.lower.above = above
+	if plan.theta < 0 {
+		r.upper.proofs = proofs
+	} else {
+		r.lower.proofs = proofs
+	}
 	return r
 }
 

@@ -198,30 +198,17 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 	return m
 }
 
-// tiltedTo returns ln E[e^{(θ+d)L}; L < ∞] on the lattice, mean and variance of L
-// under that tilt. It is within latticeMomentError.
-func (m *latticeMeasure) tiltedTo(d float64) (k, mean, variance float64) {
-	n := len(m.weights)
-	ends := [2]float64{m.at(m.first), m.at(m.first + n - 1)}
-	shift := math.Max(d*ends[0], d*ends[1])
-	var sum, first, second float64
-	center := m.at(m.first + n/2)
+// tiltedTo bounds ln E[e^{(θ+d)L}; L < ∞] on the lattice from above.
+func (m *latticeMeasure) tiltedTo(d float64) float64 {
+	first, last := d*m.at(m.first), d*m.at(m.first+len(m.weights)-1)
+	shift, reach := math.Max(first, last), math.Max(math.Abs(first), math.Abs(last))
+	var sum num.Sum
 	for i, w := range m.weights {
-		if w == 0 {
-			continue
+		if w != 0 {
+			sum.Add(w * math.Exp(d*m.at(m.first+i)-shift))
 		}
-		x := m.at(m.first + i)
-		v := w
-		if d != 0 {
-			v *= math.Exp(d*x - shift)
-		}
-		sum += v
-		first += v * (x - center)
-		second += v * (x - center) * (x - center)
 	}
-	if d == 0 {
-		shift = 0
-	}
-	mean = first / sum
-	return m.scale + shift + num.Log(sum), center + mean, math.Max(0, second/sum-mean*mean)
+	log := num.Log(sum.Value() + vanished)
+	err := num.Ulp * (16 + 4*math.Abs(m.scale) + 8*reach + 4*math.Abs(log))
+	return m.scale + shift + log + err
 }

@@ -285,9 +285,12 @@ func (p *latticeProblem) ignore(log, epsilon float64) {
 }
 
 // saddleAt is the saddle for an ε where ln δ is about log; where that is not
-// known, −Inf, it is found.
+// known, −Inf, it is found: tails that matter less than δ are left out, so that what is
+// left out depends on the answer. With too much of a heavy tail the saddle overestimates
+// δ by far, and with too little it underestimates δ: ln δ is between.
 func (p *latticeProblem) saddleAt(epsilon, log float64) latticeSaddle {
 	known := !math.IsInf(log, -1)
+	low, high := math.Inf(-1), 0.0
 	for try := 0; ; try++ {
 		p.ignore(log, epsilon)
 		s := p.direct(func(s latticeSaddle) float64 { return s.epsilon - epsilon }, mostTilt)
@@ -298,12 +301,22 @@ func (p *latticeProblem) saddleAt(epsilon, log float64) latticeSaddle {
 		case known:
 			s.log = log
 			return s
-		case try == 5 || math.Abs(s.log-log) < 1:
+		case !(math.Abs(s.log-log) >= 1) || try == mostTries: // or beyond floating point
 			return s
+		case s.log > log:
+			low = log
+		default:
+			high = log
 		}
-		log = s.log
+		if log = s.log; !(log > low && log < high) {
+			log = low + (high-low)/2
+		}
+		known = high-low < 1
 	}
 }
+
+// mostTries bounds the search of saddleAt.
+const mostTries = 16
 
 // saddleFor is the saddle for a δ of the finite part, or for ε = 0 where that is
 // enough. Where the curve is steep θ need not be above most.
