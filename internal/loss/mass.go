@@ -69,6 +69,16 @@ func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
 	return nil, false
 }
 
+// joint is a pair of which a cell depends on the other cells' edges too.
+type joint interface{ joint() }
+
+// Separable reports whether Cells may be asked for some cells at a time: whether each cell
+// depends on its own edges only.
+func Separable(p Pair) bool {
+	_, ok := p.(joint)
+	return !ok
+}
+
 // sided returns a parameter v > 0 as it is, or rounded down by what it may have
 // been rounded up.
 func sided(v float64, side Side) float64 {

@@ -206,6 +206,9 @@ func (p largestPair) parts() int {
 
 const hullParts = 12
 
+// joint: from above a cell has what the chords between all edges leave in it.
+func (largestPair) joint() {}
+
 // Cells takes every part's outcomes cell by cell, atoms too, and the hull of the tests
 // "the loss is above this edge". From above the chord between the largest curve's points
 // at the edges is above that curve, and what lies at the edges is all that the chord needs;

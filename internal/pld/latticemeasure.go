@@ -131,7 +131,7 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 	beyond := loss.Mass{LogP: math.Inf(-1)}
 	if !t.discrete {
 		cells = make([]loss.Mass, n+2)
-		slack = t.pair.Cells(edges, cells)
+		slack = fillCells(t.pair, edges, cells, t.in)
 		cells, beyond = cells[:n+1], cells[n+1]
 	}
 	atoms := t.pair.Atoms()

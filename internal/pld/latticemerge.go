@@ -75,7 +75,7 @@ func (t *latticeTask) lumps(g latticeGrid) (lumps []lump, anchor int, scale, dro
 			edges[i+1] = g.at(first) + (float64(i)-1)*g.step/2
 		}
 		cells = make([]loss.Mass, n+1)
-		t.pair.Cells(edges, cells)
+		fillCells(t.pair, edges, cells, t.in)
 	}
 	cells = append(cells, t.pair.Atoms()...)
 

@@ -33,9 +33,7 @@ func cellPrice(p loss.Pair) float64 { return 1 + float64(loss.PartsOf(p)-1)/part
 // newLatticeTerm looks the pair over, in at most that many cells, which widen
 // away from the anchor, and atoms.
 func newLatticeTerm(upper, lower loss.Pair, count float64, most int, in *num.Interrupt) latticeTerm {
-	t := latticeTerm{count: count, price: cellPrice(upper)}
-	upper, lower = interruptible(upper, in), interruptible(lower, in)
-	t.upper, t.lower = upper, lower
+	t := latticeTerm{upper: upper, lower: lower, count: count, price: cellPrice(upper)}
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))
 	anchor := upper.Anchor()
 	reach := math.Max(anchor-lo, hi-anchor)
@@ -48,7 +46,7 @@ func newLatticeTerm(upper, lower loss.Pair, count float64, most int, in *num.Int
 	atoms := upper.Atoms()
 	// Not the first: all of Q that is far from P may be in it, and its loss far away.
 	t.discrete = true
-	cells := roughCells(upper, edges, most)
+	cells := roughCells(upper, edges, most, in)
 	for i, c := range cells {
 		if !math.IsInf(c.LogP, -1) {
 			t.discrete = false
@@ -116,12 +114,12 @@ func thinned(atoms []loss.Mass, most int) []loss.Mass {
 
 // roughCells are the cells between edges, split where a tail falls steeply, down
 // to what a float64 can tell apart: an end where the density piles up counts too.
-func roughCells(p loss.Pair, edges []float64, most int) []loss.Mass {
+func roughCells(p loss.Pair, edges []float64, most int, in *num.Interrupt) []loss.Mass {
 	const steep = 4 // in ln of the mass beyond
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	cells := make([]loss.Mass, len(edges)-1)
-	p.Cells(edges, cells)
+	fillCells(p, edges, cells, in)
 	above := make([]float64, most+1)
 	for {
 		var below float64
@@ -139,7 +137,7 @@ func roughCells(p loss.Pair, edges []float64, most int) []loss.Mass {
 				(above[i]-above[i+1] > steep || with-below > steep && below > -80)
 			if below = with; split {
 				var halves [2]loss.Mass
-				p.Cells([]float64{a, mid, b}, halves[:])
+				fillCells(p, []float64{a, mid, b}, halves[:], in)
 				nextEdges, next = append(nextEdges, mid, b), append(next, halves[:]...)
 				continue
 			}
@@ -152,27 +150,17 @@ func roughCells(p loss.Pair, edges []float64, most int) []loss.Mass {
 	}
 }
 
-// interruptible is p with cells that in interrupts; p itself for nil.
-func interruptible(p loss.Pair, in *num.Interrupt) loss.Pair {
-	if in == nil {
-		return p
+// fillCells is p.Cells that in interrupts: some cells at a time, where each depends on its
+// own edges only.
+func fillCells(p loss.Pair, edges []float64, cells []loss.Mass, in *num.Interrupt) (slack float64) {
+	some, work := 64, int(cellWork*cellPrice(p))
+	if in == nil || !loss.Separable(p) {
+		some = len(cells)
 	}
-	return interruptiblePair{p, in, int(cellWork * cellPrice(p))}
-}
-
-type interruptiblePair struct {
-	loss.Pair
-	in   *num.Interrupt
-	work int // of a cell
-}
-
-// Cells fills some cells at a time: each depends on its own edges only.
-func (p interruptiblePair) Cells(edges []float64, cells []loss.Mass) (slack float64) {
-	const some = 64
 	for i := 0; i < len(cells); i += some {
 		n := min(some, len(cells)-i)
-		p.in.Spend(n * p.work)
-		slack = math.Max(slack, p.Pair.Cells(edges[i:i+n+1], cells[i:i+n]))
+		in.Spend(n * work)
+		slack = math.Max(slack, p.Cells(edges[i:i+n+1], cells[i:i+n]))
 	}
 	return slack
 }
