@@ -78,6 +78,7 @@ size: round its product with the dataset size down.
 		if output.value == formatJSON {
 			return p.writeJSON(answer)
 		}
+		p.warn(answer.GetWarnings())
 		return p.writeCalibrated(answer, *epsilon)
 	}
 	return c

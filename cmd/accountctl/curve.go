@@ -75,8 +75,10 @@ instead. The json has everything.`,
 		case formatJSON:
 			return p.writeJSON(answer)
 		case formatCSV:
+			p.warn(answer.GetWarnings())
 			return p.writeCurveCSV(answer, *tradeOff)
 		}
+		p.warn(answer.GetWarnings())
 		return p.writeCurve(answer, *tradeOff)
 	}
 	return c

@@ -111,6 +111,7 @@ func (p *program) figure(c *cobra.Command, args []string, file, what, label stri
 	if err != nil {
 		return nil, err
 	}
+	p.warn(answer.GetWarnings())
 	of := filepath.Base(file)
 	if len(args) > 0 {
 		of = fmt.Sprintf("%s at position %d", args[0], answer.GetPosition())

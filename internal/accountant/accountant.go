@@ -72,6 +72,10 @@ type Answer struct {
 
 	Analysis Analysis // the winner: the first in listing order with the least bound
 	Analyses []Result // every analysis, in listing order
+
+	// Stopped says that Stop ended some of the work: the bounds are proven, but with more
+	// time they may be narrower.
+	Stopped bool
 }
 
 // Result is one analysis's proven upper bound.

@@ -26,7 +26,9 @@ func Ask(c mechanism.Composition, q Question) (Answer, error) {
 
 // losses checks q and composes c's losses, which in interrupts from then on.
 func (q *Question) losses(c mechanism.Composition, in *num.Interrupt) (losses loss.Composition, err error) {
-	q.in = in
+	if q.in = in; q.Stop != nil {
+		q.Stop = in.Stopped // which remembers what it said
+	}
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -51,7 +53,9 @@ func (q Question) all(c loss.Composition, pld func() bound) Answer {
 		ask func() bound
 	}{{2, func() bound { return q.rdp(c) }}, {1, pld}} {
 		if q.Interim != nil {
-			q.Interim(q.least(bounds))
+			interim := q.least(bounds)
+			interim.Stopped = true
+			q.Interim(interim)
 		}
 		bounds[long.at] = q.inTime(bounds[long.at].Analysis, long.ask)
 	}
@@ -83,7 +87,7 @@ type bound struct {
 // least makes the answer from every analysis's bound, in listing order.
 func (q Question) least(bounds []bound) Answer {
 	winner, lower := Result{Epsilon: math.Inf(1), Delta: 1}, math.Inf(-1) // what holds where nothing applies
-	a := Answer{Analyses: make([]Result, len(bounds))}
+	a := Answer{Analyses: make([]Result, len(bounds)), Stopped: q.in.Over()}
 	for i, b := range bounds {
 		a.Analyses[i] = b.Result
 		if b.Unsupported != "" {

@@ -48,6 +48,8 @@ type Curve struct {
 	// EqualError bounds the error of a test whose two errors are equal from
 	// below: (1 − δ(0))/2. The true δ(0) proves none above EqualErrorUpper.
 	EqualError, EqualErrorUpper float64
+
+	Stopped bool // as in Answer
 }
 
 // CurvePoint is δ at one ε; its fields are those of Answer.
@@ -71,6 +73,10 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) 
 	if err := q.Check(); err != nil {
 		return Curve{}, err
 	}
+	in := num.NewInterrupt(q.Stop)
+	if q.Stop != nil {
+		q.Stop = in.Stopped // which remembers what it said
+	}
 	asked, err := q.epsilons(ask)
 	if err != nil {
 		return Curve{}, err
@@ -87,6 +93,7 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) 
 		out.Points[i] = points[at]
 	}
 	out.test(points, q.Alphas)
+	out.Stopped = in.Over()
 	return out, nil
 }
 

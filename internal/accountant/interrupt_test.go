@@ -73,6 +73,9 @@ func TestStopAnywhere(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
+		if a.Stopped != (after > 0) {
+			r.Fatalf("stopped %v; the answer says %v", after > 0, a.Stopped)
+		}
 		if a.Epsilon < lower(want.EpsilonLower) || a.LogDelta < lower(want.LogDeltaLower) ||
 			lower(a.EpsilonLower) > want.Epsilon || lower(a.LogDeltaLower) > want.LogDelta {
 			r.Fatalf("stopped: %s; at leisure: %s", shown(a), shown(want))
@@ -112,8 +115,9 @@ func TestStopEnds(t *testing.T) {
 					t.Errorf("%s: %+v, %v", name, a, err)
 				}
 				left = checks
-				if _, err := AskCurve(c, CurveQuestion{Stop: stop}); err != nil && !errors.Is(err, ErrStopped) {
-					t.Errorf("%s: a curve: %v", name, err)
+				if curve, err := AskCurve(c, CurveQuestion{Stop: stop}); err != nil && !errors.Is(err, ErrStopped) ||
+					err == nil && curve.Stopped != (left < 0) {
+					t.Errorf("%s: a curve: stopped %v, %v", name, curve.Stopped, err)
 				}
 				left = checks
 				var session Session

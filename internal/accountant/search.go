@@ -97,6 +97,7 @@ func (s *search) run() (Calibrated, error) {
 
 func (s *search) result() Calibrated {
 	out := Calibrated{Event: s.knob.set(s.fits.value), Field: s.knob.field, Value: s.fits.value, Answer: s.fits.answer}
+	out.Answer.Stopped = out.Answer.Stopped || s.late
 	if s.exceeds != nil && !s.late {
 		out.Exceeding = &s.exceeds.value
 	}

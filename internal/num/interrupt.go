@@ -8,6 +8,7 @@ package num
 type Interrupt struct {
 	stop func() bool
 	left int
+	over bool // stop has said so
 }
 
 // asking is the work between two questions whether to stop, in about nanoseconds: what is
@@ -26,10 +27,20 @@ func NewInterrupt(stop func() bool) *Interrupt {
 }
 
 // Ask has another stop, which may be nil, be asked from here on.
-func (i *Interrupt) Ask(stop func() bool) { i.stop, i.left = stop, asking }
+func (i *Interrupt) Ask(stop func() bool) { i.stop, i.left, i.over = stop, asking, false }
 
-// Stopped reports whether the time is over.
-func (i *Interrupt) Stopped() bool { return i != nil && i.stop != nil && i.stop() }
+// Stopped asks whether the time is over.
+func (i *Interrupt) Stopped() bool {
+	if i == nil || i.stop == nil || !i.stop() {
+		return false
+	}
+	i.over = true
+	return true
+}
+
+// Over reports whether anybody was told that the time is over: what was computed may then
+// lack something.
+func (i *Interrupt) Over() bool { return i != nil && i.over }
 
 // Spend says that work, in about nanoseconds, is done next. It does not return where the
 // time is over.

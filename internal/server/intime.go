@@ -54,8 +54,13 @@ func beside[T any](ctx context.Context, t inTime, interim func() *T, compute fun
 			}
 			done <- r
 		}()
-		if r.err = errNoTurn; turn.held {
+		switch {
+		case turn.held:
 			r.value, r.err = compute(turn)
+		case errors.Is(ctx.Err(), context.Canceled): // nobody waits for the answer
+			r.err = ctx.Err()
+		default:
+			r.err = errNoTurn
 		}
 	}()
 	deadline, _ := ctx.Deadline()

@@ -170,14 +170,9 @@ func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accou
 			}
 			giveBack()
 		}()
-		stop, stopped := q.Stop, false
-		q.Stop = func() bool {
-			stopped = stopped || stop()
-			return stopped
-		}
 		if a, err = s.answer(&se.accountant, c, q); err == nil {
 			sound = true
-			if !stopped { // with more time it may become narrower
+			if !a.Stopped { // with more time it may become narrower
 				s.remember(se, summary.Head, q, a)
 			}
 		}

@@ -42,7 +42,7 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 		return nil, err
 	}
 	statement.Privacy, statement.Advantage = numbers.privacy, numbers.advantage
-	statement.Rho, statement.Mu = numbers.rho, numbers.mu
+	statement.Rho, statement.Mu, statement.Stopped = numbers.rho, numbers.mu, numbers.stopped
 	return &pb.GetStatementResponse{Statement: wire.FromStatement(statement)}, nil
 }
 
@@ -50,6 +50,7 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 type stated struct {
 	privacy            []wire.StatedPrivacy
 	advantage, rho, mu float64
+	stopped            bool // before they were as tight as they get
 }
 
 // state computes them, each in its share of the time.
@@ -72,6 +73,7 @@ func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
 			}
 		}
 		out.privacy = append(out.privacy, p)
+		out.stopped = out.stopped || p.Stated.Stopped || p.Running.Stopped
 		if !math.IsInf(p.Stated.Epsilon, 1) {
 			curve.Epsilons = append(curve.Epsilons, p.Stated.Epsilon)
 		}
@@ -82,7 +84,7 @@ func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.advantage = c.Advantage
+	out.advantage, out.stopped = c.Advantage, out.stopped || c.Stopped
 	if s.filter() {
 		out.rho, out.mu = accountant.FilterRhoAndMu(s.limits)
 	} else {

@@ -115,5 +115,6 @@ func FromCalibrated(c accountant.Calibrated, on Standing) *pb.CalibrateResponse 
 		Event:   &pb.Event{Mechanism: FromMechanism(c.Event.Mechanism), Count: c.Event.Count},
 		Epsilon: &c.Answer.Epsilon, EpsilonLower: c.Answer.EpsilonLower, Delta: &c.Answer.Delta,
 		Analysis: string(c.Answer.Analysis), Guarantee: on.guarantee(), Position: on.Position,
+		Warnings: timeNotes(c.Answer.Stopped),
 	}
 }

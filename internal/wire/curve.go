@@ -50,6 +50,7 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
 		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
 		Guarantee: on.guarantee(), Position: on.Position,
+		Warnings: timeNotes(c.Stopped),
 	}
 	for i, p := range c.Points {
 		r.Points[i] = &pb.CurvePoint{

@@ -96,6 +96,7 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 		r.Analyses[i] = fromResult(q, result)
 	}
 	r.Warnings = append(warnings(on.Mechanisms, r.GetDelta()), on.Notes...)
+	r.Warnings = append(r.Warnings, timeNotes(a.Stopped || running.Stopped)...)
 	return r
 }
 

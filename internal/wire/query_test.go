@@ -122,6 +122,24 @@ func TestFromAnswerStanding(t *testing.T) {
 	}
 }
 
+// Whatever was cut short says so; what was not does not.
+func TestOutOfTime(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		a, whole := accountant.Answer{Delta: 1e-5, Epsilon: 3, Stopped: stopped}, accountant.Answer{Delta: 1e-5, Epsilon: 3}
+		for name, warnings := range map[string][]string{
+			"an answer":           FromAnswer(accountant.AtDelta(1e-5), a, Standing{}).GetWarnings(),
+			"what was charged":    FromAnswer(accountant.AtDelta(1e-5), whole, Standing{Running: &a}).GetWarnings(),
+			"a curve":             FromCurve(accountant.Curve{Stopped: stopped}, Standing{}).GetWarnings(),
+			"a parameter's value": FromCalibrated(accountant.Calibrated{Event: mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}, Answer: a}, Standing{}).GetWarnings(),
+			"a statement":         FromStatement(Statement{Stopped: stopped}).GetWarnings(),
+		} {
+			if said := strings.Contains(strings.Join(warnings, " "), "ran out"); said != stopped {
+				t.Errorf("%s, stopped %v: %q", name, stopped, warnings)
+			}
+		}
+	}
+}
+
 // A lower bound on δ goes on in its logarithm.
 func TestFromAnswerLower(t *testing.T) {
 	delta, log := 0.0, -900.0

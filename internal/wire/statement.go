@@ -60,6 +60,7 @@ type Statement struct {
 	Privacy   []StatedPrivacy
 	Rho, Mu   float64 // +Inf where there is none
 	Advantage float64
+	Stopped   bool // the time ran out before the numbers were as tight as they get
 	Version   string
 	Time      time.Time
 }
@@ -91,6 +92,7 @@ func FromStatement(s Statement) *pb.Statement {
 	for _, p := range s.Privacy {
 		out.Warnings = append(out.Warnings, PlanNotes(s.View, p.Stated)...)
 	}
+	out.Warnings = append(out.Warnings, timeNotes(s.Stopped)...)
 	fitStatement(out, s)
 	return out
 }

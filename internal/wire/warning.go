@@ -98,6 +98,15 @@ func PlanBudgets(v ledger.View) (list []accountant.Budget) {
 	return list
 }
 
+// timeNotes warns of an answer that was cut short.
+func timeNotes(stopped bool) []string {
+	if !stopped {
+		return nil
+	}
+	return []string{"The time for this question ran out. The answer is proven, but may not be the tightest: " +
+		"ask again with a longer deadline, or when the daemon is less busy."}
+}
+
 // PlanNotes warns where the plan of v costs more than a budget, by an answer at its δ.
 func PlanNotes(v ledger.View, a accountant.Answer) (notes []string) {
 	for _, b := range PlanBudgets(v) {

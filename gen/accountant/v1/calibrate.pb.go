@@ -208,7 +208,10 @@ type CalibrateResponse struct {
 	// What epsilon means: "descriptive", "plan" or "filter".
 	Guarantee string `protobuf:"bytes,9,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
 	// The ledger's position that was read; absent without a ledger.
-	Position      *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	// What to know about how the answer came to be, in words: that its time ran out before
+	// it was as tight as it gets.
+	Warnings      []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -313,6 +316,13 @@ func (x *CalibrateResponse) GetPosition() uint64 {
 	return 0
 }
 
+func (x *CalibrateResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 var File_accountant_v1_calibrate_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_calibrate_proto_rawDesc = "" +
@@ -331,7 +341,7 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\x05COUNT\x10\x02\x12\x18\n" +
 	"\x14SAMPLING_PROBABILITY\x10\x03B\x11\n" +
 	"\x0f_target_epsilonB\x0f\n" +
-	"\r_target_delta\"\xa1\x03\n" +
+	"\r_target_delta\"\xbd\x03\n" +
 	"\x11CalibrateResponse\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12,\n" +
@@ -343,7 +353,8 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\banalysis\x18\b \x01(\tR\banalysis\x12\x1c\n" +
 	"\tguarantee\x18\t \x01(\tR\tguarantee\x12\x1f\n" +
 	"\bposition\x18\n" +
-	" \x01(\x04H\x04R\bposition\x88\x01\x01B\x12\n" +
+	" \x01(\x04H\x04R\bposition\x88\x01\x01\x12\x1a\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarningsB\x12\n" +
 	"\x10_exceeding_valueB\n" +
 	"\n" +
 	"\b_epsilonB\x10\n" +

@@ -196,7 +196,10 @@ type QueryPrivacyCurveResponse struct {
 	// What the answer means: "descriptive", "plan" or "filter".
 	Guarantee string `protobuf:"bytes,7,opt,name=guarantee,proto3" json:"guarantee,omitempty"`
 	// The ledger's position that was read; absent for a workload.
-	Position      *uint64 `protobuf:"varint,8,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	Position *uint64 `protobuf:"varint,8,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	// What to know about how the answer came to be, in words: that its time ran out before
+	// it was as tight as it gets.
+	Warnings      []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +288,13 @@ func (x *QueryPrivacyCurveResponse) GetPosition() uint64 {
 		return *x.Position
 	}
 	return 0
+}
+
+func (x *QueryPrivacyCurveResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 // CurvePoint is δ at one ε.
@@ -464,7 +474,7 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\f_epsilon_minB\x0e\n" +
 	"\f_epsilon_maxB\n" +
 	"\n" +
-	"\b_max_gap\"\xe1\x03\n" +
+	"\b_max_gap\"\xfd\x03\n" +
 	"\x19QueryPrivacyCurveResponse\x121\n" +
 	"\x06points\x18\x01 \x03(\v2\x19.accountant.v1.CurvePointR\x06points\x129\n" +
 	"\ttrade_off\x18\x02 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOff\x12!\n" +
@@ -473,7 +483,8 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\x10equal_error_rate\x18\x05 \x01(\x01H\x02R\x0eequalErrorRate\x88\x01\x01\x128\n" +
 	"\x16equal_error_rate_upper\x18\x06 \x01(\x01H\x03R\x13equalErrorRateUpper\x88\x01\x01\x12\x1c\n" +
 	"\tguarantee\x18\a \x01(\tR\tguarantee\x12\x1f\n" +
-	"\bposition\x18\b \x01(\x04H\x04R\bposition\x88\x01\x01B\f\n" +
+	"\bposition\x18\b \x01(\x04H\x04R\bposition\x88\x01\x01\x12\x1a\n" +
+	"\bwarnings\x18\t \x03(\tR\bwarningsB\f\n" +
 	"\n" +
 	"_advantageB\x12\n" +
 	"\x10_advantage_lowerB\x13\n" +

@@ -1,8 +1,9 @@
 from . import mechanism_pb2 as _mechanism_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -29,7 +30,7 @@ class CalibrateRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., solve: _Optional[_Union[CalibrateRequest.Solve, str]] = ..., target_epsilon: _Optional[float] = ..., target_delta: _Optional[float] = ...) -> None: ...
 
 class CalibrateResponse(_message.Message):
-    __slots__ = ["analysis", "delta", "epsilon", "epsilon_lower", "event", "exceeding_value", "field", "guarantee", "position", "value"]
+    __slots__ = ["analysis", "delta", "epsilon", "epsilon_lower", "event", "exceeding_value", "field", "guarantee", "position", "value", "warnings"]
     ANALYSIS_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
@@ -40,6 +41,7 @@ class CalibrateResponse(_message.Message):
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     analysis: str
     delta: float
     epsilon: float
@@ -50,4 +52,5 @@ class CalibrateResponse(_message.Message):
     guarantee: str
     position: int
     value: float
-    def __init__(self, field: _Optional[str] = ..., value: _Optional[float] = ..., exceeding_value: _Optional[float] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, field: _Optional[str] = ..., value: _Optional[float] = ..., exceeding_value: _Optional[float] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -43,7 +43,7 @@ class QueryPrivacyCurveRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ...) -> None: ...
 
 class QueryPrivacyCurveResponse(_message.Message):
-    __slots__ = ["advantage", "advantage_lower", "equal_error_rate", "equal_error_rate_upper", "guarantee", "points", "position", "trade_off"]
+    __slots__ = ["advantage", "advantage_lower", "equal_error_rate", "equal_error_rate_upper", "guarantee", "points", "position", "trade_off", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ADVANTAGE_LOWER_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_FIELD_NUMBER: _ClassVar[int]
@@ -52,6 +52,7 @@ class QueryPrivacyCurveResponse(_message.Message):
     POINTS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     TRADE_OFF_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     advantage: float
     advantage_lower: float
     equal_error_rate: float
@@ -60,7 +61,8 @@ class QueryPrivacyCurveResponse(_message.Message):
     points: _containers.RepeatedCompositeFieldContainer[CurvePoint]
     position: int
     trade_off: _containers.RepeatedCompositeFieldContainer[TradeOffPoint]
-    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TradeOffPoint(_message.Message):
     __slots__ = ["alpha", "beta", "beta_upper"]
