@@ -1,36 +1,34 @@
 package loss
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Choices are the compositions in which every release on parts that were fixed before
-// the first release is one of its parts; c alone if there is none. Whichever part a record
-// is in each time, its losses are one of these. Nil if there would be more than most.
-// Applications of one mechanism may have parted the data differently, so that of n with k
-// parts there are C(n+k−1, k−1).
-func (c Composition) Choices(most int) []Composition {
-	return c.choices(most, func(p parallel) bool { return p.fixed })
-}
+// the first release is one of its parts, also where it is within a part of another; c alone
+// if there is none. Whichever part a record is in each time, its losses are one of these.
+// Nil if there would be more than most. Applications of one mechanism may have parted the
+// data differently, so that of n with k parts there are C(n+k−1, k−1).
+func (c Composition) Choices(most int) []Composition { return c.choices(most, fixedInAdvance) }
 
-func (c Composition) choices(most int, open func(parallel) bool) []Composition {
-	if !c.parted(open) {
+func fixedInAdvance(p parallel) bool { return p.fixed }
+func anyParallel(parallel) bool      { return true }
+
+// choices are the ways to put the record into one part of every such release.
+func (c Composition) choices(most int, such func(parallel) bool) []Composition {
+	if most < 1 {
+		return nil
+	}
+	if !c.parted(such) {
 		return []Composition{c}
 	}
 	all := []Composition{nil}
 	for _, t := range c {
-		p, ok := t.Loss.(parallel)
-		if !ok || !open(p) {
-			for i := range all {
-				all[i] = append(all[i][:len(all[i]):len(all[i])], t)
+		ways := []Composition{{{t.Loss, 1}}}
+		if p, ok := t.Loss.(parallel); ok {
+			if ways = p.choices(most, such); ways == nil {
+				return nil
 			}
-			continue
 		}
-		if t.Count > uint64(most) {
-			return nil
-		}
-		splits := shares(int(t.Count), len(p.each()), most/len(all))
+		splits := shares(t.Count, len(ways), most/len(all))
 		if splits == nil {
 			return nil
 		}
@@ -39,7 +37,7 @@ func (c Composition) choices(most int, open func(parallel) bool) []Composition {
 			for _, split := range splits {
 				with := chosen[:len(chosen):len(chosen)]
 				for i, n := range split {
-					with = append(with, p.taken(i, uint64(n))...)
+					with = append(with, ways[i].times(n)...)
 				}
 				next = append(next, with)
 			}
@@ -52,43 +50,114 @@ func (c Composition) choices(most int, open func(parallel) bool) []Composition {
 	return all
 }
 
-// parted reports whether there is such a release on disjoint parts.
-func (c Composition) parted(such func(parallel) bool) bool {
-	return slices.ContainsFunc(c, func(t Term) bool { p, ok := t.Loss.(parallel); return ok && such(p) })
+// choices are those of one application.
+func (p parallel) choices(most int, such func(parallel) bool) (all []Composition) {
+	if such(p) {
+		for _, part := range p.each() {
+			ways := part.choices(most-len(all), such)
+			if ways == nil {
+				return nil
+			}
+			all = append(all, ways...)
+		}
+		return all
+	}
+	lists := [][]Composition{nil} // of parts
+	for _, part := range p.each() {
+		ways := part.choices(most/len(lists), such)
+		if ways == nil {
+			return nil
+		}
+		var next [][]Composition
+		for _, list := range lists {
+			for _, way := range ways {
+				next = append(next, append(list[:len(list):len(list)], way))
+			}
+		}
+		lists = next
+	}
+	for _, list := range lists {
+		all = append(all, onParts(list, p.fixed))
+	}
+	return all
 }
 
-func anyParallel(parallel) bool { return true }
+// someChoices are all choices, or if there are too many those in which the record is in the
+// same part of every such release.
+func (c Composition) someChoices(most int, such func(parallel) bool) []Composition {
+	all := c.choices(most, such)
+	if all != nil {
+		return all
+	}
+	for i := range max(1, most) {
+		one := c.inPart(i, such)
+		if i > 0 && slices.Equal(one, all[i-1]) {
+			break
+		}
+		all = append(all, one)
+	}
+	return all
+}
 
-// taken is part i, n times.
-func (p parallel) taken(i int, n uint64) []Term {
-	var terms []Term
-	for _, one := range p.each()[i] {
+// inPart is c with the record in part i of every such release, or in the last where there
+// are fewer.
+func (c Composition) inPart(i int, such func(parallel) bool) (all Composition) {
+	for _, t := range c {
+		one := Composition{{t.Loss, 1}}
+		if p, ok := t.Loss.(parallel); ok {
+			if parts := p.each(); such(p) {
+				one = parts[min(i, len(parts)-1)].inPart(i, such)
+			} else {
+				for j := range parts {
+					parts[j] = parts[j].inPart(i, such)
+				}
+				one = onParts(parts, p.fixed)
+			}
+		}
+		all = append(all, one.times(t.Count)...)
+	}
+	return all.merged()
+}
+
+// parted reports whether there is such a release on disjoint parts, maybe within a part.
+func (c Composition) parted(such func(parallel) bool) bool {
+	return slices.ContainsFunc(c, func(t Term) bool {
+		p, ok := t.Loss.(parallel)
+		return ok && (such(p) || slices.ContainsFunc(p.each(), func(part Composition) bool { return part.parted(such) }))
+	})
+}
+
+// times is all of c n times.
+func (c Composition) times(n uint64) (terms Composition) {
+	for _, t := range c {
 		if n > 0 {
-			terms = append(terms, timesTerm(one, n))
+			terms = append(terms, timesTerm(t, n))
 		}
 	}
 	return terms
 }
 
 // shares are the ways to write n as k numbers ≥ 0, nil where there are more than most.
-func shares(n, k, most int) [][]int {
-	if k == 1 {
-		if most < 1 {
-			return nil
-		}
-		return [][]int{{n}}
+func shares(n uint64, k, most int) [][]uint64 {
+	if most < 1 {
+		return nil
 	}
-	var all [][]int
-	for first := n; first >= 0; first-- {
+	if k == 1 {
+		return [][]uint64{{n}}
+	}
+	var all [][]uint64
+	for first := n; ; first-- {
 		rest := shares(n-first, k-1, most-len(all))
 		if rest == nil {
 			return nil
 		}
 		for _, r := range rest {
-			all = append(all, append([]int{first}, r...))
+			all = append(all, append([]uint64{first}, r...))
+		}
+		if first == 0 {
+			return all
 		}
 	}
-	return all
 }
 
 // Adaptive is c with every partition as one that may depend on outputs: no less is lost.
@@ -115,59 +184,66 @@ func (c Composition) Alone() []Composition {
 	return nil
 }
 
-// Reached are compositions with partitions that an adversary can reach, so that c loses
-// at least what each of them loses; at most about that many. Nil if the whole of c can be
-// reached: nothing is parted, or one release is and its curve is the largest of the
-// parts', because the adversary may make that release last, and then chooses best.
-// Of several, the choice for the one is not best for all that can follow: then one is
-// left to the adversary, and for the others all vectors of parts are tried, or if these
-// are too many the same part for all.
-func (c Composition) Reached(most int) []Composition {
-	if !c.parted(anyParallel) {
+// Reached are compositions that an adversary can reach with the partitions of c, so that c
+// loses at least what each of them loses; at most about that many. Nil if the bound for
+// all of c is reached itself.
+//
+// Where a partition was fixed in advance the record is in one of its parts, which he does
+// not choose. Of the others he can leave one release to the end and choose best; for the
+// rest, down to the innermost, he settles on parts before he begins.
+func (c Composition) Reached(most int) (all []Composition) {
+	if c.reachable() {
 		return nil
 	}
-	var rest Composition
-	var last []Term
-	uses, parts := uint64(0), 0
-	for _, t := range c {
-		p, ok := t.Loss.(parallel)
-		if !ok {
-			rest = append(rest, t)
-			continue
+	chosen := c.someChoices(most, fixedInAdvance)
+	for _, one := range chosen {
+		all = append(all, one.leavingOne(max(1, most/len(chosen)))...)
+	}
+	return all
+}
+
+// reachable reports whether an adversary can reach all of c: nothing is parted, or one
+// release is, by outputs, and within each of its parts one at most. He makes it last, and
+// then the pair of the largest curve is what he gets.
+func (c Composition) reachable() bool {
+	for i, t := range c {
+		if p, ok := t.Loss.(parallel); ok {
+			return t.Count == 1 && p.reachable() && !c[i+1:].parted(anyParallel)
 		}
-		uses, parts = uses+min(t.Count, math.MaxInt64), max(parts, len(p.each()))
-		if last == nil && p.paired() {
-			last = []Term{{p, 1}}
-			t.Count--
+	}
+	return true
+}
+
+func (p parallel) reachable() bool {
+	return !p.fixed && p.paired() && !slices.ContainsFunc(p.each(), func(part Composition) bool { return !part.reachable() })
+}
+
+// leavingOne is c, in which no partition was fixed in advance, with one release left to the
+// adversary, if one can be, and the record in settled parts of the others.
+func (c Composition) leavingOne(most int) []Composition {
+	var rest, last Composition
+	for _, t := range c {
+		if p, ok := t.Loss.(parallel); ok && last == nil {
+			var settled []Composition // what he can choose from
+			for _, part := range p.each() {
+				if part.reachable() {
+					settled = append(settled, part)
+					continue
+				}
+				settled = append(settled, part.someChoices(most, anyParallel)...)
+			}
+			if one := onParts(settled, false); one.reachable() {
+				last = one
+				t.Count--
+			}
 		}
 		if t.Count > 0 {
 			rest = append(rest, t)
 		}
 	}
-	if uses == 1 && last != nil {
-		return nil
-	}
-	all := slices.Clone(rest.choices(most, anyParallel))
-	if all == nil {
-		for i := range min(parts, most) {
-			all = append(all, rest.inPart(i))
-		}
-	}
+	all := slices.Clone(rest.someChoices(most, anyParallel))
 	for i := range all {
 		all[i] = append(all[i][:len(all[i]):len(all[i])], last...).merged()
-	}
-	return all
-}
-
-// inPart is c with the record in part i of every release, or in the last where there are
-// fewer.
-func (c Composition) inPart(i int) (all Composition) {
-	for _, t := range c {
-		if p, ok := t.Loss.(parallel); ok {
-			all = append(all, p.taken(min(i, len(p.each())-1), t.Count)...)
-			continue
-		}
-		all = append(all, t)
 	}
 	return all
 }

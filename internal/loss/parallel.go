@@ -22,15 +22,23 @@ type parallel struct {
 	fixed bool // the partition was fixed before the first release
 }
 
-// parallelTerms are the losses of a mechanism on disjoint parts: where one part covers all
-// others, that part's.
+// parallelTerms are the losses of a mechanism on disjoint parts.
 func parallelTerms(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interrupt) ([]Term, error) {
-	var kept []Composition
+	var parts []Composition
 	for _, part := range m.Parts.Values() {
 		c, err := ComposeWithin(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: part, Count: 1}}}, in)
 		if err != nil {
 			return nil, err
 		}
+		parts = append(parts, c)
+	}
+	return onParts(parts, m.PartitionFixedInAdvance), nil
+}
+
+// onParts is one release on disjoint parts: where one part covers all others, that part.
+func onParts(parts []Composition, fixed bool) Composition {
+	var kept []Composition
+	for _, c := range parts {
 		covered := false
 		var rest []Composition
 		for _, k := range kept {
@@ -44,13 +52,13 @@ func parallelTerms(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interr
 		}
 	}
 	if len(kept) == 1 {
-		return kept[0], nil
+		return kept[0]
 	}
 	lists := make([]mechanism.List[Term], len(kept))
 	for i, c := range kept {
 		lists[i] = mechanism.ListOf([]Term(c)...)
 	}
-	return []Term{{parallel{mechanism.ListOf(lists...), m.PartitionFixedInAdvance}, 1}}, nil
+	return Composition{{parallel{mechanism.ListOf(lists...), fixed}, 1}}
 }
 
 // covers: c dominates o, release by release.

@@ -17,7 +17,9 @@ type Parallel struct {
 
 	// PartitionFixedInAdvance asserts that the parts, and which mechanism runs on which of them,
 	// were fixed before the first release. The adversary then has no choice left, and the
-	// cost is that of the most expensive part beside everything else.
+	// cost is that of the most expensive part beside everything else. Within a Parallel whose
+	// own partition depends on outputs it asserts in which of these parts a record is whenever
+	// the outer part holds it.
 	PartitionFixedInAdvance bool
 }
 

@@ -160,22 +160,12 @@ func TestParallelAgainstOracle(t *testing.T) {
 	}
 }
 
-// play is a game of small releases against which rules are tried: what is released, in which
-// order the adversary likes, and the parts from which he chooses.
-type play struct {
-	events []mechanism.Event
-	rounds []round
-}
-
-// round is a kind of release by the outcomes of each of its parts.
-type round struct {
-	parts [][]output
-	left  int
-}
+// play is what an adversary may still run, in whatever order he likes.
+type play []mechanism.Mechanism
 
 type output struct{ p, q float64 }
 
-// outputsOf are those of pure and approximate DP and of both in turn, by their definitions.
+// outputsOf are those of pure and approximate DP, by their definitions.
 func outputsOf(m mechanism.Mechanism) []output {
 	switch m := m.(type) {
 	case mechanism.PureDP:
@@ -185,78 +175,133 @@ func outputsOf(m mechanism.Mechanism) []output {
 		return []output{{p, p * math.Exp(-m.Epsilon)}, {p * math.Exp(-m.Epsilon), p}, {m.Delta, 0}, {0, m.Delta}}
 	case mechanism.NameAndShame:
 		return []output{{1 - m.Delta, 1 - m.Delta}, {m.Delta, 0}, {0, m.Delta}}
-	case mechanism.Composed:
-		all := []output{{1, 1}}
-		for _, e := range m.Events.Values() {
-			for range e.Count {
-				var next []output
-				for _, a := range all {
-					for _, b := range outputsOf(e.Mechanism) {
-						next = append(next, output{a.p * b.p, a.q * b.q})
-					}
-				}
-				all = next
-			}
-		}
-		return all
 	}
 	panic(m)
 }
 
-func drawPlay(t *rapid.T) (p play) {
-	epsilon := func(name string) float64 { return rapid.Float64Range(0.05, 2).Draw(t, name) }
-	drawn := func(name string) mechanism.Mechanism {
-		switch rapid.IntRange(0, 3).Draw(t, name) {
-		case 0:
-			return mechanism.NameAndShame{Delta: rapid.Float64Range(1e-6, 0.2).Draw(t, "δ")}
-		case 1:
-			return mechanism.ApproximateDP{Epsilon: epsilon("ε"), Delta: rapid.Float64Range(1e-6, 0.1).Draw(t, "δ")}
-		case 2:
-			return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: epsilon("ε")}, Count: 2})}
-		}
-		return mechanism.PureDP{Epsilon: epsilon("ε")}
+// best is what an adversary gets who tries everything: then at the end, and before it the
+// best release and part for what he has seen.
+func (p play) best(at output, then func(output) float64) float64 {
+	if len(p) == 0 || at.p == 0 || at.q == 0 { // once he knows, the rest tells him nothing
+		return then(at)
 	}
-	add := func(m mechanism.Mechanism, parts ...mechanism.Mechanism) {
-		r := round{left: 1}
-		for _, part := range parts {
-			r.parts = append(r.parts, outputsOf(part))
-		}
-		p.events, p.rounds = append(p.events, mechanism.Event{Mechanism: m, Count: 1}), append(p.rounds, r)
+	most := 0.0
+	for i, m := range p {
+		rest := append(p[:i:i], p[i+1:]...)
+		most = math.Max(most, run(m, at, func(at output) float64 { return rest.best(at, then) }))
 	}
-	for range rapid.IntRange(0, 2).Draw(t, "releases beside") {
-		m := drawn("beside")
-		add(m, m)
-	}
-	for range rapid.IntRange(1, 2).Draw(t, "partitions") {
-		parts := []mechanism.Mechanism{drawn("part"), drawn("part")}
-		if rapid.Bool().Draw(t, "three") {
-			parts = append(parts, drawn("part"))
+	return most
+}
+
+// run is what he gets from m, whose parts and their order he chooses, and from what follows.
+func run(m mechanism.Mechanism, at output, then func(output) float64) (most float64) {
+	switch m := m.(type) {
+	case mechanism.Parallel:
+		for _, part := range m.Parts.Values() {
+			most = math.Max(most, run(part, at, then))
 		}
-		add(parallelOf(parts...), parts...)
+	case mechanism.Composed:
+		most = playOf(m.Events.Values()).best(at, then)
+	default:
+		for _, o := range outputsOf(m) {
+			most += then(output{at.p * o.p, at.q * o.q})
+		}
+	}
+	return most
+}
+
+func playOf(events []mechanism.Event) (p play) {
+	for _, e := range events {
+		for range e.Count {
+			p = append(p, e.Mechanism)
+		}
 	}
 	return p
 }
 
-// best is what an adversary gets who tries everything: p − e^ε·q at the end, and before it the
-// best release and part for what he has seen.
-func (p *play) best(at output, alpha float64) float64 {
-	best := math.Max(0, at.p-alpha*at.q)
-	for i := range p.rounds {
-		r := &p.rounds[i]
-		if r.left == 0 || at.p == 0 {
-			continue
-		}
-		r.left--
-		for _, part := range r.parts {
-			sum := 0.0
-			for _, o := range part {
-				sum += p.best(output{at.p * o.p, at.q * o.q}, alpha)
+// fixings are the plays in which every partition that was fixed in advance is one of its
+// parts, another one for each of its uses.
+func (p play) fixings() []play {
+	all := []play{nil}
+	for _, m := range p {
+		var next []play
+		for _, before := range all {
+			for _, one := range fixings(m) {
+				next = append(next, append(before[:len(before):len(before)], one))
 			}
-			best = math.Max(best, sum)
 		}
-		r.left++
+		all = next
 	}
-	return best
+	return all
+}
+
+func fixings(m mechanism.Mechanism) (all []mechanism.Mechanism) {
+	switch m := m.(type) {
+	case mechanism.Parallel:
+		if m.PartitionFixedInAdvance {
+			for _, part := range m.Parts.Values() {
+				all = append(all, fixings(part)...)
+			}
+			return all
+		}
+		for _, parts := range play(m.Parts.Values()).fixings() {
+			all = append(all, parallelOf(parts...))
+		}
+		return all
+	case mechanism.Composed:
+		for _, p := range playOf(m.Events.Values()).fixings() {
+			var events []mechanism.Event
+			for _, one := range p {
+				events = append(events, mechanism.Event{Mechanism: one, Count: 1})
+			}
+			all = append(all, mechanism.Composed{Events: mechanism.ListOf(events...)})
+		}
+		return all
+	}
+	return []mechanism.Mechanism{m}
+}
+
+// reachedBy is the largest p − e^ε·q that an adversary reaches, whatever part the record is
+// in of the releases that were parted in advance.
+func reachedBy(events []mechanism.Event, epsilon float64) (most float64) {
+	alpha := math.Exp(epsilon)
+	for _, p := range playOf(events).fixings() {
+		most = math.Max(most, p.best(output{1, 1}, func(o output) float64 { return math.Max(0, o.p-alpha*o.q) }))
+	}
+	return most
+}
+
+func drawLeaf(t *rapid.T, name string) mechanism.Mechanism {
+	if rapid.IntRange(0, 3).Draw(t, name) == 0 {
+		return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: rapid.Float64Range(0.05, 2).Draw(t, "ε")}, Count: 2})}
+	}
+	return drawOne(t, name)
+}
+
+func drawOne(t *rapid.T, name string) mechanism.Mechanism {
+	epsilon := func() float64 { return rapid.Float64Range(0.05, 2).Draw(t, "ε") }
+	switch rapid.IntRange(0, 2).Draw(t, name) {
+	case 0:
+		return mechanism.NameAndShame{Delta: rapid.Float64Range(1e-6, 0.2).Draw(t, "δ")}
+	case 1:
+		return mechanism.ApproximateDP{Epsilon: epsilon(), Delta: rapid.Float64Range(1e-6, 0.1).Draw(t, "δ")}
+	}
+	return mechanism.PureDP{Epsilon: epsilon()}
+}
+
+func drawPlay(t *rapid.T) (events []mechanism.Event) {
+	add := func(m mechanism.Mechanism) { events = append(events, mechanism.Event{Mechanism: m, Count: 1}) }
+	for range rapid.IntRange(0, 2).Draw(t, "releases beside") {
+		add(drawLeaf(t, "beside"))
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "partitions") {
+		parts := []mechanism.Mechanism{drawLeaf(t, "part"), drawLeaf(t, "part")}
+		if rapid.Bool().Draw(t, "three") {
+			parts = append(parts, drawLeaf(t, "part"))
+		}
+		add(parallelOf(parts...))
+	}
+	return events
 }
 
 // An adversary who chooses the next release and the part of the record after each output
@@ -265,38 +310,125 @@ func (p *play) best(at output, alpha float64) float64 {
 func TestAdversaryOfPartitions(t *testing.T) {
 	caught := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawPlay(t)
+		events := drawPlay(t)
 		epsilon := rapid.Float64Range(0, 3).Draw(t, "ε")
-		reached := p.best(output{1, 1}, math.Exp(epsilon))
-		b, reason := LogDelta(composedOf(t, p.events), epsilon, Wanted{})
-		if reason != "" {
-			t.Fatal(reason)
-		}
-		if lower, upper := math.Exp(b.Lower), math.Exp(b.Upper); upper < reached*(1-1e-12) || lower > reached*(1+1e-12)+1e-15 {
-			t.Fatalf("reached %v, stated %v to %v: %v", reached, lower, upper, p.events)
-		}
+		reached := reachedBy(events, epsilon)
+		b := between(t, events, epsilon, reached)
 		partitions := 0
-		for _, e := range p.events {
+		for _, e := range events {
 			if _, ok := e.Mechanism.(mechanism.Parallel); ok {
 				partitions++
 			}
 		}
 		if partitions == 1 && b.Upper-b.Lower > 5*latticeLogGap { // where one part covers all others the lattice is asked
-			t.Fatalf("%+v is wider than a lattice: %v", b, p.events)
+			t.Fatalf("%+v is wider than a lattice: %v", b, events)
 		}
-		for i, e := range p.events {
+		for i, e := range events {
 			if on, ok := e.Mechanism.(mechanism.Parallel); ok {
 				on.PartitionFixedInAdvance = true
-				p.events[i].Mechanism = on
+				events[i].Mechanism = on
 			}
 		}
 		// The rule for partitions that were fixed in advance, as if these had been.
-		if old, _ := LogDelta(composedOf(t, p.events), epsilon, Wanted{}); math.Exp(old.Upper) < reached*(1-1e-9) {
+		if old, _ := LogDelta(composedOf(t, events), epsilon, Wanted{}); math.Exp(old.Upper) < reached*(1-1e-9) {
 			caught++
 		}
 	})
 	if caught == 0 {
 		t.Error("the adversary never got more than the rule for fixed partitions allows")
+	}
+}
+
+// between asks for δ(ε), which must enclose what was reached.
+func between(t interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, events []mechanism.Event, epsilon, reached float64) loss.Bounds {
+	b, reason := LogDelta(composedOf(t, events), epsilon, Wanted{})
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	if lower, upper := math.Exp(b.Lower), math.Exp(b.Upper); upper < reached*(1-1e-12)-1e-15 || lower > reached*(1+1e-12)+1e-15 {
+		t.Fatalf("δ(%v) reached %v, stated %v to %v: %v", epsilon, reached, lower, upper, events)
+	}
+	return b
+}
+
+// drawNested draws partitions of leaves, or of partitions to a depth, alone or several
+// together in a part; some were fixed in advance.
+func drawNested(t *rapid.T, depth int) mechanism.Mechanism {
+	part := func() mechanism.Mechanism {
+		if depth == 0 || rapid.Bool().Draw(t, "leaf") {
+			return drawOne(t, "part")
+		}
+		inner := drawNested(t, depth-1)
+		switch rapid.IntRange(0, 2).Draw(t, "within") {
+		case 0:
+			return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: inner, Count: 2})}
+		case 1:
+			return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: inner, Count: 1},
+				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: rapid.Float64Range(0.05, 2).Draw(t, "ε")}, Count: 1})}
+		}
+		return inner
+	}
+	m := parallelOf(part(), part())
+	m.PartitionFixedInAdvance = rapid.Bool().Draw(t, "fixed")
+	return m
+}
+
+// The same with partitions within partitions, of which some were fixed in advance.
+func TestAdversaryOfNestedPartitions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := []mechanism.Event{{Mechanism: drawNested(t, 1), Count: uint32(rapid.IntRange(1, 2).Draw(t, "uses"))}}
+		if rapid.Bool().Draw(t, "beside") {
+			events = append(events, mechanism.Event{Mechanism: drawLeaf(t, "beside"), Count: 1})
+		}
+		epsilon := rapid.Float64Range(0, 3).Draw(t, "ε")
+		between(t, events, epsilon, reachedBy(events, epsilon))
+	})
+}
+
+// Cases in which a lower bound was too high: partitions within partitions, and more vectors
+// of fixed parts than are asked about.
+func TestLowerBoundsOfPartitions(t *testing.T) {
+	pure := func(e float64) mechanism.Mechanism { return mechanism.PureDP{Epsilon: e} }
+	fails := func(d float64) mechanism.Mechanism { return mechanism.NameAndShame{Delta: d} }
+	event := func(m mechanism.Mechanism, n uint32) mechanism.Event { return mechanism.Event{Mechanism: m, Count: n} }
+	composed := func(events ...mechanism.Event) mechanism.Mechanism {
+		return mechanism.Composed{Events: mechanism.ListOf(events...)}
+	}
+	one := parallelOf(pure(1), fails(0.3))
+	for name, events := range map[string][]mechanism.Event{
+		"nested":         {event(parallelOf(one, pure(0.1)), 2)},
+		"composed":       {event(parallelOf(composed(event(one, 2)), pure(0.1)), 1), event(pure(1), 1)},
+		"fixed within":   {event(parallelOf(fixedOf(pure(1), fails(0.3)), pure(0.1)), 1), event(pure(1), 1)},
+		"fixed and both": {event(fixedOf(one, pure(0.1)), 2), event(one, 1)},
+	} {
+		for _, epsilon := range []float64{0.1, 0.5, 1, 1.5} {
+			t.Run(name, func(t *testing.T) { between(t, events, epsilon, reachedBy(events, epsilon)) })
+		}
+	}
+	for n := uint32(7); n <= 9; n++ { // 2(n+1) vectors
+		const epsilon = 1.
+		truth := math.Inf(-1)
+		for i := range n + 1 {
+			for _, m := range []mechanism.Mechanism{pure(1), fails(0.1)} {
+				events := []mechanism.Event{event(pure(1), 1), event(m, 1)}
+				if i > 0 {
+					events = append(events, event(pure(0.001), i))
+				}
+				if i < n {
+					events = append(events, event(fails(1e-4), n-i))
+				}
+				b, _ := LogDelta(composedOf(t, events), epsilon, Wanted{})
+				truth = math.Max(truth, b.Upper)
+			}
+		}
+		b, reason := LogDelta(composedOf(t, []mechanism.Event{event(pure(1), 1),
+			event(fixedOf(pure(1), fails(0.1)), 1), event(fixedOf(pure(0.001), fails(1e-4)), n)}), epsilon, Wanted{})
+		if reason != "" || b.Lower > truth || b.Upper < truth-2*latticeLogGap || b.Lower < truth-0.05 {
+			t.Errorf("%d uses: ln δ(1) in %+v, of all vectors ≤ %v (%s)", n, b, truth, reason)
+		}
 	}
 }
 

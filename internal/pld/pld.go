@@ -50,25 +50,22 @@ const mostChoices, mostReached = 16, 8
 
 // anyPart answers for a record in any part of every release on disjoint parts. Where the
 // data was parted before the first release the largest of all answers counts, from below
-// too. Where there are too many to ask, or one has no answer, these releases count as if
-// they had been parted later.
+// too. Where there are too many to ask, or one has no answer, these releases count from above
+// as if they had been parted later.
 func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
-	all := c.Choices(mostChoices)
-	if len(all) == 1 {
-		return adaptively(c, nothing, ask)
-	}
-	if len(all) > 1 { // there may be partitions within parts
-		b, reason := largest(all, func(c loss.Composition) (loss.Bounds, string) { return anyPart(c, nothing, ask) })
+	if all := c.Choices(mostChoices); len(all) > 1 {
+		b, reason := largest(all, func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) })
 		if reason == "" {
 			return b, ""
 		}
 	}
-	return adaptively(c.Adaptive(), nothing, ask)
+	return adaptively(c, nothing, ask)
 }
 
-// adaptively answers where partitions may depend on outputs: from above by the pair of the
-// largest curve, or if there is none by bounds on K; from below by what an adversary can
-// reach (docs/math.md §1.5). A single release alone is all its parts.
+// adaptively answers as if all partitions might depend on outputs: from above by the pair of
+// the largest curve, or if there is none by bounds on K; from below by what an adversary can
+// reach, for whom those that were fixed in advance are fixed (docs/math.md §1.5). A single
+// release alone is all its parts.
 func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	if parts := c.Alone(); parts != nil {
 		each := func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) }
@@ -76,7 +73,7 @@ func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) 
 			return b, ""
 		}
 	}
-	b, reason := ask(c)
+	b, reason := ask(c.Adaptive())
 	if reason != "" {
 		return b, reason
 	}
