@@ -13,7 +13,7 @@ type Interrupt struct {
 
 // asking is the work between two questions whether to stop, in about nanoseconds: what is
 // shorter is done however little time there is.
-const asking = 2_000_000
+const asking = 1_000_000
 
 // interruption is what unwinds the stack; only the Try of the same Interrupt takes it.
 type interruption struct{ by *Interrupt }
