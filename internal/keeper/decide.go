@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,7 +41,7 @@ func (q *queue) decide(items []item) {
 		q.verdicts = q.verdicts[:0]
 		clear(q.begun)
 		var state *ledger.State
-		if failure = q.read(func(s *ledger.State) { state = s }); failure != nil {
+		if failure = q.read(context.Background(), func(s *ledger.State) { state = s }); failure != nil {
 			break
 		}
 		// Nobody else changes the state, so no lock is needed to read it here.

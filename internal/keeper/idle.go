@@ -39,6 +39,14 @@ func (k *Keeper) acquire(ctx context.Context, name string) (*queue, error) {
 	return q, nil
 }
 
+// pin adds a pin to a queue that has one.
+func (k *Keeper) pin(q *queue) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q.pins++
+	k.pins++
+}
+
 // release takes n pins away. A queue without any is idle; one that holds no
 // state (the ledger is missing, damaged, or to be read again) is dropped.
 func (k *Keeper) release(q *queue, n int) {

@@ -8,8 +8,7 @@
 // stream. Queries read committed state and never wait for a commit.
 //
 // Locks, outermost first: queue.mu, then idleWriters.mu; Keeper.mu and
-// queue.stateMu are taken alone. No lock but stateMu is held during a call of
-// the store, and that one only to load a ledger.
+// queue.stateMu are taken alone. No lock is held during a call of the store.
 package keeper
 
 import (
@@ -231,7 +230,7 @@ func (k *Keeper) read(ctx context.Context, name string, f func(*ledger.State)) e
 		return err
 	}
 	defer k.release(q, 1)
-	return q.read(f)
+	return q.read(ctx, f)
 }
 
 // now is the clock as a store keeps it: nanoseconds, UTC.

@@ -29,7 +29,7 @@ func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error
 		r.Verb = v
 	case ledger.Raise:
 		var raising ledger.Raising
-		if err := q.read(func(s *ledger.State) { raising = s.Raising(v) }); err != nil {
+		if err := q.read(ctx, func(s *ledger.State) { raising = s.Raising(v) }); err != nil {
 			return err
 		}
 		v.Resolution, err = raising.Resolve(func() bool { return ctx.Err() != nil })

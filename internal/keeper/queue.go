@@ -21,6 +21,7 @@ type queue struct {
 
 	stateMu sync.RWMutex
 	state   *ledger.State // nil until read; only the deciding goroutine changes or forgets it
+	loading *loading      // nil unless it is being read
 	changes changes       // of state, by commits
 
 	mu      sync.Mutex
@@ -312,27 +313,4 @@ func weigh(r ledger.Request) int {
 		n += len(v.Reason) + 64*len(v.Budgets) + 96*len(v.Resolution.Plan)
 	}
 	return n
-}
-
-// read calls f with the committed state, reading it from the store if it is not
-// in memory.
-func (q *queue) read(f func(*ledger.State)) error {
-	q.stateMu.RLock()
-	if q.state != nil {
-		defer q.stateMu.RUnlock()
-		f(q.state)
-		return nil
-	}
-	q.stateMu.RUnlock()
-	q.stateMu.Lock()
-	defer q.stateMu.Unlock()
-	if q.state == nil {
-		snapshot, tail, err := q.k.config.Store.Load(q.name)
-		if err != nil {
-			return err
-		}
-		q.state = ledger.NewState(snapshot, tail)
-	}
-	f(q.state)
-	return nil
 }

@@ -43,7 +43,7 @@ func (k *Keeper) Watch(ctx context.Context, name string, f func(ledger.View) err
 		changed := q.changes.next() // before the state: what follows it is not missed
 		var v ledger.View
 		moved := false
-		err := q.read(func(s *ledger.State) {
+		err := q.read(ctx, func(s *ledger.State) {
 			if moved = first || s.Summary().Head.Position != shown; moved {
 				v = s.View()
 			}

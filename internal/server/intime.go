@@ -42,9 +42,7 @@ func beside[T any](ctx context.Context, t inTime, interim func() *T, compute fun
 	defer cancel()
 	go func() {
 		r := result{err: context.DeadlineExceeded} // should compute not return
-		defer t.analyses.leave()
 		turn := t.analyses.begin(ctx)
-		defer turn.give()
 		defer func() {
 			if p := recover(); p != nil {
 				r.err = t.recovered(ctx, p)
@@ -52,6 +50,8 @@ func beside[T any](ctx context.Context, t inTime, interim func() *T, compute fun
 			if turn.over {
 				t.analyses.metrics.questionsCut.Inc()
 			}
+			turn.give() // before the answer: its reader may ask the next question at once
+			t.analyses.leave()
 			done <- r
 		}()
 		switch {

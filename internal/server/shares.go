@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -59,11 +60,17 @@ func (b *budgetShares) changed(name string) {
 // Describe implements prometheus.Collector.
 func (b *budgetShares) Describe(to chan<- *prometheus.Desc) { b.gauge.Describe(to) }
 
+// sharesTime is how long one reading of the metrics waits for balances, in all. A ledger
+// that has to be read from the store first can take longer; it is shown the next time.
+const sharesTime = time.Second
+
 // Collect implements prometheus.Collector.
 func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), sharesTime)
+	defer cancel()
 	for _, name := range b.take() {
-		v, err := b.keeper.View(context.Background(), name)
-		if err != nil { // stopping, or damaged: it stays as it was
+		v, err := b.keeper.View(ctx, name)
+		if err != nil { // too late, stopping, or damaged: it stays as it was
 			b.changed(name)
 			continue
 		}

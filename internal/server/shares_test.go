@@ -1,0 +1,53 @@
+package server
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// stuckStore reads no ledger before it is released.
+type stuckStore struct {
+	ledger.Store
+	released chan struct{}
+}
+
+func (stuckStore) ID() string { return "stuck" }
+
+func (s stuckStore) Load(string) (ledger.Snapshot, []ledger.Record, error) {
+	<-s.released
+	return ledger.Snapshot{}, nil, ledger.ErrNotFound
+}
+
+// A ledger that takes long to read does not keep the metrics from being read; it is
+// looked at again the next time.
+func TestMetricsDoNotWaitForLedgers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := stuckStore{released: make(chan struct{})}
+		k := keeper.New(keeper.Config{Store: store})
+		b := newBudgetShares()
+		b.read(k, 10)
+		for _, name := range []string{"a", "b", "c"} {
+			b.found(ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: name, Policy: ledger.Filtered}}})
+		}
+		start := time.Now()
+		to := make(chan prometheus.Metric, 100)
+		b.Collect(to)
+		if took := time.Since(start); took > 2*sharesTime {
+			t.Errorf("the metrics were read in %v", took)
+		}
+		if again := b.take(); len(again) != 3 {
+			t.Errorf("looked at again: %v; want all three", again)
+		}
+		close(store.released)
+		if err := k.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
