@@ -111,9 +111,11 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops, err)
 	}
 	start := time.Now()
-	tx, err := c.db.Begin(true)
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	tx, err := c.beginNext()
 	if err != nil {
-		return answer(ops, fmt.Errorf("%w: %s: %w", ledger.ErrUnavailable, c.config.Path, err))
+		return answer(ops, err)
 	}
 	c.arena.reset()
 	w := &writing{view: view{tx: tx, file: c.space.file, paths: &c.paths}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
@@ -129,19 +131,19 @@ func (c *committer) commit(ops []*operation) int {
 			return err
 		})
 		if fatal != nil {
-			rollback(tx)
+			c.rollback(tx)
 			return answer(ops, fatal)
 		}
 		o.err = err
 		if c.damagedPage(err); c.refused() != nil {
-			rollback(tx)
+			c.rollback(tx)
 			return answer(ops, c.refused())
 		}
 	}
 	if w.puts == 0 { // nothing but refusals and what exists already
-		rollback(tx)
+		c.rollback(tx)
 		if err := c.inPlace(); err != nil {
-			return answer(ops[:n], c.fail(err))
+			return answer(ops[:n], c.gone(err))
 		}
 		return n
 	}
@@ -160,16 +162,16 @@ func (c *committer) commit(ops []*operation) int {
 // the store's name, and written down as acknowledged.
 func (s *Store) finish(w *writing) error {
 	if err := s.space.ensure(w.tx.Size() + w.growth(s.db)); err != nil {
-		rollback(w.tx)
+		s.rollback(w.tx)
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}
 	id := w.tx.ID()
 	if err := guard(func() error { return s.config.hooks.commit(w.tx) }); err != nil {
-		rollback(w.tx) // releases the lock if bbolt has not
+		s.rollback(w.tx) // releases the lock if bbolt has not
 		return s.fail(fmt.Errorf("a commit failed: %w", err))
 	}
 	if err := s.inPlace(); err != nil {
-		return s.fail(err)
+		return s.gone(err)
 	}
 	if err := s.noteAcknowledged(id); err != nil {
 		return s.fail(err)
@@ -180,13 +182,15 @@ func (s *Store) finish(w *writing) error {
 
 // change makes a commit that is no ledger's. The committer may go on beside it.
 func (s *Store) change(f func(*writing) error) error {
-	tx, err := s.db.Begin(true)
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	tx, err := s.beginNext()
 	if err != nil {
 		return err
 	}
 	w := &writing{view: view{tx: tx}, arena: &arena{}}
 	if err := guard(func() error { return errors.Join(f(w), w.put()) }); err != nil {
-		rollback(tx)
+		s.rollback(tx)
 		return err
 	}
 	return s.finish(w)
@@ -199,11 +203,6 @@ func answer(ops []*operation, err error) int {
 		o.err = err
 	}
 	return len(ops)
-}
-
-// rollback gives up a transaction, whatever its state.
-func rollback(tx *bolt.Tx) {
-	_ = guard(tx.Rollback) // ErrTxClosed: it is given up already
 }
 
 // growth bounds by how much a commit may let the file grow: each row may change

@@ -47,6 +47,7 @@ func Open(c Config) (*Store, error) {
 		failed: make(chan struct{}),
 
 		damaged: make(chan struct{}),
+		stuck:   stuck{done: make(chan struct{})},
 	}
 	s.published.ready.L = &s.published.mu
 	if err := makeDirectory(filepath.Dir(c.Path)); err != nil {
@@ -147,6 +148,8 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		if size := tx.Size(); size > s.opened.Size() {
 			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, s.opened.Size(), size)
 		}
+		s.published.tx = tx.ID()
+		s.used.Store(tx.Size())
 		v := &view{tx: tx, file: file}
 		if name, _ := tx.Cursor().First(); name == nil {
 			isNew = true
@@ -176,7 +179,6 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 			}
 		}
 		nextKey, err = v.next()
-		s.published.tx = tx.ID()
 		return err
 	}
 	if err := guard(func() error { return s.db.View(read) }); err != nil {

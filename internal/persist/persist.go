@@ -25,7 +25,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -100,6 +99,10 @@ type Store struct {
 	failure   atomic.Pointer[error] // why everything is refused
 	failed    chan struct{}         // closed: what became of a commit is unknown
 	damaged   chan struct{}         // closed: the file is damaged
+
+	turn  sync.Mutex   // of who writes, from the beginning of a transaction until it is published
+	used  atomic.Int64 // bytes of the file that are in use at least
+	stuck stuck
 }
 
 var _ ledger.Store = (*Store)(nil)
@@ -127,10 +130,10 @@ func (s *Store) Damage() error {
 }
 
 // Size is how many bytes of the file its pages take, free ones among them; 0 when
-// the store is closed. The space allocated ahead is not counted.
+// the store is closed or refuses everything. The space allocated ahead is not counted.
 func (s *Store) Size() (bytes int64) {
-	_ = s.db.View(func(tx *bolt.Tx) error { // fails only when closed
-		bytes = tx.Size()
+	_ = s.view(func(v *view) error {
+		bytes = v.tx.Size()
 		return nil
 	})
 	return bytes
@@ -176,7 +179,8 @@ func (s *Store) do(o *operation) error {
 	return o.err
 }
 
-// Close implements ledger.Store. Later calls fail with ErrUnavailable.
+// Close implements ledger.Store. Later calls fail with ErrUnavailable. What cannot be
+// closed any more, it leaves to the end of the process.
 func (s *Store) Close() error {
 	s.gate.Lock()
 	first := !s.closed
@@ -185,10 +189,24 @@ func (s *Store) Close() error {
 		close(s.queue)
 	}
 	s.gate.Unlock()
-	<-s.done
-	if !first {
-		return nil
+	closed := make(chan error, 1)
+	go func() {
+		<-s.done
+		if first {
+			closed <- s.close()
+		} else {
+			closed <- nil
+		}
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-s.stuck.noted():
+		return nil // everybody was told why
 	}
+}
+
+func (s *Store) close() error {
 	err := s.settle()
 	err = errors.Join(err, s.db.Close()) // waits for readers
 	if s.acknowledged != nil {
@@ -205,7 +223,7 @@ func (s *Store) settle() error {
 		return nil
 	}
 	if err := s.inPlace(); err != nil {
-		return s.fail(err)
+		return s.gone(err)
 	}
 	settled := false
 	if err := s.view(func(v *view) (err error) {
@@ -274,20 +292,32 @@ func (s *Store) view(read func(*view) error) error {
 	if err := s.refused(); err != nil {
 		return err
 	}
-	err := guard(func() error {
-		return s.db.View(func(tx *bolt.Tx) error {
-			if err := s.published.await(tx.ID(), s.refused); err != nil {
-				return err
-			}
-			return read(&view{tx: tx, file: s.space.file})
-		})
+	published := s.published.newest()
+	tx, err := s.begin(false)
+	if err != nil {
+		return err
+	}
+	err = guard(func() error {
+		if tx.ID() < published {
+			return s.otherRoot(tx.ID(), published)
+		}
+		if err := s.published.await(tx.ID(), s.refused); err != nil {
+			return err
+		}
+		return read(&view{tx: tx, file: s.space.file})
 	})
-	if e := s.inPlace(); e != nil && err == nil {
-		return s.fail(e)
+	s.rollback(tx)
+	if e := s.inPlace(); e != nil {
+		return s.gone(e)
 	}
-	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
-		return s.errClosed()
-	}
+	return err
+}
+
+// otherRoot makes the store refuse everything because bbolt shows another transaction than
+// the one that was published last. It takes an older root page if the newest is damaged.
+func (s *Store) otherRoot(shown, published int) error {
+	err := lostCommit(s.path, "while the daemon uses it, its newest commit is number %d, but number %d was acknowledged last: a root page was damaged, or the content was replaced", shown, published)
+	s.refuse(err)
 	return err
 }
 
@@ -303,6 +333,12 @@ func (p *published) set(tx int) {
 	defer p.mu.Unlock()
 	p.tx = tx
 	p.ready.Broadcast()
+}
+
+func (p *published) newest() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tx
 }
 
 func (p *published) wake() {

@@ -1,11 +1,14 @@
 package persist
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 // watchEvery is how often an idle store looks whether its file is in its place.
@@ -13,7 +16,7 @@ const watchEvery = time.Second
 
 // inPlace returns an error unless the open file is still the one under its name. If
 // not, whatever is written to it is gone when the process ends, and the next one
-// would open another file, or make one.
+// would open another file, or make one. A file that is shorter than its pages is ErrDamaged.
 func (s *Store) inPlace() error {
 	found, err := os.Stat(s.path)
 	switch {
@@ -21,8 +24,20 @@ func (s *Store) inPlace() error {
 		return fmt.Errorf("the open file is no longer there, it was deleted or its directory moved: %w", err)
 	case !os.SameFile(s.opened, found):
 		return fmt.Errorf("the open file is no longer there, another file has taken its name")
+	case found.Size() < s.used.Load():
+		return fmt.Errorf("%w: store %s: the file was cut short while the daemon uses it (%d bytes; at least %d are in use): stop the daemon and restore a backup",
+			ledger.ErrDamaged, s.config.Path, found.Size(), s.used.Load())
 	}
 	return nil
+}
+
+// gone makes the store refuse everything because of what inPlace has found.
+func (s *Store) gone(err error) error {
+	if errors.Is(err, ledger.ErrDamaged) {
+		s.refuse(err)
+		return err
+	}
+	return s.fail(err)
 }
 
 // watch fails a store whose file has left its place, also while nobody asks.
@@ -35,9 +50,11 @@ func (s *Store) watch() {
 			return
 		case <-s.failed:
 			return
+		case <-s.damaged:
+			return
 		case <-ticker.C:
 			if err := s.inPlace(); err != nil {
-				_ = s.fail(err) // whoever asks is told
+				_ = s.gone(err) // whoever asks is told
 			}
 		}
 	}
