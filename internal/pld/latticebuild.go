@@ -64,7 +64,13 @@ func (p *latticeProblem) ends(t *latticeTerm, a *latticeAim) (lo, hi float64) {
 		_, v := t.tails(-l)
 		return v <= logAbove
 	})
-	return low, math.Max(low, high)
+	high = math.Max(low, high)
+	if !loss.Separable(t.upper) {
+		// An outcome at an edge is on one side of it in one grid and on the other side in the
+		// next: one at this end must not be cut.
+		high += 1e-9 * (1 + math.Abs(high))
+	}
+	return low, high
 }
 
 func (p *latticeProblem) allEnds(a *latticeAim) []latticeEnds {

@@ -121,7 +121,8 @@ func roughCells(p loss.Pair, edges []float64, most int, in *num.Interrupt) []los
 	cells := make([]loss.Mass, len(edges)-1)
 	fillCells(p, edges, cells, in)
 	above := make([]float64, most+1)
-	for {
+	separable := loss.Separable(p)
+	for round := 0; ; round++ {
 		var below float64
 		above[len(cells)] = math.Inf(-1)
 		for i := len(cells) - 1; i >= 0; i-- {
@@ -137,7 +138,9 @@ func roughCells(p loss.Pair, edges []float64, most int, in *num.Interrupt) []los
 				(above[i]-above[i+1] > steep || with-below > steep && below > -80)
 			if below = with; split {
 				var halves [2]loss.Mass
-				fillCells(p, []float64{a, mid, b}, halves[:], in)
+				if separable {
+					fillCells(p, []float64{a, mid, b}, halves[:], in)
+				}
 				nextEdges, next = append(nextEdges, mid, b), append(next, halves[:]...)
 				continue
 			}
@@ -146,9 +149,20 @@ func roughCells(p loss.Pair, edges []float64, most int, in *num.Interrupt) []los
 		if len(next) == len(cells) {
 			return cells
 		}
-		edges, cells = nextEdges, next
+		if edges, cells = nextEdges, next; separable {
+			continue
+		}
+		// Halves by themselves need not have what the whole had: an outcome at an edge is
+		// on one side of it in one grid and on the other side in the next.
+		fillCells(p, edges, cells, in)
+		if round == mostRefilled {
+			return cells
+		}
 	}
 }
+
+// mostRefilled bounds how often all cells are split and filled anew.
+const mostRefilled = 7
 
 // fillCells is p.Cells that in interrupts: some cells at a time, where each depends on its
 // own edges only.

@@ -2,6 +2,7 @@ package pld
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -460,5 +461,40 @@ func TestPartitionChosenByAnOutput(t *testing.T) {
 	e, reason := Epsilon(composedOf(t, events), reached, Wanted{})
 	if reason != "" || e.Upper < 1 || e.Upper > 1+1e-10 || e.Lower > 1 || e.Lower < 1-1e-10 {
 		t.Errorf("ε(%v) in %+v (%s)", reached, e, reason)
+	}
+}
+
+// Pairs of which one part has an atom at an end of what the other's losses cover were cut
+// there, so that nothing was proven. All parts together lose more than any one of them, and
+// with one choice to make the bounds meet.
+func TestAtomsAtEndsOfParts(t *testing.T) {
+	check := func(q, sigma, e0, delta float64) {
+		drawn := mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+		pure := mechanism.PureDP{Epsilon: e0}
+		event := func(m mechanism.Mechanism) mechanism.Event { return mechanism.Event{Mechanism: m, Count: 1} }
+		for _, first := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: 1}, mechanism.Gaussian{NoiseMultiplier: 1}} {
+			answer := func(events ...mechanism.Event) loss.Bounds {
+				b, reason := Epsilon(composedOf(t, append(events, event(first))), delta, Wanted{})
+				if reason != "" {
+					t.Fatal(reason)
+				}
+				return b
+			}
+			got, all := answer(event(parallelOf(drawn, pure))), answer(event(drawn), event(pure))
+			one, other := answer(event(drawn)), answer(event(pure))
+			if got.Lower > all.Upper || got.Upper > all.Upper+1e-3 || got.Upper < math.Max(one.Lower, other.Lower) || got.Upper-got.Lower > 1e-3 {
+				t.Fatalf("q=%v σ=%v ε0=%v after %v: ε(%v) in %+v, of all parts together %+v, of one %+v %+v", q, sigma, e0, first, delta, got, all, one, other)
+			}
+		}
+	}
+	for _, c := range [][3]float64{{0.07, 2.95, 0.83}, {0.05, 3.59, 1.49}, {0.21, 3.6, 1.22}, {0.28, 3.46, 1.26}} {
+		for _, delta := range []float64{1e-5, 0.1, 0.47} {
+			check(c[0], c[1], c[2], delta)
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		draw := func(from, to float64) float64 { return from + (to-from)*rnd.Float64() }
+		check(draw(0.01, 0.5), draw(0.8, 4), draw(0.05, 2), math.Pow(10, draw(-7, -0.3)))
 	}
 }
