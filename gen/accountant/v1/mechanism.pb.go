@@ -2140,10 +2140,12 @@ type Parallel struct {
 	Parts []*Mechanism `protobuf:"bytes,1,rep,name=parts,proto3" json:"parts,omitempty"`
 	// An assertion, which answers and statements name as an assumption: the parts, and which
 	// mechanism runs on which of them, were fixed before anything was released from the
-	// dataset. Never set it if the parts were chosen by looking at an output. Where more
-	// than 16 compositions would have to be asked about it changes nothing; reports of one
-	// mechanism may have parted the data differently, so for many uses of the same parts
-	// report one parallel of composed.
+	// dataset. Never set it if the parts were chosen by looking at an output. Within a parallel
+	// whose own partition depends on outputs it asserts which of these parts a record is in
+	// whenever the outer part holds it. Where more than 16 compositions would have to be asked
+	// about, the upper bound is as without the assertion; reports of one mechanism may have
+	// parted the data differently, so for many uses of the same parts report one parallel of
+	// composed.
 	PartitionFixedInAdvance bool `protobuf:"varint,2,opt,name=partition_fixed_in_advance,json=partitionFixedInAdvance,proto3" json:"partition_fixed_in_advance,omitempty"`
 	unknownFields           protoimpl.UnknownFields
 	sizeCache               protoimpl.SizeCache
