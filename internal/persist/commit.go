@@ -165,6 +165,11 @@ func (s *Store) finish(w *writing) error {
 		s.rollback(w.tx)
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}
+	if err := guard(w.provenFree); err != nil {
+		s.rollback(w.tx)
+		s.damage(err)
+		return err
+	}
 	id := w.tx.ID()
 	if err := guard(func() error { return s.config.hooks.commit(w.tx) }); err != nil {
 		s.rollback(w.tx) // releases the lock if bbolt has not
@@ -188,9 +193,10 @@ func (s *Store) change(f func(*writing) error) error {
 	if err != nil {
 		return err
 	}
-	w := &writing{view: view{tx: tx}, arena: &arena{}}
-	if err := guard(func() error { return errors.Join(f(w), w.put()) }); err != nil {
+	w := &writing{view: view{tx: tx, file: s.space.file}, arena: &arena{}}
+	if err := guard(func() error { return errors.Join(f(w), w.provenRows(), w.put()) }); err != nil {
 		s.rollback(tx)
+		s.damagedPage(err)
 		return err
 	}
 	return s.finish(w)

@@ -74,9 +74,7 @@ func (ls *lanes) stage(newest ledger.Writer) (lane, error) {
 			last = t.lane
 		}
 		if t.fresh || t.writer != newest {
-			if err := ls.w.stageLane(ls.before, t.writer, t.lane); err != nil {
-				return lane{}, err
-			}
+			ls.w.stageLane(ls.before, t.writer, t.lane)
 		}
 		kept = kept || t.id == ls.before.writer
 	}
@@ -86,9 +84,7 @@ func (ls *lanes) stage(newest ledger.Writer) (lane, error) {
 		if err != nil {
 			return lane{}, err
 		}
-		if err := ls.w.stageLane(ls.before, r.Entry.Writer, ls.before.lane()); err != nil {
-			return lane{}, err
-		}
+		ls.w.stageLane(ls.before, r.Entry.Writer, ls.before.lane())
 	}
 	return last, nil
 }

@@ -261,6 +261,7 @@ func (s *Store) initialise() error {
 		for b := range buckets {
 			all[b] = b
 		}
+		w.file = nil // of which nothing is to be checked yet
 		w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), s.config.hooks.version))
 		w.stageID(s.id)
 		return w.makeBuckets(all)

@@ -12,11 +12,12 @@ import (
 // reads and may fail alone, and then put, which only fails for all.
 type writing struct {
 	view
-	nextKey uint64 // of the log
-	limit   int    // bytes of one operation
-	puts    int
-	bytes   int // of keys and values put
-	entries int
+	nextKey   uint64 // of the log
+	endProven bool   // the pages at the end of the log, where every record goes
+	limit     int    // bytes of one operation
+	puts      int
+	bytes     int // of keys and values put
+	entries   int
 
 	staged  []row  // of the operation at hand
 	encoded []byte // room to encode one
@@ -93,13 +94,9 @@ func (w *writing) stageHead(h head) {
 	w.stage(headsBucket, appendNumber(w.arena.room(8), h.number), h.append(w.value(maxHeadSize)))
 }
 
-func (w *writing) stageLane(h head, name ledger.Writer, l lane) error {
+func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
 	key := appendWriter(w.arena.room(10+len(name.Principal)+len(name.Name)), h.number, name)
-	if err := w.proven(writersBucket, key); err != nil {
-		return err
-	}
 	w.stage(writersBucket, key, l.append(w.value(maxLaneSize)))
-	return nil
 }
 
 // decide runs an operation that stages rows. Its error is that operation's own:
@@ -107,7 +104,12 @@ func (w *writing) stageLane(h head, name ledger.Writer, l lane) error {
 func (w *writing) decide(operation func() error) (err, fatal error) {
 	w.staged = w.staged[:0]
 	key := w.nextKey
-	err = guard(operation)
+	err = guard(func() error {
+		if err := operation(); err != nil {
+			return err
+		}
+		return w.provenRows()
+	})
 	if size := w.stagedBytes(); err == nil && size > w.limit {
 		err = fmt.Errorf("%w: %d bytes to store; allowed: at most %d", ledger.ErrTooLarge, size, w.limit)
 	}
@@ -171,9 +173,6 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 		return ledger.Summary{}, false, err
 	}
 	if g, err = wire.UnmarshalGenesis(raw); err != nil { // what later calls will read
-		return ledger.Summary{}, false, err
-	}
-	if err := w.proven(ledgersBucket, []byte(g.Spec.Name)); err != nil {
 		return ledger.Summary{}, false, err
 	}
 	number := w.stageLog(0, ledger.Hash{}, raw)

@@ -11,6 +11,37 @@ func (f *File) Free(transaction uint64) (free func(id uint64) bool, err error) {
 	return w.free.has, nil
 }
 
+// CheckFreeSize checks how many pages the list of free pages of a transaction takes, which
+// bbolt trusts when it writes the next list. It makes room for the numbers of all free
+// pages and one page more, before it takes that room from them.
+func (f *File) CheckFreeSize(transaction uint64) error {
+	id, listed, err := f.freelist(transaction)
+	if err != nil || !listed {
+		return err
+	}
+	b := make([]byte, headerSize+8)
+	if _, err := f.Reader.ReadAt(b, int64(id)*f.PageSize); err != nil {
+		return err
+	}
+	if found, flags := order.Uint64(b), order.Uint16(b[8:]); found != id || flags != freePage {
+		return damage(id, fmt.Sprintf("the number %d and flags %#x", found, flags), "the list of free pages")
+	}
+	count, whole := uint64(order.Uint16(b[10:])), 1+uint64(order.Uint32(b[12:]))
+	if count == 0xFFFF {
+		count = order.Uint64(b[headerSize:])
+	}
+	room := func(count uint64) uint64 {
+		if count >= 0xFFFF {
+			count++
+		}
+		return (headerSize+8*count)/uint64(f.PageSize) + 1
+	}
+	if needed := room(count); whole != needed && whole != room(count+whole) {
+		return damage(id, fmt.Sprintf("%d overflow pages of a list of %d free pages", whole-1, count), fmt.Sprint(needed-1))
+	}
+	return nil
+}
+
 // readFree reads the list of free pages. If there is none, listed is false.
 func (w *walk) readFree() (listed bool, err error) {
 	id, listed, err := w.freelist(w.Transaction)

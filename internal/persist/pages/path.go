@@ -41,7 +41,7 @@ func (p *Paths) Reset(f File) {
 // It errs on no side: for a single wrong bit in any of these pages it returns a *Damage,
 // or what Row has returned. An old version of a page is told by Free alone.
 func (p *Paths) Leaf(bucket string, key []byte) (next []byte, err error) {
-	leaf, _, err := p.descend(p.Root, []byte(bucket))
+	leaf, _, err := p.descend(p.Root, []byte(bucket), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +54,40 @@ func (p *Paths) Leaf(bucket string, key []byte) (next []byte, err error) {
 		return nil, err
 	}
 	if within == nil {
-		if within, next, err = p.descend(root, key); err != nil {
+		if within, next, err = p.descend(root, key, 1); err != nil {
 			return nil, err
 		}
 	}
 	return next, p.rows(bucket, within)
 }
 
-// descend goes from the root of a tree to the leaf of a key.
-func (p *Paths) descend(id uint64, key []byte) (leaf *page, next []byte, err error) {
+// Rewritten checks the layout of every page that bbolt rewrites, and whose number of pages
+// it trusts, when it puts a key into a bucket: those on the way to it; with remove, also
+// those beside these, which it may merge.
+func (p *Paths) Rewritten(bucket string, key []byte, remove bool) error {
+	leaf, _, err := p.descend(p.Root, []byte(bucket), 0)
+	if err != nil {
+		return err
+	}
+	i := leaf.find([]byte(bucket))
+	if i >= leaf.count || string(leaf.key(i)) != bucket || !leaf.bucket(i) {
+		return damage(leaf.id, "no bucket "+bucket, "all buckets")
+	}
+	root, within, err := leaf.inline(i)
+	if err != nil || within != nil {
+		return err
+	}
+	beside := 0
+	if remove {
+		beside = 2
+	}
+	_, _, err = p.descend(root, key, beside)
+	return err
+}
+
+// descend goes from the root of a tree to the leaf of a key. With beside 1 it reads the
+// page after each on the way, too, and with 2 that before it.
+func (p *Paths) descend(id uint64, key []byte, beside int) (leaf *page, next []byte, err error) {
 	var first []byte
 	for range maxHeight {
 		at, err := p.page(id)
@@ -78,11 +103,22 @@ func (p *Paths) descend(id uint64, key []byte) (leaf *page, next []byte, err err
 		i := at.find(key)
 		if i+1 < at.count {
 			next = at.key(i + 1)
-			beside, err := p.page(at.child(i + 1))
+			if beside > 0 {
+				after, err := p.page(at.child(i + 1))
+				if err != nil {
+					return nil, nil, err
+				}
+				if err := after.checkPlace(next, nil); err != nil {
+					return nil, nil, err
+				}
+			}
+		}
+		if i > 0 && beside > 1 {
+			before, err := p.page(at.child(i - 1))
 			if err != nil {
 				return nil, nil, err
 			}
-			if err := beside.checkPlace(next, nil); err != nil {
+			if err := before.checkPlace(at.key(i-1), at.key(i)); err != nil {
 				return nil, nil, err
 			}
 		}
