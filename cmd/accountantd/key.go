@@ -114,8 +114,11 @@ func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
 // can be run again.
 func rotateKey(data string, now time.Time, stdout io.Writer) (err error) {
 	file := filepath.Join(data, persist.FileName)
-	if _, err := os.Stat(file); err != nil { // none is made
+	switch info, err := os.Stat(file); { // none is made
+	case err != nil:
 		return fmt.Errorf("--data: %w; allowed: a directory with ledgers", err)
+	case info.Size() == 0:
+		return fmt.Errorf("--data: %s is empty; allowed: a directory with ledgers: put the file back, or restore a backup to another directory", file)
 	}
 	store, err := persist.Open(persist.Config{Path: file})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -33,8 +34,8 @@ func (a acknowledged) line() []byte {
 // readAcknowledged reads the file beside a store. The zero value stands for one that is
 // not there, or that is damaged: it proves nothing.
 func readAcknowledged(path string) (a acknowledged, err error) {
-	content, err := os.ReadFile(path + acknowledgedSuffix)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	content, err := readNote(path + acknowledgedSuffix)
+	if err != nil {
 		return a, err
 	}
 	var read acknowledged
@@ -46,6 +47,20 @@ func readAcknowledged(path string) (a acknowledged, err error) {
 		return acknowledged{}, nil //nolint:nilerr // it is damaged
 	}
 	return read, nil
+}
+
+// readNote reads what may be such a line, and one byte more, which shows that it is none.
+// A file that is not there is empty.
+func readNote(path string) (content []byte, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: it must be readable and writable for the daemon's user, as %s is", err, FileName)
+	}
+	content, err = io.ReadAll(io.LimitReader(f, int64(len(acknowledged{}.line()))+1))
+	return content, errors.Join(err, f.Close())
 }
 
 // bootID is the kernel's identifier of its boot. While it stays, so does what was
@@ -64,7 +79,7 @@ func (s *Store) keepAcknowledged() (err error) {
 		return nil
 	}
 	if s.acknowledged, err = os.OpenFile(s.path+acknowledgedSuffix, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return err
+		return fmt.Errorf("%w: it must be readable and writable for the daemon's user, as %s is", err, FileName)
 	}
 	s.boot = bootID()
 	if err := s.noteAcknowledged(s.published.tx); err != nil {
