@@ -70,7 +70,7 @@ func FilterRhoAndMu(limits []Limit) (rho, mu float64) {
 func sumOf(g Guard, c mechanism.Composition) *big.Rat {
 	sum := new(big.Rat)
 	for _, p := range c.Parts {
-		value, _, reason := Limit{Guard: g}.amounts(p.Mechanism, c.Adjacency)
+		value, _, reason := Limit{Guard: g}.amounts(p.Mechanism, c.Adjacency, nil)
 		if reason != "" || value == nil {
 			return nil
 		}

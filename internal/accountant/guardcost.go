@@ -33,17 +33,21 @@ type Cost struct {
 // what a person wrote. Costs that are rational in those are exact; the others
 // come from package loss, rounded up.
 func (l Limit) Cost(m mechanism.Mechanism, adj mechanism.Adjacency) (Cost, string) {
-	value, delta, reason := l.Shares(m, adj)
+	value, delta, reason := l.Shares(m, adj, nil)
 	if reason != "" {
 		return Cost{}, reason
 	}
-	return Cost{Value: bounded(value), Delta: bounded(delta)}, ""
+	return CostOf(value, delta), ""
 }
 
+// CostOf is the cost of these shares.
+func CostOf(value, delta *big.Int) Cost { return Cost{Value: bounded(value), Delta: bounded(delta)} }
+
 // Shares is Cost without a bound: a refusal tells what is missing also where one
-// application is more than the whole limit. value is nil where it is infinite.
-func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency) (value, delta *big.Int, reason string) {
-	amount, failures, reason := l.amounts(m, adj)
+// application is more than the whole limit. value is nil where it is infinite. in, which
+// may be nil, interrupts it.
+func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (value, delta *big.Int, reason string) {
+	amount, failures, reason := l.amounts(m, adj, in)
 	if reason != "" {
 		return nil, nil, reason
 	}
@@ -55,12 +59,12 @@ func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency) (value, de
 
 // amounts are the costs in the units of l.Value, nil for more than any limit, and of
 // l.Delta: of a mechanism that is several releases the sum of theirs.
-func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency) (amount, failures *big.Rat, reason string) {
+func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, p := range mechanism.Expand(m) {
 		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
 		if on, ok := p.Mechanism.(mechanism.Parallel); ok {
-			each, atom, reason := l.largest(on, adj)
+			each, atom, reason := l.largest(on, adj, in)
 			if reason != "" {
 				return nil, nil, reason
 			}
@@ -68,7 +72,8 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency) (amount, 
 			failures.Add(failures, n.Mul(n, atom))
 			continue
 		}
-		one, err := loss.Of(p.Mechanism, adj)
+		in.Spend(costWork)
+		one, err := loss.OfWithin(p.Mechanism, adj, in)
 		if err != nil {
 			return nil, nil, err.Error()
 		}
@@ -88,11 +93,14 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency) (amount, 
 	return amount, failures, ""
 }
 
+// costWork is about what it takes to find the cost of a simple mechanism, in nanoseconds.
+const costWork = 20_000
+
 // largest are the largest costs of all parts: at every step a record is in one.
-func (l Limit) largest(m mechanism.Parallel, adj mechanism.Adjacency) (amount, failures *big.Rat, reason string) {
+func (l Limit) largest(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, part := range m.Parts.Values() {
-		each, atom, reason := l.amounts(part, adj)
+		each, atom, reason := l.amounts(part, adj, in)
 		if reason != "" {
 			return nil, nil, reason
 		}

@@ -22,7 +22,10 @@ type Limit struct {
 // described run (see mechanism.Compose), maybe empty: an RDP guard without an
 // order gets the one at which the most such runs fit. It fails with a
 // *mechanism.ParameterError if b is not allowed or can never be met.
-func (b Budget) Resolve(run mechanism.Composition) (Limit, error) {
+func (b Budget) Resolve(run mechanism.Composition) (Limit, error) { return b.ResolveWithin(run, nil) }
+
+// ResolveWithin is Resolve for a search that in, which may be nil, interrupts.
+func (b Budget) ResolveWithin(run mechanism.Composition, in *num.Interrupt) (Limit, error) {
 	if err := b.Check(); err != nil {
 		return Limit{}, err
 	}
@@ -53,7 +56,7 @@ func (b Budget) Resolve(run mechanism.Composition) (Limit, error) {
 		l.Order = b.Order
 		if l.Order == 0 {
 			var err error
-			if l.Order, err = b.bestOrder(run); err != nil {
+			if l.Order, err = b.bestOrder(run, in); err != nil {
 				return Limit{}, err
 			}
 		}
@@ -152,13 +155,13 @@ func largestDivergence(order, epsilon, delta float64) float64 {
 
 // bestOrder is the order, s = α − 1 of three digits, at which the largest number
 // of runs fits into the budget.
-func (b Budget) bestOrder(run mechanism.Composition) (float64, error) {
+func (b Budget) bestOrder(run mechanism.Composition, in *num.Interrupt) (float64, error) {
 	missing := &mechanism.ParameterError{Field: "order", Value: "missing",
 		Allowed: "a number > 1, or a described run to choose it for"}
 	if len(run.Parts) == 0 {
 		return 0, missing
 	}
-	c, err := loss.Compose(run)
+	c, err := loss.ComposeWithin(run, in)
 	if err != nil {
 		return 0, err
 	}

@@ -177,8 +177,8 @@ func TestComposedShares(t *testing.T) {
 	step := mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
 	run := mechanism.DPSGD{NoiseMultiplier: 1.1, BatchSize: 256, DatasetSize: 60000, Steps: 1000}
 	for _, l := range []Limit{{Guard: GuardRDP, Value: 2, Order: 12}, {Guard: GuardZCDP, Value: 2000}, {Guard: GuardGDP, Value: 2000}} {
-		one, _, _ := l.Shares(step, adj)
-		all, _, reason := l.Shares(run, adj)
+		one, _, _ := l.Shares(step, adj, nil)
+		all, _, reason := l.Shares(run, adj, nil)
 		off := new(big.Int).Sub(one.Mul(one, big.NewInt(1000)), all)
 		if reason != "" || off.Sign() < 0 || off.Cmp(big.NewInt(1000)) > 0 {
 			t.Errorf("%v: the run is %v shares less than its steps %s", l.Guard, off, reason)

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -162,13 +161,4 @@ func moot(err error) error {
 		return nil
 	}
 	return err
-}
-
-// resolve finds what a new ledger's spec comes to.
-func resolve(ctx context.Context, s ledger.Spec) (ledger.Resolution, error) {
-	r, err := ledger.Resolve(s, func() bool { return ctx.Err() != nil })
-	if err != nil {
-		err = cmp.Or(ctx.Err(), err)
-	}
-	return r, err
 }

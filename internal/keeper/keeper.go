@@ -41,6 +41,11 @@ type Config struct {
 	// writes. Only Expire and ledgers with a parent need it.
 	Digest func(ledger.Verb) ledger.Digest
 
+	// Compute has a computation that takes longer than a few milliseconds done: with others
+	// in turns, no longer than the call, and stopped through what it gets. Where it is nil
+	// they are done at once.
+	Compute func(ctx context.Context, compute func(stop func() bool) error) error
+
 	MaxLedgers    int // ledgers kept loaded while nobody uses them; 10,000 if 0
 	MaxMechanisms int // their distinct mechanisms, all together; 1,048,576 if 0
 	MaxWriters    int // lanes kept while nobody uses them; 65,536 if 0
@@ -172,7 +177,7 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 	if g.Spec.Policy != ledger.Descriptive {
 		// To resolve a spec can be long; one that is there already need not be.
 		if _, _, err := k.config.Store.GenesisRecord(g.Spec.Name); errors.Is(err, ledger.ErrNotFound) {
-			if g.Resolution, err = resolve(ctx, g.Spec); err != nil {
+			if g.Resolution, err = k.resolve(ctx, g.Spec); err != nil {
 				return ledger.Summary{}, false, err
 			}
 			if g.Spec.Parent != "" {

@@ -146,10 +146,13 @@ func (q *queue) endStreams(reason error) {
 
 // Send queues a request; r.Writer is ignored, it is the lane's. It waits while
 // Config.Window requests are unanswered or their answers not received. The
-// error says why nothing was queued: ctx.Err(), or that of an ended lane (see
-// Receive).
+// error says why nothing was queued: ctx.Err(), ErrLate, or that of an ended lane
+// (see Receive).
 func (l *Lane) Send(ctx context.Context, r ledger.Request) error {
 	r.Writer = l.w.key
+	if err := l.w.q.k.price(ctx, l.w.q, &r); err != nil {
+		return err
+	}
 	return l.send(ctx, item{w: l.w, lane: l, request: r, bytes: weigh(r)})
 }
 

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -12,10 +11,13 @@ import (
 
 // prepare completes a request with what its decision needs and cannot find itself:
 // what a refund's entry charged, which the log tells, and what a raise comes to,
-// which can take long. The decision compares both with its state.
+// which can take long, as the costs of new mechanisms can. The decision compares them with
+// its state.
 func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error {
 	switch r.Verb.(type) {
 	case ledger.Refund, ledger.Raise:
+	case ledger.Charge, ledger.Reserve, ledger.Reconcile:
+		return k.price(ctx, q, r)
 	default:
 		return nil
 	}
@@ -32,11 +34,11 @@ func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error
 		if err := q.read(ctx, func(s *ledger.State) { raising = s.Raising(v) }); err != nil {
 			return err
 		}
-		v.Resolution, err = raising.Resolve(func() bool { return ctx.Err() != nil })
-		if err != nil {
-			err = cmp.Or(ctx.Err(), err)
+		if v.Resolution, err = k.resolve(ctx, raising); err != nil {
+			return err
 		}
 		r.Verb = v
+		return k.find(ctx, r, raising.Prices(v.Resolution))
 	}
 	return err
 }

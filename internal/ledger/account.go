@@ -22,9 +22,11 @@ type account struct {
 	lines  map[mechanism.Mechanism]*line
 	idle   int // lines that nothing was used of
 	used   []usage
-	held   []usage   // of used, by open reservations
-	excess uint64    // what is used of mechanisms beyond the plan, by what was lost
-	drafts uint64    // made so far
+	held   []usage // of used, by open reservations
+	excess uint64  // what is used of mechanisms beyond the plan, by what was lost
+	drafts uint64  // made so far
+	prices *prices
+	found  *Prices   // for the request that is decided; nil: nothing was
 	recent [4]recent // a running job takes turns between few mechanisms
 	turn   int
 }
@@ -38,10 +40,8 @@ type recent struct {
 
 // line is one mechanism: what it costs, and how much of it is used.
 type line struct {
-	costs   []accountant.Cost // of each limit
-	large   []large           // of each limit, what one application takes where costs do not tell; nil if all do
-	reasons []string          // why a limit's guard cannot charge it; nil if all can
-	allowed uint64            // by the plan
+	price
+	allowed uint64 // by the plan
 	used    uint64
 	next    uint64 // what is used of it in the draft of this number
 	draft   uint64
@@ -102,15 +102,16 @@ func (t *tally) take(part tally) {
 }
 
 // newAccount makes the account of a ledger of which spent was charged and held is
-// reserved; nil for a policy without budgets.
-func newAccount(spec Spec, now amendments, spent, held []mechanism.Part) *account {
+// reserved; nil for a policy without budgets. found, which may be nil, is what is known of
+// their costs.
+func newAccount(spec Spec, now amendments, spent, held []mechanism.Part, found *Prices) *account {
 	if spec.Policy == Descriptive {
 		return nil
 	}
 	spec.Budgets = now.budgets
 	limits := now.resolution.Limits
 	a := &account{
-		spec: spec, limits: limits,
+		spec: spec, limits: limits, prices: newPrices(limits, spec.Adjacency), found: found,
 		lines: make(map[mechanism.Mechanism]*line, len(spent)),
 		used:  make([]usage, len(limits)), held: make([]usage, len(limits)),
 	}
@@ -151,26 +152,11 @@ func (a *account) line(m mechanism.Mechanism) *line {
 }
 
 func (a *account) open(m mechanism.Mechanism) *line {
-	l := &line{allowed: a.plan[m]}
-	if len(a.limits) > 0 {
-		l.costs = make([]accountant.Cost, len(a.limits))
+	p, found := a.found.of(a, m)
+	if !found {
+		p = a.prices.find(m, nil)
 	}
-	for i, limit := range a.limits {
-		cost, reason := limit.Cost(m, a.spec.Adjacency)
-		if reason != "" {
-			if l.reasons == nil {
-				l.reasons = make([]string, len(a.limits))
-			}
-			l.reasons[i] = reason
-			cost = accountant.Cost{Value: math.MaxUint64} // if it was charged all the same: nothing is left
-		} else if beyond(cost) {
-			if l.large == nil {
-				l.large = make([]large, len(a.limits))
-			}
-			l.large[i].value, l.large[i].delta, _ = limit.Shares(m, a.spec.Adjacency)
-		}
-		l.costs[i] = cost
-	}
+	l := &line{price: p, allowed: a.plan[m]}
 	a.lines[m] = l
 	a.idle++
 	return l

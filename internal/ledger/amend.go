@@ -179,7 +179,7 @@ func (b *Batch) raise(v Raise, position uint64, checkOnly bool) (Raise, error) {
 	}
 	b.amended = b.amended.with(position, v)
 	// All costs are shares of limits: they are found anew.
-	b.draft = newAccount(b.state.summary.Genesis.Spec, b.amended, b.parts(), b.held.parted()).draft()
+	b.draft = newAccount(b.state.summary.Genesis.Spec, b.amended, b.parts(), b.held.parted(), b.found).draft()
 	return v, nil
 }
 
@@ -222,15 +222,30 @@ func (s *State) raised(now amendments, v Raise) (Spec, error) {
 
 // Raising is what a State knows of a raise: what is needed to resolve it.
 type Raising struct {
-	spec Spec
-	now  Resolution
-	err  error
+	spec       Spec
+	now        Resolution
+	mechanisms []mechanism.Mechanism // charged or reserved
+	err        error
 }
 
 // Raising takes from s what v is to be resolved with.
 func (s *State) Raising(v Raise) Raising {
 	spec, err := s.raised(s.amended, v)
-	return Raising{spec, s.amended.resolution, err}
+	r := Raising{spec: spec, now: s.amended.resolution, err: err}
+	for _, parts := range [][]mechanism.Part{s.parts, s.Reserved()} {
+		for _, p := range parts {
+			r.mechanisms = append(r.mechanisms, p.Mechanism)
+		}
+	}
+	return r
+}
+
+// Prices are to be found before the raise is decided: all costs are shares of limits.
+func (r Raising) Prices(to Resolution) *Prices {
+	if len(to.Limits) == 0 {
+		return nil
+	}
+	return &Prices{from: newPrices(to.Limits, r.spec.Adjacency), missing: r.mechanisms}
 }
 
 // Resolve finds what the raise comes to. Like ledger.Resolve it can take long; the

@@ -28,6 +28,7 @@ type Batch struct {
 
 	amended amendments
 	bounded bool
+	found   *Prices // for the request that is decided
 }
 
 // NewBatch starts an empty batch on top of s, which must not change until the
@@ -119,6 +120,10 @@ func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
 // do does what a verb asks, or nothing at all, and returns it as it is recorded.
 func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
 	var err error
+	if b.found = r.Prices; b.draft != nil {
+		b.draft.found = r.Prices
+		defer func() { b.draft.found = nil }()
+	}
 	switch v := r.Verb.(type) {
 	case Charge:
 		err = b.charge(v, r.CheckOnly)

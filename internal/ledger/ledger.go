@@ -53,6 +53,8 @@ type Request struct {
 	Verb      Verb
 	CheckOnly bool // decide, but add nothing
 
+	Prices *Prices // of the Verb's mechanisms, where they were found before; may be nil
+
 	// Caller is the principal whose right it is to close the ledger or to reserve most
 	// of it. It is empty where nobody's right is in question: for what comes over the
 	// daemon's own socket, and for entries that are decided again.

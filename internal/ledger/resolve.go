@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // MaxBudgets bounds the budgets of one ledger, each of which every charge is
@@ -98,6 +99,9 @@ func inWorkload(field string, err error) error {
 	return nil
 }
 
+// Resolve is ledger.Resolve.
+func (s Spec) Resolve(stop func() bool) (Resolution, error) { return Resolve(s, stop) }
+
 // Resolve finds what a spec comes to: the limits of its budgets, or its plan's
 // counts. A plan or an expected run that does not keep within every budget, or
 // that a guard cannot charge, is refused, as CheckPolicy refuses.
@@ -113,24 +117,37 @@ func Resolve(s Spec, stop func() bool) (Resolution, error) {
 		plan, err := resolvePlan(s, stop)
 		return Resolution{Plan: plan}, err
 	case Filtered:
-		limits, err := resolveLimits(s)
+		limits, err := resolveLimits(s, stop)
 		return Resolution{Limits: limits}, err
 	}
 	return Resolution{}, nil
 }
 
-func resolveLimits(s Spec) ([]accountant.Limit, error) {
+// resolveLimits is given up, with nothing found, when stop says so.
+func resolveLimits(s Spec, stop func() bool) (limits []accountant.Limit, err error) {
+	in := num.NewInterrupt(stop)
+	if !in.Try(func() { limits, err = limitsWithin(s, in) }) {
+		return nil, fmt.Errorf("%w: the limits of the budgets were not found in time", ErrUnavailable)
+	}
+	return limits, err
+}
+
+func limitsWithin(s Spec, in *num.Interrupt) ([]accountant.Limit, error) {
 	run, err := mechanism.Compose(s.Adjacency, s.ExpectedRun.Events)
 	if err != nil {
 		return nil, inWorkload("expected_run", err)
 	}
 	limits := make([]accountant.Limit, len(s.Budgets))
 	for i, b := range s.Budgets {
-		if limits[i], err = b.Resolve(run); err != nil {
+		if limits[i], err = b.ResolveWithin(run, in); err != nil {
 			return nil, mechanism.AtIndex(err, "budgets", i)
 		}
 	}
-	acc := newAccount(s, amendments{budgets: s.Budgets, resolution: Resolution{Limits: limits}}, nil, nil)
+	found := &Prices{from: newPrices(limits, s.Adjacency), found: make(map[mechanism.Mechanism]price, len(run.Parts))}
+	for _, p := range run.Parts {
+		found.found[p.Mechanism] = found.from.find(p.Mechanism, in)
+	}
+	acc := newAccount(s, amendments{budgets: s.Budgets, resolution: Resolution{Limits: limits}}, nil, nil, found)
 	if short := acc.shortfalls(run.Parts); len(short) > 0 {
 		return nil, &mechanism.ParameterError{Field: "expected_run", Value: listShortfalls(short),
 			Allowed: "a run that every budget's guard can charge and that keeps within it"}

@@ -42,7 +42,7 @@ func NewState(s Snapshot, tail []Record) *State {
 		st.replay(r)
 	}
 	st.summary.Unreconciled = st.amended.unreconciled
-	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved())
+	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved(), nil)
 	return st
 }
 

@@ -134,6 +134,11 @@ func (f Facts) AtomIn(d Direction) float64 {
 // Of has none.
 func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) { return of(m, adj, nil) }
 
+// OfWithin is Of for a loss that in interrupts, wherever it is computed.
+func OfWithin(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
+	return of(m, adj, in)
+}
+
 // of is Of for losses that in interrupts.
 func of(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	switch m := m.(type) {

@@ -60,6 +60,7 @@ var table = []struct {
 	{ledger.ErrOutOfRange, codes.OutOfRange, true, ""},
 	{ledger.ErrTooLarge, codes.InvalidArgument, true, ""},
 	{errNotOwnSocket, codes.PermissionDenied, true, ""},
+	{keeper.ErrLate, codes.DeadlineExceeded, false, "; nothing was written"},
 	{keeper.ErrBusy, codes.Aborted, false, ""},
 	{ledger.ErrUnknown, codes.Unavailable, false,
 		"; send the same request again, with the same writer and sequence: it takes effect once"},

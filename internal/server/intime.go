@@ -29,6 +29,25 @@ func (t inTime) answer(ctx context.Context, q accountant.Question, ask func(acco
 	})
 }
 
+// forWrites has computations that writes need take turns with questions, no longer than
+// one question may take and not beyond the beginning of the end of the server: nothing
+// was written yet.
+func (t inTime) forWrites(draining context.Context) func(context.Context, func(stop func() bool) error) error {
+	return func(ctx context.Context, compute func(stop func() bool) error) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(draining, cancel)()
+		if err := t.analyses.admit(ctx); err != nil {
+			return err
+		}
+		_, err := beside(ctx, t, nothingYet, func(t *turn) (struct{}, error) { return struct{}{}, compute(t.stop) })
+		if err != nil && draining.Err() != nil {
+			return errDraining
+		}
+		return err
+	}
+}
+
 // beside computes an admitted question beside its call, in turns with the others: so the
 // call ends in time whatever the computation does. interim is the best that is proven so
 // far, nil where nothing is.

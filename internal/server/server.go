@@ -63,14 +63,14 @@ func Start(config Config) (*Server, error) {
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
-	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest})
+	s.draining, s.drain = context.WithCancel(context.Background())
+	questions := inTime{newAnalyses(config.Analyses, config.QuestionTime, s.metrics), s.recovered}
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest, Compute: questions.forWrites(s.draining)})
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)
 	s.countLedgers()
-	s.draining, s.drain = context.WithCancel(context.Background())
 	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)
-	questions := inTime{newAnalyses(config.Analyses, config.QuestionTime, s.metrics), s.recovered}
 	s.metrics.watchAnalyses(questions.analyses)
 	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: newSessions(s.keeper, questions), plans: newSessions(plans{s.keeper}, questions),

@@ -1,0 +1,94 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// ErrLate: what a request needs before it can be decided was not computed in time.
+// Nothing was written.
+var ErrLate = errors.New("no time left")
+
+// briefly is how long a computation may take beside all others: what most requests need
+// is found in far less.
+const briefly = 5 * time.Millisecond
+
+// compute does what a write needs before it can be decided, in the caller's time and not
+// in the ledger's: other requests to the ledger are decided meanwhile. f returns an error
+// once stop says so; it may be begun anew. what names what is computed.
+func (k *Keeper) compute(ctx context.Context, what string, f func(stop func() bool) error) error {
+	start, over := time.Now(), false
+	err := f(func() bool {
+		over = over || time.Since(start) > briefly
+		return over
+	})
+	if !over {
+		return err
+	}
+	over = false
+	if k.config.Compute != nil {
+		err = k.config.Compute(ctx, func(stop func() bool) error {
+			stopped := false
+			err := f(func() bool { stopped = stopped || stop(); return stopped })
+			if err != nil && stopped {
+				err = fmt.Errorf("%w: %s", ErrLate, what)
+			}
+			return err
+		})
+	} else {
+		err = f(func() bool { over = over || ctx.Err() != nil; return over })
+		if err != nil && over {
+			err = ctx.Err()
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %s", ErrLate, what)
+	}
+	return err
+}
+
+// resolve finds what a spec comes to.
+func (k *Keeper) resolve(ctx context.Context, s interface {
+	Resolve(stop func() bool) (ledger.Resolution, error)
+}) (r ledger.Resolution, err error) {
+	var found ledger.Resolution
+	err = k.compute(ctx, "what the budgets and the described run or plan come to was not found; allowed: a longer call, or fewer or simpler mechanisms", func(stop func() bool) (err error) {
+		found, err = s.Resolve(stop)
+		return err
+	})
+	if err == nil {
+		r = found
+	}
+	return r, err
+}
+
+// price finds the costs of mechanisms that are new in the ledger before the request
+// enters the queue: they can take long, and in the decision all others would wait.
+func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
+	var p *ledger.Prices
+	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(r.Verb) }) != nil {
+		return ctx.Err() // of what else was wrong the decision tells
+	}
+	return k.find(ctx, r, p)
+}
+
+// find finds costs for a request; p is nil for none.
+func (k *Keeper) find(ctx context.Context, r *ledger.Request, p *ledger.Prices) error {
+	if p == nil {
+		return nil
+	}
+	err := k.compute(ctx, "the costs of all mechanisms that are new in this ledger were not found; allowed: the same request again, which goes on from here, in a longer call, or fewer mechanisms in each request", func(stop func() bool) error {
+		if !p.Find(stop) {
+			return ErrLate
+		}
+		return nil
+	})
+	if err == nil {
+		r.Prices = p
+	}
+	return err
+}

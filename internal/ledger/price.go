@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// price is what one application of a mechanism costs.
+type price struct {
+	costs   []accountant.Cost // of each limit
+	large   []large           // of each limit, what one application takes where costs do not tell; nil if all do
+	reasons []string          // why a limit's guard cannot charge it; nil if all can
+}
+
+// prices finds prices, of which each is a fact of the limits, and remembers some: what a
+// request has waited for is there when it is sent again. It is safe for concurrent use.
+type prices struct {
+	limits    []accountant.Limit
+	adjacency mechanism.Adjacency
+
+	mu    sync.Mutex
+	known map[mechanism.Mechanism]price // found for requests
+}
+
+// maxKnownPrices bounds the prices that are remembered: more than a few requests have.
+const maxKnownPrices = 4096
+
+func newPrices(limits []accountant.Limit, adj mechanism.Adjacency) *prices {
+	return &prices{limits: limits, adjacency: adj}
+}
+
+// find finds the price of m; in, which may be nil, interrupts it.
+func (p *prices) find(m mechanism.Mechanism, in *num.Interrupt) (out price) {
+	if len(p.limits) > 0 {
+		out.costs = make([]accountant.Cost, len(p.limits))
+	}
+	for i, limit := range p.limits {
+		value, delta, reason := limit.Shares(m, p.adjacency, in)
+		if reason != "" {
+			if out.reasons == nil {
+				out.reasons = make([]string, len(p.limits))
+			}
+			out.reasons[i] = reason
+			out.costs[i] = accountant.Cost{Value: math.MaxUint64} // if it was charged all the same: nothing is left
+			continue
+		}
+		out.costs[i] = accountant.CostOf(value, delta)
+		if beyond(out.costs[i]) {
+			if out.large == nil {
+				out.large = make([]large, len(p.limits))
+			}
+			out.large[i] = large{value, delta}
+		}
+	}
+	return out
+}
+
+func (p *prices) remembered(m mechanism.Mechanism) (price, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, ok := p.known[m]
+	return found, ok
+}
+
+func (p *prices) remember(m mechanism.Mechanism, found price) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) >= maxKnownPrices {
+		p.known = make(map[mechanism.Mechanism]price, 1)
+	}
+	p.known[m] = found
+}
+
+// Prices are what a request's mechanisms cost of a ledger's limits. They are found before
+// the request is decided, as that may take long and others wait for a decision; without
+// them the decision finds them itself.
+type Prices struct {
+	from    *prices
+	missing []mechanism.Mechanism
+	found   map[mechanism.Mechanism]price
+}
+
+// Unpriced returns what is to be found before v is decided, nil for nothing. Of what was
+// charged or is reserved the costs are known.
+func (s *State) Unpriced(v Verb) *Prices {
+	if s.account == nil || len(s.account.limits) == 0 {
+		return nil
+	}
+	var events []mechanism.Event
+	switch v := v.(type) {
+	case Charge:
+		events = v.Events
+	case Reserve:
+		events = v.Events
+	case Reconcile:
+		events = v.Events
+	}
+	var p *Prices
+	for _, e := range events {
+		if _, known := s.index[e.Mechanism]; known {
+			continue
+		}
+		if p == nil {
+			p = &Prices{from: s.account.prices}
+		}
+		p.missing = append(p.missing, e.Mechanism)
+	}
+	return p
+}
+
+// Find finds them all, or returns false as stop has said so before. What it has found
+// until then is remembered.
+func (p *Prices) Find(stop func() bool) bool {
+	in := num.NewInterrupt(stop)
+	return in.Try(func() {
+		for _, m := range p.missing {
+			if _, ok := p.found[m]; ok {
+				continue
+			}
+			found, ok := p.from.remembered(m)
+			if !ok {
+				found = p.from.find(m, in)
+				p.from.remember(m, found)
+			}
+			if p.found == nil {
+				p.found = make(map[mechanism.Mechanism]price, len(p.missing))
+			}
+			p.found[m] = found
+		}
+	})
+}
+
+// of is the price of m for an account, if it was found for its limits.
+func (p *Prices) of(a *account, m mechanism.Mechanism) (price, bool) {
+	if p == nil || p.from != a.prices && !slices.Equal(p.from.limits, a.limits) {
+		return price{}, false
+	}
+	found, ok := p.found[m]
+	return found, ok
+}
