@@ -143,10 +143,14 @@ func rotateKey(data string, now time.Time, stdout io.Writer) (err error) {
 	}
 	bound := last.Fingerprint != [sha256.Size]byte{}
 	if key == nil || !bound || found == last.Fingerprint { // else it is the new one
+		fresh := path + ".new" // written before the old one is moved: the disk may be full
+		if key, err = server.SigningKey(fresh); err != nil {
+			return err
+		}
 		if err := os.Rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if key, err = server.SigningKey(path); err != nil {
+		if err := os.Rename(fresh, path); err != nil {
 			return err
 		}
 		if found, err = fingerprint(key); err != nil {

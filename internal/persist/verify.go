@@ -77,7 +77,7 @@ func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
 	var page *pages.Damage
 	switch {
 	case errors.Is(err, errInUse):
-		return done, fmt.Errorf("store %s: %w: stop the daemon, or verify a backup", c.Path, err)
+		return done, fmt.Errorf("store %s: %w: stop the daemon, or take a backup instead", c.Path, err)
 	case errors.Is(err, errNoPages):
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
 	case errors.As(err, &page):
