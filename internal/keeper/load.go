@@ -82,5 +82,8 @@ func (q *queue) fetch(l *loading) {
 		l.err = err
 		return
 	}
-	state = ledger.NewState(snapshot, tail)
+	var ok bool
+	if state, ok = ledger.NewStateWithin(snapshot, tail, q.k.closed.Load); !ok {
+		l.err = errClosed
+	}
 }

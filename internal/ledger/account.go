@@ -131,6 +131,7 @@ func newAccount(spec Spec, now amendments, spent, held []mechanism.Part, found *
 	}
 	d.hold(held)
 	a.apply(d)
+	a.found = nil
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // MaxDistinct bounds the distinct mechanisms of one ledger, and with them the
@@ -29,6 +30,18 @@ type State struct {
 // NewState makes a state of what a store has loaded: a snapshot and the
 // records after it, in order.
 func NewState(s Snapshot, tail []Record) *State {
+	return newState(s, tail, nil)
+}
+
+// NewStateWithin is NewState, or false once stop has said so: the costs of all that was
+// charged are found anew, which can take long.
+func NewStateWithin(s Snapshot, tail []Record, stop func() bool) (st *State, ok bool) {
+	in := num.NewInterrupt(stop)
+	ok = in.Try(func() { st = newState(s, tail, in) })
+	return st, ok
+}
+
+func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts), index: make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
@@ -42,8 +55,22 @@ func NewState(s Snapshot, tail []Record) *State {
 		st.replay(r)
 	}
 	st.summary.Unreconciled = st.amended.unreconciled
-	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved(), nil)
+	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved(), st.costs(in))
 	return st
+}
+
+// costs are the costs of all that was charged.
+func (s *State) costs(in *num.Interrupt) *Prices {
+	if in == nil || len(s.amended.resolution.Limits) == 0 {
+		return nil
+	}
+	p := &Prices{from: newPrices(s.amended.resolution.Limits, s.summary.Genesis.Spec.Adjacency), found: make(map[mechanism.Mechanism]price, len(s.parts))}
+	for _, parts := range [][]mechanism.Part{s.parts, s.Reserved()} {
+		for _, part := range parts {
+			p.found[part.Mechanism] = p.from.find(part.Mechanism, in)
+		}
+	}
+	return p
 }
 
 // replay adds a committed record. What was accepted once is a fact: it is not
