@@ -50,8 +50,9 @@ func (s *Server) options() []grpc.ServerOption {
 	}
 }
 
-// unaryChecked refuses calls that come when the server is stopping, finds out who calls, bounds calls whose client set no deadline,
-// refuses requests that are too large or come from a newer API, and turns the
+// unaryChecked refuses calls that come when the server is stopping, finds out who calls,
+// bounds calls whose client set no deadline, refuses requests that are too large or come
+// from a newer API, and turns the
 // domain's errors into statuses. A report's request is not decoded yet: its
 // handler checks it.
 func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
