@@ -110,7 +110,7 @@ python-proto: $(STUBS)/ready ## the Python package's stubs from proto/
 	$(STUBS)/bin/python python/generate.py $(STUBSCHECK)
 
 test-python: build ## the Python package, installed anew, against the daemon
-	rm -rf python/.venv
+	rm -rf python/.venv python/build
 	$(PYTHON) -m venv python/.venv
 	python/.venv/bin/pip install -q './python[test]'
 	cd python && .venv/bin/mypy

@@ -22,7 +22,7 @@ import uuid
 import warnings
 from typing import Any
 
-from dp_accountant import Client, gaussian, poisson_sampled
+from privacy_accountant import Client, gaussian, poisson_sampled
 
 STEP = poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01)
 
@@ -90,15 +90,15 @@ def runs(client: Client, rounds: int, batches: int, epochs: int) -> None:
     import torch
     from opacus import PrivacyEngine
 
-    import dp_accountant.opacus
+    import privacy_accountant.opacus
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    step = dp_accountant.opacus.step_mechanism(noise_multiplier=1.1, sample_rate=1 / batches)
+    step = privacy_accountant.opacus.step_mechanism(noise_multiplier=1.1, sample_rate=1 / batches)
     done: dict[str, list[Training]] = {"rdp": [], "remote": []}
     for i in range(rounds + 1):
         ledger = client.create_ledger(f"bench/{uuid.uuid4()}", "add-or-remove-one", plan=(step, 10 * batches * epochs)).spec.name
-        dp_accountant.opacus.connect(ledger, client=client)
+        privacy_accountant.opacus.connect(ledger, client=client)
         pair = {name: Training(PrivacyEngine(accountant=name), batches) for name in done}
         for epoch in range(epochs):  # in turns, for the machine's speed changes
             for name in ("rdp", "remote") if (i + epoch) % 2 else ("remote", "rdp"):

@@ -1,4 +1,4 @@
-"""Generates src/dp_accountant/proto from ../proto: `make python-proto`.
+"""Generates src/privacy_accountant/proto from ../proto: `make python-proto`.
 
 It needs grpcio-tools 1.49.1 (protoc 21.5), for Python 3.10 and 3.11. What it
 generates runs with every protobuf runtime since 4.21: newer generators write a
@@ -23,7 +23,7 @@ from grpc_tools import protoc
 
 HERE = Path(__file__).resolve().parent
 API = HERE.parent / "proto" / "accountant" / "v1"
-OUT = HERE / "src" / "dp_accountant" / "proto"
+OUT = HERE / "src" / "privacy_accountant" / "proto"
 
 HEAD = '''"""The API's messages, generated from proto/accountant/v1 by generate.py: do not edit."""
 '''
@@ -32,7 +32,7 @@ HEAD = '''"""The API's messages, generated from proto/accountant/v1 by generate.
 # googleapis-common-protos has it, under a name of our own.
 STATUS = """
 syntax = "proto3";
-package dp_accountant;
+package privacy_accountant;
 import "google/protobuf/any.proto";
 message Status {
   int32 code = 1;
@@ -52,7 +52,7 @@ def generate(out: Path) -> None:
     with tempfile.TemporaryDirectory() as work:
         src, raw = Path(work, "src"), Path(work, "raw")
         shutil.copytree(API, src / "accountant" / "v1")
-        (src / "dp_accountant_status.proto").write_text(STATUS)
+        (src / "privacy_accountant_status.proto").write_text(STATUS)
         raw.mkdir()
         names = sorted(p.relative_to(src).as_posix() for p in src.rglob("*.proto"))
         wellknown = str(Path(protoc.__file__).parent / "_proto")
@@ -63,7 +63,7 @@ def generate(out: Path) -> None:
             (out / path.name).write_text(relative(path.read_text()))
             if path.suffix == ".py":
                 modules.append(path.stem)
-        imports = "".join(f"from .{m} import *  # noqa: F403\n" for m in modules if m != "dp_accountant_status_pb2")
+        imports = "".join(f"from .{m} import *  # noqa: F403\n" for m in modules if m != "privacy_accountant_status_pb2")
         (out / "__init__.py").write_text(HEAD + imports)
 
 

@@ -17,7 +17,7 @@ import uuid
 import numpy
 from data import load
 
-from dp_accountant import BudgetExceeded, Client, gaussian, poisson_sampled, round_up
+from privacy_accountant import BudgetExceeded, Client, gaussian, poisson_sampled, round_up
 
 RATE, NOISE, CLIP, BATCH, LEARNING_RATE, DELTA = 0.08, 2.0, 1.0, 120.0, 2.0, 1e-5
 STEP = poisson_sampled(gaussian(noise_multiplier=NOISE), sampling_probability=RATE)

@@ -17,8 +17,8 @@ from opacus import PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-import dp_accountant.opacus
-from dp_accountant import BudgetExceeded, Client, round_up
+import privacy_accountant.opacus
+from privacy_accountant import BudgetExceeded, Client, round_up
 
 BATCHES, NOISE, DELTA = 20, 1.5, 1e-5  # 20 batches an epoch: sampling probability 1/20
 
@@ -33,11 +33,11 @@ def main() -> None:
     model = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 32), nn.ReLU(), nn.Linear(32, 10))
 
     with Client(args.server, deadline=60) as client:
-        step = dp_accountant.opacus.step_mechanism(noise_multiplier=NOISE, sample_rate=1 / BATCHES)
+        step = privacy_accountant.opacus.step_mechanism(noise_multiplier=NOISE, sample_rate=1 / BATCHES)
         ledger = client.create_ledger(
             f"examples/opacus-{uuid.uuid4()}", "add-or-remove-one", privacy_unit="example", plan=(step, BATCHES * args.epochs)).spec.name
 
-        dp_accountant.opacus.connect(ledger, client=client)
+        privacy_accountant.opacus.connect(ledger, client=client)
         engine = PrivacyEngine(accountant="remote")
         model, optimizer, loader = engine.make_private(
             module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5),

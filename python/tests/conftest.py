@@ -14,7 +14,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from dp_accountant import Client, gaussian, poisson_sampled
+from privacy_accountant import Client, gaussian, poisson_sampled
 
 BINARY = os.environ.get("ACCOUNTANTD", str(Path(__file__).parents[2] / "bin" / "accountantd"))
 STEP = poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conftest import STEP
 
-from dp_accountant import Client
+from privacy_accountant import Client
 
 
 def main(server: str, ledger: str, checkpoint: str, steps: str, every: str = "10") -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import STEP, Daemon, Proxy, plan
 
-from dp_accountant import AsyncClient, BudgetExceeded, Client, Closed, NotFound, Unavailable
-from dp_accountant import proto as pb
+from privacy_accountant import AsyncClient, BudgetExceeded, Client, Closed, NotFound, Unavailable
+from privacy_accountant import proto as pb
 
 FAST = {"timeout": 2.0, "deadline": 20.0, "backoff_min": 0.01, "backoff_max": 0.1}
 
@@ -103,10 +103,10 @@ def test_a_cancelled_step_ends_with_the_run(daemon: Daemon) -> None:
             p: pb.PlanBalance = (await aio.get_ledger(ledger)).plan[0]
             assert 1 <= p.spent + p.reserved <= 1 + 4
 
-    import dp_accountant.run
+    import privacy_accountant.run
 
-    patience, dp_accountant.run.LEAVE_PATIENCE = dp_accountant.run.LEAVE_PATIENCE, 0.5
+    patience, privacy_accountant.run.LEAVE_PATIENCE = privacy_accountant.run.LEAVE_PATIENCE, 0.5
     try:
         asyncio.run(main())
     finally:
-        dp_accountant.run.LEAVE_PATIENCE = patience
+        privacy_accountant.run.LEAVE_PATIENCE = patience

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import AsyncClient, Client, Unavailable, _contact, _core
+from privacy_accountant import AsyncClient, Client, Unavailable, _contact, _core
 
 Connect = Callable[..., Client]
 PATIENT = {"deadline": None, "timeout": 10.0}
@@ -51,7 +51,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [r.getMessage() for r in caplog.records if r.name == "dp_accountant"]
+    return [r.getMessage() for r in caplog.records if r.name == "privacy_accountant"]
 
 
 @pytest.mark.usefixtures("soon")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dp_accountant import Client
-from dp_accountant._environment import PREFIX, VARIABLES, misspelt
+from privacy_accountant import Client
+from privacy_accountant._environment import PREFIX, VARIABLES, misspelt
 
 
 def test_kubernetes_and_known_names_pass() -> None:

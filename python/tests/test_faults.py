@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from conftest import BINARY, STEP, Daemon, Lost, Proxy, plan
 
-from dp_accountant import Client, DataLoss, FailedPrecondition, NotSent, Run, Unavailable
+from privacy_accountant import Client, DataLoss, FailedPrecondition, NotSent, Run, Unavailable
 
 Connect = Callable[..., Client]
 

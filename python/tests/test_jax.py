@@ -7,7 +7,7 @@ import uuid
 import pytest
 from conftest import STEP, plan
 
-from dp_accountant import BudgetExceeded, Client, entries_frame
+from privacy_accountant import BudgetExceeded, Client, entries_frame
 
 pytestmark = pytest.mark.frameworks
 
@@ -49,7 +49,7 @@ def test_frames(client: Client) -> None:
 
 def test_plots(client: Client, tmp_path: object) -> None:
     pytest.importorskip("matplotlib")
-    from dp_accountant.plots import budget_over_steps, plot_budget
+    from privacy_accountant.plots import budget_over_steps, plot_budget
 
     ledger = client.create_ledger(f"q/{uuid.uuid4()}", "add-or-remove-one", plan=(STEP, 500)).spec.name
     with client.run(ledger, chunk=50) as run:

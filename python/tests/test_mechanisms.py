@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-import dp_accountant
-from dp_accountant import gaussian, mechanism, mechanisms, poisson_sampled, round_up, workload
-from dp_accountant import proto as pb
+import privacy_accountant
+from privacy_accountant import gaussian, mechanism, mechanisms, poisson_sampled, round_up, workload
+from privacy_accountant import proto as pb
 
 
 @pytest.mark.parametrize("kind", mechanisms.kinds())
@@ -70,18 +70,18 @@ def test_round_up(value: float, places: int, text: str) -> None:
 
 
 def test_everything_that_is_exported_is_there() -> None:
-    assert all(hasattr(dp_accountant, name) for name in dp_accountant.__all__)
+    assert all(hasattr(privacy_accountant, name) for name in privacy_accountant.__all__)
 
 
 def test_optional_packages_are_not_imported() -> None:
-    script = "import sys, dp_accountant; print([m for m in ('pandas', 'matplotlib', 'torch', 'opacus', 'jax') if m in sys.modules])"
+    script = "import sys, privacy_accountant; print([m for m in ('pandas', 'matplotlib', 'torch', 'opacus', 'jax') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
 def test_without_numpy(tmp_path: Path) -> None:
     (tmp_path / "numpy.py").write_text("raise ImportError")
     script = """
-from dp_accountant import Curve, proto as pb
+from privacy_accountant import Curve, proto as pb
 c = Curve.of(pb.QueryPrivacyCurveResponse(points=[pb.CurvePoint(epsilon=1, delta=0.5, log_delta=-0.7, analysis="pld")], guarantee="plan"))
 print(c.epsilon, c.delta_lower)
 """

@@ -18,9 +18,9 @@ opacus = pytest.importorskip("opacus")
 from opacus.utils.batch_memory_manager import BatchMemoryManager  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-import dp_accountant.opacus as remote  # noqa: E402
-from dp_accountant import BudgetExceeded, Client, Closed, gaussian, workload  # noqa: E402
-from dp_accountant import proto as pb  # noqa: E402
+import privacy_accountant.opacus as remote  # noqa: E402
+from privacy_accountant import BudgetExceeded, Client, Closed, gaussian, workload  # noqa: E402
+from privacy_accountant import proto as pb  # noqa: E402
 
 warnings.filterwarnings("ignore", message="Secure RNG turned off")
 warnings.filterwarnings("ignore", message="Full backward hook")

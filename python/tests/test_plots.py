@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import Client
+from privacy_accountant import Client
 
 PLOTS = ["client.curve(ledger).plot()", "client.curve(ledger).plot_trade_off()", "plots.plot_budget(client, ledger, delta=1e-5)"]
 
@@ -21,7 +21,7 @@ def begin(client: Client, shared: Daemon) -> str:
     """A program's first lines: a ledger of which something was charged."""
     ledger = plan(client, 100)
     client.report(ledger, (STEP, 10))
-    return f"from dp_accountant import Client, plots\nclient, ledger = Client({shared.address!r}), {ledger!r}\n"
+    return f"from privacy_accountant import Client, plots\nclient, ledger = Client({shared.address!r}), {ledger!r}\n"
 
 
 def test_a_notebook_shows_each_plot_once(begin: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

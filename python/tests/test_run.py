@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import BudgetExceeded, Client, Closed, FailedPrecondition, InvalidArgument, PermissionDenied, gaussian, poisson_sampled
-from dp_accountant import proto as pb
+from privacy_accountant import BudgetExceeded, Client, Closed, FailedPrecondition, InvalidArgument, PermissionDenied, gaussian, poisson_sampled
+from privacy_accountant import proto as pb
 
 OTHER = poisson_sampled(gaussian(noise_multiplier=2), sampling_probability=0.01)
 

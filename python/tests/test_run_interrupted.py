@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from conftest import STEP, plan
 
-import dp_accountant
-from dp_accountant import Client, Closed, Run
+import privacy_accountant
+from privacy_accountant import Client, Closed, Run
 
 STRIDE = int(os.environ.get("RUN_STRIDE", "29"))
 CHUNK, MOST = 4, 6  # steps
-FILES = {str(Path(dp_accountant.__file__).parent / name) for name in ("run.py", "_cover.py", "_stream.py")}
+FILES = {str(Path(privacy_accountant.__file__).parent / name) for name in ("run.py", "_cover.py", "_stream.py")}
 
 
 class At:

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from conftest import Daemon, Lost, Proxy
 
-from dp_accountant import AccountantError, BudgetExceeded, Client, FailedPrecondition, Unavailable, gaussian, poisson_sampled
-from dp_accountant import proto as pb
+from privacy_accountant import AccountantError, BudgetExceeded, Client, FailedPrecondition, Unavailable, gaussian, poisson_sampled
+from privacy_accountant import proto as pb
 
 Connect = Callable[..., Client]
 KINDS = [poisson_sampled(gaussian(noise_multiplier=i), sampling_probability=0.01) for i in (1, 2, 3)]

@@ -14,7 +14,7 @@ import grpc
 import pytest
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import AsyncClient, Client, Unavailable
+from privacy_accountant import AsyncClient, Client, Unavailable
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
 
@@ -120,7 +120,7 @@ def test_broken_files_of_the_environment(files: Path, monkeypatch: pytest.Monkey
 
 def test_one_line_of_a_handshake_that_fails(files: Path, secure: Daemon) -> None:
     """gRPC's C library would write three at each attempt."""
-    program = f"from dp_accountant import Client, Unavailable\ntry: Client({secure.address!r}, deadline=2).get_ledger('a')\nexcept Unavailable: print('told')"
+    program = f"from privacy_accountant import Client, Unavailable\ntry: Client({secure.address!r}, deadline=2).get_ledger('a')\nexcept Unavailable: print('told')"
     env = {k: v for k, v in os.environ.items() if not k.startswith("GRPC_")} | {"ACCOUNTANT_TLS_CA": str(files / "ca.crt")}
     done = subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True)
     assert done.stdout == "told\n" and len(done.stderr.splitlines()) == 1, done.stderr

@@ -16,13 +16,13 @@ from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
 from conftest import STEP, Daemon, plan
 
-from dp_accountant import (
+from privacy_accountant import (
     BudgetExceeded, Client, Closed, Conflict, FailedPrecondition, InvalidArgument, NotFound, NotSent, PermissionDenied, StreamOpen,
     Unavailable, gaussian, laplace, poisson_sampled, workload,
 )
-from dp_accountant import proto as pb
-from dp_accountant.errors import retry_delay
-from dp_accountant.proto.dp_accountant_status_pb2 import Status
+from privacy_accountant import proto as pb
+from privacy_accountant.errors import retry_delay
+from privacy_accountant.proto.privacy_accountant_status_pb2 import Status
 
 Connect = Callable[..., Client]
 

@@ -1,27 +1,38 @@
-"""Client of accountantd: ledgers of differentially private releases, charged from training jobs."""
+"""The former name of `privacy_accountant`, which it still gives for one version, with a warning.
 
-import os
+`dp_accountant` and each of its sub-modules are not copies: after the import the name stands
+for the module of `privacy_accountant` itself, so classes and settings are the same objects.
+"""
 
-# What gRPC's C library would write to standard error, at each attempt to connect, is in
-# this package's errors and log. It reads this once, when it is imported first.
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+from __future__ import annotations
 
-from .aio import AsyncClient, AsyncRun
-from .answers import Calibration, Curve, entries_frame, round_up
-from .client import Client
-from .errors import (
-    AccountantError, BudgetExceeded, Closed, Conflict, DataLoss, FailedPrecondition, InvalidArgument, NotFound, NotSent, OutOfRange,
-    PermissionDenied, Shortfall, StreamOpen, TooLarge, Unavailable,
-)
-from .mechanisms import (
-    Event, Mechanism, Workload, approximate_dp, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
-    randomized_response, workload, zero_concentrated_dp,
-)
-from .run import Run
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
-__all__ = [
-    "AccountantError", "AsyncClient", "AsyncRun", "BudgetExceeded", "Calibration", "Client", "Closed", "Conflict", "Curve", "DataLoss", "Event", "FailedPrecondition",
-    "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen", "TooLarge",
-    "Unavailable", "Workload", "approximate_dp", "entries_frame", "event", "gaussian", "gaussian_dp", "laplace", "mechanism",
-    "poisson_sampled", "pure_dp", "randomized_response", "round_up", "workload", "zero_concentrated_dp",
-]
+import privacy_accountant
+from privacy_accountant import *  # noqa: F403  (for type checkers; at run time the name is replaced below)
+
+_FORMER, _PRESENT = "dp_accountant", "privacy_accountant"
+
+
+class _Renamed(MetaPathFinder, Loader):
+    """Answers an import of dp_accountant.x with the module privacy_accountant.x."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name.startswith(_FORMER + ".") else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        present = import_module(_PRESENT + module.__name__.removeprefix(_FORMER))
+        sys.modules[module.__name__] = present  # which the import system then takes instead of module
+
+
+warnings.warn(f"{_FORMER} is now called {_PRESENT}: change the import; the next version has the new name only",
+              DeprecationWarning, stacklevel=2)
+# First, so that files of an older installation that lie in this folder are never read.
+sys.meta_path.insert(0, _Renamed())
+sys.modules[_FORMER] = privacy_accountant

@@ -96,7 +96,7 @@ class Stream:
         self._connection: _Connection | None = None
         self.connections = 0
         client._streams.add(self)
-        name = f"dp-accountant {lane.ledger}"
+        name = f"privacy-accountant {lane.ledger}"
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
         threading.Thread(target=self._watch, name=name + " watchdog", daemon=True).start()

@@ -1,6 +1,6 @@
 """Opacus: every step of a DPOptimizer covered by a ledger before the weights change.
 
-    dp_accountant.opacus.connect("team/mnist", server="unix:/run/accountant.sock")
+    privacy_accountant.opacus.connect("team/mnist", server="unix:/run/accountant.sock")
     engine = opacus.PrivacyEngine(accountant="remote")
 
 or, for an optimizer that exists, attach(optimizer, run, data_loader). Written against
@@ -81,7 +81,7 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
     def __init__(self) -> None:
         self.history: list[tuple[float, float, int]] = []  # Opacus's own: noise multiplier, sample rate, steps
         if not self._settings:
-            raise ValueError('accountant: not connected; allowed: dp_accountant.opacus.connect before PrivacyEngine(accountant="remote")')
+            raise ValueError('accountant: not connected; allowed: privacy_accountant.opacus.connect before PrivacyEngine(accountant="remote")')
         self._own: Client | None = None
         self._run: Run | None = None
         self._restored = False

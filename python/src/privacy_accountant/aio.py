@@ -312,7 +312,7 @@ class AsyncRun:
     def __init__(self, run: Run) -> None:
         self._run = run
         # A thread of their own for steps: many that wait would leave none to end the run in.
-        self._steps = ThreadPoolExecutor(1, thread_name_prefix="dp-accountant steps")
+        self._steps = ThreadPoolExecutor(1, thread_name_prefix="privacy-accountant steps")
 
     @property
     def steps(self) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._settings import Settings
     from .errors import Failure
 
-log = logging.getLogger("dp_accountant")
+log = logging.getLogger("privacy_accountant")
 
 FIRST_CONTACT = 8.0  # seconds a call without a deadline waits for a daemon that has never answered
 

@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from . import proto as pb
-from .proto.dp_accountant_status_pb2 import Status
+from .proto.privacy_accountant_status_pb2 import Status
 
 __all__ = [
     "AccountantError", "BudgetExceeded", "Closed", "Conflict", "DataLoss", "FailedPrecondition", "InvalidArgument",
