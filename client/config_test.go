@@ -155,7 +155,7 @@ func TestFreezeMessage(t *testing.T) {
 	}
 }
 
-// What is frozen for a unary call can be read again, of every verb.
+// What is frozen for a unary call can be read again, of every action.
 func TestContentOf(t *testing.T) {
 	events, labels := oneStep(1)
 	for _, w := range []Write{

@@ -176,8 +176,8 @@ func TestStreamReserveGivenUp(t *testing.T) {
 	}
 }
 
-// Privileged verbs say why they are refused, and are not tried again.
-func TestOwnersVerbsOverTCP(t *testing.T) {
+// Privileged actions say why they are refused, and are not tried again.
+func TestOwnersActionsOverTCP(t *testing.T) {
 	s := servertest.Start(t)
 	s.Create(servertest.Filter("a", servertest.Basic(1)))
 	c := connect(t, s, client.Config{})

@@ -61,7 +61,7 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 }
 
 // streamed is the part of a stream's message that holds w's content, with the
-// field number of the message around it. Only these verbs travel in streams.
+// field number of the message around it. Only these actions travel in streams.
 func (w Write) streamed() (field int, content proto.Message) {
 	switch {
 	case w.Reserve != nil:

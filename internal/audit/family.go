@@ -44,7 +44,7 @@ type share struct {
 
 // allocated follows the shares of a ledger's children.
 func (r *Replay) allocated(e ledger.Entry) {
-	switch v := e.Verb.(type) {
+	switch v := e.Action.(type) {
 	case ledger.Reserve:
 		if v.Child != "" {
 			r.shares[e.Position] = &share{child: v.Child, held: countsOf(v.Events), spent: counts{}}

@@ -12,12 +12,12 @@ import (
 )
 
 // byDaemon is a parent's log, written by the daemon.
-func byDaemon(t *testing.T, name string, verbs ...ledger.Verb) log {
+func byDaemon(t *testing.T, name string, actions ...ledger.Action) log {
 	t.Helper()
 	spec := audittest.Spec(name, 0)
 	spec.Budgets[0].Epsilon = 10
-	l := writtenTo(t, spec, verbs...)
-	for i, v := range verbs {
+	l := writtenTo(t, spec, actions...)
+	for i, v := range actions {
 		e := entry(uint64(i+1), v)
 		e.Writer.Principal = ledger.Daemon
 		l.entries[i] = encode(t, e)
@@ -39,34 +39,34 @@ func TestFamilies(t *testing.T) {
 	filter := ledger.Spec{Name: "c", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Filtered, Parent: "p",
 		Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1}}}
 	share := []mechanism.Event{e(0.1, 3), e(0.2, 1)}
-	open, closed := []ledger.Verb{charge(0.1, 2)}, []ledger.Verb{charge(0.1, 2), ledger.Close{}}
+	open, closed := []ledger.Action{charge(0.1, 2)}, []ledger.Action{charge(0.1, 2), ledger.Close{}}
 	release := ledger.Release{Reservation: 1}
 	const wrong = "ledger c: share in its parent p: less, or none"
 	for _, c := range []struct {
 		name   string
 		spec   ledger.Spec
-		child  []ledger.Verb
-		parent []ledger.Verb
+		child  []ledger.Action
+		parent []ledger.Action
 		says   string
 	}{
-		{"held", plan, open, []ledger.Verb{reserve("c", share...)}, ""},
-		{"held in another order", plan, open, []ledger.Verb{reserve("c", e(0.2, 1), e(0.1, 1), e(0.1, 2))}, ""},
-		{"after an attempt that was given back", plan, open, []ledger.Verb{reserve("c", e(0.1, 1)), release, reserve("c", share...)}, ""},
+		{"held", plan, open, []ledger.Action{reserve("c", share...)}, ""},
+		{"held in another order", plan, open, []ledger.Action{reserve("c", e(0.2, 1), e(0.1, 1), e(0.1, 2))}, ""},
+		{"after an attempt that was given back", plan, open, []ledger.Action{reserve("c", e(0.1, 1)), release, reserve("c", share...)}, ""},
 		{"not held", plan, open, nil, wrong},
-		{"held for another", plan, open, []ledger.Verb{reserve("d", share...)}, wrong},
-		{"too little held", plan, open, []ledger.Verb{reserve("c", e(0.1, 3))}, wrong},
-		{"given back", plan, open, []ledger.Verb{reserve("c", share...), release}, wrong},
-		{"settled while it is open", plan, open, []ledger.Verb{reserve("c", share...), commit(e(0.1, 2)), release}, wrong},
-		{"the parent was closed", plan, open, []ledger.Verb{reserve("c", share...), ledger.Close{}}, ""},
-		{"settled", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.1, 2)), release}, ""},
-		{"not settled yet", plan, closed, []ledger.Verb{reserve("c", share...)}, ""},
-		{"half settled", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.1, 2))}, ""},
-		{"settled for less", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.1, 1)), release}, wrong},
-		{"settled for something else", plan, closed, []ledger.Verb{reserve("c", share...), commit(e(0.2, 1), e(0.1, 1)), release}, wrong},
-		{"a filter's bound", filter, open, []ledger.Verb{reserve("c", e(1, 1))}, ""},
-		{"less than a filter's bound", filter, open, []ledger.Verb{reserve("c", e(0.5, 1))}, wrong},
-		{"a filter settled", filter, closed, []ledger.Verb{reserve("c", e(1, 1)), commit(e(1, 1))}, ""},
-		{"a filter given back", filter, closed, []ledger.Verb{reserve("c", e(1, 1)), release}, wrong},
+		{"held for another", plan, open, []ledger.Action{reserve("d", share...)}, wrong},
+		{"too little held", plan, open, []ledger.Action{reserve("c", e(0.1, 3))}, wrong},
+		{"given back", plan, open, []ledger.Action{reserve("c", share...), release}, wrong},
+		{"settled while it is open", plan, open, []ledger.Action{reserve("c", share...), commit(e(0.1, 2)), release}, wrong},
+		{"the parent was closed", plan, open, []ledger.Action{reserve("c", share...), ledger.Close{}}, ""},
+		{"settled", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.1, 2)), release}, ""},
+		{"not settled yet", plan, closed, []ledger.Action{reserve("c", share...)}, ""},
+		{"half settled", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.1, 2))}, ""},
+		{"settled for less", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.1, 1)), release}, wrong},
+		{"settled for something else", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.2, 1), e(0.1, 1)), release}, wrong},
+		{"a filter's bound", filter, open, []ledger.Action{reserve("c", e(1, 1))}, ""},
+		{"less than a filter's bound", filter, open, []ledger.Action{reserve("c", e(0.5, 1))}, wrong},
+		{"a filter settled", filter, closed, []ledger.Action{reserve("c", e(1, 1)), commit(e(1, 1))}, ""},
+		{"a filter given back", filter, closed, []ledger.Action{reserve("c", e(1, 1)), release}, wrong},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f audit.Families

@@ -32,7 +32,7 @@ func (r *Replay) Again() *Replay {
 // entry that it is about the second time.
 func (r *Replay) compareRefund(e ledger.Entry) error {
 	if r.first == nil {
-		if v, ok := e.Verb.(ledger.Refund); ok {
+		if v, ok := e.Action.(ledger.Refund); ok {
 			r.refunds[v.Position] = refund{e.Position, countsOf(v.Events)}
 		}
 		return nil
@@ -41,7 +41,7 @@ func (r *Replay) compareRefund(e ledger.Entry) error {
 	if !ok {
 		return nil
 	}
-	charged := countsOf(r.charged(e.Verb))
+	charged := countsOf(r.charged(e.Action))
 	for m, n := range charged {
 		if claim.counts[m] != n {
 			return r.wrongRefund(claim, m, n)
@@ -61,7 +61,7 @@ func (r *Replay) wrongRefund(claim refund, m mechanism.Mechanism, charged uint64
 }
 
 // charged is what an entry charges, on top of those before it.
-func (r *Replay) charged(v ledger.Verb) []mechanism.Event {
+func (r *Replay) charged(v ledger.Action) []mechanism.Event {
 	switch v := v.(type) {
 	case ledger.Charge:
 		return v.Events

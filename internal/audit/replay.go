@@ -103,13 +103,13 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 		return ledger.Record{}, err
 	}
 	lane := LaneOf(e.Writer)
-	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Verb: e.Verb}
+	request := ledger.Request{Writer: e.Writer, Sequence: e.Sequence, Digest: e.Digest, Action: e.Action}
 	d := r.batch.Decide(request, r.lanes[lane], e.Time)
 	if d.Outcome != ledger.Accepted {
 		return ledger.Record{}, r.refused(d)
 	}
-	if verb := r.batch.Entries()[d.Entry].Verb; !reflect.DeepEqual(verb, e.Verb) {
-		return ledger.Record{}, r.finding("action", fmt.Sprintf("%+v", verb), fmt.Sprintf("%+v", e.Verb))
+	if action := r.batch.Entries()[d.Entry].Action; !reflect.DeepEqual(action, e.Action) {
+		return ledger.Record{}, r.finding("action", fmt.Sprintf("%+v", action), fmt.Sprintf("%+v", e.Action))
 	}
 	r.lanes[lane] = ledger.Lane{Sequence: e.Sequence, Position: e.Position}
 	r.allocated(e)
@@ -129,10 +129,10 @@ func (r *Replay) check(e ledger.Entry) error {
 	if want := r.lanes[LaneOf(e.Writer)].Sequence + 1; e.Sequence != want {
 		return r.finding("sequence of writer "+e.Writer.Name, fmt.Sprint(want), fmt.Sprint(e.Sequence))
 	}
-	if want := wire.Digest(e.Verb); e.Digest != want {
+	if want := wire.Digest(e.Action); e.Digest != want {
 		return r.finding("digest", fmt.Sprintf("%x", want), fmt.Sprintf("%x", e.Digest))
 	}
-	for i, event := range events(e.Verb) {
+	for i, event := range events(e.Action) {
 		if err := event.Check(r.genesis.Spec.Adjacency); err != nil {
 			return r.finding(fmt.Sprintf("events[%d]", i), "an event that is defined for the ledger's adjacency", err.Error())
 		}
@@ -140,7 +140,7 @@ func (r *Replay) check(e ledger.Entry) error {
 	return nil
 }
 
-func events(v ledger.Verb) []mechanism.Event {
+func events(v ledger.Action) []mechanism.Event {
 	switch v := v.(type) {
 	case ledger.Charge:
 		return v.Events

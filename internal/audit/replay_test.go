@@ -142,16 +142,16 @@ func charge(epsilon float64, count uint32) ledger.Charge {
 	return ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: epsilon}, Count: count}}, Labels: []ledger.Label{{Key: "run", Value: "1"}}}
 }
 
-// written is a ledger of ε = 1 with these verbs by one writer, whether or not it
+// written is a ledger of ε = 1 with these actions by one writer, whether or not it
 // would have taken them.
-func written(t *testing.T, verbs ...ledger.Verb) log {
+func written(t *testing.T, actions ...ledger.Action) log {
 	t.Helper()
 	spec := audittest.Spec("a", 0)
 	spec.Budgets[0].Epsilon = 1
-	return writtenTo(t, spec, verbs...)
+	return writtenTo(t, spec, actions...)
 }
 
-func writtenTo(t *testing.T, spec ledger.Spec, verbs ...ledger.Verb) log {
+func writtenTo(t *testing.T, spec ledger.Spec, actions ...ledger.Action) log {
 	t.Helper()
 	resolution, err := ledger.Resolve(spec, nil)
 	if err != nil {
@@ -162,14 +162,14 @@ func writtenTo(t *testing.T, spec ledger.Spec, verbs ...ledger.Verb) log {
 		t.Fatal(err)
 	}
 	l := log{genesis: genesis}
-	for i, v := range verbs {
+	for i, v := range actions {
 		l.entries = append(l.entries, encode(t, entry(uint64(i+1), v)))
 	}
 	return l
 }
 
-func entry(n uint64, v ledger.Verb) ledger.Entry {
-	return ledger.Entry{Position: n, Writer: ledger.Writer{Principal: "p", Name: writer}, Sequence: n, Digest: wire.Digest(v), Time: noon, Verb: v}
+func entry(n uint64, v ledger.Action) ledger.Entry {
+	return ledger.Entry{Position: n, Writer: ledger.Writer{Principal: "p", Name: writer}, Sequence: n, Digest: wire.Digest(v), Time: noon, Action: v}
 }
 
 func encode(t *testing.T, e ledger.Entry) []byte {
@@ -202,8 +202,8 @@ func TestTamperedLogs(t *testing.T) {
 			l.entries[n-1] = encode(t, e)
 		}
 	}
-	verb := func(n int, v ledger.Verb) func(l *log) {
-		return edit(n, func(e *ledger.Entry) { e.Verb, e.Digest = v, wire.Digest(v) })
+	action := func(n int, v ledger.Action) func(l *log) {
+		return edit(n, func(e *ledger.Entry) { e.Action, e.Digest = v, wire.Digest(v) })
 	}
 	const kept = "ledger a: entry 6: receipt r.json: "
 	for _, c := range []struct {
@@ -218,13 +218,13 @@ func TestTamperedLogs(t *testing.T) {
 		{"sequence with a gap", edit(2, func(e *ledger.Entry) { e.Sequence = 3 }), "ledger a: entry 2: sequence of writer " + writer + ": 3; expected: 2"},
 		{"digest", edit(2, func(e *ledger.Entry) { e.Digest[0] ^= 1 }), "ledger a: entry 2: digest: "},
 		{"time", edit(2, func(e *ledger.Entry) { e.Time = noon.Add(1) }), kept},
-		{"count alone", edit(2, func(e *ledger.Entry) { e.Verb = charge(0.1, 1) }), "ledger a: entry 2: digest: "},
-		{"labels alone", edit(2, func(e *ledger.Entry) { e.Verb = ledger.Charge{Events: charge(0.1, 2).Events} }), "ledger a: entry 2: digest: "},
-		{"count with its digest", verb(2, charge(0.1, 1)), kept},
-		{"mechanism with its digest", verb(2, charge(0.05, 2)), kept},
-		{"over the budget", verb(2, charge(0.1, 7)), "ledger a: entry 3: budget: "},
-		{"no such reservation", verb(3, charge(0.1, 3)), "ledger a: entry 4: action: not in the reservation"},
-		{"more than is reserved", verb(4, ledger.Commit{Reservation: 3, Events: charge(0.1, 4).Events}), "ledger a: entry 4: action: not in the reservation"},
+		{"count alone", edit(2, func(e *ledger.Entry) { e.Action = charge(0.1, 1) }), "ledger a: entry 2: digest: "},
+		{"labels alone", edit(2, func(e *ledger.Entry) { e.Action = ledger.Charge{Events: charge(0.1, 2).Events} }), "ledger a: entry 2: digest: "},
+		{"count with its digest", action(2, charge(0.1, 1)), kept},
+		{"mechanism with its digest", action(2, charge(0.05, 2)), kept},
+		{"over the budget", action(2, charge(0.1, 7)), "ledger a: entry 3: budget: "},
+		{"no such reservation", action(3, charge(0.1, 3)), "ledger a: entry 4: action: not in the reservation"},
+		{"more than is reserved", action(4, ledger.Commit{Reservation: 3, Events: charge(0.1, 4).Events}), "ledger a: entry 4: action: not in the reservation"},
 		{"dropped", func(l *log) { l.entries = slices.Delete(l.entries, 1, 2) }, "ledger a: entry 2: position: 3; expected: 2"},
 		{"first dropped", func(l *log) { l.entries = l.entries[1:] }, "ledger a: entry 1: position: 2; expected: 1"},
 		{"last dropped", func(l *log) { l.entries = l.entries[:5] }, kept + "no entry after 5: the ledger was edited or rolled back"},
@@ -232,8 +232,8 @@ func TestTamperedLogs(t *testing.T) {
 		{"duplicated", func(l *log) { l.entries = slices.Insert(l.entries, 2, l.entries[1]) }, "ledger a: entry 3: position: 2; expected: 3"},
 		{"reordered", func(l *log) { l.entries[0], l.entries[1] = l.entries[1], l.entries[0] }, "ledger a: entry 1: position: 2; expected: 1"},
 		{"after the closing", func(l *log) { l.entries = append(l.entries, encode(t, entry(7, charge(0.1, 1)))) }, "ledger a: entry 7: position: an entry; expected: no entry after the closing"},
-		{"closed earlier", verb(2, ledger.Close{}), "ledger a: entry 3: position: an entry; expected: no entry after the closing"},
-		{"no longer closed", verb(6, charge(0.1, 1)), kept + "hash "},
+		{"closed earlier", action(2, ledger.Close{}), "ledger a: entry 3: position: an entry; expected: no entry after the closing"},
+		{"no longer closed", action(6, charge(0.1, 1)), kept + "hash "},
 		{"cut short", func(l *log) { l.entries[1] = l.entries[1][:20] }, "ledger a: entry 2: stored bytes: "},
 		{"no entry", func(l *log) { l.entries[1] = []byte("garbage") }, "ledger a: entry 2: stored bytes: "},
 		{"no genesis", func(l *log) { l.genesis = l.genesis[1:] }, "genesis: "},
@@ -279,24 +279,24 @@ func TestTamperedRefunds(t *testing.T) {
 	e := func(epsilon float64, count uint32) mechanism.Event { return charge(epsilon, count).Events[0] }
 	reserve := ledger.Reserve{Events: []mechanism.Event{e(0.1, 2)}, Lifetime: time.Hour}
 	for _, c := range []struct {
-		name  string
-		verbs []ledger.Verb
-		says  string
+		name    string
+		actions []ledger.Action
+		says    string
 	}{
-		{"a charge", []ledger.Verb{charge(0.1, 2), refund(1, e(0.1, 2))}, ""},
-		{"in parts", []ledger.Verb{charge(0.1, 2), refund(1, e(0.1, 1), e(0.1, 1))}, ""},
-		{"a commit", []ledger.Verb{reserve, ledger.Commit{Reservation: 1, Events: []mechanism.Event{e(0.1, 1)}}, refund(2, e(0.1, 1))}, ""},
-		{"an expiry", []ledger.Verb{reserve, ledger.Commit{Reservation: 1, Events: []mechanism.Event{e(0.1, 1)}}, ledger.Expire{Reservation: 1}, refund(3, e(0.1, 1))}, ""},
-		{"more than an expiry", []ledger.Verb{reserve, ledger.Commit{Reservation: 1, Events: []mechanism.Event{e(0.1, 1)}}, ledger.Expire{Reservation: 1}, refund(3, e(0.1, 2))},
+		{"a charge", []ledger.Action{charge(0.1, 2), refund(1, e(0.1, 2))}, ""},
+		{"in parts", []ledger.Action{charge(0.1, 2), refund(1, e(0.1, 1), e(0.1, 1))}, ""},
+		{"a commit", []ledger.Action{reserve, ledger.Commit{Reservation: 1, Events: []mechanism.Event{e(0.1, 1)}}, refund(2, e(0.1, 1))}, ""},
+		{"an expiry", []ledger.Action{reserve, ledger.Commit{Reservation: 1, Events: []mechanism.Event{e(0.1, 1)}}, ledger.Expire{Reservation: 1}, refund(3, e(0.1, 1))}, ""},
+		{"more than an expiry", []ledger.Action{reserve, ledger.Commit{Reservation: 1, Events: []mechanism.Event{e(0.1, 1)}}, ledger.Expire{Reservation: 1}, refund(3, e(0.1, 2))},
 			"ledger a: entry 4: refund of entry 3: 2; expected: 1 × pure_dp(ε=0.1), what that entry charged"},
-		{"too much", []ledger.Verb{charge(0.1, 2), charge(0.1, 3), refund(1, e(0.1, 4))}, "ledger a: entry 3: refund of entry 1: 4; expected: 2 × pure_dp(ε=0.1), what that entry charged"},
-		{"too little", []ledger.Verb{charge(0.1, 2), refund(1, e(0.1, 1))}, "ledger a: entry 2: refund of entry 1: 1; expected: 2"},
-		{"another mechanism", []ledger.Verb{charge(0.1, 1), charge(0.2, 1), refund(1, e(0.2, 1))}, "ledger a: entry 3: refund of entry 1: "},
-		{"a release", []ledger.Verb{charge(0.1, 1), reserve, ledger.Release{Reservation: 2}, refund(3, e(0.1, 1))}, "ledger a: entry 4: refund of entry 3: 1; expected: 0"},
-		{"twice", []ledger.Verb{charge(0.1, 1), charge(0.1, 1), refund(1, e(0.1, 1)), refund(1, e(0.1, 1))}, "ledger a: entry 4: action: "},
+		{"too much", []ledger.Action{charge(0.1, 2), charge(0.1, 3), refund(1, e(0.1, 4))}, "ledger a: entry 3: refund of entry 1: 4; expected: 2 × pure_dp(ε=0.1), what that entry charged"},
+		{"too little", []ledger.Action{charge(0.1, 2), refund(1, e(0.1, 1))}, "ledger a: entry 2: refund of entry 1: 1; expected: 2"},
+		{"another mechanism", []ledger.Action{charge(0.1, 1), charge(0.2, 1), refund(1, e(0.2, 1))}, "ledger a: entry 3: refund of entry 1: "},
+		{"a release", []ledger.Action{charge(0.1, 1), reserve, ledger.Release{Reservation: 2}, refund(3, e(0.1, 1))}, "ledger a: entry 4: refund of entry 3: 1; expected: 0"},
+		{"twice", []ledger.Action{charge(0.1, 1), charge(0.1, 1), refund(1, e(0.1, 1)), refund(1, e(0.1, 1))}, "ledger a: entry 4: action: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := written(t, c.verbs...).replay()
+			_, err := written(t, c.actions...).replay()
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
 				t.Errorf("found: %v\nwant:  %s", err, c.says)
 			}
@@ -309,24 +309,24 @@ func TestTamperedFrees(t *testing.T) {
 	e := charge(0.1, 1).Events[0]
 	reserve := ledger.Reserve{Events: charge(0.1, 3).Events, Lifetime: time.Hour}
 	commit := ledger.Commit{Reservation: 1, Events: []mechanism.Event{e}}
-	free := func(count uint32) ledger.Verb {
+	free := func(count uint32) ledger.Action {
 		return ledger.Free{Reservation: 1, Events: charge(0.1, count).Events, Reason: "it died"}
 	}
 	for _, c := range []struct {
-		name  string
-		verbs []ledger.Verb
-		says  string
+		name    string
+		actions []ledger.Action
+		says    string
 	}{
-		{"what is left", []ledger.Verb{reserve, commit, free(2)}, ""},
-		{"by another's expiry", []ledger.Verb{reserve, commit, ledger.Expire{Reservation: 1}}, ""},
-		{"all again", []ledger.Verb{reserve, commit, free(3)}, "ledger a: entry 3: action: "},
-		{"too little", []ledger.Verb{reserve, commit, free(1)}, "ledger a: entry 3: action: "},
-		{"twice", []ledger.Verb{reserve, commit, free(2), free(2)}, "ledger a: entry 4: action: not in the reservation"},
-		{"and used", []ledger.Verb{reserve, free(3), commit}, "ledger a: entry 3: action: not in the reservation"},
-		{"and refunded", []ledger.Verb{reserve, free(3), ledger.Refund{Position: 2, Events: charge(0.1, 3).Events, Reason: "r"}}, "ledger a: entry 3: action: cannot be refunded"},
+		{"what is left", []ledger.Action{reserve, commit, free(2)}, ""},
+		{"by another's expiry", []ledger.Action{reserve, commit, ledger.Expire{Reservation: 1}}, ""},
+		{"all again", []ledger.Action{reserve, commit, free(3)}, "ledger a: entry 3: action: "},
+		{"too little", []ledger.Action{reserve, commit, free(1)}, "ledger a: entry 3: action: "},
+		{"twice", []ledger.Action{reserve, commit, free(2), free(2)}, "ledger a: entry 4: action: not in the reservation"},
+		{"and used", []ledger.Action{reserve, free(3), commit}, "ledger a: entry 3: action: not in the reservation"},
+		{"and refunded", []ledger.Action{reserve, free(3), ledger.Refund{Position: 2, Events: charge(0.1, 3).Events, Reason: "r"}}, "ledger a: entry 3: action: cannot be refunded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := written(t, c.verbs...).replay()
+			_, err := written(t, c.actions...).replay()
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
 				t.Errorf("found: %v\nwant:  %s", err, c.says)
 			}
@@ -338,14 +338,14 @@ func TestTamperedFrees(t *testing.T) {
 func TestTamperedPlans(t *testing.T) {
 	spec := ledger.Spec{Name: "a", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Planned, Plan: ledger.Workload{Events: charge(0.1, 3).Events}}
 	for _, c := range []struct {
-		verbs []ledger.Verb
-		says  string
+		actions []ledger.Action
+		says    string
 	}{
-		{[]ledger.Verb{charge(0.1, 2), charge(0.1, 1)}, ""},
-		{[]ledger.Verb{charge(0.1, 2), charge(0.1, 2)}, "ledger a: entry 2: budget: budget exceeded"},
-		{[]ledger.Verb{charge(0.2, 1)}, "ledger a: entry 1: budget: budget exceeded"},
+		{[]ledger.Action{charge(0.1, 2), charge(0.1, 1)}, ""},
+		{[]ledger.Action{charge(0.1, 2), charge(0.1, 2)}, "ledger a: entry 2: budget: budget exceeded"},
+		{[]ledger.Action{charge(0.2, 1)}, "ledger a: entry 1: budget: budget exceeded"},
 	} {
-		if _, err := writtenTo(t, spec, c.verbs...).replay(); c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+		if _, err := writtenTo(t, spec, c.actions...).replay(); c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
 			t.Errorf("found: %v\nwant:  %s", err, c.says)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // aside for another spec is released.
 func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
 	if k.config.Digest == nil {
-		return ledger.Summary{}, false, errors.New("keeper: Config.Digest: missing; allowed: the digest of verbs, without which no ledger has a parent")
+		return ledger.Summary{}, false, errors.New("keeper: Config.Digest: missing; allowed: the digest of actions, without which no ledger has a parent")
 	}
 	select {
 	case k.allocating <- struct{}{}:
@@ -78,7 +78,7 @@ func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis, caller string) 
 		if !open {
 			continue // given back
 		}
-		if made, ok := record.Entry.Verb.(ledger.Reserve); ok && slices.Equal(made.Events, v.Events) {
+		if made, ok := record.Entry.Action.(ledger.Reserve); ok && slices.Equal(made.Events, v.Events) {
 			return position, nil
 		}
 		if err := k.giveBack(ctx, g.Spec.Parent, position); err != nil {
@@ -142,15 +142,15 @@ func (k *Keeper) settleChild(ctx context.Context, name string) {
 	}
 }
 
-// write appends a verb of the daemon's own, in a lane of its own.
-func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Verb) (Result, error) {
+// write appends an action of the daemon's own, in a lane of its own.
+func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Action) (Result, error) {
 	return k.writeFor(ctx, name, lane, v, "")
 }
 
 // writeFor is write of what a caller must have the right to.
-func (k *Keeper) writeFor(ctx context.Context, name, lane string, v ledger.Verb, caller string) (Result, error) {
+func (k *Keeper) writeFor(ctx context.Context, name, lane string, v ledger.Action, caller string) (Result, error) {
 	return k.Do(ctx, name, ledger.Request{
-		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v), Verb: v, Caller: caller,
+		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v), Action: v, Caller: caller,
 	})
 }
 

@@ -18,23 +18,25 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 )
 
-// wholeDigest is of all that a verb says.
-func wholeDigest(v ledger.Verb) ledger.Digest { return sha256.Sum256(fmt.Appendf(nil, "%T %+v", v, v)) }
+// wholeDigest is of all that an action says.
+func wholeDigest(v ledger.Action) ledger.Digest {
+	return sha256.Sum256(fmt.Appendf(nil, "%T %+v", v, v))
+}
 
 // asking makes a keeper over a store and a function that asks it, writer by writer.
-func asking(t *testing.T, store ledger.Store, now *time.Time) (*Keeper, func(name, writer string, v ledger.Verb) (Result, error)) {
+func asking(t *testing.T, store ledger.Store, now *time.Time) (*Keeper, func(name, writer string, v ledger.Action) (Result, error)) {
 	t.Helper()
 	k := newKeeper(t, Config{Store: store, Digest: wholeDigest, Now: func() time.Time { return *now }})
-	return k, func(name, writer string, v ledger.Verb) (Result, error) {
+	return k, func(name, writer string, v ledger.Action) (Result, error) {
 		last, _, err := k.Writer(t.Context(), name, lane(writer))
 		if err != nil {
 			return Result{}, err
 		}
-		return k.Do(t.Context(), name, ledger.Request{Writer: lane(writer), Sequence: last + 1, Digest: wholeDigest(v), Verb: v})
+		return k.Do(t.Context(), name, ledger.Request{Writer: lane(writer), Sequence: last + 1, Digest: wholeDigest(v), Action: v})
 	}
 }
 
-func refundOf(position uint64) ledger.Verb { return ledger.Refund{Position: position, Reason: "r"} }
+func refundOf(position uint64) ledger.Action { return ledger.Refund{Position: position, Reason: "r"} }
 
 // A refund gives back what its entry charged: a charge, a commit, or what was left
 // of a reservation when it expired. All of it is there after a restart.
@@ -45,7 +47,7 @@ func TestRefundsAreOfWhatWasCharged(t *testing.T) {
 	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
 		t.Fatal(err)
 	}
-	must := func(v ledger.Verb) ledger.Receipt {
+	must := func(v ledger.Action) ledger.Receipt {
 		t.Helper()
 		r, err := ask("a", "w", v)
 		if err != nil {
@@ -97,11 +99,11 @@ func TestRefundsAreOfWhatWasCharged(t *testing.T) {
 	_, err = ask("a", "w", refundOf(3))
 	wantErr(t, err, ledger.ErrClosed)
 	// A retry gets its receipt, closed or not.
-	again, err := k.Do(t.Context(), "a", ledger.Request{Writer: first.Writer, Sequence: first.Sequence, Digest: wholeDigest(refundOf(5)), Verb: refundOf(5)})
+	again, err := k.Do(t.Context(), "a", ledger.Request{Writer: first.Writer, Sequence: first.Sequence, Digest: wholeDigest(refundOf(5)), Action: refundOf(5)})
 	if err != nil || !again.Replayed || again.Receipt != first {
 		t.Errorf("again: %+v, %v; want %+v", again, err, first)
 	}
-	_, err = k.Do(t.Context(), "a", ledger.Request{Writer: first.Writer, Sequence: first.Sequence, Digest: wholeDigest(refundOf(3)), Verb: refundOf(3)})
+	_, err = k.Do(t.Context(), "a", ledger.Request{Writer: first.Writer, Sequence: first.Sequence, Digest: wholeDigest(refundOf(3)), Action: refundOf(3)})
 	wantErr(t, err, ledger.ErrReused)
 }
 
@@ -113,7 +115,7 @@ func TestRaisesAreResolved(t *testing.T) {
 	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
 		t.Fatal(err)
 	}
-	raise := func(epsilon float64) ledger.Verb {
+	raise := func(epsilon float64) ledger.Action {
 		return ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: epsilon}}, Reason: "r"}
 	}
 	if _, err := ask("a", "w", ledger.Charge{Events: tenths(10)}); err != nil {
@@ -146,9 +148,9 @@ func TestRaisesAreResolved(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	v := raise(3)
-	_, err = k.Do(ended, "a", ledger.Request{Writer: lane("v"), Sequence: 1, Digest: wholeDigest(v), Verb: v})
+	_, err = k.Do(ended, "a", ledger.Request{Writer: lane("v"), Sequence: 1, Digest: wholeDigest(v), Action: v})
 	wantErr(t, err, context.Canceled)
-	_, err = k.Do(t.Context(), "b", ledger.Request{Writer: lane("v"), Sequence: 1, Verb: v})
+	_, err = k.Do(t.Context(), "b", ledger.Request{Writer: lane("v"), Sequence: 1, Action: v})
 	wantErr(t, err, ledger.ErrNotFound)
 }
 
@@ -217,13 +219,13 @@ func TestChildren(t *testing.T) {
 	wantErr(t, create(other), ledger.ErrParent)
 	checkParent(t, k, 0, 8)
 
-	must := func(name string, v ledger.Verb) {
+	must := func(name string, v ledger.Action) {
 		t.Helper()
 		if _, err := ask(name, "w", v); err != nil {
 			t.Fatalf("%s: %+v: %v", name, v, err)
 		}
 	}
-	refuse := func(name string, v ledger.Verb, want error) {
+	refuse := func(name string, v ledger.Action, want error) {
 		t.Helper()
 		_, err := ask(name, "w", v)
 		wantErr(t, err, want)
@@ -310,13 +312,13 @@ func TestChildrenThroughCrashes(t *testing.T) {
 						return err
 					})
 					checkParent(t, k, 0, 5)
-					lane := ledger.Request{Writer: lane("w"), Sequence: 1, Verb: ledger.Charge{Events: tenths(2)}}
+					lane := ledger.Request{Writer: lane("w"), Sequence: 1, Action: ledger.Charge{Events: tenths(2)}}
 					retry(func() error {
 						_, err := k.Do(t.Context(), "c", lane)
 						return err
 					})
 					checkParent(t, k, 0, 5)
-					lane.Sequence, lane.Verb = 2, ledger.Close{}
+					lane.Sequence, lane.Action = 2, ledger.Close{}
 					retry(func() error {
 						_, err := k.Do(t.Context(), "c", lane)
 						return err
@@ -377,7 +379,7 @@ func TestSettledByTwo(t *testing.T) {
 		if len(batch) == 0 || len(batch[0].Entries) == 0 {
 			return memory.None
 		}
-		if _, commit := batch[0].Entries[0].Verb.(ledger.Commit); !commit || !first {
+		if _, commit := batch[0].Entries[0].Action.(ledger.Commit); !commit || !first {
 			return memory.None
 		}
 		first = false

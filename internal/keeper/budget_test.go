@@ -25,7 +25,7 @@ func budgeted() ledger.Genesis {
 func tenth(writer string, sequence uint64) ledger.Request {
 	return ledger.Request{
 		Writer: writerOf(writer), Sequence: sequence,
-		Verb: ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 1}}},
+		Action: ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 1}}},
 	}
 }
 
@@ -90,8 +90,8 @@ func TestConcurrentChargesKeepTheBudget(t *testing.T) {
 	}
 }
 
-func verb(writer string, sequence uint64, v ledger.Verb) ledger.Request {
-	return ledger.Request{Writer: lane(writer), Sequence: sequence, Digest: digestOf(v), Verb: v}
+func action(writer string, sequence uint64, v ledger.Action) ledger.Request {
+	return ledger.Request{Writer: lane(writer), Sequence: sequence, Digest: digestOf(v), Action: v}
 }
 
 // lane is a writer with a name that the memory store takes.
@@ -100,7 +100,7 @@ func lane(letter string) ledger.Writer {
 }
 
 // digestOf stands for package wire's, which this room does not import.
-func digestOf(v ledger.Verb) ledger.Digest {
+func digestOf(v ledger.Action) ledger.Digest {
 	var d ledger.Digest
 	copy(d[:], fmt.Sprintf("%T", v))
 	return d
@@ -133,9 +133,9 @@ func TestExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do("a", verb("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: 10 * time.Second}))
-	do("a", verb("w", 2, ledger.Reserve{Events: tenths(3), Lifetime: 20 * time.Second}))
-	do("b", verb("w", 1, ledger.Reserve{Events: tenths(2), Lifetime: 15 * time.Second}))
+	do("a", action("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: 10 * time.Second}))
+	do("a", action("w", 2, ledger.Reserve{Events: tenths(3), Lifetime: 20 * time.Second}))
+	do("b", action("w", 1, ledger.Reserve{Events: tenths(2), Lifetime: 15 * time.Second}))
 	expect := func(k *Keeper, at int64, wantNext int64, wantSpent, wantOpen int) {
 		t.Helper()
 		now = time.Unix(at, 0)
@@ -150,10 +150,10 @@ func TestExpire(t *testing.T) {
 	}
 	expect(k, 1009, 1010, 0, 2)
 	now = time.Unix(1012, 0)
-	do("a", verb("w", 3, ledger.Commit{Reservation: 1, Events: tenths(3)})) // late, but before the entry
+	do("a", action("w", 3, ledger.Commit{Reservation: 1, Events: tenths(3)})) // late, but before the entry
 	expect(k, 1012, 1015, 4, 1)
 	expect(other, 1012, 1015, 4, 1)
-	_, err := k.Do(t.Context(), "a", verb("w", 4, ledger.Commit{Reservation: 1, Events: tenths(1)}))
+	_, err := k.Do(t.Context(), "a", action("w", 4, ledger.Commit{Reservation: 1, Events: tenths(1)}))
 	wantErr(t, err, ledger.ErrReservation)
 	expect(k, 1030, 0, 7, 0)
 	expect(other, 1030, 0, 7, 0)
@@ -163,7 +163,7 @@ func TestExpire(t *testing.T) {
 	}
 	for _, i := range []int{3, 4} {
 		e := records[i].Entry
-		if v, ok := e.Verb.(ledger.Expire); !ok || e.Writer.Principal != "daemon" || e.Digest != digestOf(v) {
+		if v, ok := e.Action.(ledger.Expire); !ok || e.Writer.Principal != "daemon" || e.Digest != digestOf(v) {
 			t.Errorf("record %d: %+v; want an expiry", i, e)
 		}
 	}
@@ -184,7 +184,7 @@ func TestExpireGoesOn(t *testing.T) {
 		if _, _, err := k.Create(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := k.Do(t.Context(), name, verb("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: time.Second})); err != nil {
+		if _, err := k.Do(t.Context(), name, action("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: time.Second})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,21 +208,21 @@ func TestRefusalsAreByTheNewestState(t *testing.T) {
 	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Do(t.Context(), "a", verb("w", 1, ledger.Reserve{Events: tenths(10), Lifetime: time.Hour})); err != nil {
+	if _, err := k.Do(t.Context(), "a", action("w", 1, ledger.Reserve{Events: tenths(10), Lifetime: time.Hour})); err != nil {
 		t.Fatal(err)
 	}
-	_, err := other.Do(t.Context(), "a", verb("v", 1, ledger.Charge{Events: tenths(1)}))
+	_, err := other.Do(t.Context(), "a", action("v", 1, ledger.Charge{Events: tenths(1)}))
 	wantErr(t, err, ledger.ErrBudget)
-	if _, err := k.Do(t.Context(), "a", verb("w", 2, ledger.Release{Reservation: 1})); err != nil {
+	if _, err := k.Do(t.Context(), "a", action("w", 2, ledger.Release{Reservation: 1})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Do(t.Context(), "a", verb("v", 1, ledger.Charge{Events: tenths(1)})); err != nil {
+	if _, err := other.Do(t.Context(), "a", action("v", 1, ledger.Charge{Events: tenths(1)})); err != nil {
 		t.Errorf("after the release: %v", err)
 	}
-	if _, err := other.Do(t.Context(), "a", verb("v", 2, ledger.Reserve{Events: tenths(2), Lifetime: time.Hour})); err != nil {
+	if _, err := other.Do(t.Context(), "a", action("v", 2, ledger.Reserve{Events: tenths(2), Lifetime: time.Hour})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Do(t.Context(), "a", verb("w", 3, ledger.Commit{Reservation: 4, Events: tenths(1)})); err != nil {
+	if _, err := k.Do(t.Context(), "a", action("w", 3, ledger.Commit{Reservation: 4, Events: tenths(1)})); err != nil {
 		t.Errorf("a commit of what another keeper has reserved: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func (k *Keeper) resolve(ctx context.Context, s interface {
 // enters the queue: they can take long, and in the decision all others would wait.
 func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
 	var p *ledger.Prices
-	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(r.Verb) }) != nil {
+	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(r.Action) }) != nil {
 		return ctx.Err() // of what else was wrong the decision tells
 	}
 	return k.find(ctx, r, p)

@@ -135,7 +135,7 @@ func again(err error) bool {
 	return errors.Is(err, ledger.ErrUnknown) || errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ErrBusy)
 }
 
-func (w *worker) do(name string, v ledger.Verb) {
+func (w *worker) do(name string, v ledger.Action) {
 	var last uint64
 	for {
 		var err error
@@ -146,7 +146,7 @@ func (w *worker) do(name string, v ledger.Verb) {
 			return // there is no such child yet
 		}
 	}
-	r := ledger.Request{Writer: writerOf(w.name), Sequence: last + 1, Digest: wholeDigest(v), Verb: v}
+	r := ledger.Request{Writer: writerOf(w.name), Sequence: last + 1, Digest: wholeDigest(v), Action: v}
 	for {
 		_, err := w.keeper().Do(w.rt.Context(), name, r)
 		if !again(err) {
@@ -206,7 +206,7 @@ func (h *holding) replay(name string) (*tally, error) {
 		if seen[e.Writer]++; seen[e.Writer] != e.Sequence || y.closed {
 			return nil, fmt.Errorf("entry %d: sequence %d of %v; closed: %v", e.Position, e.Sequence, e.Writer, y.closed)
 		}
-		switch v := e.Verb.(type) {
+		switch v := e.Action.(type) {
 		case ledger.Charge:
 			y.spent += tenthsIn(v.Events)
 			y.charged[e.Position] = tenthsIn(v.Events)
@@ -301,7 +301,7 @@ func (h *holding) checkSettled(name string, child *tally) {
 	}
 	of, settled := map[uint64]bool{}, uint64(0)
 	for _, r := range records {
-		switch v := r.Entry.Verb.(type) {
+		switch v := r.Entry.Action.(type) {
 		case ledger.Reserve:
 			of[r.Entry.Position] = v.Child == name
 		case ledger.Commit:

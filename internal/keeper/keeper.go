@@ -37,9 +37,9 @@ type Config struct {
 	Store ledger.Store     // not closed by the Keeper
 	Now   func() time.Time // clock of entries; time.Now if nil
 
-	// Digest is that of a request's verb (wire.Digest), for what the Keeper itself
+	// Digest is that of a request's action (wire.Digest), for what the Keeper itself
 	// writes. Only Expire and ledgers with a parent need it.
-	Digest func(ledger.Verb) ledger.Digest
+	Digest func(ledger.Action) ledger.Digest
 
 	// Compute has a computation that takes longer than a few milliseconds done: with others
 	// in turns, no longer than the call, and stopped through what it gets. Where it is nil

@@ -14,7 +14,7 @@ import (
 // which can take long, as the costs of new mechanisms can. The decision compares them with
 // its state.
 func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error {
-	switch r.Verb.(type) {
+	switch r.Action.(type) {
 	case ledger.Refund, ledger.Raise:
 	case ledger.Charge, ledger.Reserve, ledger.Reconcile:
 		return k.price(ctx, q, r)
@@ -25,10 +25,10 @@ func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error
 	if err != nil || r.Sequence <= last { // a duplicate gets its receipt whatever has become of the ledger
 		return err
 	}
-	switch v := r.Verb.(type) {
+	switch v := r.Action.(type) {
 	case ledger.Refund:
 		v.Events, err = k.chargedBy(ctx, q.name, v.Position)
-		r.Verb = v
+		r.Action = v
 	case ledger.Raise:
 		var raising ledger.Raising
 		if err := q.read(ctx, func(s *ledger.State) { raising = s.Raising(v) }); err != nil {
@@ -37,7 +37,7 @@ func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error
 		if v.Resolution, err = k.resolve(ctx, raising); err != nil {
 			return err
 		}
-		r.Verb = v
+		r.Action = v
 		return k.find(ctx, r, raising.Prices(v.Resolution))
 	}
 	return err
@@ -50,7 +50,7 @@ func (k *Keeper) chargedBy(ctx context.Context, name string, position uint64) ([
 	if err != nil {
 		return nil, err
 	}
-	switch v := e.Verb.(type) {
+	switch v := e.Action.(type) {
 	case ledger.Charge:
 		return v.Events, nil
 	case ledger.Commit:
@@ -60,7 +60,7 @@ func (k *Keeper) chargedBy(ctx context.Context, name string, position uint64) ([
 	case nil:
 		return nil, fmt.Errorf("%w: position: %d is not there; allowed: %s", ledger.ErrRefund, position, allowed)
 	}
-	what := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Verb), "ledger."))
+	what := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Action), "ledger."))
 	return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position, what, allowed)
 }
 
@@ -87,7 +87,7 @@ func (k *Keeper) expired(ctx context.Context, name string, reservation, end uint
 			return nil, err
 		}
 		for _, r := range records {
-			switch v := r.Entry.Verb.(type) {
+			switch v := r.Entry.Action.(type) {
 			case ledger.Reserve:
 				if r.Entry.Position == reservation {
 					made = v

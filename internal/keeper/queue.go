@@ -125,7 +125,7 @@ func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result,
 		return Result{}, err
 	}
 	result, err := c.wait(ctx)
-	if _, closing := r.Verb.(ledger.Close); closing && err == nil && !r.CheckOnly {
+	if _, closing := r.Action.(ledger.Close); closing && err == nil && !r.CheckOnly {
 		k.settleChild(ctx, name)
 	}
 	return result, err
@@ -289,7 +289,7 @@ func weigh(r ledger.Request) int {
 			n += 32 + len(l.Key) + len(l.Value)
 		}
 	}
-	switch v := r.Verb.(type) {
+	switch v := r.Action.(type) {
 	case ledger.Charge:
 		charged(v.Events, v.Labels)
 	case ledger.Reserve:

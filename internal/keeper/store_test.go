@@ -246,7 +246,7 @@ func count(records []ledger.Record) (counts map[mechanism.Mechanism]uint64, clos
 				i+1, closed, e.Position, e.Sequence, e.Writer.Name, last[e.Writer])
 		}
 		last[e.Writer] = e.Sequence
-		switch v := e.Verb.(type) {
+		switch v := e.Action.(type) {
 		case ledger.Charge:
 			for _, event := range v.Events {
 				counts[event.Mechanism] += uint64(event.Count)
@@ -283,14 +283,14 @@ func charge(writer string, sequence uint64, n uint32) ledger.Request {
 	return ledger.Request{
 		Writer: writerOf(writer), Sequence: sequence,
 		Digest: ledger.Digest(sha256.Sum256(binary.BigEndian.AppendUint32([]byte("charge"), n))),
-		Verb:   ledger.Charge{Events: []mechanism.Event{{Mechanism: gaussian(float64(1 + n%3)), Count: n}}},
+		Action: ledger.Charge{Events: []mechanism.Event{{Mechanism: gaussian(float64(1 + n%3)), Count: n}}},
 	}
 }
 
 func closing(writer string, sequence uint64) ledger.Request {
 	return ledger.Request{
 		Writer: writerOf(writer), Sequence: sequence,
-		Digest: ledger.Digest(sha256.Sum256([]byte("close"))), Verb: ledger.Close{Reason: "done"},
+		Digest: ledger.Digest(sha256.Sum256([]byte("close"))), Action: ledger.Close{Reason: "done"},
 	}
 }
 

@@ -73,7 +73,7 @@ func TestAllocate(t *testing.T) {
 			t.Errorf("%v of %s: %+v, %v; want %v", c.child.Budgets, c.parent, v, err, c.want)
 			continue
 		}
-		if d := NewBatch(parent).Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Verb: v}, Lane{}, noon); d.Outcome != Accepted {
+		if d := NewBatch(parent).Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Action: v}, Lane{}, noon); d.Outcome != Accepted {
 			t.Errorf("%v of %s: %v", c.child.Budgets, c.parent, d.Err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestSettle(t *testing.T) {
 func TestChildrenCountAsCharged(t *testing.T) {
 	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 10})), nil))
 	accept(t, b, charge(pure(0.1, 5)), Reserve{Events: []mechanism.Event{pure(0.1, 9)}, Lifetime: 1})
-	b.Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Verb: Reserve{Events: []mechanism.Event{pure(0.1, 2), pure(1, 1)}, Child: "c"}}, Lane{}, noon)
+	b.Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Action: Reserve{Events: []mechanism.Event{pure(0.1, 2), pure(1, 1)}, Child: "c"}}, Lane{}, noon)
 	v := applied(b).state.View()
 	want := []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 7}, {Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}
 	if got := v.Charged; !slices.Equal(got.Parts, want) || v.Total != 5 || got.Adjacency != mechanism.AddOrRemoveOne {

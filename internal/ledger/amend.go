@@ -35,8 +35,8 @@ type Raise struct {
 	Late       bool       // something had been charged or set aside; set by the decision
 }
 
-func (Refund) verb() {}
-func (Raise) verb()  {}
+func (Refund) action() {}
+func (Raise) action()  {}
 
 // Assumption is something that people have asserted, on which answers rest.
 type Assumption struct {
@@ -72,7 +72,7 @@ func (a amendments) assuming(added Assumption) amendments {
 }
 
 // with adds an entry that amends the ledger; others change nothing.
-func (a amendments) with(position uint64, v Verb) amendments {
+func (a amendments) with(position uint64, v Action) amendments {
 	switch v := v.(type) {
 	case Refund:
 		a.refunded = append(slices.Clip(a.refunded), v.Position)
@@ -162,7 +162,7 @@ func (b *Batch) amendable() error {
 	return nil
 }
 
-// raise makes budgets larger and returns the verb as it is recorded.
+// raise makes budgets larger and returns the action as it is recorded.
 func (b *Batch) raise(v Raise, position uint64, checkOnly bool) (Raise, error) {
 	if err := b.amendable(); err != nil {
 		return v, err

@@ -11,12 +11,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// accept decides verbs of one writer, each of which must be accepted.
-func accept(t *testing.T, b *Batch, verbs ...Verb) {
+// accept decides actions of one writer, each of which must be accepted.
+func accept(t *testing.T, b *Batch, actions ...Action) {
 	t.Helper()
-	for _, v := range verbs {
+	for _, v := range actions {
 		w := Writer{"p", "w"}
-		if d := b.Decide(Request{Writer: w, Sequence: b.last[w].Sequence + 1, Verb: v}, Lane{}, noon); d.Outcome != Accepted {
+		if d := b.Decide(Request{Writer: w, Sequence: b.last[w].Sequence + 1, Action: v}, Lane{}, noon); d.Outcome != Accepted {
 			t.Fatalf("%+v: %v", v, d.Err)
 		}
 	}
@@ -29,7 +29,7 @@ func applied(b *Batch) *Batch {
 	return NewBatch(s)
 }
 
-func charge(events ...mechanism.Event) Verb { return Charge{Events: events} }
+func charge(events ...mechanism.Event) Action { return Charge{Events: events} }
 
 // A refund gives back all that its entry charged, once, and is told.
 func TestRefund(t *testing.T) {
@@ -50,7 +50,7 @@ func TestRefund(t *testing.T) {
 				{Refund{Position: 2, Events: []mechanism.Event{pure(0.2, 2)}}, "position: 2: 2 × pure_dp(ε=0.2); allowed: at most 1"},
 				{Refund{Position: 2, Events: []mechanism.Event{pure(0.3, 1)}}, "allowed: at most 0"},
 			} {
-				if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: c.v}, Lane{}, noon); !errors.Is(d.Err, ErrRefund) || !strings.Contains(d.Err.Error(), c.says) {
+				if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Action: c.v}, Lane{}, noon); !errors.Is(d.Err, ErrRefund) || !strings.Contains(d.Err.Error(), c.says) {
 					t.Errorf("%+v: %v; want %s", c.v, d.Err, c.says)
 				}
 			}
@@ -61,7 +61,7 @@ func TestRefund(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 			accept(t, b, Close{})
-			if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2, Events: []mechanism.Event{pure(0.2, 1)}}}, Lane{}, noon); !errors.Is(d.Err, ErrClosed) {
+			if d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Action: Refund{Position: 2, Events: []mechanism.Event{pure(0.2, 1)}}}, Lane{}, noon); !errors.Is(d.Err, ErrClosed) {
 				t.Errorf("after closing: %v", d.Err)
 			}
 		})
@@ -105,17 +105,17 @@ func TestRaise(t *testing.T) {
 	larger := Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 2}}, Reason: "more data"}
 	for _, c := range []struct {
 		name      string
-		before    []Verb
+		before    []Action
 		assert    bool
 		guarantee string
 		told      string
 	}{
 		{"before any output", nil, false, "filter", ""},
-		{"after", []Verb{charge(pure(0.1, 1))}, false, "descriptive",
+		{"after", []Action{charge(pure(0.1, 1))}, false, "descriptive",
 			"budgets were made larger by entry 2, after something was charged or set aside, by a decision which may have depended on outputs (reason given: more data)"},
-		{"after, not because of them", []Verb{charge(pure(0.1, 1))}, true, "filter", "by a decision which did not depend on outputs (reason given: more data)"},
-		{"after a reservation", []Verb{Reserve{Events: []mechanism.Event{pure(0.1, 1)}, Lifetime: 1}}, false, "descriptive", "larger by entry 2"},
-		{"after a refund", []Verb{charge(pure(0.1, 1)), Refund{Position: 1, Events: []mechanism.Event{pure(0.1, 1)}, Reason: "r"}}, true, "descriptive", "larger by entry 3"},
+		{"after, not because of them", []Action{charge(pure(0.1, 1))}, true, "filter", "by a decision which did not depend on outputs (reason given: more data)"},
+		{"after a reservation", []Action{Reserve{Events: []mechanism.Event{pure(0.1, 1)}, Lifetime: 1}}, false, "descriptive", "larger by entry 2"},
+		{"after a refund", []Action{charge(pure(0.1, 1)), Refund{Position: 1, Events: []mechanism.Event{pure(0.1, 1)}, Reason: "r"}}, true, "descriptive", "larger by entry 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := NewBatch(NewState(resolved(t, filter(old)), nil))
@@ -175,8 +175,8 @@ func TestRaiseRefusals(t *testing.T) {
 			r, err := s.Raising(v).Resolve(nil)
 			if err == nil { // only the decision sees it
 				v.Resolution = r
-				err = NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: v}, Lane{}, noon).Err
-			} else if d := NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: v}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
+				err = NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Action: v}, Lane{}, noon).Err
+			} else if d := NewBatch(s).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Action: v}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
 				t.Errorf("the decision: %+v", d)
 			}
 			if !errors.Is(err, ErrRaise) || !strings.Contains(err.Error(), c.says) {
@@ -198,7 +198,7 @@ func TestRaiseRefusals(t *testing.T) {
 	}
 	// A raise that nobody has resolved is none.
 	if d := NewBatch(NewState(resolved(t, filter(basic(1))), nil)).Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1,
-		Verb: Raise{Budgets: []accountant.Budget{basic(2)}}}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
+		Action: Raise{Budgets: []accountant.Budget{basic(2)}}}, Lane{}, noon); !errors.Is(d.Err, ErrRaise) {
 		t.Errorf("without a resolution: %+v", d)
 	}
 }
@@ -229,20 +229,20 @@ func TestAmendmentsAreBounded(t *testing.T) {
 		accept(t, b, charge(pure(1, 1)), Refund{Position: 2*i + 1, Events: []mechanism.Event{pure(1, 1)}, Reason: "r"})
 	}
 	accept(t, b, charge(pure(1, 1)))
-	d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Verb: Refund{Position: 2*MaxAmendments + 1, Events: []mechanism.Event{pure(1, 1)}}}, Lane{}, noon)
+	d := b.Decide(Request{Writer: Writer{"q", "w"}, Sequence: 1, Action: Refund{Position: 2*MaxAmendments + 1, Events: []mechanism.Event{pure(1, 1)}}}, Lane{}, noon)
 	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "refunds, raises and freed reservations: 1001; allowed: at most 1000") {
 		t.Errorf("%+v", d)
 	}
 	// A restore cannot be refused, nor what makes the ledger usable again.
 	from := Restored{StoreID: secondStore}
-	if d := b.Decide(Request{Writer: Writer{Daemon, "request/r"}, Sequence: 1, Verb: from}, Lane{}, noon); d.Outcome != Accepted {
+	if d := b.Decide(Request{Writer: Writer{Daemon, "request/r"}, Sequence: 1, Action: from}, Lane{}, noon); d.Outcome != Accepted {
 		t.Errorf("%+v", d)
 	}
 	lost := Reconcile{Events: []mechanism.Event{pure(1, 1)}}
-	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 1, Verb: lost}, Lane{}, noon); d.Outcome != Accepted {
+	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 1, Action: lost}, Lane{}, noon); d.Outcome != Accepted {
 		t.Errorf("%+v", d)
 	}
-	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 2, Verb: lost}, Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
+	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 2, Action: lost}, Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
 		t.Errorf("once more: %+v", d)
 	}
 	if err := b.Proposal().Check(b.state.summary, make([]uint64, 1), nil, nil); err != nil {

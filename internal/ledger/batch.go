@@ -97,12 +97,12 @@ func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
 		return refused(ErrGap, "sequence: %d; allowed: %d, the next of writer %s", r.Sequence, last+1, r.Writer.Name)
 	case b.closed:
 		return refused(ErrClosed, "ledger: %s; allowed: an open ledger", b.state.summary.Genesis.Spec.Name)
-	case b.amended.unreconciled && !reconciles(r.Verb):
+	case b.amended.unreconciled && !reconciles(r.Action):
 		return refused(ErrUnreconciled, "ledger: %s; allowed: questions, and on the daemon's own socket: accountctl ledger reconcile %[1]s (--charge FILE | --accept-loss REASON)",
 			b.state.summary.Genesis.Spec.Name)
 	}
 	position := b.state.summary.Head.Position + uint64(len(b.entries)) + 1
-	verb, err := b.do(r, position, now)
+	action, err := b.do(r, position, now)
 	if err != nil {
 		return Decision{Outcome: Refused, Err: err, Entry: -1}
 	}
@@ -112,19 +112,19 @@ func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
 	b.last[r.Writer] = Lane{r.Sequence, position}
 	b.entries = append(b.entries, Entry{
 		Position: position,
-		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Verb: verb,
+		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Action: action,
 	})
 	return Decision{Outcome: Accepted, Entry: len(b.entries) - 1}
 }
 
-// do does what a verb asks, or nothing at all, and returns it as it is recorded.
-func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
+// do does what an action asks, or nothing at all, and returns it as it is recorded.
+func (b *Batch) do(r Request, position uint64, now time.Time) (Action, error) {
 	var err error
 	if b.found = r.Prices; b.draft != nil {
 		b.draft.found = r.Prices
 		defer func() { b.draft.found = nil }()
 	}
-	switch v := r.Verb.(type) {
+	switch v := r.Action.(type) {
 	case Charge:
 		err = b.charge(v, r.CheckOnly)
 	case Reserve:
@@ -152,7 +152,7 @@ func (b *Batch) do(r Request, position uint64, now time.Time) (Verb, error) {
 			b.closed = true
 		}
 	}
-	return r.Verb, err
+	return r.Action, err
 }
 
 // charge adds the events' counts, or nothing at all.

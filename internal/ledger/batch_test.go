@@ -26,12 +26,12 @@ func event(sigma float64, count uint32) mechanism.Event {
 func request(writer string, sequence uint64, events ...mechanism.Event) Request {
 	return Request{
 		Writer: Writer{"p", writer}, Sequence: sequence, Digest: Digest{byte(len(events)), byte(sequence)},
-		Verb: Charge{Events: events},
+		Action: Charge{Events: events},
 	}
 }
 
 func closing(writer string, sequence uint64) Request {
-	return Request{Writer: Writer{"p", writer}, Sequence: sequence, Verb: Close{"done"}}
+	return Request{Writer: Writer{"p", writer}, Sequence: sequence, Action: Close{"done"}}
 }
 
 func check(r Request) Request {
@@ -79,7 +79,7 @@ func TestDecide(t *testing.T) {
 		{name: "duplicate of an older one, with others in the batch", before: []Request{request("w", 5)},
 			request: request("w", 4), committed: 4, want: Decision{Outcome: Duplicate, Entry: -1}},
 		{name: "another principal's writer of that name", before: []Request{request("w", 1)},
-			request: Request{Writer: Writer{"q", "w"}, Sequence: 2, Verb: Charge{}}, want: Decision{Err: ErrGap, Entry: -1}},
+			request: Request{Writer: Writer{"q", "w"}, Sequence: 2, Action: Charge{}}, want: Decision{Err: ErrGap, Entry: -1}},
 		{name: "closed in the batch", before: []Request{closing("v", 1)}, request: request("w", 1, event(1, 1)),
 			want: Decision{Err: ErrClosed, Entry: -1}, message: "ledger: a; allowed: an open ledger"},
 		{name: "duplicate after the close", before: []Request{request("w", 1), closing("v", 1)},
@@ -110,7 +110,7 @@ func TestDecide(t *testing.T) {
 			}
 			after := b.Proposal()
 			if d.Outcome == Accepted && d.Entry >= 0 {
-				want := Entry{uint64(8 + d.Entry), c.request.Writer, c.request.Sequence, c.request.Digest, noon, c.request.Verb}
+				want := Entry{uint64(8 + d.Entry), c.request.Writer, c.request.Sequence, c.request.Digest, noon, c.request.Action}
 				got := b.Entries()[d.Entry]
 				if got.Position != want.Position || got.Writer != want.Writer || got.Sequence != want.Sequence || got.Digest != want.Digest || got.Time != want.Time {
 					t.Errorf("entry: %+v; want %+v", got, want)
@@ -197,9 +197,9 @@ func TestBound(t *testing.T) {
 			b.Bound()
 		}
 		next := uint64(0)
-		decide := func(v Verb) error {
+		decide := func(v Action) error {
 			next++
-			d := b.Decide(Request{Writer: writer, Sequence: next, Verb: v}, Lane{}, noon)
+			d := b.Decide(Request{Writer: writer, Sequence: next, Action: v}, Lane{}, noon)
 			if d.Err != nil {
 				next--
 			}
@@ -221,7 +221,7 @@ func TestBound(t *testing.T) {
 		taken := 0
 		for i := range 100 {
 			d := b.Decide(Request{Writer: Writer{"p", fmt.Sprint(i)}, Sequence: 1,
-				Verb: Reserve{Events: []mechanism.Event{{Mechanism: wide(i), Count: 1}}, Lifetime: time.Hour}}, Lane{}, noon)
+				Action: Reserve{Events: []mechanism.Event{{Mechanism: wide(i), Count: 1}}, Lifetime: time.Hour}}, Lane{}, noon)
 			if d.Err == nil {
 				taken++
 			} else if !errors.Is(d.Err, ErrOutOfRange) {

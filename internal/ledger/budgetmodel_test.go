@@ -26,9 +26,9 @@ type budgetModel struct {
 	costs              map[costKey]accountant.Cost
 }
 
-// step is a verb with who asked for it.
+// step is an action with who asked for it.
 type step struct {
-	verb   Verb
+	action Action
 	writer Writer
 }
 
@@ -104,7 +104,7 @@ func (m *budgetModel) state(steps []step) modelState {
 	for i, s := range steps {
 		position := uint64(i) + 1
 		st.last[s.writer] = position
-		switch v := s.verb.(type) {
+		switch v := s.action.(type) {
 		case Charge:
 			st.spent.add(setOf(v.Events))
 			st.charged[position] = setOf(v.Events)
@@ -172,8 +172,8 @@ func (m *budgetModel) now() modelState { return m.state(slices.Concat(m.committe
 // allows is the sentinel that a step is refused with, nil if it is not.
 func (m *budgetModel) allows(s step) error {
 	st := m.now()
-	_, restoring := s.verb.(Restored)
-	_, reconciling := s.verb.(Reconcile)
+	_, restoring := s.action.(Restored)
+	_, reconciling := s.action.(Reconcile)
 	switch n := len(st.restored); {
 	case n > 0 && st.last[s.writer] > 0 && st.last[s.writer] < st.restored[n-1]:
 		return ErrEnded
@@ -195,10 +195,10 @@ func (m *budgetModel) allows(s step) error {
 	// Its maker or the daemon; what a child holds only the daemon.
 	own := func(position uint64) bool {
 		maker := st.maker[position]
-		v, _ := maker.verb.(Reserve)
+		v, _ := maker.action.(Reserve)
 		return s.writer.Principal == Daemon || v.Child == "" && s.writer.Principal == maker.writer.Principal
 	}
-	switch v := s.verb.(type) {
+	switch v := s.action.(type) {
 	case Charge:
 		return m.fits(v.Events)
 	case Reserve:
@@ -211,10 +211,10 @@ func (m *budgetModel) allows(s step) error {
 	case Release:
 		return held(v.Reservation, nil, own(v.Reservation))
 	case Expire:
-		maker, _ := st.maker[v.Reservation].verb.(Reserve)
+		maker, _ := st.maker[v.Reservation].action.(Reserve)
 		return held(v.Reservation, nil, maker.Child == "")
 	case Free: // whoever asks; what a child holds, nobody
-		maker, _ := st.maker[v.Reservation].verb.(Reserve)
+		maker, _ := st.maker[v.Reservation].action.(Reserve)
 		return held(v.Reservation, nil, maker.Child == "")
 	case Restored:
 		if s.writer.Principal != Daemon || v.StoreID == v.From || v.From != m.store(st) {
@@ -323,14 +323,14 @@ func drawBudgetEvents(rt *rapid.T) []mechanism.Event {
 	}), 1, 3).Draw(rt, "events")
 }
 
-func (m *budgetModel) drawVerb(rt *rapid.T) Verb {
+func (m *budgetModel) drawAction(rt *rapid.T) Action {
 	st := m.now()
 	if st.pending && rapid.Bool().Draw(rt, "reconcile") {
 		return drawReconcile(rt)
 	}
 	some := append(slices.Sorted(maps.Keys(st.open)), 1, 99)
 	position := rapid.SampledFrom(some).Draw(rt, "reservation")
-	switch rapid.IntRange(0, 24).Draw(rt, "verb") {
+	switch rapid.IntRange(0, 24).Draw(rt, "action") {
 	case 0:
 		return Release{Reservation: position}
 	case 1:
@@ -368,7 +368,7 @@ func (m *budgetModel) drawVerb(rt *rapid.T) Verb {
 	return Charge{Events: drawBudgetEvents(rt)}
 }
 
-func drawReconcile(rt *rapid.T) Verb {
+func drawReconcile(rt *rapid.T) Action {
 	v := Reconcile{AcceptLoss: rapid.Bool().Draw(rt, "accept the loss"), Reason: "r"}
 	if rapid.Bool().Draw(rt, "with events") {
 		v.Events = drawBudgetEvents(rt)
@@ -377,11 +377,11 @@ func drawReconcile(rt *rapid.T) Verb {
 }
 
 // drawRefund is mostly of an entry that can be refunded, as package keeper asks.
-func (m *budgetModel) drawRefund(rt *rapid.T, st modelState) Verb {
+func (m *budgetModel) drawRefund(rt *rapid.T, st modelState) Action {
 	v := Refund{Position: uint64(len(m.committed) + len(m.pending) + 1), Events: drawBudgetEvents(rt), Reason: "r"} // itself
 	var refunded []uint64
 	for _, s := range slices.Concat(m.committed, m.pending) {
-		if r, ok := s.verb.(Refund); ok {
+		if r, ok := s.action.(Refund); ok {
 			refunded = append(refunded, r.Position)
 		}
 	}
@@ -395,7 +395,7 @@ func (m *budgetModel) drawRefund(rt *rapid.T, st modelState) Verb {
 }
 
 // drawRaise makes each budget or count larger, smaller or leaves it.
-func drawRaise(rt *rapid.T, spec Spec, st modelState) Verb {
+func drawRaise(rt *rapid.T, spec Spec, st modelState) Action {
 	v := Raise{Independent: rapid.Bool().Draw(rt, "independent"), Reason: "r"}
 	if spec.Policy == Planned {
 		for _, p := range st.resolution.Plan {
@@ -444,20 +444,20 @@ func TestBudgetsAgainstModel(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"decide": func(rt *rapid.T) {
-				s := step{verb: m.drawVerb(rt)}
+				s := step{action: m.drawAction(rt)}
 				s.writer.Principal = rapid.SampledFrom([]string{"p", "p", "q", Daemon}).Draw(rt, "principal")
-				if _, restoring := s.verb.(Restored); restoring && rapid.IntRange(0, 3).Draw(rt, "as the daemon") > 0 {
+				if _, restoring := s.action.(Restored); restoring && rapid.IntRange(0, 3).Draw(rt, "as the daemon") > 0 {
 					s.writer.Principal = Daemon
 				}
 				old := rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(rt, "old writer")
 				s.writer.Name = fmt.Sprint("w", len(m.now().restored)-old)
 				committed := lane(m.committed, s.writer)
-				r := Request{Writer: s.writer, Sequence: lane(slices.Concat(m.committed, m.pending), s.writer).Sequence + 1, Verb: s.verb}
+				r := Request{Writer: s.writer, Sequence: lane(slices.Concat(m.committed, m.pending), s.writer).Sequence + 1, Action: s.action}
 				r.CheckOnly = rapid.IntRange(0, 3).Draw(rt, "check only") == 0
 				want := m.allows(s)
 				d := batch.Decide(r, committed, noon)
-				if v, ok := s.verb.(Reconcile); ok && d.Outcome == Accepted && !r.CheckOnly {
-					got := batch.Entries()[d.Entry].Verb.(Reconcile)
+				if v, ok := s.action.(Reconcile); ok && d.Outcome == Accepted && !r.CheckOnly {
+					got := batch.Entries()[d.Entry].Action.(Reconcile)
 					if v.Over = len(v.Events) > 0 && m.fits(v.Events) != nil; got.Over != v.Over {
 						rt.Fatalf("%+v; want over %v", got, v.Over)
 					}
@@ -512,7 +512,7 @@ func (m *budgetModel) checkState(rt *rapid.T, s *State) {
 	}
 	mayBeOut, composed := maps.Clone(want.spent), multiset{}
 	for position, rest := range want.open {
-		if v, ok := want.maker[position].verb.(Reserve); ok && v.Child != "" {
+		if v, ok := want.maker[position].action.(Reserve); ok && v.Child != "" {
 			mayBeOut.add(rest)
 		}
 	}
@@ -649,13 +649,13 @@ func (m *budgetModel) checkProposal(rt *rapid.T, p Proposal, state *State, recor
 		}
 	}
 	if len(was) > 0 {
-		if v, ok := was[0].Verb.(Refund); ok {
+		if v, ok := was[0].Action.(Refund); ok {
 			for i, e := range p.Entries {
-				if v2, ok := e.Verb.(Refund); ok {
+				if v2, ok := e.Action.(Refund); ok {
 					spoilt := p
 					spoilt.Entries = slices.Clone(p.Entries)
 					v2.Position = v.Position
-					spoilt.Entries[i].Verb = v2
+					spoilt.Entries[i].Action = v2
 					if check(spoilt) == nil {
 						rt.Fatalf("a second refund of entry %d was taken", v.Position)
 					}

@@ -16,9 +16,9 @@ type Free struct {
 	Reason      string
 }
 
-func (Free) verb() {}
+func (Free) action() {}
 
-// free gives back what is left of a reservation and returns the verb as it is recorded.
+// free gives back what is left of a reservation and returns the action as it is recorded.
 func (b *Batch) free(v Free, position uint64, checkOnly bool) (Free, error) {
 	spec := b.state.summary.Genesis.Spec
 	if spec.Parent != "" {

@@ -13,7 +13,7 @@ import (
 // Hash is SHA-256 over a domain tag, the previous hash and stored bytes.
 type Hash [32]byte
 
-// Digest is SHA-256 of the canonical encoding of a verb: what was asked.
+// Digest is SHA-256 of the canonical encoding of an action: what was asked.
 type Digest [32]byte
 
 // Writer names a lane of a ledger: one sender of numbered requests. Name is a
@@ -27,9 +27,9 @@ const Daemon = "daemon"
 // Lane is where a writer's lane stands: its newest entry; zero before the first.
 type Lane struct{ Sequence, Position uint64 }
 
-// Verb is what an entry does: Charge, Reserve, Commit, Release, Expire, Free, Refund,
+// Action is what an entry does: Charge, Reserve, Commit, Release, Expire, Free, Refund,
 // Raise, Restored, Reconcile or Close.
-type Verb interface{ verb() }
+type Action interface{ action() }
 
 // Charge adds events, together or not at all. The events have passed
 // mechanism.Event.Check for the ledger's adjacency.
@@ -42,18 +42,18 @@ type Charge struct {
 // charged.
 type Close struct{ Reason string }
 
-func (Charge) verb() {}
-func (Close) verb()  {}
+func (Charge) action() {}
+func (Close) action()  {}
 
 // Request is one mutation in a lane.
 type Request struct {
 	Writer    Writer
 	Sequence  uint64 // 1, 2, 3 … in the lane
-	Digest    Digest // of Verb; equal digests mean equal requests
-	Verb      Verb
+	Digest    Digest // of Action; equal digests mean equal requests
+	Action    Action
 	CheckOnly bool // decide, but add nothing
 
-	Prices *Prices // of the Verb's mechanisms, where they were found before; may be nil
+	Prices *Prices // of the Action's mechanisms, where they were found before; may be nil
 
 	// Caller is the principal whose right it is to close the ledger or to reserve most
 	// of it. It is empty where nobody's right is in question: for what comes over the
@@ -68,7 +68,7 @@ type Entry struct {
 	Sequence uint64
 	Digest   Digest
 	Time     time.Time // when the daemon took it; informative, decides nothing
-	Verb     Verb
+	Action   Action
 }
 
 // Head is a ledger's newest entry: position 0 and the genesis hash when empty.

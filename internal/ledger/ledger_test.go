@@ -78,7 +78,7 @@ func TestHashesArePlain(t *testing.T) {
 }
 
 func TestReceipt(t *testing.T) {
-	e := Entry{Position: 3, Writer: Writer{"p", "w"}, Sequence: 2, Digest: Digest{9}, Time: noon, Verb: Close{}}
+	e := Entry{Position: 3, Writer: Writer{"p", "w"}, Sequence: 2, Digest: Digest{9}, Time: noon, Action: Close{}}
 	want := Receipt{StoreID: "s", Ledger: "a", Writer: e.Writer, Sequence: 2, Position: 3, Head: Hash{5}, Time: noon}
 	if got := e.Receipt("s", "a", Hash{5}); got != want {
 		t.Errorf("of an entry: %+v; want %+v", got, want)
@@ -106,9 +106,9 @@ func TestProposalCheck(t *testing.T) {
 		return Proposal{
 			Ledger: "a", Expected: on.Head,
 			Entries: []Entry{
-				{Position: 8, Verb: Charge{Events: []mechanism.Event{event(1, 2), event(9, 3)}}},
-				{Position: 9, Verb: Charge{Events: []mechanism.Event{event(8, 1)}}},
-				{Position: 10, Verb: Close{}},
+				{Position: 8, Action: Charge{Events: []mechanism.Event{event(1, 2), event(9, 3)}}},
+				{Position: 9, Action: Charge{Events: []mechanism.Event{event(8, 1)}}},
+				{Position: 10, Action: Close{}},
 			},
 			Counts: []CountChange{{0, noise(1), 12}, {3, noise(9), 3}, {4, noise(8), 1}},
 			Total:  66, Closed: true,
@@ -127,7 +127,7 @@ func TestProposalCheck(t *testing.T) {
 		{"closed before", func(_ *Proposal, on *Summary, _ []uint64) { on.Closed = true }, "the ledger is closed"},
 		{"first position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[0].Position = 9 }, "entries[0].position: 9; allowed: 8"},
 		{"later position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[2].Position = 9 }, "entries[2].position"},
-		{"after a close", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[1].Verb = Close{} }, "entries[1]: a closing"},
+		{"after a close", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[1].Action = Close{} }, "entries[1]: a closing"},
 		{"total", func(p *Proposal, _ *Summary, _ []uint64) { p.Total++ }, "total: 67; allowed: 66"},
 		{"overflow", func(_ *Proposal, on *Summary, _ []uint64) { on.Total = 1<<63 - 5 }, "2^63"},
 		{"not closed", func(p *Proposal, _ *Summary, _ []uint64) { p.Closed = false }, "closed: false; allowed: true"},

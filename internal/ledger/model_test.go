@@ -39,7 +39,7 @@ func (m *model) parts(entries []Entry) (parts []mechanism.Part, total uint64, cl
 	parts = slices.Clone(m.base.Parts)
 	total = m.base.Total
 	for _, e := range entries {
-		c, ok := e.Verb.(Charge)
+		c, ok := e.Action.(Charge)
 		closed = closed || !ok
 		for _, ev := range c.Events {
 			i := slices.IndexFunc(parts, func(p mechanism.Part) bool { return p.Mechanism == ev.Mechanism })
@@ -67,7 +67,7 @@ func (m *model) decide(r Request) (Outcome, int, error) {
 	case closed:
 		return Refused, -1, ErrClosed
 	}
-	if c, ok := r.Verb.(Charge); ok {
+	if c, ok := r.Action.(Charge); ok {
 		for _, e := range c.Events {
 			if total += uint64(e.Count); total > math.MaxInt64 {
 				return Refused, -1, ErrOutOfRange
@@ -78,7 +78,7 @@ func (m *model) decide(r Request) (Outcome, int, error) {
 		return Accepted, -1, nil
 	}
 	m.pending = append(m.pending, Entry{
-		Position: uint64(len(entries)) + 1, Writer: r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: noon, Verb: r.Verb,
+		Position: uint64(len(entries)) + 1, Writer: r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: noon, Action: r.Action,
 	})
 	return Accepted, len(m.pending) - 1, nil
 }
@@ -92,7 +92,7 @@ func drawRequest(rt *rapid.T, m *model) Request {
 		r.Sequence = 0
 	}
 	if rapid.IntRange(0, 30).Draw(rt, "close") == 0 {
-		r.Verb = Close{}
+		r.Action = Close{}
 		return r
 	}
 	var c Charge
@@ -100,7 +100,7 @@ func drawRequest(rt *rapid.T, m *model) Request {
 		count := rapid.OneOf(rapid.Uint32Range(1, 5), rapid.Just(uint32(math.MaxUint32))).Draw(rt, "count")
 		c.Events = append(c.Events, event(float64(rapid.IntRange(1, 5).Draw(rt, "sigma")), count))
 	}
-	r.Verb = c
+	r.Action = c
 	return r
 }
 

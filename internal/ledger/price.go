@@ -87,7 +87,7 @@ type Prices struct {
 
 // Unpriced returns what is to be found before v is decided, nil for nothing. Of what was
 // charged or is reserved the costs are known.
-func (s *State) Unpriced(v Verb) *Prices {
+func (s *State) Unpriced(v Action) *Prices {
 	if s.account == nil || len(s.account.limits) == 0 {
 		return nil
 	}

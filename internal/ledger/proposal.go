@@ -28,7 +28,7 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 	}
 	sums := sums{total: on.Total, rest: make(map[uint64]uint64, len(open)), amended: len(amended), unreconciled: on.Unreconciled}
 	for _, e := range amended {
-		switch v := e.Verb.(type) {
+		switch v := e.Action.(type) {
 		case Refund:
 			sums.refund(v, false)
 		case Raise:
@@ -45,7 +45,7 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 		if value, allowed := sums.do(e); allowed != "" {
 			return p.wrong(fmt.Sprintf("entries[%d]", i), value, allowed)
 		}
-		if _, closing := e.Verb.(Close); closing && i != len(p.Entries)-1 {
+		if _, closing := e.Action.(Close); closing && i != len(p.Entries)-1 {
 			return p.wrong(fmt.Sprintf("entries[%d]", i), "a closing", "a closing as the last entry only")
 		}
 	}
@@ -56,7 +56,7 @@ func (p Proposal) Check(on Summary, before []uint64, open []Reservation, amended
 	if p.Total != total {
 		return p.wrong("total", p.Total, total)
 	}
-	if _, closing := p.Entries[len(p.Entries)-1].Verb.(Close); p.Closed != closing {
+	if _, closing := p.Entries[len(p.Entries)-1].Action.(Close); p.Closed != closing {
 		return p.wrong("closed", p.Closed, closing)
 	}
 	if p.Unreconciled != sums.unreconciled {
@@ -71,7 +71,7 @@ func (p Proposal) Amends() bool { return slices.ContainsFunc(p.Entries, Entry.Am
 // Amends reports whether e changes what the ledger's other entries stand for: a
 // refund, a raise, a freed reservation, a restore or what reconciles it.
 func (e Entry) Amends() bool {
-	switch e.Verb.(type) {
+	switch e.Action.(type) {
 	case Refund, Raise, Free, Restored, Reconcile:
 		return true
 	}
@@ -81,7 +81,7 @@ func (e Entry) Amends() bool {
 // SpendsAll reports whether an entry turns all open reservations into charges.
 func (p Proposal) SpendsAll() bool {
 	return p.Closed || slices.ContainsFunc(p.Entries, func(e Entry) bool {
-		_, restored := e.Verb.(Restored)
+		_, restored := e.Action.(Restored)
 		return restored
 	})
 }
@@ -121,15 +121,15 @@ func (s *sums) do(e Entry) (value any, allowed string) {
 		}
 		return n, nil, ""
 	}
-	if s.unreconciled && !reconciles(e.Verb) {
-		return fmt.Sprintf("%T", e.Verb), "nothing but reconciling: the ledger was restored"
+	if s.unreconciled && !reconciles(e.Action) {
+		return fmt.Sprintf("%T", e.Action), "nothing but reconciling: the ledger was restored"
 	}
 	if e.Amends() {
-		if s.amended++; s.amended > MaxAmendments && !reconciles(e.Verb) {
+		if s.amended++; s.amended > MaxAmendments && !reconciles(e.Action) {
 			return fmt.Sprintf("%d refunds, raises and freed reservations", s.amended), fmt.Sprintf("at most %d", MaxAmendments)
 		}
 	}
-	switch v := e.Verb.(type) {
+	switch v := e.Action.(type) {
 	case Charge:
 		return s.add(sum(v.Events))
 	case Refund:

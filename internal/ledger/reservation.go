@@ -73,10 +73,10 @@ type Release struct {
 // clock, so until this entry a commit or a release is in time.
 type Expire struct{ Reservation uint64 }
 
-func (Reserve) verb() {}
-func (Commit) verb()  {}
-func (Release) verb() {}
-func (Expire) verb()  {}
+func (Reserve) action() {}
+func (Commit) action()  {}
+func (Release) action() {}
+func (Expire) action()  {}
 
 // Reservation is what is left of a Reserve.
 type Reservation struct {

@@ -12,7 +12,7 @@ import (
 )
 
 func reserving(sequence uint64, events ...mechanism.Event) Request {
-	return Request{Writer: Writer{"p", "w"}, Sequence: sequence, Verb: Reserve{Events: events, Lifetime: time.Hour}}
+	return Request{Writer: Writer{"p", "w"}, Sequence: sequence, Action: Reserve{Events: events, Lifetime: time.Hour}}
 }
 
 // A ledger of ε = 1, in which reservation 1 holds 4 × 0.1 and 1 × 0.2, of which
@@ -22,7 +22,7 @@ func reservedBatch(t *testing.T) *Batch {
 	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil))
 	for _, r := range []Request{
 		reserving(1, pure(0.1, 3), pure(0.2, 1), pure(0.1, 1)),
-		{Writer: Writer{"p", "w"}, Sequence: 2, Verb: Commit{Reservation: 1, Events: []mechanism.Event{pure(0.1, 1)}}},
+		{Writer: Writer{"p", "w"}, Sequence: 2, Action: Commit{Reservation: 1, Events: []mechanism.Event{pure(0.1, 1)}}},
 	} {
 		if d := b.Decide(r, Lane{}, noon); d.Outcome != Accepted {
 			t.Fatal(d.Err)
@@ -32,36 +32,36 @@ func reservedBatch(t *testing.T) *Batch {
 }
 
 func TestReservations(t *testing.T) {
-	ask := func(v Verb) Request { return Request{Writer: Writer{"p", "w"}, Sequence: 3, Verb: v} }
-	commit := func(events ...mechanism.Event) Verb { return Commit{Reservation: 1, Events: events} }
+	ask := func(v Action) Request { return Request{Writer: Writer{"p", "w"}, Sequence: 3, Action: v} }
+	commit := func(events ...mechanism.Event) Action { return Commit{Reservation: 1, Events: events} }
 	for _, c := range []struct {
-		name string
-		verb Verb
-		err  error // sentinel
-		says string
-		left []mechanism.Part // of reservation 1
-		more int              // how many 0.1 fit afterwards; of the ledger still open
+		name   string
+		action Action
+		err    error // sentinel
+		says   string
+		left   []mechanism.Part // of reservation 1
+		more   int              // how many 0.1 fit afterwards; of the ledger still open
 	}{
-		{name: "it counts as spent", verb: Charge{Events: []mechanism.Event{pure(0.1, 5)}}, err: ErrBudget, says: "allowed: 4 × pure_dp(ε=0.1)",
+		{name: "it counts as spent", action: Charge{Events: []mechanism.Event{pure(0.1, 5)}}, err: ErrBudget, says: "allowed: 4 × pure_dp(ε=0.1)",
 			left: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 3}, {Mechanism: mechanism.PureDP{Epsilon: 0.2}, Count: 1}}, more: 4},
-		{name: "a part", verb: commit(pure(0.2, 1), pure(0.1, 2)), left: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 1}}, more: 4},
-		{name: "all of it", verb: commit(pure(0.1, 2), pure(0.2, 1), pure(0.1, 1)), more: 4},
-		{name: "too much", verb: commit(pure(0.1, 2), pure(0.1, 2)), err: ErrReservation, says: "events[1]: 2 × pure_dp(ε=0.1); allowed: at most 1, what is left of reservation 1",
+		{name: "a part", action: commit(pure(0.2, 1), pure(0.1, 2)), left: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 1}}, more: 4},
+		{name: "all of it", action: commit(pure(0.1, 2), pure(0.2, 1), pure(0.1, 1)), more: 4},
+		{name: "too much", action: commit(pure(0.1, 2), pure(0.1, 2)), err: ErrReservation, says: "events[1]: 2 × pure_dp(ε=0.1); allowed: at most 1, what is left of reservation 1",
 			left: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 3}, {Mechanism: mechanism.PureDP{Epsilon: 0.2}, Count: 1}}, more: 4},
-		{name: "what it does not hold", verb: commit(pure(0.3, 1)), err: ErrReservation, says: "events[0]: 1 × pure_dp(ε=0.3); allowed: at most 0",
+		{name: "what it does not hold", action: commit(pure(0.3, 1)), err: ErrReservation, says: "events[0]: 1 × pure_dp(ε=0.3); allowed: at most 0",
 			left: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 3}, {Mechanism: mechanism.PureDP{Epsilon: 0.2}, Count: 1}}, more: 4},
-		{name: "released", verb: Release{Reservation: 1}, more: 9},
-		{name: "expired", verb: Expire{Reservation: 1}, more: 4},
-		{name: "unknown", verb: Release{Reservation: 2}, err: ErrReservation, says: "reservation: 2; allowed: the position of one that is open",
+		{name: "released", action: Release{Reservation: 1}, more: 9},
+		{name: "expired", action: Expire{Reservation: 1}, more: 4},
+		{name: "unknown", action: Release{Reservation: 2}, err: ErrReservation, says: "reservation: 2; allowed: the position of one that is open",
 			left: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 3}, {Mechanism: mechanism.PureDP{Epsilon: 0.2}, Count: 1}}, more: 4},
-		{name: "closed", verb: Close{}},
+		{name: "closed", action: Close{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := reservedBatch(t)
-			if d := b.Decide(check(ask(c.verb)), Lane{}, noon); (d.Err == nil) != (c.err == nil) {
+			if d := b.Decide(check(ask(c.action)), Lane{}, noon); (d.Err == nil) != (c.err == nil) {
 				t.Errorf("asked: %+v", d)
 			}
-			d := b.Decide(ask(c.verb), Lane{}, noon)
+			d := b.Decide(ask(c.action), Lane{}, noon)
 			if !errors.Is(d.Err, c.err) || (d.Err == nil) != (c.err == nil) || c.err != nil && !strings.Contains(d.Err.Error(), c.says) {
 				t.Fatalf("%+v; want %v, %s", d, c.err, c.says)
 			}
@@ -81,8 +81,8 @@ func TestReservations(t *testing.T) {
 			}
 			if left == nil && !b.closed { // a second time
 				sequence := b.last[Writer{"p", "w"}].Sequence + 1
-				for _, v := range []Verb{Release{Reservation: 1}, Expire{Reservation: 1}, commit(pure(0.1, 1))} {
-					if d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: sequence, Verb: v}, Lane{}, noon); !errors.Is(d.Err, ErrReservation) {
+				for _, v := range []Action{Release{Reservation: 1}, Expire{Reservation: 1}, commit(pure(0.1, 1))} {
+					if d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: sequence, Action: v}, Lane{}, noon); !errors.Is(d.Err, ErrReservation) {
 						t.Errorf("%T again: %+v", v, d)
 					}
 				}
@@ -149,9 +149,9 @@ func TestProposalsWithReservations(t *testing.T) {
 		return Proposal{
 			Ledger: "a", Expected: on.Head, Total: 60 + 2 + 1,
 			Entries: []Entry{
-				{Position: 8, Verb: Reserve{Events: []mechanism.Event{event(3, 7)}}},
-				{Position: 9, Verb: Commit{Reservation: 2, Events: []mechanism.Event{event(1, 2)}}},
-				{Position: 10, Verb: Expire{Reservation: 4}},
+				{Position: 8, Action: Reserve{Events: []mechanism.Event{event(3, 7)}}},
+				{Position: 9, Action: Commit{Reservation: 2, Events: []mechanism.Event{event(1, 2)}}},
+				{Position: 10, Action: Expire{Reservation: 4}},
 			},
 			Counts: []CountChange{{0, noise(1), 12}, {3, noise(9), 1}},
 			Open: []Reservation{
@@ -168,13 +168,13 @@ func TestProposalsWithReservations(t *testing.T) {
 		spoil      func(*Proposal)
 	}{
 		{"more than is left", "entries[1]: 6 of reservation 2; allowed: at most 5", func(p *Proposal) {
-			p.Entries[1].Verb = Commit{Reservation: 2, Events: []mechanism.Event{event(1, 6)}}
+			p.Entries[1].Action = Commit{Reservation: 2, Events: []mechanism.Event{event(1, 6)}}
 		}},
-		{"unknown commit", "entries[1]: reservation 3", func(p *Proposal) { p.Entries[1].Verb = Commit{Reservation: 3} }},
-		{"unknown release", "entries[1]: reservation 3", func(p *Proposal) { p.Entries[1].Verb = Release{Reservation: 3} }},
-		{"unknown expiry", "entries[2]: reservation 3", func(p *Proposal) { p.Entries[2].Verb = Expire{Reservation: 3} }},
+		{"unknown commit", "entries[1]: reservation 3", func(p *Proposal) { p.Entries[1].Action = Commit{Reservation: 3} }},
+		{"unknown release", "entries[1]: reservation 3", func(p *Proposal) { p.Entries[1].Action = Release{Reservation: 3} }},
+		{"unknown expiry", "entries[2]: reservation 3", func(p *Proposal) { p.Entries[2].Action = Expire{Reservation: 3} }},
 		{"expired and released", "entries[2]: reservation 2", func(p *Proposal) {
-			p.Entries[1].Verb, p.Entries[2].Verb = Release{Reservation: 2}, Expire{Reservation: 2}
+			p.Entries[1].Action, p.Entries[2].Action = Release{Reservation: 2}, Expire{Reservation: 2}
 		}},
 		{"order", "open[1].position: 2; allowed: increasing positions", func(p *Proposal) { p.Open[1].Position = 2 }},
 		{"too much left", "open[0]: 4 left; allowed: 3", func(p *Proposal) { p.Open[0].Rest[0].Count = 4 }},
@@ -185,7 +185,7 @@ func TestProposalsWithReservations(t *testing.T) {
 		{"a committed one is missing", "open: reservation 2 is missing", func(p *Proposal) { p.Open = p.Open[1:] }},
 		{"total", "total: 64; allowed: 63", func(p *Proposal) { p.Total++ }},
 		{"closed with some open", "open[0]: 3 left; allowed: 0", func(p *Proposal) {
-			p.Entries = append(p.Entries, Entry{Position: 11, Verb: Close{}})
+			p.Entries = append(p.Entries, Entry{Position: 11, Action: Close{}})
 			p.Closed = true
 		}},
 	} {

@@ -33,8 +33,8 @@ type Reconcile struct {
 	Over bool // budgets or the plan did not allow the Events; set by the decision
 }
 
-func (Restored) verb()  {}
-func (Reconcile) verb() {}
+func (Restored) action()  {}
+func (Reconcile) action() {}
 
 // origin is a restore's entry with the stores.
 type origin struct {
@@ -44,7 +44,7 @@ type origin struct {
 
 // reconciles reports whether a ledger that needs reconciling takes v: it may also be
 // copied and restored once more.
-func reconciles(v Verb) bool {
+func reconciles(v Action) bool {
 	switch v.(type) {
 	case Restored, Reconcile:
 		return true
@@ -131,9 +131,9 @@ func (b *Batch) restore(v Restored, w Writer, position uint64, checkOnly bool) e
 	return nil
 }
 
-// reconcile charges what was lost, or accepts the loss, and returns the verb as it is
+// reconcile charges what was lost, or accepts the loss, and returns the action as it is
 // recorded.
-func (b *Batch) reconcile(v Reconcile, position uint64, checkOnly bool) (Verb, error) {
+func (b *Batch) reconcile(v Reconcile, position uint64, checkOnly bool) (Action, error) {
 	spec := b.state.summary.Genesis.Spec
 	switch {
 	case len(b.amended.restored) == 0:

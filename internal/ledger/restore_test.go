@@ -30,7 +30,7 @@ func begin(t *testing.T, base Snapshot) *life {
 	return &life{T: t, State: NewState(base, nil)}
 }
 
-func (l *life) decide(w Writer, v Verb) (Decision, *Batch) {
+func (l *life) decide(w Writer, v Action) (Decision, *Batch) {
 	l.Helper()
 	var lane Lane
 	for _, r := range l.records {
@@ -39,10 +39,10 @@ func (l *life) decide(w Writer, v Verb) (Decision, *Batch) {
 		}
 	}
 	b := NewBatch(l.State)
-	return b.Decide(Request{Writer: w, Sequence: lane.Sequence + 1, Verb: v}, lane, noon), b
+	return b.Decide(Request{Writer: w, Sequence: lane.Sequence + 1, Action: v}, lane, noon), b
 }
 
-func (l *life) take(w Writer, v Verb) {
+func (l *life) take(w Writer, v Action) {
 	l.Helper()
 	d, b := l.decide(w, v)
 	if d.Outcome != Accepted {
@@ -52,7 +52,7 @@ func (l *life) take(w Writer, v Verb) {
 	l.Apply(b, Head{uint64(len(l.records)), Hash{1}})
 }
 
-func (l *life) refuse(w Writer, v Verb, want error, says string) {
+func (l *life) refuse(w Writer, v Action, want error, says string) {
 	l.Helper()
 	if d, _ := l.decide(w, v); !errors.Is(d.Err, want) || !strings.Contains(d.Err.Error(), says) {
 		l.Errorf("%+v: %v; want %v with %q", v, d.Err, want, says)
@@ -90,10 +90,10 @@ func TestRestored(t *testing.T) {
 	if len(v.Assumptions) != 1 || v.Assumptions[0].Kind != "restored" || !v.Assumptions[0].Descriptive {
 		t.Errorf("assumptions: %+v", v.Assumptions)
 	}
-	for _, verb := range []Verb{Charge{Events: tenth(1)}, Reserve{Events: tenth(1), Lifetime: time.Hour}, Commit{Reservation: 2, Events: tenth(1)},
+	for _, action := range []Action{Charge{Events: tenth(1)}, Reserve{Events: tenth(1), Lifetime: time.Hour}, Commit{Reservation: 2, Events: tenth(1)},
 		Release{Reservation: 2}, Expire{Reservation: 2}, Refund{Position: 1, Events: tenth(3)}, Raise{}, Close{}} {
-		l.refuse(young, verb, ErrUnreconciled, "accountctl ledger reconcile a (--charge FILE | --accept-loss REASON)")
-		l.refuse(old, verb, ErrEnded, "writer: old wrote up to entry 2, before entry 4 restored")
+		l.refuse(young, action, ErrUnreconciled, "accountctl ledger reconcile a (--charge FILE | --accept-loss REASON)")
+		l.refuse(old, action, ErrEnded, "writer: old wrote up to entry 2, before entry 4 restored")
 	}
 	if d := NewBatch(l.State).Decide(Request{Writer: old, Sequence: 1}, Lane{2, 2}, noon); d.Outcome != Duplicate {
 		t.Errorf("a duplicate: %+v", d)
@@ -190,7 +190,7 @@ func TestReconcileNothing(t *testing.T) {
 	l := begin(t, resolved(t, filter(basic(1))))
 	l.take(restoring, restored)
 	d, b := l.decide(young, Reconcile{Over: true}) // for the decision to find
-	if d.Outcome != Accepted || b.Entries()[0].Verb.(Reconcile).Over {
+	if d.Outcome != Accepted || b.Entries()[0].Action.(Reconcile).Over {
 		t.Fatalf("%+v", d)
 	}
 	l.take(young, Reconcile{Reason: "it was stopped first"})

@@ -95,7 +95,7 @@ func TestMayClose(t *testing.T) {
 		snapshot := resolved(t, Spec{Adjacency: mechanism.AddOrRemoveOne})
 		snapshot.Genesis.Principal = c.creator
 		b := NewBatch(NewState(snapshot, nil))
-		d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Verb: Close{}, Caller: c.caller}, Lane{}, noon)
+		d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Action: Close{}, Caller: c.caller}, Lane{}, noon)
 		if errors.Is(d.Err, ErrNotCreator) != (c.says != "") || d.Err != nil && !strings.Contains(d.Err.Error(), c.says) || b.closed != (c.says == "") {
 			t.Errorf("%s closes what %s created: %+v, closed %v; want %q", c.caller, c.creator, d, b.closed, c.says)
 		}

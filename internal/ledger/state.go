@@ -49,7 +49,7 @@ func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	}
 	st.amended = amendments{budgets: s.Genesis.Spec.Budgets, resolution: s.Genesis.Resolution}
 	for _, e := range s.Amended {
-		st.amended = st.amended.with(e.Position, e.Verb)
+		st.amended = st.amended.with(e.Position, e.Action)
 	}
 	for _, r := range tail {
 		st.replay(r)
@@ -76,7 +76,7 @@ func (s *State) costs(in *num.Interrupt) *Prices {
 // replay adds a committed record. What was accepted once is a fact: it is not
 // decided again.
 func (s *State) replay(r Record) {
-	switch v := r.Entry.Verb.(type) {
+	switch v := r.Entry.Action.(type) {
 	case Charge:
 		for _, e := range v.Events {
 			s.add(e.Mechanism, uint64(e.Count))
@@ -109,7 +109,7 @@ func (s *State) replay(r Record) {
 		s.spendAll()
 		s.summary.Closed = true
 	}
-	s.amended = s.amended.with(r.Entry.Position, r.Entry.Verb)
+	s.amended = s.amended.with(r.Entry.Position, r.Entry.Action)
 	s.summary.Head = Head{r.Entry.Position, r.Hash}
 }
 

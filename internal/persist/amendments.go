@@ -18,7 +18,7 @@ func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 			return err
 		}
 		if e := r.Entry; e.Position != binary.BigEndian.Uint64(key[8:]) || !e.Amends() {
-			return damaged(amendmentsBucket, key, "entry %d with %T is none", e.Position, e.Verb)
+			return damaged(amendmentsBucket, key, "entry %d with %T is none", e.Position, e.Action)
 		}
 		list = append(list, r.Entry)
 		return nil
@@ -31,7 +31,7 @@ func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 	}
 	unreconciled := false
 	for _, e := range list {
-		switch e.Verb.(type) {
+		switch e.Action.(type) {
 		case ledger.Restored:
 			unreconciled = true
 		case ledger.Reconcile:

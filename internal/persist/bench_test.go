@@ -18,7 +18,7 @@ import (
 type appender struct {
 	s        *Store
 	proposal ledger.Proposal
-	verb     ledger.Charge
+	action   ledger.Charge
 	digest   ledger.Digest
 	writer   ledger.Writer
 }
@@ -34,7 +34,7 @@ func newAppender(s *Store, i int) (*appender, error) {
 		Labels: []ledger.Label{{Key: "step", Value: "1234"}},
 	}
 	return &appender{
-		s: s, verb: v, digest: wire.Digest(v), proposal: ledger.Proposal{Ledger: name, Expected: sum.Head},
+		s: s, action: v, digest: wire.Digest(v), proposal: ledger.Proposal{Ledger: name, Expected: sum.Head},
 		writer: ledger.Writer{Principal: "unverified:anonymous", Name: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i)*2654435761, i+1)},
 	}, nil
 }
@@ -45,10 +45,10 @@ func (a *appender) next(n int) ledger.Proposal {
 	p.Entries = make([]ledger.Entry, n)
 	for i := range p.Entries {
 		at := p.Expected.Position + 1 + uint64(i)
-		p.Entries[i] = ledger.Entry{Position: at, Writer: a.writer, Sequence: at, Digest: a.digest, Time: storetest.Genesis("l").Time, Verb: a.verb}
+		p.Entries[i] = ledger.Entry{Position: at, Writer: a.writer, Sequence: at, Digest: a.digest, Time: storetest.Genesis("l").Time, Action: a.action}
 	}
 	p.Total += uint64(n)
-	p.Counts = []ledger.CountChange{{Index: 0, Mechanism: a.verb.Events[0].Mechanism, Total: p.Total}}
+	p.Counts = []ledger.CountChange{{Index: 0, Mechanism: a.action.Events[0].Mechanism, Total: p.Total}}
 	return *p
 }
 

@@ -65,14 +65,14 @@ func reserveAt(t *testing.T, s ledger.Store) {
 		t.Fatal(err)
 	}
 	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: sum}, nil))
-	var verbs []ledger.Verb
+	var actions []ledger.Action
 	for i := range 2 {
 		events := []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i)}, Count: 9}}
-		verbs = append(verbs, ledger.Reserve{Events: events, Lifetime: time.Hour}, ledger.Charge{Events: events},
+		actions = append(actions, ledger.Reserve{Events: events, Lifetime: time.Hour}, ledger.Charge{Events: events},
 			ledger.Refund{Position: uint64(3*i + 2), Events: events, Reason: "r"})
 	}
-	for i, v := range verbs {
-		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: wire.Digest(v), Verb: v}
+	for i, v := range actions {
+		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: wire.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{}, g.Time); d.Outcome != ledger.Accepted {
 			t.Fatal(d.Err)
 		}
@@ -90,7 +90,7 @@ func tryAppend(s ledger.Store, sum ledger.Summary, n int) error {
 		w := lane1(i / 3 % 2)
 		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%20)}, Count: 1}}}
 		last[w]++
-		r := ledger.Request{Writer: w, Sequence: last[w], Digest: wire.Digest(v), Verb: v}
+		r := ledger.Request{Writer: w, Sequence: last[w], Digest: wire.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{Sequence: last[w] - 1}, sum.Genesis.Time); d.Outcome != ledger.Accepted {
 			return d.Err
 		}

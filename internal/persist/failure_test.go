@@ -36,7 +36,7 @@ func propose(t testing.TB, s *Store, name string, w ledger.Writer) ledger.Propos
 func proposeOn(st *ledger.State, w ledger.Writer, last uint64) ledger.Proposal {
 	v := ledger.Charge{Events: onePure}
 	b := ledger.NewBatch(st)
-	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: wire.Digest(v), Verb: v}
+	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: wire.Digest(v), Action: v}
 	b.Decide(r, ledger.Lane{Sequence: last}, storetest.Genesis("l").Time) // were it refused, the store would refuse the empty proposal
 	return b.Proposal()
 }

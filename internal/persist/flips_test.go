@@ -31,7 +31,7 @@ type sent struct {
 
 func newCharge(name string, w ledger.Writer, sequence uint64, kind int) sent {
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: audittest.Mechanism(1 + kind%40), Count: 1}}}
-	return sent{ledger: name, request: ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(v), Verb: v}}
+	return sent{ledger: name, request: ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(v), Action: v}}
 }
 
 // flippedStore is a store with pages of every kind, and of what was charged in it what

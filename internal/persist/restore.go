@@ -270,7 +270,7 @@ func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledg
 	b := ledger.NewBatch(state)
 	d := b.Decide(ledger.Request{
 		Writer:   ledger.Writer{Principal: ledger.Daemon, Name: "request/restore-" + done.StoreID},
-		Sequence: 1, Digest: wire.Digest(v), Verb: v,
+		Sequence: 1, Digest: wire.Digest(v), Action: v,
 	}, ledger.Lane{}, c.Now)
 	return b.Proposal(), d.Err
 }

@@ -99,7 +99,7 @@ func checkRestoredStore(t *testing.T, file, path string, done RestoredStore) {
 			t.Fatal(err)
 		}
 		from := ledger.NewState(was, tail).StoreOf(was.Head.Position)
-		v, ok := now[len(old)].Entry.Verb.(ledger.Restored)
+		v, ok := now[len(old)].Entry.Action.(ledger.Restored)
 		if !ok || v.From != from || v.StoreID != after.ID() || v.Copy != done.SHA256 || !v.Newest.Equal(done.Newest) {
 			t.Errorf("%s: %+v; want %+v", name, now[len(old)].Entry, done)
 		}
@@ -175,7 +175,7 @@ func reconcile(t *testing.T, s *Store, name string, accept bool) {
 		t.Fatal(err)
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
-	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: wire.Digest(v), Verb: v}, ledger.Lane{}, audittest.Time(9)); d.Err != nil {
+	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: wire.Digest(v), Action: v}, ledger.Lane{}, audittest.Time(9)); d.Err != nil {
 		t.Fatal(d.Err)
 	}
 	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {

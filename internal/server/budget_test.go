@@ -207,7 +207,7 @@ func statementError(t *testing.T, c pb.AccountantServiceClient, name string, del
 }
 
 // A reservation is spent at once, shown apart, and becomes charges part by part;
-// duplicates of each verb get their first receipts.
+// duplicates of each action get their first receipts.
 func TestReservation(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
@@ -291,8 +291,8 @@ func TestBudgetExceededDetail(t *testing.T) {
 	stream.Acknowledged(1)
 }
 
-func message(sequence uint64, verb any) *pb.ReportStreamRequest {
-	switch v := verb.(type) {
+func message(sequence uint64, action any) *pb.ReportStreamRequest {
+	switch v := action.(type) {
 	case *pb.Reserve:
 		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{Sequence: sequence, Reserve: v}}}
 	case *pb.Commit:
@@ -302,7 +302,7 @@ func message(sequence uint64, verb any) *pb.ReportStreamRequest {
 	case *pb.Charge:
 		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: sequence, Charge: v}}}
 	}
-	panic(fmt.Sprintf("%T", verb))
+	panic(fmt.Sprintf("%T", action))
 }
 
 // Reservations, commits and releases travel in streams too, in the lane's order; a

@@ -40,7 +40,7 @@ func holder(ctx context.Context) string {
 	return principal(ctx)
 }
 
-// checkOwnSocket refuses a privileged verb that did not come over the daemon's own
+// checkOwnSocket refuses a privileged action that did not come over the daemon's own
 // socket, which only its owner can open: until there are roles that is the proof.
 func checkOwnSocket(ctx context.Context) error {
 	if c := callerOf(ctx); c == nil || !c.ownSocket {

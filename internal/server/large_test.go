@@ -35,15 +35,15 @@ func matrices(number int, count uint32) (events []*pb.Event) {
 }
 
 // appendUnbounded writes entries as a daemon did that did not bound their bytes.
-func appendUnbounded(t *testing.T, store ledger.Store, name string, verbs ...ledger.Verb) {
+func appendUnbounded(t *testing.T, store ledger.Store, name string, actions ...ledger.Action) {
 	t.Helper()
-	for i, v := range verbs {
+	for i, v := range actions {
 		snapshot, tail, err := store.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := ledger.NewBatch(ledger.NewState(snapshot, tail))
-		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)}, Sequence: 1, Digest: wire.Digest(v), Verb: v}
+		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)}, Sequence: 1, Digest: wire.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{}, time.Now()); d.Err != nil {
 			t.Fatal(d.Err)
 		}
@@ -78,20 +78,20 @@ func TestLargeReservations(t *testing.T) {
 	if taken < 2 || taken > 6 {
 		t.Fatalf("%d reservations of 450 kB were taken; want as many as 2 MiB hold", taken)
 	}
-	var verbs []ledger.Verb
+	var actions []ledger.Action
 	for i := range 12 - taken {
 		v, err := wire.ToReserve(mechanism.AddOrRemoveOne, &pb.Reserve{Events: matrices(taken+i, 1), LifetimeSeconds: 31622400})
 		if err != nil {
 			t.Fatal(err)
 		}
-		verbs = append(verbs, v)
+		actions = append(actions, v)
 	}
 	s.RestartAfter(func(path string) {
 		store, err := persist.Open(persist.Config{Path: path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		appendUnbounded(t, store, "large", verbs...)
+		appendUnbounded(t, store, "large", actions...)
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 // Where the guarantee is descriptive, a reservation that is committed while a question
 // about what was charged is answered is not missing from the answer.
 func TestCommittedWhileAsked(t *testing.T) {
-	digest := func(v ledger.Verb) ledger.Digest { return sha256.Sum256(fmt.Appendf(nil, "%T %+v", v, v)) }
+	digest := func(v ledger.Action) ledger.Digest { return sha256.Sum256(fmt.Appendf(nil, "%T %+v", v, v)) }
 	k := keeper.New(keeper.Config{Store: memory.New(memory.Config{}), Digest: digest})
 	spec := ledger.Spec{Name: "a", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Filtered,
 		Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1}}}
@@ -25,9 +25,9 @@ func TestCommittedWhileAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	sequence := uint64(0)
-	do := func(v ledger.Verb) {
+	do := func(v ledger.Action) {
 		sequence++
-		r := ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000000"}, Sequence: sequence, Digest: digest(v), Verb: v}
+		r := ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000000"}, Sequence: sequence, Digest: digest(v), Action: v}
 		if _, err := k.Do(t.Context(), "a", r); err != nil {
 			t.Error(err)
 		}

@@ -70,7 +70,7 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 		}
 		return s.Report(ctx, m)
 	}
-	return s.charge(ctx, &r, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+	return s.charge(ctx, &r, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		if c, ok := s.charges[adj].OfReport(&r); ok {
 			return c, nil
 		}
@@ -93,7 +93,7 @@ func decodeReport(b []byte) (*pb.ReportRequest, error) {
 
 // Report implements the API.
 func (s *service) Report(ctx context.Context, req *pb.ReportRequest) (*pb.ReportResponse, error) {
-	return s.charge(ctx, req, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+	return s.charge(ctx, req, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToCharge(adj, req.GetCharge())
 	})
 }
@@ -104,7 +104,7 @@ type reporting interface {
 	GetCheckOnly() bool
 }
 
-func (s *service) charge(ctx context.Context, req reporting, charge func(mechanism.Adjacency) (ledger.Verb, error)) (*pb.ReportResponse, error) {
+func (s *service) charge(ctx context.Context, req reporting, charge func(mechanism.Adjacency) (ledger.Action, error)) (*pb.ReportResponse, error) {
 	result, err := s.decide(ctx, req, req.GetCheckOnly(), charge) // not write: a call's stack is new, and to grow it costs more than all this
 	s.metrics.write(!req.GetCheckOnly(), result.Replayed, err)
 	if err != nil {

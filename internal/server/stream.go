@@ -170,14 +170,14 @@ func (r *reports) take(draining context.Context) error {
 		if err := proto.Unmarshal(received, m); err != nil {
 			return status.Errorf(codes.Internal, "request: %v", err) // as gRPC itself answers it
 		}
-		sequence, verb := r.content(m)
-		if verb == nil {
+		sequence, action := r.content(m)
+		if action == nil {
 			if err := checkRequest(m); err != nil { // such as a newer kind of message
 				return err
 			}
 			return &wire.InvalidError{Field: "message", Value: kindOf(m), Allowed: "charge, reserve, commit or release, after the first message"}
 		}
-		v, err := r.valid(m, verb)
+		v, err := r.valid(m, action)
 		if err != nil {
 			err = r.lane.Reject(r.stream.Context(), sequence, err)
 		} else {
@@ -189,38 +189,38 @@ func (r *reports) take(draining context.Context) error {
 	}
 }
 
-// send puts a valid verb into the lane, or the refusal of its number.
-func (r *reports) send(sequence uint64, verb ledger.Verb) error {
-	request, err := request(r.stream.Context(), r.writer, sequence, verb)
+// send puts a valid action into the lane, or the refusal of its number.
+func (r *reports) send(sequence uint64, action ledger.Action) error {
+	request, err := request(r.stream.Context(), r.writer, sequence, action)
 	if err != nil {
 		return r.lane.Reject(r.stream.Context(), sequence, err)
 	}
 	return r.lane.Send(r.stream.Context(), request)
 }
 
-// content is a message's number in the lane and what makes its verb; nil for other
+// content is a message's number in the lane and what makes its action; nil for other
 // messages.
-func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Verb, error)) {
+func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Action, error)) {
 	switch k := m.GetMessage().(type) {
 	case *pb.ReportStreamRequest_Charge:
-		return k.Charge.GetSequence(), func() (ledger.Verb, error) { return wire.ToCharge(r.adjacency, k.Charge.GetCharge()) }
+		return k.Charge.GetSequence(), func() (ledger.Action, error) { return wire.ToCharge(r.adjacency, k.Charge.GetCharge()) }
 	case *pb.ReportStreamRequest_Reserve:
-		return k.Reserve.GetSequence(), func() (ledger.Verb, error) { return wire.ToReserve(r.adjacency, k.Reserve.GetReserve()) }
+		return k.Reserve.GetSequence(), func() (ledger.Action, error) { return wire.ToReserve(r.adjacency, k.Reserve.GetReserve()) }
 	case *pb.ReportStreamRequest_Commit:
-		return k.Commit.GetSequence(), func() (ledger.Verb, error) { return wire.ToCommit(r.adjacency, k.Commit.GetCommit()) }
+		return k.Commit.GetSequence(), func() (ledger.Action, error) { return wire.ToCommit(r.adjacency, k.Commit.GetCommit()) }
 	case *pb.ReportStreamRequest_Release:
-		return k.Release.GetSequence(), func() (ledger.Verb, error) { return wire.ToRelease(k.Release.GetRelease()) }
+		return k.Release.GetSequence(), func() (ledger.Action, error) { return wire.ToRelease(k.Release.GetRelease()) }
 	}
 	return 0, nil
 }
 
 // valid checks a message. A valid one (at most 1,000 events and 16 labels) is far
 // below the size limit, so only what is refused anyway is measured.
-func (r *reports) valid(m *pb.ReportStreamRequest, verb func() (ledger.Verb, error)) (ledger.Verb, error) {
+func (r *reports) valid(m *pb.ReportStreamRequest, action func() (ledger.Action, error)) (ledger.Action, error) {
 	err := wire.RejectUnknown(m)
-	var v ledger.Verb
+	var v ledger.Action
 	if err == nil {
-		v, err = verb()
+		v, err = action()
 	}
 	if err != nil {
 		if large := wire.CheckSize(m); large != nil {

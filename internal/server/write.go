@@ -20,14 +20,14 @@ type laned interface {
 	GetLastReceipt() *pb.Receipt
 }
 
-// write does a verb in its lane and counts what became of it.
-func (s *service) write(ctx context.Context, in laned, checkOnly bool, verb func(mechanism.Adjacency) (ledger.Verb, error)) (keeper.Result, error) {
-	result, err := s.decide(ctx, in, checkOnly, verb)
+// write does an action in its lane and counts what became of it.
+func (s *service) write(ctx context.Context, in laned, checkOnly bool, action func(mechanism.Adjacency) (ledger.Action, error)) (keeper.Result, error) {
+	result, err := s.decide(ctx, in, checkOnly, action)
 	s.metrics.write(!checkOnly, result.Replayed, err)
 	return result, err
 }
 
-func (s *service) decide(ctx context.Context, in laned, checkOnly bool, verb func(mechanism.Adjacency) (ledger.Verb, error)) (keeper.Result, error) {
+func (s *service) decide(ctx context.Context, in laned, checkOnly bool, action func(mechanism.Adjacency) (ledger.Action, error)) (keeper.Result, error) {
 	w, err := s.lane(ctx, "ledger", in.GetLedger(), in.GetWriter())
 	if err != nil {
 		return keeper.Result{}, err
@@ -39,7 +39,7 @@ func (s *service) decide(ctx context.Context, in laned, checkOnly bool, verb fun
 	if err != nil {
 		return keeper.Result{}, err
 	}
-	v, err := verb(adjacency)
+	v, err := action(adjacency)
 	if err != nil {
 		return keeper.Result{}, err
 	}
@@ -60,11 +60,11 @@ func (s *service) lane(ctx context.Context, field, name, writer string) (ledger.
 	return wire.ToWriter(principal(ctx), writer)
 }
 
-func request(ctx context.Context, w ledger.Writer, sequence uint64, verb ledger.Verb) (ledger.Request, error) {
+func request(ctx context.Context, w ledger.Writer, sequence uint64, action ledger.Action) (ledger.Request, error) {
 	if err := wire.CheckSequence(w, sequence); err != nil {
 		return ledger.Request{}, err
 	}
-	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(verb), Verb: verb, Caller: holder(ctx)}, nil
+	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(action), Action: action, Caller: holder(ctx)}, nil
 }
 
 // closing is a CloseLedgerRequest, which calls its ledger "name".
@@ -77,7 +77,7 @@ func (s *service) CloseLedger(ctx context.Context, req *pb.CloseLedgerRequest) (
 	if err := wire.CheckLedgerName("name", req.GetName()); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, closing{req}, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, closing{req}, false, func(mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToClose(req.GetReason())
 	})
 	if err != nil {
@@ -88,22 +88,22 @@ func (s *service) CloseLedger(ctx context.Context, req *pb.CloseLedgerRequest) (
 
 // Reserve implements the API.
 func (s *service) Reserve(ctx context.Context, req *pb.ReserveRequest) (*pb.ReserveResponse, error) {
-	var verb ledger.Reserve
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (_ ledger.Verb, err error) {
-		verb, err = wire.ToReserve(adj, req.GetReserve())
-		return verb, err
+	var action ledger.Reserve
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (_ ledger.Action, err error) {
+		action, err = wire.ToReserve(adj, req.GetReserve())
+		return action, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.expiry.wake()
 	return &pb.ReserveResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed,
-		ExpireTime: timestamppb.New(result.Receipt.Time.Add(verb.Lifetime))}, nil
+		ExpireTime: timestamppb.New(result.Receipt.Time.Add(action.Lifetime))}, nil
 }
 
 // Commit implements the API.
 func (s *service) Commit(ctx context.Context, req *pb.CommitRequest) (*pb.CommitResponse, error) {
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToCommit(adj, req.GetCommit())
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *service) Commit(ctx context.Context, req *pb.CommitRequest) (*pb.Commit
 
 // Release implements the API.
 func (s *service) Release(ctx context.Context, req *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToRelease(req.GetRelease())
 	})
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *service) Expire(ctx context.Context, req *pb.ExpireRequest) (*pb.Expire
 	if err := checkOwnSocket(ctx); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToExpire(req.GetExpire())
 	})
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *service) Free(ctx context.Context, req *pb.FreeRequest) (*pb.FreeRespon
 	if err := checkOwnSocket(ctx); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToFree(req.GetFree())
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *service) Refund(ctx context.Context, req *pb.RefundRequest) (*pb.Refund
 	if err := checkOwnSocket(ctx); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToRefund(req.GetRefund())
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *service) Raise(ctx context.Context, req *pb.RaiseRequest) (*pb.RaiseRes
 	if err := checkOwnSocket(ctx); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToRaise(adj, req.GetRaise())
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *service) Reconcile(ctx context.Context, req *pb.ReconcileRequest) (*pb.
 	if err := checkOwnSocket(ctx); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Verb, error) {
+	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Action, error) {
 		return wire.ToReconcile(adj, req.GetReconcile())
 	})
 	if err != nil {

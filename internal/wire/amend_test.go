@@ -155,7 +155,7 @@ func TestReservationErrors(t *testing.T) {
 
 func TestDamagedAmendments(t *testing.T) {
 	for _, c := range []struct {
-		verb   ledger.Verb
+		action ledger.Action
 		change func(*recordv1.Entry)
 		says   string
 	}{
@@ -187,7 +187,7 @@ func TestDamagedAmendments(t *testing.T) {
 		{ledger.Reserve{Events: stepCharge.Events, Child: "a"}, func(e *recordv1.Entry) { e.GetReserve().Child = "A" }, "reserve.child"},
 	} {
 		entry := stepEntry()
-		entry.Verb = c.verb
+		entry.Action = c.action
 		var e recordv1.Entry
 		if err := proto.Unmarshal(plainEntry(t, entry, 16, 16), &e); err != nil {
 			t.Fatal(err)

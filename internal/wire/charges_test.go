@@ -33,7 +33,7 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
 		r := NewCharges(adj)
 		charges := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ledger.Charge {
-			if v, ok := fewVerbs().Draw(t, "verb").(ledger.Charge); ok {
+			if v, ok := fewActions().Draw(t, "action").(ledger.Charge); ok {
 				return v
 			}
 			return stepCharge

@@ -18,7 +18,7 @@ import (
 // encoding below: another encoding gets another tag, never the same one.
 const digestTag = "accountant request digest v1\x00"
 
-// Tags of the verbs, never changed or used again.
+// Tags of the actions, never changed or used again.
 const (
 	tagCharge  = 1
 	tagClose   = 2
@@ -36,15 +36,15 @@ const (
 )
 
 // Digest is SHA-256 over a domain tag with a version and the canonical encoding
-// of what a verb asks: events as reported, in order; labels by key. Equal verbs
+// of what an action asks: events as reported, in order; labels by key. Equal actions
 // have equal digests and distinct ones distinct encodings: every value has a tag
 // and a fixed width or a length before it. It does not depend on protobuf.
-func Digest(v ledger.Verb) ledger.Digest {
+func Digest(v ledger.Action) ledger.Digest {
 	var room [512]byte // most encodings fit, without an allocation
-	return sha256.Sum256(appendVerb(append(room[:0], digestTag...), v))
+	return sha256.Sum256(appendAction(append(room[:0], digestTag...), v))
 }
 
-func appendVerb(b []byte, v ledger.Verb) []byte {
+func appendAction(b []byte, v ledger.Action) []byte {
 	switch v := v.(type) {
 	case ledger.Charge:
 		return appendCharged(append(b, tagCharge), v.Events, v.Labels)

@@ -15,16 +15,16 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// The digests of fixed verbs are in testdata/records.txt, within the entries.
+// The digests of fixed actions are in testdata/records.txt, within the entries.
 
-// fewVerbs draws from so few values that equal ones come often, and with texts
+// fewActions draws from so few values that equal ones come often, and with texts
 // whose boundaries could be confused.
-func fewVerbs() *rapid.Generator[ledger.Verb] {
+func fewActions() *rapid.Generator[ledger.Action] {
 	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
-	return rapid.Custom(func(t *rapid.T) ledger.Verb {
+	return rapid.Custom(func(t *rapid.T) ledger.Action {
 		reservation := rapid.Uint64Range(1, 2).Draw(t, "reservation")
-		verb := rapid.IntRange(0, 15).Draw(t, "verb")
-		switch verb {
+		action := rapid.IntRange(0, 15).Draw(t, "action")
+		switch action {
 		case 0, 1:
 			return ledger.Close{Reason: text.Draw(t, "reason")}
 		case 2, 3:
@@ -60,7 +60,7 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 			return ledger.Label{Key: text.Draw(t, "key"), Value: text.Draw(t, "value")}
 		}), 0, 2, func(l ledger.Label) string { return l.Key }).Draw(t, "labels")
 		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
-		switch verb {
+		switch action {
 		case 12:
 			return ledger.Reserve{Events: events, Labels: labels, Child: rapid.SampledFrom([]string{"a", "aa"}).Draw(t, "child")}
 		case 5:
@@ -72,11 +72,11 @@ func fewVerbs() *rapid.Generator[ledger.Verb] {
 	})
 }
 
-func TestDigestTellsVerbsApart(t *testing.T) {
+func TestDigestTellsActionsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := fewVerbs().Draw(t, "a"), fewVerbs().Draw(t, "b")
+		a, b := fewActions().Draw(t, "a"), fewActions().Draw(t, "b")
 		equal := reflect.DeepEqual(a, b)
-		if same := bytes.Equal(appendVerb(nil, a), appendVerb(nil, b)); same != equal {
+		if same := bytes.Equal(appendAction(nil, a), appendAction(nil, b)); same != equal {
 			t.Fatalf("%v, %v: equal %v, encodings equal %v", a, b, equal, same)
 		}
 		if same := Digest(a) == Digest(b); same != equal {
@@ -86,14 +86,14 @@ func TestDigestTellsVerbsApart(t *testing.T) {
 }
 
 // everyNumberCounts changes each number of field i of base, a struct of whole numbers.
-func everyNumberCounts(t *testing.T, verb func(reflect.Value) ledger.Charge, base reflect.Value, i int) {
+func everyNumberCounts(t *testing.T, action func(reflect.Value) ledger.Charge, base reflect.Value, i int) {
 	t.Helper()
 	for j := range base.Field(i).NumField() {
 		changed := reflect.New(base.Type()).Elem()
 		changed.Set(base)
 		number := changed.Field(i).Field(j)
 		number.SetUint(number.Uint() + 1)
-		if Digest(verb(base)) == Digest(verb(changed)) {
+		if Digest(action(base)) == Digest(action(changed)) {
 			t.Errorf("%v.%s is not in the digest", base.Type(), base.Field(i).Type().Field(j).Name)
 		}
 	}
@@ -101,7 +101,7 @@ func everyNumberCounts(t *testing.T, verb func(reflect.Value) ledger.Charge, bas
 
 // TestDigestCoversEveryParameter changes each parameter by the least step.
 func TestDigestCoversEveryParameter(t *testing.T) {
-	verb := func(m reflect.Value) ledger.Charge {
+	action := func(m reflect.Value) ledger.Charge {
 		return ledger.Charge{Events: []mechanism.Event{{Mechanism: m.Interface().(mechanism.Mechanism), Count: 1}}}
 	}
 	for _, m := range everyMechanism {
@@ -125,7 +125,7 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 				case reflect.TypeFor[mechanism.List[mechanism.Event]]():
 					f.Set(reflect.ValueOf(mechanism.ListOf(mechanism.Event{Mechanism: other, Count: 1})))
 				default:
-					everyNumberCounts(t, verb, base, i)
+					everyNumberCounts(t, action, base, i)
 					continue
 				}
 			case reflect.Interface:
@@ -135,7 +135,7 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 			default:
 				t.Fatalf("%T.%s: a kind of parameter this test does not know", m, base.Type().Field(i).Name)
 			}
-			if Digest(verb(base)) == Digest(verb(changed)) {
+			if Digest(action(base)) == Digest(action(changed)) {
 				t.Errorf("%T.%s is not in the digest", m, base.Type().Field(i).Name)
 			}
 		}
@@ -161,8 +161,8 @@ func TestDigestOfLargeCharges(t *testing.T) {
 }
 
 func TestDigestPanicsWithoutEncoding(t *testing.T) {
-	for name, verb := range map[string]ledger.Verb{
-		"no verb":      nil,
+	for name, action := range map[string]ledger.Action{
+		"no action":    nil,
 		"no mechanism": ledger.Charge{Events: []mechanism.Event{{Count: 1}}},
 	} {
 		func() {
@@ -171,15 +171,15 @@ func TestDigestPanicsWithoutEncoding(t *testing.T) {
 					t.Errorf("%s: got a digest", name)
 				}
 			}()
-			Digest(verb)
+			Digest(action)
 		}()
 	}
 }
 
 func BenchmarkDigest(b *testing.B) {
-	var verb ledger.Verb = stepCharge
+	var action ledger.Action = stepCharge
 	b.ReportAllocs()
 	for b.Loop() {
-		Digest(verb)
+		Digest(action)
 	}
 }

@@ -25,7 +25,7 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	b = appendNumber(b, 7, previousInLedger)
 	b = appendNumber(b, 8, previousOfWriter)
 	var room [512]byte
-	switch v := e.Verb.(type) {
+	switch v := e.Action.(type) {
 	case ledger.Charge:
 		body := appendCharge(room[:0], v)
 		return protowire.AppendBytes(appendTag(b, 9), body), nil

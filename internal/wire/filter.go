@@ -72,7 +72,7 @@ func (f EntryFilter) Selects(e ledger.Entry) bool {
 	if len(f.Labels) == 0 {
 		return true
 	}
-	has := labelsOf(e.Verb)
+	has := labelsOf(e.Action)
 	for _, l := range f.Labels {
 		if !slices.Contains(has, l) {
 			return false
@@ -81,7 +81,7 @@ func (f EntryFilter) Selects(e ledger.Entry) bool {
 	return true
 }
 
-func labelsOf(v ledger.Verb) []ledger.Label {
+func labelsOf(v ledger.Action) []ledger.Label {
 	switch v := v.(type) {
 	case ledger.Charge:
 		return v.Labels

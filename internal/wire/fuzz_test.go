@@ -144,7 +144,7 @@ func FuzzReport(f *testing.F) {
 			t.Fatalf("%+v came back as %+v, %v", charge, back, err)
 		}
 		e := stepEntry()
-		e.Writer, e.Sequence, e.Verb = w, r.Sequence, charge
+		e.Writer, e.Sequence, e.Action = w, r.Sequence, charge
 		if _, err := MarshalEntry(e, 0, 0); err != nil {
 			t.Fatalf("%+v cannot be stored: %v", e, err)
 		}

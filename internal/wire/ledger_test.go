@@ -229,7 +229,7 @@ func TestViews(t *testing.T) {
 			t.Errorf("FromRecord = %v, %v", p, err)
 		}
 	}
-	record.Entry.Verb = ledger.Close{Reason: "done"}
+	record.Entry.Action = ledger.Close{Reason: "done"}
 	if p := FromRecord(record, false); p.GetClose().GetReason() != "done" {
 		t.Errorf("FromRecord = %v", p)
 	}

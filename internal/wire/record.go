@@ -51,7 +51,7 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWrite
 	if n := copy(e.Digest[:], r.Digest); n != len(r.Digest) || n != len(e.Digest) {
 		return ledger.Entry{}, 0, 0, damaged("entry", invalid("digest", fmt.Sprintf("%d bytes", len(r.Digest)), "32 bytes"))
 	}
-	if e.Verb, err = toVerb(&r); err == nil {
+	if e.Action, err = toAction(&r); err == nil {
 		err = checkEntry(e)
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWrite
 	return e, r.PreviousInLedger, r.PreviousOfWriter, nil
 }
 
-func toVerb(r *recordv1.Entry) (ledger.Verb, error) {
+func toAction(r *recordv1.Entry) (ledger.Action, error) {
 	if err := known("entry", r); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func checkEntry(e ledger.Entry) error {
 	if err := CheckSequence(e.Writer, e.Sequence); err != nil {
 		return err
 	}
-	switch v := e.Verb.(type) {
+	switch v := e.Action.(type) {
 	case ledger.Charge:
 		return checkCharge("charge", v.Events, v.Labels)
 	case ledger.Close:

@@ -47,7 +47,7 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 		Sequence: e.Sequence, Digest: e.Digest[:], TimeUnixNanos: e.Time.UnixNano(),
 		PreviousInLedger: inLedger, PreviousOfWriter: ofWriter,
 	}
-	switch v := e.Verb.(type) {
+	switch v := e.Action.(type) {
 	case ledger.Charge:
 		r.Action = &recordv1.Entry_Charge{Charge: FromCharge(v)}
 	case ledger.Close:
@@ -109,9 +109,9 @@ func TestMechanismBytesRoundTrip(t *testing.T) {
 
 // goldenEntries are entries of every kind, each with its name.
 func goldenEntries() (names []string, entries []ledger.Entry) {
-	add := func(name string, v ledger.Verb) {
+	add := func(name string, v ledger.Action) {
 		e := stepEntry()
-		e.Verb, e.Digest = v, Digest(v)
+		e.Action, e.Digest = v, Digest(v)
 		names, entries = append(names, name), append(entries, e)
 	}
 	add("step", stepCharge)
@@ -330,19 +330,19 @@ func TestNothingIsWrittenThatCannotBeRead(t *testing.T) {
 		"writer":    func(e *ledger.Entry) { e.Writer.Name = "w" },
 		"principal": func(e *ledger.Entry) { e.Writer.Principal = "" },
 		"request":   func(e *ledger.Entry) { e.Writer.Name = "request/x" }, // with sequence 17
-		"verb":      func(e *ledger.Entry) { e.Verb = nil },
-		"events":    func(e *ledger.Entry) { e.Verb = ledger.Charge{} },
-		"mechanism": func(e *ledger.Entry) { e.Verb = ledger.Charge{Events: []mechanism.Event{{Count: 1}}} },
+		"action":    func(e *ledger.Entry) { e.Action = nil },
+		"events":    func(e *ledger.Entry) { e.Action = ledger.Charge{} },
+		"mechanism": func(e *ledger.Entry) { e.Action = ledger.Charge{Events: []mechanism.Event{{Count: 1}}} },
 		"count": func(e *ledger.Entry) {
-			e.Verb = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}}}}
+			e.Action = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}}}}
 		},
 		"parameter": func(e *ledger.Entry) {
-			e.Verb = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: math.NaN()}, Count: 1}}}
+			e.Action = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: math.NaN()}, Count: 1}}}
 		},
 		"labels": func(e *ledger.Entry) {
-			e.Verb = ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{{Key: "b"}, {Key: "a"}}}
+			e.Action = ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{{Key: "b"}, {Key: "a"}}}
 		},
-		"reason": func(e *ledger.Entry) { e.Verb = ledger.Close{Reason: "\xff"} },
+		"reason": func(e *ledger.Entry) { e.Action = ledger.Close{Reason: "\xff"} },
 		"time":   func(e *ledger.Entry) { e.Time = time.Time{} },
 	} {
 		e := stepEntry()

@@ -37,7 +37,7 @@ func same(b []byte, adj mechanism.Adjacency, r *Report, got ledger.Charge) bool 
 func TestReadReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
-		charge, ok := fewVerbs().Draw(t, "verb").(ledger.Charge)
+		charge, ok := fewActions().Draw(t, "action").(ledger.Charge)
 		if !ok {
 			charge = stepCharge
 		}

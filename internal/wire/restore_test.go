@@ -28,11 +28,11 @@ func TestReconcileRoundTrip(t *testing.T) {
 		}
 	}
 	e := stepEntry()
-	e.Verb = ledger.Reconcile{Events: stepCharge.Events, Over: true}
+	e.Action = ledger.Reconcile{Events: stepCharge.Events, Over: true}
 	if r := FromRecord(ledger.Record{Entry: e}, false).GetReconcile(); !r.GetOverBudget() || len(r.GetEvents()) != 1 {
 		t.Errorf("%v", r)
 	}
-	e.Verb = restoredEntry()
+	e.Action = restoredEntry()
 	r := FromRecord(ledger.Record{Entry: e}, false).GetRestored()
 	if r.GetFromStoreId() != someUUID || r.GetStoreId() != otherUUID || len(r.GetBackupSha256()) != 32 || !r.GetNewestTime().AsTime().Equal(restoredEntry().Newest) {
 		t.Errorf("%v", r)
@@ -69,7 +69,7 @@ func TestReconcileErrors(t *testing.T) {
 // Entries that no daemon has written are damaged.
 func TestStoredRestoreErrors(t *testing.T) {
 	for _, c := range []struct {
-		verb   ledger.Verb
+		action ledger.Action
 		change func(*recordv1.Entry)
 		says   string
 	}{
@@ -86,7 +86,7 @@ func TestStoredRestoreErrors(t *testing.T) {
 		{ledger.Reconcile{}, func(e *recordv1.Entry) { e.GetReconcile().ProtoReflect().SetUnknown(unknownField) }, "unknown field 99"},
 	} {
 		e := stepEntry()
-		e.Verb, e.Digest = c.verb, Digest(c.verb)
+		e.Action, e.Digest = c.action, Digest(c.action)
 		raw, err := MarshalEntry(e, 1, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -103,7 +103,7 @@ const (
 func stepEntry() ledger.Entry {
 	return ledger.Entry{
 		Position: 17, Writer: ledger.Writer{Principal: somePrincipal, Name: someUUID}, Sequence: 17,
-		Digest: Digest(stepCharge), Time: time.Unix(1790000000, 123456789).UTC(), Verb: stepCharge,
+		Digest: Digest(stepCharge), Time: time.Unix(1790000000, 123456789).UTC(), Action: stepCharge,
 	}
 }
 
@@ -281,10 +281,10 @@ func someWriter() *rapid.Generator[ledger.Writer] {
 	})
 }
 
-func someVerb() *rapid.Generator[ledger.Verb] {
-	return rapid.Custom(func(t *rapid.T) ledger.Verb {
+func someAction() *rapid.Generator[ledger.Action] {
+	return rapid.Custom(func(t *rapid.T) ledger.Action {
 		reservation := rapid.Uint64Min(1)
-		switch rapid.IntRange(0, 18).Draw(t, "verb") {
+		switch rapid.IntRange(0, 18).Draw(t, "action") {
 		case 14:
 			return ledger.Restored{From: someUUID, StoreID: otherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")}, Newest: someTime().Draw(t, "newest")}
 		case 15:
@@ -323,7 +323,7 @@ func someEntry() *rapid.Generator[ledger.Entry] {
 	return rapid.Custom(func(t *rapid.T) ledger.Entry {
 		e := ledger.Entry{
 			Position: rapid.Uint64Min(1).Draw(t, "position"), Writer: someWriter().Draw(t, "writer"),
-			Sequence: 1, Time: someTime().Draw(t, "time"), Verb: someVerb().Draw(t, "verb"),
+			Sequence: 1, Time: someTime().Draw(t, "time"), Action: someAction().Draw(t, "action"),
 		}
 		if isUUID(e.Writer.Name) {
 			e.Sequence = rapid.Uint64Min(1).Draw(t, "sequence")

@@ -113,7 +113,7 @@ func TestEntryFilter(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	const writer = "request/x"
 	e := ledger.Entry{Position: 5, Writer: ledger.Writer{Principal: "p", Name: writer}, Time: at,
-		Verb: ledger.Charge{Labels: []ledger.Label{{Key: "run", Value: "1"}, {Key: "step", Value: "2"}}}}
+		Action: ledger.Charge{Labels: []ledger.Label{{Key: "run", Value: "1"}, {Key: "step", Value: "2"}}}}
 	stamp := func(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(at.Add(d)) }
 	for _, c := range []struct {
 		request *pb.ListEntriesRequest

@@ -88,7 +88,7 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		Position: r.Entry.Position, Writer: r.Entry.Writer.Name, Sequence: r.Entry.Sequence,
 		Principal: r.Entry.Writer.Principal, Time: timestamppb.New(r.Entry.Time), Hash: r.Hash[:],
 	}
-	switch v := r.Entry.Verb.(type) {
+	switch v := r.Entry.Action.(type) {
 	case ledger.Charge:
 		e.Action = &pb.Entry_Charge{Charge: FromCharge(v)}
 	case ledger.Close:

@@ -89,7 +89,7 @@ func Append(t T, s ledger.Store, name string, n int, seed uint64) {
 	for done := 0; done < n && !w.state.Summary().Closed; {
 		w.batch = ledger.NewBatch(w.state)
 		for range min(n-done, 1+w.draw(12)) {
-			v := w.verb()
+			v := w.action()
 			if done++; done == n && seed%5 == 0 {
 				v = ledger.Close{Reason: "done"}
 			}
@@ -121,7 +121,7 @@ type writing struct {
 }
 
 // decide decides one request of a random writer.
-func (w *writing) decide(v ledger.Verb) {
+func (w *writing) decide(v ledger.Action) {
 	w.Helper()
 	by := Writer(w.draw(4)*w.draw(2) + 10*w.restores()) // most of them by the first; each restore ends all
 	_, restoring := v.(ledger.Restored)
@@ -149,7 +149,7 @@ func (w *writing) decide(v ledger.Verb) {
 	}
 	position := summary.Head.Position + uint64(len(w.batch.Entries())) + 1
 	rest := w.rest(v)
-	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Verb: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
+	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Action: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
 	if d.Outcome != ledger.Accepted {
 		return
 	}
@@ -166,7 +166,7 @@ func (w *writing) decide(v ledger.Verb) {
 }
 
 // reservation is the entry that made what v is about.
-func (w *writing) reservation(v ledger.Verb) (ledger.Entry, bool) {
+func (w *writing) reservation(v ledger.Action) (ledger.Entry, bool) {
 	var position uint64
 	switch v := v.(type) {
 	case ledger.Commit:
@@ -184,7 +184,7 @@ func (w *writing) reservation(v ledger.Verb) (ledger.Entry, bool) {
 }
 
 // rest is what v, an expiry, will charge.
-func (w *writing) rest(v ledger.Verb) []mechanism.Event {
+func (w *writing) rest(v ledger.Action) []mechanism.Event {
 	e, _ := v.(ledger.Expire)
 	for _, r := range w.state.Reservations() {
 		if r.Position == e.Reservation {
@@ -194,9 +194,9 @@ func (w *writing) rest(v ledger.Verb) []mechanism.Event {
 	return nil
 }
 
-// verb is a random request; what it asks may have to be refused. What depends on
+// action is a random request; what it asks may have to be refused. What depends on
 // the state alone comes first in a batch only.
-func (w *writing) verb() ledger.Verb {
+func (w *writing) action() ledger.Action {
 	list := func() (events []mechanism.Event) {
 		for range 1 + w.draw(3) {
 			events = append(events, mechanism.Event{Mechanism: Mechanism(w.draw(24)), Count: uint32(1 + w.draw(2))})
@@ -254,7 +254,7 @@ func (w *writing) restores() (n int) {
 }
 
 // reconcile charges something, nothing, or accepts the loss.
-func (w *writing) reconcile(lost []mechanism.Event) ledger.Verb {
+func (w *writing) reconcile(lost []mechanism.Event) ledger.Action {
 	switch w.draw(3) {
 	case 0:
 		return ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"}

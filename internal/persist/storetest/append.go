@@ -116,7 +116,7 @@ func testWrongProposals(t *testing.T, h Harness) {
 		"index negative":       func(p *ledger.Proposal) { p.Counts[0].Index = -1 },
 		"no mechanism":         func(p *ledger.Proposal) { p.Counts[len(p.Counts)-1].Mechanism = nil },
 		"closed without entry": func(p *ledger.Proposal) { p.Closed = true },
-		"no event":             func(p *ledger.Proposal) { p.Entries[1].Verb = ledger.Charge{} },
+		"no event":             func(p *ledger.Proposal) { p.Entries[1].Action = ledger.Charge{} },
 		"a writer without a name": func(p *ledger.Proposal) {
 			for i := range p.Entries {
 				p.Entries[i].Writer, p.Entries[i].Sequence = ledger.Writer{Principal: "p"}, uint64(i+1)
@@ -282,13 +282,13 @@ func testIsolation(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	b.apply(batch, hashes[0])
-	b.records[0].Entry.Verb = ledger.Charge{
+	b.records[0].Entry.Action = ledger.Charge{
 		Events: []mechanism.Event{{Mechanism: mech(0), Count: 3}}, Labels: []ledger.Label{{Key: "k", Value: "v"}}}
 	events[0].Count, labels[0].Value, hashes[0][0] = 9, "changed", ledger.Hash{}
 
 	spoil := func(r ledger.Record) {
 		clear(r.Raw)
-		c := r.Entry.Verb.(ledger.Charge)
+		c := r.Entry.Action.(ledger.Charge)
 		c.Events[0].Count, c.Labels[0].Value = 8, "changed"
 	}
 	records, err := s.Records("l", 1, 10)

@@ -66,9 +66,9 @@ func mech(i int) mechanism.Mechanism {
 	return mechanism.Gaussian{NoiseMultiplier: 1 + float64(i)}
 }
 
-func (b *book) request(w ledger.Writer, v ledger.Verb) ledger.Request {
+func (b *book) request(w ledger.Writer, v ledger.Action) ledger.Request {
 	b.last[w]++ // undone by nobody: a test appends what it asks for
-	return ledger.Request{Writer: w, Sequence: b.last[w], Digest: wire.Digest(v), Verb: v}
+	return ledger.Request{Writer: w, Sequence: b.last[w], Digest: wire.Digest(v), Action: v}
 }
 
 // lane is where the committed log has the lane of r's writer.

@@ -230,7 +230,7 @@ func testBudgets(t *testing.T, h Harness) {
 			t.Fatal(err)
 		}
 		for _, state := range []*ledger.State{b.state, ledger.NewState(snapshot, tail)} {
-			d := ledger.NewBatch(state).Decide(ledger.Request{Writer: writer(1), Sequence: 1, Verb: ledger.Charge{
+			d := ledger.NewBatch(state).Decide(ledger.Request{Writer: writer(1), Sequence: 1, Action: ledger.Charge{
 				Events: []mechanism.Event{{Mechanism: mech(0), Count: 2}}}}, ledger.Lane{}, timeOf(0))
 			if !errors.Is(d.Err, ledger.ErrBudget) {
 				t.Errorf("%s: two more were decided as %+v", g.Spec.Name, d)

@@ -132,21 +132,21 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 			charge.Events = append(charge.Events, mechanism.Event{
 				Mechanism: mech(rapid.IntRange(0, 14).Draw(rt, "mechanism")), Count: rapid.Uint32Min(1).Draw(rt, "count")})
 		}
-		e.Verb = charge
+		e.Action = charge
 		if some := after.refundable(); len(some) > 0 && rapid.IntRange(0, 6).Draw(rt, "refund") == 0 {
 			position := rapid.SampledFrom(some).Draw(rt, "refunded")
-			e.Verb = ledger.Refund{Position: position, Events: after.entries[position-1].Verb.(ledger.Charge).Events, Reason: "r"}
+			e.Action = ledger.Refund{Position: position, Events: after.entries[position-1].Action.(ledger.Charge).Events, Reason: "r"}
 		}
 		last := rapid.IntRange(0, 60).Draw(rt, "close") == 0
 		switch {
 		case after.at(len(after.entries)).Unreconciled:
-			e.Verb, last = ledger.Reconcile{Events: charge.Events}, false
+			e.Action, last = ledger.Reconcile{Events: charge.Events}, false
 		case last:
-			e.Verb = ledger.Close{Reason: "r"}
+			e.Action = ledger.Close{Reason: "r"}
 		case rapid.IntRange(0, 12).Draw(rt, "restore") == 0:
-			e.Verb = ledger.Restored{From: restoredFrom, StoreID: restoredTo, Newest: timeOf(3)}
+			e.Action = ledger.Restored{From: restoredFrom, StoreID: restoredTo, Newest: timeOf(3)}
 		}
-		e.Digest = wire.Digest(e.Verb)
+		e.Digest = wire.Digest(e.Action)
 		after.entries = append(after.entries, e)
 		if last {
 			break
@@ -157,7 +157,7 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed, Unreconciled: now.Unreconciled}
 	refunded := map[mechanism.Mechanism]bool{} // their counts are listed though they may not change
 	for _, e := range after.entries[at:] {
-		if v, ok := e.Verb.(ledger.Refund); ok {
+		if v, ok := e.Action.(ledger.Refund); ok {
 			for _, event := range v.Events {
 				refunded[event.Mechanism] = true
 			}
@@ -180,8 +180,8 @@ func (l *modelLedger) at(n int) ledger.Snapshot {
 		s.Head = ledger.Head{Position: uint64(n), Hash: l.hashes[n-1]}
 	}
 	for _, e := range l.entries[:n] {
-		charge, _ := e.Verb.(ledger.Charge)
-		switch v := e.Verb.(type) {
+		charge, _ := e.Action.(ledger.Charge)
+		switch v := e.Action.(type) {
 		case ledger.Close:
 			s.Closed = true
 		case ledger.Restored:
@@ -217,12 +217,12 @@ func (l *modelLedger) at(n int) ledger.Snapshot {
 func (l *modelLedger) refundable() (positions []uint64) {
 	refunded := map[uint64]bool{}
 	for _, e := range l.entries {
-		if v, ok := e.Verb.(ledger.Refund); ok {
+		if v, ok := e.Action.(ledger.Refund); ok {
 			refunded[v.Position] = true
 		}
 	}
 	for _, e := range l.entries {
-		if _, ok := e.Verb.(ledger.Charge); ok && !refunded[e.Position] {
+		if _, ok := e.Action.(ledger.Charge); ok && !refunded[e.Position] {
 			positions = append(positions, e.Position)
 		}
 	}

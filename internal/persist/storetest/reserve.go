@@ -104,11 +104,11 @@ func testWrongReservations(t *testing.T, h Harness) {
 		"more is left":      func(p *ledger.Proposal) { p.Open[0].Rest = []mechanism.Part{{Mechanism: mech(0), Count: 6}} },
 		"less is left":      func(p *ledger.Proposal) { p.Open[0].Rest = nil },
 		"a new one is lost": func(p *ledger.Proposal) { p.Open[len(p.Open)-1].Rest = nil },
-		"another's":         func(p *ledger.Proposal) { p.Entries[1].Verb = ledger.Expire{Reservation: 3} },
+		"another's":         func(p *ledger.Proposal) { p.Entries[1].Action = ledger.Expire{Reservation: 3} },
 		"freed in part": func(p *ledger.Proposal) {
-			p.Entries[1].Verb = ledger.Free{Reservation: 2, Events: []mechanism.Event{part(0, 1)}}
+			p.Entries[1].Action = ledger.Free{Reservation: 2, Events: []mechanism.Event{part(0, 1)}}
 		},
-		"a closed one": func(p *ledger.Proposal) { p.Entries[1].Verb = ledger.Release{Reservation: 9} },
+		"a closed one": func(p *ledger.Proposal) { p.Entries[1].Action = ledger.Release{Reservation: 9} },
 		"total":        func(p *ledger.Proposal) { p.Total++ },
 	} {
 		p := b.decide(b.commit(writer(0), 1, part(0, 4)), b.request(writer(0), ledger.Release{Reservation: 2}), b.reserve(writer(0), part(2, 1))).Proposal()

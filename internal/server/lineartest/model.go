@@ -16,7 +16,7 @@ import (
 
 // call is one call of the API; or an expiry, which is the daemon's own.
 type call struct {
-	verb        string // charge, check, reserve, commit, release, expire, get
+	action      string // charge, check, reserve, commit, release, expire, get
 	count       uint32 // of coins
 	reservation uint64
 	brief       bool // a reservation that expires during the game
@@ -56,7 +56,7 @@ func (b book) reserved() (n uint64) {
 
 // step says whether the ledger may give this answer now, and what it is afterwards.
 func (b book) step(c call, a answer) (bool, book) {
-	if c.verb == "get" {
+	if c.action == "get" {
 		return a.code == codes.OK && a.position == b.position && a.spent == b.spent && a.reserved == b.reserved(), b
 	}
 	if first, ok := b.written[c.key()]; ok {
@@ -64,7 +64,7 @@ func (b book) step(c call, a answer) (bool, book) {
 	}
 	n := uint64(c.count)
 	left, open := b.open[c.reservation]
-	switch c.verb {
+	switch c.action {
 	case "charge", "check", "reserve":
 		if b.spent+b.reserved()+n > capacity {
 			return a.code == codes.ResourceExhausted, b
@@ -79,7 +79,7 @@ func (b book) step(c call, a answer) (bool, book) {
 		}
 		n = left
 	}
-	if c.verb == "check" {
+	if c.action == "check" {
 		return a.code == codes.OK && a.position == 0, b
 	}
 	next := b.with(c, n)
@@ -93,7 +93,7 @@ func (b book) with(c call, n uint64) book {
 		next.open, next.written = map[uint64]uint64{}, map[string]uint64{}
 	}
 	next.written[c.key()] = next.position
-	switch c.verb {
+	switch c.action {
 	case "charge":
 		next.spent += n
 	case "reserve":

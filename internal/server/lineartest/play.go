@@ -67,7 +67,7 @@ func (g Game) Play(t testing.TB) (expired int) {
 	expired = len(history)
 	refused := 0
 	for _, p := range players {
-		if err := p.call(ctx, call{verb: "get"}); err != nil {
+		if err := p.call(ctx, call{action: "get"}); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range p.history {
@@ -144,7 +144,7 @@ func (g Game) expiries(ctx context.Context, start time.Time) (history []porcupin
 		for _, e := range page.GetEntries() {
 			if x := e.GetExpire(); x != nil {
 				history = append(history, porcupine.Operation{ClientId: g.Clients + len(history),
-					Input:  call{verb: "expire", reservation: x.GetReservation(), writer: e.GetWriter(), sequence: e.GetSequence()},
+					Input:  call{action: "expire", reservation: x.GetReservation(), writer: e.GetWriter(), sequence: e.GetSequence()},
 					Output: answer{position: e.GetPosition()}, Return: time.Since(start).Nanoseconds()})
 			}
 		}
@@ -185,24 +185,24 @@ func (p *player) play(ctx context.Context, disturbed <-chan struct{}) error {
 
 // draw draws the next call.
 func (p *player) draw() call {
-	c := call{verb: "charge", count: 1 + p.rng.Uint32N(2), writer: p.writer, sequence: p.sequence}
+	c := call{action: "charge", count: 1 + p.rng.Uint32N(2), writer: p.writer, sequence: p.sequence}
 	switch p.rng.IntN(10) {
 	case 0, 1, 2:
-		c.verb, c.count, c.brief = "reserve", 1+p.rng.Uint32N(5), p.rng.IntN(3) == 0
+		c.action, c.count, c.brief = "reserve", 1+p.rng.Uint32N(5), p.rng.IntN(3) == 0
 	case 3, 4:
-		c.verb = "commit"
+		c.action = "commit"
 	case 5, 6:
-		c.verb, c.count = "release", 0
+		c.action, c.count = "release", 0
 	case 7:
-		c.verb = "check"
+		c.action = "check"
 	case 8:
-		return call{verb: "get"}
+		return call{action: "get"}
 	case 9:
 		if p.last.sequence > 0 { // a retry, though the answer came
 			return p.last
 		}
 	}
-	if c.verb == "commit" || c.verb == "release" {
+	if c.action == "commit" || c.action == "release" {
 		c.reservation = 1
 		if len(p.mine) > 0 {
 			c.reservation = p.mine[p.rng.IntN(len(p.mine))]
@@ -227,10 +227,10 @@ func (p *player) call(ctx context.Context, c call) error {
 	}
 	p.history = append(p.history, porcupine.Operation{ClientId: p.id,
 		Input: c, Call: begun, Output: a, Return: time.Since(p.start).Nanoseconds()})
-	if a.code != codes.OK || c.verb == "get" || c.verb == "check" || c.sequence != p.sequence {
+	if a.code != codes.OK || c.action == "get" || c.action == "check" || c.sequence != p.sequence {
 		return nil
 	}
-	if c.verb == "reserve" {
+	if c.action == "reserve" {
 		p.mine = append(p.mine, a.position)
 	}
 	p.last = c
@@ -258,7 +258,7 @@ func (c call) do(ctx context.Context, g Game) (answer, error) {
 		GetReplayed() bool
 	}
 	var err error
-	switch c.verb {
+	switch c.action {
 	case "get":
 		got, err := g.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: g.Ledger}, wait)
 		a := answer{code: status.Code(err), position: got.GetLedger().GetPosition(), spent: got.GetLedger().GetTotalCount()}
@@ -270,7 +270,7 @@ func (c call) do(ctx context.Context, g Game) (answer, error) {
 		return a, nil
 	case "charge", "check":
 		r, err = g.Client.Report(ctx, &pb.ReportRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
-			Charge: &pb.Charge{Events: coins(c.count)}, CheckOnly: c.verb == "check"}, wait)
+			Charge: &pb.Charge{Events: coins(c.count)}, CheckOnly: c.action == "check"}, wait)
 	case "reserve":
 		lifetime := lasting
 		if c.brief {
@@ -285,7 +285,7 @@ func (c call) do(ctx context.Context, g Game) (answer, error) {
 		r, err = g.Client.Release(ctx, &pb.ReleaseRequest{Ledger: g.Ledger, Writer: c.writer, Sequence: c.sequence,
 			Release: &pb.Release{Reservation: c.reservation}}, wait)
 	default:
-		return answer{}, fmt.Errorf("no verb %q", c.verb)
+		return answer{}, fmt.Errorf("no action %q", c.action)
 	}
 	return answer{code: status.Code(err), position: r.GetReceipt().GetPosition(), replayed: r.GetReplayed()}, nil
 }
