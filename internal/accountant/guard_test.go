@@ -191,6 +191,7 @@ func TestCostsRoundUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := one.Facts()
+		mu, _ := loss.MuOf(one)
 		s := p("s")
 		k := math.Max(loss.Renyi(one, loss.Remove, s).K, loss.Renyi(one, loss.Add, s).K)
 		for _, c := range []struct {
@@ -199,7 +200,7 @@ func TestCostsRoundUp(t *testing.T) {
 		}{
 			{Limit{Guard: GuardBasic, Value: p("limit"), Delta: 1e-5}, f.Epsilon},
 			{Limit{Guard: GuardApproximateZCDP, Value: p("limit"), Delta: 1e-5}, f.Rho},
-			{Limit{Guard: GuardGDP, Value: p("limit")}, f.Mu * f.Mu},
+			{Limit{Guard: GuardGDP, Value: p("limit")}, mu * mu},
 			{Limit{Guard: GuardRDP, Value: p("limit"), Delta: 1e-5, Order: 1 + s}, k / s},
 		} {
 			cost, reason := c.limit.Cost(m, adj)
@@ -209,7 +210,7 @@ func TestCostsRoundUp(t *testing.T) {
 				}
 				continue
 			}
-			if c.limit.Guard == GuardGDP && f.Mu == 0 {
+			if c.limit.Guard == GuardGDP && mu == 0 {
 				continue // sampled: its own test
 			}
 			want := c.real / c.limit.Value * float64(Whole)

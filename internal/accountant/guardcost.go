@@ -246,7 +246,8 @@ func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 		if err != nil {
 			return nil
 		}
-		if mu = binary(one.Facts().Mu); mu == nil {
+		largest, _ := loss.MuOf(one)
+		if mu = binary(largest); mu == nil {
 			return nil
 		}
 	case mechanism.Gaussian:

@@ -16,20 +16,20 @@ import (
 // Mu returns √(Σ n_j·μ_j²), rounded up by a relative 2⁻⁵⁰ at most, or the reason
 // why the composition has none. It is 0 for the empty composition.
 func Mu(c loss.Composition) (mu float64, reason string) {
-	facts := c.Facts()
+	mus := make([]float64, len(c))
 	var largest float64
-	for _, f := range facts {
-		if !(f.Mu > 0) {
-			return 0, "not every loss is Gaussian: " + f.Name
+	for i, t := range c {
+		if mus[i], _ = loss.MuOf(t.Loss); !(mus[i] > 0) {
+			return 0, "not every loss is Gaussian: " + t.Loss.Facts().Name
 		}
-		largest = math.Max(largest, f.Mu)
+		largest = math.Max(largest, mus[i])
 	}
 	if largest == 0 || math.IsInf(largest, 1) {
 		return largest, ""
 	}
 	var sum num.Sum
-	for i, f := range facts {
-		r := f.Mu / largest
+	for i, one := range mus {
+		r := one / largest
 		sum.Add(num.Count(c[i].Count) * r * r)
 	}
 	return num.Up(largest * math.Sqrt(sum.Value()) * (1 + 8*num.Ulp)), ""

@@ -28,16 +28,17 @@ func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency,
 
 // rootOfSquares is √(Σ n_j·μ_j²) of Gaussians, rounded up by a relative 2⁻⁵⁰ at most.
 func rootOfSquares(terms []Term) float64 {
+	mu := func(l Loss) float64 { v, _ := MuOf(l); return v }
 	var most float64
 	for _, t := range terms {
-		most = math.Max(most, t.Loss.Facts().Mu)
+		most = math.Max(most, mu(t.Loss))
 	}
 	if most == 0 || math.IsInf(most, 1) {
 		return most
 	}
 	var sum num.Sum
 	for _, t := range terms {
-		r := t.Loss.Facts().Mu / most
+		r := mu(t.Loss) / most
 		sum.Add(num.Count(t.Count) * r * r)
 	}
 	if len(terms) == 1 && terms[0].Count == 1 {

@@ -63,7 +63,7 @@ func (c Composition) merged() Composition {
 		if c := cmp.Compare(a.Loss.Facts().Name, b.Loss.Facts().Name); c != 0 {
 			return c
 		}
-		x, y := a.Loss.order(), b.Loss.order()
+		x, y := a.Loss.Order(), b.Loss.Order()
 		if c := slices.Compare(x[:], y[:]); c != 0 {
 			return c
 		}
@@ -76,7 +76,7 @@ func (c Composition) merged() Composition {
 func (c Composition) key() string {
 	var b strings.Builder
 	for _, t := range c {
-		fmt.Fprintf(&b, "%T %v %d ", t.Loss, t.Loss.order(), t.Count)
+		fmt.Fprintf(&b, "%T %v %d ", t.Loss, t.Loss.Order(), t.Count)
 	}
 	return b.String()
 }

@@ -156,12 +156,12 @@ func (c cutSample) mixed(a, b ComplexValue, w float64) ComplexValue {
 	return ComplexValue{k, err, math.Min(upper, num.UpBy(real(k), err))}
 }
 
-func (c cutSample) order() [4]float64 {
-	o := c.kept.order()
+func (c cutSample) Order() [4]float64 {
+	o := c.kept.Order()
 	return [4]float64{o[0], o[1], o[2], c.share}
 }
 
-func (c cutSample) pairOf(d Direction, side Side) Pair {
+func (c cutSample) Pair(d Direction, side Side) Pair {
 	kept, ok := PairOf(c.kept, d, side)
 	cut, okCut := PairOf(c.cut, d, side)
 	if !ok || !okCut {

@@ -48,7 +48,7 @@ func (z zeroConcentrated) Line(d Direction, theta float64) Line {
 	return boundLine(z.Cumulant(d, theta))
 }
 
-func (z zeroConcentrated) order() [4]float64 { return [4]float64{z.rho, z.atom} }
+func (z zeroConcentrated) Order() [4]float64 { return [4]float64{z.rho, z.atom} }
 
 // failure has an infinite loss with probability atom and otherwise none: name and
 // shame, which dominates every (0, atom)-DP mechanism.
@@ -69,9 +69,9 @@ func (failure) Line(Direction, float64) Line {
 	return func(float64) ComplexValue { return ComplexValue{} }
 }
 
-func (f failure) order() [4]float64 { return [4]float64{f.atom} }
+func (f failure) Order() [4]float64 { return [4]float64{f.atom} }
 
-func (f failure) pairOf(Direction, Side) Pair {
+func (f failure) Pair(Direction, Side) Pair {
 	rest := math.Log1p(-f.atom)
 	return atomicPair{[]Mass{{LogP: rest, LogErr: 2 * num.Ulp * math.Abs(rest)}}, f.atom, f.atom}
 }

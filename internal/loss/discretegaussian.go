@@ -214,4 +214,4 @@ func (g discreteNormal) few(s complex128, n, h, half float64) ComplexValue {
 	return fromComplexExcess(v, (moduli/all+32*cmplx.Abs(v))*num.Ulp+1e-30*cmplx.Abs(s)*h*(n+g.d))
 }
 
-func (g discreteNormal) order() [4]float64 { return [4]float64{g.sigma, g.d} }
+func (g discreteNormal) Order() [4]float64 { return [4]float64{g.sigma, g.d} }

@@ -203,4 +203,4 @@ func (l discrete) nearHalf(s complex128) ComplexValue {
 	return fromComplexExcess(excess*complex(math.Exp(-e0/2), 0), err+math.SmallestNonzeroFloat64)
 }
 
-func (l discrete) order() [4]float64 { return [4]float64{l.a, l.d} }
+func (l discrete) Order() [4]float64 { return [4]float64{l.a, l.d} }

@@ -25,10 +25,13 @@ func ofGaussian(m mechanism.Gaussian, adj mechanism.Adjacency) gaussian {
 
 func (g gaussian) Facts() Facts {
 	return Facts{
-		Name: "Gaussian", Mu: g.mu, Rho: num.MulUp(num.MulUp(g.mu, g.mu), 0.5),
+		Name: "Gaussian", Rho: num.MulUp(num.MulUp(g.mu, g.mu), 0.5),
 		Epsilon: math.Inf(1), Symmetric: true,
 	}
 }
+
+// Mu is μ.
+func (g gaussian) Mu() float64 { return g.mu }
 
 func (g gaussian) MaxLoss(Direction) float64 { return math.Inf(1) }
 
@@ -59,4 +62,4 @@ func (g gaussian) Line(d Direction, theta float64) Line {
 	}, g.Cumulant(d, theta))
 }
 
-func (g gaussian) order() [4]float64 { return [4]float64{g.mu} }
+func (g gaussian) Order() [4]float64 { return [4]float64{g.mu} }

@@ -29,7 +29,7 @@ func ofLaplace(m mechanism.Laplace, adj mechanism.Adjacency) laplace {
 }
 
 func (l laplace) Facts() Facts {
-	return Facts{Name: "Laplace", Rho: rhoOfPure(l.e0), Epsilon: l.e0, Laplace: l.e0, Symmetric: true, Dominating: l.class}
+	return Facts{Name: "Laplace", Rho: rhoOfPure(l.e0), Epsilon: l.e0, Symmetric: true, Dominating: l.class}
 }
 
 func (l laplace) attained() Loss {
@@ -38,6 +38,9 @@ func (l laplace) attained() Loss {
 	}
 	return laplace{e0: l.e0 / 2 * (1 - 4*num.Ulp)}
 }
+
+// Curve is that of the pair.
+func (l laplace) Curve() PrivacyCurve { return laplaceCurve{l.e0} }
 
 func (l laplace) MaxLoss(Direction) float64 { return l.e0 }
 
@@ -133,4 +136,4 @@ func sinhcMinusOne(z complex128) complex128 {
 	return sum
 }
 
-func (l laplace) order() [4]float64 { return [4]float64{l.e0} }
+func (l laplace) Order() [4]float64 { return [4]float64{l.e0} }

@@ -50,7 +50,7 @@ type Loss interface {
 	MaxLoss(d Direction) float64
 
 	// order is the canonical sort key within the type.
-	order() [4]float64
+	Order() [4]float64
 }
 
 // Facts are a loss's properties. Parameters are rounded up from what was
@@ -70,9 +70,6 @@ type Facts struct {
 	Uneven bool
 	Atoms  [2]float64
 
-	// Mu is μ where the pair is (N(μ,1), N(0,1)) exactly; otherwise 0.
-	Mu float64
-
 	// Rho is the least known ρ for which the mechanism is ρ-zCDP apart from the
 	// atom (Bun–Steinke 2016, Def. 8.1); +Inf where there is none.
 	Rho float64
@@ -81,27 +78,10 @@ type Facts struct {
 	// there is none.
 	Epsilon float64
 
-	// Buckets is k where the loss is exactly k-ary randomized response with
-	// Epsilon and an atom of Atom; otherwise 0. Every pure or approximate DP
-	// guarantee is one with k = 2.
-	Buckets float64
-
-	// Rounded: with Buckets, Epsilon is not what was reported but computed from it
+	// Rounded: of a Response, Epsilon is not what was reported but computed from it
 	// and rounded up; with Atom likewise, by a relative 2⁻⁴⁶ at most where it is above
 	// 2⁻⁹⁶⁰.
 	Rounded bool
-
-	// SampledMu and Rate are μ = Δ/σ of one record and q where the loss is
-	// exactly the Poisson-sampled Gaussian's; otherwise 0. With Symmetric it is
-	// the replace-one pair.
-	SampledMu, Rate float64
-
-	// Mixture is r where the pair is exactly the mixture of Gaussians, of the remove
-	// direction, (r·N, N), or with Symmetric (r(z)·N, r(−z)·N); otherwise nil.
-	Mixture *Mixture
-
-	// Laplace is e0 = d/b where the pair is exactly the Laplace one; otherwise 0.
-	Laplace float64
 
 	// Last is the largest s at which a bound on K is known where there is none beyond:
 	// a declared table ends at its last order. It is 0 where there is no such s.

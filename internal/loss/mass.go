@@ -53,7 +53,7 @@ type Mass struct {
 
 // paired is a loss whose pair is known as masses.
 type paired interface {
-	pairOf(d Direction, side Side) Pair
+	Pair(d Direction, side Side) Pair
 }
 
 // PairOf returns l's pair in one direction; false where none is known, or where
@@ -63,7 +63,7 @@ func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
 	if !ok {
 		return nil, false
 	}
-	if pair := p.pairOf(d, side); pair != nil {
+	if pair := p.Pair(d, side); pair != nil {
 		return pair, true
 	}
 	return nil, false

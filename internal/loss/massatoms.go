@@ -9,7 +9,7 @@ import (
 // mostEpsilon bounds ε0 of the pairs below: above it e^{−ε0} is 0.
 const mostEpsilon = 700
 
-func (l laplace) pairOf(_ Direction, side Side) Pair {
+func (l laplace) Pair(_ Direction, side Side) Pair {
 	if !(l.e0 <= mostEpsilon && l.e0 >= 1e-300) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (laplacePair) Infinite() float64 { return 0 }
 func (laplacePair) Null() float64     { return 0 }
 func (p laplacePair) Anchor() float64 { return p.e0 }
 
-func (r response) pairOf(_ Direction, side Side) Pair {
+func (r response) Pair(_ Direction, side Side) Pair {
 	if !(r.epsilon <= mostEpsilon && r.epsilon >= 1e-300) {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (w wholes) each(edges []float64, cells []Mass, cell func(first, last float6
 	return slack
 }
 
-func (l discrete) pairOf(_ Direction, side Side) Pair {
+func (l discrete) Pair(_ Direction, side Side) Pair {
 	e0 := sided(l.e0(), side)
 	if !(e0 <= mostEpsilon && e0 >= 1e-300) {
 		return nil
@@ -115,7 +115,7 @@ func (p discreteLaplacePair) Anchor() float64 { return p.e0 }
 // Masses of discrete Gaussians are computed for σ and d in these ranges.
 const leastDiscrete, mostDiscrete, mostDistance = 1e-3, 1 << 30, 1 << 40
 
-func (g discreteNormal) pairOf(Direction, Side) Pair {
+func (g discreteNormal) Pair(Direction, Side) Pair {
 	if mu := g.mu(); !(g.sigma >= leastDiscrete && g.sigma <= mostDiscrete && g.d <= mostDistance && mu >= leastMu && mu <= mostMu) {
 		return nil
 	}

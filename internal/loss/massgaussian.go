@@ -13,7 +13,7 @@ const (
 	mostMu  = 1e6
 )
 
-func (g gaussian) pairOf(_ Direction, side Side) Pair {
+func (g gaussian) Pair(_ Direction, side Side) Pair {
 	return GaussianPair(sided(g.mu, side))
 }
 
@@ -89,17 +89,9 @@ func (g gaussianPair) cell(v interval) Mass {
 	p, errP := v.log()
 	q, errQ := other.log()
 	// a + μ is rounded: in Q's tail that counts (1 + |z|) times.
-	x := math.Max(finite(other.a), finite(other.b))
+	x := math.Max(math.Abs(num.Finite(other.a)), math.Abs(num.Finite(other.b)))
 	errQ += num.Ulp * 5 * x * (2 + x)
 	return Mass{LogP: p, Loss: p - q, LogErr: errP, LossErr: errP + errQ}
-}
-
-// finite is |x|, 0 for an infinite one.
-func finite(x float64) float64 {
-	if math.IsInf(x, 0) {
-		return 0
-	}
-	return math.Abs(x)
 }
 
 func (gaussianPair) Atoms() []Mass     { return nil }

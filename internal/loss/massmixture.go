@@ -6,7 +6,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-func (g gaussianMixture) pairOf(d Direction, side Side) Pair {
+func (g gaussianMixture) Pair(d Direction, side Side) Pair {
 	m := g.parts(side)
 	if first := m.shift[0]; !(g.top() <= mostMu && (first == 0 || first >= leastMu) && m.shift[1] >= leastMu) {
 		return nil
@@ -164,7 +164,7 @@ func (m *Mixture) of(v interval, base, baseErr, sign float64) (f, err float64) {
 			errs[i] = num.Ulp * (4*(math.Abs(d*c)+d*d) + 24*(middleSize+size))
 		default:
 			a, off := interval{v.a - d, v.b - d}.log()
-			z := math.Max(finite(v.a), finite(v.b)) + math.Abs(d)
+			z := math.Max(math.Abs(num.Finite(v.a)), math.Abs(num.Finite(v.b))) + math.Abs(d)
 			logs[i], errs[i] = a-base, baseErr+off+num.Ulp*5*z*(2+z)
 		}
 		most = math.Max(most, logs[i])

@@ -11,10 +11,10 @@ import (
 // parts' curves, which is convex in e^ε as they are (docs/math.md §1.5). It is largestPair,
 // or if all parts have finitely many outcomes a list of outcomes (largestOf).
 
-// pairOf is the pair of the largest curve. From above every part needs a pair; from below
+// Pair is the pair of the largest curve. From above every part needs a pair; from below
 // those without one are left out, and of a class of mechanisms only what some member
 // attains counts.
-func (p parallel) pairOf(d Direction, side Side) Pair {
+func (p parallel) Pair(d Direction, side Side) Pair {
 	var parts []Pair
 	atomic := true
 	for _, c := range p.each() {
@@ -41,7 +41,7 @@ func (p parallel) pairOf(d Direction, side Side) Pair {
 
 // paired reports whether p's pair is known.
 func (p parallel) paired() bool {
-	return p.pairOf(Remove, Dominating) != nil && (p.Facts().Symmetric || p.pairOf(Add, Dominating) != nil)
+	return p.Pair(Remove, Dominating) != nil && (p.Facts().Symmetric || p.Pair(Add, Dominating) != nil)
 }
 
 // mostListed bounds the outcomes of a part that are listed.
@@ -68,7 +68,7 @@ func (c Composition) single(d Direction, side Side) Pair {
 	}
 	var squares num.Sum
 	for _, t := range c {
-		mu := t.Loss.Facts().Mu
+		mu, _ := MuOf(t.Loss)
 		if mu == 0 {
 			return c.listed(d, side)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-func (l sloped) pairOf(_ Direction, side Side) Pair {
+func (l sloped) Pair(_ Direction, side Side) Pair {
 	if !(l.r <= mostEpsilon && l.r >= 1e-300) {
 		return nil
 	}

@@ -6,20 +6,20 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-func (l sampledLoss) pairOf(d Direction, side Side) Pair {
+func (l sampledLoss) Pair(d Direction, side Side) Pair {
 	rate := sided(l.rate, side)
 	if !(rate >= 1e-15 && rate < 1) {
 		return nil
 	}
 	switch inner := l.inner.(type) {
 	case laplace:
-		p := inner.pairOf(d, side)
+		p := inner.Pair(d, side)
 		if p == nil || l.batch == without {
 			return sampledOrNil(p, rate, d)
 		}
 		return newReplacedLaplace(p.(laplacePair), rate)
 	case response:
-		p := inner.pairOf(d, side)
+		p := inner.Pair(d, side)
 		if p == nil || l.batch == without {
 			return sampledOrNil(p, rate, d)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-func (g sampledGaussian) pairOf(d Direction, side Side) Pair {
+func (g sampledGaussian) Pair(d Direction, side Side) Pair {
 	mu, rate := sided(g.mu, side), sided(g.rate, side)
 	if g.replace {
 		return newReplacedPair(mu, rate)
@@ -272,7 +272,7 @@ func (p replacedPair) cell(v interval) Mass {
 	} else {
 		a, ea := up.log()
 		b, eb := down.log()
-		z := math.Max(finite(v.a), finite(v.b)) + p.mu
+		z := math.Max(math.Abs(num.Finite(v.a)), math.Abs(num.Finite(v.b))) + p.mu
 		x, y, err = a-base, b-base, baseErr+ea+eb+num.Ulp*5*z*(2+z)
 	}
 	f, g := p.mix(x), p.mix(y)

@@ -123,8 +123,16 @@ func (g gaussianMixture) Facts() Facts {
 	}
 	return Facts{
 		Name: "mixture of Gaussians", Rho: gaussian{mu: top}.Facts().Rho, Epsilon: math.Inf(1),
-		Mixture: g.parts(Dominating), Symmetric: g.replace,
+		Symmetric: g.replace,
 	}
+}
+
+// Curve is the larger one of both directions; with a replaced record it has no closed form.
+func (g gaussianMixture) Curve() PrivacyCurve {
+	if g.replace {
+		return nil
+	}
+	return mixtureCurve{g.parts(Dominating)}
 }
 
 func (g gaussianMixture) top() float64 { return g.shifts.At(g.shifts.Len() - 1) }
@@ -180,7 +188,7 @@ func (g gaussianMixture) parts(side Side) *Mixture {
 	return m
 }
 
-func (g gaussianMixture) order() [4]float64 {
+func (g gaussianMixture) Order() [4]float64 {
 	replace := 0.0
 	if g.replace {
 		replace = 1

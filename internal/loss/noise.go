@@ -1,8 +1,6 @@
 package loss
 
 import (
-	"math"
-
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -34,16 +32,12 @@ func ofNoise(m mechanism.Mechanism, adj mechanism.Adjacency) Loss {
 	case mechanism.Histogram:
 		return ofHistogram(m, adj)
 	case mechanism.CountingQueries:
-		return gaussian{mu: rootUp(num.MulUp(2, m.Rho))}
+		return gaussian{mu: num.SqrtUp(num.MulUp(2, m.Rho))}
 	}
 	return nil
 }
 
 func quotientUp(q mechanism.Quotient) float64 { return num.MulUp(q.Times, num.DivUp(q.Over, q.Under)) }
-
-// rootUp returns a float64 ≥ √x: of a sum of squares of distances in as many
-// coordinates, or of 2ρ, the distance that counts for Gaussian noise.
-func rootUp(x float64) float64 { return num.Up(math.Sqrt(x)) }
 
 // repeated is what a mechanism consists of where that is n equal losses, not one; n = 0
 // for every other: a replaced record moves two counts of a histogram, each of which has
@@ -69,7 +63,7 @@ func ofHistogram(m mechanism.Histogram, adj mechanism.Adjacency) Loss {
 		return laplace{e0: num.DivUp(bins, m.LaplaceScale), class: bins > 1}
 	}
 	if bins > 1 {
-		return gaussian{mu: num.DivUp(rootUp(bins), m.StandardDeviation)}
+		return gaussian{mu: num.DivUp(num.SqrtUp(bins), m.StandardDeviation)}
 	}
 	return gaussian{mu: num.DivUp(1, m.StandardDeviation)}
 }

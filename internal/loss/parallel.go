@@ -12,7 +12,7 @@ import (
 // one of them. Which part that is may depend on everything that was released before, so
 // that an adversary picks it anew for every release. At every order its divergence is at
 // most the largest of the parts' (Cumulant), and its curve is at most the largest of their
-// curves, which is the curve of one pair (pairOf): both bounds compose adaptively
+// curves, which is the curve of one pair (Pair): both bounds compose adaptively
 // (docs/math.md §1.5).
 //
 // If the data was parted before the first release, a record is in one known part of each
@@ -186,7 +186,7 @@ func (p parallel) Cumulant(d Direction, s float64) Value {
 // Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].
 func (p parallel) Line(d Direction, theta float64) Line { return boundLine(p.Cumulant(d, theta)) }
 
-func (p parallel) order() [4]float64 {
+func (p parallel) Order() [4]float64 {
 	keys := []string{fmt.Sprint(p.fixed)}
 	for _, c := range p.each() {
 		keys = append(keys, c.key())

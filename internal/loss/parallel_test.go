@@ -14,7 +14,7 @@ func gaussianCurve(mu float64) func(float64) float64 {
 	return func(e float64) float64 { b, _ := GaussianLogDelta(mu, e); return math.Exp(b.Upper) }
 }
 
-func laplaceCurve(e0 float64) func(float64) float64 {
+func laplaceDelta(e0 float64) func(float64) float64 {
 	return func(e float64) float64 {
 		switch {
 		case e >= e0:
@@ -42,7 +42,7 @@ func TestLargestCurve(t *testing.T) {
 		mu, e0 := rapid.Float64Range(0.05, 3).Draw(t, "μ"), rapid.Float64Range(0.05, 4).Draw(t, "ε0")
 		e1, atom := rapid.Float64Range(0.05, 3).Draw(t, "ε1"), rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.2}).Draw(t, "m")
 		losses := []Loss{gaussian{mu}, laplace{e0: e0}, response{epsilon: e1, atom: atom, buckets: 2}}
-		curves := []func(float64) float64{gaussianCurve(mu), laplaceCurve(e0), responseCurve(e1, atom)}
+		curves := []func(float64) float64{gaussianCurve(mu), laplaceDelta(e0), responseCurve(e1, atom)}
 		if rapid.Bool().Draw(t, "two") {
 			losses, curves = losses[:2], curves[:2]
 		}

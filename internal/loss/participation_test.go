@@ -106,8 +106,8 @@ func TestShuffledEpochCostsTheBatchesThatDiffer(t *testing.T) {
 				t.Fatal(err)
 			}
 			want /= 4 // σ² of the noise multiplier
-			if f := l.Facts(); math.Abs(f.Mu*f.Mu-want) > 1e-12 || f.Mu*f.Mu < want || !f.Dominating {
-				t.Errorf("batches of %d, %v: μ² = %v, want %v", batch, adj, f.Mu*f.Mu, want)
+			if mu, _ := MuOf(l); math.Abs(mu*mu-want) > 1e-12 || mu*mu < want || !l.Facts().Dominating {
+				t.Errorf("batches of %d, %v: μ² = %v, want %v", batch, adj, mu*mu, want)
 			}
 		}
 	}

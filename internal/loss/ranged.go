@@ -185,7 +185,7 @@ func (l sloped) renyi(s float64) Value {
 	return Value{K: k, Err: err, Slope: t - l.r*low, Curvature: math.Max(l.r*l.r*low*(1-low), 1e-12)}
 }
 
-func (l sloped) order() [4]float64 { return [4]float64{l.r, l.atom} }
+func (l sloped) Order() [4]float64 { return [4]float64{l.r, l.atom} }
 
 // Renyi is Cumulant where a bound on K at the order 1 + s > 1 is all that is asked for:
 // of a class of mechanisms the largest K of any of them, which may be less than that

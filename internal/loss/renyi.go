@@ -116,7 +116,7 @@ func boundLine(onAxis Value) Line {
 	return func(float64) ComplexValue { return ComplexValue{cmplx.NaN(), math.Inf(1), upper} }
 }
 
-func (r renyi) order() [4]float64 { return orderOf(string(r.orders), string(r.values)) }
+func (r renyi) Order() [4]float64 { return orderOf(string(r.orders), string(r.values)) }
 
 // orderOf is a key of long values.
 func orderOf(values ...string) [4]float64 {

@@ -335,7 +335,7 @@ func (r selection) failing(s float64) (delta, at float64) {
 // Line knows no more than |E[e^{sL}]| ≤ E[e^{θL}].
 func (r selection) Line(d Direction, theta float64) Line { return boundLine(r.Cumulant(d, theta)) }
 
-func (r selection) order() [4]float64 {
+func (r selection) Order() [4]float64 {
 	o := orderOf(Composition(r.runs.Values()).key())
 	o[2], o[3] = r.mean, r.rest
 	return o

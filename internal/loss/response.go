@@ -48,9 +48,12 @@ func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
 func (r response) Facts() Facts {
 	return Facts{
 		Name: r.kind, Atom: r.atom, Rho: rhoOfPure(r.epsilon), Epsilon: r.epsilon,
-		Buckets: r.buckets, Rounded: r.rounded, Symmetric: true, Dominating: r.class,
+		Rounded: r.rounded, Symmetric: true, Dominating: r.class,
 	}
 }
+
+// Buckets is k.
+func (r response) Buckets() float64 { return r.buckets }
 
 func (r response) MaxLoss(Direction) float64 { return r.epsilon }
 
@@ -110,7 +113,7 @@ func decaying(z complex128) complex128 {
 	return cmplx.Exp(-z)
 }
 
-func (r response) order() [4]float64 { return [4]float64{r.epsilon, r.buckets, r.atom} }
+func (r response) Order() [4]float64 { return [4]float64{r.epsilon, r.buckets, r.atom} }
 
 // rhoOfPure returns ρ = ε·tanh(ε/2), rounded up: every ε-DP mechanism is ρ-zCDP
 // with it, and none smaller serves them all (docs/math.md §4).

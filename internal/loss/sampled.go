@@ -62,9 +62,16 @@ func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency, in *n
 func (g sampledGaussian) Facts() Facts {
 	f := gaussian{mu: g.reach()}.Facts()
 	return Facts{
-		Name: "Poisson-sampled Gaussian", Rho: f.Rho, Epsilon: math.Inf(1),
-		SampledMu: g.mu, Rate: g.rate, Symmetric: g.replace,
+		Name: "Poisson-sampled Gaussian", Rho: f.Rho, Epsilon: math.Inf(1), Symmetric: g.replace,
 	}
+}
+
+// Curve is the larger one of both directions.
+func (g sampledGaussian) Curve() PrivacyCurve {
+	if g.replace {
+		return newReplacedCurve(g.mu, g.rate)
+	}
+	return sampledCurve{mu: g.mu, rate: g.rate}
 }
 
 // reach is the distance of the sampled outputs, in units of the noise.
@@ -106,7 +113,7 @@ func (g sampledGaussian) pair(d Direction, flip bool) sampledPair {
 	return p
 }
 
-func (g sampledGaussian) order() [4]float64 {
+func (g sampledGaussian) Order() [4]float64 {
 	replace := 0.0
 	if g.replace {
 		replace = 1

@@ -197,7 +197,7 @@ func (l sampledLoss) convexity(d Direction, s float64) Value {
 	return Value{K: (high + low) / 2, Err: num.Up((high-low)/2+lost) + math.SmallestNonzeroFloat64, Slope: most}
 }
 
-func (l sampledLoss) order() [4]float64 {
-	o := l.inner.order()
+func (l sampledLoss) Order() [4]float64 {
+	o := l.inner.Order()
 	return [4]float64{o[0], o[1], o[2] + o[3], l.rate}
 }

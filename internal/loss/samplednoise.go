@@ -11,7 +11,7 @@ import (
 // of range, and where the bound is so near the distance that nothing is known of the
 // atoms.
 func (l sampledLoss) sampledSloped(inner paired, size float64) *outcomes {
-	p, ok := inner.pairOf(Remove, Dominating).(slopedPair)
+	p, ok := inner.Pair(Remove, Dominating).(slopedPair)
 	if t, cut := inner.(truncated); !ok || cut && !(t.bound-t.e0 > 1e-9) {
 		return nil
 	}
@@ -96,7 +96,7 @@ const normalReach = 13
 // sampledNormal has the whole numbers around 0 and d, as far as they matter to s with
 // −½ ≤ Re s ≤ size, or −1−s; nil where they are too many, or out of range.
 func (l sampledLoss) sampledNormal(inner discreteNormal, size float64) *outcomes {
-	p, ok := inner.pairOf(Remove, Dominating).(discreteNormalPair)
+	p, ok := inner.Pair(Remove, Dominating).(discreteNormalPair)
 	if !ok {
 		return nil
 	}

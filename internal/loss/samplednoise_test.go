@@ -124,7 +124,7 @@ func TestSampledNoiseByEnumeration(t *testing.T) {
 func TestSampledNormalCut(t *testing.T) {
 	inner := discreteNormal{sigma: 2, d: 1}
 	l := sampledLoss{inner, 0.3, without}
-	p := inner.pairOf(Remove, Dominating).(discreteNormalPair)
+	p := inner.Pair(Remove, Dominating).(discreteNormalPair)
 	full := l.sampledNormal(inner, 8)
 	for _, m := range []float64{-0.4, 0.5, 3, 8} {
 		for _, flip := range []bool{false, true} {

@@ -40,7 +40,7 @@ func (l sampledLoss) outcomes(size float64) *outcomes {
 // sampledDiscrete has the losses of discrete Laplace noise one by one, with their masses
 // as its pair has them; nil where they are too many, or out of range.
 func (l sampledLoss) sampledDiscrete(inner discrete) *outcomes {
-	p, ok := inner.pairOf(Remove, Dominating).(discreteLaplacePair)
+	p, ok := inner.Pair(Remove, Dominating).(discreteLaplacePair)
 	if !ok || !(inner.d <= mostDiscreteNodes) {
 		return nil
 	}

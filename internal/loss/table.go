@@ -128,14 +128,14 @@ func (l lossTable) outcomes() *outcomes {
 	return o
 }
 
-func (l lossTable) order() [4]float64 {
+func (l lossTable) Order() [4]float64 {
 	o := orderOf(string(l.losses), string(l.masses))
 	o[3] = l.infinite
 	return o
 }
 
-// pairOf: below, what is missing counts as little as it may be.
-func (l lossTable) pairOf(d Direction, side Side) Pair {
+// Pair: below, what is missing counts as little as it may be.
+func (l lossTable) Pair(d Direction, side Side) Pair {
 	missing := l.missing()
 	lost := [2]float64{l.infinite, missing.Upper}
 	if side == Dominated {

@@ -115,11 +115,11 @@ func (l truncated) at(s complex128) ComplexValue {
 	return fromComplexExcess(v, err/rest+cmplx.Abs(v)*(restErr/rest+4*num.Ulp))
 }
 
-func (l truncated) order() [4]float64 { return [4]float64{l.e0, l.end, l.near} }
+func (l truncated) Order() [4]float64 { return [4]float64{l.e0, l.end, l.near} }
 
-// pairOf: P has (1 − g)/2 and (e^{−e0} − g')/2 at ±e0, over 1 − g', and the Laplace
+// Pair: P has (1 − g)/2 and (e^{−e0} − g')/2 at ±e0, over 1 − g', and the Laplace
 // density between.
-func (l truncated) pairOf(_ Direction, side Side) Pair {
+func (l truncated) Pair(_ Direction, side Side) Pair {
 	whole := 1 - l.end
 	// Both atoms are ½·e^{…}·(1 − e^{−(T − e0)}).
 	left := l.bound - l.e0

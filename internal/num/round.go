@@ -35,6 +35,23 @@ func UpBy(x, slack float64) float64 { return Up(x + slack) }
 // DownBy returns a float64 ≤ x − slack, for slack ≥ 0.
 func DownBy(x, slack float64) float64 { return Down(x - slack) }
 
+// UpUlps returns a float64 above a number whose value x is known within n Ulp of itself.
+func UpUlps(x, n float64) float64 { return UpBy(x, n*Ulp*math.Abs(x)) }
+
+// DownUlps returns a float64 below a number whose value x is known within n Ulp of itself.
+func DownUlps(x, n float64) float64 { return DownBy(x, n*Ulp*math.Abs(x)) }
+
+// SqrtUp returns a float64 ≥ √x.
+func SqrtUp(x float64) float64 { return Up(math.Sqrt(x)) }
+
+// Finite returns x, and 0 for an infinite x.
+func Finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
+
 // AddUp returns a float64 ≥ x + y.
 func AddUp(x, y float64) float64 {
 	s := x + y

@@ -68,10 +68,10 @@ func (c *contour) logDelta(epsilon float64) (loss.Bounds, float64) {
 	}
 	b := loss.Bounds{Lower: math.Inf(-1), Upper: 0} // of ln(1 − e^x)
 	if high < 0 {
-		b.Lower = down(num.Log1mExp(-high))
+		b.Lower = num.DownUlps(num.Log1mExp(-high), 8)
 	}
 	if low < 0 && !math.IsInf(low, -1) {
-		b.Upper = math.Min(0, up(num.Log1mExp(-low)))
+		b.Upper = math.Min(0, num.UpUlps(num.Log1mExp(-low), 8))
 	}
 	// dδ/dε = −d(1−δ)/dε
 	mid := math.Min(-1e-17, (low+high)/2)

@@ -181,7 +181,7 @@ func TestContourIsSoundEverywhere(t *testing.T) {
 			t.Fatalf("%v at δ=%v: lower %v is above Rényi's %v", l, delta, b.Lower, renyi)
 		}
 		if f, reason := closedForm(l); reason == "" {
-			if c := f.epsilon(delta); b.Lower > c.Upper || b.Upper < c.Lower {
+			if c := f.Epsilon(delta); b.Lower > c.Upper || b.Upper < c.Lower {
 				t.Fatalf("%v at δ=%v: %+v, closed form %+v", l, delta, b, c)
 			}
 		}

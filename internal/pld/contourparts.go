@@ -26,14 +26,14 @@ func split(c loss.Composition) (p parts, reason string) {
 	p.rest = make(loss.Composition, 0, len(c))
 	for _, t := range c.Losing() {
 		f := t.Loss.Facts()
+		mu, gaussian := loss.MuOf(t.Loss)
 		switch {
 		case f.BoundOnly:
 			return p, "a " + f.Name + " has no privacy loss distribution"
 		case f.OneSided || f.Uneven:
 			return p, "a " + f.Name + " does not lose everything as often in both directions"
-		case f.Mu > 0:
-			sum.Add(float64(t.Count) * (f.Mu * f.Mu))
-		case f.Mu == 0 && f.Name == "Gaussian": // μ = 0 after underflow: no loss at all
+		case gaussian: // without any loss where μ is 0 after underflow
+			sum.Add(float64(t.Count) * (mu * mu))
 		default:
 			p.rest = append(p.rest, t)
 		}

@@ -33,7 +33,7 @@ type lattice struct {
 // that would be longer ends with the bound proven so far.
 const maxSteps = 1 << 22
 
-func newLattice(c loss.Composition, n float64) (curve, string) {
+func newLattice(c loss.Composition, buckets, n float64) (loss.PrivacyCurve, string) {
 	f := c[0].Loss.Facts()
 	switch {
 	case n > 1<<53:
@@ -41,7 +41,7 @@ func newLattice(c loss.Composition, n float64) (curve, string) {
 	case !(n*f.Epsilon < 1e300):
 		return nil, "the largest loss is beyond 1e300: too large for the exact sum"
 	}
-	l := lattice{n: n, e0: f.Epsilon, buckets: f.Buckets, stride: 1, small: math.Exp(-f.Epsilon)}
+	l := lattice{n: n, e0: f.Epsilon, buckets: buckets, stride: 1, small: math.Exp(-f.Epsilon)}
 	if l.buckets == 2 {
 		l.stride = 2
 	}
@@ -112,11 +112,11 @@ func (l lattice) epsilonOf(delta float64, upper bool) float64 {
 	return math.Max(0, num.DownBy(top+fall, slack))
 }
 
-func (l lattice) epsilon(delta float64) loss.Bounds {
+func (l lattice) Epsilon(delta float64) loss.Bounds {
 	return loss.Bounds{Lower: l.epsilonOf(delta, false), Upper: l.epsilonOf(delta, true)}
 }
 
-func (l lattice) logDelta(epsilon float64) (loss.Bounds, float64) {
+func (l lattice) LogDelta(epsilon float64) (loss.Bounds, float64) {
 	if l.at(0, epsilon) <= 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0
 	}

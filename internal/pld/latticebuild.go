@@ -144,7 +144,7 @@ func (p *latticeProblem) firstStep(a *latticeAim) float64 {
 				parts = append(parts, part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor), exact})
 			}
 		}
-		most, fits = math.Max(most, finite(exact)), math.Min(fits, exact)
+		most, fits = math.Max(most, num.Finite(exact)), math.Min(fits, exact)
 	}
 	cost := func(h float64) float64 {
 		var sum float64

@@ -16,17 +16,17 @@ const deepest = -745
 func newLatticeProblem(c loss.Composition, d loss.Direction, in *num.Interrupt) (*latticeProblem, string) {
 	low, high := c.AtomOf(d)
 	p := &latticeProblem{in: in, distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
-	var squares, least num.Sum
+	var squares num.Sum
 	c, g, declared := c.Declared(in)
 	for _, t := range c {
 		f := t.Loss.Facts()
 		n := num.Count(t.Count)
+		mu, _ := loss.MuOf(t.Loss)
 		switch {
 		case n > 1<<53:
 			return nil, "more than 2^53 releases of one mechanism are too many for the lattice"
-		case f.Mu > 0:
-			squares.Add(n * f.Mu * f.Mu)
-			least.Add(n * f.Mu * f.Mu)
+		case mu > 0:
+			squares.Add(n * mu * mu)
 			continue
 		}
 		upper, ok := loss.PairOf(t.Loss, d, loss.Dominating)

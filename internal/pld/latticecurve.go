@@ -172,7 +172,7 @@ func (c *latticeCurve) at(epsilon float64, up bool) float64 {
 		v = math.Max(0, v-err)
 	}
 	log := num.Log(v)
-	slack := c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*l)+math.Abs(finite(log)))
+	slack := c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*l)+math.Abs(num.Finite(log)))
 	if !up {
 		slack = -slack
 	}

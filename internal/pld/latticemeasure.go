@@ -97,14 +97,6 @@ func (t *latticeTask) finish(m *latticeMeasure, scale float64) {
 	m.scale = scale + num.Log(sum) + slack
 }
 
-// finite is x, or 0 where it is infinite.
-func finite(x float64) float64 {
-	if math.IsInf(x, 0) {
-		return 0
-	}
-	return x
-}
-
 // pessimistic puts the pair on the grid by connect-the-dots (Doroshenko et al.
 // 2022, arXiv 2207.04380v3, §4): the mass of a cell (a, b] goes to its two ends
 // so that P's and Q's masses are both kept,
@@ -192,7 +184,7 @@ func (t *latticeTask) pessimistic(g latticeGrid) latticeMeasure {
 		place(a, max(i, 0))
 	}
 	m.lost = lost.Log()
-	m.lost += 16 * num.Ulp * (1 + math.Abs(finite(m.lost)))
+	m.lost += 16 * num.Ulp * (1 + math.Abs(num.Finite(m.lost)))
 	t.finish(&m, scale)
 	m.moment = num.Log(math.Exp(m.scale-scale)+cut) + scale
 	return m

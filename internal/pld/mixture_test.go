@@ -120,7 +120,7 @@ func TestMixtureFormAgainstLattice(t *testing.T) {
 		if why != "" {
 			t.Fatal(why)
 		}
-		a, _ := f.logDelta(epsilon)
+		a, _ := f.LogDelta(epsilon)
 		b, reason := latticeLogDelta(c, epsilon, 1e-2, Wanted{})
 		if reason != "" || !(a.Lower <= b.Upper && b.Lower <= a.Upper) || !(a.Upper-a.Lower < 1e-6 || a.Upper < -1e4) {
 			t.Errorf("%v at %v: [%v, %v], by the lattice [%v, %v] %s", m, epsilon, a.Lower, a.Upper, b.Lower, b.Upper, reason)

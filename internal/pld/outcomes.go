@@ -21,7 +21,7 @@ type outcomes struct {
 	finite float64 // ln of the probability of that
 }
 
-func newFewOutcomes(c loss.Composition) (curve, bool) {
+func newFewOutcomes(c loss.Composition) (loss.PrivacyCurve, bool) {
 	l := fewOutcomes{most: math.Max(0, c.MaxLoss(loss.Remove))}
 	for side, o := range map[loss.Side]*outcomes{loss.Dominating: &l.above, loss.Dominated: &l.below} {
 		list, infinite, ok := c.Outcomes(side)
@@ -49,13 +49,13 @@ func (o outcomes) logDelta(epsilon, side float64) float64 {
 	return v + side*num.Ulp*(32+float64(len(o.list))+8*math.Abs(v)+4*math.Abs(o.finite))
 }
 
-func (l fewOutcomes) logDelta(epsilon float64) (loss.Bounds, float64) {
+func (l fewOutcomes) LogDelta(epsilon float64) (loss.Bounds, float64) {
 	return loss.Bounds{
 		Lower: l.below.logDelta(epsilon+2*num.Ulp*epsilon, -1),
 		Upper: math.Min(0, l.above.logDelta(epsilon-2*num.Ulp*epsilon, 1)),
 	}, 0
 }
 
-func (l fewOutcomes) epsilon(delta float64) loss.Bounds {
-	return loss.Inverse(l.logDelta, delta, l.most)
+func (l fewOutcomes) Epsilon(delta float64) loss.Bounds {
+	return loss.Inverse(l.LogDelta, delta, l.most)
 }

@@ -16,14 +16,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// curve encloses ln δ(ε) of a composition's finite losses, for ε ≥ 0.
-type curve interface {
-	// logDelta also approximates −d ln δ/dε; −Inf stands for δ = 0.
-	logDelta(epsilon float64) (b loss.Bounds, slope float64)
-	// epsilon encloses the least ε ≥ 0 with δ(ε) ≤ delta, for delta in (0, 1).
-	epsilon(delta float64) loss.Bounds
-}
-
 // Epsilon encloses ε at δ in (0, 1): +Inf where δ is below δ_∞. Closed form
 // first, else the contour, and where that refuses or stays wider than wanted the
 // lattice too: then both hold.
@@ -153,10 +145,10 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 	if f, why := closedForm(c); why == "" {
 		e = loss.Bounds{Lower: math.Inf(1), Upper: math.Inf(1)}
 		if down > 0 {
-			e.Upper = f.epsilon(down).Upper
+			e.Upper = f.Epsilon(down).Upper
 		}
 		if delta > low {
-			e.Lower = f.epsilon(up).Lower
+			e.Lower = f.Epsilon(up).Lower
 		}
 		return e, ""
 	}
@@ -221,7 +213,7 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 		return loss.Bounds{Lower: loss.LogTotalDown(finite.Lower, low), Upper: loss.LogTotal(finite.Upper, high)}
 	}
 	if f, why := closedForm(c); why == "" {
-		finite, _ := f.logDelta(epsilon)
+		finite, _ := f.LogDelta(epsilon)
 		return total(finite), ""
 	}
 	if r, ok := newRelease(c); ok {
@@ -260,52 +252,41 @@ func (w Wanted) latticeGap(usual float64) float64 {
 // lossless is the curve where nothing loses anything but by failing.
 type lossless struct{}
 
-func (lossless) logDelta(float64) (loss.Bounds, float64) {
+func (lossless) LogDelta(float64) (loss.Bounds, float64) {
 	return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0
 }
 
-func (lossless) epsilon(float64) loss.Bounds { return loss.Bounds{} }
+func (lossless) Epsilon(float64) loss.Bounds { return loss.Bounds{} }
 
 // closedForm returns the curve of c's finite losses where one is known.
-func closedForm(c loss.Composition) (curve, string) {
+func closedForm(c loss.Composition) (loss.PrivacyCurve, string) {
 	c = c.Losing()
 	if len(c) == 0 {
 		return lossless{}, ""
 	}
-	facts := c.Facts()
-	if len(c) == 1 && c[0].Count == 1 {
-		switch f := facts[0]; {
-		case f.Laplace > 0:
-			return laplace{f.Laplace}, ""
-		case f.Rate > 0 && f.Symmetric:
-			return newReplaced(f.SampledMu, f.Rate), ""
-		case f.Rate > 0:
-			return sampled{mu: f.SampledMu, rate: f.Rate}, ""
-		case f.Mixture != nil && !f.Symmetric:
-			return mixture{f.Mixture}, ""
-		}
+	once, closed := loss.CurveOf(c[0].Loss)
+	if closed && len(c) == 1 && c[0].Count == 1 {
+		return once, ""
 	}
 	if l, ok := newFewOutcomes(c); ok {
 		return l, ""
 	}
 	total := 0.0
+	facts := c.Facts()
+	first, _ := loss.BucketsOf(c[0].Loss)
 	for i, f := range facts {
-		if f.Buckets == 0 {
-			if f.Laplace > 0 && len(c) == 1 {
-				return nil, "more than one Laplace release has no closed form"
-			}
-			if f.Rate > 0 && len(c) == 1 {
-				return nil, "more than one Poisson-sampled step has no closed form"
-			}
+		buckets, ok := loss.BucketsOf(c[i].Loss)
+		switch {
+		case !ok && closed && len(c) == 1:
+			return nil, "more than one release of a " + f.Name + " has no closed form"
+		case !ok:
 			return nil, "a composition with a " + f.Name + " has no closed form"
-		}
-		if f.Epsilon != facts[0].Epsilon {
+		case f.Epsilon != facts[0].Epsilon:
 			return nil, "guarantees or randomized response of different ε have no closed form"
-		}
-		if f.Buckets != facts[0].Buckets {
+		case buckets != first:
 			return nil, "randomized response with different numbers of buckets has no closed form"
 		}
 		total += float64(c[i].Count)
 	}
-	return newLattice(c, total)
+	return newLattice(c, first, total)
 }

@@ -12,18 +12,17 @@ import (
 // classicalGaussian is the condition σ ≥ Δ√(2·ln(1.25/δ))/ε solved for ε or δ; it
 // is proven for ε < 1 and false above.
 func classicalGaussian(w *work) (bound, string) {
-	facts := w.losses.Facts()
-	switch mu := facts[0].Mu; {
-	case len(facts) > 1 || w.losses[0].Count > 1:
+	mu, _ := loss.MuOf(w.losses[0].Loss)
+	switch {
+	case len(w.losses) > 1 || w.losses[0].Count > 1:
 		return bound{}, "more than one release; it is about one Gaussian"
 	case !(mu > 0):
-		return bound{}, "a " + facts[0].Name + ", no Gaussian"
+		return bound{}, "a " + w.losses[0].Loss.Facts().Name + ", no Gaussian"
 	}
-	mu := facts[0].Mu
 	at := 0.0 // ε
 	b := w.by(func(delta float64) bound {
 		x := num.AddUp(num.LogUp(1.25), -num.LogDown(delta))
-		at = num.MulUp(mu, sqrtUp(2*x))
+		at = num.MulUp(mu, num.SqrtUp(2*x))
 		return bound{epsilon: at}
 	}, func(epsilon float64) bound {
 		at = epsilon
@@ -60,7 +59,7 @@ func classicalZCDP(w *work) (bound, string) {
 
 // concentrated is ρ + 2√(ρ·ln(1/δ)), rounded up, for ln δ ≥ logDelta.
 func concentrated(rho, logDelta float64) float64 {
-	return num.AddUp(rho, 2*sqrtUp(num.MulUp(rho, -logDelta)))
+	return num.AddUp(rho, 2*num.SqrtUp(num.MulUp(rho, -logDelta)))
 }
 
 // concentratedLogDelta is ln δ ≤ −(ε − ρ)²/4ρ, rounded up; 0 for ε ≤ ρ.

@@ -53,14 +53,14 @@ func advancedComposition(w *work) (bound, string) {
 		if !(rest > 0) {
 			return bound{epsilon: math.Inf(1)}
 		}
-		spread := num.MulUp(r.epsilon, sqrtUp(num.MulUp(2*k, -num.LogDown(rest))))
+		spread := num.MulUp(r.epsilon, num.SqrtUp(num.MulUp(2*k, -num.LogDown(rest))))
 		return bound{epsilon: num.AddUp(spread, mean)}
 	}, func(epsilon float64) bound {
 		over := num.Down(epsilon - mean)
 		if !(over > 0) {
 			return bound{} // δ' = 1
 		}
-		x := num.Down(over / num.MulUp(r.epsilon, sqrtUp(2*k)))
+		x := num.Down(over / num.MulUp(r.epsilon, num.SqrtUp(2*k)))
 		rest := -num.Down(x * x) // ln δ' = −(ε' − mean)²/(2kε²)
 		return bound{logDelta: logAddUp(num.LogUp(failures), rest)}
 	}), ""
@@ -86,9 +86,9 @@ func mironovComposition(w *work) (bound, string) {
 	var logDelta float64
 	b := w.by(func(delta float64) bound {
 		logDelta = num.LogUp(delta)
-		return bound{epsilon: num.MulUp(4*r.epsilon, sqrtUp(num.MulUp(2*k, -num.LogDown(delta))))}
+		return bound{epsilon: num.MulUp(4*r.epsilon, num.SqrtUp(num.MulUp(2*k, -num.LogDown(delta))))}
 	}, func(epsilon float64) bound {
-		x := num.Down(epsilon / num.MulUp(4*r.epsilon, sqrtUp(2*k)))
+		x := num.Down(epsilon / num.MulUp(4*r.epsilon, num.SqrtUp(2*k)))
 		logDelta = -math.Max(0, num.Down(x*x))
 		return bound{logDelta: logDelta}
 	})
@@ -118,9 +118,6 @@ func optimalComposition(w *work) (bound, string) {
 	}
 	return bound{epsilon: a.Epsilon, logDelta: a.LogDelta}, a.Analyses[0].Unsupported
 }
-
-// sqrtUp returns a float64 ≥ √x.
-func sqrtUp(x float64) float64 { return num.Up(math.Sqrt(x)) }
 
 // logAddUp returns a float64 ≥ ln(e^a + e^b), at most 0.
 func logAddUp(a, b float64) float64 {

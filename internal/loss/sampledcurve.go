@@ -1,13 +1,12 @@
-package pld
+package loss
 
 import (
 	"math"
 
-	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// sampled is the curve of one Poisson-sampled Gaussian step under
+// sampledCurve is the curve of one Poisson-sampled Gaussian step under
 // ADD_OR_REMOVE_ONE or ZERO_OUT, the larger of both directions. With G the
 // Gaussian pair's curve,
 //
@@ -16,21 +15,21 @@ import (
 //
 // (docs/math.md §4; the first is Balle–Barthe–Gaboardi 2018, Thm 9, with
 // equality, the second follows from δ_add(ε) = 1 − e^ε·(1 − δ_remove(−ε))).
-type sampled struct {
+type sampledCurve struct {
 	mu, rate float64 // both rounded up by a relative 2⁻⁵⁰ at most
 }
 
-func (s sampled) logDelta(epsilon float64) (loss.Bounds, float64) {
+func (s sampledCurve) LogDelta(epsilon float64) (Bounds, float64) {
 	b, slope := s.remove(epsilon)
 	a := s.add(epsilon)
-	return loss.Bounds{Lower: math.Max(a.Lower, b.Lower), Upper: math.Max(a.Upper, b.Upper)}, slope
+	return Bounds{Lower: math.Max(a.Lower, b.Lower), Upper: math.Max(a.Upper, b.Upper)}, slope
 }
 
-func (s sampled) epsilon(delta float64) loss.Bounds {
-	return loss.Inverse(s.logDelta, delta, loss.GaussianTop(s.mu, delta))
+func (s sampledCurve) Epsilon(delta float64) Bounds {
+	return Inverse(s.LogDelta, delta, GaussianTop(s.mu, delta))
 }
 
-func (s sampled) remove(epsilon float64) (loss.Bounds, float64) {
+func (s sampledCurve) remove(epsilon float64) (Bounds, float64) {
 	logRate := num.Log(s.rate)
 	var u, steep float64 // u and du/dε
 	if epsilon < 700 {
@@ -40,62 +39,62 @@ func (s sampled) remove(epsilon float64) (loss.Bounds, float64) {
 	} else {
 		u, steep = epsilon-logRate, 1 // (1−q)·e^{−ε} is below the last place
 	}
-	b, slope := loss.GaussianLogDelta(s.mu, u)
+	b, slope := GaussianLogDelta(s.mu, u)
 	// q moves u by at most its relative error, u's own rounding counts with it.
 	slack := num.Ulp * (slope*(8*u+16) + 8*math.Abs(logRate) + 8)
 	if epsilon >= 700 {
 		slack += num.Ulp * slope * 8 * math.Abs(logRate)
 	}
-	return loss.Bounds{
+	return Bounds{
 		Lower: num.DownBy(b.Lower+logRate, slack), Upper: math.Min(0, num.UpBy(b.Upper+logRate, slack)),
 	}, slope * steep
 }
 
 // add grows with w, so that w's error is covered by both ends.
-func (s sampled) add(epsilon float64) loss.Bounds {
+func (s sampledCurve) add(epsilon float64) Bounds {
 	w := s.rate + math.Expm1(-epsilon)
 	off := 8 * num.Ulp * (s.rate - math.Expm1(-epsilon))
 	high, _ := s.addAt(epsilon, math.Min(num.UpBy(w, off), s.rate))
 	_, low := s.addAt(epsilon, num.DownBy(w, off))
-	return loss.Bounds{Lower: low, Upper: high}
+	return Bounds{Lower: low, Upper: high}
 }
 
-func (s sampled) addAt(epsilon, w float64) (upper, lower float64) {
+func (s sampledCurve) addAt(epsilon, w float64) (upper, lower float64) {
 	if !(w > 0) {
 		return math.Inf(-1), math.Inf(-1)
 	}
 	v := math.Max(0, num.Log(s.rate/w))
-	b, slope := loss.GaussianLogDelta(s.mu, v)
+	b, slope := GaussianLogDelta(s.mu, v)
 	head := epsilon + num.Log(w)
 	slack := num.Ulp * (slope*(8*v+16) + 8*math.Abs(head) + 8*epsilon + 8)
 	return math.Min(0, num.UpBy(b.Upper+head, slack)), num.DownBy(b.Lower+head, slack)
 }
 
-// replaced is the curve of one Poisson-sampled Gaussian step under REPLACE_ONE.
+// replacedCurve is the curve of one Poisson-sampled Gaussian step under REPLACE_ONE.
 // The loss increases with z and equals ε at z*, where μz* = ε/2 + asinh κ with
 // κ = ((1−q)/q)·sinh(ε/2)·e^{μ²/2}; with T the tail gap num.LogTailGap computes,
 //
 //	δ(ε) = q·T(z*−μ, μ) + q·e^{ε − μz* − μ²/2}·T(z*, μ)
 //
 // (docs/math.md §4).
-type replaced struct {
+type replacedCurve struct {
 	mu, rate          float64
 	logRate, logOdds  float64 // ln q, ln((1−q)/q)
 	logRateE, logOdsE float64 // their errors
 }
 
-func newReplaced(mu, rate float64) replaced {
-	r := replaced{mu: mu, rate: rate, logRate: num.Log(rate), logOdds: math.Log1p(-rate) - num.Log(rate)}
+func newReplacedCurve(mu, rate float64) replacedCurve {
+	r := replacedCurve{mu: mu, rate: rate, logRate: num.Log(rate), logOdds: math.Log1p(-rate) - num.Log(rate)}
 	r.logRateE = num.Ulp * (8 + 2*math.Abs(r.logRate))
 	r.logOdsE = r.logRateE + num.Ulp*(8*rate/(1-rate)+2*math.Abs(math.Log1p(-rate)))
 	return r
 }
 
-func (r replaced) epsilon(delta float64) loss.Bounds {
-	return loss.Inverse(r.logDelta, delta, loss.GaussianTop(2*r.mu, delta))
+func (r replacedCurve) Epsilon(delta float64) Bounds {
+	return Inverse(r.LogDelta, delta, GaussianTop(2*r.mu, delta))
 }
 
-func (r replaced) logDelta(epsilon float64) (loss.Bounds, float64) {
+func (r replacedCurve) LogDelta(epsilon float64) (Bounds, float64) {
 	mu := r.mu
 	logKappa := math.Inf(-1)
 	if epsilon > 0 {
@@ -129,15 +128,15 @@ func (r replaced) logDelta(epsilon float64) (loss.Bounds, float64) {
 		moves = math.Max(z+1.5, 1.01*math.Exp(scale-far))
 	}
 	zErr := (kappaErr + 8*num.Ulp*reach) / mu
-	// μ's own: as in loss.GaussianLogDelta, for each gap.
+	// μ's own: as in GaussianLogDelta, for each gap.
 	err := nearErr + farErr + r.logRateE + moves*zErr + num.Ulp*(32*(1+math.Abs(value))+16*(y+1.5)*(y+1.5)) +
 		num.Ulp*8*(epsilon+reach+mu*mu)
 	if !(err >= 0) || mu < 0x1p-900 || math.IsInf(mu, 1) {
-		return loss.Bounds{Lower: math.Inf(-1), Upper: 0}, 0
+		return Bounds{Lower: math.Inf(-1), Upper: 0}, 0
 	}
 	// −dδ/dε = e^ε·Q(z > z*).
 	log1p := math.Log1p(-r.rate) + num.LogNormalCDF(-z)
 	q := num.LogAddExp(log1p, r.logRate+num.LogNormalCDF(-z-mu))
 	slope := math.Exp(epsilon + q - value)
-	return loss.Bounds{Lower: num.DownBy(value, err), Upper: math.Min(0, num.UpBy(value, err))}, slope
+	return Bounds{Lower: num.DownBy(value, err), Upper: math.Min(0, num.UpBy(value, err))}, slope
 }

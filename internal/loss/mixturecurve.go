@@ -1,13 +1,12 @@
-package pld
+package loss
 
 import (
 	"math"
 
-	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// mixture is the curve of one mixture of Gaussians under ADD_OR_REMOVE_ONE or
+// mixtureCurve is the curve of one mixture of Gaussians under ADD_OR_REMOVE_ONE or
 // ZERO_OUT, the larger of both directions. With G_c the Gaussian pair's curve at c,
 // ln r(z) the loss and u_i = c_i·z − c_i²/2,
 //
@@ -16,24 +15,24 @@ import (
 //
 // (docs/math.md §4.3): as a function of z either is the curve at ε = ±ln r(z), so that
 // a z on the safe side gives a bound.
-type mixture struct {
-	m *loss.Mixture
+type mixtureCurve struct {
+	m *Mixture
 }
 
-func (m mixture) logDelta(epsilon float64) (loss.Bounds, float64) {
+func (m mixtureCurve) LogDelta(epsilon float64) (Bounds, float64) {
 	b, slope := m.remove(epsilon)
 	a := m.add(epsilon)
-	return loss.Bounds{Lower: math.Max(a.Lower, b.Lower), Upper: math.Max(a.Upper, b.Upper)}, slope
+	return Bounds{Lower: math.Max(a.Lower, b.Lower), Upper: math.Max(a.Upper, b.Upper)}, slope
 }
 
-func (m mixture) epsilon(delta float64) loss.Bounds {
+func (m mixtureCurve) Epsilon(delta float64) Bounds {
 	shifts, _, _ := m.m.Parts()
-	return loss.Inverse(m.logDelta, delta, loss.GaussianTop(shifts[len(shifts)-1], delta))
+	return Inverse(m.LogDelta, delta, GaussianTop(shifts[len(shifts)-1], delta))
 }
 
 // around encloses the z with ln r(z) = l, within a few units in the last place;
 // false where there is none. r increases: the ends were computed to be on their side.
-func (m mixture) around(l float64) (below, above float64, ok bool) {
+func (m mixtureCurve) around(l float64) (below, above float64, ok bool) {
 	side := func(z float64) int {
 		v, _, err := m.m.LogRatio(z)
 		switch off := num.Ulp * (err + math.Abs(l)); {
@@ -74,7 +73,7 @@ func (m mixture) around(l float64) (below, above float64, ok bool) {
 }
 
 // edge moves from, where side is s, towards to, where it is not.
-func (m mixture) edge(from, to float64, s int, side func(float64) int) float64 {
+func (m mixtureCurve) edge(from, to float64, s int, side func(float64) int) float64 {
 	for range 60 {
 		mid := from + (to-from)/2
 		if mid == from || mid == to || math.Abs(to-from) <= 4*num.Ulp*math.Abs(to) {
@@ -89,23 +88,23 @@ func (m mixture) edge(from, to float64, s int, side func(float64) int) float64 {
 	return from
 }
 
-func (m mixture) remove(epsilon float64) (loss.Bounds, float64) {
+func (m mixtureCurve) remove(epsilon float64) (Bounds, float64) {
 	below, above, ok := m.around(epsilon)
 	if !ok {
-		return loss.Bounds{Lower: math.Inf(-1), Upper: 0}, 0
+		return Bounds{Lower: math.Inf(-1), Upper: 0}, 0
 	}
 	upper, _ := m.sum(below, 1, 0, true)
 	lower, slope := m.sum(above, 1, 0, false)
 	// dδ/dε = −e^ε·Q(z > z*); the slope by ε is that by z over (ln r)'.
 	_, w, _ := m.m.LogRatio(above)
 	shifts, _, _ := m.m.Parts()
-	return loss.Bounds{Lower: lower, Upper: math.Min(0, upper)}, slope / (w * shifts[len(shifts)-1])
+	return Bounds{Lower: lower, Upper: math.Min(0, upper)}, slope / (w * shifts[len(shifts)-1])
 }
 
-func (m mixture) add(epsilon float64) loss.Bounds {
+func (m mixtureCurve) add(epsilon float64) Bounds {
 	shifts, weights, weightErr := m.m.Parts()
 	if shifts[0] == 0 && -epsilon < num.Log(weights[0])-num.Ulp*(weightErr+4-4*num.Log(weights[0])) {
-		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
+		return Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
 	}
 	below, above, ok := m.around(-epsilon)
 	if !ok { // near the largest loss; δ is at most its value at an ε below
@@ -113,9 +112,9 @@ func (m mixture) add(epsilon float64) loss.Bounds {
 		v, _, err := m.m.LogRatio(far)
 		if v+num.Ulp*err > -epsilon { // e^ε' with ε' = −ln r(far) < ε
 			upper, _ := m.sum(far, -1, -v, true)
-			return loss.Bounds{Lower: math.Inf(-1), Upper: math.Min(0, upper)}
+			return Bounds{Lower: math.Inf(-1), Upper: math.Min(0, upper)}
 		}
-		return loss.Bounds{Lower: math.Inf(-1), Upper: 0}
+		return Bounds{Lower: math.Inf(-1), Upper: 0}
 	}
 	// The curve falls with ε = −ln r(z): it rises with z.
 	value := func(z float64, up bool) float64 {
@@ -127,12 +126,12 @@ func (m mixture) add(epsilon float64) loss.Bounds {
 		s, _ := m.sum(z, -1, e, up)
 		return s
 	}
-	return loss.Bounds{Lower: value(below, false), Upper: math.Min(0, value(above, true))}
+	return Bounds{Lower: value(below, false), Upper: math.Min(0, value(above, true))}
 }
 
 // sum is ln Σ p_i·e^{ε+u_i}·G_{c_i}(−u_i), or for sign = 1 ln Σ p_i·G_{c_i}(u_i),
 // rounded to the side up says, and approximates its slope over −z.
-func (m mixture) sum(z, sign, epsilon float64, up bool) (value, slope float64) {
+func (m mixtureCurve) sum(z, sign, epsilon float64, up bool) (value, slope float64) {
 	shifts, weights, weightErr := m.m.Parts()
 	var total num.LogSum
 	var steep, worst float64
@@ -145,7 +144,7 @@ func (m mixture) sum(z, sign, epsilon float64, up bool) (value, slope float64) {
 		if up {
 			off = -off
 		}
-		b, s := loss.GaussianLogDelta(c, sign*u+off)
+		b, s := GaussianLogDelta(c, sign*u+off)
 		v := b.Lower
 		if up {
 			v = b.Upper

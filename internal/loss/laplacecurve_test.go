@@ -1,4 +1,4 @@
-package pld
+package loss
 
 import (
 	"math"
@@ -30,7 +30,7 @@ func TestLaplaceVectors(t *testing.T) {
 			y := (float64(i) + 0.5) * h
 			both += math.Exp(y-d2) / 2 * h * given(y)
 		}
-		b, _ := laplace{e0: d1 + d2}.logDelta(math.Abs(epsilon))
+		b, _ := laplaceCurve{e0: d1 + d2}.LogDelta(math.Abs(epsilon))
 		stated := math.Exp(b.Upper)
 		if epsilon < 0 {
 			stated = 1 - math.Exp(epsilon)*(1-stated)

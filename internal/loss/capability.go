@@ -1,0 +1,57 @@
+package loss
+
+// Beside what every Loss has, a kind may have more. Each of these capabilities is an
+// interface that the kind implements, and whoever can use it asks for the interface: nobody
+// asks which kind a loss is.
+
+// Gaussian is a loss whose pair is (N(μ,1), N(0,1)).
+type Gaussian interface {
+	// Mu is μ ≥ 0; it is 0 only where what was reported underflows.
+	Mu() float64
+}
+
+// MuOf returns the μ of a Gaussian loss; false for every other loss.
+func MuOf(l Loss) (mu float64, ok bool) {
+	if g, ok := l.(Gaussian); ok {
+		return g.Mu(), true
+	}
+	return 0, false
+}
+
+// Response is a loss that is exactly k-ary randomized response with the Epsilon and the
+// Atom of its Facts. Every pure or approximate DP guarantee is one with k = 2.
+type Response interface {
+	// Buckets is k, a whole number ≥ 2.
+	Buckets() float64
+}
+
+// BucketsOf returns the k of a Response; false for every other loss.
+func BucketsOf(l Loss) (buckets float64, ok bool) {
+	if r, ok := l.(Response); ok {
+		return r.Buckets(), true
+	}
+	return 0, false
+}
+
+// PrivacyCurve encloses the curve ln δ(ε) of finite losses, for ε ≥ 0.
+type PrivacyCurve interface {
+	// LogDelta also approximates −d ln δ/dε; −Inf stands for δ = 0.
+	LogDelta(epsilon float64) (b Bounds, slope float64)
+	// Epsilon encloses the least ε ≥ 0 with δ(ε) ≤ delta, for delta in (0, 1).
+	Epsilon(delta float64) Bounds
+}
+
+// Closed is a loss of which one release may have its privacy curve in closed form.
+type Closed interface {
+	// Curve is the larger one of both directions; nil if it has no closed form.
+	Curve() PrivacyCurve
+}
+
+// CurveOf returns the closed form of one release's privacy curve; false if there is none.
+func CurveOf(l Loss) (PrivacyCurve, bool) {
+	if c, ok := l.(Closed); ok {
+		curve := c.Curve()
+		return curve, curve != nil
+	}
+	return nil, false
+}
