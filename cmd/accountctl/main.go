@@ -1,33 +1,28 @@
 // Command accountctl asks and manages the privacy accountant: it computes what
-// a workload file costs without a daemon, and creates, charges, queries and
-// closes the ledgers of accountantd.
+// mechanisms cost without a daemon, and creates, charges, queries and closes the ledgers
+// of accountantd.
 //
-// One file a subcommand. Scripts depend on its flags, JSON and exit statuses:
-// 0 done, 2 flags or files wrong, 3 refused, 4 no answer, 1 anything else, with
-// one line on standard error.
+// The commands are grouped as the help groups them: internal/costs, internal/ledgers,
+// internal/budgets and internal/checks, one file a command. What they share lies below
+// them, from the bottom: internal/cli is the frame of every command, internal/spelling
+// writes and reads the API's values, internal/mechanisms and internal/workloads read
+// what flags and files describe, internal/answers asks questions and writes the answers,
+// internal/writes makes a write under its request ID, and internal/figure draws.
+//
+// Scripts depend on flags, JSON and exit statuses: 0 done, 2 flags or files wrong,
+// 3 refused, 4 no answer, 1 anything else, with one line on standard error.
 package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
-
-	"github.com/spf13/cobra"
-
-	"github.com/dpaccountant/accountant/internal/version"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
-		for _, w := range version.Misspelt(os.Environ()) {
-			fmt.Fprintln(os.Stderr, "accountctl: warning: "+w)
-		}
-	}
-	status := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
-	os.Exit(status)
+	warnOfEnvironment(os.Args[1:], os.Environ(), os.Stderr)
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }

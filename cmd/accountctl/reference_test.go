@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,11 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 )
+
+var update = flag.Bool("update", false, "write docs/cli.md anew")
 
 // docs/cli.md is what the commands' help says; -update writes it anew.
 func TestReference(t *testing.T) {
-	root := (&program{}).root(func(string) string { return "" })
+	root := root((&cli.Program{}), func(string) string { return "" })
 	var b bytes.Buffer
 	b.WriteString("# accountctl\n\nMade from the commands' help by `make docs`; not edited.\n\n")
 	for _, g := range root.Groups() {
@@ -87,7 +92,7 @@ func TestHelpIsWhole(t *testing.T) {
 			walk(child)
 		}
 	}
-	root := (&program{}).root(func(string) string { return "" })
+	root := root((&cli.Program{}), func(string) string { return "" })
 	walk(root)
 	if !root.AllChildCommandsHaveGroup() {
 		t.Error("a command has no group in the help")

@@ -5,19 +5,17 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 )
 
 func testRoot() *cobra.Command {
-	return (&program{}).root(func(string) string { return "" })
+	return root((&cli.Program{}), func(string) string { return "" })
 }
 
 func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
@@ -69,42 +67,11 @@ func checkExample(t *testing.T, of *cobra.Command, line string, own bool) {
 	}
 }
 
-// Each parameter of each mechanism has a description, and none is left over.
-func TestParameterHelpIsComplete(t *testing.T) {
-	var names []string
-	for _, kind := range kindFields() {
-		for _, f := range parameters(kind) {
-			names = append(names, string(f.Name()))
-			if parameterHelp[string(f.Name())] == "" {
-				t.Errorf("parameterHelp lacks %s of %s", f.Name(), kind.Name())
-			}
-		}
-	}
-	for name := range parameterHelp {
-		if !slices.Contains(names, name) {
-			t.Errorf("parameterHelp has %s, which no mechanism has", name)
-		}
-	}
-}
-
-// The flag spelling of an adjacency is the API's, and none is missing.
-func TestAdjacencies(t *testing.T) {
-	for _, s := range adjacencies() {
-		a, err := parseAdjacency(testRoot(), s)
-		if err != nil || a == accountantv1.Workload_ADJACENCY_UNSPECIFIED || adjacencyText(a) != s {
-			t.Errorf("%s: %v, %v", s, a, err)
-		}
-	}
-	if n := len(accountantv1.Workload_Adjacency_name) - 1; len(adjacencies()) != n {
-		t.Errorf("%d adjacencies, the API has %d", len(adjacencies()), n)
-	}
-}
-
 // A full disk must not look like success.
 func TestFailedOutputFails(t *testing.T) {
 	var stderr bytes.Buffer
 	got := run(context.Background(), []string{"version"}, func(string) string { return "" }, strings.NewReader(""), fullDisk{}, &stderr)
-	if got != exitFailed || !strings.Contains(stderr.String(), "disk is full") {
+	if got != cli.ExitFailed || !strings.Contains(stderr.String(), "disk is full") {
 		t.Errorf("status %d, %q", got, stderr.String())
 	}
 }
@@ -112,26 +79,6 @@ func TestFailedOutputFails(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk is full") }
-
-// The line is written only once a tick has passed, and cleared in the end.
-func TestProgressIsCleared(t *testing.T) {
-	for _, c := range []struct {
-		ticks int
-		want  string
-	}{{0, ""}, {2, "\r\033[Kcomputing … 1 s\r\033[Kcomputing … 2 s\r\033[K"}} {
-		var w bytes.Buffer
-		tick, stop, ended := make(chan time.Time), make(chan struct{}), make(chan struct{})
-		go func() { defer close(ended); showProgress(&w, "computing", tick, stop) }()
-		for range c.ticks {
-			tick <- time.Time{}
-		}
-		close(stop)
-		<-ended
-		if w.String() != c.want {
-			t.Errorf("after %d ticks: %q, want %q", c.ticks, w.String(), c.want)
-		}
-	}
-}
 
 // Giving up on a standard input that never comes ends the command.
 func TestInterruptedReading(t *testing.T) {
@@ -142,14 +89,7 @@ func TestInterruptedReading(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := []string{"compute", "--file", "-", "--delta", "1e-5"}
 	got := run(ctx, args, func(string) string { return "" }, never, &stdout, &stderr)
-	if got != exitFailed || stderr.String() != "accountctl: interrupted: context canceled\n" || stdout.Len() > 0 {
+	if got != cli.ExitFailed || stderr.String() != "accountctl: interrupted: context canceled\n" || stdout.Len() > 0 {
 		t.Errorf("status %d, %q, %q", got, stderr.String(), stdout.String())
-	}
-}
-
-// What others wrote must not steer the terminal.
-func TestClean(t *testing.T) {
-	if got := clean("a\x1b[31m\tb\u202ec ε"); got != "a [31m b c ε" {
-		t.Errorf("%q", got)
 	}
 }

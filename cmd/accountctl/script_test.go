@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -135,7 +136,7 @@ func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
 	stderr := warning.ReplaceAllString(ts.ReadFile("stderr"), "")
-	if want == exitDone && stderr != "" || want != exitDone &&
+	if want == cli.ExitDone && stderr != "" || want != cli.ExitDone &&
 		(!strings.HasPrefix(stderr, "accountctl: ") || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, "\n")) {
 		ts.Fatalf("standard error is not one line “accountctl: …” (none for status 0): %q", stderr)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -87,7 +88,7 @@ func TestCloseAsks(t *testing.T) {
 	closed := func() bool { return s.Ledger("parent").GetClosed() }
 	for _, typed := range []string{"\n", "n\n", "parent\n", "\x04"} {
 		screen, status := onTerminal(t, s.Addr, typed, "ledger", "close", "parent")
-		if status != exitFailed || closed() || !strings.Contains(screen, "accountctl: ledger parent was not closed\n") {
+		if status != cli.ExitFailed || closed() || !strings.Contains(screen, "accountctl: ledger parent was not closed\n") {
 			t.Fatalf("typed %q: status %d, closed %v\n%s", typed, status, closed(), screen)
 		}
 		for _, want := range []string{"final", "7 × pure_dp", "child ledgers", "  parent/a  20 × pure_dp", "  parent/b  30 × pure_dp", "Close ledger parent? [y/N] "} {
@@ -96,14 +97,14 @@ func TestCloseAsks(t *testing.T) {
 			}
 		}
 	}
-	if screen, status := onTerminal(t, s.Addr, "y\n", "ledger", "close", "parent", "--request-id", "end"); status != exitDone || !closed() {
+	if screen, status := onTerminal(t, s.Addr, "y\n", "ledger", "close", "parent", "--request-id", "end"); status != cli.ExitDone || !closed() {
 		t.Fatalf("typed y: status %d\n%s", status, screen)
 	}
 	// The same command again gets the first receipt, and has nothing to ask.
-	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent", "--request-id", "end"); status != exitDone || strings.Contains(screen, "y/N") {
+	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent", "--request-id", "end"); status != cli.ExitDone || strings.Contains(screen, "y/N") {
 		t.Fatalf("again: status %d\n%s", status, screen)
 	}
-	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent/a", "--yes"); status != exitDone || strings.Contains(screen, "y/N") {
+	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent/a", "--yes"); status != cli.ExitDone || strings.Contains(screen, "y/N") {
 		t.Fatalf("--yes: status %d\n%s", status, screen)
 	}
 }

@@ -7,22 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
-func (p *program) version() *cobra.Command {
+func versionCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long:  "Print the version of this command and of the Go release that built it.",
 		Example: `  accountctl version
   accountctl version --output json`,
-		Args: names(),
+		Args: cli.Arguments(),
 	}
-	output := outputFlag(c, formatJSON)
+	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(*cobra.Command, []string) error {
-		if output.value == formatJSON {
-			e := json.NewEncoder(p.out)
+		if output.Value == cli.FormatJSON {
+			e := json.NewEncoder(p.Out)
 			e.SetIndent("", "  ")
 			return e.Encode(struct {
 				Version  string `json:"version"`
@@ -30,7 +31,7 @@ func (p *program) version() *cobra.Command {
 				Platform string `json:"platform"`
 			}{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 		}
-		_, err := fmt.Fprintf(p.out, "accountctl %s (%s, %s/%s)\n", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprintf(p.Out, "accountctl %s (%s, %s/%s)\n", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	}
 	return c

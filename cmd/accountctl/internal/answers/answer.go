@@ -1,0 +1,91 @@
+package answers
+
+import (
+	"fmt"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Guarantees says what each guarantee means.
+var Guarantees = map[string]string{
+	"descriptive": "holds if neither the parameters nor the stop depended on outputs",
+	"plan":        "holds for the whole plan, in any order and wherever it stops",
+	"filter":      "holds for the whole budget, also if parameters depended on outputs",
+}
+
+// Write writes an answer for people: bounds rounded to the safe side, the
+// winner marked, what does not apply with its reason. byDelta tells what was
+// asked: ε at a δ, or δ at an ε.
+func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) error {
+	t := p.Table()
+	if byDelta {
+		t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), spelling.Digits), "at delta "+spelling.Exact(a.GetDelta()))
+		if a.EpsilonLower != nil {
+			t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), spelling.Digits), "whatever the analysis")
+		}
+	} else {
+		t.Row("delta", "≤ "+spelling.Delta(a.GetDelta(), a.LogDelta), "at epsilon "+spelling.Exact(a.GetEpsilon()))
+		if a.DeltaLower != nil {
+			t.Row("", "≥ "+num.FormatDown(a.GetDeltaLower(), spelling.Digits), "whatever the analysis")
+		}
+	}
+	t.Row("guarantee", a.GetGuarantee(), Guarantees[a.GetGuarantee()])
+	if a.GetGuarantee() != "descriptive" && a.Running != nil {
+		running := num.FormatUp(a.GetRunning(), spelling.Digits)
+		if !byDelta {
+			running = spelling.Delta(a.GetRunning(), nil)
+		}
+		t.Row("running", "≤ "+running, "of what was charged so far; "+Guarantees["descriptive"])
+	}
+	for _, assumed := range a.GetAssumptions() {
+		text := assumed.GetText()
+		if assumed.GetPosition() > 0 {
+			text = fmt.Sprintf("entry %d: %s", assumed.GetPosition(), text)
+		}
+		t.Row("assumes", text)
+	}
+	if a.Position != nil {
+		t.Row("position", a.GetPosition())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(p.Out); err != nil {
+		return err
+	}
+	return writeAnalyses(p, a, byDelta)
+}
+
+func writeAnalyses(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) error {
+	t := p.Table()
+	if byDelta {
+		t.Row(" ", "ANALYSIS", "EPSILON", "ORDER")
+	} else {
+		t.Row(" ", "ANALYSIS", "DELTA", "ORDER")
+	}
+	for _, r := range a.GetAnalyses() {
+		mark, order := " ", ""
+		same := r.GetDelta() == a.GetDelta() // budgets may have the same guard
+		if byDelta {
+			same = r.GetEpsilon() == a.GetEpsilon()
+		}
+		if r.GetAnalysis() == a.GetAnalysis() && r.Unsupported == nil && same {
+			mark = "*"
+		}
+		if r.Order != nil {
+			order = spelling.Nearest(r.GetOrder())
+		}
+		switch {
+		case r.Unsupported != nil:
+			t.Row(mark, r.GetAnalysis(), "–", r.GetUnsupported())
+		case byDelta:
+			t.Row(mark, r.GetAnalysis(), num.FormatUp(r.GetEpsilon(), spelling.Digits), order)
+		default:
+			t.Row(mark, r.GetAnalysis(), spelling.Delta(r.GetDelta(), r.LogDelta), order)
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,52 @@
+package budgets
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
+)
+
+func commit(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "commit NAME --reservation POSITION (--file FILE | MECHANISM flags)",
+		Short: "Charge a part of what was reserved",
+		Long: `Charge events that a reservation holds; it is never refused for lack of budget. A
+reservation of which nothing is left is closed.
+
+Mechanisms and their flags:
+
+` + mechanisms.Help() + `
+` + writes.RequestIDHelp + `
+
+` + workloads.Help,
+		Example: `  accountctl commit team/mnist --reservation 12 --file done.json --label step=500
+  accountctl commit team/census --reservation 3 laplace --scale 10 --sensitivity 1`,
+		Args:              workloads.ChargeArgs,
+		ValidArgsFunction: workloads.CompleteCharge(p),
+	}
+	flags := workloads.AddChargeFlags(c)
+	reservation := reservationFlag(c)
+	w := writes.AddFlags(p, c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := cli.Needs(c, "reservation"); err != nil {
+			return err
+		}
+		charge, err := flags.Read(p, c, args[1:])
+		if err != nil {
+			return err
+		}
+		return w.Run(c, "committed", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
+				return nil, err
+			}
+			return daemon.CommitOnce(ctx, args[0], key, *reservation, charge.Events, *flags.Labels)
+		})
+	}
+	return c
+}

@@ -1,0 +1,55 @@
+package budgets
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func release(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "release NAME --reservation POSITION [--nothing-released --reason REASON]",
+		Short: "Give back the rest of what was reserved",
+		Long: `Give back what is left of a reservation of your own: nothing was, or will be,
+computed from the data for it.
+
+With --nothing-released it may be anybody's, such as that of a job that died. You
+assert that nothing computed for what is left of it was, or will be, released. Every
+later answer and statement lists that as an assumption, and its guarantee is
+descriptive. If you cannot assert it, charge the rest: accountctl expire.
+` + writes.OwnSocketHelp + `
+
+` + writes.RequestIDHelp,
+		Example: `  accountctl release team/mnist --reservation 12 --reason "stopped early"
+  accountctl release team/mnist --reservation 12 --nothing-released --reason "its machine died before the first step" --server unix:data/accountant.sock`,
+		Args:              cli.Arguments("NAME"),
+		ValidArgsFunction: p.CompleteLedger,
+	}
+	reservation := reservationFlag(c)
+	reason := c.Flags().String("reason", "", "why; kept in the ledger, and with --nothing-released shown with every answer")
+	nothing := c.Flags().Bool("nothing-released", false, "assert that nothing computed for it was, or will be, released: for somebody else's reservation")
+	w := writes.AddFlags(p, c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := cli.Needs(c, "reservation"); err != nil {
+			return err
+		}
+		if *nothing {
+			if err := cli.Needs(c, "reason"); err != nil {
+				return err
+			}
+			free := &accountantv1.Free{Reservation: *reservation, NothingReleased: true, Reason: *reason}
+			return w.Run(c, "freed", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+				return daemon.FreeOnce(ctx, args[0], key, free)
+			})
+		}
+		return w.Run(c, "released", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+			return daemon.ReleaseOnce(ctx, args[0], key, *reservation, *reason)
+		})
+	}
+	return c
+}

@@ -1,0 +1,68 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func reserve(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reserve NAME (--file FILE | MECHANISM flags) --lifetime DURATION",
+		Short: "Set a part of a ledger's budget aside",
+		Long: `Set events aside on a ledger with a plan or budgets, together or not at all. From
+then on nobody else can use them. What is committed is charged; what is released is
+free again; what is left when the lifetime is over is charged, because nobody knows
+whether it was used. The receipt's position names the reservation.
+
+Mechanisms and their flags:
+
+` + mechanisms.Help() + `
+` + writes.RequestIDHelp + `
+
+` + workloads.Help,
+		Example: `  accountctl reserve team/mnist --file workload.json --lifetime 24h --label run=7
+  accountctl reserve team/census laplace --scale 10 --sensitivity 1 --count 20 --lifetime 1h --output json`,
+		Args:              workloads.ChargeArgs,
+		ValidArgsFunction: workloads.CompleteCharge(p),
+	}
+	flags := workloads.AddChargeFlags(c)
+	lifetime := c.Flags().Duration("lifetime", 0, "how long, in whole seconds: 1s to 8784h (366 days)")
+	w := writes.AddFlags(p, c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !c.Flags().Changed("lifetime") {
+			return cli.Usage(c, "--lifetime is missing; allowed: 1s to 8784h (366 days), such as 24h")
+		}
+		charge, err := flags.Read(p, c, args[1:])
+		if err != nil {
+			return err
+		}
+		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReserveResponse, error) {
+			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
+				return nil, err
+			}
+			return daemon.ReserveOnce(ctx, args[0], key, charge.Events, *lifetime, *flags.Labels)
+		})
+		switch {
+		case err != nil:
+			return err
+		case w.Output.Value == cli.FormatJSON:
+			return p.WriteJSON(answer)
+		}
+		if err := w.Receipt("reserved", answer); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.Out, "reservation %d, until %s\n", answer.GetReceipt().GetPosition(), spelling.Time(answer.GetExpireTime()))
+		return err
+	}
+	return c
+}

@@ -1,0 +1,16 @@
+// Package checks holds the commands that check ledgers, the daemon and its files, and
+// copy them: verify decides every entry again (verify.go, verify_log.go), head gets the
+// daemon's signature under a ledger, backup copies the store, and doctor looks at the
+// daemon, the way to it (doctor.go) and its data directory (doctor_files.go).
+package checks
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+)
+
+// Commands are this package's commands, in the order of the help.
+func Commands(p *cli.Program) []*cobra.Command {
+	return []*cobra.Command{verify(p), head(p), backup(p), doctor(p)}
+}

@@ -1,0 +1,145 @@
+package checks
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/internal/persist"
+)
+
+// What is free on the data's disk: the store grows by 16 MiB at a time, and below
+// that takes no charges.
+const (
+	diskFail = 32 << 20
+	diskWarn = 1 << 30
+)
+
+func diskFinding(data string) (finding, bool) {
+	free, err := freeBytes(data)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return finding{}, false
+	case err != nil:
+		return finding{"disk", foundFail, fmt.Sprintf("%s: %v", data, err), "give the data directory with --data"}, true
+	}
+	f := finding{"disk", foundOK, cli.Bytes(free) + " free for " + data, ""}
+	switch {
+	case free < diskFail:
+		f.Result, f.Advice = foundFail, "make room: new charges are refused, questions are answered"
+	case free < diskWarn:
+		f.Result, f.Advice = foundWarn, "make room: when it is full new charges are refused"
+	}
+	return f, true
+}
+
+// permissionFindings looks at the data directory and what lies in it: others must be
+// able neither to change the ledgers nor to read the signing key, nor to use the own
+// socket, over which refunds and raises go.
+func permissionFindings(data string) []finding {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	var found []finding
+	for _, f := range []struct {
+		name string
+		is   fs.FileMode // its type
+		bad  fs.FileMode // permissions that make it fail
+		must bool
+	}{
+		{".", fs.ModeDir, 0o022, true},
+		{persist.FileName, 0, 0o022, true},
+		{"signing.key", 0, 0o077, false},
+		{"accountant.sock", fs.ModeSocket, 0o077, false},
+	} {
+		path := filepath.Join(data, f.name)
+		check := "permissions " + filepath.Base(path)
+		info, err := os.Lstat(path)
+		if f.name == "." {
+			check = "permissions"
+			info, err = os.Stat(path)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !f.must:
+			found = append(found, finding{check, foundWarn, path + " is not there", "start accountantd with this data directory"})
+			continue
+		case err != nil:
+			found = append(found, finding{check, foundFail, err.Error(), "run this as the daemon's user, or give its data directory with --data"})
+			continue
+		}
+		mode := info.Mode()
+		result := finding{check, foundOK, fmt.Sprintf("%s is %v", path, mode), ""}
+		switch {
+		case mode.Type() != f.is:
+			result.Result, result.Advice = foundFail, "move it away: something else than accountantd made it"
+		case mode.Perm()&f.bad != 0:
+			result.Result, result.Advice = foundFail, fmt.Sprintf("chmod go-rwx %s: others can read or change what only the daemon may", path)
+		case mode.Perm()&0o077 != 0:
+			result.Result, result.Advice = foundWarn, fmt.Sprintf("chmod go-rwx %s: others can read it", path)
+		}
+		found = append(found, result)
+	}
+	return found
+}
+
+// storeFindings says whether a daemon would start on a data directory. One that runs there
+// has found so.
+func storeFindings(data string) []finding {
+	file, key := filepath.Join(data, persist.FileName), filepath.Join(data, "signing.key")
+	keys, err := persist.Examine(persist.Config{Path: file, Traces: []string{"signing.key", "accountant.sock"}})
+	switch {
+	case errors.Is(err, persist.ErrInUse):
+		return []finding{{"store", foundOK, file + " is in use by a daemon, which has examined it", ""}}
+	case err != nil:
+		return []finding{{"store", foundFail, cli.Clean(err.Error()), "accountantd would not start with this data directory"}}
+	}
+	found := []finding{{"store", foundOK, file + " lacks nothing that was acknowledged", ""}}
+	if _, err := os.Stat(file); err != nil {
+		found[0] = finding{"store", foundWarn, file + " is not there", "a new one is made at the next start"}
+	}
+	if len(keys) == 0 {
+		return found
+	}
+	want := keys[len(keys)-1].Fingerprint
+	if want == [sha256.Size]byte{} {
+		return append(found, finding{"signing key", foundOK, "the restored store is bound to the key of its first start", ""})
+	}
+	got, err := keyFingerprint(key)
+	switch {
+	case err != nil:
+		return append(found, finding{"signing key", foundFail, err.Error(), "put it back, or replace it by accountantd rotate-key --data " + data})
+	case got != want:
+		return append(found, finding{"signing key", foundFail, fmt.Sprintf("%s is the key %x, the store is bound to %x", key, got, want), "put that one back, or bind the store to this one by accountantd rotate-key --data " + data})
+	}
+	return append(found, finding{"signing key", foundOK, fmt.Sprintf("%s is the key %x, to which the store is bound", key, got), ""})
+}
+
+// keyFingerprint is a SHA-256 of the public key of a private one, in DER.
+func keyFingerprint(path string) (sum [sha256.Size]byte, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return sum, err
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return sum, fmt.Errorf("%s: %d bytes are no PEM block", path, len(content))
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return sum, fmt.Errorf("%s: %w", path, err)
+	}
+	private, ok := key.(crypto.Signer)
+	if !ok {
+		return sum, fmt.Errorf("%s: a %T", path, key)
+	}
+	der, err := x509.MarshalPKIXPublicKey(private.Public())
+	return sha256.Sum256(der), err
+}

@@ -1,0 +1,78 @@
+package checks
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func head(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "head NAME",
+		Short: "Get the daemon's signature under a ledger's head",
+		Long: `Get a ledger's head, position and hash, signed by the daemon with its own key. Kept
+elsewhere, the json output shows later, with "accountctl verify --signed-head", if
+the ledger was edited or rolled back. The first time keep the public key as well:
+with --public-key only statements under that one are accepted.`,
+		Example: `  accountctl head team/mnist --output json > mnist.head
+  accountctl head team/mnist --public-key 3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29`,
+		Args:              cli.Arguments("NAME"),
+		ValidArgsFunction: p.CompleteLedger,
+	}
+	key := publicKeyFlag(c)
+	output := cli.OutputFlag(c, cli.FormatJSON)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		trusted, err := publicKey(c, *key)
+		if err != nil {
+			return err
+		}
+		h, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.SignedHead, error) {
+			return daemon.SignedHead(ctx, args[0])
+		})
+		if err != nil {
+			return err
+		}
+		if err := client.VerifySignedHead(h, trusted); err != nil {
+			return fmt.Errorf("signed head of %s: %v", args[0], err) // not the user's mistake
+		}
+		if output.Value == cli.FormatJSON {
+			return p.WriteJSON(&accountantv1.GetSignedHeadResponse{SignedHead: h})
+		}
+		t := p.Table()
+		t.Row("ledger", h.GetLedger())
+		t.Row("position", h.GetPosition())
+		t.Row("head", hex.EncodeToString(h.GetHeadHash()))
+		t.Row("store", h.GetStoreId())
+		t.Row("time", spelling.Time(h.GetTime()))
+		t.Row("public key", hex.EncodeToString(h.GetPublicKey()))
+		t.Row("signature", hex.EncodeToString(h.GetSignature()))
+		return t.Flush()
+	}
+	return c
+}
+
+func publicKeyFlag(c *cobra.Command) *string {
+	return c.Flags().String("public-key", "", "the daemon's public key, 32 bytes in hexadecimal or base64: signed heads must be signed by it")
+}
+
+// publicKey reads the value of --public-key; nil without.
+func publicKey(c *cobra.Command, text string) (ed25519.PublicKey, error) {
+	if !c.Flags().Changed("public-key") {
+		return nil, nil
+	}
+	for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.StdEncoding.DecodeString} {
+		if b, err := decode(text); err == nil && len(b) == ed25519.PublicKeySize {
+			return b, nil
+		}
+	}
+	return nil, cli.Usage(c, "--public-key: %q; allowed: %d bytes in hexadecimal or base64", text, ed25519.PublicKeySize)
+}

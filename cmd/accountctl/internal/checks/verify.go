@@ -1,0 +1,202 @@
+package checks
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/persist"
+)
+
+// verification is the flags of accountctl verify.
+type verification struct {
+	*cli.Program
+	name                  string
+	entries, backup, data string
+	receipts, heads       []string
+	key                   string
+	kept                  []audit.Witness
+}
+
+func verify(p *cli.Program) *cobra.Command {
+	v := verification{Program: p}
+	c := &cobra.Command{
+		Use:   "verify (NAME | --entries FILE | --backup FILE | --data DIR)",
+		Short: "Check that ledgers are what their entries make of them",
+		Long: `Go through every entry of a ledger, from the first on, and decide it again: the chain
+of hashes, positions, each writer's numbers, digests, budgets and plans, reservations
+and refunds, and that nothing follows a closing; then compare counts and balances with
+those that are shown or stored. The first thing that is wrong is named.
+
+  verify NAME             asks a daemon, through its API alone
+  verify --entries FILE   what "entries NAME --raw --output jsonl" has written
+  verify --backup FILE    what "backup FILE" has written: every page, ledger and row
+  verify --data DIR       likewise the data directory of a daemon that has stopped
+
+With --receipt and --signed-head, which may be repeated, it is compared with what was
+kept: a receipt as "report --output json" prints it, a head as "head --output json"
+does. Without those, whoever can write the store's file can make another history that
+verifies.
+
+Exit status: 1 if anything is wrong.`,
+		Example: `  accountctl verify team/mnist --receipt last.json
+  accountctl verify --entries entries.jsonl --signed-head mnist.head
+  accountctl verify --backup ledgers.backup --signed-head mnist.head --public-key 3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return cli.Arguments("NAME")(c, args)
+		},
+		ValidArgsFunction: p.CompleteLedger,
+	}
+	f := c.Flags()
+	f.StringVar(&v.entries, "entries", "", "exported entries to verify; \"-\" is standard input")
+	f.StringVar(&v.backup, "backup", "", "a backup to verify")
+	f.StringVar(&v.data, "data", "", "a data directory to verify, of a daemon that has stopped")
+	f.StringArrayVar(&v.receipts, "receipt", nil, "a `file` with a receipt that must be of the ledger; may be repeated")
+	f.StringArrayVar(&v.heads, "signed-head", nil, "a `file` with a signed head that the ledger must have had; may be repeated")
+	key := publicKeyFlag(c)
+	output := cli.OutputFlag(c, cli.FormatJSON)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		given := len(args)
+		for _, name := range []string{"entries", "backup", "data"} {
+			if f.Changed(name) {
+				given++
+			}
+		}
+		if given != 1 {
+			return cli.Usage(c, "%d of NAME, --entries, --backup and --data are given; allowed: one", given)
+		}
+		if len(args) == 1 {
+			v.name = args[0]
+		}
+		v.key = *key
+		if err := v.readKept(c); err != nil {
+			return err
+		}
+		found, err := v.run(c)
+		var finding *audit.Finding
+		switch {
+		case err != nil && !errors.As(err, &finding):
+			return err
+		case finding != nil:
+			found.Finding = finding.Message()
+		}
+		if output.Value == cli.FormatJSON {
+			err = errors.Join(p.WriteJSON(found), err)
+		} else if err == nil {
+			_, err = fmt.Fprintln(p.Out, verifiedText(v.name, found))
+		}
+		return err
+	}
+	return c
+}
+
+func verifiedText(name string, found *accountantv1.Verification) string {
+	text := fmt.Sprintf("verified: %d ledgers, %d entries", found.GetLedgers(), found.GetEntries())
+	if found.Position != nil {
+		text = fmt.Sprintf("verified: ledger %s, %d entries, head %x", cli.Clean(name), found.GetEntries(), found.GetHeadHash())
+	}
+	if n := found.GetWitnesses(); n > 0 {
+		text += fmt.Sprintf("; what was kept agrees (%d)", n)
+	}
+	for _, k := range found.GetSigningKeys() {
+		since := k.GetSince().AsTime().Format(time.RFC3339)
+		if len(k.GetFingerprint()) == 0 {
+			text += fmt.Sprintf("\nrestored since %s, with a key of its own from its first start", since)
+			continue
+		}
+		text += fmt.Sprintf("\nheads signed since %s with the key %x", since, k.GetFingerprint())
+	}
+	return text
+}
+
+// readKept reads receipts and signed heads.
+func (v *verification) readKept(c *cobra.Command) error {
+	trusted, err := publicKey(c, v.key)
+	if err != nil {
+		return err
+	}
+	read := func(what, file string, parse func(source string, data []byte) (audit.Witness, error)) error {
+		data, err := v.ReadFile(c.Context(), file)
+		if err != nil {
+			return err
+		}
+		w, err := parse(what+" "+cli.FileName(file), data)
+		if err != nil {
+			return cli.BadFile(what+" "+cli.FileName(file), err)
+		}
+		v.kept = append(v.kept, w)
+		return nil
+	}
+	for _, file := range v.receipts {
+		if err := read("receipt", file, audit.ReadReceipt); err != nil {
+			return err
+		}
+	}
+	for _, file := range v.heads {
+		if err := read("signed head", file, func(source string, data []byte) (audit.Witness, error) {
+			return audit.ReadSignedHead(source, data, trusted)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run verifies; after a finding the result says how far it came.
+func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error) {
+	progress := v.Bar("verify", entryText)
+	defer progress.Clear()
+	var (
+		r   *audit.Replay
+		err error
+	)
+	switch {
+	case v.name != "":
+		err = v.With(c, func(daemon *client.Client) error {
+			r, err = v.online(c.Context(), daemon, progress)
+			return err
+		})
+	case c.Flags().Changed("entries"):
+		if r, err = v.exported(c.Context(), progress); r != nil {
+			v.name = r.Name()
+		}
+	default:
+		path := v.backup
+		if c.Flags().Changed("data") {
+			path = filepath.Join(v.data, persist.FileName)
+		}
+		done, err := persist.Verify(c.Context(), persist.VerifyConfig{Path: path, Kept: v.kept, Progress: progress.Set})
+		found := &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries, Witnesses: uint64(done.Witnesses)}
+		for _, k := range done.Keys {
+			bound := &accountantv1.BoundKey{Since: timestamppb.New(k.Since)}
+			if k.Fingerprint != [sha256.Size]byte{} {
+				bound.Fingerprint = k.Fingerprint[:]
+			}
+			found.SigningKeys = append(found.SigningKeys, bound)
+		}
+		return found, err
+	}
+	found := &accountantv1.Verification{}
+	if r != nil {
+		head := r.Head()
+		found = &accountantv1.Verification{Ledgers: 1, Entries: head.Position, Witnesses: uint64(r.Agreed()), Position: &head.Position, HeadHash: head.Hash[:]}
+		if err == nil {
+			err = audit.Missing(v.kept, func(ledger string) bool { return ledger == r.Name() })
+		}
+	}
+	return found, err
+}
+
+func entryText(n uint64) string { return fmt.Sprintf("%d entries", n) }

@@ -1,0 +1,108 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// online verifies a ledger as far as it was when it was asked about.
+func (v *verification) online(ctx context.Context, daemon *client.Client, progress *cli.Bar) (*audit.Replay, error) {
+	answer, err := daemon.GetLedger(ctx, v.name)
+	if err != nil {
+		return nil, err
+	}
+	l := answer.GetLedger()
+	var r *audit.Replay
+	if err := v.served(ctx, daemon, l.GetPosition(), progress, func(genesis []byte) (*audit.Replay, error) {
+		r, err = audit.Begin(genesis, v.kept)
+		return r, err
+	}); err != nil {
+		return r, err
+	}
+	if r.Name() != v.name {
+		return r, &audit.Finding{Ledger: v.name, What: "genesis", Expected: "that of the ledger", Found: "that of ledger " + r.Name()}
+	}
+	if err := r.ServedLedger(l); err != nil {
+		return r, err
+	}
+	if err := r.End(); err != nil {
+		return r, err
+	}
+	second := r.Again()
+	if second == nil {
+		return r, nil
+	}
+	if err := v.served(ctx, daemon, l.GetPosition(), progress, func([]byte) (*audit.Replay, error) { return second, nil }); err != nil {
+		return r, err
+	}
+	return r, second.End()
+}
+
+// served goes through a ledger's entries up to a position.
+func (v *verification) served(ctx context.Context, daemon *client.Client, end uint64, progress *cli.Bar, begin func(genesis []byte) (*audit.Replay, error)) error {
+	var (
+		r     *audit.Replay
+		begun error
+	)
+	options := client.EntriesOptions{PageSize: wire.MaxPageSize, Raw: true, End: end, Genesis: func(raw []byte) { r, begun = begin(raw) }}
+	for e, err := range daemon.Entries(ctx, v.name, options) {
+		if err == nil {
+			err = begun
+		}
+		if err != nil {
+			return err
+		}
+		if r == nil || r.Head().Position == end {
+			break
+		}
+		if len(e.GetRaw()) == 0 {
+			return &audit.Finding{Ledger: v.name, Position: e.GetPosition(), What: "raw", Expected: "the stored bytes", Found: "none"}
+		}
+		record, err := r.NextRaw(e.GetRaw())
+		if err == nil {
+			err = r.Served(record, e)
+		}
+		if err != nil {
+			return err
+		}
+		progress.Set(r.Head().Position, end)
+	}
+	switch {
+	case begun != nil:
+		return begun
+	case r == nil:
+		return &audit.Finding{Ledger: v.name, What: "genesis", Expected: "the stored bytes", Found: "none"}
+	case r.Head().Position != end:
+		return &audit.Finding{Ledger: v.name, Position: r.Head().Position + 1, What: "position", Expected: fmt.Sprintf("entries up to %d, the head's", end), Found: "no more entries"}
+	}
+	return nil
+}
+
+// exported verifies a file of entries.
+func (v *verification) exported(ctx context.Context, progress *cli.Bar) (*audit.Replay, error) {
+	in := v.In
+	if v.entries != "-" {
+		f, err := os.Open(v.entries)
+		if err != nil {
+			return nil, cli.BadFile(v.entries, err)
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		in = f
+	}
+	r, err := audit.Export(in, v.kept, func(done uint64) error {
+		progress.Set(done, 0)
+		return ctx.Err()
+	})
+	var line *audit.LineError
+	if errors.As(err, &line) { // as wrong as a finding: not a mistake of whoever asks
+		err = fmt.Errorf("%s: %v", cli.FileName(v.entries), err)
+	}
+	return r, err
+}

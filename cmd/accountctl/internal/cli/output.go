@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// Output formats. Table is for people and may change; the others are for
+// programs.
+const (
+	FormatTable = "table"
+	FormatJSON  = "json"  // one object
+	FormatJSONL = "jsonl" // an object a line
+	FormatCSV   = "csv"
+)
+
+// Format is the value of --output: one of those that the command offers.
+type Format struct {
+	Value   string
+	allowed []string
+}
+
+// OutputFlag adds --output with the formats that make sense for c; table is the
+// default.
+func OutputFlag(c *cobra.Command, others ...string) *Format {
+	return ChoiceFlag(c, "output", "o", append([]string{FormatTable}, others...)...)
+}
+
+// ChoiceFlag adds a flag that takes one of some words; the first is the default.
+func ChoiceFlag(c *cobra.Command, name, shorthand string, allowed ...string) *Format {
+	f := &Format{allowed[0], allowed}
+	c.Flags().VarP(f, name, shorthand, strings.Join(allowed, "|"))
+	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+	return f
+}
+
+func (f *Format) String() string { return f.Value }
+func (f *Format) Type() string   { return "format" }
+
+// Set implements pflag.Value.
+func (f *Format) Set(s string) error {
+	if !slices.Contains(f.allowed, s) {
+		return fmt.Errorf("allowed: %s", strings.Join(f.allowed, ", "))
+	}
+	f.Value = s
+	return nil
+}
+
+// WriteJSON writes m as the one object on standard output.
+func (p *Program) WriteJSON(m proto.Message) error {
+	b, err := wire.MarshalJSON(m)
+	if err != nil {
+		return err
+	}
+	_, err = p.Out.Write(append(bytes.TrimRight(b, "\n"), '\n'))
+	return err
+}
+
+// WriteLine writes m as one line of JSON.
+func (p *Program) WriteLine(m proto.Message) error {
+	b, err := CompactJSON(m)
+	if err != nil {
+		return err
+	}
+	_, err = p.Out.Write(append(b, '\n'))
+	return err
+}
+
+// CompactJSON is m as JSON without any space.
+func CompactJSON(m proto.Message) ([]byte, error) {
+	b, err := wire.MarshalJSON(m)
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	err = json.Compact(&line, b)
+	return line.Bytes(), err
+}
+
+// Warn writes warnings on standard error, a line each: they refuse nothing.
+func (p *Program) Warn(warnings []string) {
+	for _, w := range warnings {
+		_, _ = fmt.Fprintln(p.Err, "accountctl: warning: "+Clean(w))
+	}
+}
+
+// WriteObject writes v, which is no message of the API, as the one object on
+// standard output.
+func (p *Program) WriteObject(v any) error {
+	e := json.NewEncoder(p.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

@@ -1,0 +1,258 @@
+package costs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+func calibrate(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "calibrate --file FILE --solve PARAMETER --target-epsilon E --target-delta D",
+		Short: "Find the noise, the count or the sampling probability for a target",
+		Long: `Find the smallest noise, the largest count or the largest sampling probability of
+one event of a workload file with which everything together costs at most ε =
+--target-epsilon at δ = --target-delta. All other events of the file stay as they
+are, and with --ledger that ledger's plan counts too, or without one everything that
+was charged to it or is reserved; then the daemon is asked, otherwise none. Nothing
+is charged.
+
+The event is the one that --event names, by its index from 0. Otherwise it is the
+only one that lacks the parameter, or the only one that has it. Its value of the
+parameter, if any, is replaced. A sampling probability is found instead of a batch
+size: round its product with the dataset size down.
+
+` + workloads.Help,
+		Example: `  accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5
+  accountctl calibrate --file workload.json --event 1 --solve count --target-epsilon 8 --target-delta 1e-6 --output json
+  accountctl calibrate --file next.json --ledger team/mnist --solve sampling-probability --target-epsilon 8 --target-delta 1e-6`,
+		Args: cli.Arguments(),
+	}
+	file := workloads.FileFlag(c)
+	var solve, ledger string
+	c.Flags().StringVar(&solve, "solve", "", strings.Join(solvables(), "|")+", or the noise by its field, "+strings.Join(fields, "|"))
+	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
+	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
+	delta := c.Flags().Float64("target-delta", 0, "δ in (0, 1) of the target")
+	event := c.Flags().Int("event", -1, "the event's index in the file, from 0")
+	output := cli.OutputFlag(c, cli.FormatJSON)
+	_ = c.RegisterFlagCompletionFunc("solve", cobra.FixedCompletions(append(solvables(), fields...), cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		request := &accountantv1.CalibrateRequest{Ledger: ledger, TargetEpsilon: epsilon, TargetDelta: delta}
+		var err error
+		if request.Solve, err = parseSolve(c, solve); err != nil {
+			return err
+		}
+		for _, flag := range []string{"target-epsilon", "target-delta", "file"} {
+			if !c.Flags().Changed(flag) {
+				return cli.Usage(c, "--%s is missing", flag)
+			}
+		}
+		w, err := workloads.Read(c.Context(), p, *file)
+		if err != nil {
+			return err
+		}
+		at, err := chooseEvent(c, w, request.Solve, *event)
+		if err != nil {
+			return err
+		}
+		if err := checkOthers(*file, w, at); err != nil {
+			return err
+		}
+		request.Event = w.Events[at]
+		request.Workload = &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency, Events: slices.Delete(slices.Clone(w.Events), at, at+1)}
+		answer, err := calibrated(p, c, request)
+		if err != nil {
+			return inFile(*file, at, err)
+		}
+		if output.Value == cli.FormatJSON {
+			return p.WriteJSON(answer)
+		}
+		p.Warn(answer.GetWarnings())
+		return writeCalibrated(p, answer, *epsilon)
+	}
+	return c
+}
+
+// calibrated asks the daemon where a ledger is named, and answers as it would
+// otherwise.
+func calibrated(p *cli.Program, c *cobra.Command, r *accountantv1.CalibrateRequest) (*accountantv1.CalibrateResponse, error) {
+	if c.Flags().Changed("ledger") {
+		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.CalibrateResponse, error) {
+			return daemon.Calibrate(ctx, r)
+		})
+	}
+	q, err := wire.ToCalibration(r)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Progress("calibrating")()
+	q.Calibration.Stop = func() bool { return c.Context().Err() != nil }
+	found, err := accountant.Calibrate(q.Calibration)
+	if interrupted := c.Context().Err(); interrupted != nil {
+		return nil, interrupted
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.FromCalibrated(found, wire.Standing{}), nil
+}
+
+// fields are the names of the noise in an answer, which are taken for --solve, too.
+var fields = []string{"noise-multiplier", "scale"}
+
+// solvables are the API's parameters, as the flag spells them.
+func solvables() []string {
+	var out []string
+	for i := 1; i < len(accountantv1.CalibrateRequest_Solve_name); i++ {
+		out = append(out, strings.ToLower(spelling.Dashed(accountantv1.CalibrateRequest_Solve(i).String())))
+	}
+	return out
+}
+
+func parseSolve(c *cobra.Command, s string) (accountantv1.CalibrateRequest_Solve, error) {
+	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(s)) // as the table, JSON or the API spell it
+	i := slices.Index(solvables(), name)
+	allowed := strings.Join(append(solvables(), fields...), ", ")
+	switch {
+	case s == "":
+		return 0, cli.Usage(c, "--solve is missing; allowed: %s", allowed)
+	case slices.Contains(fields, name):
+		return accountantv1.CalibrateRequest_STANDARD_DEVIATION, nil
+	case i < 0:
+		return 0, cli.Usage(c, "--solve: %q; allowed: %s", s, allowed)
+	}
+	return accountantv1.CalibrateRequest_Solve(i + 1), nil
+}
+
+// chooseEvent returns the index of the event to solve for.
+func chooseEvent(c *cobra.Command, w *accountantv1.Workload, solve accountantv1.CalibrateRequest_Solve, given int) (int, error) {
+	n := len(w.GetEvents())
+	indices := fmt.Sprintf("0 to %d, an index in the file's events", n-1)
+	switch {
+	case n == 0:
+		return 0, cli.Usage(c, "the file has no events; allowed: at least the one to solve for")
+	case c.Flags().Changed("event"):
+		if given < 0 || given >= n {
+			return 0, cli.Usage(c, "--event: %d; allowed: %s", given, indices)
+		}
+		return given, nil
+	case n == 1:
+		return 0, nil
+	}
+	var have, lack []int
+	for i, e := range w.GetEvents() {
+		has, lacks := parameterOf(e, solve)
+		if has {
+			have = append(have, i)
+		}
+		if lacks {
+			lack = append(lack, i)
+		}
+	}
+	for _, candidates := range [][]int{lack, have} {
+		if len(candidates) == 1 {
+			return candidates[0], nil
+		}
+	}
+	return 0, cli.Usage(c, "--event is missing; allowed: %s", indices)
+}
+
+// parameterOf reports whether an event has the parameter at all, and whether it
+// has it but no value for it.
+func parameterOf(e *accountantv1.Event, solve accountantv1.CalibrateRequest_Solve) (has, lacks bool) {
+	m := e.GetMechanism()
+	switch solve {
+	case accountantv1.CalibrateRequest_COUNT:
+		return true, e.GetCount() == 0
+	case accountantv1.CalibrateRequest_SAMPLING_PROBABILITY:
+		s := m.GetPoissonSampled()
+		return s != nil, s != nil && s.SamplingProbability == nil && s.BatchSize == nil
+	}
+	for m.GetPoissonSampled() != nil {
+		m = m.GetPoissonSampled().GetMechanism()
+	}
+	switch k := m.GetKind().(type) {
+	case *accountantv1.Mechanism_Gaussian:
+		return true, k.Gaussian.StandardDeviation == nil && k.Gaussian.NoiseMultiplier == nil
+	case *accountantv1.Mechanism_Laplace:
+		return true, k.Laplace.Scale == nil
+	case *accountantv1.Mechanism_DpSgd:
+		return true, k.DpSgd.NoiseMultiplier == nil
+	}
+	return false, false
+}
+
+// checkOthers validates the events that stay, by their indices in the file.
+func checkOthers(file string, w *accountantv1.Workload, at int) error {
+	one := 1.0
+	others := &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency, Events: slices.Clone(w.Events)}
+	others.Events[at] = &accountantv1.Event{Count: 1, Mechanism: &accountantv1.Mechanism{
+		Kind: &accountantv1.Mechanism_PureDp{PureDp: &accountantv1.PureDp{Epsilon: &one}}}}
+	return workloads.Check(file, others)
+}
+
+// inFile names the file in what is wrong with its event.
+func inFile(file string, at int, err error) error {
+	var invalid *wire.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	rest, ok := strings.CutPrefix(invalid.Field, "event.")
+	if !ok {
+		return err
+	}
+	moved := *invalid
+	moved.Field = fmt.Sprintf("events[%d].%s", at, rest)
+	return cli.BadFile(cli.FileName(file), &moved)
+}
+
+// writeCalibrated writes a calibration for people: the value rounded so that it
+// still fits.
+func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, target float64) error {
+	const digits = 9 // a relative 1e-8, below the search's own tolerance
+	value, which := num.FormatUp(a.GetValue(), digits), "smallest"
+	next := "it ends its range, or the time ended"
+	switch a.GetField() {
+	case "count":
+		value, which = fmt.Sprintf("%.0f", a.GetValue()), "largest"
+		if a.ExceedingValue != nil {
+			next = fmt.Sprintf("%.0f does not", a.GetExceedingValue())
+		}
+	case "sampling_probability":
+		value, which = num.FormatDown(a.GetValue(), digits), "largest"
+		if a.ExceedingValue != nil {
+			next = num.FormatUp(a.GetExceedingValue(), digits) + " does not"
+		}
+	default:
+		if a.ExceedingValue != nil {
+			next = num.FormatDown(a.GetExceedingValue(), digits) + " does not"
+		}
+	}
+	t := p.Table()
+	t.Row(strings.ReplaceAll(a.GetField(), "_", " "), value, "the "+which+" that fits; "+next)
+	t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits), "at delta "+spelling.Exact(a.GetDelta())+"; the target is "+spelling.Exact(target))
+	if a.EpsilonLower != nil {
+		t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), "whatever the analysis")
+	}
+	t.Row("analysis", a.GetAnalysis())
+	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
+	if a.Position != nil {
+		t.Row("position", a.GetPosition())
+	}
+	return t.Flush()
+}

@@ -1,0 +1,23 @@
+// Package costs holds the commands that say what mechanisms cost, most of them without
+// a daemon:
+//
+//   - compute, explain and convert answer for a workload or a guarantee on this machine.
+//     compute asks every analysis, or with --analysis one of them or a classical theorem
+//     (analysis.go); explain puts all of them side by side.
+//   - curve and plot answer for a workload or for a ledger. curve asks (curve.go), plot
+//     draws what curve has asked (plot.go) or a ledger's spending over time, which it
+//     follows entry by entry (plot_budget.go).
+//   - calibrate finds the noise, the count or the sampling probability for a target.
+//   - import and export read and write what other accountants keep (interchange.go).
+package costs
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+)
+
+// Commands are this package's commands, in the order of the help.
+func Commands(p *cli.Program) []*cobra.Command {
+	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), calibrate(p), convert(p), importWorkload(p), exportWorkload(p)}
+}

@@ -1,0 +1,188 @@
+package costs
+
+import (
+	"context"
+	"encoding/csv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// What a table shows unless told otherwise.
+const tablePoints = 21
+
+var tableAlphas = []float64{0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}
+
+func curve(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "curve (NAME | --file FILE)",
+		Short: "Show δ at many ε, and what an attacker can do",
+		Long: `Show proven bounds on δ over a range of ε, of what was charged to a ledger or of
+the workload in a file (then no daemon is asked); and what follows for an attacker
+who tests, from the outputs, whether a record is in the data: his advantage (the
+most that 1 − α − β can be, α and β the chances that the test errs on either
+side) and the error of a test that errs equally often on both.
+
+With --trade-off the table or csv shows for each α the least β of any test
+instead. The json has everything.`,
+		Example: `  accountctl curve team/mnist
+  accountctl curve --file workload.json --epsilon-max 10 --points 101 --output csv > curve.csv
+  accountctl curve team/mnist --epsilon 1 --epsilon 2 --epsilon 4
+  accountctl curve team/mnist --trade-off --alpha 0.001 --alpha 0.01`,
+		Args:              subjectArgs,
+		ValidArgsFunction: p.CompleteLedger,
+	}
+	file := workloads.FileFlag(c)
+	request := &accountantv1.QueryPrivacyCurveRequest{}
+	var low, high, gap float64
+	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil, "`ε` ≥ 0, in nats, to answer; may be repeated; instead of a range")
+	c.Flags().Float64Var(&low, "epsilon-min", 0, "the first ε of a range")
+	c.Flags().Float64Var(&high, "epsilon-max", 0, "the last ε of a range (default: where δ is about 1e-10)")
+	c.Flags().Uint32Var(&request.Points, "points", 0, "how many ε the range has, 2 to 1000 (default 21 in a table, otherwise 100)")
+	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil, "`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
+	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
+	answers.GapFlag(c, &gap)
+	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatCSV)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("epsilon-min") {
+			request.EpsilonMin = &low
+		}
+		if c.Flags().Changed("epsilon-max") {
+			request.EpsilonMax = &high
+		}
+		request.MaxGap = answers.GivenGap(c, gap)
+		if c.Flags().Changed("points") && request.Points == 0 {
+			return cli.Usage(c, "--points: 0; allowed: 2 to %d", accountant.MaxCurvePoints)
+		}
+		if output.Value == cli.FormatTable {
+			if len(request.Epsilons) == 0 && request.Points == 0 && !*tradeOff {
+				request.Points = tablePoints
+			}
+			if len(request.Alphas) == 0 {
+				request.Alphas = tableAlphas
+			}
+		}
+		answer, err := askCurve(p, c, args, *file, request)
+		if err != nil {
+			return err
+		}
+		switch output.Value {
+		case cli.FormatJSON:
+			return p.WriteJSON(answer)
+		case cli.FormatCSV:
+			p.Warn(answer.GetWarnings())
+			return writeCurveCSV(p, answer, *tradeOff)
+		}
+		p.Warn(answer.GetWarnings())
+		return writeCurve(p, answer, *tradeOff)
+	}
+	return c
+}
+
+// subjectArgs is NAME, or --file instead.
+func subjectArgs(c *cobra.Command, args []string) error {
+	if c.Flags().Changed("file") {
+		if len(args) > 0 {
+			return cli.Usage(c, "NAME %q and --file are both given; allowed: exactly one", args[0])
+		}
+		return nil
+	}
+	if len(args) == 0 {
+		return cli.Usage(c, "NAME or --file is missing")
+	}
+	return cli.Arguments("NAME")(c, args)
+}
+
+// askCurve asks the daemon of a ledger, or answers of a file as it would.
+func askCurve(p *cli.Program, c *cobra.Command, args []string, file string, r *accountantv1.QueryPrivacyCurveRequest) (*accountantv1.QueryPrivacyCurveResponse, error) {
+	if len(args) > 0 {
+		r.Subject = &accountantv1.QueryPrivacyCurveRequest_Ledger{Ledger: args[0]}
+		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyCurveResponse, error) {
+			return daemon.Curve(ctx, r)
+		})
+	}
+	w, err := workloads.Read(c.Context(), p, file)
+	if err != nil {
+		return nil, err
+	}
+	if err := workloads.Check(file, w); err != nil {
+		return nil, err
+	}
+	r.Subject = &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: w}
+	q, err := wire.ToCurveQuestion(r)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Progress("computing")()
+	q.Question.Stop = func() bool { return c.Context().Err() != nil }
+	curve, err := accountant.AskCurve(q.Workload, q.Question)
+	if interrupted := c.Context().Err(); interrupted != nil {
+		return nil, interrupted
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.FromCurve(curve, wire.Standing{}), nil
+}
+
+// writeCurve writes a curve for people. An ε is rounded up, so that δ, which
+// falls, holds at what is shown.
+func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, tradeOff bool) error {
+	t := p.Table()
+	t.Row("advantage", "≤ "+num.FormatUp(a.GetAdvantage(), spelling.Digits), "of an attacker who tests for a record; whatever the analysis ≥ "+num.FormatDown(a.GetAdvantageLower(), spelling.Digits))
+	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits), "of a test that errs equally often on both sides")
+	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
+	if a.Position != nil {
+		t.Row("position", a.GetPosition())
+	}
+	t.Row()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	t = p.Table()
+	if tradeOff {
+		t.Row("ALPHA", "BETA ≥", "AT BEST")
+		for _, x := range a.GetTradeOff() {
+			t.Row(spelling.Exact(x.GetAlpha()), num.FormatDown(x.GetBeta(), spelling.Digits), num.FormatUp(x.GetBetaUpper(), spelling.Digits))
+		}
+		return t.Flush()
+	}
+	t.Row("EPSILON", "DELTA ≤", "ANALYSIS")
+	for _, x := range a.GetPoints() {
+		t.Row(num.FormatUp(x.GetEpsilon(), spelling.Digits), spelling.Delta(x.GetDelta(), &x.LogDelta), x.GetAnalysis())
+	}
+	return t.Flush()
+}
+
+// writeCurveCSV writes every digit; what is not known is empty.
+func writeCurveCSV(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, tradeOff bool) error {
+	w := csv.NewWriter(p.Out)
+	if tradeOff {
+		_ = w.Write([]string{"alpha", "beta", "beta_upper"})
+		for _, x := range a.GetTradeOff() {
+			_ = w.Write([]string{spelling.Exact(x.GetAlpha()), spelling.Exact(x.GetBeta()), spelling.Exact(x.GetBetaUpper())})
+		}
+	} else {
+		_ = w.Write([]string{"epsilon", "delta", "delta_lower", "log_delta", "log_delta_lower", "analysis"})
+		known := func(v *float64) string {
+			if v == nil {
+				return ""
+			}
+			return spelling.Exact(*v)
+		}
+		for _, x := range a.GetPoints() {
+			_ = w.Write([]string{spelling.Exact(x.GetEpsilon()), spelling.Exact(x.GetDelta()), known(x.DeltaLower), spelling.Exact(x.GetLogDelta()), known(x.LogDeltaLower), x.GetAnalysis()})
+		}
+	}
+	w.Flush()
+	return w.Error() // the first error of all writes
+}

@@ -1,0 +1,118 @@
+package ledgers
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// writeBalance writes what is left of a ledger, for people: spent and reserved
+// rounded up, what remains down.
+func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
+	sections := []struct {
+		rows int
+		fill func(t *cli.Table)
+	}{
+		{len(l.GetBudgets()), func(t *cli.Table) {
+			t.Row("BUDGET", "UNIT", "LIMIT", "SPENT", "RESERVED", "REMAINING")
+			for _, b := range l.GetBudgets() {
+				amountRow(t, spelling.Budget(b.GetBudget()), b.GetValue())
+				if b.GetDelta() != nil {
+					amountRow(t, "", b.GetDelta())
+				}
+			}
+		}},
+		{len(l.GetPlan()), func(t *cli.Table) {
+			t.Row("PLAN", "PLANNED", "SPENT", "RESERVED", "REMAINING")
+			for _, b := range l.GetPlan() {
+				t.Row(spelling.Mechanism(b.GetMechanism()), b.GetPlanned(), b.GetSpent(), b.GetReserved(), b.GetRemaining())
+			}
+		}},
+		{len(l.GetReservations()), func(t *cli.Table) {
+			t.Row("RESERVATION", "EXPIRES", "BY", "HOLDS")
+			for _, r := range l.GetReservations() {
+				expires, by := "when it is closed", r.GetPrincipal()
+				if r.GetChild() != "" {
+					by = "ledger " + r.GetChild()
+				} else {
+					expires = spelling.Time(r.GetExpireTime())
+				}
+				holds := spelling.Events(r.GetRest())
+				if r.GetRestOmitted() {
+					holds = fmt.Sprintf("%d applications of mechanisms that are too large to be listed here", r.GetRestCount())
+				}
+				t.Row(r.GetPosition(), expires, by, holds)
+			}
+		}},
+		{len(l.GetAssumptions()), func(t *cli.Table) {
+			t.Row("ENTRY", "ASSUMPTION", "GUARANTEE")
+			for _, a := range l.GetAssumptions() {
+				guarantee := ""
+				if a.GetDescriptive() {
+					guarantee = "descriptive since then"
+				}
+				entry := ""
+				if n := a.GetPosition(); n > 0 {
+					entry = fmt.Sprint(n)
+				}
+				t.Row(entry, a.GetText(), guarantee)
+			}
+		}},
+	}
+	for _, s := range sections {
+		if s.rows == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintln(p.Out); err != nil {
+			return err
+		}
+		t := p.Table()
+		s.fill(t)
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func amountRow(t *cli.Table, name string, a *accountantv1.Amount) {
+	t.Row(name, a.GetUnit(), num.FormatReadDown(a.GetLimit(), spelling.Digits), num.FormatReadUp(a.GetSpent(), spelling.Digits), num.FormatReadUp(a.GetReserved(), spelling.Digits), num.FormatReadDown(a.GetRemaining(), spelling.Digits))
+}
+
+// percent is a share, without the last digits that dividing leaves.
+func percent(part, limit float64) float64 { return math.Round(1e13*part/limit) / 1e11 }
+
+// balanceLine is a ledger's balance in one line.
+func balanceLine(l *accountantv1.Ledger) string {
+	parts := []string{fmt.Sprintf("%s  position %d  %s", time.Now().Format(time.TimeOnly), l.GetPosition(), spelling.State(l))}
+	share := func(name string, limit, spent, reserved, remaining float64) {
+		parts = append(parts, fmt.Sprintf("%s: %s %% spent, %s %% reserved, %s %% left", name,
+			num.FormatReadUp(percent(spent, limit), 3), num.FormatReadUp(percent(reserved, limit), 3), num.FormatReadDown(percent(remaining, limit), 3)))
+	}
+	for _, b := range l.GetBudgets() {
+		share(spelling.Budget(b.GetBudget()), b.GetValue().GetLimit(), b.GetValue().GetSpent(), b.GetValue().GetReserved(), b.GetValue().GetRemaining())
+		if d := b.GetDelta(); d.GetLimit() > 0 {
+			share("its δ", d.GetLimit(), d.GetSpent(), d.GetReserved(), d.GetRemaining())
+		}
+	}
+	var planned, spent, reserved, remaining float64
+	for _, b := range l.GetPlan() {
+		planned += float64(b.GetPlanned())
+		spent += float64(b.GetSpent())
+		reserved += float64(b.GetReserved())
+		remaining += float64(b.GetRemaining())
+	}
+	if planned > 0 {
+		share("plan", planned, spent, reserved, remaining)
+	}
+	if len(parts) == 1 {
+		parts = append(parts, fmt.Sprintf("%d charged", l.GetTotalCount()))
+	}
+	return strings.Join(parts, "  ")
+}

@@ -1,0 +1,176 @@
+package ledgers
+
+import (
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+func entries(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "entries NAME",
+		Short: "List a ledger's entries",
+		Long: `List what was written to a ledger, in order: position, time, who, and the events.
+
+Filters are applied by the daemon; an entry must pass all that are given.
+
+In csv a text that a spreadsheet would take for a formula (it begins with = + - @, a
+tab or a carriage return) gets a single quote before it, and characters that steer
+terminals or the direction of text are written as \u009b; json has them exactly.
+
+With --raw the stored bytes come too (base64), and in json and jsonl the genesis
+record (in jsonl as the first line): all that "accountctl verify --entries" needs.`,
+		Example: `  accountctl entries team/mnist
+  accountctl entries team/mnist --position 1000.. --limit 10
+  accountctl entries team/mnist --label run=7 --since 2026-01-31 --until 2026-02-28T12:00:00Z
+  accountctl entries team/mnist --output csv > entries.csv
+  accountctl entries team/mnist --raw --output jsonl > entries.jsonl`,
+		Args:              cli.Arguments("NAME"),
+		ValidArgsFunction: p.CompleteLedger,
+	}
+	filter := entryFilterFlags(c)
+	limit := c.Flags().Uint64("limit", 0, "how many at most; 0 is all")
+	raw := c.Flags().Bool("raw", false, "with the stored bytes; not in a table")
+	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatJSONL, cli.FormatCSV)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *raw && output.Value == cli.FormatTable {
+			return cli.Usage(c, "--raw: not in a table; allowed with --output json, jsonl or csv")
+		}
+		options, err := filter.options(c)
+		if err != nil {
+			return err
+		}
+		return p.With(c, func(daemon *client.Client) error {
+			w := newEntryWriter(p, output.Value, *raw)
+			options.PageSize, options.Raw, options.Genesis = pageSize(*limit), *raw, w.genesis
+			n := uint64(0)
+			for e, err := range daemon.Entries(c.Context(), args[0], options) {
+				if err == nil {
+					err = w.entry(e)
+				}
+				if err != nil {
+					return err
+				}
+				if n++; n == *limit {
+					break
+				}
+			}
+			return w.flush()
+		})
+	}
+	return c
+}
+
+// pageSize asks for no more than is wanted.
+func pageSize(limit uint64) uint32 {
+	if limit == 0 || limit > wire.MaxPageSize {
+		return wire.MaxPageSize
+	}
+	return uint32(limit)
+}
+
+// entryWriter writes entries one after the other in one format.
+type entryWriter struct {
+	genesis func(raw []byte)
+	entry   func(*accountantv1.Entry) error
+	flush   func() error
+}
+
+func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
+	switch format {
+	case cli.FormatJSON:
+		all := &accountantv1.ListEntriesResponse{}
+		return &entryWriter{
+			genesis: func(b []byte) { all.Genesis = b },
+			entry:   func(e *accountantv1.Entry) error { all.Entries = append(all.Entries, e); return nil },
+			flush:   func() error { return p.WriteJSON(all) },
+		}
+	case cli.FormatJSONL:
+		var first error
+		return &entryWriter{
+			genesis: func(b []byte) { first = p.WriteLine(&accountantv1.ListEntriesResponse{Genesis: b}) },
+			entry:   func(e *accountantv1.Entry) error { return p.WriteLine(e) },
+			flush:   func() error { return first },
+		}
+	case cli.FormatCSV:
+		return csvEntries(p, raw)
+	}
+	t := p.Table()
+	t.Row("POSITION", "TIME", "PRINCIPAL", "WRITER", "SEQUENCE", "ACTION", "LABELS")
+	return &entryWriter{
+		entry: func(e *accountantv1.Entry) error {
+			d := spelling.ActionOf(e)
+			t.Row(e.GetPosition(), spelling.Time(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(), d, spelling.Labels(d.Labels))
+			return nil
+		},
+		flush: t.Flush,
+	}
+}
+
+// csvEntries writes a line an entry; events and labels are JSON, of is the
+// reservation or the refunded entry, the hash is hexadecimal, the stored bytes are
+// base64. Text that others wrote goes through cli.Cell.
+func csvEntries(p *cli.Program, raw bool) *entryWriter {
+	w := csv.NewWriter(p.Out)
+	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason", "hash"}
+	if raw {
+		header = append(header, "raw")
+	}
+	_ = w.Write(header) // the writer keeps the error for flush
+	return &entryWriter{
+		entry: func(e *accountantv1.Entry) error {
+			d := spelling.ActionOf(e)
+			of, events, labels := "", "", ""
+			if d.Of != 0 {
+				of = strconv.FormatUint(d.Of, 10)
+			}
+			if len(d.Events) > 0 {
+				list, err := eventsJSON(d.Events)
+				if err != nil {
+					return err
+				}
+				events = list
+			}
+			if len(d.Labels) > 0 {
+				pairs, err := json.Marshal(d.Labels)
+				if err != nil {
+					return err
+				}
+				labels = string(pairs)
+			}
+			record := []string{
+				strconv.FormatUint(e.GetPosition(), 10), e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
+				cli.Cell(e.GetPrincipal()), cli.Cell(e.GetWriter()), strconv.FormatUint(e.GetSequence(), 10),
+				d.Name, of, events, cli.Cell(labels), cli.Cell(d.Reason), hex.EncodeToString(e.GetHash()),
+			}
+			if raw {
+				record = append(record, base64.StdEncoding.EncodeToString(e.GetRaw()))
+			}
+			return w.Write(record)
+		},
+		flush: func() error { w.Flush(); return w.Error() },
+	}
+}
+
+func eventsJSON(events []*accountantv1.Event) (string, error) {
+	parts := make([]string, len(events))
+	for i, e := range events {
+		b, err := cli.CompactJSON(e)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = string(b)
+	}
+	return "[" + strings.Join(parts, ",") + "]", nil
+}

@@ -1,0 +1,59 @@
+package ledgers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func ledger(p *cli.Program) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "ledger",
+		Short: "Create, show, list, reconcile and close ledgers",
+		Long: `A ledger keeps what differentially private mechanisms were run on one dataset.
+It is never deleted and its name is never used again; closing it is final.`,
+		Example: `  accountctl ledger create team/mnist --adjacency add-or-remove-one
+  accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
+  accountctl ledger list --prefix team/`,
+	},
+		ledgerCreate(p), ledgerGet(p), ledgerList(p), ledgerReconcile(p), ledgerClose(p))
+}
+
+// writeLedger writes a ledger's state for people.
+func writeLedger(p *cli.Program, l *accountantv1.Ledger) error {
+	spec := l.GetSpec()
+	t := p.Table()
+	t.Row("ledger", l.GetName())
+	state := spelling.State(l)
+	if l.GetNeedsReconciling() {
+		state += ": restored from a backup; it takes nothing until ledger reconcile"
+	}
+	t.Row("state", state)
+	t.Row("policy", spelling.Policy(spec))
+	t.Row("adjacency", spelling.Adjacency(spec.GetAdjacency()))
+	for _, f := range []struct{ name, value string }{
+		{"privacy unit", spec.GetPrivacyUnit()},
+		{"dataset", strings.TrimSpace(spec.GetDatasetId() + " " + spec.GetDatasetVersion())},
+		{"owner", spec.GetOwner()},
+		{"parent", spec.GetParent()},
+		{"labels", spelling.Labels(spec.GetLabels())},
+	} {
+		if f.value != "" {
+			t.Row(f.name, f.value)
+		}
+	}
+	t.Row("created", spelling.Time(l.GetCreateTime())+" by "+l.GetPrincipal())
+	t.Row("entries", l.GetPosition())
+	t.Row("mechanisms", fmt.Sprintf("%d distinct, %d in all", l.GetDistinctMechanisms(), l.GetTotalCount()))
+	t.Row("head", fmt.Sprintf("%x", l.GetHeadHash()))
+	t.Row("created in store", l.GetStoreId())
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return writeBalance(p, l)
+}

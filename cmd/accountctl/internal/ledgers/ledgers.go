@@ -1,0 +1,16 @@
+// Package ledgers holds the commands that create and close ledgers, charge them, and
+// show what is in them. The commands under "accountctl ledger" are in create.go, get.go,
+// list.go, reconcile.go and close.go; every other file is one command. ledger.go and
+// balance.go write a ledger's properties and what is left of it, for several of them.
+package ledgers
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+)
+
+// Commands are this package's commands, in the order of the help.
+func Commands(p *cli.Program) []*cobra.Command {
+	return []*cobra.Command{ledger(p), report(p), query(p), entries(p), watch(p), statement(p)}
+}

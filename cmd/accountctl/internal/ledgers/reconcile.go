@@ -1,0 +1,71 @@
+package ledgers
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+func ledgerReconcile(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reconcile NAME (--charge FILE | --accept-loss REASON)",
+		Short: "Say what a restored ledger has lost",
+		Long: `A ledger that was restored from a backup takes nothing until somebody has said what
+was charged to it after the backup was made, which is lost.
+
+  --charge FILE         charges that: a workload with everything that was released since,
+                        from the logs of the jobs; one without events says that there
+                        was nothing. It is charged even if it is more than a budget
+                        or the plan allows, as it was released all the same; then the
+                        guarantee of every later answer is descriptive. If more of it is
+                        found later, it may be charged by another reconcile.
+  --accept-loss REASON  does not count it. Every later answer and statement lists that
+                        as an assumption, and its guarantee is descriptive.
+
+Unsure? Charge more rather than less. Writers from before the restore stay refused: a
+new process, or client, goes on.
+
+` + writes.OwnSocketHelp + `
+
+` + writes.RequestIDHelp,
+		Example: `  accountctl ledger reconcile team/mnist --charge since-monday.json --reason "from the jobs' logs" --server unix:data/accountant.sock
+  accountctl ledger reconcile team/mnist --accept-loss "logs are gone, too" --server unix:data/accountant.sock`,
+		Args:              cli.Arguments("NAME"),
+		ValidArgsFunction: p.CompleteLedger,
+	}
+	charged := c.Flags().String("charge", "", "a workload `FILE` with what was lost; - is standard input")
+	accept := c.Flags().String("accept-loss", "", "accept that what was lost is not counted, and why: the `REASON` is shown with every answer")
+	reason := c.Flags().String("reason", "", "with --charge: where this is known from; kept in the ledger and shown with every answer")
+	w := writes.AddFlags(p, c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		charging, accepting := c.Flags().Changed("charge"), c.Flags().Changed("accept-loss")
+		switch {
+		case charging == accepting:
+			return cli.Usage(c, "--charge and --accept-loss: allowed: one of them")
+		case accepting && (*accept == "" || c.Flags().Changed("reason")):
+			return cli.Usage(c, "--accept-loss: allowed: the reason, and no --reason beside it")
+		}
+		lost := &accountantv1.Reconcile{AcceptLoss: accepting, Reason: *reason + *accept}
+		what := &workloads.Charge{}
+		if charging {
+			var err error
+			if what, err = workloads.ReadCharge(c.Context(), p, *charged); err != nil {
+				return err
+			}
+			lost.Events = what.Events
+		}
+		return w.Run(c, "reconciled", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+			if err := what.Matches(ctx, daemon, args[0]); err != nil {
+				return nil, err
+			}
+			return daemon.ReconcileOnce(ctx, args[0], key, lost)
+		})
+	}
+	return c
+}

@@ -1,0 +1,72 @@
+package ledgers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+func report(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "report NAME (--file FILE | MECHANISM flags)",
+		Short: "Charge mechanisms to a ledger",
+		Long: `Charge what was run to a ledger: the events of a workload file, together or not at
+all, or one mechanism described by flags. It returns once the charge is durable.
+
+If budgets or the plan do not allow it, nothing is written, the exit status is 3, and
+the message says of every budget what is missing and how many would still fit. With
+--check the same is decided, and nothing is written in any case.
+
+Mechanisms and their flags:
+
+` + mechanisms.Help() + `
+` + writes.RequestIDHelp + `
+
+` + workloads.Help,
+		Example: `  accountctl report team/mnist gaussian --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --count 100
+  accountctl report team/census laplace --scale 10 --sensitivity 1 --label table=age
+  accountctl report team/mnist --file workload.json --request-id run-7
+  accountctl report team/mnist --file - --check < workload.json`,
+		Args:              workloads.ChargeArgs,
+		ValidArgsFunction: workloads.CompleteCharge(p),
+	}
+	flags := workloads.AddChargeFlags(c)
+	w := writes.AddFlags(p, c)
+	check := c.Flags().Bool("check", false, "decide, but write nothing")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		charge, err := flags.Read(p, c, args[1:])
+		if err != nil {
+			return err
+		}
+		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReportResponse, error) {
+			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
+				return nil, err
+			}
+			p.Warn(wire.Warnings(charge.Adjacency, nil, workloads.Mechanisms(charge.Events)))
+			if *check {
+				return daemon.CheckOnce(ctx, args[0], key, charge.Events, *flags.Labels)
+			}
+			return daemon.ReportOnce(ctx, args[0], key, charge.Events, *flags.Labels)
+		})
+		switch {
+		case err != nil:
+			return err
+		case w.Output.Value == cli.FormatJSON:
+			return p.WriteJSON(answer)
+		case answer.GetReceipt() == nil:
+			_, err = fmt.Fprintf(p.Out, "would be charged: ledger %s; nothing was written\n", args[0])
+			return err
+		}
+		return w.Receipt("charged", answer)
+	}
+	return c
+}

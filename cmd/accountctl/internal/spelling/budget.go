@@ -1,0 +1,126 @@
+package spelling
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// BudgetHelp describes the value of --budget.
+const BudgetHelp = `A budget is KEY=VALUE,KEY=VALUE,… with
+  epsilon, delta    ε in nats, δ in (0, 1)
+  rho, mu           instead: of zero-concentrated, of Gaussian differential privacy
+  guard             what enforces it: ` + guardNames + `
+  order             the Rényi order of the guard rdp, > 1
+such as epsilon=8,delta=1e-5,guard=rdp. Together with --plan a budget has no guard:
+the plan must keep within it.`
+
+const guardNames = "basic, zcdp, approximate-zcdp, gdp or rdp"
+
+// BudgetsFlag adds --budget.
+func BudgetsFlag(c *cobra.Command) *BudgetsValue {
+	b := &BudgetsValue{}
+	c.Flags().Var(b, "budget", "such as epsilon=8,delta=1e-5,guard=rdp; may be repeated: all are enforced")
+	_ = c.RegisterFlagCompletionFunc("budget", completeBudget)
+	return b
+}
+
+// BudgetsValue is the value of --budget.
+type BudgetsValue []*accountantv1.Budget
+
+func (b *BudgetsValue) String() string { return "" }
+func (b *BudgetsValue) Type() string   { return "BUDGET" }
+
+// Set implements pflag.Value.
+func (b *BudgetsValue) Set(s string) error {
+	budget, err := parseBudget(s)
+	if err != nil {
+		return err
+	}
+	*b = append(*b, budget)
+	return nil
+}
+
+// budgetNumbers are a budget's, by key.
+func budgetNumbers(b *accountantv1.Budget) map[string]**float64 {
+	return map[string]**float64{"epsilon": &b.Epsilon, "delta": &b.Delta, "rho": &b.Rho, "mu": &b.Mu, "order": &b.Order}
+}
+
+var budgetKeys = []string{"epsilon", "delta", "rho", "mu", "guard", "order"}
+
+// parseBudget parses one budget. Ranges are for the daemon to check.
+func parseBudget(s string) (*accountantv1.Budget, error) {
+	b := &accountantv1.Budget{}
+	numbers := budgetNumbers(b)
+	for _, part := range strings.Split(s, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok || !slices.Contains(budgetKeys, key) {
+			return nil, fmt.Errorf("%q; allowed: KEY=VALUE with the keys %s", part, strings.Join(budgetKeys, ", "))
+		}
+		if key == "guard" {
+			guard, ok := accountantv1.Budget_Guard_value[strings.ToUpper(strings.ReplaceAll(value, "-", "_"))]
+			if !ok || guard == 0 {
+				return nil, fmt.Errorf("guard=%q; allowed: %s", value, guardNames)
+			}
+			if b.Guard != 0 {
+				return nil, fmt.Errorf("guard is given twice")
+			}
+			b.Guard = accountantv1.Budget_Guard(guard)
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s=%q; allowed: a number", key, value)
+		}
+		if *numbers[key] != nil {
+			return nil, fmt.Errorf("%s is given twice", key)
+		}
+		*numbers[key] = &number
+	}
+	return b, nil
+}
+
+// completeBudget offers the keys that are not given yet, and the guards.
+func completeBudget(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	before, last := "", typed
+	if i := strings.LastIndex(typed, ","); i >= 0 {
+		before, last = typed[:i+1], typed[i+1:]
+	}
+	var out []string
+	if strings.HasPrefix(last, "guard=") {
+		for i := 1; i < len(accountantv1.Budget_Guard_name); i++ {
+			out = append(out, before+"guard="+Guard(accountantv1.Budget_Guard(i)))
+		}
+		return out, directive
+	}
+	for _, key := range budgetKeys {
+		if !strings.Contains(","+before, ","+key+"=") {
+			out = append(out, before+key+"=")
+		}
+	}
+	return out, directive
+}
+
+// Guard is a guard as --budget takes it.
+func Guard(g accountantv1.Budget_Guard) string { return strings.ToLower(Dashed(g.String())) }
+
+// Budget is a budget as --budget takes it.
+func Budget(b *accountantv1.Budget) string {
+	var parts []string
+	numbers := budgetNumbers(b)
+	for _, key := range budgetKeys {
+		switch {
+		case key == "guard" && b.GetGuard() != 0:
+			parts = append(parts, "guard="+Guard(b.GetGuard()))
+		case numbers[key] != nil && *numbers[key] != nil:
+			parts = append(parts, key+"="+Exact(**numbers[key]))
+		}
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,27 @@
+package spelling
+
+import (
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// Policy says what guards a ledger.
+func Policy(spec *accountantv1.LedgerSpec) string {
+	switch spec.GetPolicy() {
+	case accountantv1.LedgerSpec_PLAN:
+		return "plan: only its events, in any order"
+	case accountantv1.LedgerSpec_FILTER:
+		return "filter: whatever keeps within its budgets"
+	}
+	return "descriptive: nothing is refused"
+}
+
+// State is whether a ledger takes charges.
+func State(l *accountantv1.Ledger) string {
+	switch {
+	case l.GetClosed():
+		return "closed"
+	case l.GetNeedsReconciling():
+		return "needs reconciling"
+	}
+	return "open"
+}

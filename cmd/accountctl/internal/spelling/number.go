@@ -1,0 +1,31 @@
+package spelling
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// Delta is δ rounded up; with its logarithm where δ itself is below the
+// normal numbers.
+func Delta(delta float64, log *float64) string {
+	if log != nil && delta < 0x1p-1022 && !math.IsInf(*log, -1) {
+		return "e^" + num.FormatUp(*log, Digits)
+	}
+	return num.FormatUp(delta, Digits)
+}
+
+// Exact is a number as it was given.
+func Exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Nearest is for numbers that bound nothing.
+func Nearest(x float64) string {
+	if math.IsInf(x, 1) {
+		return "∞"
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// Digits is how many significant digits tables show of ε and δ.
+const Digits = 6

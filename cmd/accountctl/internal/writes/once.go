@@ -1,0 +1,106 @@
+// Package writes makes one write to a ledger under a request ID, so that the same command
+// can be repeated: it adds the flags of a command that writes, sends the write, and says
+// what became of it.
+package writes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// RequestIDHelp explains --request-id in the help of every command that writes.
+const RequestIDHelp = `Each write has a request ID. Sent again under the same ID, the same write is done
+once and gets its first receipt; without --request-id a random one is made. If it
+is unknown whether a write was done, the error names the ID that resumes it.`
+
+// OwnSocketHelp is for the commands that only the daemon's owner can run.
+const OwnSocketHelp = `Only the daemon's owner can do this, over its own socket:
+--server unix:DIR/accountant.sock with the daemon's data directory DIR.`
+
+// Flags holds --request-id and --output of a command that makes one write.
+type Flags struct {
+	*cli.Program
+	Output *cli.Format
+	key    *string
+}
+
+// AddFlags adds --request-id and --output to c.
+func AddFlags(p *cli.Program, c *cobra.Command) *Flags {
+	return &Flags{
+		Program: p,
+		Output:  cli.OutputFlag(c, cli.FormatJSON),
+		key:     c.Flags().String("request-id", "", "your key of this one write, [A-Za-z0-9._-]{1,128}; random unless given"),
+	}
+}
+
+// Key returns the request ID that was given. Without one it chooses a random one, which it
+// returns from then on.
+func (f *Flags) Key(c *cobra.Command) (string, error) {
+	if *f.key == "" {
+		if c.Flags().Changed("request-id") {
+			return "", cli.Usage(c, "--request-id: \"\"; allowed: 1 to 128 bytes of [A-Za-z0-9._-]")
+		}
+		random, err := uuid.NewRandom()
+		if err != nil {
+			return "", err
+		}
+		*f.key = random.String()
+	}
+	return *f.key, nil
+}
+
+// Once makes one write under the command's request ID.
+// Where it is unknown whether the write was done, the error names the ID that resumes it.
+func Once[T any](f *Flags, c *cobra.Command, write func(ctx context.Context, daemon *client.Client, key string) (T, error)) (answer T, err error) {
+	key, err := f.Key(c)
+	if err != nil {
+		return answer, err
+	}
+	answer, err = cli.Ask(f.Program, c, func(ctx context.Context, daemon *client.Client) (T, error) { return write(ctx, daemon, key) })
+	var e *client.Error
+	if errors.As(err, &e) && (e.Unknown || e.Code == codes.Aborted) {
+		err = fmt.Errorf("%w; it is unknown whether this was written: repeat the command with --request-id %s", err, key)
+	}
+	return answer, err
+}
+
+// Answer is the daemon's answer to a write.
+type Answer interface {
+	proto.Message
+	GetReceipt() *accountantv1.Receipt
+	GetReplayed() bool
+}
+
+// Run makes one write and says that it was done: "refunded".
+func (f *Flags) Run(c *cobra.Command, done string, write func(ctx context.Context, daemon *client.Client, key string) (Answer, error)) error {
+	answer, err := Once(f, c, write)
+	switch {
+	case err != nil:
+		return err
+	case f.Output.Value == cli.FormatJSON:
+		return f.WriteJSON(answer)
+	}
+	return f.Receipt(done, answer)
+}
+
+// Receipt writes for people what became of a write.
+func (f *Flags) Receipt(done string, answer Answer) error {
+	if answer.GetReplayed() {
+		done = "already " + done + " (replayed)"
+	}
+	r := answer.GetReceipt()
+	_, err := fmt.Fprintf(f.Out, "%s: ledger %s, position %d, %s, %s\n",
+		done, cli.Clean(r.GetLedger()), r.GetPosition(), cli.Clean(r.GetWriter()), spelling.Time(r.GetTime()))
+	return err
+}
