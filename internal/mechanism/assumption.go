@@ -2,9 +2,6 @@ package mechanism
 
 import "slices"
 
-// An outer mechanism runs others.
-type outer interface{ inner() []Mechanism }
-
 // An assuming mechanism has a loss that rests on something its parameters do not say.
 type assuming interface {
 	// assumes says in words what has to be true under adj, or returns "".
@@ -22,10 +19,8 @@ func (c Composition) Assumptions() []string {
 				list = append(list, text)
 			}
 		}
-		if o, ok := m.(outer); ok {
-			for _, inner := range o.inner() {
-				visit(inner)
-			}
+		for _, inner := range Inside(m) {
+			visit(inner)
 		}
 	}
 	for _, p := range c.Parts {
@@ -34,18 +29,3 @@ func (c Composition) Assumptions() []string {
 	slices.Sort(list)
 	return list
 }
-
-func (c Composed) inner() (list []Mechanism) {
-	for _, e := range c.Events.Values() {
-		list = append(list, e.Mechanism)
-	}
-	return list
-}
-
-func (p Parallel) inner() []Mechanism                { return p.Parts.Values() }
-func (p PoissonSampled) inner() []Mechanism          { return []Mechanism{p.Mechanism} }
-func (f FixedSizeSampled) inner() []Mechanism        { return []Mechanism{f.Mechanism} }
-func (t TruncatedPoissonSampled) inner() []Mechanism { return []Mechanism{t.Mechanism} }
-func (s Shuffled) inner() []Mechanism                { return []Mechanism{s.Mechanism} }
-func (r RepeatAndSelect) inner() []Mechanism         { return []Mechanism{r.Mechanism} }
-func (g Group) inner() []Mechanism                   { return []Mechanism{g.Mechanism} }

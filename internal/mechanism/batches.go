@@ -7,9 +7,11 @@ import "fmt"
 // FixedSizeSampled runs Mechanism once on BatchSize of DatasetSize records drawn
 // without replacement, a fresh batch every time.
 type FixedSizeSampled struct {
-	BatchSize   uint64 // 1 … DatasetSize
-	DatasetSize uint64 // 1 … MaxDatasetSize
-	Mechanism   Mechanism
+	// 1 … DatasetSize
+	BatchSize uint64 `field:"1" role:"size" range:"1..2^53"`
+	// 1 … MaxDatasetSize
+	DatasetSize uint64    `field:"2" role:"size" range:"1..2^53"`
+	Mechanism   Mechanism `field:"3" role:"inside"`
 }
 
 // Kind is "fixed_size_sampled".
@@ -62,11 +64,15 @@ func (FixedSizeSampled) sealed() {}
 // MaximumBatchSize records cut to that many. Either SamplingProbability or BatchSize
 // is given, DatasetSize always.
 type TruncatedPoissonSampled struct {
-	SamplingProbability float64 // q in (0, 1)
-	BatchSize           uint64  // expected sample, 1 … DatasetSize−1
-	DatasetSize         uint64  // 2 … MaxDatasetSize
-	MaximumBatchSize    uint64  // 1 … MaxDatasetSize
-	Mechanism           Mechanism
+	// q in (0, 1)
+	SamplingProbability float64 `field:"1" role:"probability" range:"(0,1)"`
+	// expected sample, 1 … DatasetSize−1
+	BatchSize uint64 `field:"2" role:"size" range:"1..2^53"`
+	// 2 … MaxDatasetSize
+	DatasetSize uint64 `field:"3" role:"size" range:"1..2^53"`
+	// 1 … MaxDatasetSize
+	MaximumBatchSize uint64    `field:"4" role:"size" range:"1..2^53"`
+	Mechanism        Mechanism `field:"5" role:"inside"`
 }
 
 // Kind is "truncated_poisson_sampled".
@@ -120,9 +126,11 @@ func (TruncatedPoissonSampled) sealed() {}
 // Shuffled is one epoch: every record in one of ⌈DatasetSize/BatchSize⌉ batches in a
 // random order, and Mechanism on each.
 type Shuffled struct {
-	BatchSize   uint64 // 1 … DatasetSize
-	DatasetSize uint64 // 1 … MaxDatasetSize
-	Mechanism   Mechanism
+	// 1 … DatasetSize
+	BatchSize uint64 `field:"1" role:"size" range:"1..2^53"`
+	// 1 … MaxDatasetSize
+	DatasetSize uint64    `field:"2" role:"size" range:"1..2^53"`
+	Mechanism   Mechanism `field:"3" role:"inside"`
 }
 
 // Kind is "shuffled".

@@ -20,7 +20,8 @@ const (
 // order and each perhaps chosen from the outputs before, but with the parameters
 // listed. It costs what the events cost when reported one by one.
 type Composed struct {
-	Events List[Event] // 1 to MaxComposedEvents
+	// 1 to MaxComposedEvents
+	Events List[Event] `field:"1" role:"inside" most:"64"`
 }
 
 // Kind is "composed".

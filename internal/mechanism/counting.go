@@ -8,8 +8,10 @@ import (
 // Histogram releases noisy counts of disjoint bins, each record being in one at
 // most: exactly one of LaplaceScale and StandardDeviation is given.
 type Histogram struct {
-	LaplaceScale      float64 // b of Laplace noise, in records; > 0
-	StandardDeviation float64 // σ of Gaussian noise, in records; > 0
+	// b of Laplace noise, in records; > 0
+	LaplaceScale float64 `field:"1" role:"scale" range:">0"`
+	// σ of Gaussian noise, in records; > 0
+	StandardDeviation float64 `field:"2" role:"scale" range:">0"`
 }
 
 // Kind is "histogram".
@@ -46,8 +48,10 @@ func (Histogram) sealed() {}
 // that together they are Rho-zCDP. One record changes each by 1 at most, added,
 // removed or replaced, and all of them at worst: σ = √(k/2ρ).
 type CountingQueries struct {
-	Queries uint64  // k, 1 … MaxDatasetSize
-	Rho     float64 // ρ > 0
+	// k, 1 … MaxDatasetSize
+	Queries uint64 `field:"1" role:"shape" range:"1..2^53"`
+	// ρ > 0
+	Rho float64 `field:"2" role:"loss" range:">0" need:"required"`
 }
 
 // Kind is "counting_queries".

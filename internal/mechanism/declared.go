@@ -8,7 +8,8 @@ import "fmt"
 
 // PureDP is any ε-differentially private mechanism.
 type PureDP struct {
-	Epsilon float64 // ε0 > 0
+	// ε0 > 0
+	Epsilon float64 `field:"1" role:"loss" range:">0" need:"required"`
 }
 
 // Kind is "pure_dp".
@@ -25,8 +26,10 @@ func (PureDP) sealed() {}
 
 // ApproximateDP is any (ε, δ)-differentially private mechanism.
 type ApproximateDP struct {
-	Epsilon float64 // ε0 > 0
-	Delta   float64 // δ0 in (0, 1)
+	// ε0 > 0
+	Epsilon float64 `field:"1" role:"loss" range:">0" need:"required"`
+	// δ0 in (0, 1)
+	Delta float64 `field:"2" role:"probability" range:"(0,1)" need:"required"`
 }
 
 // Kind is "approximate_dp".
@@ -48,8 +51,10 @@ func (ApproximateDP) sealed() {}
 // Delta any δ-approximately ρ-zCDP one (Def. 8.1): ρ-zCDP apart from events of
 // probability δ.
 type ZeroConcentratedDP struct {
-	Rho   float64 // ρ > 0
-	Delta float64 // δ in (0, 1), or 0
+	// ρ > 0
+	Rho float64 `field:"1" role:"loss" range:">0" need:"required"`
+	// δ in (0, 1), or 0
+	Delta float64 `field:"2" role:"probability" range:"(0,1)" since:"2"`
 }
 
 // Kind is "zero_concentrated_dp".
@@ -79,7 +84,8 @@ func (ZeroConcentratedDP) sealed() {}
 
 // GaussianDP is any μ-GDP mechanism (Dong–Roth–Su 2022, Def. 4).
 type GaussianDP struct {
-	Mu float64 // μ > 0
+	// μ > 0
+	Mu float64 `field:"1" role:"loss" range:">0" need:"required"`
 }
 
 // Kind is "gaussian_dp".
@@ -98,7 +104,8 @@ func (GaussianDP) sealed() {}
 // nothing otherwise: (0, δ)-DP, and so is every mechanism that fails as rarely. It
 // harms somebody in a dataset of 1/δ records: δ must be far below that.
 type NameAndShame struct {
-	Delta float64 // δ in (0, 1)
+	// δ in (0, 1)
+	Delta float64 `field:"1" role:"probability" range:"(0,1)" need:"required"`
 }
 
 // Kind is "name_and_shame".

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
-	"unicode"
 )
 
 // Difference is a parameter in which two mechanisms differ.
@@ -33,7 +31,14 @@ func Differences(a, b Mechanism) []Difference {
 	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return []Difference{{Field: "mechanism", A: kindOf(a), B: kindOf(b)}}
 	}
-	return structs(reflect.ValueOf(a), reflect.ValueOf(b))
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	var list []Difference
+	for _, p := range KindOf(a).Parameters {
+		if x, y := p.Of(x), p.Of(y); !x.Equal(y) {
+			list = append(list, p.differences(x, y)...)
+		}
+	}
+	return list
 }
 
 func kindOf(m Mechanism) string {
@@ -45,35 +50,21 @@ func kindOf(m Mechanism) string {
 
 const notGiven = "not given"
 
-// structs compares two values of one struct type, field by field.
-func structs(a, b reflect.Value) (list []Difference) {
-	for i := range a.NumField() {
-		field, x, y := a.Type().Field(i), a.Field(i), b.Field(i)
-		if !field.IsExported() || x.Equal(y) {
-			continue
-		}
-		if field.Type == reflect.TypeFor[Mechanism]() {
-			m, _ := x.Interface().(Mechanism)
-			n, _ := y.Interface().(Mechanism)
-			list = append(list, Differences(m, n)...)
-			continue
-		}
-		if field.Type.Kind() == reflect.Struct && field.Type.Field(0).IsExported() { // parameters that several kinds share
-			list = append(list, structs(x, y)...)
-			continue
-		}
-		d := Difference{Field: snake(field.Name)}
-		switch x.Kind() {
-		case reflect.Struct, reflect.Interface, reflect.String: // lists: their values would fill the line
-		case reflect.Float64, reflect.Uint64:
-			d.far = far(x, y)
-			fallthrough
-		default:
-			d.A, d.B = valueText(x), valueText(y)
-		}
-		list = append(list, d)
+// differences lists in what the parameter's two values differ.
+func (p Parameter) differences(x, y reflect.Value) []Difference {
+	if p.Type == reflect.TypeFor[Mechanism]() {
+		m, _ := x.Interface().(Mechanism)
+		n, _ := y.Interface().(Mechanism)
+		return Differences(m, n)
 	}
-	return list
+	d := Difference{Field: p.Name}
+	if !p.isList() { // the values of a list would fill the line
+		d.A, d.B = valueText(x), valueText(y)
+	}
+	if p.Type.Kind() == reflect.Float64 || p.Type.Kind() == reflect.Uint64 {
+		d.far = far(x, y)
+	}
+	return []Difference{d}
 }
 
 // valueText is a parameter's value, which is zero where it was not given.
@@ -96,18 +87,6 @@ func far(x, y reflect.Value) float64 {
 		return d
 	}
 	return 0
-}
-
-// snake spells a field's name as the API does: NoiseMultiplier is noise_multiplier.
-func snake(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }
 
 // Nearest is the index of the mechanism in list that differs from m least, and in what: in

@@ -9,10 +9,14 @@ import (
 // each coordinate of a query with whole numbers (Canonne–Kamath–Steinke 2020, arXiv
 // 2004.00010v3). Exactly one of Sensitivity and Distance is given.
 type DiscreteGaussian struct {
-	StandardDeviation float64 // σ, the parameter; > 0
-	Sensitivity       float64 // Δ: ℓ2 norm of one record's contribution; > 0, whole with one coordinate
-	Distance          float64 // largest ℓ2 distance between neighbours' outputs, likewise
-	Coordinates       uint64  // 1 … 2^53; 0 stands for 1
+	// σ, the parameter; > 0
+	StandardDeviation float64 `field:"1" role:"scale" range:">0" need:"required"`
+	// Δ: ℓ2 norm of one record's contribution; > 0, whole with one coordinate
+	Sensitivity float64 `field:"2" role:"norm" range:">0"`
+	// largest ℓ2 distance between neighbours' outputs, likewise
+	Distance float64 `field:"3" role:"norm" range:">0"`
+	// 1 … 2^53; 0 stands for 1
+	Coordinates uint64 `field:"4" role:"shape" range:"1..2^53"`
 }
 
 // MaxWhole bounds distances between whole numbers: up to it float64 has them all.
@@ -55,9 +59,12 @@ func (DiscreteGaussian) sealed() {}
 // DiscreteLaplace adds noise with P(x) ∝ exp(−|x|/Scale) on the whole numbers to
 // each coordinate of a query with whole numbers and ℓ1 sensitivity Sensitivity.
 type DiscreteLaplace struct {
-	Scale       float64 // b, in units of the query; > 0
-	Sensitivity float64 // Δ: ℓ1 norm of one record's contribution; whole, 1 … 2^52
-	Distance    float64 // largest ℓ1 distance between neighbours' outputs; whole, 1 … 2^53
+	// b, in units of the query; > 0
+	Scale float64 `field:"1" role:"scale" range:">0" need:"required"`
+	// Δ: ℓ1 norm of one record's contribution; whole, 1 … 2^52
+	Sensitivity float64 `field:"2" role:"norm" range:"1..2^53"`
+	// largest ℓ1 distance between neighbours' outputs; whole, 1 … 2^53
+	Distance float64 `field:"3" role:"norm" range:"1..2^53"`
 }
 
 // Kind is "discrete_laplace".

@@ -16,13 +16,20 @@ import (
 // A batch that is made by shuffling is not a Poisson sample and has no such
 // guarantee (Chua et al. 2024, arXiv 2403.17673): this is not its descriptor.
 type DPSGD struct {
-	NoiseMultiplier float64 // σ/Δ, without units; > 0
-	MaxGradNorm     float64 // Δ, the clipping norm; > 0, or 0 where it is not told: it does not matter
-	BatchSize       uint64  // expected number of records drawn at once, or in one piece of a step's batch; ≥ 1
-	DatasetSize     uint64  // number of records, 1 … MaxDatasetSize
-	Epochs          float64 // passes over the dataset; > 0, or 0 with Steps
-	Steps           uint64  // number of times that noise is added, 1 … 2³² − 1; 0 with Epochs
-	Accumulation    uint64  // pieces of one batch before noise is added once; 0 stands for 1
+	// σ/Δ, without units; > 0
+	NoiseMultiplier float64 `field:"1" role:"scale" range:">0" need:"required"`
+	// Δ, the clipping norm; > 0, or 0 where it is not told: it does not matter
+	MaxGradNorm float64 `field:"2" role:"norm" range:">0"`
+	// passes over the dataset; > 0, or 0 with Steps
+	Epochs float64 `field:"5" role:"size" range:">0"`
+	// expected number of records drawn at once, or in one piece of a step's batch; ≥ 1
+	BatchSize uint64 `field:"3" role:"size" range:"1..2^53"`
+	// number of records, 1 … MaxDatasetSize
+	DatasetSize uint64 `field:"4" role:"size" range:"1..2^53"`
+	// number of times that noise is added, 1 … 2³² − 1; 0 with Epochs
+	Steps uint64 `field:"6" role:"size" range:">=1"`
+	// pieces of one batch before noise is added once; 0 stands for 1
+	Accumulation uint64 `field:"7" role:"size" range:">=1"`
 }
 
 // Kind is "dp_sgd".

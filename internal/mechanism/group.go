@@ -15,8 +15,9 @@ const (
 // Group is Mechanism with Size records in the place of one: all of them added or
 // removed, replaced or zeroed out.
 type Group struct {
-	Size      uint64 // 1 … MaxGroup
-	Mechanism Mechanism
+	// 1 … MaxGroup
+	Size      uint64    `field:"1" role:"size" range:"1..2^20" need:"required"`
+	Mechanism Mechanism `field:"2" role:"inside"`
 }
 
 // Kind is "group".

@@ -15,9 +15,12 @@ const MaxBands = 4096
 // Participations of Steps, MinimumSeparation steps or more apart. 0 stands for 1 in
 // both.
 type Participation struct {
-	Steps             uint64 // 1 … 2^53
-	Participations    uint64 // 1 … Steps
-	MinimumSeparation uint64 // 1 … 2^53
+	// 1 … 2^53
+	Steps uint64 `role:"size" range:">=1"`
+	// 1 … Steps
+	Participations uint64 `role:"size" range:">=1"`
+	// 1 … 2^53
+	MinimumSeparation uint64 `role:"size" range:">=1"`
 }
 
 func (p Participation) check(kind string) error {
@@ -47,10 +50,13 @@ func (p Participation) String() string {
 // Gaussian noise on each. Either StandardDeviation comes with Sensitivity, or
 // NoiseMultiplier alone.
 type TreeAggregation struct {
-	StandardDeviation float64 // σ of each node
-	Sensitivity       float64 // Δ of one record's contribution to one step
-	NoiseMultiplier   float64 // σ/Δ
-	Participation
+	// σ of each node
+	StandardDeviation float64 `field:"1" role:"scale" range:">0"`
+	// Δ of one record's contribution to one step
+	Sensitivity float64 `field:"2" role:"norm" range:">0"`
+	// σ/Δ
+	NoiseMultiplier float64 `field:"3" role:"scale" range:">0"`
+	Participation   `field:"4"`
 }
 
 // Kind is "tree_aggregation".
@@ -76,11 +82,15 @@ func (TreeAggregation) sealed() {}
 // BandedMatrix releases C·x + z with Gaussian z and the lower-triangular Toeplitz
 // matrix C[i][i−j] = Coefficients[j]. Its noise is given as a TreeAggregation's.
 type BandedMatrix struct {
-	StandardDeviation float64 // σ of z
-	Sensitivity       float64 // Δ of one record's contribution to one step
-	NoiseMultiplier   float64 // σ/Δ
-	Coefficients      Numbers // 1 … MaxBands, finite, the first not 0
-	Participation
+	// σ of z
+	StandardDeviation float64 `field:"1" role:"scale" range:">0"`
+	// Δ of one record's contribution to one step
+	Sensitivity float64 `field:"2" role:"norm" range:">0"`
+	// σ/Δ
+	NoiseMultiplier float64 `field:"3" role:"scale" range:">0"`
+	// 1 … MaxBands, finite, the first not 0
+	Coefficients  Numbers `field:"4" role:"shape" most:"4096"`
+	Participation `field:"5"`
 }
 
 // Kind is "banded_matrix".

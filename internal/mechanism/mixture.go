@@ -12,9 +12,12 @@ const MaxComponents = 256
 // MixtureOfGaussians adds N(0, StandardDeviation²) noise to a query that one record
 // moves by Sensitivities[i] with probability Probabilities[i] over their sum.
 type MixtureOfGaussians struct {
-	StandardDeviation float64 // σ, in units of the query; > 0
-	Sensitivities     Numbers // 1 … MaxComponents, in units of the query; ≥ 0, one > 0
-	Probabilities     Numbers // as many; in (0, 1], adding up to 1 within 1e-9
+	// σ, in units of the query; > 0
+	StandardDeviation float64 `field:"1" role:"scale" range:">0" need:"required"`
+	// 1 … MaxComponents, in units of the query; ≥ 0, one > 0
+	Sensitivities Numbers `field:"2" role:"norm" most:"256"`
+	// as many; in (0, 1], adding up to 1 within 1e-9
+	Probabilities Numbers `field:"3" role:"probability" most:"256"`
 }
 
 // Kind is "mixture_of_gaussians".

@@ -9,10 +9,14 @@ import (
 // with ℓ2 sensitivity Sensitivity. Either StandardDeviation comes with one of
 // Sensitivity and Distance, or NoiseMultiplier comes alone.
 type Gaussian struct {
-	StandardDeviation float64 // σ, in units of the query; > 0
-	Sensitivity       float64 // Δ: ℓ2 norm of one record's contribution; > 0
-	Distance          float64 // largest ℓ2 distance between neighbours' outputs; > 0
-	NoiseMultiplier   float64 // σ/Δ, without units; > 0
+	// σ, in units of the query; > 0
+	StandardDeviation float64 `field:"1" role:"scale" range:">0"`
+	// Δ: ℓ2 norm of one record's contribution; > 0
+	Sensitivity float64 `field:"2" role:"norm" range:">0"`
+	// largest ℓ2 distance between neighbours' outputs; > 0
+	Distance float64 `field:"3" role:"norm" range:">0"`
+	// σ/Δ, without units; > 0
+	NoiseMultiplier float64 `field:"4" role:"scale" range:">0"`
 }
 
 // Kind is "gaussian".
@@ -54,9 +58,12 @@ func (Gaussian) sealed() {}
 // Laplace adds noise of density exp(−|x|/Scale)/(2·Scale) to each coordinate of
 // a query with ℓ1 sensitivity Sensitivity.
 type Laplace struct {
-	Scale       float64 // b, in units of the query; > 0
-	Sensitivity float64 // Δ: ℓ1 norm of one record's contribution; > 0
-	Distance    float64 // largest ℓ1 distance between neighbours' outputs; > 0
+	// b, in units of the query; > 0
+	Scale float64 `field:"1" role:"scale" range:">0" need:"required"`
+	// Δ: ℓ1 norm of one record's contribution; > 0
+	Sensitivity float64 `field:"2" role:"norm" range:">0"`
+	// largest ℓ1 distance between neighbours' outputs; > 0
+	Distance float64 `field:"3" role:"norm" range:">0"`
 }
 
 // Kind is "laplace".

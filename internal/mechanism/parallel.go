@@ -13,14 +13,15 @@ const MaxParts = 64
 // presence moves the output of one part only (McSherry 2009, Thm 4). It costs as much as
 // an adversary gets who picks the record's part after seeing all earlier outputs.
 type Parallel struct {
-	Parts List[Mechanism] // 1 to MaxParts
+	// 1 to MaxParts
+	Parts List[Mechanism] `field:"1" role:"inside" most:"64"`
 
 	// PartitionFixedInAdvance asserts that the parts, and which mechanism runs on which of them,
 	// were fixed before the first release. The adversary then has no choice left, and the
 	// cost is that of the most expensive part beside everything else. Within a Parallel whose
 	// own partition depends on outputs it asserts in which of these parts a record is whenever
 	// the outer part holds it.
-	PartitionFixedInAdvance bool
+	PartitionFixedInAdvance bool `field:"2" role:"choice" since:"2"`
 }
 
 // Kind is "parallel".
@@ -113,6 +114,5 @@ func PartsByOutputs(m Mechanism) bool {
 	if p, ok := m.(Parallel); ok && !p.PartitionFixedInAdvance && len(p.Parts.Values()) > 1 {
 		return true
 	}
-	o, ok := m.(outer)
-	return ok && slices.ContainsFunc(o.inner(), PartsByOutputs)
+	return slices.ContainsFunc(Inside(m), PartsByOutputs)
 }

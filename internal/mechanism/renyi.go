@@ -11,8 +11,10 @@ const MaxOrders = 1024
 // RenyiDP is any mechanism that is (α, ε)-Rényi differentially private (Mironov 2017,
 // arXiv 1702.07476v3, Def. 4) at each of some orders, as other accountants print it.
 type RenyiDP struct {
-	Orders   Numbers // α > 1, at most 2⁵³, rising; 1 to MaxOrders
-	Epsilons Numbers // ε > 0 at each order; as many
+	// α > 1, at most 2⁵³, rising; 1 to MaxOrders
+	Orders Numbers `field:"1" role:"shape" most:"1024"`
+	// ε > 0 at each order; as many
+	Epsilons Numbers `field:"2" role:"loss" most:"1024"`
 }
 
 // Kind is "renyi_dp".

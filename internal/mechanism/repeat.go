@@ -17,10 +17,13 @@ const mostRepetitions = 1e9
 //     P(k) ∝ (1−γ)^k·Π_{l<k} (l+η)/(l+1), k ≥ 1 (Def. 1), or
 //   - the Poisson distribution of a mean (Thm 6); with no run the output is a constant.
 type RepeatAndSelect struct {
-	Mechanism Mechanism
-	Gamma     float64 // γ in (0, 1); 0 with Mean
-	Eta       float64 // η > −1, at most 1e9; 0: the logarithmic distribution
-	Mean      float64 // > 0, at most 1e9; alone
+	// γ in (0, 1); 0 with Mean
+	Gamma float64 `field:"2" role:"probability" range:"(0,1)"`
+	// η > −1, at most 1e9; 0: the logarithmic distribution
+	Eta float64 `field:"3" role:"shape" range:">-1"`
+	// > 0, at most 1e9; alone
+	Mean      float64   `field:"4" role:"shape" range:">0"`
+	Mechanism Mechanism `field:"1" role:"inside"`
 }
 
 // Kind is "repeat_and_select".

@@ -12,9 +12,12 @@ const MaxBuckets = 1 << 40
 // one with probability 1 − ν + ν/k, each of the others with ν/k. It is given by
 // Epsilon, the log ratio of the two, or by Noise = ν.
 type RandomizedResponse struct {
-	Epsilon float64 // ε0 = ln((1 − ν + ν/k)/(ν/k)); > 0
-	Noise   float64 // ν: probability that the answer is drawn uniformly; (0, 1)
-	Buckets uint64  // k, 2 … MaxBuckets; required with Noise, otherwise 2 unless given
+	// ε0 = ln((1 − ν + ν/k)/(ν/k)); > 0
+	Epsilon float64 `field:"1" role:"loss" range:">0"`
+	// ν: probability that the answer is drawn uniformly; (0, 1)
+	Noise float64 `field:"2" role:"probability" range:"(0,1)"`
+	// k, 2 … MaxBuckets; required with Noise, otherwise 2 unless given
+	Buckets uint64 `field:"3" role:"shape" range:"2..2^40"`
 }
 
 // Kind is "randomized_response".

@@ -11,10 +11,13 @@ import (
 // SamplingProbability is given, or BatchSize (the expected one) with DatasetSize;
 // both sizes must be public.
 type PoissonSampled struct {
-	SamplingProbability float64 // q in (0, 1]
-	BatchSize           uint64  // expected batch size, 1 … DatasetSize
-	DatasetSize         uint64  // number of records
-	Mechanism           Mechanism
+	// q in (0, 1]
+	SamplingProbability float64 `field:"1" role:"probability" range:"(0,1]"`
+	// expected batch size, 1 … DatasetSize
+	BatchSize uint64 `field:"2" role:"size" range:"1..2^53"`
+	// number of records
+	DatasetSize uint64    `field:"3" role:"size" range:"1..2^53"`
+	Mechanism   Mechanism `field:"4" role:"inside"`
 }
 
 // MaxDatasetSize bounds DatasetSize so that batch/dataset is one correctly

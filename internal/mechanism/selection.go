@@ -8,10 +8,14 @@ import "fmt"
 // Exponential reports a candidate with probability ∝ exp(score/Scale) (McSherry–Talwar
 // 2007). Either Epsilon is given, or Scale with Sensitivity.
 type Exponential struct {
-	Epsilon     float64 // ε0 > 0
-	Scale       float64 // in units of the score; > 0
-	Sensitivity float64 // Δ: the most one record contributes to a score; > 0
-	Monotone    bool    // a record's contributions have one sign
+	// ε0 > 0
+	Epsilon float64 `field:"1" role:"loss" range:">0"`
+	// in units of the score; > 0
+	Scale float64 `field:"2" role:"scale" range:">0"`
+	// Δ: the most one record contributes to a score; > 0
+	Sensitivity float64 `field:"3" role:"norm" range:">0"`
+	// a record's contributions have one sign
+	Monotone bool `field:"4" role:"choice"`
 }
 
 // Kind is "exponential".
@@ -59,11 +63,15 @@ func (n MaxNoise) String() string {
 // ReportNoisyMax reports the candidate whose score plus noise is the largest.
 // Either Epsilon is given, or Scale with Sensitivity.
 type ReportNoisyMax struct {
-	Distribution MaxNoise
-	Epsilon      float64 // ε0 > 0
-	Scale        float64 // b, in units of the score; > 0
-	Sensitivity  float64 // Δ: the most one record contributes to a score; > 0
-	Monotone     bool    // a record's contributions have one sign
+	Distribution MaxNoise `field:"1" role:"choice" need:"required"`
+	// ε0 > 0
+	Epsilon float64 `field:"2" role:"loss" range:">0"`
+	// b, in units of the score; > 0
+	Scale float64 `field:"3" role:"scale" range:">0"`
+	// Δ: the most one record contributes to a score; > 0
+	Sensitivity float64 `field:"4" role:"norm" range:">0"`
+	// a record's contributions have one sign
+	Monotone bool `field:"5" role:"choice"`
 }
 
 // Kind is "report_noisy_max".
@@ -96,7 +104,8 @@ func (ReportNoisyMax) sealed() {}
 // neighbouring steps to a dataset with that output, at ε0/2 (Asi–Duchi 2020, arXiv
 // 2005.10630).
 type InverseSensitivity struct {
-	Epsilon float64 // ε0 > 0
+	// ε0 > 0
+	Epsilon float64 `field:"1" role:"loss" range:">0" need:"required"`
 }
 
 // Kind is "inverse_sensitivity".

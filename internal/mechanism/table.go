@@ -23,9 +23,12 @@ const (
 // Masses are taken in proportion, and all losses raised by what Q sums to above 1: both
 // by 1e−9 at most, for the rounding of what was printed.
 type PrivacyLossTable struct {
-	Losses       Numbers // in nats, −700 … 700, rising; 2 to MaxLosses
-	Masses       Numbers // > 0; as many; with InfiniteMass they sum to 1, Σ p·e^{−l} ≤ 1
-	InfiniteMass float64 // P(L = ∞) in (0, 1), or 0
+	// in nats, −700 … 700, rising; 2 to MaxLosses
+	Losses Numbers `field:"1" role:"loss" most:"4096"`
+	// > 0; as many; with InfiniteMass they sum to 1, Σ p·e^{−l} ≤ 1
+	Masses Numbers `field:"2" role:"probability" most:"4096"`
+	// P(L = ∞) in (0, 1), or 0
+	InfiniteMass float64 `field:"3" role:"probability" range:"(0,1)"`
 }
 
 // Kind is "privacy_loss_table".

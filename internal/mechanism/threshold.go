@@ -7,13 +7,20 @@ import "fmt"
 // whether it is above a threshold, both with Laplace noise, until Positives were.
 // Either both ε are given, or both scales with Sensitivity and Positives.
 type AboveThreshold struct {
-	ThresholdEpsilon float64 // ε1 > 0
-	QueryEpsilon     float64 // ε2 > 0
-	ThresholdScale   float64 // b1 of the threshold's noise, in units of the queries; > 0
-	QueryScale       float64 // b2 of each query's, likewise; > 0
-	Sensitivity      float64 // Δ: the most one record contributes to a query; > 0
-	Positives        uint64  // c, 1 … MaxPositives
-	Monotone         bool    // a record's contributions have one sign
+	// ε1 > 0
+	ThresholdEpsilon float64 `field:"1" role:"loss" range:">0"`
+	// ε2 > 0
+	QueryEpsilon float64 `field:"2" role:"loss" range:">0"`
+	// b1 of the threshold's noise, in units of the queries; > 0
+	ThresholdScale float64 `field:"3" role:"scale" range:">0"`
+	// b2 of each query's, likewise; > 0
+	QueryScale float64 `field:"4" role:"scale" range:">0"`
+	// Δ: the most one record contributes to a query; > 0
+	Sensitivity float64 `field:"5" role:"norm" range:">0"`
+	// c, 1 … MaxPositives
+	Positives uint64 `field:"6" role:"shape" range:"1..2^32"`
+	// a record's contributions have one sign
+	Monotone bool `field:"7" role:"choice"`
 }
 
 // MaxPositives bounds Positives.

@@ -7,10 +7,14 @@ import "fmt"
 // 1)/(2(e^{Bound/Scale} − 1)) (Geng–Ding–Guo–Kumar 2020, arXiv 1810.00877). Exactly
 // one of Sensitivity and Distance is given.
 type TruncatedLaplace struct {
-	Scale       float64 // λ, in units of the query; > 0
-	Bound       float64 // τ, the largest noise, likewise; > 0
-	Sensitivity float64 // Δ: size of one record's contribution; > 0
-	Distance    float64 // largest distance between neighbours' outputs; > 0
+	// λ, in units of the query; > 0
+	Scale float64 `field:"1" role:"scale" range:">0" need:"required"`
+	// τ, the largest noise, likewise; > 0
+	Bound float64 `field:"2" role:"shape" range:">0" need:"required"`
+	// Δ: size of one record's contribution; > 0
+	Sensitivity float64 `field:"3" role:"norm" range:">0"`
+	// largest distance between neighbours' outputs; > 0
+	Distance float64 `field:"4" role:"norm" range:">0"`
 }
 
 // Kind is "truncated_laplace".

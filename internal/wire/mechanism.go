@@ -2,10 +2,10 @@ package wire
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
+	"reflect"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -13,21 +13,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// The kinds of mechanism are in families, a file mechanism_*.go each with four functions:
-// to reads a descriptor, from is its inverse, append makes the canonical encoding and
-// record the bytes of package proto. Each makes nothing of another family's kinds. Adding
-// a mechanism: a case in each of the four.
+// Descriptors are converted by the tables of their kinds (mechanism.Kind): nothing here knows
+// a kind. A parameter is converted by the form of its type (parameter.go).
 
 // maxNesting bounds mechanisms within mechanisms, and with it the length of a
 // field's path. No mechanism is defined that deep.
 const maxNesting = 4
 
-const (
-	allowedMechanism = "one of the mechanisms of docs/mechanisms.md"
-	allowedRequired  = "a finite number > 0 (at least 2.3e-308)"
-	allowedPositive  = "a finite number > 0, or absent"
-	allowedChance    = "a number in (0, 1), or absent"
-)
+const allowedMechanism = "one of the mechanisms of docs/mechanisms.md"
 
 // ToMechanism converts a descriptor that is valid under at least one adjacency.
 // Fields in errors start at the mechanism: "gaussian.sensitivity".
@@ -67,75 +60,87 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 	if err := known("mechanism", m); err != nil {
 		return nil, err
 	}
-	if m.GetKind() == nil {
+	alternative := m.ProtoReflect().WhichOneof(alternatives)
+	if alternative == nil {
 		return nil, absent("mechanism", allowedMechanism)
 	}
 	if depth > maxNesting {
 		return nil, invalid("mechanism", fmt.Sprintf("nested %d deep", depth), fmt.Sprintf("at most %d deep", maxNesting))
 	}
-	var f fields
-	d := cmp.Or(toNoise(&f, m, depth), toSampling(&f, m, depth), toDeclared(&f, m, depth), toSelection(&f, m, depth), toStructure(&f, m, depth))
-	if d == nil {
-		return nil, invalid("mechanism", fmt.Sprintf("%T", m.Kind), allowedMechanism)
+	k := mechanism.KindNumbered(int(alternative.Number()))
+	if k == nil {
+		return nil, invalid("mechanism", string(alternative.Name()), allowedMechanism)
 	}
-	if f.err != nil {
-		return nil, f.err
+	message := m.ProtoReflect().Get(alternative).Message()
+	if err := known(k.Name, message.Interface()); err != nil {
+		return nil, err
+	}
+	r := reader{kind: k, depth: depth}
+	fields := message.Descriptor().Fields()
+	d := k.New(func(p *mechanism.Parameter, into reflect.Value) {
+		if r.err == nil {
+			r.parameter = p
+			formOf(p).read(&r, message, fields.ByNumber(protowire.Number(p.Number)), into)
+		}
+	})
+	if r.err != nil {
+		return nil, r.err
 	}
 	return d, nil
 }
 
+// alternatives is the oneof of all kinds.
+var alternatives = (*pb.Mechanism)(nil).ProtoReflect().Descriptor().Oneofs().ByName("kind")
+
 // FromMechanism is the inverse of ToMechanism. Of no mechanism it makes nil,
 // which every reader refuses.
 func FromMechanism(m mechanism.Mechanism) *pb.Mechanism {
-	return cmp.Or(fromNoise(m), fromSampling(m), fromDeclared(m), fromSelection(m), fromStructure(m))
+	k := mechanism.KindOf(m)
+	if k == nil {
+		return nil
+	}
+	out := new(pb.Mechanism)
+	alternative := alternatives.Fields().ByNumber(protowire.Number(k.Number))
+	message, d := out.ProtoReflect().Mutable(alternative).Message(), reflect.ValueOf(m)
+	for i := range k.Parameters {
+		p := &k.Parameters[i]
+		if v := p.Of(d); !v.IsZero() {
+			formOf(p).write(v, message, alternative.Message().Fields().ByNumber(protowire.Number(p.Number)))
+		}
+	}
+	return out
 }
 
-// appendMechanism appends the canonical encoding of a descriptor: a tag, then
-// every parameter in a fixed order and width, 0 for what is not given. Tags are
-// never changed or used again.
+// later marks the tag of a descriptor that has the parameter which its kind gained later.
+// Kinds have numbers below it.
+const later = 128
+
+// appendMechanism appends the canonical encoding of a descriptor: its kind's number, then
+// every parameter in the order of the table, with a fixed width or its length before it, 0 for
+// what is not given. A parameter that its kind gained later is left out where it is not given,
+// so that the encoding is what it was before there was one; where it is given, the number is
+// marked.
 func appendMechanism(b []byte, m mechanism.Mechanism) []byte {
-	encoded := appendNoise(b, m) // not by a table: b would escape to the heap
-	if encoded == nil {
-		encoded = appendSampling(b, m)
+	k := mechanism.KindOf(m)
+	if k == nil {
+		panic(fmt.Sprintf("wire: no canonical encoding of %T", m)) // the kinds are those of package mechanism
 	}
-	if encoded == nil {
-		encoded = appendDeclared(b, m)
-	}
-	if encoded == nil {
-		encoded = appendSelection(b, m)
-	}
-	if encoded == nil {
-		encoded = appendStructure(b, m)
-	}
-	if encoded == nil {
-		panic(fmt.Sprintf("wire: no canonical encoding of %T", m)) // the interface is sealed: a case is missing
-	}
-	return encoded
-}
-
-func appendFloats(b []byte, values ...float64) []byte {
-	for _, v := range values {
-		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
-	}
-	return b
-}
-
-func appendWhole(b []byte, values ...uint64) []byte {
-	for _, v := range values {
-		b = binary.BigEndian.AppendUint64(b, v)
-	}
-	return b
-}
-
-// appendNumbers appends a list's canonical encoding: its length and its bits.
-func appendNumbers(b []byte, n mechanism.Numbers) []byte {
-	return append(appendWhole(b, uint64(n.Len())), n...)
-}
-
-func appendParts(b []byte, parts []mechanism.Mechanism) []byte {
-	b = appendWhole(b, uint64(len(parts)))
-	for _, m := range parts {
-		b = appendMechanism(b, m)
+	tag := len(b)
+	b = append(b, byte(k.Number))
+	d := reflect.ValueOf(m)
+	for i := range k.Parameters {
+		p := &k.Parameters[i]
+		v := p.Of(d)
+		if p.Later {
+			if v.IsZero() {
+				continue
+			}
+			b[tag] |= later
+			if v.Kind() == reflect.Bool { // the mark says it
+				continue
+			}
+		}
+		b = formOf(p).canonical(b, v)
 	}
 	return b
 }
@@ -144,78 +149,28 @@ func appendParts(b []byte, parts []mechanism.Mechanism) []byte {
 // proto encodes FromMechanism(m): nothing for no mechanism, which every reader
 // refuses.
 func appendRecorded(b []byte, m mechanism.Mechanism) []byte {
+	k := mechanism.KindOf(m)
+	if k == nil {
+		return b
+	}
 	var room [128]byte // for the parameters, without an allocation
-	kind, p := recordNoise(room[:0], m)
-	if kind == 0 {
-		kind, p = recordSampling(room[:0], m)
-	}
-	if kind == 0 {
-		kind, p = recordDeclared(room[:0], m)
-	}
-	if kind == 0 {
-		kind, p = recordSelection(room[:0], m)
-	}
-	if kind == 0 {
-		kind, p = recordStructure(room[:0], m)
-	}
-	if kind == 0 {
-		return b
-	}
-	return protowire.AppendBytes(appendTag(b, kind), p)
-}
-
-// appendGiven appends numbers as the fields 1, 2, 3 …, without those that are 0.
-func appendGiven(b []byte, values ...float64) []byte { return appendGivenFrom(b, 1, values...) }
-
-// appendGivenFrom is appendGiven with the first field's number.
-func appendGivenFrom(b []byte, first protowire.Number, values ...float64) []byte {
-	for i, v := range values {
-		if v != 0 {
-			b = protowire.AppendTag(b, first+protowire.Number(i), protowire.Fixed64Type)
-			b = protowire.AppendFixed64(b, math.Float64bits(v))
+	body, d := room[:0], reflect.ValueOf(m)
+	for _, p := range byNumber[k.Number] {
+		if v := p.Of(d); !v.IsZero() {
+			body = formOf(p).record(body, protowire.Number(p.Number), v)
 		}
 	}
-	return b
+	return protowire.AppendBytes(appendTag(b, protowire.Number(k.Number)), body)
 }
 
-// appendPacked appends a list as a packed repeated double.
-func appendPacked(b []byte, field protowire.Number, n mechanism.Numbers) []byte {
-	if n.Len() == 0 {
-		return b
-	}
-	b = protowire.AppendVarint(appendTag(b, field), uint64(len(n)))
-	for i := 0; i < len(n); i += 8 { // big-endian to little-endian
-		for j := 7; j >= 0; j-- {
-			b = append(b, n[i+j])
+// byNumber holds the parameters of each kind in the order of their numbers, as package proto
+// writes them, at the kind's number.
+var byNumber = func() (all [later][]*mechanism.Parameter) {
+	for _, k := range mechanism.Kinds() {
+		for i := range k.Parameters {
+			all[k.Number] = append(all[k.Number], &k.Parameters[i])
 		}
+		slices.SortFunc(all[k.Number], func(a, b *mechanism.Parameter) int { return cmp.Compare(a.Number, b.Number) })
 	}
-	return b
-}
-
-func appendInner(b []byte, field protowire.Number, m mechanism.Mechanism) []byte {
-	if m == nil {
-		return b
-	}
-	var room [64]byte
-	return protowire.AppendBytes(appendTag(b, field), appendRecorded(room[:0], m))
-}
-
-// appendRecordedParts appends a repeated accountant.v1.Mechanism as package proto does.
-func appendRecordedParts(b []byte, field protowire.Number, parts []mechanism.Mechanism) []byte {
-	for _, m := range parts {
-		b = protowire.AppendBytes(appendTag(b, field), appendRecorded(nil, m))
-	}
-	return b
-}
-
-// appendRecordedEvents appends a repeated accountant.v1.Event as package proto does.
-func appendRecordedEvents(b []byte, field protowire.Number, events []mechanism.Event) []byte {
-	for _, e := range events {
-		var p []byte
-		if e.Mechanism != nil {
-			p = protowire.AppendBytes(appendTag(p, 1), appendRecorded(nil, e.Mechanism))
-		}
-		b = protowire.AppendBytes(appendTag(b, field), appendNumber(p, 2, uint64(e.Count)))
-	}
-	return b
-}
+	return all
+}()

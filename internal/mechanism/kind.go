@@ -1,0 +1,233 @@
+package mechanism
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// kinds lists one value of every descriptor type, at the number of its alternative in the
+// message accountant.v1.Mechanism. It is the one list of the kinds of this package: whatever
+// goes over all kinds goes over this list. Numbers are never changed and never used again.
+var kinds = [...]Mechanism{
+	1:  Gaussian{},
+	2:  Laplace{},
+	3:  PoissonSampled{},
+	4:  RandomizedResponse{},
+	5:  PureDP{},
+	6:  ApproximateDP{},
+	7:  ZeroConcentratedDP{},
+	8:  GaussianDP{},
+	9:  DiscreteGaussian{},
+	10: DiscreteLaplace{},
+	11: TruncatedLaplace{},
+	12: Exponential{},
+	13: ReportNoisyMax{},
+	14: AboveThreshold{},
+	15: InverseSensitivity{},
+	16: Histogram{},
+	17: CountingQueries{},
+	18: RenyiDP{},
+	19: PrivacyLossTable{},
+	20: NameAndShame{},
+	21: Composed{},
+	23: Group{},
+	24: Parallel{},
+	25: RepeatAndSelect{},
+	26: FixedSizeSampled{},
+	27: TruncatedPoissonSampled{},
+	28: Shuffled{},
+	29: MixtureOfGaussians{},
+	30: TreeAggregation{},
+	31: BandedMatrix{},
+	32: DPSGD{},
+}
+
+// Kind describes a kind of mechanism by the table of its parameters. The table is read from
+// the tags on the fields of its descriptor type:
+//
+//	StandardDeviation float64 `field:"1" role:"scale" range:">0" need:"required"`
+//
+// field is the number of the parameter in the kind's message of the API. role is the
+// parameter's Role and range one of the keys of ranges. need:"required" marks a parameter that
+// no other can replace. most bounds the length of a list. A field that holds the shared
+// parameters of several kinds has the number of its first one. since:"2" marks the one
+// parameter that a kind may have gained after descriptors of it were stored.
+//
+// The order of the fields is the order of the canonical encoding that request digests are
+// taken of (package wire): it never changes.
+type Kind struct {
+	Name       string // as in the API: "gaussian"
+	Number     int    // of its alternative in accountant.v1.Mechanism
+	Parameters []Parameter
+
+	descriptor reflect.Type
+	variable   bool // a descriptor can be of any size: it holds a list, or other mechanisms
+}
+
+// Parameter is one parameter of a kind.
+type Parameter struct {
+	Name     string // as in the API: "noise_multiplier"
+	Number   int    // of its field in the kind's message
+	Role     Role
+	Required bool // no other parameter can replace it
+	Later    bool // it was added when descriptors of its kind had been stored
+	Most     int  // the greatest length of a list, 0 for other parameters
+
+	Type     reflect.Type // of its field in the descriptor
+	interval string       // a key of ranges, or ""
+	index    []int        // of its field
+}
+
+// Role is what a parameter is to its mechanism.
+type Role string
+
+const (
+	RoleScale       Role = "scale"       // of the noise: the more, the less privacy loss
+	RoleNorm        Role = "norm"        // of a record's contribution, or a distance
+	RoleProbability Role = "probability" // of a record to be in a batch, or of a failure
+	RoleSize        Role = "size"        // a number of records or of steps
+	RoleLoss        Role = "loss"        // a bound on the privacy loss
+	RoleChoice      Role = "choice"      // one of several words, or yes or no
+	RoleShape       Role = "shape"       // of a distribution or a matrix
+	RoleInside      Role = "inside"      // a mechanism that this one runs, or several
+)
+
+// ranges says in words which values a parameter of a range may have, and how the least one is
+// named where it must be given.
+var ranges = map[string]struct{ words, least string }{
+	">0":      {"a finite number > 0", " (at least 2.3e-308)"},
+	"(0,1)":   {"a number in (0, 1)", ", at least 2.3e-308"},
+	"(0,1]":   {"a number in (0, 1]", ", at least 2.3e-308"},
+	">-1":     {"a number > -1 other than 0", ""},
+	">=1":     {"a whole number from 1", ""},
+	"1..2^20": {"a whole number from 1 to 2^20", ""},
+	"1..2^32": {"a whole number from 1 to 2^32", ""},
+	"1..2^53": {"a whole number from 1 to 2^53", ""},
+	"2..2^40": {"a whole number from 2 to 2^40", ""},
+}
+
+// Allowed says in words which values the parameter may have by itself: "a finite number > 0, or
+// absent". Which parameters belong together is for the kind's Check to say.
+func (p Parameter) Allowed() string {
+	r := ranges[p.interval]
+	if p.Required {
+		return r.words + r.least
+	}
+	return r.words + ", or absent"
+}
+
+// Of returns the parameter's field in a descriptor of its kind. The result can be set if the
+// descriptor can.
+func (p Parameter) Of(descriptor reflect.Value) reflect.Value {
+	if len(p.index) == 1 { // spares the checks of FieldByIndex
+		return descriptor.Field(p.index[0])
+	}
+	return descriptor.FieldByIndex(p.index)
+}
+
+// isList reports whether the parameter holds several values.
+func (p Parameter) isList() bool {
+	return p.Type == reflect.TypeFor[Numbers]() || p.Type == reflect.TypeFor[List[Mechanism]]() || p.Type == reflect.TypeFor[List[Event]]()
+}
+
+// New returns a descriptor whose parameters set has filled in.
+func (k *Kind) New(set func(p *Parameter, field reflect.Value)) Mechanism {
+	d := reflect.New(k.descriptor).Elem()
+	for i := range k.Parameters {
+		set(&k.Parameters[i], k.Parameters[i].Of(d))
+	}
+	return d.Interface().(Mechanism)
+}
+
+// Kinds lists all kinds in the order of their numbers.
+func Kinds() []*Kind { return schema.list }
+
+// KindOf returns the kind of a descriptor of this package, nil for no descriptor.
+func KindOf(m Mechanism) *Kind {
+	if m == nil {
+		return nil
+	}
+	return schema.byType[reflect.TypeOf(m)]
+}
+
+// KindNumbered returns the kind with this number, or nil.
+func KindNumbered(number int) *Kind { return schema.byNumber[number] }
+
+// KindNamed returns the kind that the API calls so, or nil.
+func KindNamed(name string) *Kind { return schema.byName[name] }
+
+type schemas struct {
+	list     []*Kind
+	byType   map[reflect.Type]*Kind
+	byNumber map[int]*Kind
+	byName   map[string]*Kind
+}
+
+var schema = newSchemas()
+
+func newSchemas() schemas {
+	s := schemas{byType: map[reflect.Type]*Kind{}, byNumber: map[int]*Kind{}, byName: map[string]*Kind{}}
+	for number, m := range kinds {
+		if m == nil {
+			continue
+		}
+		t := reflect.TypeOf(m)
+		k := &Kind{Name: m.Kind(), Number: number, Parameters: parametersOf(t, 0, nil), descriptor: t}
+		for _, p := range k.Parameters {
+			k.variable = k.variable || p.isList() || p.Role == RoleInside
+		}
+		s.list = append(s.list, k)
+		s.byType[t], s.byNumber[number], s.byName[k.Name] = k, k, k
+	}
+	return s
+}
+
+// parametersOf reads the tags of a descriptor's fields, or of the shared parameters at index
+// inside it, whose numbers then start at first.
+func parametersOf(t reflect.Type, first int, index []int) []Parameter {
+	var list []Parameter
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(append([]int(nil), index...), i)
+		if f.Anonymous {
+			list = append(list, parametersOf(f.Type, numberTag(f, "field"), at)...)
+			continue
+		}
+		p := Parameter{
+			Name: snake(f.Name), Number: first + i, Role: Role(f.Tag.Get("role")), Type: f.Type, index: at,
+			Required: f.Tag.Get("need") == "required", Later: f.Tag.Get("since") != "", interval: f.Tag.Get("range"),
+		}
+		if len(index) == 0 {
+			p.Number = numberTag(f, "field")
+		}
+		if f.Tag.Get("most") != "" {
+			p.Most = numberTag(f, "most")
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// numberTag reads a tag that must be a number.
+func numberTag(f reflect.StructField, tag string) int {
+	n, err := strconv.Atoi(f.Tag.Get(tag))
+	if err != nil {
+		panic(fmt.Sprintf("mechanism: the tag %q of the field %s is not a number", tag, f.Name))
+	}
+	return n
+}
+
+// snake spells a field's name as the API does: NoiseMultiplier is noise_multiplier.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
