@@ -160,6 +160,14 @@ func (c Composition) Losing() Composition {
 	return c
 }
 
+// Directions are the directions to be computed: one where both are the same.
+func (c Composition) Directions() []Direction {
+	if c.Symmetric() {
+		return []Direction{Remove}
+	}
+	return []Direction{Remove, Add}
+}
+
 // Symmetric reports whether both directions of every loss are the same.
 func (c Composition) Symmetric() bool {
 	for _, t := range c {

@@ -9,6 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 // One cache asked about every reference workload in turn, twice: what it keeps of
@@ -20,7 +21,7 @@ func TestCacheAgainstReference(t *testing.T) {
 	var cache Cache
 	for range 2 {
 		for _, w := range workloads {
-			l := composed(t, w)
+			l := pldtest.Workload(t, w)
 			for _, r := range w.Truth {
 				var b loss.Bounds
 				var want float64
@@ -92,32 +93,4 @@ func TestCacheAgreesWithNone(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A thousand single steps: the frame is used, not made anew each time, and the sums
-// it has drifted through agree with fresh ones.
-func TestCacheStaysOverManySteps(t *testing.T) {
-	var cache Cache
-	one := lossesOf(t, sampledSteps(0.01, 1, 1))[0].Loss
-	made := 0
-	var last *frame
-	for n := uint64(1000); n <= 2000; n++ {
-		l := loss.Composition{{Loss: one, Count: n}}
-		b, reason := cache.Epsilon(l, 1e-5, Wanted{})
-		if reason != "" || !(b.Upper-b.Lower <= 1e-6*math.Max(1, b.Upper)) {
-			t.Fatalf("n=%d: %+v %q", n, b, reason)
-		}
-		if cache.frames[loss.Remove] != last {
-			last = cache.frames[loss.Remove]
-			made++
-		}
-		if n%250 == 0 {
-			if want, _ := Epsilon(l, 1e-5, Wanted{}); b.Lower > want.Upper || b.Upper < want.Lower {
-				t.Errorf("n=%d: [%v, %v], without the cache [%v, %v]", n, b.Lower, b.Upper, want.Lower, want.Upper)
-			}
-		}
-	}
-	if made > 50 { // twenty steps a frame at least: otherwise it is no cache
-		t.Errorf("%d frames were made for 1,001 questions", made)
-	}
 }

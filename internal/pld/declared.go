@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/pld/lattice"
 )
 
 // Declared guarantees of zCDP and RDP are no distribution, but their sum has a
@@ -27,7 +28,7 @@ func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, 
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
-	b, reason := latticeEpsilon(c, delta, w.latticeGap(latticeEpsilonGap), w)
+	b, reason := lattice.Epsilon(c, delta, w)
 	if reason != "" {
 		return loss.Bounds{}, reason
 	}
@@ -47,7 +48,7 @@ func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float6
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
-	b, reason := latticeLogDelta(c, epsilon, w.latticeGap(latticeLogGap), w)
+	b, reason := lattice.LogDelta(c, epsilon, w)
 	if reason != "" {
 		return loss.Bounds{}, reason
 	}

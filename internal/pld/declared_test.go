@@ -7,19 +7,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/lattice"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
-
-func lossesUnder(t testing.TB, adj mechanism.Adjacency, events ...mechanism.Event) loss.Composition {
-	m, err := mechanism.Compose(adj, events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := loss.Compose(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // renyi is what Rényi differential privacy proves of a composition.
 func renyi(c loss.Composition, delta float64) float64 {
@@ -52,7 +42,7 @@ func TestDeclaredBetweenTruthAndRenyi(t *testing.T) {
 			// Tight for pure DP (docs/math.md §4.5).
 			rho := c.epsilon * math.Tanh(c.epsilon/2) * (1 + 1e-12)
 			of := func(m mechanism.Mechanism) loss.Composition {
-				return lossesUnder(t, mechanism.AddOrRemoveOne, rest, mechanism.Event{Mechanism: m, Count: c.n})
+				return pldtest.Compose(t, mechanism.AddOrRemoveOne, rest, mechanism.Event{Mechanism: m, Count: c.n})
 			}
 			declared := of(mechanism.ZeroConcentratedDP{Rho: rho})
 			got, reason := Epsilon(declared, c.delta, Wanted{})
@@ -62,7 +52,7 @@ func TestDeclaredBetweenTruthAndRenyi(t *testing.T) {
 			if most := renyi(declared, c.delta); got.Upper > most+2e-4*math.Max(1, most) {
 				t.Errorf("ρ=%v ×%d and %v: ε(%v) ≤ %v, Rényi %v", rho, c.n, rest, c.delta, got.Upper, most)
 			}
-			alone, _ := Epsilon(lossesUnder(t, mechanism.AddOrRemoveOne, rest), c.delta, Wanted{})
+			alone, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, rest), c.delta, Wanted{})
 			if got.Lower > alone.Upper || got.Lower < alone.Lower-1e-12 {
 				t.Errorf("lower bound %v, the rest alone %+v", got.Lower, alone)
 			}
@@ -85,8 +75,8 @@ func TestDeclaredAddUp(t *testing.T) {
 	z := func(rho float64, n uint32) mechanism.Event {
 		return mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: rho}, Count: n}
 	}
-	a, _ := Epsilon(lossesUnder(t, mechanism.AddOrRemoveOne, g, z(0.125, 4), z(0.5, 1)), 1e-6, Wanted{})
-	b, _ := Epsilon(lossesUnder(t, mechanism.AddOrRemoveOne, g, z(1, 1)), 1e-6, Wanted{})
+	a, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, g, z(0.125, 4), z(0.5, 1)), 1e-6, Wanted{})
+	b, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, g, z(1, 1)), 1e-6, Wanted{})
 	if a != b || !(a.Upper < math.Inf(1)) {
 		t.Errorf("%+v, %+v", a, b)
 	}
@@ -97,7 +87,7 @@ func TestDeclaredRefusals(t *testing.T) {
 		return mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: rho}, Count: 1}
 	}
 	g := mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 3}, Count: 2}
-	for _, c := range []loss.Composition{lossesUnder(t, mechanism.ReplaceOne, z(1)), lossesUnder(t, mechanism.ReplaceOne, z(1e4), g)} {
+	for _, c := range []loss.Composition{pldtest.Compose(t, mechanism.ReplaceOne, z(1)), pldtest.Compose(t, mechanism.ReplaceOne, z(1e4), g)} {
 		if _, reason := Epsilon(c, 1e-6, Wanted{}); reason == "" {
 			t.Errorf("%v: no reason", c)
 		}
@@ -127,7 +117,7 @@ func TestDeclaredAgainstOracle(t *testing.T) {
 		}
 		for _, r := range w.Truth {
 			b, reason := LogDelta(c, r.Epsilon.Value, Wanted{})
-			if want := r.LogDelta.Value; reason != "" || b.Upper < want-2e-9*(1-want) || b.Upper > want+latticeLogGap {
+			if want := r.LogDelta.Value; reason != "" || b.Upper < want-2e-9*(1-want) || b.Upper > want+lattice.LogGap {
 				t.Errorf("%s: ln δ(%v) ≤ %v, the curve's is %v (%s)", w.Name, r.Epsilon.Value, b.Upper, want, reason)
 			}
 		}

@@ -8,6 +8,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/closed"
+	"github.com/dpaccountant/accountant/internal/pld/lattice"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 // Mixtures of Gaussians and groups of records (Choquette-Choo, Ganesh, Steinke and
@@ -26,10 +29,10 @@ func TestMixturesAgainstOracle(t *testing.T) {
 	}
 	for _, w := range data.Once {
 		for _, u := range w.Truth {
-			c := lossesOfWorkload(t, w)
+			c := pldtest.Workload(t, w)
 			gap := 1e-9
 			if c.Symmetric() { // no closed form
-				if gap = latticeLogGap; u.Epsilon.Value != 0.1 && u.Epsilon.Value != 5 {
+				if gap = lattice.LogGap; u.Epsilon.Value != 0.1 && u.Epsilon.Value != 5 {
 					continue
 				}
 			}
@@ -38,7 +41,7 @@ func TestMixturesAgainstOracle(t *testing.T) {
 			if u.Epsilon.Value != 1 {
 				continue
 			}
-			b, _ = latticeLogDelta(c, u.Epsilon.Value, 1e-2, Wanted{})
+			b, _ = lattice.LogDelta(c, u.Epsilon.Value, Wanted{Gap: 1e-2})
 			check(w, u, b, 1e-15, 1e-2)
 			e, _ := Epsilon(c, math.Min(u.Delta.Value, 0.9), Wanted{})
 			if u.Delta.Value < 0.9 && u.Delta.Value > 1e-300 && !(e.Lower <= u.Epsilon.Value+1e-12 && u.Epsilon.Value-1e-12 <= e.Upper) {
@@ -48,8 +51,8 @@ func TestMixturesAgainstOracle(t *testing.T) {
 	}
 	for _, w := range data.Twice {
 		for _, u := range w.Truth {
-			b, _ := LogDelta(lossesOfWorkload(t, w), u.Epsilon.Value, Wanted{})
-			check(w, u, b, 1e-5, latticeLogGap)
+			b, _ := LogDelta(pldtest.Workload(t, w), u.Epsilon.Value, Wanted{})
+			check(w, u, b, 1e-5, lattice.LogGap)
 		}
 	}
 	if len(data.Once) < 15 || len(data.Twice) < 4 {
@@ -63,7 +66,7 @@ func TestBatchesAgainstEnumeration(t *testing.T) {
 	losstest.Read(t, "testdata/batches.json", &data)
 	for _, w := range append(data.Truncated, data.Shuffled...) {
 		for _, u := range w.Truth {
-			b, reason := LogDelta(lossesOfWorkload(t, w), u.Epsilon.Value, Wanted{})
+			b, reason := LogDelta(pldtest.Workload(t, w), u.Epsilon.Value, Wanted{})
 			if reason != "" || !(math.Exp(b.Upper) >= u.Delta.Value*(1-1e-3)) || !(math.Exp(b.Upper) <= 1) {
 				t.Errorf("%s: δ(%v) ≤ %v %s, it is %v", w.Name, u.Epsilon.Value, math.Exp(b.Upper), reason, u.Delta.Value)
 			}
@@ -87,7 +90,7 @@ func TestTruncationCostsWhatItMay(t *testing.T) {
 		{1, 120, 50, mechanism.ReplaceOne}, {3, 185, 300, mechanism.ReplaceOne},
 	} {
 		of := func(m mechanism.Mechanism) loss.Bounds {
-			e, reason := Epsilon(loss.Composition{{Loss: lossOf(t, m, x.adj), Count: x.steps}}, 1e-5, Wanted{})
+			e, reason := Epsilon(loss.Composition{{Loss: pldtest.Loss(t, m, x.adj), Count: x.steps}}, 1e-5, Wanted{})
 			if reason != "" {
 				t.Fatal(reason)
 			}
@@ -114,14 +117,14 @@ func TestMixtureFormAgainstLattice(t *testing.T) {
 	for range 25 {
 		m := mechanism.Group{Size: 2 + draw.Uint64N(19), Mechanism: mechanism.PoissonSampled{
 			SamplingProbability: between(-14, -1e-3), Mechanism: mechanism.Gaussian{NoiseMultiplier: between(-0.7, 4)}}}
-		c := loss.Composition{{Loss: lossOf(t, m, mechanism.AddOrRemoveOne), Count: 1}}
+		c := loss.Composition{{Loss: pldtest.Loss(t, m, mechanism.AddOrRemoveOne), Count: 1}}
 		epsilon := between(-6, 3)
-		f, why := closedForm(c)
+		f, why := closed.Of(c)
 		if why != "" {
 			t.Fatal(why)
 		}
 		a, _ := f.LogDelta(epsilon)
-		b, reason := latticeLogDelta(c, epsilon, 1e-2, Wanted{})
+		b, reason := lattice.LogDelta(c, epsilon, Wanted{Gap: 1e-2})
 		if reason != "" || !(a.Lower <= b.Upper && b.Lower <= a.Upper) || !(a.Upper-a.Lower < 1e-6 || a.Upper < -1e4) {
 			t.Errorf("%v at %v: [%v, %v], by the lattice [%v, %v] %s", m, epsilon, a.Lower, a.Upper, b.Lower, b.Upper, reason)
 		}

@@ -4,10 +4,12 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"pgregory.net/rapid"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 // Noise on whole numbers and cut-off noise against the oracle's sums: enclosed, within what
@@ -49,7 +51,7 @@ func TestNoiseAgainstOracle(t *testing.T) {
 // Fifty discrete Gaussians σ = 3 at δ = 1e−5, to as many digits as the figure has (as in
 // testdata/noise.json).
 func TestFiftyDiscreteGaussians(t *testing.T) {
-	c := loss.Composition{{Loss: lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 1}, mechanism.AddOrRemoveOne), Count: 50}}
+	c := loss.Composition{{Loss: pldtest.Loss(t, mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 1}, mechanism.AddOrRemoveOne), Count: 50}}
 	b, reason := Epsilon(c, 1e-5, Wanted{})
 	encloses(t, b, 12.2633797824656, 0, 2e-8, "ε(1e−5) %s", reason)
 }
@@ -58,8 +60,8 @@ func TestFiftyDiscreteGaussians(t *testing.T) {
 func TestDiscreteTendsToGaussian(t *testing.T) {
 	for _, sigma := range []float64{20, 511, 513, 1e4, 1e6} {
 		d := sigma / 4
-		g := lossOf(t, mechanism.Gaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
-		l := lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
+		g := pldtest.Loss(t, mechanism.Gaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
+		l := pldtest.Loss(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
 		for _, delta := range []float64{1e-12, 1e-5} {
 			a, _ := Epsilon(loss.Composition{{Loss: g, Count: 9}}, delta, Wanted{})
 			b, reason := Epsilon(loss.Composition{{Loss: l, Count: 9}}, delta, Wanted{})
@@ -77,10 +79,10 @@ func TestClassesFromBelow(t *testing.T) {
 		epsilon := math.Exp(rapid.Float64Range(-3, 1).Draw(t, "ln ε"))
 		n := rapid.Uint64Range(1, 60).Draw(t, "n")
 		delta := math.Exp(-rapid.Float64Range(1, 40).Draw(t, "−ln δ"))
-		one := loss.Term{Loss: lossOf(t, mechanism.Exponential{Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: n}
-		max := loss.Term{Loss: lossOf(t, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: 3}
+		one := loss.Term{Loss: pldtest.Loss(t, mechanism.Exponential{Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: n}
+		max := loss.Term{Loss: pldtest.Loss(t, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: 3}
 		b, reason := Epsilon(loss.Composition{one, max}, delta, Wanted{})
-		member := loss.Term{Loss: lossOf(t, mechanism.RandomizedResponse{Epsilon: epsilon / 2}, mechanism.ReplaceOne), Count: n}
+		member := loss.Term{Loss: pldtest.Loss(t, mechanism.RandomizedResponse{Epsilon: epsilon / 2}, mechanism.ReplaceOne), Count: n}
 		least, _ := Epsilon(loss.Composition{member}, delta, Wanted{})
 		if reason != "" || !(b.Lower <= least.Upper && b.Lower >= least.Lower-1e-9 && least.Lower <= b.Upper) {
 			t.Fatalf("[%v, %v] %s, a member has [%v, %v]", b.Lower, b.Upper, reason, least.Lower, least.Upper)

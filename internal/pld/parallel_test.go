@@ -10,6 +10,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/lattice"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 func parallelOf(parts ...mechanism.Mechanism) mechanism.Parallel {
@@ -41,13 +43,13 @@ func TestFixedPartitionIsTheWorstPart(t *testing.T) {
 			[][]mechanism.Event{{event(g, 30)}, {event(l, 1)}}},
 	} {
 		for _, delta := range []float64{1e-8, 1e-3, 0.3} {
-			got, reason := Epsilon(lossesUnder(t, mechanism.AddOrRemoveOne, append(c.events, beside)...), delta, Wanted{})
+			got, reason := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(c.events, beside)...), delta, Wanted{})
 			if reason != "" {
 				t.Fatal(c.name, reason)
 			}
 			var want loss.Bounds
 			for _, chosen := range c.choices {
-				one, _ := Epsilon(lossesUnder(t, mechanism.AddOrRemoveOne, append(chosen, beside)...), delta, Wanted{})
+				one, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(chosen, beside)...), delta, Wanted{})
 				want = loss.Bounds{Lower: math.Max(want.Lower, one.Lower), Upper: math.Max(want.Upper, one.Upper)}
 			}
 			if got != want {
@@ -62,7 +64,7 @@ func TestFixedPartitionIsTheWorstPart(t *testing.T) {
 func TestFixedPartitionOfManyUses(t *testing.T) {
 	g, l := mechanism.Gaussian{NoiseMultiplier: 20}, mechanism.Laplace{Scale: 20, Sensitivity: 1}
 	beside := mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 3}
-	c := lossesUnder(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: fixedOf(g, l), Count: 100}, beside)
+	c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: fixedOf(g, l), Count: 100}, beside)
 	if len(c.Choices(mostChoices)) > 0 {
 		t.Fatal("a hundred uses were listed")
 	}
@@ -79,7 +81,7 @@ func TestFixedPartitionOfManyUses(t *testing.T) {
 			if n < 100 {
 				events = append(events, mechanism.Event{Mechanism: l, Count: 100 - n})
 			}
-			if one, _ := Epsilon(lossesUnder(t, mechanism.AddOrRemoveOne, append(events, beside)...), delta, Wanted{}); one.Lower > got.Upper {
+			if one, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(events, beside)...), delta, Wanted{}); one.Lower > got.Upper {
 				t.Errorf("ε(%v) ≤ %v, with %d in the one part ≥ %v", delta, got.Upper, n, one.Lower)
 			}
 		}
@@ -147,14 +149,14 @@ func TestParallelAgainstOracle(t *testing.T) {
 	var data struct{ Rows []losstest.Workload }
 	losstest.Read(t, "testdata/parallel.json", &data)
 	for _, w := range data.Rows {
-		c := lossesOfWorkload(t, w)
+		c := pldtest.Workload(t, w)
 		for _, r := range w.Truth {
 			b, reason := LogDelta(c, r.Epsilon.Value, Wanted{})
 			want := r.LogDelta.Value
 			if slack := 1e-14 * (1 - want); reason != "" || b.Lower > want+slack || b.Upper < want-slack {
 				t.Errorf("%s: ln δ(%v) in %+v, want %v (%s)", w.Name, r.Epsilon.Value, b, want, reason)
 			}
-			if b.Upper-b.Lower > latticeLogGap && !several[w.Name] {
+			if b.Upper-b.Lower > lattice.LogGap && !several[w.Name] {
 				t.Errorf("%s: ln δ(%v) in %+v is wide", w.Name, r.Epsilon.Value, b)
 			}
 		}
@@ -321,7 +323,7 @@ func TestAdversaryOfPartitions(t *testing.T) {
 				partitions++
 			}
 		}
-		if partitions == 1 && b.Upper-b.Lower > 5*latticeLogGap { // where one part covers all others the lattice is asked
+		if partitions == 1 && b.Upper-b.Lower > 5*lattice.LogGap { // where one part covers all others the lattice is asked
 			t.Fatalf("%+v is wider than a lattice: %v", b, events)
 		}
 		for i, e := range events {
@@ -331,7 +333,7 @@ func TestAdversaryOfPartitions(t *testing.T) {
 			}
 		}
 		// The rule for partitions that were fixed in advance, as if these had been.
-		if old, _ := LogDelta(composedOf(t, events), epsilon, Wanted{}); math.Exp(old.Upper) < reached*(1-1e-9) {
+		if old, _ := LogDelta(pldtest.Losses(t, events...), epsilon, Wanted{}); math.Exp(old.Upper) < reached*(1-1e-9) {
 			caught++
 		}
 	})
@@ -345,7 +347,7 @@ func between(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
 }, events []mechanism.Event, epsilon, reached float64) loss.Bounds {
-	b, reason := LogDelta(composedOf(t, events), epsilon, Wanted{})
+	b, reason := LogDelta(pldtest.Losses(t, events...), epsilon, Wanted{})
 	if reason != "" {
 		t.Fatal(reason)
 	}
@@ -421,28 +423,16 @@ func TestLowerBoundsOfPartitions(t *testing.T) {
 				if i < n {
 					events = append(events, event(fails(1e-4), n-i))
 				}
-				b, _ := LogDelta(composedOf(t, events), epsilon, Wanted{})
+				b, _ := LogDelta(pldtest.Losses(t, events...), epsilon, Wanted{})
 				truth = math.Max(truth, b.Upper)
 			}
 		}
-		b, reason := LogDelta(composedOf(t, []mechanism.Event{event(pure(1), 1),
-			event(fixedOf(pure(1), fails(0.1)), 1), event(fixedOf(pure(0.001), fails(1e-4)), n)}), epsilon, Wanted{})
-		if reason != "" || b.Lower > truth || b.Upper < truth-2*latticeLogGap || b.Lower < truth-0.05 {
+		b, reason := LogDelta(pldtest.Losses(t, event(pure(1), 1),
+			event(fixedOf(pure(1), fails(0.1)), 1), event(fixedOf(pure(0.001), fails(1e-4)), n)), epsilon, Wanted{})
+		if reason != "" || b.Lower > truth || b.Upper < truth-2*lattice.LogGap || b.Lower < truth-0.05 {
 			t.Errorf("%d uses: ln δ(1) in %+v, of all vectors ≤ %v (%s)", n, b, truth, reason)
 		}
 	}
-}
-
-func composedOf(t interface{ Fatal(...any) }, events []mechanism.Event) loss.Composition {
-	m, err := mechanism.Compose(mechanism.AddOrRemoveOne, events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := loss.Compose(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // The example of the issue that found this, by hand: after an output of ε = 1 the adversary
@@ -454,11 +444,11 @@ func TestPartitionChosenByAnOutput(t *testing.T) {
 	}
 	likely := 1 / (1 + math.Exp(-1))
 	reached := likely*math.Tanh(0.5) + (1-likely)*0.1
-	b, reason := LogDelta(composedOf(t, events), 1, Wanted{})
+	b, reason := LogDelta(pldtest.Losses(t, events...), 1, Wanted{})
 	if lower, upper := math.Exp(b.Lower), math.Exp(b.Upper); reason != "" || upper < reached || upper > reached*(1+1e-11) || lower > reached || lower < reached*(1-1e-11) {
 		t.Errorf("δ(1) from %v to %v, reached %v (%s)", lower, upper, reached, reason)
 	}
-	e, reason := Epsilon(composedOf(t, events), reached, Wanted{})
+	e, reason := Epsilon(pldtest.Losses(t, events...), reached, Wanted{})
 	if reason != "" || e.Upper < 1 || e.Upper > 1+1e-10 || e.Lower > 1 || e.Lower < 1-1e-10 {
 		t.Errorf("ε(%v) in %+v (%s)", reached, e, reason)
 	}
@@ -474,7 +464,7 @@ func TestAtomsAtEndsOfParts(t *testing.T) {
 		event := func(m mechanism.Mechanism) mechanism.Event { return mechanism.Event{Mechanism: m, Count: 1} }
 		for _, first := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: 1}, mechanism.Gaussian{NoiseMultiplier: 1}} {
 			answer := func(events ...mechanism.Event) loss.Bounds {
-				b, reason := Epsilon(composedOf(t, append(events, event(first))), delta, Wanted{})
+				b, reason := Epsilon(pldtest.Losses(t, append(events, event(first))...), delta, Wanted{})
 				if reason != "" {
 					t.Fatal(reason)
 				}

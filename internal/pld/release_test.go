@@ -4,10 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpaccountant/accountant/internal/loss"
+	"pgregory.net/rapid"
+
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"pgregory.net/rapid"
+	"github.com/dpaccountant/accountant/internal/pld/closed"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 // One sampled release of discrete noise against the sum over all outcomes, P(x) ∝ e^{−|x −
@@ -42,12 +44,12 @@ func TestReleaseByEnumeration(t *testing.T) {
 			}
 			want = math.Max(want, sum)
 		}
-		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: m}, Count: 1})
-		r, ok := newRelease(c)
+		c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: m}, Count: 1})
+		r, ok := closed.OneRelease(c)
 		if !ok {
 			t.Fatal("no release")
 		}
-		b, _ := r.logDelta(epsilon)
+		b, _ := r.LogDelta(epsilon)
 		low, high := math.Exp(b.Lower), math.Exp(b.Upper)
 		if !(low <= want+1e-13 && want-1e-13 <= high && high-low <= 1e-11) {
 			t.Fatalf("δ(%v) in [%v, %v], the sum is %v", epsilon, low, high, want)
@@ -60,26 +62,23 @@ func TestReleaseByEnumeration(t *testing.T) {
 func TestReleaseAgreesWithComposition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
-		c := compose(t, adj, mechanism.Event{Mechanism: losstest.Draw(t, adj), Count: 1})
-		r, ok := newRelease(c)
+		c := pldtest.Compose(t, adj, mechanism.Event{Mechanism: losstest.Draw(t, adj), Count: 1})
+		r, ok := closed.OneRelease(c)
 		if !ok {
 			t.Skip("more than one release, or no pair")
 		}
 		epsilon := math.Expm1(rapid.Float64Range(0, 3).Draw(t, "ln(1+ε)"))
-		b, slope := r.logDelta(epsilon)
-		low, high := c.Atom()
-		other, reason := composedLogDelta(c, epsilon, func(f loss.Bounds) loss.Bounds {
-			return loss.Bounds{Lower: loss.LogTotalDown(f.Lower, low), Upper: loss.LogTotal(f.Upper, high)}
-		}, Wanted{})
+		b, slope := r.LogDelta(epsilon)
+		other, reason := composedLogDelta(c, epsilon, Wanted{})
 		if !(b.Lower <= b.Upper && slope >= 0) || reason == "" && (b.Lower > other.Upper || b.Upper < other.Lower) {
 			t.Fatalf("%v: ln δ(%v) in [%v, %v], otherwise in [%v, %v]", c, epsilon, b.Lower, b.Upper, other.Lower, other.Upper)
 		}
 		delta := math.Exp(-rapid.Float64Range(0.01, 60).Draw(t, "−ln δ"))
-		e := r.epsilon(delta)
+		e := r.Epsilon(delta)
 		if e.Lower > e.Upper {
 			t.Fatalf("%v: ε(%v) in [%v, %v]", c, delta, e.Lower, e.Upper)
 		}
-		if at, _ := r.logDelta(e.Upper); !math.IsInf(e.Upper, 1) && at.Upper > math.Log(delta)+1e-12*(1-math.Log(delta)) {
+		if at, _ := r.LogDelta(e.Upper); !math.IsInf(e.Upper, 1) && at.Upper > math.Log(delta)+1e-12*(1-math.Log(delta)) {
 			t.Fatalf("%v: ε(%v) ≤ %v, but ln δ there is %v", c, delta, e.Upper, at.Upper)
 		}
 	})

@@ -4,23 +4,13 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
-	"pgregory.net/rapid"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
-
-func compose(t interface{ Fatal(...any) }, adj mechanism.Adjacency, events ...mechanism.Event) loss.Composition {
-	c, err := mechanism.Compose(adj, events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := loss.Compose(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
 
 // dumb is sup over thresholds and both half lines of P(S) − e^ε·Q(S): the loss
 // is monotone in z, so that some half line is optimal. P and Q are mixtures of
@@ -45,7 +35,7 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 		mu := math.Exp(rapid.Float64Range(-2.5, 1.2).Draw(t, "ln μ"))
 		epsilon := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 3)).Draw(t, "ε")
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
-			c := compose(t, adj, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{SamplingProbability: q,
+			c := pldtest.Compose(t, adj, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{SamplingProbability: q,
 				Mechanism: mechanism.Gaussian{StandardDeviation: 1, Sensitivity: mu}}})
 			want := math.Max(dumb(epsilon, q, mu, 0), dumb(epsilon, q, 0, mu))
 			if adj == mechanism.ReplaceOne {
@@ -74,7 +64,7 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 
 // q = 1e−4, σ = 1, one step at δ = 1e−5: ε = 2.19076e−4 (docs/math.md §4).
 func TestKnownSampledStep(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{
+	c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{
 		SamplingProbability: 1e-4, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}})
 	e, _ := Epsilon(c, 1e-5, Wanted{})
 	if math.Abs(e.Upper/2.19076e-4-1) > 3e-6 || e.Upper-e.Lower > 1e-15 {
@@ -85,7 +75,7 @@ func TestKnownSampledStep(t *testing.T) {
 // As q → 1 the step's curve becomes the Gaussian's.
 func TestSampledStepNearOne(t *testing.T) {
 	for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
-		c := compose(t, adj, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{
+		c := pldtest.Compose(t, adj, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{
 			SamplingProbability: 1 - 0x1p-50, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}})
 		mu := 1.0
 		if adj == mechanism.ReplaceOne {
@@ -110,7 +100,7 @@ func TestLatticeAgainstDumbSum(t *testing.T) {
 		e0 := math.Exp(rapid.Float64Range(-7, 2).Draw(t, "ln ε0"))
 		epsilon := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1.1)).Draw(t, "ε share") * float64(n) * e0
 		m := mechanism.RandomizedResponse{Epsilon: e0, Buckets: uint64(k)}
-		c := compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: uint32(n)})
+		c := pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: uint32(n)})
 		// P(j losses +ε0, i losses −ε0) by multinomial coefficients.
 		whole := 1 + float64(k-1)*math.Exp(-e0)
 		lnUp, lnDown, lnStill := -math.Log(whole), -e0-math.Log(whole), math.Log(float64(k-2)*math.Exp(-e0)/whole)
@@ -154,7 +144,7 @@ func TestWalkIsBounded(t *testing.T) {
 	for range 1000 {
 		events = append(events, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 1e-3}, Count: math.MaxUint32})
 	}
-	c := compose(t, mechanism.AddOrRemoveOne, events...)
+	c := pldtest.Compose(t, mechanism.AddOrRemoveOne, events...)
 	e, reason := Epsilon(c, 1e-5, Wanted{})
 	mean := 1000 * float64(math.MaxUint32) * 1e-3 * math.Tanh(0.5e-3)
 	if reason != "" || !(e.Upper >= mean && e.Lower <= e.Upper) {
@@ -175,12 +165,12 @@ func TestReasons(t *testing.T) {
 		{one(mechanism.Gaussian{NoiseMultiplier: 1}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
 		{one(mechanism.RandomizedResponse{Epsilon: 1, Buckets: 3}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
 	} {
-		e, reason := Epsilon(compose(t, mechanism.ReplaceOne, events...), 0.1, Wanted{})
+		e, reason := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, events...), 0.1, Wanted{})
 		if reason != "" || !(e.Lower > 0 && e.Lower <= e.Upper && e.Upper-e.Lower < 2e-4) {
 			t.Errorf("%v: %v %s", events, e, reason)
 		}
 	}
-	if _, reason := Epsilon(compose(t, mechanism.ReplaceOne, one(mechanism.ZeroConcentratedDP{Rho: 1}, 1)), 0.1, Wanted{}); reason == "" {
+	if _, reason := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, one(mechanism.ZeroConcentratedDP{Rho: 1}, 1)), 0.1, Wanted{}); reason == "" {
 		t.Error("a declared zCDP guarantee has a privacy loss distribution")
 	}
 }

@@ -4,58 +4,17 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
-// 1 to 50 steps of everything that can be sampled, against the oracle: exact
-// convolutions in each direction for Laplace, sums over outcomes for the rest.
+// 1 to 50 steps of what can be sampled and has few outcomes, against the oracle's sums.
 func TestSampledStepsAgainstOracle(t *testing.T) {
-	var data struct {
-		Laplaces []struct {
-			losstest.Workload
-			Direction string
-			Points    []struct {
-				Epsilon, Delta losstest.Number
-				Digits         int
-			}
-		}
-		Rows []losstest.Workload
-	}
+	var data struct{ Rows []losstest.Workload }
 	losstest.Read(t, "testdata/sampled_steps.json", &data)
-	points := 0
-	for _, w := range data.Laplaces {
-		d := loss.Remove
-		if w.Direction == "ADD" {
-			d = loss.Add
-		}
-		p, reason := newLatticeProblem(lossesOfWorkload(t, w.Workload), d, nil)
-		if reason != "" {
-			t.Fatalf("%s: %s", w.Name, reason)
-		}
-		for _, r := range w.Points {
-			points++
-			b, _ := p.solve(&latticeQuestion{epsilon: r.Epsilon.Value, gap: latticeLogGap}, math.Inf(-1), nil)
-			// ε was rounded to a float64: ln δ falls by at most what its slope, below 1/δ,
-			// makes of that.
-			want := math.Log(r.Delta.Value)
-			slack := math.Pow(10, -float64(r.Digits-1)) + 0x1p-52*(1+math.Abs(r.Epsilon.Value)/r.Delta.Value)
-			if !(b.Lower <= want+slack && want-slack <= b.Upper && b.Upper-b.Lower <= 2*latticeLogGap) {
-				t.Errorf("%s %s: ln δ(%v) in %+v, want %v", w.Name, w.Direction, r.Epsilon.Value, b, want)
-			}
-		}
-	}
-	if points < 50 {
-		t.Errorf("%d points", points)
-	}
-	latticeRows(t, data.Rows, 1e-15, map[string]bool{
-		// Near the largest losses, where δ is mostly δ_∞: wider than the aim by up to 30.
-		"sampled-approximate-0.05-3.0-1e-09x10": true,
-		"sampled-approximate-0.05-3.0-1e-09x50": true,
-	})
 	for _, w := range data.Rows {
-		c := lossesOfWorkload(t, w)
+		c := pldtest.Workload(t, w)
 		for _, r := range w.Truth {
 			if r.AskedByEpsilon {
 				b, reason := LogDelta(c, r.Epsilon.Value, Wanted{})
@@ -72,25 +31,12 @@ func TestSampledStepsAgainstOracle(t *testing.T) {
 	}
 }
 
-func lossesOfWorkload(t testing.TB, w losstest.Workload) loss.Composition {
-	t.Helper()
-	m, err := w.Composition()
-	if err != nil {
-		t.Fatalf("%s: %v", w.Name, err)
-	}
-	c, err := loss.Compose(m)
-	if err != nil {
-		t.Fatalf("%s: %v", w.Name, err)
-	}
-	return c
-}
-
 // One step of a sampled (ε0, δ0) guarantee is (ln(1 + q(e^{ε0}−1)), qδ0)-DP: ε' at qδ0
 // and no ε below it.
 func TestSampledApproximateOneStep(t *testing.T) {
 	for _, q := range []float64{1e-4, 0.1, 0.7} {
 		m := mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-5}}
-		c := lossesUnder(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: 1})
+		c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: 1})
 		want := math.Log1p(q * math.Expm1(1))
 		above, _ := Epsilon(c, q*1e-5*(1+1e-12), Wanted{})
 		if above.Upper > want*(1+1e-12) || above.Upper < want*(1-1e-3) || above.Lower > want {
@@ -116,7 +62,7 @@ func TestSampledBelowRenyi(t *testing.T) {
 					continue
 				}
 				const delta = 1e-7
-				c := lossesUnder(t, adj, mechanism.Event{Mechanism: p, Count: 100})
+				c := pldtest.Compose(t, adj, mechanism.Event{Mechanism: p, Count: 100})
 				b, reason := Epsilon(c, delta, Wanted{})
 				if reason != "" {
 					t.Fatal(reason)

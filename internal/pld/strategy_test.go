@@ -4,35 +4,15 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/pld/contour"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
-
-// Intervals that both hold are cut with each other; a refusal leaves the other;
-// a contradiction leaves the wider one.
-func TestBothNeverTightensBeyondEitherProof(t *testing.T) {
-	for _, x := range []struct {
-		a, b, want loss.Bounds
-		noA, noB   string
-		refused    bool
-	}{
-		{a: loss.Bounds{Lower: 1, Upper: 4}, b: loss.Bounds{Lower: 2, Upper: 5}, want: loss.Bounds{Lower: 2, Upper: 4}},
-		{noA: "slow", b: loss.Bounds{Lower: 2, Upper: 5}, want: loss.Bounds{Lower: 2, Upper: 5}},
-		{a: loss.Bounds{Lower: 1, Upper: 4}, noB: "no pair", want: loss.Bounds{Lower: 1, Upper: 4}},
-		{a: loss.Bounds{Lower: 1, Upper: 2}, b: loss.Bounds{Lower: 3, Upper: 4}, want: loss.Bounds{Lower: 1, Upper: 4}},
-		{noA: "slow", noB: "no pair", refused: true},
-	} {
-		got, reason := both(x.a, x.noA, x.b, x.noB)
-		if (reason != "") != x.refused || !x.refused && got != x.want {
-			t.Errorf("%+v: %+v %q", x, got, reason)
-		}
-	}
-}
 
 // Few steps of a small rate: the contour alone is wide, with the lattice it is
 // no wider than either.
 func TestWideContourIsHelpedByTheLattice(t *testing.T) {
-	l := lossesOf(t, sampledSteps(1e-3, 0.8, 5))
-	alone, reason := contourEpsilon(l, math.Log(1e-5)-1e-15, math.Log(1e-5)+1e-15, Wanted{})
+	l := pldtest.Losses(t, pldtest.SampledSteps(1e-3, 0.8, 5))
+	alone, reason := contour.Epsilon(l, math.Log(1e-5)-1e-15, math.Log(1e-5)+1e-15, Wanted{})
 	if reason != "" {
 		t.Skip(reason)
 	}
@@ -47,7 +27,7 @@ func TestWideContourIsHelpedByTheLattice(t *testing.T) {
 
 // A gap that cannot be reached does not make the answer wider than the usual one.
 func TestUnreachableGapIsNoWider(t *testing.T) {
-	l := lossesOf(t, sampledSteps(1e-3, 0.8, 5))
+	l := pldtest.Losses(t, pldtest.SampledSteps(1e-3, 0.8, 5))
 	usual, _ := Epsilon(l, 1e-6, Wanted{})
 	got, reason := Epsilon(l, 1e-6, Wanted{Gap: 1e-13})
 	if reason != "" || !(got.Lower <= got.Upper && got.Upper-got.Lower <= usual.Upper-usual.Lower) {

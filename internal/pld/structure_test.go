@@ -6,6 +6,8 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/pld/lattice"
+	"github.com/dpaccountant/accountant/internal/pld/pldtest"
 )
 
 // δ of n releases of a table, in both directions, by listing all outcomes.
@@ -54,11 +56,11 @@ func TestLossTableBothDirections(t *testing.T) {
 	}
 	for _, m := range tables {
 		for n := 1; n <= 6; n++ {
-			c := lossesUnder(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: uint32(n)})
+			c := pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: uint32(n)})
 			for _, epsilon := range []float64{0, 0.3, 0.99, 2, 5} {
 				b, reason := LogDelta(c, epsilon, Wanted{})
 				want := math.Log(listed(m, n, epsilon))
-				if reason != "" || b.Lower > want+1e-9 || b.Upper < want-1e-9*(1-want) && want > -30 || want > -30 && b.Upper > want+2*latticeLogGap {
+				if reason != "" || b.Lower > want+1e-9 || b.Upper < want-1e-9*(1-want) && want > -30 || want > -30 && b.Upper > want+2*lattice.LogGap {
 					t.Errorf("%v ×%d: ln δ(%v) in %+v, want %v (%s)", m, n, epsilon, b, want, reason)
 				}
 			}
@@ -72,9 +74,9 @@ func TestLossTableOfResponse(t *testing.T) {
 	m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-0.7, 0.7), Masses: mechanism.NumbersOf(1-p, p)}
 	for _, n := range []uint32{1, 30, 1000} {
 		for _, delta := range []float64{1e-9, 1e-3, 0.5} {
-			a, _ := Epsilon(lossesUnder(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: n}), delta, Wanted{})
-			b, _ := Epsilon(lossesUnder(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.7}, Count: n}), delta, Wanted{})
-			if a.Upper < b.Lower || a.Lower > b.Upper || a.Upper > b.Upper+2*latticeEpsilonGap*math.Max(1, b.Upper) {
+			a, _ := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: n}), delta, Wanted{})
+			b, _ := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.7}, Count: n}), delta, Wanted{})
+			if a.Upper < b.Lower || a.Lower > b.Upper || a.Upper > b.Upper+2*lattice.EpsilonGap*math.Max(1, b.Upper) {
 				t.Errorf("×%d: ε(%v) in %+v, randomized response %+v", n, delta, a, b)
 			}
 		}
@@ -87,12 +89,12 @@ func TestLossTablesAgainstOracle(t *testing.T) {
 	losstest.Read(t, "testdata/loss_tables.json", &data)
 	points := 0
 	for _, w := range data.Rows {
-		c := lossesOfWorkload(t, w)
+		c := pldtest.Workload(t, w)
 		for _, r := range w.Truth {
 			points++
 			b, reason := LogDelta(c, r.Epsilon.Value, Wanted{})
 			want := r.LogDelta.Value
-			if slack := 1e-14 * (1 - want); reason != "" || b.Lower > want+slack || b.Upper < want-slack || b.Upper-b.Lower > latticeLogGap {
+			if slack := 1e-14 * (1 - want); reason != "" || b.Lower > want+slack || b.Upper < want-slack || b.Upper-b.Lower > lattice.LogGap {
 				t.Errorf("%s: ln δ(%v) in %+v, want %v (%s)", w.Name, r.Epsilon.Value, b, want, reason)
 			}
 		}

@@ -1,0 +1,91 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+)
+
+// overall answers for every composition that c may stand for; nothing is the answer if
+// nothing is lost.
+func overall(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	return anyPart(c, nothing, func(c loss.Composition) (loss.Bounds, string) {
+		if c.Dominating() {
+			return fromBelow(c, nothing, ask)
+		}
+		return ask(c)
+	})
+}
+
+// mostChoices bounds the compositions that are asked about where releases are on disjoint
+// parts, and mostReached those that bound them from below.
+const mostChoices, mostReached = 16, 8
+
+// anyPart answers for a record in any part of every release on disjoint parts. Where the
+// data was parted before the first release the largest of all answers counts, from below
+// too. Where there are too many to ask, or one has no answer, these releases count from above
+// as if they had been parted later.
+func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	if all := c.Choices(mostChoices); len(all) > 1 {
+		b, reason := largest(all, func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) })
+		if reason == "" {
+			return b, ""
+		}
+	}
+	return adaptively(c, nothing, ask)
+}
+
+// adaptively answers as if all partitions might depend on outputs: from above by the pair of
+// the largest curve, or if there is none by bounds on K; from below by what an adversary can
+// reach, for whom those that were fixed in advance are fixed (docs/math.md §1.5). A single
+// release alone is all its parts.
+func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	if parts := c.Alone(); parts != nil {
+		each := func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) }
+		if b, reason := largest(parts, each); reason == "" {
+			return b, ""
+		}
+	}
+	b, reason := ask(c.Adaptive())
+	if reason != "" {
+		return b, reason
+	}
+	if reached := c.Reached(mostReached); reached != nil {
+		b.Lower = nothing
+		for _, one := range reached {
+			if least, none := ask(one); none == "" {
+				b.Lower = math.Max(b.Lower, least.Lower)
+			}
+		}
+	}
+	return b, ""
+}
+
+// largest is the largest of the answers about all of them, if all have one.
+func largest(all []loss.Composition, ask func(loss.Composition) (loss.Bounds, string)) (b loss.Bounds, reason string) {
+	b = loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}
+	for _, c := range all {
+		one, reason := ask(c)
+		if reason != "" {
+			return one, reason
+		}
+		b = loss.Bounds{Lower: math.Max(b.Lower, one.Lower), Upper: math.Max(b.Upper, one.Upper)}
+	}
+	return b, ""
+}
+
+// fromBelow answers where pairs only dominate: from below what is attained counts, if
+// anything is.
+func fromBelow(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+	b, reason := ask(c)
+	if reason != "" {
+		return b, reason
+	}
+	b.Lower = nothing
+	if rest := c.Attained(); len(rest) > 0 {
+		if least, none := ask(rest); none == "" {
+			b.Lower = least.Lower
+		}
+	}
+	return b, ""
+}

@@ -1,0 +1,58 @@
+// Package closed has the compositions whose privacy profile δ(ε) is known in closed form, or
+// as a sum over few outcomes: one release whose loss has such a form (loss.CurveOf), randomized
+// response of one ε0 in any number, which also dominates pure and approximate DP, and partitions
+// with few outcomes. One release of any mechanism whose dominating pair is known is a sum over
+// its outcomes, too (release.go).
+//
+// Every value is rounded to the safe side: bounds from above are never too low, bounds
+// from below never too high.
+package closed
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+)
+
+// lossless is the curve where nothing loses anything but by failing.
+type lossless struct{}
+
+func (lossless) LogDelta(float64) (loss.Bounds, float64) {
+	return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, 0
+}
+
+func (lossless) Epsilon(float64) loss.Bounds { return loss.Bounds{} }
+
+// Of returns the privacy profile of c's finite losses where it has a closed form, or the reason why
+// it has none.
+func Of(c loss.Composition) (loss.PrivacyCurve, string) {
+	c = c.Losing()
+	if len(c) == 0 {
+		return lossless{}, ""
+	}
+	once, closed := loss.CurveOf(c[0].Loss)
+	if closed && len(c) == 1 && c[0].Count == 1 {
+		return once, ""
+	}
+	if l, ok := newFewOutcomes(c); ok {
+		return l, ""
+	}
+	total := 0.0
+	facts := c.Facts()
+	first, _ := loss.BucketsOf(c[0].Loss)
+	for i, f := range facts {
+		buckets, ok := loss.BucketsOf(c[i].Loss)
+		switch {
+		case !ok && closed && len(c) == 1:
+			return nil, "more than one release of a " + f.Name + " has no closed form"
+		case !ok:
+			return nil, "a composition with a " + f.Name + " has no closed form"
+		case f.Epsilon != facts[0].Epsilon:
+			return nil, "guarantees or randomized response of different ε have no closed form"
+		case buckets != first:
+			return nil, "randomized response with different numbers of buckets has no closed form"
+		}
+		total += float64(c[i].Count)
+	}
+	return newResponses(c, first, total)
+}
