@@ -4,7 +4,7 @@
 
 Most rows are copied from the reference workloads and from the oracle's testdata.
 Two ledgers of Poisson-sampled Gaussians are computed here, by the contour integral
-of docs/math.md §2 in plain NumPy; the same code must first reproduce reference
+of docs/math/inversion.md §2 in plain NumPy; the same code must first reproduce reference
 rows. It shares nothing with the Go code. Both steps are halved until nine
 digits of ε stay.
 """

@@ -15,7 +15,7 @@ import (
 
 // Ask answers q for c, which must come from mechanism.Compose. It fails with a
 // *mechanism.ParameterError where q is not allowed. The empty composition has
-// ε = 0 and δ = 0.
+// ε = 0 and δ = 0. See docs/math/adaptivity.md §5.2.
 func Ask(c mechanism.Composition, q Question) (Answer, error) {
 	losses, err := q.losses(c, num.NewInterrupt(q.Stop))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Gaussian, it cannot charge.
 //
 // Asked for δ at an ε below the sum it knows nothing and says δ = 1; asked for
-// ε at a δ below the sum, ε = ∞.
+// ε at a δ below the sum, ε = ∞. See docs/math/conversions.md §4.6.
 func (q Question) basic(c loss.Composition) bound {
 	var epsilon, delta float64
 	for i, f := range c.Facts() {

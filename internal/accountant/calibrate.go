@@ -78,7 +78,7 @@ var ErrStopped = errors.New("no time left: nothing was proven yet")
 //
 // After Stop the best value so far is returned. It fails with a
 // *mechanism.ParameterError where the question is not allowed or nothing fits,
-// and with ErrStopped.
+// and with ErrStopped. See docs/math/conversions.md §4.8.
 func Calibrate(q Calibration) (Calibrated, error) {
 	s, err := newSearch(q)
 	if err != nil {

@@ -36,7 +36,7 @@ type CurveQuestion struct {
 // Curve is a composition's privacy curve and what follows from it for a test
 // of which of two neighbouring datasets was used. Whatever the attacker can do
 // is bounded from above, whatever errors he must make from below; the bounds
-// from the other side show how tight that is.
+// from the other side show how tight that is. See docs/math/conversions.md §4.7.2.
 type Curve struct {
 	Points   []CurvePoint    // as asked
 	TradeOff []TradeOffPoint // as asked, or by increasing α

@@ -108,7 +108,7 @@ func TestLimitsMeetTheirBudgets(t *testing.T) {
 	})
 }
 
-// ρ = ½ at δ = 1e−6 is ε = 5.2215 (docs/math.md §4.5).
+// ρ = ½ at δ = 1e−6 is ε = 5.2215 (docs/math/conversions.md §4.5.6).
 func TestLimitOfKnownConversion(t *testing.T) {
 	l, err := Budget{Guard: GuardZCDP, Epsilon: 5.2215, Delta: 1e-6}.Resolve(mechanism.Composition{})
 	if err != nil || math.Abs(l.Value-0.5) > 1e-4 {
@@ -320,7 +320,7 @@ func TestMet(t *testing.T) {
 		{Budget{Mu: 0.3}, of(mechanism.Gaussian{NoiseMultiplier: 10}, 9), true},
 		{Budget{Mu: 0.3}, of(mechanism.Gaussian{NoiseMultiplier: 10}, 10), false},
 		{Budget{Mu: 10}, of(dp, 1), false},
-		// ε of μ = 1 at δ = 1e−5 is 4.377178 (docs/math.md §0).
+		// ε of μ = 1 at δ = 1e−5 is 4.377178 (docs/math/README.md §0.1).
 		{Budget{Epsilon: 4.3772, Delta: 1e-5}, of(mechanism.GaussianDP{Mu: 1}, 1), true},
 		{Budget{Epsilon: 4.3771, Delta: 1e-5}, of(mechanism.GaussianDP{Mu: 1}, 1), false},
 	} {

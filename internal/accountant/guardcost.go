@@ -97,6 +97,7 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.I
 const costWork = 20_000
 
 // largest are the largest costs of all parts: at every step a record is in one.
+// See docs/math/parallel.md §1.5.5.
 func (l Limit) largest(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, part := range m.Parts.Values() {
@@ -205,7 +206,7 @@ func atOrder(table mechanism.RenyiDP, order float64, cost *big.Rat) *big.Rat {
 // gaussian returns μ² of Gaussian noise, nil for other mechanisms. Sampling is
 // given no amplification: at large orders it has none, and (ε, δ) curves of the
 // sampled pair lie below the unsampled one's. Noise through a matrix has the μ of
-// its loss, rounded up.
+// its loss, rounded up. See docs/math/shuffling.md §1.8.5.
 func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
 	var mu *big.Rat
 	switch m := m.(type) {

@@ -28,7 +28,7 @@ import (
 
 // Implies returns ε such that whatever keeps within the limit is (ε, delta)-DP:
 // rounded up, at least 0, +Inf where it guarantees nothing at this δ. delta must be
-// in (0, 1).
+// in (0, 1). See docs/math/adaptivity.md §5.3.
 func (l Limit) Implies(delta float64) float64 {
 	logDelta, value := num.LogDown(delta), num.Up(l.Value)
 	switch l.Guard {
@@ -190,7 +190,7 @@ func different(field, value, allowed string) error {
 
 // Declared is what a full limit of b guarantees as one declared mechanism: ρ-zCDP,
 // μ-GDP, ε- or (ε, δ)-DP; never less than the limit. False where it has none:
-// APPROXIMATE_ZCDP by ρ and δ.
+// APPROXIMATE_ZCDP by ρ and δ. See docs/math/children.md §5.5.
 func (l Limit) Declared(b Budget) (mechanism.Mechanism, bool) {
 	switch {
 	case l.Guard == GuardZCDP:

@@ -211,7 +211,7 @@ func TestComposedShares(t *testing.T) {
 
 // 100 epochs of 235 shuffled batches at σ = 4 under REPLACE_ONE are one Gaussian release
 // of μ = √100·2/4 = 5, by the closed curve of Balle and Wang 2018, Thm 8, as math.Erfc
-// has it. They are not 23,500 steps, which is ε = 3263 (docs/math.md §1.8).
+// has it. They are not 23,500 steps, which is ε = 3263 (docs/math/shuffling.md §1.8.5).
 func TestShuffledEpochs(t *testing.T) {
 	const delta = 1e-5
 	normal := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }

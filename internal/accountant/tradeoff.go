@@ -97,7 +97,7 @@ func provenSides(points []CurvePoint) []side {
 }
 
 // provenBeta is β(α) from below. Every line is a bound, so only the best needs
-// directed rounding.
+// directed rounding. See docs/math/conversions.md §4.7.
 func provenBeta(sides []side, alpha float64) float64 {
 	steep, flat := bestLines(sides, alpha)
 	best := 0.0
@@ -137,7 +137,7 @@ func bestLines(sides []side, alpha float64) (steep, flat int) {
 const slack = 16 * num.Ulp
 
 // possibleSides has the corners of a broken line that lies nowhere above the
-// true δ(x).
+// true δ(x). See docs/math/conversions.md §4.7.1.
 func possibleSides(points []CurvePoint) []side {
 	// lower and upper at x, in ε's order, with δ(0) = 1 before them.
 	xs, low, high := []float64{0}, []float64{1}, []float64{1}
@@ -206,7 +206,7 @@ func possibleSides(points []CurvePoint) []side {
 	return out
 }
 
-// possibleBeta is β(α) from above.
+// possibleBeta is β(α) from above. See docs/math/conversions.md §4.7.1.
 func possibleBeta(sides []side, alpha float64) float64 {
 	steep, flat := bestLines(sides, alpha)
 	s, f := sides[steep], sides[flat]
@@ -218,7 +218,7 @@ func possibleBeta(sides []side, alpha float64) float64 {
 
 // corners are the α at which the proven bound bends, by increasing α, with 0, 1
 // and the equal error: between them the bound is straight, but for rounding.
-// sides are by increasing ε.
+// sides are by increasing ε. See docs/math/conversions.md §4.7.
 func corners(sides []side, equal float64) []float64 {
 	// The upper envelope of the lines rest − ratio·α, steepest and highest first.
 	var hull []side

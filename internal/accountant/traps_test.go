@@ -29,7 +29,7 @@ func result(t testing.TB, a Answer, name Analysis) Result {
 	return Result{}
 }
 
-// The traps of docs/math.md §6 that are this room's, by their numbers there.
+// The traps of docs/math/traps.md §6 that are this room's, by their numbers there.
 
 // 1: every repetition counts.
 func TestTrapRepetitionsCount(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTrapRepetitionsCount(t *testing.T) {
 	if a.Analysis != PLD || math.Abs(a.Epsilon-94.29) > 5e-3 {
 		t.Errorf("ε = %v by %s, want 94.29 by pld", a.Epsilon, a.Analysis)
 	}
-	// docs/math.md §1: the k-ary pair has its own atom at 0.
+	// docs/math/cumulant.md §1.1.3: the k-ary pair has its own atom at 0.
 	c = compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.RandomizedResponse{Noise: 0.5, Buckets: 10}, Count: 20})
 	if a := ask(t, c, AtDelta(1e-5)); math.Abs(a.Epsilon-45.5146) > 5e-5 {
 		t.Errorf("k = 10: ε = %v, want 45.5146", a.Epsilon)
@@ -153,7 +153,7 @@ func TestTrapTinyAtoms(t *testing.T) {
 	}
 }
 
-// Factors of two (docs/math.md §0): σ = Δ, δ = 1e−5, once.
+// Factors of two (docs/math/README.md §0.1): σ = Δ, δ = 1e−5, once.
 func TestAdjacencyFactors(t *testing.T) {
 	for adj, want := range map[mechanism.Adjacency]float64{
 		mechanism.AddOrRemoveOne: 4.377178, mechanism.ZeroOut: 4.377178, mechanism.ReplaceOne: 9.997256,

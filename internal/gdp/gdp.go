@@ -15,6 +15,7 @@ import (
 
 // Mu returns √(Σ n_j·μ_j²), rounded up by a relative 2⁻⁵⁰ at most, or the reason
 // why the composition has none. It is 0 for the empty composition.
+// See docs/math/cumulant.md §1.1.1.
 func Mu(c loss.Composition) (mu float64, reason string) {
 	mus := make([]float64, len(c))
 	var largest float64

@@ -13,7 +13,7 @@ import (
 // plan is counted by mechanism; a filter in whole shares of each limit, so that
 // sums are exact and do not depend on the order. Nothing here computes an (ε, δ):
 // accepting by a recomputed ε would be a stopping rule that is not valid
-// (docs/math.md §5). Its lines are a cache that only the deciding goroutine uses.
+// (docs/math/adaptivity.md §5.3.5). Its lines are a cache that only the deciding goroutine uses.
 type account struct {
 	spec   Spec
 	limits []accountant.Limit

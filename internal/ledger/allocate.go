@@ -16,7 +16,7 @@ const maxAllocated = 1000
 // can charge: all budgets are enforced, so each one's bound holds.
 //
 // The error is ErrParent where the parent cannot be one. That the parent has that
-// much left is for the decision to find.
+// much left is for the decision to find. See docs/math/children.md §5.5.
 func Allocate(parent View, child Spec, r Resolution) (Reserve, error) {
 	p := parent.Genesis.Spec
 	not := func(field, value, allowed string) error {
@@ -89,7 +89,7 @@ func (v View) cannot(m mechanism.Mechanism) string {
 // or held before a settling that was cut off: of Planned what was charged to it, as
 // its curve is known and a smaller multiset has a smaller one; of Filtered, whose
 // parameters may have depended on outputs up to its whole bound, all. What is left
-// may be released.
+// may be released. See docs/math/children.md §5.5.
 func Settle(child View, r Reservation) (spent Commit, left bool) {
 	spent.Reservation = r.Position
 	if child.Genesis.Spec.Policy == Planned {

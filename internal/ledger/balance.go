@@ -60,7 +60,7 @@ func (s *State) View() View {
 	}
 }
 
-// What an answer's numbers mean (docs/math.md §5).
+// What an answer's numbers mean (docs/math/adaptivity.md §5).
 const (
 	// GuaranteeDescriptive: they hold if neither the parameters nor the stop
 	// depended on outputs.

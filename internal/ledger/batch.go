@@ -10,6 +10,7 @@ import (
 
 // Batch is a list of decisions on top of a State, in order: later ones see what
 // earlier ones will have written. It is discarded or applied as a whole.
+// See docs/math/adaptivity.md §5.2.
 type Batch struct {
 	state   *State
 	entries []Entry

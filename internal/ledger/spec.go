@@ -18,7 +18,7 @@ const (
 	Descriptive Policy = iota
 	// Planned allows the events of a declared plan, in any order, skipped or
 	// stopped at will, also depending on outputs: the plan's own curve covers all
-	// of that (docs/math.md §5).
+	// of that (docs/math/adaptivity.md §5.2).
 	Planned
 	// Filtered allows whatever its budgets' guards can charge: parameters may
 	// depend on earlier outputs too.

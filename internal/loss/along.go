@@ -140,6 +140,7 @@ func (r *turns) error(t float64) float64 {
 // keeps sin ky and cos ky − 1 relative to min(2, k|y|), each step adding 14 Ulp of
 // that at most, 448 Ulp in a run; cos x − 1 = −2·sin² ky is then within 448 Ulp of
 // x² and sin x = 2·sin ky·cos ky within 896 Ulp of |x| ≤ 4x², and within 3584 Ulp.
+// See docs/math/inversion.md §2.4.
 func (r *turns) sums(step float64, first int, re, im []float64, remainder bool) {
 	end := float64(first+len(re)-1) * step
 	small := 0

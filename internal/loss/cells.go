@@ -13,7 +13,7 @@ import (
 //	g0(z) = φ(z)·p^{1+θ}·q^{−θ}/M(θ)
 //
 // and on the total variation of g = g0/λ', where λ(z) is the loss, or minus it,
-// as an increasing function of z (docs/math.md §2.3).
+// as an increasing function of z (docs/math/inversion.md §2.3).
 type cells struct {
 	at   []float64 // boundaries, increasing; one more than there are cells
 	loss []float64 // λ there

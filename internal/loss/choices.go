@@ -7,6 +7,7 @@ import "slices"
 // if there is none. Whichever part a record is in each time, its losses are one of these.
 // Nil if there would be more than most. Applications of one mechanism may have parted the
 // data differently, so that of n with k parts there are C(n+k−1, k−1).
+// See docs/math/parallel.md §1.5 and docs/math/parallel.md §1.5.6.
 func (c Composition) Choices(most int) []Composition { return c.choices(most, fixedInAdvance) }
 
 func fixedInAdvance(p parallel) bool { return p.fixed }
@@ -174,6 +175,7 @@ func (c Composition) Adaptive() Composition {
 
 // Alone are the parts of a single release on disjoint parts with nothing beside it: with
 // nothing to choose by, its curve is the largest of theirs. Nil for other compositions.
+// See docs/math/parallel.md §1.5.3.
 func (c Composition) Alone() []Composition {
 	if len(c) != 1 || c[0].Count != 1 {
 		return nil
@@ -191,6 +193,7 @@ func (c Composition) Alone() []Composition {
 // Where a partition was fixed in advance the record is in one of its parts, which he does
 // not choose. Of the others he can leave one release to the end and choose best; for the
 // rest, down to the innermost, he settles on parts before he begins.
+// See docs/math/parallel.md §1.5.3.
 func (c Composition) Reached(most int) (all []Composition) {
 	if c.reachable() {
 		return nil

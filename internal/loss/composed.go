@@ -9,7 +9,7 @@ import (
 
 // ofSampledComposed is a composition of Gaussians on one Poisson sample of rate q.
 // Inside the sample it is one Gaussian with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, Cor.
-// 3.3), whose pair is what is sampled (docs/math.md §1.3).
+// 3.3), whose pair is what is sampled (docs/math/cumulant.md §1.1.6).
 func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	within := mechanism.ZeroOut // as ofPoissonSampled
 	if q == 1 {

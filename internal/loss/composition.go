@@ -83,7 +83,7 @@ func (c Composition) key() string {
 
 // TermsOf returns the losses of one application of m under adj: of a mechanism that
 // is several releases those of all of them, of every other one the loss that Of
-// returns. m must have passed Check(adj).
+// returns. m must have passed Check(adj). See docs/math/cumulant.md §1.1.6.
 func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
 	return termsOf(m, adj, nil)
 }
@@ -179,6 +179,7 @@ func (c Composition) Symmetric() bool {
 }
 
 // Cumulant returns K(s) = Σ n_j·K_j(s) of the finite part in one direction.
+// See docs/math/cumulant.md §1.
 func (c Composition) Cumulant(d Direction, s float64) Value {
 	var sum ValueSum
 	for _, t := range c {
@@ -223,7 +224,7 @@ func (c Composition) MaxLoss(d Direction) float64 {
 
 // Atom bounds the probability of an infinite loss, of every term in the direction in
 // which it has the larger, δ_∞ = 1 − Π(1 − m_j)^{n_j}, from below and above: exactly 0
-// where no term has an atom.
+// where no term has an atom. See docs/math/cumulant.md §1.
 func (c Composition) Atom() (lower, upper float64) {
 	return c.atoms(func(f Facts) float64 { return f.Atom }, func(l partlyLost) float64 {
 		return math.Max(l.lostAtLeast(Remove), l.lostAtLeast(Add))
@@ -267,7 +268,7 @@ func (c Composition) atoms(of func(Facts) float64, atLeast func(partlyLost) floa
 }
 
 // Finite returns what is left of δ for the finite part of the losses,
-// (δ − δ_∞)/(1 − δ_∞), rounded down; 0 or less where nothing is.
+// (δ − δ_∞)/(1 − δ_∞), rounded down; 0 or less where nothing is. See docs/math/cumulant.md §1.
 func Finite(delta, atom float64) float64 {
 	if atom == 0 {
 		return delta
@@ -278,7 +279,7 @@ func Finite(delta, atom float64) float64 {
 }
 
 // LogTotal returns a float64 ≥ ln δ for δ = δ_∞ + (1 − δ_∞)·e^{logFinite}, at
-// most 0.
+// most 0. See docs/math/cumulant.md §1.
 func LogTotal(logFinite, atom float64) float64 {
 	if atom == 0 {
 		return logFinite

@@ -16,6 +16,7 @@ import (
 // rounding; evaluating the formula does.
 
 // EpsilonAt returns a float64 ≥ ε(s) for K(s) ≤ upper, at least 0.
+// See docs/math/conversions.md §4.5.1.
 func EpsilonAt(s, upper, logDelta float64) float64 {
 	a, b, c := upper/s, -math.Log1p(1/s), -(logDelta+math.Log1p(s))/s
 	slack := 8 * num.Ulp * (math.Abs(a) + math.Abs(b) + (math.Abs(logDelta)+math.Log1p(s))/s)
@@ -23,6 +24,7 @@ func EpsilonAt(s, upper, logDelta float64) float64 {
 }
 
 // LogDeltaAt returns a float64 ≥ ln δ(s) for K(s) ≤ upper, at most 0.
+// See docs/math/conversions.md §4.5.1.
 func LogDeltaAt(s, upper, epsilon float64) float64 {
 	a, b, c := s*epsilon, s*math.Log1p(1/s), math.Log1p(s)
 	slack := 8 * num.Ulp * (math.Abs(upper) + a + b + c)
@@ -51,7 +53,7 @@ const (
 // returns true.
 //
 // The best s solves A(s) = s·K' − K + ln(1+s) = −ln δ, and A increases: Newton
-// steps on ln A against ln s, inside a bracket.
+// steps on ln A against ln s, inside a bracket. See docs/math/conversions.md §4.5.2.
 func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsilon, s float64) {
 	epsilon = math.Inf(1)
 	balance := func(at float64) (value, slope float64) {
@@ -75,7 +77,7 @@ func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsil
 
 // LeastLogDelta is LeastEpsilon with the roles exchanged: the least ln δ at ε.
 // Its best s solves K' = ε + ln(1 + 1/s); the left side increases, the right
-// one decreases.
+// one decreases. See docs/math/conversions.md §4.5.2.
 func LeastLogDelta(curve Curve, epsilon, first float64, stop func() bool) (logDelta, s float64) {
 	balance := func(at float64) (value, slope float64) {
 		v := curve.At(at)

@@ -101,7 +101,7 @@ func withSlopes(v Value, s float64, line Line) Value {
 }
 
 // mirrored maps s to the half line s ≥ −½ by K_d(s) = K_e(−1−s), e the other
-// direction (docs/math.md §1), and says whether it did.
+// direction (docs/math/cumulant.md §1.0.2), and says whether it did.
 func mirrored(s float64) (float64, bool) {
 	if s < -0.5 {
 		return -1 - s, true

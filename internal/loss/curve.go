@@ -18,7 +18,7 @@ type Bounds struct {
 // (Balle–Wang 2018, arXiv 1805.06530v2, Thm 8), for a μ > 0 that is rounded up
 // by a relative 2⁻⁵⁰ at most, and approximates −d ln δ/dε.
 //
-// With c = ε/μ − μ/2 both terms are φ(c) times a Mills ratio (docs/math.md §4):
+// With c = ε/μ − μ/2 both terms are φ(c) times a Mills ratio (docs/math/curves.md §4.1.1):
 // nothing is lost however deep the tail.
 func GaussianLogDelta(mu, epsilon float64) (b Bounds, slope float64) {
 	if epsilon < 0 {

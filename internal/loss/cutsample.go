@@ -14,7 +14,7 @@ import (
 // cutSample is a Poisson sample that is cut to B records. Whether B or more others are
 // in the sample does not depend on the record, so that it may be told: if not, of
 // probability 1 − τ, nothing is cut and the loss is the sampled one; if so, the record
-// may push another one out, and the sum moves by twice as much (docs/math.md §1.10).
+// may push another one out, and the sum moves by twice as much (docs/math/batches.md §1.10).
 // The pair is that of the one with weight 1 − τ and of the other with weight τ:
 //
 //	M = (1−τ)·M_kept + τ·M_cut.

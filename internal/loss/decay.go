@@ -57,7 +57,7 @@ func (l laplace) decay(theta float64, k Value) decay {
 }
 
 // cells cut the loss: P has mass ½ at e0, ½·e^{−e0} at −e0 and density
-// ¼·e^{−(e0−l)/2} between, all times e^{θl − K}.
+// ¼·e^{−(e0−l)/2} between, all times e^{θl − K}. See docs/math/inversion.md §2.3.1.
 func (l laplace) cells(theta, k float64) []massCell {
 	const n = 32
 	slop := 1 - 4*slopCells

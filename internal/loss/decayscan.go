@@ -7,7 +7,7 @@ import (
 )
 
 // phiScan bounds |φ| over an interval from values at some points, with cells of the
-// loss in place of the quadrature: (d) of docs/math.md §2.3. With lower
+// loss in place of the quadrature: (d) of docs/math/inversion.md §2.3.3. With lower
 // bounds p_i on the cells' masses, M = Σ p_i over all cells and the line cut into I and the
 // rest,
 //

@@ -9,7 +9,7 @@ import (
 // zeroConcentrated is a declared ρ-zCDP guarantee: D_α ≤ ρα for every α > 1, so
 // K(s) ≤ ρ·s(s+1) for s > 0 (Bun–Steinke 2016, Def. 1.1); with an atom a
 // δ-approximate one, of what is left where events of probability δ are taken out
-// (Def. 8.1). No pair is known.
+// (Def. 8.1). No pair is known. See docs/math/cumulant.md §1.1.4.
 type zeroConcentrated struct {
 	rho  float64
 	atom float64 // δ
@@ -51,7 +51,7 @@ func (z zeroConcentrated) Line(d Direction, theta float64) Line {
 func (z zeroConcentrated) Order() [4]float64 { return [4]float64{z.rho, z.atom} }
 
 // failure has an infinite loss with probability atom and otherwise none: name and
-// shame, which dominates every (0, atom)-DP mechanism.
+// shame, which dominates every (0, atom)-DP mechanism. See docs/math/cumulant.md §1.1.5.
 type failure struct {
 	atom float64
 }

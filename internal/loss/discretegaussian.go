@@ -14,7 +14,7 @@ import (
 //
 //	M(s) = e^{s(s+1)μ²/2}·Θ(sd)/Θ(0),  Θ(c)/(σ√2π) = 1 + 2·Σ_{k≥1} e^{−2π²σ²k²}·cos 2πkc
 //
-// (Canonne–Kamath–Steinke 2020, Thm 14 and its proof; docs/math.md §1.4). Both
+// (Canonne–Kamath–Steinke 2020, Thm 14 and its proof; docs/math/noise.md §1.4.2). Both
 // directions are equal.
 type discreteNormal struct {
 	sigma, d float64 // d a whole number

@@ -14,7 +14,7 @@ import (
 //	M(s) = A·e^{s·e0} + B·e^{−(s+1)·e0},  A = (1 + κ)/2, B = (1 − κ)/2,
 //	κ = tanh(a/2)/tanh(wa)
 //
-// (docs/math.md §1.4), as for Laplace, where κ = 1/(2w). It dominates noise on vectors at
+// (docs/math/noise.md §1.4.3), as for Laplace, where κ = 1/(2w). It dominates noise on vectors at
 // the ℓ1 distance d. Both directions are equal.
 type discrete struct {
 	a float64 // 1/b > 0, rounded up

@@ -11,7 +11,7 @@ import (
 // +Inf and NaN where it cannot. It is not for concurrent use.
 type Estimate func(s float64) (k, slope, curvature float64)
 
-// EstimateOf returns the estimate of one loss.
+// EstimateOf returns the estimate of one loss. See docs/math/inversion.md §2.
 func EstimateOf(l Loss, d Direction) Estimate {
 	exact := func(s float64) (float64, float64, float64) {
 		v := l.Cumulant(d, s)

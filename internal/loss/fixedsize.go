@@ -15,7 +15,7 @@ import (
 //	K(α−1) ≤ ln(1 + Σ_{j=2}^α C(α,j)·γ^j·ζ_j),  ζ_j = min{2e^{κ(j)}, 4ξ_j},
 //
 // ξ_j ≥ E_Q|P/Q − 1|^j (Wang, Balle and Kasiviswanathan 2019, arXiv 1808.00087v2,
-// Thm 9 and its tighter moments; docs/math.md §1.9); no pair is valid under
+// Thm 9 and its tighter moments; docs/math/batches.md §1.9); no pair is valid under
 // composition (Lebeda et al. 2024). What has an ε0 is (ln(1 + γ(e^{ε0}−1)), γδ0)-DP
 // (Balle, Barthe and Gaboardi 2018, arXiv 1807.01647v2, Thm 10). γ = 1 is the unsampled
 // mechanism.
@@ -84,7 +84,7 @@ func withoutReplacement(inner Loss, rate float64, in *num.Interrupt) []knot {
 
 // moments are upper bounds on ln E_Q|P/Q − 1|^j of a Gaussian, j = 3 … most; fewer
 // where the moments reach far. x^j's modulus is convex in x = P/Q, so that on a cell,
-// with its masses kept, it is at most what it is at the ends (docs/math.md §3 (iii)).
+// with its masses kept, it is at most what it is at the ends (docs/math/lattice.md §3.0 (iii)).
 func moments(inner Loss, most int) []float64 {
 	g, ok := inner.(gaussian)
 	if !ok || !(g.mu >= leastMu) {

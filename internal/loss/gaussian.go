@@ -13,6 +13,7 @@ import (
 //	K(s) = s(s+1)μ²/2
 //
 // (Mironov 2017, Prop. 7; Dong–Roth–Su 2022, §2.4). Both directions are equal.
+// See docs/math/cumulant.md §1.1.1.
 type gaussian struct {
 	mu float64 // ≥ 0, maybe +Inf
 }

@@ -14,7 +14,7 @@ const groupGuarantee = "group's guarantee"
 // selects by scores, has k times the distance: exactly, by the triangle inequality and as k
 // records may all move the output one way. μ-GDP is kμ-GDP (Dong–Roth–Su 2022, Thm 6),
 // ρ-zCDP k²ρ-zCDP (Bun–Steinke 2016, Prop. 1.9) and (ε, δ)-DP (kε, δ(e^{kε}−1)/(e^ε−1))-DP
-// (Vadhan 2017, Lemma 2.2); sampled Gaussian noise is a mixture (docs/math.md §1.7).
+// (Vadhan 2017, Lemma 2.2); sampled Gaussian noise is a mixture (docs/math/groups.md §1.7.2).
 func ofGroup(m mechanism.Group, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
 	one, err := of(m.Mechanism, adj, in)
 	if err != nil || m.Size == 1 {

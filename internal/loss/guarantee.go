@@ -27,7 +27,7 @@ const mostKnots, mostTabled = 1 << 15, 1 << 22
 
 // Declared splits what is known by bounds on K alone, and has no pair, off a composition. Σ n_j·ρ_j,
 // the tables' sums and the atom are rounded up; ok is false where there is nothing of
-// the kind.
+// the kind. See docs/math/declared.md §4.9.
 func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee, ok bool) {
 	var tables []table
 	var only Composition
@@ -73,7 +73,7 @@ type table struct {
 }
 
 // sumOf adds tables up, to where the shortest one ends; nil where that is too much
-// work.
+// work. See docs/math/cumulant.md §1.1.7.
 func sumOf(tables []table, in *num.Interrupt) []knot {
 	end, all := math.Inf(1), 0
 	for _, t := range tables {
@@ -147,7 +147,7 @@ func straight(knots []knot, s float64) Value {
 }
 
 // tabulate bounds K of a composition in both directions by knots at fixed orders, and at
-// the last one where there is one; nil where it is nowhere finite.
+// the last one where there is one; nil where it is nowhere finite. See docs/math/declared.md §4.9.
 func tabulate(c Composition) []knot {
 	last := c.Last()
 	var orders []float64

@@ -9,12 +9,12 @@ import (
 )
 
 // laplace is the pair of Laplace densities at distance e0 = d/b; noise on ℓ1
-// vectors is dominated by it, for all real distances (docs/math.md §1.4, theorem on
-// Laplace noise on vectors). Both directions are equal, |L| ≤ e0 and
+// vectors is dominated by it, for all real distances (docs/math/laplace-vectors.md §1.4.4).
+// Both directions are equal, |L| ≤ e0 and
 //
 //	K(s) = ln{[(s+1)·e^{s·e0} + s·e^{−(s+1)·e0}]/(2s+1)}
 //
-// (docs/math.md §1; on the real axis Mironov 2017, Prop. 6).
+// (docs/math/cumulant.md §1.1.2; on the real axis Mironov 2017, Prop. 6).
 type laplace struct {
 	e0 float64 // > 0, maybe +Inf
 	// class: what was reported is dominated by this pair, and itself dominates the one

@@ -10,7 +10,7 @@ import (
 //
 //	δ(ε) = [1 − e^{(ε−e0)/2}]₊,  ε ≥ 0
 //
-// (Balle–Barthe–Gaboardi 2018, arXiv 1807.01647v2, Thm 3).
+// (Balle–Barthe–Gaboardi 2018, arXiv 1807.01647v2, Thm 3). See docs/math/curves.md §4.2.
 type laplaceCurve struct {
 	e0 float64 // rounded up by a relative 2⁻⁵⁰ at most
 }

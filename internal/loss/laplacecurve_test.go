@@ -8,9 +8,9 @@ import (
 )
 
 // Laplace noise on two coordinates, at any real distances, is dominated by one coordinate
-// at their sum, and not at the larger of them (docs/math.md §1.4, theorem on Laplace noise
-// on vectors). The vector's δ(ε) is the mean over the second coordinate, clamped to
-// [0, d2], of the first one's curve at what is left of ε; by the midpoint rule.
+// at their sum, and not at the larger of them (docs/math/laplace-vectors.md §1.4.4).
+// The vector's δ(ε) is the mean over the second coordinate, clamped to [0, d2], of the
+// first one's curve at what is left of ε; by the midpoint rule.
 func TestLaplaceVectors(t *testing.T) {
 	one := func(d, epsilon float64) float64 { // Balle–Barthe–Gaboardi 2018, Thm 3, mirrored
 		if epsilon < 0 {

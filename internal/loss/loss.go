@@ -1,6 +1,6 @@
 // Package loss holds the one numeric primitive the analyses share: the privacy
 // loss of each mechanism under an adjacency, through its cumulant K(s) and its
-// dominating pair (docs/math.md §1).
+// dominating pair (docs/math/cumulant.md §1).
 //
 // For neighbouring outputs' distributions P and Q, L = ln(P/Q)(x) with x ~ P is
 // the loss and K(s) = ln E_P[e^{sL} | L < ∞]. Everything here either bounds its

@@ -174,7 +174,7 @@ func TestLineStaysBelowAxis(t *testing.T) {
 }
 
 // Trap 4: fractional orders where a published series diverges. Values from
-// docs/math.md §6.
+// docs/math/traps.md §6.
 func TestFractionalOrder(t *testing.T) {
 	l := sampledAt(t, 0.5, 2, mechanism.AddOrRemoveOne)
 	for d, want := range map[Direction]float64{Remove: 0.0356276, Add: 0.0331487} {

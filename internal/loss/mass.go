@@ -19,7 +19,7 @@ const (
 
 // Pair is a loss's pair (P, Q) in one direction as masses on the axis of the
 // loss L = ln(P/Q)(x), x ~ P: what a lattice needs, for any mechanism
-// (docs/math.md §3). P is not normalised to the finite losses.
+// (docs/math/lattice.md §3). P is not normalised to the finite losses.
 type Pair interface {
 	// Ends returns finite losses lo ≤ hi outside of which P has little mass:
 	// ln P(L < lo) is about logBelow at most and ln P(hi < L < ∞) about logAbove,

@@ -19,7 +19,7 @@ import (
 // It holds in both directions, so that left of 0 the mirror image of the right is a
 // better curve, and every curve lies below the chord (in e^ε) between both where it
 // touches them, at ±ℓ*, where P(L > ℓ*) + Q(L > ℓ*) = 1. That is declaredPair: it
-// dominates whatever has the guarantees (docs/math.md §4.9). Where ℓ* would be negative,
+// dominates whatever has the guarantees (docs/math/declared.md §4.9). Where ℓ* would be negative,
 // as where only orders near 1 are known, it is the curve alone, down to −∞.
 //
 // For ρ-zCDP alone y = (2s+1)ρ, P(L > ℓ) = e^{−ρs²} and Q(L > ℓ) = e^{−ρ(s+1)²}.

@@ -11,6 +11,7 @@ import (
 type latticed interface{ span() float64 }
 
 // SpanOf is the span of a pair on a lattice of its own, 0 for every other.
+// See docs/math/noise.md §1.4.9.
 func SpanOf(p Pair) float64 {
 	if l, ok := p.(latticed); ok {
 		return l.span()
@@ -38,6 +39,7 @@ func (w wholes) span() float64 { return 2 * w.kappa }
 
 // last returns the greatest x with L(x) ≤ l, give or take the rounding of l, so that an
 // x at an edge belongs to the cell below it; slack is by how much L may be beyond l.
+// See docs/math/noise.md §1.4.9.
 func (w wholes) last(l float64) (x, slack float64) {
 	v := (l/w.kappa + w.d) / 2
 	if math.IsInf(v, 0) {
@@ -141,6 +143,7 @@ func (p discreteNormalPair) Ends(logBelow, logAbove float64) (lo, hi float64) {
 // Cells: with b and c the numbers of the cell nearest to d and to 0, the masses are
 // taken relative to those of b and c, and the loss is that of c, less what b is nearer
 // to d than c, plus the logarithm of the ratio of both sums: nothing large cancels.
+// See docs/math/noise.md §1.4.9.
 func (p discreteNormalPair) Cells(edges []float64, cells []Mass) (slack float64) {
 	square := p.sigma * p.sigma
 	return p.each(edges, cells, func(i, j float64) Mass {

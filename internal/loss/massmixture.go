@@ -16,7 +16,7 @@ func (g gaussianMixture) Pair(d Direction, side Side) Pair {
 
 // mixturePair is the pair of a gaussianMixture: with replace P has the weight r(z)
 // and Q r(−z), otherwise one of them r(z), the other 1. z runs so that the loss
-// increases: backwards with add.
+// increases: backwards with add. See docs/math/groups.md §1.7.5.
 type mixturePair struct {
 	m            *Mixture
 	add, replace bool

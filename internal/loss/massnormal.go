@@ -22,7 +22,7 @@ func (v interval) narrow() bool {
 //
 // The integrand φ(c+wx)/φ(c) = e^{−cwx − w²x²/2} has the Taylor coefficients
 // a_{k+1} = −(cw·a_k + w²·a_{k−1})/(k+1). By Cauchy's bound on |x| = 10 those
-// from k = 22 on add less than 10⁻¹⁷ (docs/math.md §3).
+// from k = 22 on add less than 10⁻¹⁷ (docs/math/noise.md §1.4.10).
 func series(c, w float64) (i, size float64) {
 	s, t := c*w, w*w
 	before, here := 1.0, -s // a_0, a_1
@@ -61,7 +61,7 @@ func (v interval) log() (value, err float64) {
 	}
 	top, bottom := logTailOf(a), logTailOf(b)
 	value = num.LogSubExp(top, bottom)
-	// The tails differ by a factor of 1.6 at least (docs/math.md §3).
+	// The tails differ by a factor of 1.6 at least (docs/math/noise.md §1.4.10).
 	return value, num.Ulp * (40 + 140*math.Abs(top) + 8*math.Abs(value))
 }
 

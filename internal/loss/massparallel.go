@@ -8,7 +8,7 @@ import (
 )
 
 // The pair of a release on disjoint parts has as its curve the pointwise maximum of the
-// parts' curves, which is convex in e^ε as they are (docs/math.md §1.5). It is largestPair,
+// parts' curves, which is convex in e^ε as they are (docs/math/parallel.md §1.5.4). It is largestPair,
 // or if all parts have finitely many outcomes a list of outcomes (largestOf).
 
 // Pair is the pair of the largest curve. From above every part needs a pair; from below

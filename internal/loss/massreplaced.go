@@ -64,7 +64,7 @@ func revealedPair(inner atomicPair, rate float64) Pair {
 //
 //	p = r(u), q = r(−e0), L = ln r(u) − ln r(−e0) ≥ 0,
 //
-// relative to Lap(0), and L(−x) = −L(x).
+// relative to Lap(0), and L(−x) = −L(x). See docs/math/sampling.md §1.3.2.
 type replacedLaplace struct {
 	right samplePair // (r·Lap(0), Lap(0)) on all of x
 	e0    float64

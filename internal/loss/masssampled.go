@@ -27,7 +27,7 @@ func (g sampledGaussian) Pair(d Direction, side Side) Pair {
 // (Zhu–Dong–Wang 2022, Thm 11). The inner infinite losses stay so with
 // probability q in the remove direction; in the other they become finite, and
 // what only Q has becomes so in the first. It grows with q: a smaller q is
-// post-processing. Nil where q is out of range.
+// post-processing. Nil where q is out of range. See docs/math/sampling.md §1.3.
 func SampledPair(inner Pair, rate float64, d Direction) Pair {
 	if !(rate >= 1e-15 && rate < 1) {
 		return nil

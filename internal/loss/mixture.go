@@ -15,7 +15,7 @@ import (
 //	r(z) = Σ p_i·e^{c_i·z − c_i²/2},  z ~ N(0,1),  c_i ≥ 0;
 //
 // under REPLACE_ONE (r(z)·N, r(−z)·N). L = ln r increases with z (Choquette-Choo,
-// Ganesh, Steinke and Thakurta 2024, arXiv 2310.15526v2; docs/math.md §1.7).
+// Ganesh, Steinke and Thakurta 2024, arXiv 2310.15526v2; docs/math/groups.md §1.7).
 type gaussianMixture struct {
 	shifts, weights mechanism.Numbers // c_i, increasing, and p_i, adding up to 1
 	replace         bool

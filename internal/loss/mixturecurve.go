@@ -13,7 +13,7 @@ import (
 //	remove: δ(ε) = Σ p_i·G_{c_i}(u_i)              at ln r(z) = ε
 //	add:    δ(ε) = Σ p_i·e^{ε+u_i}·G_{c_i}(−u_i)   at ln r(z) = −ε; 0 where r > e^{−ε}
 //
-// (docs/math.md §4.3): as a function of z either is the curve at ε = ±ln r(z), so that
+// (docs/math/curves.md §4.3.4): as a function of z either is the curve at ε = ±ln r(z), so that
 // a z on the safe side gives a bound.
 type mixtureCurve struct {
 	m *Mixture

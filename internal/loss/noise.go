@@ -6,6 +6,7 @@ import (
 )
 
 // ofNoise is Of for noise, selection and counting mechanisms; nil for every other.
+// See docs/math/noise.md §1.4.1.
 func ofNoise(m mechanism.Mechanism, adj mechanism.Adjacency) Loss {
 	switch m := m.(type) {
 	case mechanism.DiscreteGaussian:
@@ -43,6 +44,7 @@ func quotientUp(q mechanism.Quotient) float64 { return num.MulUp(q.Times, num.Di
 // for every other: a replaced record moves two counts of a histogram, each of which has
 // Laplace noise of its own. A group moves no more than two further: noise on what it
 // adds, k in all, is dominated by noise on one number, and likewise on what it takes.
+// See docs/math/laplace-vectors.md §1.4.4.3 and docs/math/noise.md §1.4.8.
 func repeated(m mechanism.Mechanism, adj mechanism.Adjacency) (l Loss, n uint64) {
 	size := 1.0
 	if g, ok := m.(mechanism.Group); ok {

@@ -55,12 +55,12 @@ func (o *outcomes) lost(s float64) (value, slope float64) {
 }
 
 // outcomesLine is K of outcomes on the line s = θ + it, θ ≥ −½. With H as in
-// docs/math.md §1.2, Σ wp = 1 − lostP and Σ wq = 1 − lostQ,
+// docs/math/sampled-gaussian.md §1.2.1, Σ wp = 1 − lostP and Σ wq = 1 − lostQ,
 //
 //	(1 − lostP)·(M − 1) = Σ w·H + s·(lostQ − lostP),
 //
 // and with P and Q exchanged, at −1−s, the same sum with (1+s)·(lostQ − lostP) is
-// (1 − lostQ)·(M − 1) (docs/math.md §1.3).
+// (1 − lostQ)·(M − 1) (docs/math/sampling.md §1.3.5).
 type outcomesLine struct {
 	terms  sampledLine // θ, large and shift: what its method terms needs
 	refine func(size float64) *outcomes

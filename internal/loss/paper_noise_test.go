@@ -137,7 +137,7 @@ func TestDiscreteLaplaceCurve(t *testing.T) {
 	}
 }
 
-// docs/math.md §1.4: discrete Laplace noise on a vector loses no more than on one number at
+// docs/math/laplace-vectors.md §1.4.4: discrete Laplace noise on a vector loses no more than on one number at
 // the ℓ1 distance, and strictly less where two coordinates differ.
 func TestDiscreteLaplaceVectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,7 @@ import (
 // that an adversary picks it anew for every release. At every order its divergence is at
 // most the largest of the parts' (Cumulant), and its curve is at most the largest of their
 // curves, which is the curve of one pair (Pair): both bounds compose adaptively
-// (docs/math.md §1.5).
+// (docs/math/parallel.md §1.5).
 //
 // If the data was parted before the first release, a record is in one known part of each
 // release, and the largest answer over these parts counts (Composition.Choices).

@@ -29,7 +29,7 @@ func timesNorm(mu, squares float64, exact bool) Loss {
 
 // ofShuffled is one epoch of a shuffled pass. The Gaussian at the distance between
 // neighbours' sums of all batches dominates it, also where a batch's query depends on
-// earlier outputs; the order hides nothing here (docs/math.md §1.8).
+// earlier outputs; the order hides nothing here (docs/math/matrices.md §1.8.3).
 func ofShuffled(m mechanism.Shuffled, adj mechanism.Adjacency) Loss {
 	one := ofGaussian(m.Mechanism.(mechanism.Gaussian), adj)
 	if m.Steps() == 1 {
@@ -57,7 +57,7 @@ const mostCounted = 1 << 16
 // complete nodes of the square of the participations in each, and says whether a
 // pattern has that. A node over 2^l steps holds at most ⌈2^l/separation⌉
 // participations, and of all with as many together the most uneven are the most
-// (docs/math.md §1.8). One participation has ⌊log2 steps⌋ + 1 nodes (Kairouz et al.
+// (docs/math/matrices.md §1.8.3). One participation has ⌊log2 steps⌋ + 1 nodes (Kairouz et al.
 // 2021, arXiv 2103.00039, Thm 4.1).
 func treeSensitivity(p mechanism.Participation) (squares float64, exact bool) {
 	count, separation := p.Most()
@@ -101,7 +101,7 @@ func treeSensitivity(p mechanism.Participation) (squares float64, exact bool) {
 // columns i < j are Σ_u c_u·c_{u+j−i} over u < steps−j. Where the separation is at
 // least the bands they vanish, and else where c ≥ 0 falls they are the largest for
 // π = 0, separation, 2·separation, … (Kalinin and Lampert 2024, arXiv 2405.13763,
-// Thm 2; docs/math.md §1.8). Other c are replaced by the falling sequence
+// Thm 2; docs/math/matrices.md §1.8.2). Other c are replaced by the falling sequence
 // max_{v≥u}|c_v| above them.
 func bandedSensitivity(c []float64, p mechanism.Participation) (squares float64, exact bool) {
 	for len(c) > 1 && c[len(c)-1] == 0 {

@@ -94,7 +94,7 @@ func TestTreeOfOneEpoch(t *testing.T) {
 }
 
 // An epoch costs as much as the batches that differ: one under ZERO_OUT and REPLACE_ONE
-// and, under ADD_OR_REMOVE_ONE, one by 2Δ and the last by Δ (docs/math.md §1.8), however
+// and, under ADD_OR_REMOVE_ONE, one by 2Δ and the last by Δ (docs/math/shuffling.md §1.8.5), however
 // many batches there are and whether or not the last is short.
 func TestShuffledEpochCostsTheBatchesThatDiffer(t *testing.T) {
 	squares := map[mechanism.Adjacency]float64{mechanism.ZeroOut: 1, mechanism.AddOrRemoveOne: 5, mechanism.ReplaceOne: 4}

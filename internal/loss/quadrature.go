@@ -19,7 +19,7 @@ const (
 )
 
 // sampledLine is K of a sampledPair on the line s = θ + it, θ ≥ −½, by the
-// trapezoid rule (docs/math.md §1.2).
+// trapezoid rule (docs/math/sampled-gaussian.md §1.2).
 //
 // Near M = 1 it integrates the excess H = p^{1+s}q^{−s} − p − s(p − q), whose
 // last terms integrate to 0: at t = 0, H = p·E(sΛ) + s·q·D(Λ) with Λ = ln(p/q),

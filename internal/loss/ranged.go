@@ -14,7 +14,7 @@ import (
 //	M(s) = S(wr)/S(r/2).
 //
 // Both directions are equal. As class it is the least pair that dominates every
-// mechanism whose losses lie in a range of width r (docs/math.md §1.4), as those of
+// mechanism whose losses lie in a range of width r (docs/math/noise.md §1.4.6), as those of
 // the exponential mechanism do; without, it is truncated Laplace noise whose two
 // supports overlap by less than half.
 type sloped struct {
@@ -164,7 +164,7 @@ func (l sloped) cells(theta, k float64) []massCell {
 //	K(s) = s·t + ln(A/((s+1)(1−e^{−r}))),  e^t = s·A/((s+1)·B),
 //	A = 1 − e^{−(s+1)r},  B = e^{−r}(1 − e^{−sr})
 //
-// (Dong–Durfee–Rogers 2020, arXiv 1909.13830; docs/math.md §1.4), and never more than
+// (Dong–Durfee–Rogers 2020, arXiv 1909.13830; docs/math/noise.md §1.4.6), and never more than
 // s(s+1)·r²/8. Both hold at each order, so they add up over adaptive compositions.
 func (l sloped) renyi(s float64) Value {
 	v := ZeroConcentrated(l.Facts().Rho, s)

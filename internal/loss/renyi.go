@@ -13,7 +13,7 @@ import (
 // renyi is a declared table of Rényi divergences: D_α ≤ ε at some orders, in both
 // directions. (α−1)·D_α = K(α−1) is convex and 0 at α = 1, so that it is at most the
 // lower convex hull of what is given, below the first order along the line to 0 and
-// with no bound above the last (docs/math.md §1.1). No pair is known.
+// with no bound above the last (docs/math/cumulant.md §1.1.7). No pair is known.
 type renyi struct {
 	orders, values mechanism.Numbers // s = α − 1 and K of the hull's corners
 	name           string            // of what was reported, for messages

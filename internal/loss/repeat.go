@@ -15,7 +15,7 @@ import (
 //	e^{K'(s)} ≤ 1 + C·(e^{K(s)} − 1),  C ≥ sup f'(q)^{1+s}·f'(q')^{−s}
 //
 // over the probabilities q, q' of one event in a run on either dataset: sharper than
-// C·e^{K(s)} (Papernot–Steinke 2022, Lemma 7), and proven in docs/math.md §1.6 for the
+// C·e^{K(s)} (Papernot–Steinke 2022, Lemma 7), and proven in docs/math/best-of.md §1.6.4 for the
 // truncated negative binomial distribution, where for any ŝ > 0 (their Thm 2)
 //
 //	ln C = s(1+η)·[K(ŝ) + ln(1/γ)]/(1+ŝ) + ln E[n],

@@ -113,7 +113,7 @@ func TestSelectionBoundsTheBest(t *testing.T) {
 }
 
 // What a pair of runs loses is below the bound by its own supremum C, whatever the pair:
-// the theorem of docs/math.md §1.6 with nothing else to hide behind.
+// the theorem of docs/math/best-of.md §1.6 with nothing else to hide behind.
 func TestSelectionOfAnyPair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "outcomes")

@@ -116,7 +116,7 @@ func decaying(z complex128) complex128 {
 func (r response) Order() [4]float64 { return [4]float64{r.epsilon, r.buckets, r.atom} }
 
 // rhoOfPure returns ρ = ε·tanh(ε/2), rounded up: every ε-DP mechanism is ρ-zCDP
-// with it, and none smaller serves them all (docs/math.md §4).
+// with it, and none smaller serves them all (docs/math/curves.md §4.4).
 func rhoOfPure(epsilon float64) float64 {
 	// Tanh is within two units in the last place of its value, at most 1.
 	t := math.Tanh(epsilon / 2)

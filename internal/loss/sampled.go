@@ -11,7 +11,7 @@ import (
 // sampledGaussian is the Gaussian mechanism on a Poisson sample of rate q, in
 // units of the noise: with r(z) = 1 − q + q·e^{μz − μ²/2} under z ~ N(0,1), the
 // pair is (r·N, N) and its mirror; under REPLACE_ONE it is (r(z)·N, r(−z)·N)
-// (Mironov–Talwar–Zhang 2019; Zhu–Dong–Wang 2022, Thm 11; docs/math.md §1).
+// (Mironov–Talwar–Zhang 2019; Zhu–Dong–Wang 2022, Thm 11; docs/math/sampled-gaussian.md §1.2).
 type sampledGaussian struct {
 	mu      float64 // Δ/σ of one record, before any factor of the adjacency
 	rate    float64 // q in (0, 1)

@@ -13,7 +13,7 @@ import (
 //	remove: δ(ε) = q·G(ln(1 + (e^ε − 1)/q))
 //	add:    δ(ε) = e^ε·w·G(ln(q/w)),  w = q − (1 − e^{−ε}); 0 where w ≤ 0
 //
-// (docs/math.md §4; the first is Balle–Barthe–Gaboardi 2018, Thm 9, with
+// (docs/math/curves.md §4.3; the first is Balle–Barthe–Gaboardi 2018, Thm 9, with
 // equality, the second follows from δ_add(ε) = 1 − e^ε·(1 − δ_remove(−ε))).
 type sampledCurve struct {
 	mu, rate float64 // both rounded up by a relative 2⁻⁵⁰ at most
@@ -76,7 +76,7 @@ func (s sampledCurve) addAt(epsilon, w float64) (upper, lower float64) {
 //
 //	δ(ε) = q·T(z*−μ, μ) + q·e^{ε − μz* − μ²/2}·T(z*, μ)
 //
-// (docs/math.md §4).
+// (docs/math/curves.md §4.3.3).
 type replacedCurve struct {
 	mu, rate          float64
 	logRate, logOdds  float64 // ln q, ln((1−q)/q)

@@ -48,7 +48,7 @@ func (p *tiltedPart) density(u float64) float64 {
 //
 // with g the density of the loss between the atoms. (ln g)' = −3/2 + (2+θ)w, or −3/2
 // + (1−θ)w where u is against the loss: w increases, so that g has no maximum inside
-// and TV(g) ≤ g(ends) (docs/math.md §1.3).
+// and TV(g) ≤ g(ends) (docs/math/sampling.md §1.3.7).
 func (l sampledLoss) decay(d Direction, theta float64, k Value) decay {
 	switch l.inner.(type) {
 	case laplace, response:

@@ -29,6 +29,7 @@ type tiltedNode struct {
 //	M(θ+it) − M(θ) = Σ weight·[−2·sin²(tΛ/2) + i·(sin tΛ − tΛ)] + it·M'(θ),
 //
 // where nothing cancels for small t and M'(θ) has the care of excess.
+// See docs/math/sampled-gaussian.md §1.2.2.
 func (l *sampledLine) at(t float64) ComplexValue {
 	k := l.value()
 	if t == 0 {

@@ -9,7 +9,7 @@ import (
 
 // sampledLoss is a Laplace release, one of discrete or cut-off noise, randomized
 // response, a pure or approximate DP guarantee or a table of losses on a Poisson sample of
-// rate q in (0, 1). Sampling acts on its pair, atoms included (docs/math.md §1.3).
+// rate q in (0, 1). Sampling acts on its pair, atoms included (docs/math/sampling.md §1.3).
 type sampledLoss struct {
 	inner Loss // of one record's contribution
 	rate  float64

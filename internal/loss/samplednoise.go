@@ -130,6 +130,7 @@ func (l sampledLoss) normalEnds(inner discreteNormal, size float64) (first, last
 //
 // and mirrored, θ = −1−m, Σ_{x>last} Q·r^{−m} ≤ P(x > last) + Q(x > last) and Σ_{x<first}
 // Q·r^{−m} ≤ min{(1−q)^{−m}·Q(x < first), e^{m(m+1)μ²/2}·N(−md)(x < first)}.
+// See docs/math/sampling.md §1.3.3.
 func (l sampledLoss) normalCut(p discreteNormalPair, first, last float64) lostBy {
 	// ln N(x ≥ c + y): a geometric sum bounds it.
 	tail := func(y float64) float64 {

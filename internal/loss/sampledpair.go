@@ -23,7 +23,7 @@ type sampledPair struct {
 	kind     pairKind
 
 	// parts, where it is not nil, is r in the place of the above: then μ is the largest
-	// shift, q the chance of one, and everything said here of r holds (docs/math.md §1.7).
+	// shift, q the chance of one, and everything said here of r holds (docs/math/groups.md §1.7.4).
 	parts *Mixture
 
 	in *num.Interrupt // of what is computed with it
@@ -238,7 +238,7 @@ func (p *sampledPair) logExcessBound(s float64) float64 {
 //	e^{y²/2 + |t|·turn·y}·sec(μy/2)^power·e^{−2πy/h}/(1 − e^{−2πy/h})
 //
 // that bounds the aliasing error of the trapezoid rule with step h relative to
-// the integral of the modulus (docs/math.md §1.2). Any y below the distance π/μ
+// the integral of the modulus (docs/math/sampled-gaussian.md §1.2.3). Any y below the distance π/μ
 // of r's zeros from the axis is valid; one near the best is taken.
 func (p *sampledPair) aliasing(h, t, power float64) float64 {
 	top := math.Min((2*math.Pi/h-math.Abs(t)*p.turn())/(1+power*p.mu*p.mu/4), 0.999*math.Pi/p.mu)

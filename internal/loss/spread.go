@@ -33,7 +33,7 @@ func worthPairs(cells []massCell) []massCell {
 	return heavy
 }
 
-// spread bounds ln|φ| on [t0, t1] by (a) of docs/math.md §2.3: with D the
+// spread bounds ln|φ| on [t0, t1] by (a) of docs/math/inversion.md §2.3.1: with D the
 // difference of two independent tilted losses,
 //
 //	1 − |φ(t)|² = E[1 − cos tD] ≥ E[κ(x)·(t0·D)²; |D| ≤ π/t1],  t0 ≤ t ≤ t1,

@@ -8,7 +8,7 @@ import (
 )
 
 // lossTable is a mechanism whose loss takes finitely many values, as reported: a pair
-// of atoms, and what P and Q have where the other has nothing.
+// of atoms, and what P and Q have where the other has nothing. See docs/math/cumulant.md §1.1.8.
 type lossTable struct {
 	losses, masses mechanism.Numbers // rising; of P, adding up to 1 − infinite
 	infinite       float64           // P where Q has nothing
@@ -41,7 +41,7 @@ func ofTable(m mechanism.PrivacyLossTable) lossTable {
 	return t
 }
 
-// missing encloses what Q has where P has nothing.
+// missing encloses what Q has where P has nothing. See docs/math/cumulant.md §1.1.8.
 func (l lossTable) missing() Bounds {
 	var sum num.Sum
 	var err float64

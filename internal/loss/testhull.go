@@ -17,6 +17,7 @@ import (
 //
 // Whatever tests there are, the hull's curve is at most the largest curve, up to the errors
 // that the masses state; dominating makes it at least that.
+// See docs/math/parallel.md §1.5 and docs/math/parallel.md §1.5.4.
 type testHull struct {
 	infinite, null float64
 	lost           []float64 // P(L = ∞) of each part
@@ -162,6 +163,7 @@ func (h *testHull) masses() []Mass {
 // while the parts' are convex, so that it is nowhere below them. A side must not begin before
 // the curves cross, so losses are lifted by what they may be off, more where that is too
 // little for the least loss; what is missing then is added to the errors of all masses.
+// See docs/math/parallel.md §1.5.4.
 func (h *testHull) dominating(place func([]Mass) (masses []Mass, knots []float64)) []Mass {
 	sides := h.masses()
 	for by := 0.0; ; by = math.Max(leastLift, 32*by) {

@@ -127,7 +127,7 @@ func (t *Tilted) Work(step float64, n int) float64 {
 //
 // on an interval: for 0 < t0 ≤ t1 ≤ +Inf it returns an upper bound ≤ 0 on
 // ln|φ(t)| over t0 ≤ t ≤ t1, or 0 where nothing better is known. With closely it
-// may take a millisecond where that helps (docs/math.md §2.3).
+// may take a millisecond where that helps (docs/math/inversion.md §2.3).
 func (t *Tilted) Decay(t0, t1 float64, closely bool) float64 {
 	if t.decay == nil {
 		t.decay = t.newDecay()

@@ -15,7 +15,7 @@ import (
 //	P(L = ∞) = m = (g − g')/(2(1 − g')),  (1 − g')(1 − m) = 1 − g/2 − g'/2,
 //	(1 − g')(1 − m)(M − 1) = (M_L − 1) − ½(g − g')(e^{se0} − 1) − 2g'·sinh²(se0/2)
 //
-// (docs/math.md §1.4): P's atoms at ±e0 lose g/2 and g'/2 of the Laplace ones. Both
+// (docs/math/noise.md §1.4.5): P's atoms at ±e0 lose g/2 and g'/2 of the Laplace ones. Both
 // directions are equal.
 type truncated struct {
 	e0    float64 // > 0, rounded up

@@ -3,7 +3,7 @@ package mechanism
 import "fmt"
 
 // Adjacency is the relation between neighbouring datasets. It decides factors
-// of two: see docs/math.md §0.
+// of two: see docs/math/README.md §0.1.
 type Adjacency uint8
 
 const (

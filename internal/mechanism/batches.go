@@ -159,7 +159,7 @@ func (s Shuffled) Steps() uint64 { return (s.DatasetSize-1)/s.BatchSize + 1 }
 
 // Squares is the square of the largest distance between neighbours' sums of all
 // batches, in units of the distance of one batch: 1, and 5 under ADD_OR_REMOVE_ONE
-// if there are several batches (docs/math.md §1.8).
+// if there are several batches (docs/math/shuffling.md §1.8.5).
 func (s Shuffled) Squares(adj Adjacency) uint64 {
 	if adj == AddOrRemoveOne && s.Steps() > 1 {
 		return 5

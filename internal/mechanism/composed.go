@@ -64,7 +64,7 @@ func (Composed) sealed() {}
 
 // Expand lists what one application of m consists of: of a Composed its events'
 // mechanisms, of a DPSGD its steps, of every other mechanism itself once. m must
-// have passed Check.
+// have passed Check. See docs/math/cumulant.md §1.1.6.
 func Expand(m Mechanism) []Part {
 	switch m := m.(type) {
 	case Composed:

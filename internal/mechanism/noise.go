@@ -39,6 +39,7 @@ func (g Gaussian) Check(adj Adjacency) error {
 
 // Ratio returns the noise's scale σ and the distance d between neighbours'
 // outputs under adj, in the same units: μ = d/σ. It must have passed Check.
+// See docs/math/README.md §0.1.
 func (g Gaussian) Ratio(adj Adjacency) (sigma, distance float64) {
 	if g.NoiseMultiplier != 0 {
 		return g.NoiseMultiplier, adj.distanceFactor()
@@ -76,6 +77,7 @@ func (l Laplace) Check(adj Adjacency) error {
 
 // Ratio returns the noise's scale b and the distance d between neighbours'
 // outputs under adj: the mechanism is (d/b)-DP. It must have passed Check.
+// See docs/math/README.md §0.1.
 func (l Laplace) Ratio(adj Adjacency) (scale, distance float64) {
 	return l.Scale, distanceOf(l.Sensitivity, l.Distance, adj)
 }

@@ -20,7 +20,7 @@ type Parallel struct {
 	// were fixed before the first release. The adversary then has no choice left, and the
 	// cost is that of the most expensive part beside everything else. Within a Parallel whose
 	// own partition depends on outputs it asserts in which of these parts a record is whenever
-	// the outer part holds it.
+	// the outer part holds it. See docs/math/parallel.md §1.5.6.
 	PartitionFixedInAdvance bool `field:"2" role:"choice" since:"2"`
 }
 

@@ -54,6 +54,7 @@ func (r RandomizedResponse) Check(adj Adjacency) error {
 
 // assumes implements assuming. If the null record gave no answer, a missing answer would
 // tell which of two neighbours the dataset is, whatever the noise.
+// See docs/math/cumulant.md §1.1.3.
 func (RandomizedResponse) assumes(adj Adjacency) string {
 	if adj != ZeroOut {
 		return ""

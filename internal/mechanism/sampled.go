@@ -144,7 +144,7 @@ func (p PoissonSampled) checkRate() error {
 }
 
 // Probability is q, rounded up where the quotient of the sizes is not exact
-// (privacy loss grows with q). It must have passed Check.
+// (privacy loss grows with q). It must have passed Check. See docs/math/README.md §0.3.
 func (p PoissonSampled) Probability() float64 {
 	if p.SamplingProbability != 0 {
 		return p.SamplingProbability

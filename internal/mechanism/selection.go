@@ -28,6 +28,7 @@ func (e Exponential) Check(adj Adjacency) error {
 
 // Range returns numbers whose quotient is ε0: the mechanism is ε0-DP and the width
 // of the range of its losses is at most ε0. It must have passed Check.
+// See docs/math/noise.md §1.4.7.
 func (e Exponential) Range(adj Adjacency) (spread, scale float64) {
 	return selectionRange(e.Epsilon, e.Scale, e.Sensitivity, e.Monotone, adj)
 }

@@ -59,7 +59,7 @@ type Quotient struct{ Times, Over, Under float64 }
 // mechanism is (ε1 + ε2)-DP. It must have passed Check.
 //
 // A replaced record's contributions of one sign still make queries differ by at most
-// Δ, but in either direction.
+// Δ, but in either direction. See docs/math/noise.md §1.4.7.
 func (a AboveThreshold) Parts(adj Adjacency) (threshold, queries Quotient) {
 	if a.ThresholdEpsilon != 0 {
 		return Quotient{1, a.ThresholdEpsilon, 1}, Quotient{1, a.QueryEpsilon, 1}

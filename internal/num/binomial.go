@@ -6,7 +6,7 @@ import "math"
 // 0 ≤ k ≤ n ≤ 2⁵³ given with p and q within 4 Ulp of their values each, with a
 // bound on its error. It stays near 10⁻¹⁴ in the bulk however large n is, where
 // differences of log-factorials lose n·ln n·Ulp (Loader 2000, "Fast and
-// accurate computation of binomial probabilities").
+// accurate computation of binomial probabilities"). See docs/math/curves.md §4.4.
 func LogBinomialMass(k, n, p, q float64) (value, err float64) {
 	switch {
 	case k < 0 || k > n:

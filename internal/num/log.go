@@ -61,6 +61,7 @@ func LogSubExp(a, b float64) float64 {
 }
 
 // Expm2 returns e^x − 1 − x = x²/2 + x³/6 + … within 4 Ulp of its value.
+// See docs/math/sampled-gaussian.md §1.2.1.
 func Expm2(x float64) float64 {
 	if math.Abs(x) > 1 {
 		return math.Expm1(x) - x
@@ -70,7 +71,7 @@ func Expm2(x float64) float64 {
 
 // ExpDivergence returns x·e^x − e^x + 1 = x²/2 + x³/3 + x⁴/8 + … ≥ 0 within
 // 8 Ulp of its value. It is the generator of the Kullback–Leibler divergence
-// at the ratio e^x.
+// at the ratio e^x. See docs/math/sampled-gaussian.md §1.2.1.
 func ExpDivergence(x float64) float64 {
 	if math.Abs(x) > 1 {
 		if x > 1 {

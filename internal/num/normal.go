@@ -74,7 +74,7 @@ func millsSlope(x float64) float64 {
 //	∫_c^∞ φ(t)·(1 − e^{−d(t−c)}) dt = φ(c)·[m(c) − m(c+d)],  m the Mills ratio,
 //
 // for d > 0 and c + d ≥ 0, with a bound on its error for exact c and d. It is
-// the hockey-stick divergence of two normals at distance d (docs/math.md §4).
+// the hockey-stick divergence of two normals at distance d (docs/math/curves.md §4.1.1).
 // Relative precision holds however small d or the result; where the logarithm
 // itself overflows the value is −MaxFloat64, a bound from above.
 func LogTailGap(c, d float64) (value, err float64) {

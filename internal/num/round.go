@@ -81,7 +81,7 @@ func MulUp(x, y float64) float64 {
 }
 
 // DivUp returns a float64 ≥ x/y for x ≥ 0, y > 0: positive wherever x is, and
-// +Inf where the quotient overflows.
+// +Inf where the quotient overflows. See docs/math/README.md §0.3.
 func DivUp(x, y float64) float64 {
 	q := x / y
 	if q >= 0x1p-960 && x >= 0x1p-900 && !math.IsInf(q, 0) && math.FMA(q, y, -x) >= 0 || x == 0 {

@@ -37,7 +37,7 @@ func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (lo
 
 // adaptively answers as if all partitions might depend on outputs: from above by the pair of
 // the largest curve, or if there is none by bounds on K; from below by what an adversary can
-// reach, for whom those that were fixed in advance are fixed (docs/math.md §1.5). A single
+// reach, for whom those that were fixed in advance are fixed (docs/math/parallel.md §1.5.3). A single
 // release alone is all its parts.
 func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	if parts := c.Alone(); parts != nil {

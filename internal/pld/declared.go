@@ -18,6 +18,7 @@ import (
 const onlyDeclared = "nothing but bounds on Rényi divergences: rdp converts their sum"
 
 // declaredEpsilon is epsilonWithin where c has such guarantees, without which it is rest.
+// See docs/math/declared.md §4.9.3.
 func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, w Wanted) (loss.Bounds, string) {
 	if len(rest.Losing()) == 0 {
 		_, atom := c.Atom()

@@ -39,7 +39,7 @@ func TestDeclaredBetweenTruthAndRenyi(t *testing.T) {
 			epsilon, delta float64
 			n              uint32
 		}{{0.02, 1e-5, 1}, {0.3, 1e-12, 20}, {2, 1e-3, 3}} {
-			// Tight for pure DP (docs/math.md §4.5).
+			// Tight for pure DP (docs/math/conversions.md §4.5.4).
 			rho := c.epsilon * math.Tanh(c.epsilon/2) * (1 + 1e-12)
 			of := func(m mechanism.Mechanism) loss.Composition {
 				return pldtest.Compose(t, mechanism.AddOrRemoveOne, rest, mechanism.Event{Mechanism: m, Count: c.n})

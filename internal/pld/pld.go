@@ -40,7 +40,7 @@ const narrower = 1. / 32
 // are wider than wanted for narrower ones, all of which hold. It ends where that does not
 // help. What is asked for next depends on what was found and not on what is wanted, so
 // that a finer request sees all that a coarser one does: no answer gets wider by asking
-// for a narrower one.
+// for a narrower one. See docs/math/conversions.md §4.11.
 func narrowed(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.Bounds, string)) (loss.Bounds, string) {
 	b, none := ask(Wanted{Stop: w.Stop, In: w.In})
 	for w.Gap > 0 && none == "" && !w.Reached(epsilon, b) && !w.Stopped() {

@@ -62,7 +62,7 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 	})
 }
 
-// q = 1e−4, σ = 1, one step at δ = 1e−5: ε = 2.19076e−4 (docs/math.md §4).
+// q = 1e−4, σ = 1, one step at δ = 1e−5: ε = 2.19076e−4 (docs/math/curves.md §4.3).
 func TestKnownSampledStep(t *testing.T) {
 	c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{
 		SamplingProbability: 1e-4, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}})

@@ -153,6 +153,7 @@ const leastEstimates = 12
 // worst is the larger of both directions' bounds, with its order. The second
 // direction is searched only if it is the larger one at the order of the first:
 // otherwise its best is smaller still.
+// See docs/math/README.md §0.2 and docs/math/conversions.md §4.5.3.
 func worst(c loss.Composition, best func(d loss.Direction, first float64) (bound, s float64),
 	at func(d loss.Direction, s float64) float64,
 ) (bound, order float64) {

@@ -160,7 +160,7 @@ func TestDeclaredAndAtoms(t *testing.T) {
 		mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.5}, Count: 1},
 		mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1e-12, Delta: 1e-9}, Count: 1})
 	e, _ := Epsilon(c, 1e-6, nil)
-	if math.Abs(e-5.2215) > 1e-3 || e < 5.2215-5e-5 { // docs/math.md §4, atoms add a little
+	if math.Abs(e-5.2215) > 1e-3 || e < 5.2215-5e-5 { // docs/math/conversions.md §4.5.6, atoms add a little
 		t.Errorf("ε = %v, want 5.2215 and a little", e)
 	}
 	if e, _ := Epsilon(c, 1e-9, nil); !math.IsInf(e, 1) {

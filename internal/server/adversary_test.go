@@ -103,7 +103,7 @@ func shut(child string) move {
 
 // Adversaries who choose everything by what they saw, in ledgers and their children at
 // once, lose no more than a running service states; and where a rule is wrong on purpose,
-// they do (docs/math.md §5).
+// they do (docs/math/adaptivity.md §5).
 func TestAdversaries(t *testing.T) {
 	t.Parallel()
 	// In memory: there are thousands of ledgers.

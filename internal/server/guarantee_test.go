@@ -43,7 +43,7 @@ func wantNear(t *testing.T, what string, got, truth float64) {
 	}
 }
 
-// Truths of 1-GDP (docs/math.md §0): ε at δ = 1e−5, and δ at ε = 1.
+// Truths of 1-GDP (docs/math/README.md §0.1): ε at δ = 1e−5, and δ at ε = 1.
 const (
 	epsilonOf1 = 4.37717809568122
 	deltaOf1   = 0.126936737506644

@@ -12,7 +12,7 @@ import (
 
 // subject is what a question is about: a workload, or a ledger at one committed
 // position. What may be stated of a ledger follows from its guarantee
-// (docs/math.md §5): the cost of the whole plan, that of the whole budget, or that
+// (docs/math/adaptivity.md §5): the cost of the whole plan, that of the whole budget, or that
 // of what was charged or is reserved, which assumes that nothing depended on outputs.
 // (What is reserved may have been used: a job commits afterwards. What child ledgers
 // hold counts as charged.)

@@ -89,7 +89,7 @@ func Convert(g Guarantee, t Target) (Converted, error) {
 	case Gaussian:
 		return Converted{
 			Guarantee: Guarantee{Kind: Gaussian, Mu: muOfPure(g.Epsilon)}, Tight: true,
-			Theorem: "μ = 2Φ⁻¹(e^ε/(1 + e^ε))", Source: "Dong–Roth–Su 2022 (arXiv 1905.02383v3), §2; docs/math.md §4",
+			Theorem: "μ = 2Φ⁻¹(e^ε/(1 + e^ε))", Source: "Dong–Roth–Su 2022 (arXiv 1905.02383v3), §2; docs/math/conversions.md §4.5.5",
 		}, nil
 	case Group:
 		return ofGroup(g, t)
@@ -209,7 +209,7 @@ func toConcentrated(g Guarantee) Converted {
 	facts, _ := loss.Of(mechanism.PureDP{Epsilon: g.Epsilon}, mechanism.AddOrRemoveOne) // it has one
 	return Converted{
 		Guarantee: Guarantee{Kind: Concentrated, Rho: facts.Facts().Rho}, Tight: true,
-		Theorem: "ρ = ε·tanh(ε/2), at most the classical ε²/2", Source: "Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 1.4; docs/math.md §4",
+		Theorem: "ρ = ε·tanh(ε/2), at most the classical ε²/2", Source: "Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 1.4; docs/math/conversions.md §4.5.4",
 	}
 }
 

@@ -115,7 +115,7 @@ func gaussianBeta(mu, alpha float64) float64 {
 // muOfPure is μ = 2Φ⁻¹(e^ε/(1 + e^ε)), rounded up. Of the ε-DP trade-off function
 // max{1 − e^ε·α, e^{−ε}(1 − α)} the corner (c, c), c = 1/(1 + e^ε), lies on G_μ, and G_μ
 // is convex from (0, 1) to there: it is nowhere above, and with a smaller μ it is, at
-// the corner.
+// the corner. See docs/math/conversions.md §4.5.5.
 func muOfPure(epsilon float64) float64 {
 	corner := -num.Up(num.Log1pExp(epsilon) * (1 + 8*num.Ulp)) // ln c, rounded down
 	_, half := num.Crossing(func(x float64) (float64, float64) {

@@ -44,7 +44,7 @@ func TestCanonneKamathSteinke2020Proposition12(t *testing.T) {
 	}
 }
 
-// docs/math.md §4: ρ = ½ at δ = 1e−6 is 5.2215, the classical conversion 5.7565.
+// docs/math/conversions.md §4.5.6: ρ = ½ at δ = 1e−6 is 5.2215, the classical conversion 5.7565.
 func TestKnownConversion(t *testing.T) {
 	got, _ := Epsilon(compose(t, one(mechanism.ZeroConcentratedDP{Rho: 0.5}, 1)), 1e-6)
 	if math.Abs(got-5.2215) > 5e-5 {

@@ -25,7 +25,7 @@ func Rho(c loss.Composition) float64 {
 
 // Epsilon returns an upper bound on ε at δ in (0, 1), never below the truth, and
 // the order α that proves it. It is +Inf, with order 0, where δ does not exceed
-// δ_∞.
+// δ_∞. See docs/math/conversions.md §4.5.6.
 func Epsilon(c loss.Composition, delta float64) (epsilon, order float64) {
 	if len(c) == 0 {
 		return 0, 0

@@ -2542,7 +2542,7 @@ func (x *FixedSizeSampled) GetMechanism() *Mechanism {
 // least maximum_batch_size other records in the sample; then one record may in
 // addition push another one out and move the sum by twice its sensitivity. The answer
 // bounds a composition in which the attacker is told which case each sample is
-// (docs/math.md §1.10). Give dataset_size with one of sampling_probability and
+// (docs/math/batches.md §1.10). Give dataset_size with one of sampling_probability and
 // batch_size.
 type TruncatedPoissonSampled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2635,7 +2635,7 @@ func (x *TruncatedPoissonSampled) GetMechanism() *Mechanism {
 // 2403.17673). A record is in one batch of the epoch, so under REPLACE_ONE and ZERO_OUT
 // the epoch costs as much as one batch; under ADD_OR_REMOVE_ONE √5 times the distance if
 // there are several batches, because one of the last batch takes the place of a missing
-// record (docs/math.md §1.8). The number of batches must be public.
+// record (docs/math/shuffling.md §1.8.5). The number of batches must be public.
 type Shuffled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of records in every batch but the last. Range: 1 to dataset_size.
@@ -2776,7 +2776,7 @@ func (x *MixtureOfGaussians) GetProbabilities() []float64 {
 // a count. One Gaussian release, of the distance sensitivity·√(Σ over nodes of the
 // square of a record's number of steps in it), of which an upper bound over all
 // patterns of participation is charged: each level of the tree is bounded alone, which
-// is exact for one participation (docs/math.md §1.8). Give noise_multiplier, or
+// is exact for one participation (docs/math/matrices.md §1.8.3). Give noise_multiplier, or
 // standard_deviation with sensitivity.
 type TreeAggregation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2877,7 +2877,7 @@ func (x *TreeAggregation) GetMinimumSeparation() uint64 {
 // 2306.08153, banded). One Gaussian release, of the distance sensitivity·(the largest
 // ‖Σ ±C's columns‖ over all patterns of participation): √participations·‖column‖ where
 // minimum_separation is at least the number of bands, exact where the coefficients fall
-// and are ≥ 0, otherwise an upper bound (docs/math.md §1.8). Adaptive choice of x is
+// and are ≥ 0, otherwise an upper bound (docs/math/matrices.md §1.8). Adaptive choice of x is
 // covered (Denisov et al. 2022, Thm 2.1). Give noise_multiplier, or
 // standard_deviation with sensitivity.
 type BandedMatrix struct {

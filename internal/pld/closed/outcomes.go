@@ -10,6 +10,7 @@ import (
 // fewOutcomes is the privacy profile of a composition with few outcomes, Σ (P − e^ε·Q)₊ over all of them:
 // from above of a pair that dominates it, from below of one that it dominates. Partitions
 // make outcomes whose losses have no common step, which a grid would have to round.
+// See docs/math/parallel.md §1.5.4.
 type fewOutcomes struct {
 	above, below outcomes
 	most         float64 // finite loss

@@ -13,7 +13,7 @@ import (
 //
 //	δ(ε) = P(L > ε) − e^ε·Q(L > ε) = P(L = ∞) + Σ p·(1 − e^{ε−l}),  l = ln(p/q).
 //
-// No set of outcomes has a larger P − e^ε·Q (docs/math.md §4.10).
+// No set of outcomes has a larger P − e^ε·Q (docs/math/curves.md §4.10).
 type release []releasePair
 
 // releasePair is one direction.

@@ -19,7 +19,7 @@ import (
 //	δ(ε) = δ(l_v) + b_v·(1 − e^{ε−l_v})  for l_{v+1} ≤ ε ≤ l_v
 //
 // because δ' = −e^ε·Q(L > ε) and e^{l}·Q(L = l) = P(L = l). All terms are
-// positive, so relative precision holds in any tail (docs/math.md §4).
+// positive, so relative precision holds in any tail (docs/math/curves.md §4.4).
 type responses struct {
 	n       float64 // ≤ 2⁵³
 	e0      float64

@@ -7,7 +7,7 @@ import (
 )
 
 // walk goes down the losses of responses from a starting point. Masses are in units of
-// e^{shift}, rescaled as they grow.
+// e^{shift}, rescaled as they grow. See docs/math/curves.md §4.4.
 type walk struct {
 	l     responses
 	v     float64 // the point

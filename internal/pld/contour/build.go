@@ -117,7 +117,7 @@ func (s *nodeSum) add(count float64, v loss.ComplexValue) {
 	s.err += count * (v.Err + 4*num.Ulp*(math.Abs(real(v.K))+math.Abs(imag(v.K))))
 }
 
-// node stores term k: e^{sum + Gaussian part}/(s(s+1)).
+// node stores term k: e^{sum + Gaussian part}/(s(s+1)). See docs/math/inversion.md §2.4.
 func (c *inversion) node(k int, sum *nodeSum, variance float64) {
 	t := float64(k) * c.step
 	s := complex(c.theta, t)

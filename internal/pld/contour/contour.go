@@ -10,7 +10,7 @@
 // function of the losses tilted by e^{θL}, it is also that of a Fourier transform. The line is
 // called the contour. Every θ gives the same integral; the saddle point of the integrand is where
 // it is least tall, so that no digits cancel (steer.go). The trapezoid rule takes nodes on the
-// line, and what it errs by has certified bounds (inversion.go, docs/math.md §2).
+// line, and what it errs by has certified bounds (inversion.go, docs/math/inversion.md §2).
 //
 // Few nodes are enough where the characteristic function decays: for Gaussians and for many steps
 // on samples. It does not decay for losses with atoms; those are refused, with the reason.

@@ -14,7 +14,7 @@ import (
 //
 // half weight at k = 0. With W = 2π/Δ it equals Σ_m e^{mθW}·δ(ε+mW) over all
 // whole m for θ > 0, and −Σ_m e^{mθW}·(1−δ)(ε+mW) for −1 < θ < 0, all terms
-// positive (docs/math.md §2.1): it never under-reports δ, or 1 − δ. What it has
+// positive (docs/math/inversion.md §2.1): it never under-reports δ, or 1 − δ. What it has
 // too much is bounded by alias, what is cut off by cut, what was rounded by at.
 //
 // Everything is kept in units of e^{K(θ)−θε}. It is immutable once built.
@@ -39,7 +39,7 @@ type inversion struct {
 //
 //	e^{log ∓ gap·ε}/(e^{gap·W} − 1),  log ≥ K(θ ± gap) − K(θ) + ln c(θ ± gap)
 //
-// (docs/math.md §2.2; c as in interval.LogChernoff).
+// (docs/math/inversion.md §2.2; c as in interval.LogChernoff).
 type alias struct {
 	gap, log float64
 }

@@ -14,7 +14,7 @@ const (
 // epsilon encloses the least ε ≥ 0 with δ(ε) ≤ δ, for ln δ in [down, up]. The
 // curve falls strictly where it is neither 0 nor 1, so that δ(e) ≤ δ at an e
 // proves ε ≤ e, and δ(e) ≥ δ proves ε ≥ e: only the bounds at the two ends count,
-// not how they were found (docs/math.md §2.6).
+// not how they were found (docs/math/inversion.md §2.6).
 func (c *inversion) epsilon(down, up, start float64) loss.Bounds {
 	zero, _ := c.logDelta(0)
 	if zero.Upper <= down {

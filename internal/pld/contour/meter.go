@@ -10,7 +10,7 @@ import (
 
 // meter bounds the work of one direction of a question. What is proven when it runs
 // out is the answer: wide, but sound. Work is in units of a few nanoseconds
-// (loss.Tilted.Spent).
+// (loss.Tilted.Spent). See docs/math/inversion.md §2.
 type meter struct {
 	left float64
 	stop func() bool // the question's own

@@ -91,7 +91,7 @@ func (l *levels) beyond(t float64) float64 {
 
 // cut bounds (Δ/π)·Σ |e^{K(s_k)−K(θ)}/(s_k(s_k+1))| over k > at[i]: the sum of
 // Δ/(reach² + t_k²) over an interval's nodes is at most the integral, as the
-// integrand falls.
+// integrand falls. See docs/math/inversion.md §2.3.
 func (l *levels) cut(i int) float64 {
 	var total float64
 	for ; i < len(l.logs); i++ {

@@ -93,7 +93,7 @@ func Both(a loss.Bounds, noA string, b loss.Bounds, noB string) (loss.Bounds, st
 }
 
 // LogChernoff returns ln c(s), the factor of Chernoff's bound: δ(ε) ≤ c(s)·e^{K(s)−sε}
-// for s > 0, and 1 − δ(ε) ≤ c(s)·e^{K(s)−sε} for −1 ≤ s ≤ 0 (docs/math.md §2.2).
+// for s > 0, and 1 − δ(ε) ≤ c(s)·e^{K(s)−sε} for −1 ≤ s ≤ 0 (docs/math/inversion.md §2.2).
 func LogChernoff(s float64) float64 {
 	if s <= 0 {
 		return 0

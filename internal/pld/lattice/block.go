@@ -12,7 +12,7 @@ import (
 // block is several releases of losses with few atoms as one pair, all
 // outcomes listed. Where the atoms' distances have no common divisor, a lattice
 // would be wrong by O(h) in each of the releases; in the block the outcomes lie
-// so close that it is wrong by O(h²), once.
+// so close that it is wrong by O(h²), once. See docs/math/lattice.md §3.7.
 type block struct {
 	atoms    []loss.Mass // by increasing loss
 	infinite float64

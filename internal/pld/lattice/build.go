@@ -47,7 +47,7 @@ func (a *aim) negligible() float64 { return math.Log(0.02 * math.Min(0.5, a.gap)
 //
 // What lies below is moved up to lo, or left out: by Chernoff's bound its tilted
 // mass counts relative to all, which where the curve is far below that bound is
-// more than δ by the excess.
+// more than δ by the excess. See docs/math/lattice.md §3.5.
 func (p *problem) ends(t *term, a *aim) (lo, hi float64) {
 	each := a.negligible() - math.Log(p.releases)
 	logAbove := each + a.log
@@ -282,6 +282,7 @@ func (p *problem) atomic() bool {
 // onGrid reports whether one grid has all outcomes, and the sum that many points at most
 // where it matters: what such a grid errs by is tails and aliases, which fall
 // exponentially, so that a narrow answer costs about what a wide one does.
+// See docs/math/lattice.md §3.8.
 func (p *problem) onGrid(a *aim) bool {
 	if !p.atomic() {
 		return false
@@ -365,6 +366,7 @@ func (p *problem) plan(a *aim) plan {
 // planComplement is plan for θ < 0, where 1 − δ is computed. What is folded in from below
 // is proven small by K(−1) ≤ 0, which takes a period of more than ε, or by K at a tilt
 // between −1 and θ: where ε is large only these see that losses are rarely far below it.
+// See docs/math/lattice.md §3.4.
 func (p *problem) planComplement(a *aim, beyond float64) plan {
 	below := (beyond - a.log + a.epsilon) / (1 + a.theta)
 	best := plan{theta: a.theta}

@@ -13,7 +13,7 @@ import (
 //
 // Every output is a sum over the inputs along paths of log₂ n butterflies a ± wb,
 // each within 8 Ulp of |a| + |b| (w within 4, the product 2.3, the sum 1), so an
-// output is within error() of the sum of the inputs' moduli (docs/math.md §3.6).
+// output is within error() of the sum of the inputs' moduli (docs/math/lattice.md §3.6).
 type fft struct {
 	n        int
 	turn     []complex128 // e^{−2πik/n}, k ≤ n/4

@@ -5,7 +5,7 @@
 // pair of distributions that dominates it, on the optimistic side by one that it dominates
 // (measure.go, merge.go), so that no rounding of a loss to a point is lost from sight. The
 // measures are tilted by e^{θL} first, so that the digits are where the answer is (saddle.go).
-// docs/math.md §3 has the proofs.
+// docs/math/lattice.md §3 has the proofs.
 //
 // A question is asked in attempts with ever smaller steps, until the bounds are as close as wanted
 // or the work is used up (solve.go).

@@ -70,7 +70,7 @@ type task struct {
 	discrete bool
 }
 
-// rounded is an exponent with its error taken to the task's side.
+// rounded is an exponent with its error taken to the task's side. See docs/math/lattice.md §3.6.
 func (t *task) rounded(m loss.Mass, l float64) float64 {
 	err := m.LogErr + 4*num.Ulp*(2+math.Abs(m.LogP)+math.Abs(t.theta*l))
 	if t.roundUp {
@@ -79,7 +79,7 @@ func (t *task) rounded(m loss.Mass, l float64) float64 {
 	return m.LogP - err + t.theta*l
 }
 
-// finish normalises the weights.
+// finish normalises the weights. See docs/math/lattice.md §3.6.
 func (t *task) finish(m *measure, scale float64) {
 	var total num.Sum
 	for _, w := range m.weights {
@@ -106,6 +106,7 @@ func (t *task) finish(m *measure, scale float64) {
 //
 // The original pair is a post-processing of the result. What is above hi goes to
 // +∞, what is below lo up to the lowest point; every rounding moves mass up.
+// See docs/math/lattice.md §3.1.
 func (t *task) pessimistic(g grid) measure {
 	m := measure{grid: g, theta: t.theta}
 	m.first = int(math.Floor((t.lo - g.offset) / g.step))
@@ -191,7 +192,7 @@ func (t *task) pessimistic(g grid) measure {
 	return m
 }
 
-// tiltedTo bounds ln E[e^{(θ+d)L}; L < ∞] on the lattice from above.
+// tiltedTo bounds ln E[e^{(θ+d)L}; L < ∞] on the lattice from above. See docs/math/lattice.md §3.4.
 func (m *measure) tiltedTo(d float64) float64 {
 	first, last := d*m.point(m.first), d*m.point(m.first+len(m.weights)-1)
 	shift, reach := math.Max(first, last), math.Max(math.Abs(first), math.Abs(last))

@@ -133,7 +133,7 @@ type merging struct {
 
 // merge groups the lumps from both ends towards the anchor: from where P is rare
 // to where it is not, a group always finds what it lacks without using up the
-// next (docs/math.md §3.2). rest and cost are settle's.
+// next (docs/math/lattice.md §3.2). rest and cost are settle's.
 func (t *task) merge(lumps []lump, anchor int, g grid) (m measure, rest, cost float64) {
 	s := merging{grid: g, theta: t.theta, lumps: lumps, anchor: anchor}
 	s.first = g.below(lumps[0].loss) - 1

@@ -25,7 +25,7 @@ type part struct {
 //
 // run around the period for ever. Together with the last factors of log they are
 // the trapezoid sum of the contour integral with step 2π/(Nh), its kernel folded
-// (docs/math.md §3.3): Σ_m e^{mθW}·δ(ε + mW), W = Nh, or the same of 1 − δ. Every
+// (docs/math/lattice.md §3.3): Σ_m e^{mθW}·δ(ε + mW), W = Nh, or the same of 1 − δ. Every
 // term is positive: nothing cancels, and what is folded in only adds.
 type profile struct {
 	grid        // of the sum of losses

@@ -31,7 +31,7 @@ type term struct {
 func cellPrice(p loss.Pair) float64 { return 1 + float64(loss.PartsOf(p)-1)/partsPerPrice }
 
 // newTerm looks the pair over, in at most that many cells, which widen
-// away from the anchor, and atoms.
+// away from the anchor, and atoms. See docs/math/noise.md §1.4.9.
 func newTerm(upper, lower loss.Pair, count float64, most int, in *num.Interrupt) term {
 	t := term{upper: upper, lower: lower, count: count, price: cellPrice(upper)}
 	lo, hi := upper.Ends(-80-math.Log(count), deepest-20-math.Log(count))

@@ -32,6 +32,7 @@ type answer struct {
 
 // logDelta encloses ln δ at ε. The position of the lattice is within shift of
 // the true losses, so each side is read at that much to its safe side.
+// See docs/math/lattice.md §3.1.
 func (r *answer) logDelta(epsilon float64) loss.Bounds {
 	b := loss.Bounds{Lower: math.Inf(-1), Upper: 0}
 	up, low := r.upper, r.lower
@@ -70,7 +71,7 @@ func (r *answer) logDelta(epsilon float64) loss.Bounds {
 	return b
 }
 
-// chernoff bounds ln δ of the finite part by K(θ) alone, for θ > 0.
+// chernoff bounds ln δ of the finite part by K(θ) alone, for θ > 0. See docs/math/lattice.md §3.3.
 func (c *profile) chernoff(epsilon float64) float64 {
 	v := c.scale - c.theta*epsilon - c.theta*math.Log1p(1/c.theta) - math.Log1p(c.theta)
 	return v + c.slack + 16*num.Ulp*(1+math.Abs(c.scale)+math.Abs(c.theta*epsilon))
@@ -82,6 +83,8 @@ func (c *profile) chernoff(epsilon float64) float64 {
 //   - On the side of 0, m < 0: δ ≤ 1. In 1 − δ, m > 0: at most 1.
 //   - On the other, m > 0: δ(x) ≤ θ'^θ'/(1+θ')^{1+θ'}·e^{K(θ')−θ'x} for a θ' > θ. In
 //     1 − δ, m < 0: min(1, e^{x−L}) ≤ e^{θ'(L−x)} for −1 ≤ θ' < θ, where K(−1) ≤ 0.
+//
+// See docs/math/lattice.md §3.4.
 func (c *profile) folded(epsilon float64) float64 {
 	period := c.period
 	x := math.Abs(c.theta) * period
@@ -101,7 +104,7 @@ func (c *profile) folded(epsilon float64) float64 {
 
 // epsilon encloses the least ε ≥ 0 with δ(ε) ≤ delta, guess being near it. Any ε
 // at which the upper end of δ is below delta is an upper end, however it was
-// found, and so for the lower.
+// found, and so for the lower. See docs/math/lattice.md §3.8.
 func (r *answer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	down, up := num.LogDown(delta), num.LogUp(delta)
 	proven := func(e float64) bool { return r.logDelta(e).Upper <= down }

@@ -11,6 +11,8 @@ import (
 // z'_j| ≤ E_j
 //
 //	|Π z_j^{n_j} − Π z'_j^{n_j}| ≤ Π (|z_j|+E_j)^{n_j} · Σ n_j·E_j/(|z_j|+E_j).
+//
+// See docs/math/lattice.md §3.6.
 type spectrum struct {
 	product []complex128
 	upper   []float64 // Π (|z_j|+E_j)^{n_j}
@@ -65,7 +67,7 @@ func (s *spectrum) multiply(phi []complex128, n, err float64) {
 }
 
 // invert puts the masses into y, none below 0, and returns a bound on the error
-// of each.
+// of each. See docs/math/lattice.md §3.6.
 func (s *spectrum) invert(f *fft, y []float64) float64 {
 	var size, noise float64
 	last := len(s.product) - 1

@@ -1,4 +1,4 @@
-// Package adversarytest plays the privacy game of docs/math.md §5.1 against ledgers that
+// Package adversarytest plays the privacy game of docs/math/adaptivity.md §5.1 against ledgers that
 // say yes or no. It finds an adversary's best strategy by going through the whole tree of
 // the game, plays it out against fresh ledgers, outcome by outcome, and counts what it
 // reaches with exact numbers. It shares no code with the accountant.
