@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -14,18 +16,46 @@ import (
 
 const root = "../.."
 
-// The page is what the code says.
+// The page and the table are what the code and the API say.
 func TestPageIsCurrent(t *testing.T) {
-	want, err := write(root)
-	if err != nil {
-		t.Fatal(err)
+	for file, write := range map[string]func(root string) ([]byte, error){page: write, table: writeHelp} {
+		want, err := write(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what the code says; run: make docs", file)
+		}
 	}
-	got, err := os.ReadFile(filepath.Join(root, page))
-	if err != nil {
-		t.Fatal(err)
+}
+
+// What the API's comments say of a parameter's range is what its table says.
+func TestRangesAreThoseOfTheComments(t *testing.T) {
+	words := map[string][]string{
+		"a finite number > 0":           {"> 0", "a whole number from 1 to 2^5"},
+		"a number in (0, 1)":            {"(0, 1)"},
+		"a number in (0, 1]":            {"(0, 1]"},
+		"a number > -1 other than 0":    {"> -1"},
+		"a whole number from 1":         {"1 to "},
+		"a whole number from 1 to 2^20": {"1 to 2^20"},
+		"a whole number from 1 to 2^32": {"1 to 2^32"},
+		"a whole number from 1 to 2^53": {"1 to ", "2 to 2^53", "a whole number from 1 to 2^5"},
+		"a whole number from 2 to 2^40": {"2 to 2^40"},
 	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the code says; run: make docs", page)
+	for _, k := range mechanism.Kinds() {
+		for _, p := range k.Parameters {
+			_, text, found := strings.Cut(p.Help, "Range: ")
+			if p.Range() == "" {
+				continue
+			}
+			if !found || !slices.ContainsFunc(words[p.Range()], func(w string) bool { return strings.HasPrefix(text, w) }) {
+				t.Errorf("%s.%s: the table allows %s, the comment says %q", k.Name, p.Name, p.Range(), p.Help)
+			}
+		}
 	}
 }
 

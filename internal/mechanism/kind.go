@@ -61,6 +61,7 @@ var kinds = [...]Mechanism{
 type Kind struct {
 	Name       string // as in the API: "gaussian"
 	Number     int    // of its alternative in accountant.v1.Mechanism
+	Help       string // what the API says of it: "Gaussian noise."
 	Parameters []Parameter
 
 	descriptor reflect.Type
@@ -71,6 +72,7 @@ type Kind struct {
 type Parameter struct {
 	Name     string // as in the API: "noise_multiplier"
 	Number   int    // of its field in the kind's message
+	Help     string // what the API says of it, with its unit and range
 	Role     Role
 	Required bool // no other parameter can replace it
 	Later    bool // it was added when descriptors of its kind had been stored
@@ -108,6 +110,10 @@ var ranges = map[string]struct{ words, least string }{
 	"1..2^53": {"a whole number from 1 to 2^53", ""},
 	"2..2^40": {"a whole number from 2 to 2^40", ""},
 }
+
+// Range says in words which values the parameter may have if it is given: "a finite number > 0".
+// It is empty for what is not a number.
+func (p Parameter) Range() string { return ranges[p.interval].words }
 
 // Allowed says in words which values the parameter may have by itself: "a finite number > 0, or
 // absent". Which parameters belong together is for the kind's Check to say.
@@ -176,7 +182,10 @@ func newSchemas() schemas {
 		}
 		t := reflect.TypeOf(m)
 		k := &Kind{Name: m.Kind(), Number: number, Parameters: parametersOf(t, 0, nil), descriptor: t}
-		for _, p := range k.Parameters {
+		k.Help = help[k.Name]
+		for i := range k.Parameters {
+			p := &k.Parameters[i]
+			p.Help = help[k.Name+"."+p.Name]
 			k.variable = k.variable || p.isList() || p.Role == RoleInside
 		}
 		s.list = append(s.list, k)

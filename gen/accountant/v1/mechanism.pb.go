@@ -1841,7 +1841,7 @@ func (x *Histogram) GetStandardDeviation() float64 {
 // σ·√(2·ln(2k)).
 type CountingQueries struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// k. Range: 1 to 2^53.
+	// k, the number of counting queries. Range: 1 to 2^53.
 	Queries *uint64 `protobuf:"varint,1,opt,name=queries,proto3,oneof" json:"queries,omitempty"`
 	// ρ of all together, in nats. Range: > 0.
 	Rho           *float64 `protobuf:"fixed64,2,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
@@ -1900,7 +1900,7 @@ func (x *CountingQueries) GetRho() float64 {
 // nothing is known.
 type RenyiDp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// α, rising. Range: 1 to 1024 numbers, each > 1 and at most 2^53.
+	// α, the Rényi orders, rising. Range: 1 to 1024 numbers, each > 1 and at most 2^53.
 	Orders []float64 `protobuf:"fixed64,1,rep,packed,name=orders,proto3" json:"orders,omitempty"`
 	// ε at each order, in nats. Range: as many numbers, each > 0.
 	Epsilons      []float64 `protobuf:"fixed64,2,rep,packed,name=epsilons,proto3" json:"epsilons,omitempty"`
@@ -1961,7 +1961,7 @@ func (x *RenyiDp) GetEpsilons() []float64 {
 // proven below such a δ.
 type PrivacyLossTable struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// l, in nats, rising. Range: 2 to 4096 numbers, each from −700 to 700.
+	// l, the privacy losses, in nats, rising. Range: 2 to 4096 numbers, each from −700 to 700.
 	Losses []float64 `protobuf:"fixed64,1,rep,packed,name=losses,proto3" json:"losses,omitempty"`
 	// p, the probability under P of each loss. Range: as many numbers, each > 0; with
 	// infinite_mass they sum to 1, and Σ p·e^(−l) is at most 1, each within 1e−9: they are
@@ -2711,8 +2711,8 @@ type MixtureOfGaussians struct {
 	// The ℓ2 norms of what one record may contribute, in the units of the query.
 	// Between 1 and 256, each ≥ 0, one at least > 0.
 	Sensitivities []float64 `protobuf:"fixed64,2,rep,packed,name=sensitivities,proto3" json:"sensitivities,omitempty"`
-	// Their probabilities, as many, each in (0, 1]; their sum is 1 within 1e-9, and
-	// each counts by its share of it.
+	// The probability of each of these contributions. Range: as many numbers, each in
+	// (0, 1]; their sum is 1 within 1e-9, and each counts by its share of it.
 	Probabilities []float64 `protobuf:"fixed64,3,rep,packed,name=probabilities,proto3" json:"probabilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2889,7 +2889,8 @@ type BandedMatrix struct {
 	Sensitivity *float64 `protobuf:"fixed64,2,opt,name=sensitivity,proto3,oneof" json:"sensitivity,omitempty"`
 	// σ/Δ, without units and without C's norm. Range: > 0.
 	NoiseMultiplier *float64 `protobuf:"fixed64,3,opt,name=noise_multiplier,json=noiseMultiplier,proto3,oneof" json:"noise_multiplier,omitempty"`
-	// C[i][i−j] = coefficients[j]. Between 1 and 4096, finite, the first not 0.
+	// The coefficients of C from its diagonal down: C[i][i−j] = coefficients[j]. Range: 1 to
+	// 4096 numbers, finite, the first not 0.
 	Coefficients []float64 `protobuf:"fixed64,4,rep,packed,name=coefficients,proto3" json:"coefficients,omitempty"`
 	// The number of steps, the rows of C. Range: 1 to 2^53.
 	Steps *uint64 `protobuf:"varint,5,opt,name=steps,proto3,oneof" json:"steps,omitempty"`

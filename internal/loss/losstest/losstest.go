@@ -4,12 +4,17 @@
 package losstest
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"strconv"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -49,8 +54,7 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Mechanism is a mechanism in protobuf JSON; nil inside where this program has
-// none of that kind.
+// Mechanism is a mechanism in protobuf JSON.
 type Mechanism struct{ mechanism.Mechanism }
 
 // UnmarshalJSON reads {"gaussian": {…}}.
@@ -62,107 +66,99 @@ func (m *Mechanism) UnmarshalJSON(raw []byte) error {
 	if len(kinds) != 1 {
 		return fmt.Errorf("%d kinds in %s", len(kinds), raw)
 	}
-	for kind, body := range kinds {
-		var f struct {
-			StandardDeviation, Sensitivity, Distance, NoiseMultiplier  float64
-			Scale, Epsilon, Noise, Delta, Rho, Mu                      float64
-			SamplingProbability                                        float64
-			Buckets, BatchSize, DatasetSize                            json.Number
-			Mechanism                                                  *Mechanism
-			Bound, LaplaceScale                                        float64
-			ThresholdEpsilon, QueryEpsilon, ThresholdScale, QueryScale float64
-			Coordinates, Positives, Queries                            json.Number
-			Distribution                                               string
-			Monotone                                                   bool
-			Orders, Epsilons, Losses, Masses                           []float64
-			InfiniteMass, Gamma, Eta, Mean                             float64
-			Sensitivities, Probabilities                               []float64
-			MaximumBatchSize, Size                                     json.Number
-			Parts                                                      []Mechanism
-			PartitionFixedInAdvance                                    bool
-			Events                                                     []Event
-		}
-		if err := json.Unmarshal(body, &f); err != nil {
+	for name, body := range kinds {
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal(body, &values); err != nil {
 			return err
 		}
-		whole := func(n json.Number) uint64 { v, _ := strconv.ParseUint(string(n), 10, 64); return v }
-		switch kind {
-		case "gaussian":
-			m.Mechanism = mechanism.Gaussian{StandardDeviation: f.StandardDeviation, Sensitivity: f.Sensitivity,
-				Distance: f.Distance, NoiseMultiplier: f.NoiseMultiplier}
-		case "laplace":
-			m.Mechanism = mechanism.Laplace{Scale: f.Scale, Sensitivity: f.Sensitivity, Distance: f.Distance}
-		case "randomizedResponse":
-			m.Mechanism = mechanism.RandomizedResponse{Epsilon: f.Epsilon, Noise: f.Noise, Buckets: whole(f.Buckets)}
-		case "pureDp":
-			m.Mechanism = mechanism.PureDP{Epsilon: f.Epsilon}
-		case "approximateDp":
-			m.Mechanism = mechanism.ApproximateDP{Epsilon: f.Epsilon, Delta: f.Delta}
-		case "zeroConcentratedDp":
-			m.Mechanism = mechanism.ZeroConcentratedDP{Rho: f.Rho, Delta: f.Delta}
-		case "renyiDp":
-			m.Mechanism = mechanism.RenyiDP{Orders: mechanism.NumbersOf(f.Orders...), Epsilons: mechanism.NumbersOf(f.Epsilons...)}
-		case "privacyLossTable":
-			m.Mechanism = mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(f.Losses...), Masses: mechanism.NumbersOf(f.Masses...), InfiniteMass: f.InfiniteMass}
-		case "repeatAndSelect":
-			m.Mechanism = mechanism.RepeatAndSelect{Mechanism: f.Mechanism.Mechanism, Gamma: f.Gamma, Eta: f.Eta, Mean: f.Mean}
-		case "gaussianDp":
-			m.Mechanism = mechanism.GaussianDP{Mu: f.Mu}
-		case "discreteGaussian":
-			m.Mechanism = mechanism.DiscreteGaussian{StandardDeviation: f.StandardDeviation, Sensitivity: f.Sensitivity,
-				Distance: f.Distance, Coordinates: whole(f.Coordinates)}
-		case "discreteLaplace":
-			m.Mechanism = mechanism.DiscreteLaplace{Scale: f.Scale, Sensitivity: f.Sensitivity, Distance: f.Distance}
-		case "truncatedLaplace":
-			m.Mechanism = mechanism.TruncatedLaplace{Scale: f.Scale, Bound: f.Bound, Sensitivity: f.Sensitivity, Distance: f.Distance}
-		case "exponential":
-			m.Mechanism = mechanism.Exponential{Epsilon: f.Epsilon, Scale: f.Scale, Sensitivity: f.Sensitivity, Monotone: f.Monotone}
-		case "reportNoisyMax":
-			noise := map[string]mechanism.MaxNoise{"LAPLACE": mechanism.LaplaceMax, "EXPONENTIAL": mechanism.ExponentialMax, "GUMBEL": mechanism.GumbelMax}
-			m.Mechanism = mechanism.ReportNoisyMax{Distribution: noise[f.Distribution], Epsilon: f.Epsilon, Scale: f.Scale,
-				Sensitivity: f.Sensitivity, Monotone: f.Monotone}
-		case "aboveThreshold":
-			m.Mechanism = mechanism.AboveThreshold{ThresholdEpsilon: f.ThresholdEpsilon, QueryEpsilon: f.QueryEpsilon,
-				ThresholdScale: f.ThresholdScale, QueryScale: f.QueryScale, Sensitivity: f.Sensitivity,
-				Positives: whole(f.Positives), Monotone: f.Monotone}
-		case "inverseSensitivity":
-			m.Mechanism = mechanism.InverseSensitivity{Epsilon: f.Epsilon}
-		case "histogram":
-			m.Mechanism = mechanism.Histogram{LaplaceScale: f.LaplaceScale, StandardDeviation: f.StandardDeviation}
-		case "countingQueries":
-			m.Mechanism = mechanism.CountingQueries{Queries: whole(f.Queries), Rho: f.Rho}
-		case "mixtureOfGaussians":
-			m.Mechanism = mechanism.MixtureOfGaussians{StandardDeviation: f.StandardDeviation,
-				Sensitivities: mechanism.NumbersOf(f.Sensitivities...), Probabilities: mechanism.NumbersOf(f.Probabilities...)}
-		case "group":
-			m.Mechanism = mechanism.Group{Size: whole(f.Size), Mechanism: f.Mechanism.Mechanism}
-		case "fixedSizeSampled":
-			m.Mechanism = mechanism.FixedSizeSampled{BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
-		case "truncatedPoissonSampled":
-			m.Mechanism = mechanism.TruncatedPoissonSampled{SamplingProbability: f.SamplingProbability, BatchSize: whole(f.BatchSize),
-				DatasetSize: whole(f.DatasetSize), MaximumBatchSize: whole(f.MaximumBatchSize), Mechanism: f.Mechanism.Mechanism}
-		case "shuffled":
-			m.Mechanism = mechanism.Shuffled{BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
-		case "parallel":
-			parts := make([]mechanism.Mechanism, len(f.Parts))
-			for i, part := range f.Parts {
-				parts[i] = part.Mechanism
+		kind := mechanism.KindNamed(snake(name))
+		if kind == nil {
+			return fmt.Errorf("no kind of mechanism is called %s", name)
+		}
+		var err error
+		m.Mechanism = kind.New(func(p *mechanism.Parameter, field reflect.Value) {
+			if raw, given := values[camel(p.Name)]; given {
+				err = errors.Join(err, set(field, raw))
+				delete(values, camel(p.Name))
 			}
-			m.Mechanism = mechanism.Parallel{Parts: mechanism.ListOf(parts...), PartitionFixedInAdvance: f.PartitionFixedInAdvance}
-		case "composed":
-			events := make([]mechanism.Event, len(f.Events))
-			for i, e := range f.Events {
-				events[i] = mechanism.Event{Mechanism: e.Mechanism.Mechanism, Count: e.Count}
-			}
-			m.Mechanism = mechanism.Composed{Events: mechanism.ListOf(events...)}
-		case "nameAndShame":
-			m.Mechanism = mechanism.NameAndShame{Delta: f.Delta}
-		case "poissonSampled":
-			m.Mechanism = mechanism.PoissonSampled{SamplingProbability: f.SamplingProbability,
-				BatchSize: whole(f.BatchSize), DatasetSize: whole(f.DatasetSize), Mechanism: f.Mechanism.Mechanism}
+		})
+		if len(values) > 0 && err == nil {
+			err = fmt.Errorf("%s has parameters that no %s has", body, name)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// set gives a descriptor's field the value that the JSON describes. Whole numbers may be
+// texts, as protobuf's JSON has them.
+func set(field reflect.Value, raw []byte) error {
+	switch v := field.Addr().Interface().(type) {
+	case *mechanism.Numbers:
+		var list []float64
+		err := json.Unmarshal(raw, &list)
+		*v = mechanism.NumbersOf(list...)
+		return err
+	case *mechanism.Mechanism:
+		var inside Mechanism
+		err := json.Unmarshal(raw, &inside)
+		*v = inside.Mechanism
+		return err
+	case *mechanism.List[mechanism.Mechanism]:
+		var parts []Mechanism
+		err := json.Unmarshal(raw, &parts)
+		list := make([]mechanism.Mechanism, len(parts))
+		for i, part := range parts {
+			list[i] = part.Mechanism
+		}
+		*v = mechanism.ListOf(list...)
+		return err
+	case *mechanism.List[mechanism.Event]:
+		var parts []Event
+		err := json.Unmarshal(raw, &parts)
+		events := make([]mechanism.Event, len(parts))
+		for i, e := range parts {
+			events[i] = mechanism.Event{Mechanism: e.Mechanism.Mechanism, Count: e.Count}
+		}
+		*v = mechanism.ListOf(events...)
+		return err
+	case *mechanism.MaxNoise:
+		word := string(raw)
+		for _, n := range []mechanism.MaxNoise{mechanism.LaplaceMax, mechanism.ExponentialMax, mechanism.GumbelMax} {
+			if word == strconv.Quote(n.String()) {
+				*v = n
+				return nil
+			}
+		}
+		return fmt.Errorf("no distribution is called %s", word)
+	case *uint64:
+		raw = bytes.Trim(raw, `"`)
+	}
+	return json.Unmarshal(raw, field.Addr().Interface())
+}
+
+// camel spells a name of the API as its JSON does: dp_sgd is dpSgd.
+func camel(name string) string {
+	first, rest, more := strings.Cut(name, "_")
+	if !more {
+		return first
+	}
+	rest = camel(rest)
+	return first + strings.ToUpper(rest[:1]) + rest[1:]
+}
+
+// snake is the inverse of camel.
+func snake(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 // Workload is events under an adjacency, with what is true of them.

@@ -21,6 +21,7 @@ const samplingKind = "poisson_sampled"
 
 // Flags holds a flag for each parameter of each kind of mechanism.
 type Flags struct {
+	names  []string            // of the parameters, in the API's spelling
 	floats map[string]*float64 // by the parameter's name
 	sizes  map[string]*uint64
 	lists  map[string]*[]float64
@@ -44,17 +45,18 @@ func AddFlags(c *cobra.Command) *Flags {
 			if c.Flags().Lookup(spelling.Dashed(name)) != nil {
 				continue // of another kind too
 			}
+			f.names = append(f.names, name)
 			switch {
 			case field.IsList():
-				f.lists[name] = c.Flags().Float64Slice(spelling.Dashed(name), nil, parameterHelp[name])
+				f.lists[name] = c.Flags().Float64Slice(spelling.Dashed(name), nil, parameterHelp(name))
 			case field.Kind() == protoreflect.DoubleKind:
-				f.floats[name] = c.Flags().Float64(spelling.Dashed(name), 0, parameterHelp[name])
+				f.floats[name] = c.Flags().Float64(spelling.Dashed(name), 0, parameterHelp(name))
 			case field.Kind() == protoreflect.BoolKind:
-				f.yes[name] = c.Flags().Bool(spelling.Dashed(name), false, parameterHelp[name])
+				f.yes[name] = c.Flags().Bool(spelling.Dashed(name), false, parameterHelp(name))
 			case field.Kind() == protoreflect.EnumKind:
-				f.words[name] = c.Flags().String(spelling.Dashed(name), "", parameterHelp[name])
+				f.words[name] = c.Flags().String(spelling.Dashed(name), "", parameterHelp(name))
 			default:
-				f.sizes[name] = c.Flags().Uint64(spelling.Dashed(name), 0, parameterHelp[name])
+				f.sizes[name] = c.Flags().Uint64(spelling.Dashed(name), 0, parameterHelp(name))
 			}
 		}
 	}
@@ -65,7 +67,7 @@ func AddFlags(c *cobra.Command) *Flags {
 // Given lists the mechanism flags that are set, in the order of their names.
 func (f *Flags) Given(c *cobra.Command) []string {
 	var out []string
-	for name := range parameterHelp {
+	for _, name := range f.names {
 		if c.Flags().Changed(spelling.Dashed(name)) {
 			out = append(out, name)
 		}

@@ -3,61 +3,63 @@ package mechanisms
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// parameterHelp describes the parameters of all mechanisms by their names in the
-// API. The flags of report are made of the API's messages: a new mechanism needs
-// its new parameters here and nothing else.
-var parameterHelp = map[string]string{
-	"standard_deviation":   "σ of the noise, in the units of the query",
-	"scale":                "b of the noise, in the units of the query",
-	"sensitivity":          "norm of one record's contribution, in the units of the query (for DP-SGD the clipping norm)",
-	"distance":             "largest distance between the outputs on neighbouring datasets",
-	"noise_multiplier":     "σ/Δ, without units; alone",
+// parameterHelp describes the parameter with this name in the API for the help of its flag,
+// which all kinds share that have such a parameter. It is the first sentence of the API's
+// comment, or one of sharedHelp where the comments of several kinds differ.
+func parameterHelp(name string) string {
+	if text, ok := sharedHelp[name]; ok {
+		return text
+	}
+	for _, k := range mechanism.Kinds() {
+		for _, p := range k.Parameters {
+			if p.Name == name {
+				return firstSentence(p)
+			}
+		}
+	}
+	return ""
+}
+
+// sharedHelp describes parameters of which the API says something else for each kind, or too
+// little to be read alone.
+var sharedHelp = map[string]string{
+	"standard_deviation": "σ of the noise, in the units of the query",
+	"scale":              "b of the noise, in the units of the query or score",
+	"sensitivity": "Δ: the norm of one record's contribution, ℓ2 for Gaussian noise (for DP-SGD the clipping norm) " +
+		"and ℓ1 for Laplace noise, in the units of the query",
+	"distance":             "the largest distance between the outputs on neighbouring datasets, in the norm of the sensitivity",
+	"noise_multiplier":     "σ/Δ, without units",
 	"epsilon":              "ε, in nats",
 	"delta":                "δ",
 	"rho":                  "ρ, in nats",
-	"mu":                   "μ",
-	"noise":                "ν, the probability of a uniform answer",
-	"buckets":              "k, the number of possible answers",
+	"batch_size":           "the expected number of records in a batch; with --dataset-size",
+	"dataset_size":         "the number of records in the dataset; with --batch-size",
 	"sampling_probability": "q of Poisson sampling, a fresh batch each time",
-	"batch_size":           "expected batch size of Poisson sampling; with --dataset-size",
-	"dataset_size":         "number of records; with --batch-size",
-	"max_grad_norm":        "Δ, the clipping norm of DP-SGD",
-	"epochs":               "passes over the dataset; or --steps",
-	"steps":                "how often noise is added, or --epochs; steps of a tree or matrix",
-	"accumulation":         "pieces that a batch is processed in before noise is added once",
-	"orders":               "α, a `list` of Rényi orders: 2,4,8",
-	"epsilons":             "ε at each order, in nats; a `list`",
-	"coordinates":          "number of coordinates, 1 unless given",
-	"bound":                "τ, the largest noise, in the units of the query",
+	"steps":                "how often noise is added; steps of a tree or matrix",
 	"monotone":             "a record's contributions all have one sign, as in counts",
-	"threshold_epsilon":    "ε1, spent on the threshold, in nats; with --query-epsilon",
-	"query_epsilon":        "ε2, spent on all queries together, in nats",
-	"threshold_scale":      "b of the noise on the threshold, in the units of the queries",
-	"query_scale":          "b of the noise on each query, in the units of the queries",
-	"positives":            "c, the number of queries above the threshold",
-	"laplace_scale":        "b of Laplace noise, in records",
-	"queries":              "k, the number of counting queries",
-	"distribution":         "of the noise: LAPLACE, EXPONENTIAL or GUMBEL",
-	"losses":               "privacy losses, a rising `list` in nats",
-	"masses":               "the probability of each loss, a `list`",
-	"infinite_mass":        "the probability of an infinite loss",
-	"gamma":                "γ of the negative binomial number of runs",
-	"eta":                  "η of the negative binomial number of runs",
-	"mean":                 "mean of the Poisson number of runs",
-	"maximum_batch_size":   "the size that samples are cut to",
-	"size":                 "number of records in a group",
-	"sensitivities":        "norms of what one record may contribute, a `list`: 0,1,2",
-	"probabilities":        "their probabilities, a `list` as long",
-	"coefficients":         "of the banded matrix, from the diagonal down, a `list`: 1,0.5",
+	"distribution":         "the noise: LAPLACE, EXPONENTIAL or GUMBEL",
 	"participations":       "the most steps that one record takes part in",
 	"minimum_separation":   "the least number of steps from one participation to the next",
+}
 
-	// Of mechanisms that only files can describe.
-	"partition_fixed_in_advance": "whether the parts, and what runs on each, were fixed before the first release",
+// firstSentence is that of the parameter's help, as flags show it: in lower case, without its
+// full stop, and with the kind of value that a list takes.
+func firstSentence(p mechanism.Parameter) string {
+	text, _, _ := strings.Cut(p.Help, ". ")
+	text = strings.TrimSuffix(text, ".")
+	if first, rest, ok := strings.Cut(text, " "); ok && len(first) > 1 && first[0] < utf8.RuneSelf {
+		text = strings.ToLower(first[:1]) + first[1:] + " " + rest
+	}
+	if p.Most > 0 {
+		text += "; a `list`: 1,0.5"
+	}
+	return text
 }
 
 // Help lists the kinds with their flags, sampling last.
