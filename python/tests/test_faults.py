@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from conftest import BINARY, STEP, Daemon, Lost, Proxy, plan
 
-from privacy_accountant import Client, DataLoss, FailedPrecondition, NotSent, Run, Unavailable
+from privacy_accountant import AccountantError, Client, DataLoss, FailedPrecondition, NotSent, Run, Unavailable
 
 Connect = Callable[..., Client]
 
@@ -54,7 +54,7 @@ def test_the_job_goes_on_while_its_chunk_lasts(daemon: Daemon, connect: Connect)
         while run.try_step(STEP):
             alone += 1
         assert 32 <= alone <= 64  # at least what is left before more is asked for
-        assert run._stream is not None and run._stream.outstanding < 10  # memory is bounded
+        assert len(run._books) + len(run._orders) < 10  # memory is bounded
         daemon.start()
         run.step(STEP)
     assert client.get_ledger(ledger).total_count == run.steps == 200 + alone + 1
@@ -222,6 +222,29 @@ def test_a_rolled_back_store_is_told(daemon: Daemon, connect: Connect, tmp_path:
     assert run.steps <= 40 + 10
 
 
+@pytest.mark.parametrize("call", [Run.flush, Run.close, Run.state_dict, lambda run: run.query(delta=1e-5)])
+def test_a_run_that_failed_never_says_that_all_is_charged(
+    daemon: Daemon, connect: Connect, monkeypatch: pytest.MonkeyPatch, call: Callable[[Run], object],
+) -> None:
+    client = connect(daemon.address)
+    run = client.run(plan(client, 1000), chunk=10).open()
+    run.step(STEP, 3)
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setitem(client._rpc, "Commit", broken)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    for _ in range(2):
+        with pytest.raises(AccountantError, match="a defect"):
+            call(run)
+        if run.ended:
+            break
+    else:
+        with pytest.raises(AccountantError, match="a defect"):
+            run.close()
+
+
 def used(run: Run, steps: int) -> None:
     """Makes steps, the last of them from what is set aside, and not committed."""
     run._last_commit = math.inf
@@ -233,11 +256,8 @@ def used(run: Run, steps: int) -> None:
 
 def finds_out(run: Run) -> None:
     """Has the run find out what became of its reservations."""
-    assert run._stream is not None
-    with run._monitor:
-        for supply in run._supplies.values():
-            run._commit(supply)
-    run._stream.flush()
+    with run._lock:
+        run._commit(None)
 
 
 def rob(client: Client, ledger: str, leave: int | None = None) -> None:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+import time
 import uuid
 from collections.abc import Callable
 
@@ -144,6 +145,40 @@ def test_descriptive_ledgers(client: Client, ledger: str) -> None:
         for _ in range(130):
             run.step(STEP)
     assert 149 + 130 <= client.get_ledger(ledger).total_count <= 149 + 130 + 50
+
+
+def test_what_is_used_up_is_forgotten(client: Client) -> None:
+    ledger = plan(client, 10_000)
+    for options in ({}, {"ahead": True}):
+        with client.run(ledger, chunk=3, **options) as run:
+            for _ in range(200):
+                run.step(STEP)
+            assert len(run._books) + sum(len(s.covers) for s in run._supplies.values()) < 10
+
+
+def test_the_worker_ends_with_its_run_or_client(shared: Daemon, connect: Callable[..., Client]) -> None:
+    def workers() -> int:
+        return sum(t.name.startswith("privacy-accountant w/") for t in threading.enumerate())
+
+    def ends() -> None:
+        for _ in range(100):
+            if not workers():
+                return
+            time.sleep(0.05)
+        raise AssertionError("a worker goes on")
+
+    other = connect(shared.address)
+    ledger = other.create_ledger(f"w/{uuid.uuid4()}", "add-or-remove-one", plan=(STEP, 100)).spec.name
+    with other.run(ledger) as run:
+        run.step(STEP)
+        assert workers() == 1
+    ends()
+    run = other.run(ledger).open()
+    assert workers() == 1
+    other.close()
+    ends()
+    with pytest.raises(Closed):
+        run.close()
 
 
 def test_counts_and_several_events(client: Client) -> None:
@@ -344,8 +379,7 @@ def test_a_forked_process_cannot_end_the_run(client: Client) -> None:
                 run.close()
             except Closed as e:
                 answers.put(e.message)
-            assert run._stream is not None
-            run._stream.abandon()  # as Client.close does
+            run._leave()  # as the end of a process does
             answers.put("abandoned")
 
         fork = multiprocessing.get_context("fork")

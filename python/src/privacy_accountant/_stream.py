@@ -8,18 +8,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import grpc
 
 from . import _verbs as verbs
 from . import proto as pb
+from ._caller import Caller
 from ._core import Item, Lane
 from .errors import AccountantError, Closed, DataLoss, Failure, Unavailable, code_of, failure_of
 from .mechanisms import Events, events
-
-if TYPE_CHECKING:
-    from .client import Client
 
 # The method by which each kind of message travels alone, and its request.
 _ALONE: dict[str, tuple[str, Any]] = {
@@ -30,18 +28,11 @@ _ALONE: dict[str, tuple[str, Any]] = {
 
 @dataclass
 class Message:
-    """One write of the queue: a kind of ReportStreamRequest and its content, which is never changed.
-
-    acknowledged is called with the receipt, or None where only its number is known to be
-    written (never of one with needs_receipt). refused is called with the error; without
-    it a refusal ends the stream. Both are called with the stream's monitor held.
-    """
+    """One write of the queue: a kind of ReportStreamRequest and its content, which is never changed."""
 
     kind: str
     content: Any
-    acknowledged: Callable[[pb.Receipt | None], None] | None = None
-    refused: Callable[[AccountantError], None] | None = None
-    needs_receipt: bool = False
+    receipt: list[pb.Receipt] | None = None  # a list takes the receipt, which is then sent for until it comes
 
 
 class _Connection:
@@ -82,13 +73,13 @@ class Stream:
     is not acknowledged is then of unknown outcome and stays in the client's lane.
     """
 
-    def __init__(self, client: Client, lane: Lane, monitor: threading.Condition, window: int) -> None:
-        self._client, self._lane, self._monitor, self._window = client, lane, monitor, window
+    def __init__(self, client: Caller, lane: Lane, window: int) -> None:
+        self._client, self._lane, self._window = client, lane, window
+        self._monitor = threading.Condition(threading.RLock())
         self._settings = client._settings
         self._queue: deque[Message] = deque()  # not acknowledged, in order, without gaps
         self._first = lane.last + 1  # number of the queue's first
         self._reach = lane.last  # the highest number that may be written
-        self._decided = 0  # how many were written or refused
         self._closing = False
         self._finished = False
         self._error: AccountantError | None = None
@@ -100,6 +91,21 @@ class Stream:
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
         threading.Thread(target=self._watch, name=name + " watchdog", daemon=True).start()
+
+    @classmethod
+    def open(cls, client: Caller, ledger: str, window: int, deadline: float | None) -> Stream:
+        """Takes the turn of a ledger's lane, once what is of unknown outcome in it is settled."""
+        lane, until = client._core.lane_for_write("stream", ledger), client._core.until(deadline)
+        client._take(lane, "stream", until)
+        try:
+            client._drive(client._core.meet("stream", ledger, until))
+            client._drive(client._core.settle("stream", lane, until))
+            lane.streaming = True
+            return cls(client, lane, window)
+        except BaseException:
+            lane.streaming = False
+            lane.turn.release()
+            raise
 
     # Writing
 
@@ -118,37 +124,25 @@ class Stream:
     def reserve(self, what: Events, *, lifetime: float, labels: verbs.Labels = None, deadline: float | None = None) -> pb.Receipt:
         """Sets events aside and waits for the receipt, whose position names the reservation."""
         until = self._until(deadline)
-        got: list[pb.Receipt | None] = []
-        message = Message("reserve", verbs.reserve_content(what, lifetime, labels), got.append, needs_receipt=True)
+        got: list[pb.Receipt] = []
         with self._monitor:
-            self._put(message, deadline)
-            self.wait(lambda: bool(got), "reserve", until)
-        receipt = got[0]
-        assert receipt is not None
-        return receipt
+            self._put(Message("reserve", verbs.reserve_content(what, lifetime, labels), got), deadline)
+            self._wait(lambda: bool(got), "reserve", until)
+        return got[0]
 
     def _put(self, message: Message, deadline: float | None) -> None:
         until = self._until(deadline)
         with self._monitor:
-            self.wait(lambda: len(self._queue) < self._window, "stream", until)
-            self.add(message)
-
-    def add(self, message: Message) -> None:
-        """Takes a message whatever the window."""
-        with self._monitor:
-            if self._error is not None:
-                raise self._error
-            if self._closing or self._finished:
-                raise Closed("stream", self._lane.ledger, "the stream is closed")
+            self._wait(lambda: len(self._queue) < self._window, "stream", until)
+            self._check("stream")
             self._queue.append(message)
             self._monitor.notify_all()
 
     def flush(self, *, deadline: float | None = None) -> None:
         """Waits until everything taken so far is written."""
         with self._monitor:
-            # Not by number: what is behind a refused write moves up.
-            taken = self._decided + len(self._queue)
-            self.wait(lambda: self._decided >= taken, "flush", self._until(deadline))
+            taken = self._first + len(self._queue)
+            self._wait(lambda: self._first >= taken, "flush", self._until(deadline))
 
     def close(self, *, deadline: float | None = None) -> None:
         """Waits until everything is written, and ends the stream. If the deadline comes first,
@@ -206,7 +200,7 @@ class Stream:
         """Why the stream ended, if not by close."""
         return self._error
 
-    def wait(self, done: Callable[[], bool], op: str, until: float | None) -> None:
+    def _wait(self, done: Callable[[], bool], op: str, until: float | None) -> None:
         """Waits for a condition that the monitor guards, or raises why it will not come."""
         self._monitor.notify_all()  # an interrupted add may not have come to it
         while not done():
@@ -245,7 +239,7 @@ class Stream:
         attempts = failures = 0  # without progress of the queue; without the lane opened
         failure = Failure(grpc.StatusCode.CANCELLED, "the stream was abandoned")
         while True:
-            decided, connections = self._decided, self.connections
+            first, connections = self._first, self.connections
             reason = self._serve()
             with self._monitor:
                 if self._error is not None or self._closing and not self._queue:
@@ -256,8 +250,8 @@ class Stream:
                                              sequence=self._first, unknown=True)
                     break
                 failure = reason
-                attempts = 1 if self._decided > decided or not self._queue else attempts + 1
-                failures = 1 if self._decided > decided or self.connections > connections and not self._queue else failures + 1
+                attempts = 1 if self._first > first or not self._queue else attempts + 1
+                failures = 1 if self._first > first or self.connections > connections and not self._queue else failures + 1
                 if not failure.transient or attempts == self._settings.max_attempts:
                     self._error = failure.error("stream", self._lane.ledger, sequence=self._first, unknown=bool(self._queue))
                     break
@@ -355,17 +349,16 @@ class Stream:
     def _awaited(self) -> int:
         """The number of the first message whose receipt is needed; above all numbers if there is none."""
         for i, message in enumerate(self._queue):
-            if message.needs_receipt:
+            if message.receipt is not None:
                 return self._first + i
         return 1 << 64
 
     def _acknowledge(self, through: int, receipt: pb.Receipt | None) -> None:
         while self._first <= through:
             message = self._queue.popleft()
-            self._decided += 1
             last, self._first = self._first == through, self._first + 1
-            if message.acknowledged is not None:
-                message.acknowledged(receipt if last else None)
+            if message.receipt is not None and receipt is not None and last:
+                message.receipt.append(receipt)
 
     def _acknowledged(self, connection: _Connection, a: pb.ReportStreamResponse.Acknowledged) -> None:
         reach = self._first + connection.sent - 1
@@ -393,19 +386,10 @@ class Stream:
             # the lane again tells; then the write is refused again.
             raise _Broken(Failure(grpc.StatusCode.UNAVAILABLE, f"rejected: {r.sequence}; acknowledged: {self._first - 1}"))
         self._client._core.contact.answered()
-        # The daemon drops what was sent behind it until this number comes again: nothing
-        # from here on is written, and what is behind moves up by one.
-        error = failure.error("stream", self._lane.ledger, sequence=r.sequence)
-        self._reach, connection.sent, connection.due = self._first - 1, 0, None
-        if self._queue[0].refused is None:
-            error.not_written = [m.content for m in self._queue]
-            self._queue.clear()
-            self._error = error
-            return
-        message = self._queue.popleft()
-        self._decided += 1
-        assert message.refused is not None
-        message.refused(error)
+        # The daemon drops what was sent behind it: nothing from here on is written.
+        self._reach = self._first - 1
+        self._error = failure.error("stream", self._lane.ledger, sequence=r.sequence, not_written=[m.content for m in self._queue])
+        self._queue.clear()
 
     def _watch(self) -> None:
         """Ends a connection on which an answer is overdue."""

@@ -83,69 +83,69 @@ class AsyncClient:
     # Ledgers
 
     async def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Any) -> pb.Ledger:
-        return await self._do(verbs.create_ledger(name, adjacency, spec), deadline)
+        return await self._carry_out(verbs.create_ledger(name, adjacency, spec), deadline)
 
     async def get_ledger(self, name: str, *, deadline: float | None = None) -> pb.Ledger:
-        return await self._do(verbs.get_ledger(name), deadline)
+        return await self._carry_out(verbs.get_ledger(name), deadline)
 
     async def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> AsyncIterator[pb.Ledger]:
         token, more = "", True
         while more:
-            page, token = await self._do(verbs.list_ledgers(prefix, token), deadline)
+            page, token = await self._carry_out(verbs.list_ledgers(prefix, token), deadline)
             for ledger in page:
                 yield ledger
             more = token != ""
 
     async def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None, deadline: float | None = None) -> pb.CloseLedgerResponse:
-        return await self._do(verbs.close_ledger(name, reason, request_id), deadline)
+        return await self._carry_out(verbs.close_ledger(name, reason, request_id), deadline)
 
     async def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> AsyncIterator[pb.Entry]:
         token, more = "", True
         while more:
-            page, token = await self._do(verbs.list_entries(ledger, token, options), deadline)
+            page, token = await self._carry_out(verbs.list_entries(ledger, token, options), deadline)
             for entry in page:
                 yield entry
             more = token != ""
 
     async def get_writer(self, ledger: str, writer: str = "", *, deadline: float | None = None) -> pb.GetWriterResponse:
-        return await self._do(verbs.get_writer(ledger, writer or self.writer), deadline)
+        return await self._carry_out(verbs.get_writer(ledger, writer or self.writer), deadline)
 
     async def signed_head(self, ledger: str, *, deadline: float | None = None) -> pb.SignedHead:
-        return await self._do(verbs.signed_head(ledger), deadline)
+        return await self._carry_out(verbs.signed_head(ledger), deadline)
 
     async def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
-        return await self._do(verbs.statement(ledger, deltas), deadline)
+        return await self._carry_out(verbs.statement(ledger, deltas), deadline)
 
     # Writes
 
     async def report(
         self, ledger: str, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None, deadline: float | None = None,
     ) -> pb.ReportResponse:
-        return await self._do(verbs.report(ledger, events, labels, request_id), deadline)
+        return await self._carry_out(verbs.report(ledger, events, labels, request_id), deadline)
 
     async def check(self, ledger: str, events: Events, *, labels: verbs.Labels = None, deadline: float | None = None) -> pb.ReportResponse:
-        return await self._do(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
+        return await self._carry_out(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
 
     async def reserve(
         self, ledger: str, events: Events, *, lifetime: float, labels: verbs.Labels = None, request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.ReserveResponse:
-        return await self._do(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
+        return await self._carry_out(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
 
     async def commit(
         self, ledger: str, reservation: int, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.CommitResponse:
-        return await self._do(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
+        return await self._carry_out(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
 
     async def release(
         self, ledger: str, reservation: int, reason: str = "", *, request_id: str | None = None, deadline: float | None = None,
     ) -> pb.ReleaseResponse:
-        return await self._do(verbs.release(ledger, reservation, reason, request_id), deadline)
+        return await self._carry_out(verbs.release(ledger, reservation, reason, request_id), deadline)
 
     async def expire(self, ledger: str, reservation: int, *, request_id: str | None = None, deadline: float | None = None) -> pb.ExpireResponse:
         """Charges what is left of a reservation now, before its time is over. On the daemon's own socket only."""
-        return await self._do(verbs.expire(ledger, reservation, request_id), deadline)
+        return await self._carry_out(verbs.expire(ledger, reservation, request_id), deadline)
 
     async def free(
         self, ledger: str, reservation: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
@@ -153,26 +153,26 @@ class AsyncClient:
     ) -> pb.FreeResponse:
         """Gives back what is left of a reservation that somebody else made, such as a job that died, on
         the caller's word that nothing computed for it was released. On the daemon's own socket only."""
-        return await self._do(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
+        return await self._carry_out(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
 
     async def refund(
         self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.RefundResponse:
-        return await self._do(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
+        return await self._carry_out(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
 
     async def raise_budgets(
         self, ledger: str, reason: str, *, budgets: Sequence[Any] = (), plan: Any = None, independent_of_outputs: bool = False,
         request_id: str | None = None, deadline: float | None = None,
     ) -> pb.RaiseResponse:
         fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
-        return await self._do(verbs.raise_budgets(ledger, fields, request_id), deadline)
+        return await self._carry_out(verbs.raise_budgets(ledger, fields, request_id), deadline)
 
     async def reconcile(
         self, ledger: str, events: Events = (), *, accept_loss: bool = False, reason: str = "", request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.ReconcileResponse:
-        return await self._do(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
+        return await self._carry_out(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
 
     def pending(self, ledger: str) -> list[Any]:
         return [item.request for item in self._core.lane(ledger).pending]
@@ -191,7 +191,7 @@ class AsyncClient:
         self, subject: verbs.Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
         deadline: float | None = None,
     ) -> pb.QueryPrivacyResponse:
-        return await self._do(verbs.query(subject, delta, epsilon, max_gap), deadline)
+        return await self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 
     async def epsilon(self, subject: verbs.Subject, delta: float, *, deadline: float | None = None) -> float:
         return verbs.stated(await self.query(subject, delta=delta, deadline=deadline), "epsilon")
@@ -200,13 +200,13 @@ class AsyncClient:
         return verbs.stated(await self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
 
     async def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Any) -> Curve:
-        return await self._do(verbs.curve(subject, fields), deadline)
+        return await self._carry_out(verbs.curve(subject, fields), deadline)
 
     async def calibrate(
         self, solve: str, event: Any, *, target_epsilon: float, target_delta: float, ledger: str = "", fixed: Any = None,
         adjacency: str | int | None = None, deadline: float | None = None,
     ) -> Calibration:
-        return await self._do(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
+        return await self._carry_out(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
 
     async def watch(self, ledger: str) -> AsyncIterator[pb.Ledger]:
         await self._drive(self._core.meet("watch", ledger, self._core.until(None)))
@@ -258,7 +258,7 @@ class AsyncClient:
 
     # Carrying out
 
-    async def _do(self, plan: Plan[T], deadline: float | None) -> T:
+    async def _carry_out(self, plan: Plan[T], deadline: float | None) -> T:
         until = self._core.until(deadline)
         if plan.once:
             return plan.finish(await self._drive(self._core.attempts_once(plan, until)))

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-import time
 import uuid
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import grpc
 
 from . import _verbs as verbs
 from . import proto as pb
 from ._backup import Receiver
-from ._contact import Contact
-from ._core import Call, Core, Lane, Plan, Steps
-from ._rpc import methods
+from ._caller import Caller
 from ._settings import Settings
 from ._stream import Stream
 from .answers import Calibration, Curve
-from .errors import Failure, Unavailable, failure_of
+from .errors import Failure, failure_of
 from .mechanisms import Events
-
-if TYPE_CHECKING:
-    from .run import Run
-
-T = TypeVar("T")
+from .run import Run
 
 
-class Client:
+class Client(Caller):
     """Reports releases to a daemon and asks it what they cost. Safe for use by many threads.
 
         client = Client("unix:/run/accountant.sock")
@@ -69,58 +60,6 @@ class Client:
             max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
         ))
 
-    def _begin(self, settings: Settings, contact: Contact | None = None) -> None:
-        channel = settings.channel(grpc)
-        self._start(settings, channel, methods(channel), contact or Contact(settings))
-
-    def _start(self, settings: Settings, channel: Any, rpc: dict[str, Any], contact: Contact) -> None:
-        self._settings, self._channel, self._rpc = settings, channel, rpc
-        self._core = Core(settings, threading.Lock, contact)
-        self._ended = threading.Event()
-        self._streams: set[Stream] = set()
-        self._owner: Client | None = None
-        self._writers: weakref.WeakSet[Client] = weakref.WeakSet()
-
-    def new_writer(self) -> Client:
-        """Another writer, with a UUID and lanes of its own, on the same connection, which
-        stays this client's: it ends with this one, at the latest."""
-        self._core.check("new_writer")
-        out = Client.__new__(Client)
-        out._start(self._settings, self._channel, self._rpc, self._core.contact)
-        out._owner = self
-        self._writers.add(out)
-        return out
-
-    @property
-    def writer(self) -> str:
-        """The UUID under which this client's writes are recorded."""
-        return self._core.writer
-
-    @property
-    def server(self) -> str:
-        """Where the daemon is."""
-        return self._settings.server
-
-    def close(self) -> None:
-        """Ends the connection and every open stream and run; close those first, to wait for what they charge."""
-        for writer in list(self._writers):
-            writer.close()
-        self._core.closed = True
-        self._ended.set()
-        for stream in list(self._streams):
-            stream.abandon()
-        if self._owner is None:
-            self._channel.close()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a Client cannot be copied or stored: its writer would be used twice; allowed: a new one")
-
     # Ledgers
 
     def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Any) -> pb.Ledger:
@@ -131,45 +70,37 @@ class Client:
         plan=events or a workload makes the policy PLAN; budgets=[{"epsilon": 8, "delta": 1e-5,
         "guard": "RDP"}, …] alone makes it FILTER, with expected_run; neither DESCRIPTIVE.
         """
-        return self._do(verbs.create_ledger(name, adjacency, spec), deadline)
+        return self._carry_out(verbs.create_ledger(name, adjacency, spec), deadline)
 
     def get_ledger(self, name: str, *, deadline: float | None = None) -> pb.Ledger:
         """A ledger's committed state, with balances."""
-        return self._do(verbs.get_ledger(name), deadline)
+        return self._carry_out(verbs.get_ledger(name), deadline)
 
     def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> Iterator[pb.Ledger]:
         """The ledgers whose names start with prefix, by name."""
-        token, more = "", True
-        while more:
-            page, token = self._do(verbs.list_ledgers(prefix, token), deadline)
-            yield from page
-            more = token != ""
+        return self._pages(lambda token: verbs.list_ledgers(prefix, token), deadline)
 
     def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None, deadline: float | None = None) -> pb.CloseLedgerResponse:
         """Ends a ledger for good. What is reserved is charged, and the shares of child ledgers in
         full. Where callers are proven it is for the ledger's creator: PermissionDenied."""
-        return self._do(verbs.close_ledger(name, reason, request_id), deadline)
+        return self._carry_out(verbs.close_ledger(name, reason, request_id), deadline)
 
     def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> Iterator[pb.Entry]:
         """A ledger's entries by position. options: start_position, end_position, writer,
         labels, since and until (datetime), page_size, raw."""
-        token, more = "", True
-        while more:
-            page, token = self._do(verbs.list_entries(ledger, token, options), deadline)
-            yield from page
-            more = token != ""
+        return self._pages(lambda token: verbs.list_entries(ledger, token, options), deadline)
 
     def get_writer(self, ledger: str, writer: str = "", *, deadline: float | None = None) -> pb.GetWriterResponse:
         """How far a lane has come: this client's, or that of writer."""
-        return self._do(verbs.get_writer(ledger, writer or self.writer), deadline)
+        return self._carry_out(verbs.get_writer(ledger, writer or self.writer), deadline)
 
     def signed_head(self, ledger: str, *, deadline: float | None = None) -> pb.SignedHead:
         """A ledger's head, signed by the daemon. It is not checked here: accountctl verify does."""
-        return self._do(verbs.signed_head(ledger), deadline)
+        return self._carry_out(verbs.signed_head(ledger), deadline)
 
     def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
         """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own."""
-        return self._do(verbs.statement(ledger, deltas), deadline)
+        return self._carry_out(verbs.statement(ledger, deltas), deadline)
 
     # Writes
 
@@ -181,11 +112,11 @@ class Client:
         With request_id, this charge's own key, it does not use the lane, and may be called
         again, from any process: it is charged once and answered with its first receipt.
         """
-        return self._do(verbs.report(ledger, events, labels, request_id), deadline)
+        return self._carry_out(verbs.report(ledger, events, labels, request_id), deadline)
 
     def check(self, ledger: str, events: Events, *, labels: verbs.Labels = None, deadline: float | None = None) -> pb.ReportResponse:
         """Whether report would be taken now; writes nothing."""
-        return self._do(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
+        return self._carry_out(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
 
     def reserve(
         self, ledger: str, events: Events, *, lifetime: float, labels: verbs.Labels = None, request_id: str | None = None,
@@ -194,24 +125,24 @@ class Client:
         """Sets events aside on a ledger with budgets for lifetime whole seconds. The receipt's
         position names the reservation; what is not committed or released is then charged. More
         than half of the whole budget at once is for the ledger's creator, where callers are proven."""
-        return self._do(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
+        return self._carry_out(verbs.reserve(ledger, events, lifetime, labels, request_id), deadline)
 
     def commit(
         self, ledger: str, reservation: int, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.CommitResponse:
         """Charges a part of a reservation; never refused for lack of budget."""
-        return self._do(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
+        return self._carry_out(verbs.commit(ledger, reservation, events, labels, request_id), deadline)
 
     def release(
         self, ledger: str, reservation: int, reason: str = "", *, request_id: str | None = None, deadline: float | None = None,
     ) -> pb.ReleaseResponse:
         """Gives back what is left of a reservation: nothing was, or will be, computed from the data for it."""
-        return self._do(verbs.release(ledger, reservation, reason, request_id), deadline)
+        return self._carry_out(verbs.release(ledger, reservation, reason, request_id), deadline)
 
     def expire(self, ledger: str, reservation: int, *, request_id: str | None = None, deadline: float | None = None) -> pb.ExpireResponse:
         """Charges what is left of a reservation now, before its time is over. On the daemon's own socket only."""
-        return self._do(verbs.expire(ledger, reservation, request_id), deadline)
+        return self._carry_out(verbs.expire(ledger, reservation, request_id), deadline)
 
     def free(
         self, ledger: str, reservation: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
@@ -219,7 +150,7 @@ class Client:
     ) -> pb.FreeResponse:
         """Gives back what is left of a reservation that somebody else made, such as a job that died, on
         the caller's word that nothing computed for it was released. On the daemon's own socket only."""
-        return self._do(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
+        return self._carry_out(verbs.free(ledger, reservation, reason, nothing_released, request_id), deadline)
 
     def refund(
         self, ledger: str, position: int, reason: str, *, nothing_released: bool, request_id: str | None = None,
@@ -227,7 +158,7 @@ class Client:
     ) -> pb.RefundResponse:
         """Gives back all that one entry charged, on the caller's word that nothing computed for
         it was released. On the daemon's own socket only."""
-        return self._do(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
+        return self._carry_out(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
 
     def raise_budgets(
         self, ledger: str, reason: str, *, budgets: Sequence[Any] = (), plan: Any = None, independent_of_outputs: bool = False,
@@ -235,7 +166,7 @@ class Client:
     ) -> pb.RaiseResponse:
         """Makes budgets, or the plan (a workload), larger. On the daemon's own socket only."""
         fields = {"budgets": budgets, "plan": plan, "independent_of_outputs": independent_of_outputs, "reason": reason}
-        return self._do(verbs.raise_budgets(ledger, fields, request_id), deadline)
+        return self._carry_out(verbs.raise_budgets(ledger, fields, request_id), deadline)
 
     def reconcile(
         self, ledger: str, events: Events = (), *, accept_loss: bool = False, reason: str = "", request_id: str | None = None,
@@ -243,7 +174,7 @@ class Client:
     ) -> pb.ReconcileResponse:
         """Says what a restored ledger has lost: events, which are charged even where budgets do not
         allow it; none, if nothing was lost; or accept_loss, with a reason. On the daemon's own socket only."""
-        return self._do(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
+        return self._carry_out(verbs.reconcile(ledger, events, accept_loss, reason, request_id), deadline)
 
     def pending(self, ledger: str) -> list[Any]:
         """The writes on a ledger whose outcome is not known, in order, as they were sent."""
@@ -267,7 +198,7 @@ class Client:
     ) -> pb.QueryPrivacyResponse:
         """What a ledger (by name) or a workload costs: ε at delta, or δ at epsilon, with every
         analysis's bound and a lower bound where one is proven."""
-        return self._do(verbs.query(subject, delta, epsilon, max_gap), deadline)
+        return self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 
     def epsilon(self, subject: verbs.Subject, delta: float, *, deadline: float | None = None) -> float:
         """The least proven upper bound on ε at delta, under the ledger's guarantee: of a PLAN the
@@ -280,7 +211,7 @@ class Client:
 
     def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Any) -> Curve:
         """δ at many ε and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas; max_gap."""
-        return self._do(verbs.curve(subject, fields), deadline)
+        return self._carry_out(verbs.curve(subject, fields), deadline)
 
     def calibrate(
         self, solve: str, event: Any, *, target_epsilon: float, target_delta: float, ledger: str = "", fixed: Any = None,
@@ -290,31 +221,16 @@ class Client:
         workload, events) cost at most the target. solve: "standard-deviation" (the
         smallest noise; also "noise-multiplier" or "scale", as the answer calls it), "count" or "sampling-probability" (the largest). event: a
         mechanism, a pair (mechanism, count), or an event."""
-        return self._do(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
+        return self._carry_out(verbs.calibrate(solve, event, target_epsilon, target_delta, ledger, fixed, adjacency), deadline)
 
     # Streams
 
     def stream(self, ledger: str, *, window: int = 2048, deadline: float | None = None) -> Stream:
         """Opens the ledger's lane for many writes in flight. See Stream."""
-        return self._open(ledger, threading.Condition(threading.RLock()), window, deadline)
-
-    def _open(self, ledger: str, monitor: threading.Condition, window: int, deadline: float | None) -> Stream:
-        lane, until = self._core.lane_for_write("stream", ledger), self._core.until(deadline)
-        self._take(lane, "stream", until)
-        try:
-            self._drive(self._core.meet("stream", ledger, until))
-            self._drive(self._core.settle("stream", lane, until))
-            lane.streaming = True
-            return Stream(self, lane, monitor, window)
-        except BaseException:
-            lane.streaming = False
-            lane.turn.release()
-            raise
+        return Stream.open(self, ledger, window, deadline)
 
     def run(self, ledger: str, **options: Any) -> Run:
         """Covers a training run's steps. See Run for the options."""
-        from .run import Run
-
         return Run(self, ledger, **options)
 
     def watch(self, ledger: str) -> Iterator[pb.Ledger]:
@@ -359,50 +275,3 @@ class Client:
             except grpc.RpcError as e:
                 raise failure_of(e).error("backup", "") from None
             return receiver.finish()
-
-    # Carrying out
-
-    def _do(self, plan: Plan[T], deadline: float | None) -> T:
-        until = self._core.until(deadline)
-        if plan.once:
-            return plan.finish(self._drive(self._core.attempts_once(plan, until)))
-        if not plan.in_lane:
-            return self._drive(self._core.read(plan, until))
-        lane = self._core.lane_for_write(plan.op, plan.ledger)
-        self._take(lane, plan.op, until)
-        try:
-            return self._drive(self._core.write(plan, lane, until))
-        finally:
-            lane.turn.release()
-
-    def _take(self, lane: Lane, op: str, until: float | None) -> None:
-        """Waits for the lane's turn."""
-        if not lane.turn.acquire(timeout=-1 if until is None else max(0.0, until - time.monotonic())):
-            raise Unavailable(op, lane.ledger, "another call of this client has the lane", code=grpc.StatusCode.DEADLINE_EXCEEDED)
-
-    def _drive(self, steps: Steps[T]) -> T:
-        try:
-            action = next(steps)
-            while True:
-                answer: Any = None
-                try:
-                    if isinstance(action, Call):
-                        answer = self._attempt(action)
-                    else:
-                        self._ended.wait(action.seconds)
-                except BaseException as e:  # what is in flight is of unknown outcome
-                    action = steps.throw(e)
-                else:
-                    action = steps.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
-    def _attempt(self, call: Call) -> Any:
-        try:
-            return self._rpc[call.method](call.request, timeout=call.timeout, metadata=self._settings.metadata)
-        except grpc.RpcError as e:
-            return failure_of(e)
-        except ValueError as e:  # gRPC's, of a closed channel
-            if self._core.closed:
-                return Failure(grpc.StatusCode.CANCELLED, str(e))
-            raise

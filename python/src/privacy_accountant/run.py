@@ -9,23 +9,27 @@ import os
 import sys
 import threading
 import time
-import uuid
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
+import grpc
+
+from . import _verbs as verbs
 from . import proto as pb
+from ._caller import Caller
 from ._contact import log
-from ._cover import Cover, Kind, Supply
-from ._stream import Message, Stream
-from .client import Client
-from .errors import AccountantError, BudgetExceeded, Closed, FailedPrecondition, OutOfRange, PermissionDenied
+from ._core import Plan
+from ._cover import Cover, Kind, Order, Supply
+from .errors import (
+    AccountantError, BudgetExceeded, Closed, DataLoss, FailedPrecondition, NotSent, PermissionDenied, Unavailable,
+)
 from .mechanisms import Events
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMMIT_INTERVAL = 2.0  # seconds between commits while steps go on
 LEAVE_PATIENCE = 10.0  # seconds that leaving by an exception waits for the daemon
+KINDS = 16  # kinds of step for which something is kept set aside
 
 
 class Run:
@@ -39,10 +43,10 @@ class Run:
     When step returns, the step is durably charged or set aside: only then may its noise be
     released. On a ledger with budgets steps are set aside ahead, by reservations of at most
     `chunk` steps or `chunk_seconds` of them together, whichever is less, asked for in the
-    background; steps that were made are merged and committed in the background over one
-    stream. What was not used is given back at the end; after a crash it is charged when the
-    reservation's `lifetime` (whole seconds) is over: at most one chunk too much. While the
-    daemon is away training goes on until the chunk is used up, and then waits.
+    background; steps that were made are merged and committed in the background. What was
+    not used is given back at the end; after a crash it is charged when the reservation's
+    `lifetime` (whole seconds) is over: at most one chunk too much. While the daemon is away
+    training goes on until the chunk is used up, and then waits.
 
     A ledger without budgets (DESCRIPTIVE) knows no reservations, so each step is one
     synchronous call, as with strict="each" everywhere. ahead=True charges chunks ahead
@@ -58,8 +62,14 @@ class Run:
     steps only, after everything was flushed.
     """
 
+    # How it works. A step takes from what is set aside, under the lock, and waits only where
+    # that is not enough. One thread, the worker, does all writing, one write after the other:
+    # it looks at what was used and what is left, and does what is missing. So what a write
+    # says follows from counts that only grow, and nothing has to be undone when a step is
+    # interrupted by Ctrl-C or by a signal's handler that itself uses the run.
+
     def __init__(
-        self, client: Client, ledger: str, *, strict: Literal["each"] | None = None, ahead: bool = False, chunk: int = 100,
+        self, client: Caller, ledger: str, *, strict: Literal["each"] | None = None, ahead: bool = False, chunk: int = 100,
         chunk_seconds: float = 10.0, lifetime: int = 86400, steps: int | None = None, labels: Mapping[str, str] | None = None,
         deadline: float | None = None,
     ) -> None:
@@ -77,14 +87,20 @@ class Run:
         self._limit, self._labels, self._deadline = steps, dict(labels or {}), deadline
         self._lock = threading.RLock()
         self._monitor = threading.Condition(self._lock)
-        self._supplies: dict[bytes, Supply] = {}  # by mechanism, the latest last
-        self._lost: dict[str, tuple[int, pb.Charge]] = {}  # of reservations that ended; by the key under which to charge it
-        self._writer: Client | None = None
-        self._stream: Stream | None = None
+        self._supplies: dict[bytes, Supply] = {}
+        self._books: list[Cover] = []  # the reservations that are open
+        self._orders: list[Order] = []  # steps that wait
+        self._lost: list[tuple[Cover, int]] = []  # steps made of reservations that somebody else has ended
+        self._unpaid: Exception | None = None  # why the ledger does not take those
+        self._writer: Caller | None = None
         self._made = 0  # steps of this object, whatever was restored
-        self._interval: float | None = None  # seconds a step takes
-        self._last_step = self._last_commit = 0.0
-        self._ended = False
+        self._pace: float | None = None  # seconds a step takes
+        self._mark = 0.0, 0  # when so many steps had been done, to tell the pace
+        self._last_commit = 0.0
+        self._wake = self._hurry = False  # there is something to do; everything is to be committed
+        self._begun = self._finished = 0  # passes of the worker
+        self._ended = self._stopped = False  # the run was closed; the worker has stopped
+        self._error: AccountantError | None = None  # why the worker stopped, if not by close
         self._pid = 0
 
     # Beginning and end
@@ -94,15 +110,18 @@ class Run:
         if self._writer is not None:
             raise Closed("run", self.ledger, "a run begins once; allowed: a new one")
         self._pid = os.getpid()
-        state = self._client.get_ledger(self.ledger, deadline=self._deadline)
+        state = self._client._carry_out(verbs.get_ledger(self.ledger), self._deadline)
         if state.closed:
             raise FailedPrecondition("run", self.ledger, "the ledger is closed; allowed: an open one")
         budgets = state.spec.policy in (pb.LedgerSpec.PLAN, pb.LedgerSpec.FILTER)
         self._reserving = budgets and not self._ahead
         self._each = self._strict == "each" or not budgets and not self._ahead
         self._writer = self._client.new_writer()
-        if not self._each:
-            self._stream = self._writer._open(self.ledger, self._monitor, sys.maxsize, self._deadline)
+        self._last_commit = time.monotonic()
+        if self._each:
+            self._stopped = True
+        else:
+            threading.Thread(target=self._work, name=f"privacy-accountant {self.ledger}", daemon=True).start()
         atexit.register(self._leave)
         return self
 
@@ -117,22 +136,11 @@ class Run:
             raise Closed("close", self.ledger, "the client was closed before the run; what was made is set aside, and charged when the time is over")
         deadline = deadline if deadline is not None else self._deadline
         try:
-            if self._stream is not None:
-                try:
-                    self._give_back(self._stream, deadline)
-                finally:
-                    self._settle_lost(deadline)
+            with self._lock:
+                self._wait(lambda: self._stopped, "close", deadline)
+                self._account_for_lost()
         finally:
-            if self._stream is not None:
-                self._stream.abandon()
             self._writer.close()
-
-    def _give_back(self, stream: Stream, deadline: float | None) -> None:
-        with self._monitor:
-            for supply in self._supplies.values():
-                self._drop(supply)
-            stream.wait(lambda: not stream.outstanding, "close", self._until(deadline))  # what is granted meanwhile is given back, too
-        stream.close(deadline=deadline)
 
     @property
     def ended(self) -> bool:
@@ -179,38 +187,40 @@ class Run:
             raise ValueError(f"count: {count}; allowed: a positive whole number")
         writer = self._check()
         if self._each:
-            if wait:
-                with writer._core.contact.waiting(self.ledger):
-                    writer.report(self.ledger, _times(_per_step(mechanism), count), labels=self._labels, deadline=self._deadline)
-                with self._lock:
-                    self.steps += count
-                    self._made += count
-            return wait
+            return wait and self._charge(writer, mechanism, count)
         if self._lost:
             if not wait:
                 return False
-            self._settle_lost(self._deadline)
+            self.flush()
         with self._lock:
-            now = time.monotonic()
             supply = self._supply(mechanism)
-            if self._reserving and supply.covers and now > supply.covers[0].use_by:
-                self._drop(supply)  # so old that the daemon may soon charge it
             if not supply.take(count):
                 if not wait:
                     return False
-                self._fetch(supply, count)
-                supply.take(count)
+                self._order(supply, count)
             if self._ended:  # by a signal's handler, in the midst of this
                 raise Closed("step", self.ledger, "the run has ended")
             self.steps += count
             self._made += count
-            self._upkeep(supply, now)
+            supply.calls += 1
+            if supply.left <= supply.low:
+                self._wake = True
+                self._monitor.notify_all()
         return True
 
-    def _check(self) -> Client:
-        writer, stream = self._writer, self._stream
-        if (writer is not None and not self._ended and os.getpid() == self._pid and not writer._core.closed
-                and (stream is None or stream._error is None)):
+    def _charge(self, writer: Caller, mechanism: Events | Kind, count: int) -> bool:
+        """Charges steps on their own, and waits for it."""
+        kind = mechanism if isinstance(mechanism, Kind) else Kind(mechanism)
+        with writer._core.contact.waiting(self.ledger):
+            writer._carry_out(verbs.report(self.ledger, kind.times(count), self._labels, None), self._deadline)
+        with self._lock:
+            self.steps += count
+            self._made += count
+        return True
+
+    def _check(self) -> Caller:
+        writer = self._writer
+        if writer is not None and not self._ended and os.getpid() == self._pid and not writer._core.closed and self._error is None:
             return writer
         if writer is None:
             raise Closed("step", self.ledger, "the run has not begun; allowed: `with`, or open")
@@ -218,9 +228,7 @@ class Run:
         if self._ended:
             raise Closed("step", self.ledger, "the run has ended")
         writer._core.check("step", self.ledger)
-        if stream is not None and stream.error is not None:
-            raise stream.error
-        return writer
+        raise self._error or AssertionError("a run that goes on is refused")
 
     def _own(self, op: str) -> None:
         if os.getpid() != self._pid:
@@ -245,35 +253,79 @@ class Run:
 
         return covered  # type: ignore[return-value]
 
+    def _supply(self, what: Events | Kind) -> Supply:
+        if not isinstance(what, (Kind, pb.Mechanism)):
+            what = Kind(what)
+        key = what.key if isinstance(what, Kind) else what.SerializeToString()
+        supply = self._supplies.get(key)
+        if supply is None:
+            supply = self._supplies[key] = Supply(what if isinstance(what, Kind) else Kind(what))
+        return supply
+
+    def _order(self, supply: Supply, count: int) -> None:
+        """Has the worker set more aside until count can be taken, or raises why it cannot."""
+        until = None if self._deadline is None else time.monotonic() + self._deadline
+        supply.most = None
+        while not supply.take(count):
+            self._supplies.setdefault(supply.kind.key, supply)  # a kind that seemed out of use is dropped
+            order = Order(supply, count)
+            self._orders.append(order)
+            with self._client._core.contact.waiting(self.ledger):
+                self._wait(lambda: order.answered or self._ended, "step", None if until is None else until - time.monotonic())
+            if order.error is not None:
+                raise order.error
+            if self._ended:
+                raise Closed("step", self.ledger, "the run has ended")
+
+    def _wait(self, done: Callable[[], bool], op: str, seconds: float | None) -> None:
+        """Wakes the worker and waits for what it is to do; the lock is held."""
+        until = None if seconds is None else time.monotonic() + seconds
+        self._wake = True
+        self._monitor.notify_all()
+        while True:
+            if self._error is not None:
+                raise self._error
+            if done():
+                return
+            left = math.inf if until is None else until - time.monotonic()
+            if left <= 0:
+                raise Unavailable(op, self.ledger, "no acknowledgement within the deadline; the run goes on",
+                                  code=grpc.StatusCode.DEADLINE_EXCEEDED, unknown=True)
+            # In slices: a signal's handler that uses the run just here may take the notice.
+            self._monitor.wait(min(left, 1.0))
+
     # Questions
 
     def flush(self, *, deadline: float | None = None) -> None:
         """Waits until every step made so far is charged."""
         self._check()
-        self._flush(deadline)
+        with self._lock:
+            self._commit(deadline)
+            if self._lost:  # found out just now
+                self._commit(deadline)
+            self._account_for_lost()
 
-    def _flush(self, deadline: float | None) -> None:
-        if self._stream is None:
-            return
-        deadline = deadline if deadline is not None else self._deadline
-        while True:
-            with self._monitor:
-                for supply in self._supplies.values():
-                    self._commit(supply)
-            self._stream.flush(deadline=deadline)
-            if not self._lost:
-                return
-            self._settle_lost(deadline)
+    def _commit(self, deadline: float | None) -> None:
+        """Has the worker commit what was used, and waits for a whole pass that began after now."""
+        mine = self._begun + 1
+        self._hurry = True
+        self._wait(lambda: self._finished >= mine or self._stopped, "flush", deadline if deadline is not None else self._deadline)
+
+    def _account_for_lost(self) -> None:
+        if self._lost:
+            raise FailedPrecondition(
+                "run", self.ledger, "steps were made and are charged nowhere (not_written): the reservation that covered them was released or used "
+                f"by somebody else, and the ledger does not take them: {self._unpaid}",
+                not_written=[pb.Charge(events=cover.supply.kind.times(used), labels=self._labels) for cover, used in self._lost])
 
     def epsilon(self, delta: float) -> float:
         """ε of the ledger at delta under its guarantee, with every step made so far."""
-        self.flush()
-        return self._check().epsilon(self.ledger, delta, deadline=self._deadline)
+        return verbs.stated(self.query(delta=delta), "epsilon")
 
-    def query(self, **question: Any) -> pb.QueryPrivacyResponse:
+    def query(self, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None) -> pb.QueryPrivacyResponse:
         """As Client.query of the ledger, with every step made so far."""
         self.flush()
-        return self._check().query(self.ledger, deadline=self._deadline, **question)
+        return self._check()._carry_out(verbs.query(self.ledger, delta, epsilon, max_gap), self._deadline)
 
     def state_dict(self) -> dict[str, Any]:
         """For a checkpoint: the ledger and the number of steps, all of them charged. It has
@@ -288,186 +340,105 @@ class Run:
             raise ValueError(f"state: of ledger {state['ledger']}; allowed: of {self.ledger}, where its steps are charged")
         self.steps = int(state["steps"])
 
-    # Supply: the monitor is held
+    # The worker: it writes without the lock, and takes the lock to look and to note
 
-    def _supply(self, what: Events | Kind) -> Supply:
-        if not isinstance(what, (Kind, pb.Mechanism)):
-            what = Kind(what)
-        key = what.key if isinstance(what, Kind) else what.SerializeToString()
-        supply = self._supplies.get(key)
-        if supply is None:
-            supply = self._supplies[key] = Supply(_per_step(what))
-        elif len(self._supplies) > 1:
-            self._supplies[key] = self._supplies.pop(key)
-        return supply
-
-    def _fetch(self, supply: Supply, need: int) -> None:
-        """Waits until the supply has what is needed, or raises why it cannot."""
-        assert self._stream is not None
-        until = self._until(self._deadline)
-        supply.refusal, want, charge = None, 0, False
-        supply.waiting += 1
+    def _work(self) -> None:
         try:
-            while (missing := need - supply.left) > 0:
-                if supply.asked:
-                    with self._client._core.contact.waiting(self.ledger):
-                        self._stream.wait(lambda: not supply.asked, "step", until)
-                    continue
-                refusal, supply.refusal = supply.refusal, None
-                if self._ended:
-                    raise Closed("step", self.ledger, "the run has ended")
-                if refusal is None:
-                    want = max(missing, self._wanted(supply))
-                elif isinstance(refusal, BudgetExceeded) and want > missing:
-                    fits = supply.fitting(refusal)  # of each mechanism alone
-                    want = max(missing, fits if fits < want else want // 2)
-                elif isinstance(refusal, PermissionDenied) and self._reserving and not charge:
-                    charge = want <= missing  # it may not be set aside, but it may be charged
-                    want = max(missing, want // 2)
-                else:
-                    raise refusal
-                self._ask(supply, want, waited=True, charge=charge)
-        finally:
-            supply.waiting -= 1
-
-    def _upkeep(self, supply: Supply, now: float) -> None:
-        """Commits what is due, and asks for more before the supply runs out."""
-        if self._last_step:
-            interval = now - self._last_step
-            self._interval = interval if self._interval is None else min(0.8 * self._interval + 0.2 * interval, 1.5 * self._interval + 1e-4)
-        self._last_step = now
-        supply.uses += 1
-        if now - self._last_commit >= COMMIT_INTERVAL:
-            self._last_commit = now
-            for other in self._supplies.values():
-                self._commit(other)
-        # A mechanism that comes for the first time may not come again.
-        if supply.uses > 1 and not supply.asked and not supply.exhausted and supply.left <= supply.target // 3:
-            want = self._wanted(supply)
-            if want > 0:
-                self._commit(supply)
-                if len(self._supplies) == 1:
-                    self._last_commit = now
-                self._ask(supply, want, waited=False)
-
-    def _wanted(self, supply: Supply) -> int:
-        """How many more to set aside: few, until the mechanism came again and it is known how
-        long steps take; then up to a chunk, which the mechanisms in use share."""
-        supply.target = 1 if self._made else min(2, self._chunk)
-        if self._interval and supply.uses:
-            most = min(self._chunk, int(self._chunk_seconds / self._interval))
-            supply.target = max(1, most // len(self._supplies))
-        want = supply.target - supply.left
-        if self._limit is not None:
-            want = min(want, self._limit - self._made - sum(s.left + s.asked for s in self._supplies.values()))
-        return want
-
-    def _ask(self, supply: Supply, n: int, waited: bool, charge: bool = False) -> None:
-        """Asks for n more, set aside unless they are to be charged, and gives back what others hold beyond one chunk in all, unless
-        somebody waits for it."""
-        assert self._stream is not None
-        for key, other in list(self._supplies.items()):
-            if sum(s.left + s.asked for s in self._supplies.values()) + n <= self._chunk and len(self._supplies) <= 16:
-                break
-            if other is not supply and not other.waiting:
-                self._drop(other)
-                if not other.asked and not other.covers:
-                    self._supplies.pop(key, None)
-        # Counted from before it is asked for: the daemon takes it later.
-        use_by = time.monotonic() + self._lifetime / 2
-        try:
-            supply.asked, supply.dropped = n, False
-            content = _times(supply.per_step, n)
-            if self._reserving and not charge:
-                message = Message("reserve", pb.Reserve(events=content, labels=self._labels, lifetime_seconds=self._lifetime), needs_receipt=True)
-            else:
-                message = Message("charge", pb.Charge(events=content, labels=self._labels))
-            message.acknowledged = functools.partial(self._granted, supply, n, use_by, waited, message.needs_receipt)
-            message.refused = functools.partial(self._refused, supply, n, waited)
-            self._stream.add(message)
-        except BaseException:
-            supply.asked = 0  # nobody waits for an answer that may not come
+            while self._pass():
+                pass
+        except AccountantError as e:
+            self._error = e
+        except BaseException as e:  # never in silence: others wait for this thread
+            self._error = AccountantError("run", self.ledger, f"internal: {e!r}", unknown=True)
             raise
+        finally:
+            with self._lock:
+                self._stopped = True
+                self._monitor.notify_all()
 
-    def _granted(self, supply: Supply, n: int, use_by: float, waited: bool, reserved: bool, receipt: pb.Receipt | None) -> None:
-        position = receipt.position if receipt is not None and reserved else 0
-        supply.covers.append(Cover(position, n, use_by if position else math.inf))
-        supply.asked = 0
-        supply.exhausted = supply.exhausted and not waited
-        if supply.dropped:
-            self._drop(supply)
+    def _pass(self) -> bool:
+        """Does all that is to do, in order, then waits for more. It answers whether the run goes on."""
+        assert self._writer is not None
+        self._writer._core.check("run", self.ledger)
+        with self._lock:
+            self._begun += 1
+            ended, asked = self._ended, self._hurry or self._ended
+            self._wake = self._hurry = False
+            now, hurry = time.monotonic(), asked
+            if now - self._last_commit >= COMMIT_INTERVAL:
+                self._last_commit, hurry = now, True
+            for cover in list(self._books):
+                if ended or now > cover.use_by:
+                    cover.retire()
+            supplies = list({o.supply: None for o in self._orders} | dict.fromkeys(self._supplies.values()))
+        for loss in list(self._lost) if asked else []:
+            self._recover(*loss)
+        for supply in supplies:
+            self._replenish(supply)
+        for cover in list(self._books):
+            if hurry or cover.retired or not cover.left:
+                self._settle(cover)
+            if self._orders and not hurry and len(self._books) <= KINDS:
+                break  # who waits goes first
+        with self._lock:
+            self._finished = self._begun
+            self._monitor.notify_all()
+            if ended:
+                return False
+            if not self._wake:
+                self._monitor.wait(COMMIT_INTERVAL)
+        return True
 
-    def _refused(self, supply: Supply, n: int, waited: bool, error: AccountantError) -> None:
-        supply.asked = 0
-        too_much = isinstance(error, PermissionDenied)  # more than half of the whole budget is for its creator
-        if too_much:
-            self._chunk = min(self._chunk, max(1, n // 2))
-        if waited:
-            supply.refusal = error
-            return
-        supply.exhausted = not too_much  # until somebody waits for more
-        fits = n // 2 if too_much else supply.fitting(error)
-        if 0 < fits < n and not supply.dropped:
-            self._ask(supply, fits, waited=False)
+    def _write(self, plan: Plan[Any]) -> Any:
+        """Sends until the outcome is known. A refusal wrote nothing; everything else ends the run."""
+        assert self._writer is not None
+        return self._writer._carry_out(plan, math.inf)
 
-    def _commit(self, supply: Supply) -> None:
-        """Charges what was used."""
-        for cover in list(supply.covers):
-            used = cover.used
-            if used > 0 and cover.position:
-                assert self._stream is not None
-                lost = functools.partial(self._commit_refused, supply, cover, used)
-                self._stream.add(Message("commit", pb.Commit(
-                    events=_times(supply.per_step, used), labels=self._labels, reservation=cover.position), refused=lost))
-            cover.used -= used  # last: what interrupts this may charge steps twice, but forgets none
+    def _settle(self, cover: Cover) -> None:
+        """Charges what was used of a reservation, and gives back the rest if it is retired."""
+        with self._lock:
             if not cover.left:
-                supply.forget(cover)
+                cover.retire()
+            used, rest, retired = cover.used - cover.charged, cover.left, cover.retired
+        if used:
+            try:
+                self._write(verbs.commit(self.ledger, cover.position, cover.supply.kind.times(used), self._labels, None))
+            except AccountantError as e:
+                self._lose(cover, _refusal(e))
+                return
+            cover.charged += used
+        if not retired:
+            return
+        if rest:
+            try:
+                self._write(verbs.release(self.ledger, cover.position, "not used", None))
+            except AccountantError as e:
+                log.warning("run %s: what was not used could not be given back: %s", self.ledger, _refusal(e))
+        self._books.remove(cover)
 
-    def _drop(self, supply: Supply) -> None:
-        """Charges what was used and gives back the rest, also of what is still asked for."""
-        assert self._stream is not None
-        supply.dropped = bool(supply.asked)
-        self._commit(supply)
-        # First: nothing is used of what is given back. What was charged ahead stays charged, and stays of use.
-        covers, supply.covers = supply.covers, deque(c for c in supply.covers if not c.position)
-        for cover in covers:
-            if cover.position:
-                self._stream.add(Message("release", pb.Release(reservation=cover.position, reason="not used"), refused=self._release_refused))
+    def _lose(self, cover: Cover, refusal: Exception) -> None:
+        """Remembers the steps of a reservation that somebody else has ended."""
+        log.warning("run %s: reservation %d is not open any more: %s", self.ledger, cover.position, refusal)
+        with self._lock:
+            cover.retire()
+            self._books.remove(cover)
+            self._lost.append((cover, cover.used - cover.charged))  # with those since the commit was sent
 
-    def _release_refused(self, error: AccountantError) -> None:
-        log.warning("run %s: what was not used could not be given back: %s", self.ledger, error)
+    def _recover(self, cover: Cover, used: int) -> None:
+        """Charges such steps, unless their reservation was charged when it ended."""
+        try:
+            if not self._charged(cover.position):
+                self._write(verbs.report(self.ledger, cover.supply.kind.times(used), self._labels, None))
+        except AccountantError as e:
+            self._unpaid = _refusal(e)
+        else:
+            self._lost.remove((cover, used))
 
-    def _commit_refused(self, supply: Supply, cover: Cover, used: int, error: AccountantError) -> None:
-        log.warning("run %s: reservation %d is not open any more: %s", self.ledger, cover.position, error)
-        used += cover.used  # since that commit was sent
-        cover.left = cover.used = 0
-        supply.forget(cover)
-        if used > 0:
-            self._lost[str(uuid.uuid4())] = cover.position, pb.Charge(events=_times(supply.per_step, used), labels=self._labels)
-
-    def _settle_lost(self, deadline: float | None) -> None:
-        """Sees to steps whose commit was refused: they are charged now, each under a key of its
-        own, however often this is tried, unless their reservation was charged when it ended."""
+    def _charged(self, position: int) -> bool:
+        """Whether all that this run left of a reservation was charged, by time or by closing the ledger."""
         writer = self._writer
         assert writer is not None
-        refused, reason = [], None
-        for key, (position, charge) in list(self._lost.items()):
-            if not self._charged(writer, position, deadline):
-                try:
-                    writer.report(self.ledger, charge.events, labels=charge.labels, request_id=key, deadline=deadline)
-                except (BudgetExceeded, FailedPrecondition, OutOfRange) as e:
-                    refused.append(charge)
-                    reason = e
-                    continue
-            self._lost.pop(key, None)
-        if reason is not None:
-            raise FailedPrecondition(
-                "run", self.ledger, "steps were made and are charged nowhere (not_written): the reservation that covered them was released or used "
-                f"by somebody else, and the ledger does not take them: {reason.message}", not_written=refused) from reason
-
-    def _charged(self, writer: Client, position: int, deadline: float | None) -> bool:
-        """Whether all that this run left of a reservation was charged, by time or by closing the ledger."""
-        for e in writer.entries(self.ledger, start_position=position + 1, deadline=deadline):
+        for e in writer._pages(lambda token: verbs.list_entries(self.ledger, token, {"start_position": position + 1}), math.inf):
             action = e.WhichOneof("action")
             if action == "close":
                 return True
@@ -475,18 +446,114 @@ class Run:
                 return bool(action == "expire")
         return False
 
-    def _until(self, deadline: float | None) -> float | None:
-        return None if deadline is None else time.monotonic() + deadline
+    def _replenish(self, supply: Supply) -> None:
+        """Sets aside what is wanted of a kind, or as much of it as the budget allows."""
+        charge = not self._reserving
+        while True:
+            with self._lock:
+                n, least = self._wanted(supply)
+                if n <= 0:
+                    self._answer(supply, None)
+                    return
+                given_back = self._make_room(supply, n)
+            for cover in [*given_back, *supply.covers]:
+                if cover.position:
+                    self._settle(cover)  # first: never is more than a chunk set aside that is not used
+            use_by = time.monotonic() + self._lifetime / 2  # from before it is asked for: the daemon takes it later
+            try:
+                events = supply.kind.times(n)
+                if charge:
+                    self._write(verbs.report(self.ledger, events, self._labels, None))
+                    cover = Cover(supply, 0, n, math.inf)
+                else:
+                    receipt = self._write(verbs.reserve(self.ledger, events, self._lifetime, self._labels, None)).receipt
+                    cover = Cover(supply, receipt.position, n, use_by)
+            except (AccountantError, ValueError) as e:
+                if isinstance(_refusal(e), PermissionDenied) and n <= least and not charge:
+                    charge = True  # it may not be set aside, but it may be charged
+                else:
+                    self._refused(supply, n, least, e)
+                continue
+            with self._lock:
+                if not self._made:
+                    self._mark = time.monotonic(), 0
+                supply.covers = [c for c in supply.covers if c.left] + [cover]
+                if cover.position:
+                    self._books.append(cover)
+                waited = self._answer(supply, None)
+                if supply.most is not None:
+                    supply.most = None if waited else 0
+            return
+
+    def _wanted(self, supply: Supply) -> tuple[int, int]:
+        """How many steps to ask for, and with how few of them one that waits would go on (0: none waits).
+
+        Few, until the kind came again and it is known how long steps take; then up to a chunk,
+        which the kinds in use share.
+        """
+        waiting = [o.missing for o in self._orders if o.supply is supply]
+        left, calls = supply.left, supply.calls
+        if self._ended or min(waiting, default=1) <= 0 or not waiting and (calls < 2 or left > supply.low or supply.most == 0):
+            return 0, 0  # a kind that came for the first time may not come again
+        now, done = time.monotonic(), self._made - 1  # the last has only begun
+        if done > self._mark[1]:
+            pace = (now - self._mark[0]) / (done - self._mark[1])
+            self._pace = pace if self._pace is None else min(pace, 2 * self._pace + 1e-4)  # a pause is not a step
+            self._mark = now, done
+        target = 1 if self._made else min(2, self._chunk)
+        if self._pace is not None and calls:
+            target = max(1, min(self._chunk, int(self._chunk_seconds / self._pace)) // max(1, len(self._supplies)))
+        supply.low = target // 2
+        want = max(target - left, sum(waiting))
+        if self._limit is not None:
+            want = min(want, self._limit - self._made - sum(s.left for s in self._supplies.values()))
+        if supply.most is not None:
+            want = min(want, supply.most)
+        least = min(waiting, default=0)
+        return max(want, least), least
+
+    def _make_room(self, supply: Supply, n: int) -> list[Cover]:
+        """Where all kinds together would have more than a chunk, retires what the others hold, unless somebody waits for it."""
+        out: list[Cover] = []
+        if sum(s.left for s in self._supplies.values()) + n <= self._chunk and len(self._supplies) <= KINDS:
+            return out
+        needed = {supply, *(o.supply for o in self._orders)}
+        for key, other in list(self._supplies.items()):
+            if other not in needed:
+                out += [c for c in other.covers if c.position]
+                for cover in list(other.covers):
+                    cover.retire()
+                if not other.covers:
+                    del self._supplies[key]
+        return out
+
+    def _refused(self, supply: Supply, n: int, least: int, error: Exception) -> None:
+        """Lowers what is asked for next, or tells those who wait that they have to do without."""
+        with self._lock:
+            if isinstance(error, PermissionDenied):  # more than half of the whole budget is for its creator
+                self._chunk = min(self._chunk, max(1, n // 2))
+            if n <= least or not isinstance(error, (BudgetExceeded, PermissionDenied)):
+                self._answer(supply, error)
+                supply.most = 0
+                return
+            fits = supply.fitting(error) if isinstance(error, BudgetExceeded) else n
+            supply.most = fits if fits < n else n // 2
+
+    def _answer(self, supply: Supply, error: Exception | None) -> bool:
+        """Wakes those who wait for a kind: they take, order again, or raise. It answers whether there were any."""
+        mine = [o for o in self._orders if o.supply is supply]
+        self._orders = [o for o in self._orders if o.supply is not supply]
+        for order in mine:
+            order.answered, order.error = True, error
+        self._monitor.notify_all()
+        return bool(mine)
 
 
-def _per_step(what: Events | Kind) -> list[pb.Event]:
-    return what.per_step if isinstance(what, Kind) else Kind(what).per_step
-
-
-def _times(per_step: list[pb.Event], n: int) -> list[pb.Event]:
-    if n == 1:
-        return per_step
-    return [pb.Event(mechanism=e.mechanism, count=e.count * n) for e in per_step]
+def _refusal(error: Exception) -> Exception:
+    """error, if it says that nothing was written and that the run can go on; otherwise it is raised."""
+    if isinstance(error, AccountantError) and (error.unknown or isinstance(error, (Closed, DataLoss, NotSent, Unavailable))):
+        raise error
+    return error
 
 
 def _refuse_tracing(arguments: Any) -> None:
