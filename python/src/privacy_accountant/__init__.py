@@ -1,4 +1,30 @@
-"""Client of accountantd: ledgers of differentially private releases, charged from training jobs."""
+"""Client of accountantd: ledgers of differentially private releases, charged from training jobs.
+
+The modules, from the bottom up. Each imports only from those above it in this list:
+
+    _version      the version
+    proto         the API's messages, generated
+    _environment  which environment variables are read; a warning about those that are misspelt
+    _tls          TLS from the environment
+    _draw         curves drawn with matplotlib
+    errors        what calls end with
+    mechanisms    mechanisms, events and workloads
+    answers       what the daemon answers, for Python: curves, calibrations, frames
+    _settings     where the daemon is, and how patient to be
+    _contact      whether the daemon answers, and what the log says of that
+    _rpc          the service's methods on a channel
+    _core         the retry rule and the lanes, without input or output
+    _verbs        the API's verbs: arguments in, a request out
+    _backup       receives a copy of the store
+    _caller       carries out verbs, blocking: one writer on a connection
+    _stream       a lane with many writes in flight
+    _cover        what a run has set aside for the steps that come next
+    run           a training run whose steps are covered before their noise is released
+    client        the blocking client
+    aio           the client for asyncio
+    plots         plots of answers and ledgers
+    opacus        Opacus's accountant whose books are a ledger
+"""
 
 import os
 

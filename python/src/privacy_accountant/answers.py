@@ -9,6 +9,7 @@ from dataclasses import field as _field
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from . import _draw
 from . import proto as pb
 
 try:
@@ -67,15 +68,11 @@ class Curve:
 
     def plot(self, ax: Any = None) -> Any:
         """ε against δ; needs matplotlib. Returns the axes."""
-        from .plots import plot_curve
-
-        return plot_curve(self, ax)
+        return _draw.privacy_curve(ax, self.epsilon, self.delta, self.delta_lower, self.guarantee)
 
     def plot_trade_off(self, ax: Any = None) -> Any:
         """The trade-off; needs matplotlib. Returns the axes."""
-        from .plots import plot_trade_off
-
-        return plot_trade_off(self, ax)
+        return _draw.trade_off(ax, self.alpha, self.beta, self.guarantee)
 
 
 @dataclass(frozen=True)

@@ -5,47 +5,23 @@ script shows it with matplotlib.pyplot.show(), or saves it with axes.figure.save
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from . import _draw
 from . import proto as pb
+from .answers import Curve
+from .client import Client
 from .mechanisms import workload
-
-if TYPE_CHECKING:
-    from .answers import Curve
-    from .client import Client
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot  # it knows the figures that are to be shown; a Figure of its own is not among them
-    except ImportError as e:
-        raise ImportError("plots need matplotlib: pip install matplotlib", name=e.name) from e
-    return pyplot.subplots(figsize=(5, 4), layout="constrained")[1]
 
 
 def plot_curve(curve: Curve, ax: Any = None) -> Any:
     """δ against ε: the proven upper bound, and what no accountant can go below."""
-    ax = _axes(ax)
-    ax.semilogy(curve.epsilon, curve.delta, label="δ at most")
-    ax.semilogy(curve.epsilon, curve.delta_lower, ":", label="δ at least")
-    ax.set(xlabel="ε", ylabel="δ", title=f"privacy curve ({curve.guarantee})")
-    ax.grid(alpha=0.3)
-    ax.legend()
-    return ax
+    return curve.plot(ax)
 
 
 def plot_trade_off(curve: Curve, ax: Any = None) -> Any:
     """The least type II error of a test for a record against its type I error."""
-    ax = _axes(ax)
-    ax.fill_between(curve.alpha, curve.beta, color="C0", alpha=0.15)
-    ax.plot(curve.alpha, curve.beta, label="no test errs less")
-    ax.plot([0, 1], [1, 0], "--", color="grey", label="guessing")
-    ax.set(xlabel="type I error α", ylabel="type II error β", xlim=(0, 1), ylim=(0, 1), title=f"trade-off ({curve.guarantee})")
-    ax.set_aspect("equal")
-    ax.legend()
-    return ax
+    return curve.plot_trade_off(ax)
 
 
 def budget_over_steps(client: Client, ledger: str, delta: float, points: int = 50) -> list[tuple[int, float]]:
@@ -116,7 +92,7 @@ def _of(prefix: dict[bytes, int], adjacency: int) -> pb.Workload:
 
 def plot_budget(client: Client, ledger: str, delta: float, ax: Any = None, points: int = 50) -> Any:
     """ε of what was charged, over the steps. See budget_over_steps for what it means."""
-    ax = _axes(ax)
+    ax = _draw.axes(ax)
     path = budget_over_steps(client, ledger, delta, points)
     ax.plot([0, *(steps for steps, _ in path)], [0, *(epsilon for _, epsilon in path)], drawstyle="default", label=f"charged so far, δ = {delta:g}")
     ax.set(xlabel="steps", ylabel="ε", title=ledger)
