@@ -44,7 +44,7 @@ func AskFilterCurve(limits []Limit, q CurveQuestion) (Curve, error) {
 // where a mechanism has none. Sampling is given no amplification. The sums are as
 // of Limit.Cost, of decimals; each result, read as a decimal, is not below them.
 func RhoAndMu(c mechanism.Composition) (rho, mu float64) {
-	return readUp(sumOf(GuardZCDP, c)), readRoot(sumOf(GuardGDP, c))
+	return num.DecimalUp(sumOf(GuardZCDP, c)), num.DecimalRootUp(sumOf(GuardGDP, c))
 }
 
 // FilterRhoAndMu are the ρ and the μ that keeping within all of limits implies:
@@ -57,9 +57,9 @@ func FilterRhoAndMu(limits []Limit) (rho, mu float64) {
 		case GuardZCDP:
 			rho = math.Min(rho, l.Value)
 		case GuardGDP:
-			squared := decimal(l.Value)
-			rho = math.Min(rho, readUp(new(big.Rat).Quo(squared, big.NewRat(2, 1))))
-			mu = math.Min(mu, readRoot(squared))
+			squared := num.Decimal(l.Value)
+			rho = math.Min(rho, num.DecimalUp(new(big.Rat).Quo(squared, big.NewRat(2, 1))))
+			mu = math.Min(mu, num.DecimalRootUp(squared))
 		}
 	}
 	return rho, mu
@@ -81,37 +81,4 @@ func sumOf(g Guard, c mechanism.Composition) *big.Rat {
 		}
 	}
 	return sum
-}
-
-// readUp is the least float64 that, read as a decimal, is not below r; +Inf for nil.
-func readUp(r *big.Rat) float64 {
-	if r == nil {
-		return math.Inf(1)
-	}
-	f, _ := r.Float64()
-	if f == 0 && r.Sign() > 0 || !math.IsInf(f, 1) && f > 0 && decimal(f).Cmp(r) < 0 {
-		f = num.Up(f)
-	}
-	return f
-}
-
-// readRoot is readUp of the square root of r.
-func readRoot(r *big.Rat) float64 {
-	if r == nil {
-		return math.Inf(1)
-	}
-	f, _ := r.Float64()
-	root := math.Sqrt(f)
-	for !math.IsInf(root, 1) && square(root).Cmp(r) < 0 {
-		root = num.Up(root)
-	}
-	return root
-}
-
-func square(x float64) *big.Rat {
-	if x == 0 {
-		return new(big.Rat)
-	}
-	r := decimal(x)
-	return r.Mul(r, r)
 }

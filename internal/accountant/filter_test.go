@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 func resolved(t interface{ Fatal(...any) }, budgets ...Budget) (limits []Limit) {
@@ -152,12 +153,12 @@ func TestRhoAndMuAreRoundedUp(t *testing.T) {
 			z := rapid.Float64Range(0.1, 1000).Draw(t, "noise multiplier")
 			n := rapid.Uint64Range(1, 1e9).Draw(t, "count")
 			c.Parts = append(c.Parts, mechanism.Part{Mechanism: mechanism.Gaussian{NoiseMultiplier: z}, Count: n})
-			sigma := new(big.Float).SetPrec(2000).SetRat(decimal(z))
+			sigma := new(big.Float).SetPrec(2000).SetRat(num.Decimal(z))
 			share := new(big.Float).SetPrec(2000).Quo(new(big.Float).SetUint64(n), sigma.Mul(sigma, sigma))
 			exact.Add(exact, share)
 		}
 		rho, mu := RhoAndMu(c)
-		for _, got := range []*big.Rat{new(big.Rat).Mul(big.NewRat(2, 1), decimal(rho)), square(mu)} {
+		for _, got := range []*big.Rat{new(big.Rat).Mul(big.NewRat(2, 1), num.Decimal(rho)), num.DecimalSquare(mu)} {
 			over := new(big.Float).SetPrec(2000).SetRat(got)
 			over.Quo(over.Sub(over, exact), exact)
 			if rel, _ := over.Float64(); rel < -1e-300 || rel > 1e-14 {

@@ -3,7 +3,6 @@ package accountant
 import (
 	"errors"
 	"math"
-	"math/big"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -281,25 +280,6 @@ func TestCostsSaturate(t *testing.T) {
 	}
 	if cost, _ := (Limit{Guard: GuardBasic, Value: 1e300}).Cost(mechanism.PureDP{Epsilon: 1e-300}, mechanism.AddOrRemoveOne); cost.Value != 1 {
 		t.Errorf("a negligible cost: %d shares; want 1", cost.Value)
-	}
-}
-
-// Squares of short decimals stay exact.
-func TestSquareDown(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := rapid.Float64Range(1e-100, 1e100).Draw(t, "x")
-		square := decimal(x)
-		square.Mul(square, square)
-		got := squareDown(x)
-		next := new(big.Rat).Mul(decimal(got), big.NewRat(1<<50+1, 1<<50))
-		if decimal(got).Cmp(square) > 0 || next.Cmp(square) < 0 {
-			t.Fatalf("%g² = %g", x, got)
-		}
-	})
-	for x, want := range map[float64]float64{0.3: 0.09, 0.7: 0.49, 1.1: 1.21} {
-		if got := squareDown(x); got != want {
-			t.Errorf("%g² = %g", x, got)
-		}
 	}
 }
 

@@ -3,8 +3,6 @@ package accountant
 import (
 	"math"
 	"math/big"
-	"slices"
-	"strconv"
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -63,8 +61,8 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.I
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, p := range mechanism.Expand(m) {
 		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
-		if on, ok := p.Mechanism.(mechanism.Parallel); ok {
-			each, atom, reason := l.largest(on, adj, in)
+		if parts := mechanism.DisjointParts(p.Mechanism); len(parts) > 0 {
+			each, atom, reason := l.largest(parts, adj, in)
 			if reason != "" {
 				return nil, nil, reason
 			}
@@ -87,7 +85,7 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.I
 		}
 		amount = plus(amount, each, n)
 		if f.Atom > 0 {
-			failures.Add(failures, n.Mul(n, decimal(f.Atom)))
+			failures.Add(failures, n.Mul(n, num.Decimal(f.Atom)))
 		}
 	}
 	return amount, failures, ""
@@ -98,9 +96,9 @@ const costWork = 20_000
 
 // largest are the largest costs of all parts: at every step a record is in one.
 // See docs/math/parallel.md §1.5.5.
-func (l Limit) largest(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
+func (l Limit) largest(parts []mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
-	for _, part := range m.Parts.Values() {
+	for _, part := range parts {
 		each, atom, reason := l.amounts(part, adj, in)
 		if reason != "" {
 			return nil, nil, reason
@@ -130,48 +128,26 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 	name := "a " + m.Kind()
 	switch l.Guard {
 	case GuardBasic:
-		switch m := m.(type) {
-		case mechanism.NameAndShame:
-			return new(big.Rat), ""
-		case mechanism.PureDP:
-			return decimal(m.Epsilon), ""
-		case mechanism.ApproximateDP:
-			return decimal(m.Epsilon), ""
-		case mechanism.Laplace:
-			scale, distance := m.Ratio(adj)
-			return quotient(distance, scale), ""
-		case mechanism.RandomizedResponse:
-			if m.Noise == 0 {
-				return decimal(m.Epsilon), ""
-			}
-		default:
-			if e := exactEpsilon(m, adj); e != nil {
-				return e, ""
-			}
+		if epsilon, ok := mechanism.ExactEpsilon(m, adj); ok {
+			return epsilon, ""
 		}
 		if math.IsInf(f.Epsilon, 1) {
 			return nil, name + " has no single (ε, δ), which the guard BASIC adds up"
 		}
-		return binary(f.Epsilon), ""
+		return num.Binary(f.Epsilon), ""
 	case GuardZCDP, GuardApproximateZCDP:
-		switch m := m.(type) {
-		case mechanism.ZeroConcentratedDP:
-			return decimal(m.Rho), ""
-		case mechanism.NameAndShame:
-			return new(big.Rat), ""
-		}
-		if squared := gaussian(m, adj); squared != nil {
-			return squared.Quo(squared, big.NewRat(2, 1)), "" // ρ = μ²/2
-		}
-		if rho := exactRho(m, adj); rho != nil {
+		if rho := mechanism.ExactRho(m, adj); rho != nil {
 			return rho, ""
+		}
+		if squared := muSquared(m, adj, one); squared != nil {
+			return squared.Quo(squared, big.NewRat(2, 1)), "" // ρ = μ²/2
 		}
 		if math.IsInf(f.Rho, 1) {
 			return nil, name + " has no ρ, which the guard " + l.Guard.String() + " adds up"
 		}
-		return binary(f.Rho), ""
+		return num.Binary(f.Rho), ""
 	case GuardGDP:
-		if squared := gaussian(m, adj); squared != nil {
+		if squared := muSquared(m, adj, one); squared != nil {
 			return squared, ""
 		}
 		return nil, name + " has no μ, which the guard GDP adds up: only Gaussian noise has"
@@ -181,97 +157,34 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 		if math.IsInf(k, 1) && f.BoundOnly {
 			return nil, name + " says nothing of the order " + number(l.Order) + " that the guard RDP of this budget adds up"
 		}
-		cost := binary(num.DivUp(math.Max(k, 0), s))
-		if table, ok := m.(mechanism.RenyiDP); ok {
-			return atOrder(table, l.Order, cost), ""
+		cost := num.Binary(num.DivUp(math.Max(k, 0), s))
+		if said := mechanism.ExactRenyi(m, l.Order); said != nil && (cost == nil || said.Cmp(cost) < 0) {
+			return said, ""
 		}
 		return cost, ""
 	}
 	return nil, "the budget has no guard"
 }
 
-// atOrder is what a table says of one of its own orders, exactly, where that is no more
-// than cost.
-func atOrder(table mechanism.RenyiDP, order float64, cost *big.Rat) *big.Rat {
-	i, found := slices.BinarySearch(table.Orders.Values(), order)
-	if !found {
-		return cost
+// muSquared returns μ² of Gaussian noise, nil for other mechanisms. Where it is not rational in
+// what was reported, as of noise through a matrix, it is that of the loss, rounded up.
+func muSquared(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Loss) *big.Rat {
+	if squared := mechanism.ExactMuSquared(m, adj); squared != nil {
+		return squared
 	}
-	if own := decimal(table.Epsilons.At(i)); cost == nil || own.Cmp(cost) < 0 {
-		return own
+	inner, size := mechanism.OneRecord(m)
+	if inner != m {
+		var err error
+		if one, err = loss.Of(inner, adj); err != nil {
+			return nil
+		}
 	}
-	return cost
-}
-
-// gaussian returns μ² of Gaussian noise, nil for other mechanisms. Sampling is
-// given no amplification: at large orders it has none, and (ε, δ) curves of the
-// sampled pair lie below the unsampled one's. Noise through a matrix has the μ of
-// its loss, rounded up. See docs/math/shuffling.md §1.8.5.
-func gaussian(m mechanism.Mechanism, adj mechanism.Adjacency) *big.Rat {
-	var mu *big.Rat
-	switch m := m.(type) {
-	case mechanism.PoissonSampled:
-		return gaussian(m.Mechanism, adj)
-	case mechanism.Composed: // inside sampling: Σ n·μ²
-		sum := new(big.Rat)
-		for _, p := range mechanism.Expand(m) {
-			squared := gaussian(p.Mechanism, adj)
-			if squared == nil {
-				return nil
-			}
-			n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
-			sum.Add(sum, n.Mul(n, squared))
-		}
-		return sum
-	case mechanism.FixedSizeSampled:
-		return gaussian(m.Mechanism, adj)
-	case mechanism.Group:
-		if mu = gaussian(m.Mechanism, adj); mu == nil {
-			return nil
-		}
-		k := new(big.Rat).SetInt(new(big.Int).SetUint64(m.Size))
-		return mu.Mul(mu, k.Mul(k, k))
-	case mechanism.MixtureOfGaussians:
-		most := 0.0
-		for i := range m.Sensitivities.Len() {
-			most = math.Max(most, m.Sensitivities.At(i))
-		}
-		return gaussian(mechanism.Gaussian{StandardDeviation: m.StandardDeviation, Sensitivity: most}, adj)
-	case mechanism.Shuffled:
-		if mu = gaussian(m.Mechanism, adj); mu == nil {
-			return nil
-		}
-		return mu.Mul(mu, new(big.Rat).SetInt64(int64(m.Squares(adj))))
-	case mechanism.TreeAggregation, mechanism.BandedMatrix:
-		one, err := loss.Of(m, adj)
-		if err != nil {
-			return nil
-		}
-		largest, _ := loss.MuOf(one)
-		if mu = binary(largest); mu == nil {
-			return nil
-		}
-	case mechanism.Gaussian:
-		sigma, distance := m.Ratio(adj)
-		mu = quotient(distance, sigma)
-	case mechanism.GaussianDP:
-		mu = decimal(m.Mu)
-	case mechanism.Histogram:
-		if m.StandardDeviation == 0 {
-			return nil
-		}
-		mu = quotient(1, m.StandardDeviation)
-		return mu.Mul(mu, mu).Mul(mu, big.NewRat(int64(m.Bins(adj)), 1))
-	case mechanism.CountingQueries:
-		mu = decimal(m.Rho)
-		return mu.Add(mu, mu) // μ² = 2ρ
-	default:
+	mu, ok := loss.MuOf(one)
+	squared := num.Binary(mu)
+	if !ok || squared == nil {
 		return nil
 	}
-	if mu == nil {
-		return nil
-	}
-	return mu.Mul(mu, mu)
+	return mechanism.OfGroup(squared.Mul(squared, squared), size)
 }
 
 // shares is ceil(value/limit·Whole), at least 1; nil for nil.
@@ -279,7 +192,7 @@ func shares(value *big.Rat, limit float64) *big.Int {
 	if value == nil {
 		return nil
 	}
-	q := new(big.Rat).Quo(value, decimal(limit))
+	q := new(big.Rat).Quo(value, num.Decimal(limit))
 	q.Mul(q, new(big.Rat).SetInt(new(big.Int).SetUint64(Whole)))
 	n, rest := new(big.Int).QuoRem(q.Num(), q.Denom(), new(big.Int))
 	if rest.Sign() > 0 || n.Sign() == 0 {
@@ -294,29 +207,4 @@ func bounded(n *big.Int) uint64 {
 		return math.MaxUint64
 	}
 	return n.Uint64()
-}
-
-// decimal is the shortest decimal that identifies a positive, finite float64.
-func decimal(x float64) *big.Rat {
-	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
-	if !ok {
-		panic("accountant: not a finite number: " + number(x)) // Check has refused those
-	}
-	return r
-}
-
-// quotient is nil for a distance that overflowed.
-func quotient(x, y float64) *big.Rat {
-	if math.IsInf(x, 1) {
-		return nil
-	}
-	return new(big.Rat).Quo(decimal(x), decimal(y))
-}
-
-// binary is a float64 itself, nil for +Inf.
-func binary(x float64) *big.Rat {
-	if math.IsInf(x, 1) || math.IsNaN(x) {
-		return nil
-	}
-	return new(big.Rat).SetFloat64(x)
 }

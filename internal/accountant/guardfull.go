@@ -198,7 +198,7 @@ func (l Limit) Declared(b Budget) (mechanism.Mechanism, bool) {
 	case l.Guard == GuardGDP && b.Mu != 0:
 		return mechanism.GaussianDP{Mu: b.Mu}, true
 	case l.Guard == GuardGDP:
-		return mechanism.GaussianDP{Mu: rootUp(l.Value)}, true
+		return mechanism.GaussianDP{Mu: num.DecimalRootUp(num.Decimal(l.Value))}, true
 	case l.Guard == GuardBasic && l.Delta == 0:
 		return mechanism.PureDP{Epsilon: l.Value}, true
 	case l.Guard == GuardBasic:
@@ -207,16 +207,4 @@ func (l Limit) Declared(b Budget) (mechanism.Mechanism, bool) {
 		return mechanism.ApproximateDP{Epsilon: b.Epsilon, Delta: b.Delta}, true
 	}
 	return nil, false
-}
-
-// rootUp returns a float64 whose square, both read as decimals, is at least x.
-func rootUp(x float64) float64 {
-	want, f := decimal(x), math.Sqrt(x)
-	for {
-		r := decimal(f)
-		if r.Mul(r, r).Cmp(want) >= 0 {
-			return f
-		}
-		f = num.Up(f)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // drawBudget draws a budget of a guard that has a limit.
@@ -205,13 +206,13 @@ func TestPart(t *testing.T) {
 		shares := new(big.Int).SetUint64(rapid.Uint64().Draw(t, "shares"))
 		shares.Lsh(shares, uint(rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 2500)).Draw(t, "shift")))
 		exact := new(big.Rat).SetFrac(shares, new(big.Int).SetUint64(Whole))
-		exact.Mul(exact, decimal(limit))
+		exact.Mul(exact, num.Decimal(limit))
 		up, down := Part(limit, shares, true), Part(limit, shares, false)
 		at := func(x float64) *big.Rat {
 			if x == 0 {
 				return new(big.Rat)
 			}
-			return decimal(x)
+			return num.Decimal(x)
 		}
 		if !math.IsInf(up, 1) && at(up).Cmp(exact) < 0 || at(down).Cmp(exact) > 0 || up > math.Nextafter(down, math.Inf(1)) {
 			t.Fatalf("%v of %g: %v and %v", shares, limit, down, up)

@@ -51,7 +51,7 @@ func (b Budget) ResolveWithin(run mechanism.Composition, in *num.Interrupt) (Lim
 		if converts {
 			mu = largestMu(b.Epsilon, b.Delta)
 		}
-		l.Value = squareDown(mu)
+		l.Value = num.DecimalSquareDown(mu)
 	case GuardRDP:
 		l.Order = b.Order
 		if l.Order == 0 {
@@ -73,18 +73,6 @@ func (b Budget) ResolveWithin(run mechanism.Composition, in *num.Interrupt) (Lim
 		return Limit{}, &mechanism.ParameterError{Field: "bound", Value: b.String(), Allowed: "a budget that something can meet"}
 	}
 	return l, nil
-}
-
-// squareDown returns a float64 that reads, as a decimal, at most as x² does:
-// exactly that where x² has few digits.
-func squareDown(x float64) float64 {
-	r := decimal(x)
-	r.Mul(r, r)
-	f, _ := r.Float64()
-	if f == 0 || math.IsInf(f, 1) || decimal(f).Cmp(r) > 0 {
-		return num.Down(f)
-	}
-	return f
 }
 
 // margin is what converted limits are lowered by: parameters and limits are read

@@ -1,6 +1,9 @@
 package mechanism
 
-import "fmt"
+import (
+	"fmt"
+	"math/big"
+)
 
 // Ways to make batches other than a Poisson sample.
 
@@ -56,6 +59,10 @@ func (f FixedSizeSampled) Rate() float64 {
 
 func (f FixedSizeSampled) String() string {
 	return fmt.Sprintf("fixed_size_sampled(%d of %d, %v)", f.BatchSize, f.DatasetSize, f.Mechanism)
+}
+
+func (f FixedSizeSampled) exactMuSquared(adj Adjacency) *big.Rat {
+	return ExactMuSquared(f.Mechanism, adj)
 }
 
 func (FixedSizeSampled) sealed() {}
@@ -169,6 +176,15 @@ func (s Shuffled) Squares(adj Adjacency) uint64 {
 
 func (s Shuffled) String() string {
 	return fmt.Sprintf("shuffled(one epoch of %d, batches of %d, %v)", s.DatasetSize, s.BatchSize, s.Mechanism)
+}
+
+// exactMuSquared is that of all batches together (docs/math/shuffling.md §1.8.5).
+func (s Shuffled) exactMuSquared(adj Adjacency) *big.Rat {
+	squared := ExactMuSquared(s.Mechanism, adj)
+	if squared == nil {
+		return nil
+	}
+	return squared.Mul(squared, whole(s.Squares(adj)))
 }
 
 func (Shuffled) sealed() {}

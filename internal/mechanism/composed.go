@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/bits"
 	"strings"
 )
@@ -58,6 +59,19 @@ func (c Composed) Check(adj Adjacency) error {
 
 func (c Composed) String() string {
 	return "composed(" + describeList(c.Events.Values(), " + ") + ")"
+}
+
+// exactMuSquared is Σ n·μ², if all events are Gaussian.
+func (c Composed) exactMuSquared(adj Adjacency) *big.Rat {
+	sum := new(big.Rat)
+	for _, p := range Expand(c) {
+		squared := ExactMuSquared(p.Mechanism, adj)
+		if squared == nil {
+			return nil
+		}
+		sum.Add(sum, squared.Mul(squared, whole(p.Count)))
+	}
+	return sum
 }
 
 func (Composed) sealed() {}

@@ -3,6 +3,9 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
+
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // Histogram releases noisy counts of disjoint bins, each record being in one at
@@ -42,6 +45,21 @@ func (h Histogram) String() string {
 	return fmt.Sprintf("histogram(σ=%g)", h.StandardDeviation)
 }
 
+func (h Histogram) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
+	if h.LaplaceScale == 0 {
+		return nil
+	}
+	return times(size, num.DecimalQuotient(float64(h.Bins(adj)), h.LaplaceScale))
+}
+
+func (h Histogram) exactMuSquared(adj Adjacency) *big.Rat {
+	if h.StandardDeviation == 0 {
+		return nil
+	}
+	each := square(num.DecimalQuotient(1, h.StandardDeviation))
+	return each.Mul(each, big.NewRat(int64(h.Bins(adj)), 1))
+}
+
 func (Histogram) sealed() {}
 
 // CountingQueries answers Queries counts with independent Gaussian noise of one σ so
@@ -76,6 +94,12 @@ func (c CountingQueries) Errors() (sigma, largest float64) {
 func (c CountingQueries) String() string {
 	sigma, largest := c.Errors()
 	return fmt.Sprintf("counting_queries(%d at ρ=%g: σ=%.4g, largest error about %.4g)", c.Queries, c.Rho, sigma, largest)
+}
+
+// exactMuSquared is 2ρ.
+func (c CountingQueries) exactMuSquared(Adjacency) *big.Rat {
+	rho := num.Decimal(c.Rho)
+	return rho.Add(rho, rho)
 }
 
 func (CountingQueries) sealed() {}

@@ -1,6 +1,11 @@
 package mechanism
 
-import "fmt"
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
 
 // The declared guarantees: what was proven about a mechanism whose noise is not
 // described further. They hold under the adjacency of the ledger they are
@@ -21,6 +26,8 @@ func (p PureDP) Check(adj Adjacency) error {
 }
 
 func (p PureDP) String() string { return fmt.Sprintf("pure_dp(ε=%g)", p.Epsilon) }
+
+func (p PureDP) exactEpsilon(Adjacency) (*big.Rat, bool) { return num.Decimal(p.Epsilon), true }
 
 func (PureDP) sealed() {}
 
@@ -43,6 +50,10 @@ func (a ApproximateDP) Check(adj Adjacency) error {
 
 func (a ApproximateDP) String() string {
 	return fmt.Sprintf("approximate_dp(ε=%g, δ=%g)", a.Epsilon, a.Delta)
+}
+
+func (a ApproximateDP) exactEpsilon(Adjacency) (*big.Rat, bool) {
+	return num.Decimal(a.Epsilon), true
 }
 
 func (ApproximateDP) sealed() {}
@@ -80,6 +91,8 @@ func (z ZeroConcentratedDP) String() string {
 	return fmt.Sprintf("zero_concentrated_dp(ρ=%g)", z.Rho)
 }
 
+func (z ZeroConcentratedDP) exactRho() *big.Rat { return num.Decimal(z.Rho) }
+
 func (ZeroConcentratedDP) sealed() {}
 
 // GaussianDP is any μ-GDP mechanism (Dong–Roth–Su 2022, Def. 4).
@@ -97,6 +110,8 @@ func (g GaussianDP) Check(adj Adjacency) error {
 }
 
 func (g GaussianDP) String() string { return fmt.Sprintf("gaussian_dp(μ=%g)", g.Mu) }
+
+func (g GaussianDP) exactMuSquared(Adjacency) *big.Rat { return square(num.Decimal(g.Mu)) }
 
 func (GaussianDP) sealed() {}
 
@@ -117,5 +132,9 @@ func (n NameAndShame) Check(adj Adjacency) error {
 }
 
 func (n NameAndShame) String() string { return fmt.Sprintf("name_and_shame(δ=%g)", n.Delta) }
+
+func (NameAndShame) exactEpsilon(Adjacency) (*big.Rat, bool) { return new(big.Rat), true }
+
+func (NameAndShame) exactRho() *big.Rat { return new(big.Rat) }
 
 func (NameAndShame) sealed() {}

@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
 )
 
 // DiscreteGaussian adds noise with P(x) ∝ exp(−x²/2σ²) on the whole numbers to
@@ -54,6 +55,11 @@ func (g DiscreteGaussian) String() string {
 	return s
 }
 
+// exactGroupRho is d²/2σ².
+func (g DiscreteGaussian) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
+	return quotient(square(times(size, ratio(g.Ratio(adj)))), 2)
+}
+
 func (DiscreteGaussian) sealed() {}
 
 // DiscreteLaplace adds noise with P(x) ∝ exp(−|x|/Scale) on the whole numbers to
@@ -84,6 +90,10 @@ func (l DiscreteLaplace) Ratio(adj Adjacency) (scale, distance float64) {
 
 func (l DiscreteLaplace) String() string {
 	return describe("discrete_laplace", "b", l.Scale, l.Sensitivity, l.Distance)
+}
+
+func (l DiscreteLaplace) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
+	return times(size, ratio(l.Ratio(adj)))
 }
 
 func (DiscreteLaplace) sealed() {}

@@ -3,6 +3,8 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"slices"
 )
 
 // MaxComponents bounds the parts of a mixture of Gaussians, and with it the work of
@@ -60,6 +62,12 @@ func (m MixtureOfGaussians) Check(adj Adjacency) error {
 
 func (m MixtureOfGaussians) String() string {
 	return fmt.Sprintf("mixture_of_gaussians(σ=%g, %d sensitivities)", m.StandardDeviation, m.Sensitivities.Len())
+}
+
+// exactMuSquared is that of the largest sensitivity.
+func (m MixtureOfGaussians) exactMuSquared(adj Adjacency) *big.Rat {
+	most := slices.Max(m.Sensitivities.Values())
+	return Gaussian{StandardDeviation: m.StandardDeviation, Sensitivity: most}.exactMuSquared(adj)
 }
 
 func (MixtureOfGaussians) sealed() {}

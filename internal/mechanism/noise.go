@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 )
 
@@ -54,6 +55,8 @@ func (g Gaussian) String() string {
 	return describe("gaussian", "σ", g.StandardDeviation, g.Sensitivity, g.Distance)
 }
 
+func (g Gaussian) exactMuSquared(adj Adjacency) *big.Rat { return square(ratio(g.Ratio(adj))) }
+
 func (Gaussian) sealed() {}
 
 // Laplace adds noise of density exp(−|x|/Scale)/(2·Scale) to each coordinate of
@@ -85,6 +88,8 @@ func (l Laplace) Ratio(adj Adjacency) (scale, distance float64) {
 func (l Laplace) String() string {
 	return describe("laplace", "b", l.Scale, l.Sensitivity, l.Distance)
 }
+
+func (l Laplace) exactEpsilon(adj Adjacency) (*big.Rat, bool) { return ratio(l.Ratio(adj)), true }
 
 func (Laplace) sealed() {}
 

@@ -62,6 +62,15 @@ func (p Parallel) Check(adj Adjacency) error {
 	return nil
 }
 
+// DisjointParts lists the mechanisms that m runs on disjoint parts of the dataset: a record takes
+// part in one of them only. It is empty for a mechanism that runs on all records.
+func DisjointParts(m Mechanism) []Mechanism {
+	if p, ok := m.(Parallel); ok {
+		return p.Parts.Values()
+	}
+	return nil
+}
+
 // leaves is how many mechanisms there are within m.
 func leaves(m Mechanism) int {
 	n := 0

@@ -3,6 +3,10 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // MaxOrders bounds the orders of a RenyiDP.
@@ -51,6 +55,14 @@ func (r RenyiDP) String() string {
 	}
 	return fmt.Sprintf("renyi_dp(ε=%g at α=%g … ε=%g at α=%g, %d orders)",
 		r.Epsilons.At(0), r.Orders.At(0), r.Epsilons.At(r.Epsilons.Len()-1), r.Orders.At(n-1), n)
+}
+
+func (r RenyiDP) exactRenyi(order float64) *big.Rat {
+	i, found := slices.BinarySearch(r.Orders.Values(), order)
+	if !found {
+		return nil
+	}
+	return num.Decimal(r.Epsilons.At(i))
 }
 
 func (RenyiDP) sealed() {}

@@ -2,6 +2,9 @@ package mechanism
 
 import (
 	"fmt"
+	"math/big"
+
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // MaxBuckets bounds the answers of a randomized response. Above it the
@@ -71,6 +74,14 @@ func (r RandomizedResponse) String() string {
 		return fmt.Sprintf("randomized_response(noise %g, %d buckets)", r.Noise, r.K())
 	}
 	return fmt.Sprintf("randomized_response(ε=%g, %d buckets)", r.Epsilon, r.K())
+}
+
+// exactEpsilon is known where ε was reported and not the noise.
+func (r RandomizedResponse) exactEpsilon(Adjacency) (*big.Rat, bool) {
+	if r.Noise != 0 {
+		return nil, false
+	}
+	return num.Decimal(r.Epsilon), true
 }
 
 func (RandomizedResponse) sealed() {}

@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
 )
 
 // PoissonSampled runs Mechanism once on a batch that holds each record
@@ -159,6 +160,10 @@ func (p PoissonSampled) Probability() float64 {
 
 func (p PoissonSampled) String() string {
 	return fmt.Sprintf("poisson_sampled(q=%.6g, %v)", p.Probability(), p.Mechanism)
+}
+
+func (p PoissonSampled) exactMuSquared(adj Adjacency) *big.Rat {
+	return ExactMuSquared(p.Mechanism, adj)
 }
 
 func (PoissonSampled) sealed() {}

@@ -1,6 +1,11 @@
 package mechanism
 
-import "fmt"
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
 
 // The selections: an output is chosen by scores or queries, of which one record
 // contributes at most Sensitivity to each.
@@ -35,6 +40,14 @@ func (e Exponential) Range(adj Adjacency) (spread, scale float64) {
 
 func (e Exponential) String() string {
 	return describeSelection("exponential(", e.Epsilon, e.Scale, e.Sensitivity, e.Monotone)
+}
+
+func (e Exponential) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
+	return times(size, num.DecimalQuotient(e.Range(adj)))
+}
+
+func (e Exponential) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
+	return rangeRho(e.exactGroupEpsilon(size, adj))
 }
 
 func (Exponential) sealed() {}
@@ -99,6 +112,18 @@ func (r ReportNoisyMax) String() string {
 	return describeSelection("report_noisy_max("+r.Distribution.String()+", ", r.Epsilon, r.Scale, r.Sensitivity, r.Monotone)
 }
 
+func (r ReportNoisyMax) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
+	return times(size, num.DecimalQuotient(r.Range(adj)))
+}
+
+// exactGroupRho is that of the exponential mechanism, which Gumbel noise makes.
+func (r ReportNoisyMax) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
+	if r.Distribution != GumbelMax {
+		return nil
+	}
+	return rangeRho(r.exactGroupEpsilon(size, adj))
+}
+
 func (ReportNoisyMax) sealed() {}
 
 // InverseSensitivity is the exponential mechanism with the score −len, the number of
@@ -120,6 +145,14 @@ func (i InverseSensitivity) Check(adj Adjacency) error {
 
 func (i InverseSensitivity) String() string {
 	return fmt.Sprintf("inverse_sensitivity(ε=%g)", i.Epsilon)
+}
+
+func (i InverseSensitivity) exactGroupEpsilon(size uint64, _ Adjacency) *big.Rat {
+	return times(size, num.Decimal(i.Epsilon))
+}
+
+func (i InverseSensitivity) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
+	return rangeRho(i.exactGroupEpsilon(size, adj))
 }
 
 func (InverseSensitivity) sealed() {}

@@ -1,6 +1,11 @@
 package mechanism
 
-import "fmt"
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
 
 // AboveThreshold is one run of the sparse vector technique (Lyu–Su–Li 2017, arXiv
 // 1603.01699, Alg. 7 without numeric answers): of each of a stream of queries it tells
@@ -83,6 +88,17 @@ func (a AboveThreshold) String() string {
 		s += ", monotone"
 	}
 	return s + ")"
+}
+
+// exactGroupEpsilon is ε1 + ε2.
+func (a AboveThreshold) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
+	threshold, queries := a.Parts(adj)
+	first, second := num.DecimalQuotient(threshold.Over, threshold.Under), num.DecimalQuotient(queries.Over, queries.Under)
+	if first == nil || second == nil {
+		return nil
+	}
+	second.Mul(second, num.Decimal(queries.Times))
+	return times(size, first.Add(first, second))
 }
 
 func (AboveThreshold) sealed() {}

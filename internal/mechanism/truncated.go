@@ -1,6 +1,9 @@
 package mechanism
 
-import "fmt"
+import (
+	"fmt"
+	"math/big"
+)
 
 // TruncatedLaplace adds to one number noise of density ∝ exp(−|x|/Scale) on [−Bound,
 // Bound]: at a distance d ≤ Bound it is (d/Scale, δ)-DP with δ = (e^{d/Scale} −
@@ -43,6 +46,15 @@ func (l TruncatedLaplace) Ratio(adj Adjacency) (scale, distance float64) {
 func (l TruncatedLaplace) String() string {
 	s := describe("truncated_laplace", "λ", l.Scale, l.Sensitivity, l.Distance)
 	return fmt.Sprintf("%s, τ=%g)", s[:len(s)-1], l.Bound)
+}
+
+// exactGroupEpsilon is d/λ as long as the outputs' ranges are no farther apart than the bound.
+func (l TruncatedLaplace) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
+	scale, distance := l.Ratio(adj)
+	if float64(size)*distance > l.Bound {
+		return nil
+	}
+	return times(size, ratio(scale, distance))
 }
 
 func (TruncatedLaplace) sealed() {}
