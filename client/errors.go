@@ -13,51 +13,54 @@ import (
 )
 
 var (
-	// ErrStreamOpen: the ledger has an open stream; report through it, or close it.
+	// ErrStreamOpen means that the ledger has an open stream. Report through the stream,
+	// or close it first.
 	ErrStreamOpen = errors.New("the ledger has an open stream")
-	// ErrClosed: the client or the stream was closed.
+	// ErrClosed means that the client or the stream was closed before this call.
 	ErrClosed = errors.New("closed")
-	// ErrBudget: budgets or the plan do not allow it: see Error.Budget. It was not
-	// written, and nothing is used up. (The transport's own RESOURCE_EXHAUSTED, as
-	// for a message that is too large, is without this.)
+	// ErrBudget means that a budget or the plan does not allow the charge; Error.Budget
+	// says what is missing. The charge was not written and nothing is used up. The transport's
+	// own RESOURCE_EXHAUSTED, for example for a message that is too large, is not an ErrBudget.
 	ErrBudget = errors.New("budget exceeded")
-	// ErrTooLarge: a charge is over the transport's message size. It was not
+	// ErrTooLarge means that the charge exceeds the transport's message size. It was not
 	// written.
 	ErrTooLarge = errors.New("message too large")
-	// ErrNotSent: an earlier charge of the lane is not settled, or was refused
-	// when it was settled (then NotCharged lists it); this call sent nothing.
+	// ErrNotSent means that this call sent nothing, because an earlier charge of the lane is
+	// not settled yet, or was refused when it was settled. In the second case
+	// Error.NotWritten lists that charge and those behind it.
 	ErrNotSent = errors.New("not sent because of an earlier charge")
-	// ErrLost: the daemon no longer has what it acknowledged, or has it changed or
-	// unreadable (DATA_LOSS): its file was rolled back, edited or damaged, or is
-	// another store, such as a restored backup. Trying again does not help. Count
-	// what was acknowledged as charged; somebody has to look at the daemon.
+	// ErrLost means that the daemon no longer has what it acknowledged, or has it changed or
+	// unreadable (DATA_LOSS): its file was rolled back, edited or damaged, or it is another
+	// store, such as a restored backup. Trying again does not help. Count what was
+	// acknowledged as charged; somebody has to look at the daemon.
 	ErrLost = errors.New("the daemon does not have what it acknowledged")
 )
 
-// Error is what a call ended with; every error of this package is one. It wraps
-// one of the package's sentinels or a context's error where that was the cause,
-// and google.golang.org/grpc/status.Code reads its code.
+// Error describes how a call failed; every error of this package is an *Error. It wraps one of
+// the sentinels above, or a context's error, where that was the cause, and
+// google.golang.org/grpc/status.Code reads its code.
 type Error struct {
 	Op      string     // the method, such as "Report"
-	Ledger  string     // empty where no ledger was named
-	Code    codes.Code // the last answer's, or what fits best
+	Ledger  string     // the ledger's name; empty if the call named none
+	Code    codes.Code // the code of the last answer, or the one that fits best if there was none
 	Message string     // what was wrong, the value, and what is allowed
-	// Sequence is the number in the lane of the charge it is about; 0 if of none.
+	// Sequence is the number, within its lane, of the charge that failed; 0 if the error is
+	// not about one charge.
 	Sequence uint64
-	// Unknown: charges of this call may or may not be written. The lane keeps
-	// them: see Client.Pending and Client.Settle. False: they are not written.
+	// Unknown is true if charges of this call may have been written. The lane keeps them:
+	// see Client.Pending and Client.Settle. If it is false, none of them is written.
 	Unknown bool
-	// NotWritten lists what was taken before, by a Stream or by a call that ended
-	// with Unknown, and is now known not to be written: the refused one first, then
-	// those behind it, in order.
+	// NotWritten lists charges that a Stream, or a call that ended with Unknown, accepted
+	// earlier, and that are now known not to be written. The refused one is first; those
+	// behind it follow in order.
 	NotWritten []Write
-	// Budget says what budgets or the plan lack, and what would still fit; only
-	// with ErrBudget.
+	// Budget says what the budgets or the plan lack, and what would still fit. It is set
+	// only with ErrBudget.
 	Budget *pb.BudgetExceeded
 	cause  error
 }
 
-// Error is one line.
+// Error returns the method, the ledger, the message and the code in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
@@ -74,12 +77,12 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel or the context's error that was the cause, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-// GRPCStatus lets package status read the code, and the detail of an ErrBudget.
+// GRPCStatus makes the code, and the detail of an ErrBudget, readable to package status.
 func (e *Error) GRPCStatus() *status.Status {
 	return withBudget(status.New(e.Code, e.Message), e.Budget)
 }
 
-// failure makes an *Error of what a call returned.
+// failure converts the error that a call returned to an *Error.
 func failure(op, ledger string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -107,14 +110,14 @@ func failure(op, ledger string, err error) *Error {
 	return out
 }
 
-// tooLarge reports whether a transport refused a message for its size. gRPC has
-// no code of its own for that; both of its messages have these words.
+// tooLarge reports whether the transport refused a message because of its size. gRPC has no
+// code of its own for that, but both of its messages contain these words.
 func tooLarge(st *status.Status) bool {
 	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), "larger than max")
 }
 
-// budgetOf is the detail by which a refusal for lack of budget is told from the
-// transport's RESOURCE_EXHAUSTED; nil without it.
+// budgetOf returns the detail that tells a refusal for lack of budget from the transport's
+// own RESOURCE_EXHAUSTED, or nil if the status has no such detail.
 func budgetOf(st *status.Status) *pb.BudgetExceeded {
 	if st.Code() != codes.ResourceExhausted {
 		return nil
@@ -127,7 +130,7 @@ func budgetOf(st *status.Status) *pb.BudgetExceeded {
 	return nil
 }
 
-// withBudget adds that detail, if there is one.
+// withBudget adds the detail b to a status; it returns the status unchanged if b is nil.
 func withBudget(st *status.Status, b *pb.BudgetExceeded) *status.Status {
 	if b == nil {
 		return st

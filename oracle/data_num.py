@@ -130,9 +130,38 @@ def elementary():
     return {name: [partial(one, f, x) for x in HARD[name] + xs] for name, (f, xs) in sets.items()}
 
 
+def complex_points(name, r):
+    """Arguments of every size, around the places where a formula changes or cancels, and for ln(1 + z) around −1."""
+    turned = lambda size: (size * math.cos(a := r.uniform(0, 2 * math.pi)), size * math.sin(a))
+    points = [turned(math.exp(r.uniform(math.log(1e-18), 0))) for _ in range(60)] + [turned(r.uniform(0.9, 1.1)) for _ in range(30)]
+    points += [turned(math.exp(r.uniform(0, math.log(40)))) for _ in range(40)]
+    if name == "log1p":
+        points += [(-1 + x, y) for x, y in (turned(math.exp(r.uniform(-30, -0.1))) for _ in range(30))]
+        points += [turned(math.exp(r.uniform(0, 600))) for _ in range(20)]
+        circle = [r.uniform(-math.pi / 2, math.pi / 2) for _ in range(30)]  # |1 + z| near 1
+        return points + [(math.cos(a) - 1, math.sin(a)) for a in circle]
+    points += [(r.uniform(-700, 700), r.uniform(-10, 10)) for _ in range(30)]
+    points += [(r.uniform(-1, 1), k * math.pi / 2) for k in range(-12, 13)]
+    return points + [(r.uniform(-2, 2), math.exp(r.uniform(2, 34))) for _ in range(20)]
+
+
+def complex_one(f, x, y):
+    value = f(mp.mpc(exact(x), exact(y)))
+    return {"x": x, "y": y, "re": text(value.real), "im": text(value.imag)}
+
+
+def complexes():
+    log1p = lambda z: mp.log(1 + z)
+    functions = {"expm1": lambda z: mp.exp(z) - 1, "log1p": log1p, "expm2": lambda z: mp.exp(z) - 1 - z, "sinh": mp.sinh}
+    r = random.Random(11)
+    return {name: [partial(complex_one, f, x, y) for x, y in complex_points(name, r)] for name, f in functions.items()}
+
+
+COMPLEX = "30 digits; inputs are binary64, taken exactly."
 ELEMENTARY = "30 digits; inputs are binary64, taken exactly. The first rows of each table are where Go's function errs most."
 
 FILES = {
     "num/testdata/num.json": lambda: File(ABOUT, 50, tables()),
     "num/testdata/elementary.json": lambda: File(ELEMENTARY, 50, elementary()),
+    "num/testdata/complex.json": lambda: File(COMPLEX, 120, complexes()),
 }

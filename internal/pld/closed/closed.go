@@ -1,8 +1,11 @@
 // Package closed has the compositions whose privacy profile δ(ε) is known in closed form, or
-// as a sum over few outcomes: one release whose loss has such a form (loss.CurveOf), randomized
-// response of one ε0 in any number, which also dominates pure and approximate DP, and partitions
-// with few outcomes. One release of any mechanism whose dominating pair is known is a sum over
-// its outcomes, too (release.go).
+// as a sum over few outcomes:
+//   - one release whose loss has such a form (loss.CurveOf): Laplace noise, one step of the
+//     Poisson-sampled Gaussian, and one mixture of Gaussians;
+//   - randomized response of one ε0 in any number, which also dominates pure and approximate DP;
+//   - partitions with few outcomes;
+//   - one release of any mechanism whose dominating pair is known, which is a sum over its
+//     outcomes (release.go).
 //
 // Every value is rounded to the safe side: bounds from above are never too low, bounds
 // from below never too high.
