@@ -44,27 +44,30 @@ type share struct {
 
 // allocated follows the shares of a ledger's children.
 func (r *Replay) allocated(e ledger.Entry) {
-	switch v := e.Action.(type) {
-	case ledger.Reserve:
-		if v.Child != "" {
-			r.shares[e.Position] = &share{child: v.Child, held: countsOf(v.Events), spent: counts{}}
-		}
-	case ledger.Commit:
-		if s := r.shares[v.Reservation]; s != nil {
-			for m, n := range countsOf(v.Events) {
-				s.spent[m] += n
-			}
-		}
-	case ledger.Release:
-		if s := r.shares[v.Reservation]; s != nil {
-			s.released = true
-		}
-	case ledger.Close, ledger.Restored: // spends all that is open
+	d := e.Action.Details()
+	if d.Child != "" {
+		r.shares[e.Position] = &share{child: d.Child, held: countsOf(d.Events), spent: counts{}}
+	}
+	if d.From != ledger.PotReserved || d.To == d.From {
+		return
+	}
+	if d.About == 0 { // of all that are open
 		for _, s := range r.shares {
 			if !s.released {
 				s.spent = s.held
 			}
 		}
+		return
+	}
+	s := r.shares[d.About]
+	switch {
+	case s == nil:
+	case d.To == ledger.PotCharged:
+		for m, n := range countsOf(d.Events) {
+			s.spent[m] += n
+		}
+	default:
+		s.released = true
 	}
 }
 

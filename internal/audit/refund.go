@@ -61,18 +61,18 @@ func (r *Replay) wrongRefund(claim refund, m mechanism.Mechanism, charged uint64
 }
 
 // charged is what an entry charges, on top of those before it.
-func (r *Replay) charged(v ledger.Action) []mechanism.Event {
-	switch v := v.(type) {
-	case ledger.Charge:
-		return v.Events
-	case ledger.Commit:
-		return v.Events
-	case ledger.Expire:
+func (r *Replay) charged(v ledger.Action) (events []mechanism.Event) {
+	charging, ok := v.(ledger.Refundable)
+	if !ok {
+		return nil
+	}
+	events, _ = charging.Charged(func(reservation uint64) ([]mechanism.Event, error) { // which never fails
 		for _, open := range r.State().Reservations() {
-			if open.Position == v.Reservation {
-				return ledger.Events(open.Rest)
+			if open.Position == reservation {
+				return ledger.Events(open.Rest), nil
 			}
 		}
-	}
-	return nil
+		return nil, nil
+	})
+	return events
 }

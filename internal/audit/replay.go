@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -132,28 +131,10 @@ func (r *Replay) check(e ledger.Entry) error {
 	if want := wire.Digest(e.Action); e.Digest != want {
 		return r.finding("digest", fmt.Sprintf("%x", want), fmt.Sprintf("%x", e.Digest))
 	}
-	for i, event := range events(e.Action) {
+	for i, event := range e.Action.Details().Events {
 		if err := event.Check(r.genesis.Spec.Adjacency); err != nil {
 			return r.finding(fmt.Sprintf("events[%d]", i), "an event that is defined for the ledger's adjacency", err.Error())
 		}
-	}
-	return nil
-}
-
-func events(v ledger.Action) []mechanism.Event {
-	switch v := v.(type) {
-	case ledger.Charge:
-		return v.Events
-	case ledger.Reserve:
-		return v.Events
-	case ledger.Commit:
-		return v.Events
-	case ledger.Free:
-		return v.Events
-	case ledger.Refund:
-		return v.Events
-	case ledger.Reconcile:
-		return v.Events
 	}
 	return nil
 }

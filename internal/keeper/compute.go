@@ -69,26 +69,32 @@ func (k *Keeper) resolve(ctx context.Context, s interface {
 // price finds the costs of mechanisms that are new in the ledger before the request
 // enters the queue: they can take long, and in the decision all others would wait.
 func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
+	if !r.Action.Details().Spends() {
+		return nil
+	}
 	var p *ledger.Prices
 	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(r.Action) }) != nil {
 		return ctx.Err() // of what else was wrong the decision tells
 	}
-	return k.find(ctx, r, p)
+	found, err := k.find(ctx, p)
+	r.Prices = found
+	return err
 }
 
-// find finds costs for a request; p is nil for none.
-func (k *Keeper) find(ctx context.Context, r *ledger.Request, p *ledger.Prices) error {
+// find finds costs, and returns them; p is nil for none.
+func (k *Keeper) find(ctx context.Context, p *ledger.Prices) (*ledger.Prices, error) {
 	if p == nil {
-		return nil
+		return nil, nil
 	}
-	err := k.compute(ctx, "the costs of all mechanisms that are new in this ledger were not found; allowed: the same request again, which goes on from here, in a longer call, or fewer mechanisms in each request", func(stop func() bool) error {
+	err := k.compute(ctx, "the costs of all mechanisms that are new in this ledger were not found; allowed: the same request again, "+
+		"which goes on from here, in a longer call, or fewer mechanisms in each request", func(stop func() bool) error {
 		if !p.Find(stop) {
 			return ErrLate
 		}
 		return nil
 	})
-	if err == nil {
-		r.Prices = p
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return p, nil
 }

@@ -260,7 +260,7 @@ func (l *Lane) answer(it *item, drop bool, result Result, err error) {
 	if err != nil {
 		l.rejected.reject(it.request.Sequence)
 	}
-	_, reserved := it.request.Action.(ledger.Reserve)
+	reserved := details(it.request).To == ledger.PotReserved
 	l.answers = append(l.answers, LaneResult{it.request.Sequence, result, err, reserved})
 }
 

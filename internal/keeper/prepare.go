@@ -3,65 +3,69 @@ package keeper
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// prepare completes a request with what its decision needs and cannot find itself:
-// what a refund's entry charged, which the log tells, and what a raise comes to,
-// which can take long, as the costs of new mechanisms can. The decision compares them with
-// its state.
+// prepare completes a request with what its decision needs and cannot find itself. The
+// decision compares that with its state.
 func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error {
-	switch r.Action.(type) {
-	case ledger.Refund, ledger.Raise:
-	case ledger.Charge, ledger.Reserve, ledger.Reconcile:
+	incomplete, ok := r.Action.(ledger.Incomplete)
+	if !ok {
 		return k.price(ctx, q, r)
-	default:
-		return nil
 	}
 	last, _, err := k.config.Store.Writer(q.name, r.Writer)
 	if err != nil || r.Sequence <= last { // a duplicate gets its receipt whatever has become of the ledger
 		return err
 	}
-	switch v := r.Action.(type) {
-	case ledger.Refund:
-		v.Events, err = k.chargedBy(ctx, q.name, v.Position)
-		r.Action = v
-	case ledger.Raise:
-		var raising ledger.Raising
-		if err := q.read(ctx, func(s *ledger.State) { raising = s.Raising(v) }); err != nil {
-			return err
-		}
-		if v.Resolution, err = k.resolve(ctx, raising); err != nil {
-			return err
-		}
-		r.Action = v
-		return k.find(ctx, r, raising.Prices(v.Resolution))
+	from := &sources{ctx: ctx, keeper: k, queue: q}
+	complete, err := incomplete.Complete(from)
+	if err != nil {
+		return err
 	}
-	return err
+	r.Action, r.Prices = complete, from.prices
+	return nil
 }
 
-// chargedBy reads what an entry has charged.
-func (k *Keeper) chargedBy(ctx context.Context, name string, position uint64) ([]mechanism.Event, error) {
+// sources are where a request's action finds what it needs.
+type sources struct {
+	ctx    context.Context
+	keeper *Keeper
+	queue  *queue
+	prices *ledger.Prices // found for a raise
+}
+
+// Resolve implements ledger.Sources.
+func (s *sources) Resolve(v ledger.Raise) (to ledger.Resolution, err error) {
+	var raising ledger.Raising
+	if err := s.queue.read(s.ctx, func(st *ledger.State) { raising = st.Raising(v) }); err != nil {
+		return to, err
+	}
+	if to, err = s.keeper.resolve(s.ctx, raising); err != nil {
+		return to, err
+	}
+	s.prices, err = s.keeper.find(s.ctx, raising.Prices(to))
+	return to, err
+}
+
+// ChargedBy implements ledger.Sources.
+func (s *sources) ChargedBy(position uint64) ([]mechanism.Event, error) {
 	const allowed = "the position of a charge, a commit or an expiry"
-	e, err := k.entry(name, position)
+	e, err := s.keeper.entry(s.queue.name, position)
 	if err != nil {
 		return nil, err
 	}
-	switch v := e.Action.(type) {
-	case ledger.Charge:
-		return v.Events, nil
-	case ledger.Commit:
-		return v.Events, nil
-	case ledger.Expire:
-		return k.expired(ctx, name, v.Reservation, position)
-	case nil:
+	if e.Action == nil {
 		return nil, fmt.Errorf("%w: position: %d is not there; allowed: %s", ledger.ErrRefund, position, allowed)
 	}
-	what := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Action), "ledger."))
-	return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position, what, allowed)
+	charging, ok := e.Action.(ledger.Refundable)
+	if !ok {
+		return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position, e.Action.Kind(), allowed)
+	}
+	return charging.Charged(func(reservation uint64) ([]mechanism.Event, error) {
+		return s.keeper.leftBefore(s.ctx, s.queue.name, reservation, position)
+	})
 }
 
 // entry reads one entry, the zero Entry where there is none.
@@ -73,11 +77,11 @@ func (k *Keeper) entry(name string, position uint64) (ledger.Entry, error) {
 	return records[0].Entry, nil
 }
 
-// expired reads what was left of a reservation when it expired by the entry at end.
-func (k *Keeper) expired(ctx context.Context, name string, reservation, end uint64) ([]mechanism.Event, error) {
+// leftBefore reads what was left of a reservation before the entry at end.
+func (k *Keeper) leftBefore(ctx context.Context, name string, reservation, end uint64) ([]mechanism.Event, error) {
 	const page = 100
-	var made ledger.Reserve
-	var commits []ledger.Commit
+	var made ledger.Entry
+	var later []ledger.Entry
 	for from := reservation; from < end; from += page {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -87,21 +91,17 @@ func (k *Keeper) expired(ctx context.Context, name string, reservation, end uint
 			return nil, err
 		}
 		for _, r := range records {
-			switch v := r.Entry.Action.(type) {
-			case ledger.Reserve:
-				if r.Entry.Position == reservation {
-					made = v
-				}
-			case ledger.Commit:
-				if v.Reservation == reservation {
-					commits = append(commits, v)
-				}
+			switch {
+			case r.Entry.Position == reservation:
+				made = r.Entry
+			case r.Entry.Action.Details().About == reservation:
+				later = append(later, r.Entry)
 			}
 		}
 	}
-	rest, ok := made.Rest(commits)
+	left, ok := ledger.Left(made, later)
 	if !ok {
 		return nil, fmt.Errorf("%w: %s: the entries of reservation %d do not fit together", ledger.ErrDamaged, name, reservation)
 	}
-	return ledger.Events(rest), nil
+	return left, nil
 }

@@ -125,7 +125,7 @@ func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result,
 		return Result{}, err
 	}
 	result, err := c.wait(ctx)
-	if _, closing := r.Action.(ledger.Close); closing && err == nil && !r.CheckOnly {
+	if r.Action.Details().Closes && err == nil && !r.CheckOnly {
 		k.settleChild(ctx, name)
 	}
 	return result, err
@@ -280,37 +280,21 @@ func (q *queue) rewind() {
 
 // weigh is about the memory of a request.
 func weigh(r ledger.Request) int {
-	n := 256
-	charged := func(events []mechanism.Event, labels []ledger.Label) {
-		for _, e := range events {
-			n += 32 + mechanism.Size(e.Mechanism)
-		}
-		for _, l := range labels {
-			n += 32 + len(l.Key) + len(l.Value)
-		}
+	d := details(r)
+	n := 256 + len(d.Reason) + d.More
+	for _, e := range d.Events {
+		n += 32 + mechanism.Size(e.Mechanism)
 	}
-	switch v := r.Action.(type) {
-	case ledger.Charge:
-		charged(v.Events, v.Labels)
-	case ledger.Reserve:
-		charged(v.Events, v.Labels)
-	case ledger.Commit:
-		charged(v.Events, v.Labels)
-	case ledger.Close:
-		n += len(v.Reason)
-	case ledger.Release:
-		n += len(v.Reason)
-	case ledger.Free:
-		n += len(v.Reason)
-	case ledger.Refund:
-		charged(v.Events, nil)
-		n += len(v.Reason)
-	case ledger.Reconcile:
-		charged(v.Events, nil)
-		n += len(v.Reason)
-	case ledger.Raise:
-		charged(v.Plan.Events, nil)
-		n += len(v.Reason) + 64*len(v.Budgets) + 96*len(v.Resolution.Plan)
+	for _, l := range d.Labels {
+		n += 32 + len(l.Key) + len(l.Value)
 	}
 	return n
+}
+
+// details are those of a request's action; there is none in a request that is refused.
+func details(r ledger.Request) (d ledger.Details) {
+	if r.Action != nil {
+		d = r.Action.Details()
+	}
+	return d
 }

@@ -200,7 +200,8 @@ func (a *account) apply(d *draft) {
 	}
 }
 
-// draft is changes to an account, as of a batch.
+// draft is changes to an account, as of a batch. A nil draft is of a ledger without
+// budgets, or of one that is read from its log; it gives, holds and unholds nothing.
 type draft struct {
 	*account
 	number  uint64
@@ -245,7 +246,13 @@ func (d *draft) add(l *line, count uint64) {
 }
 
 // give takes back what was added: sums are exact, so nothing is left of it.
-func (d *draft) give(l *line, count uint64) {
+func (d *draft) give(p mechanism.Part) {
+	if d != nil {
+		d.remove(d.line(p.Mechanism), p.Count)
+	}
+}
+
+func (d *draft) remove(l *line, count uint64) {
 	d.set(l, d.count(l)-count)
 	for i := range l.costs {
 		d.used[i].value.sub(l.costs[i].Value, count)
@@ -262,6 +269,9 @@ func (d *draft) hold(parts []mechanism.Part) { d.eachHeld(parts, (*tally).add) }
 func (d *draft) unhold(parts []mechanism.Part) { d.eachHeld(parts, (*tally).sub) }
 
 func (d *draft) eachHeld(parts []mechanism.Part, change func(t *tally, cost, count uint64)) {
+	if d == nil {
+		return
+	}
 	if d.held == nil {
 		d.held = append(make([]usage, 0, len(d.used)), d.account.held...)
 	}
@@ -303,6 +313,6 @@ func (d *draft) force(events []mechanism.Event) {
 // untake undoes take, or force.
 func (d *draft) untake(events []mechanism.Event) {
 	for _, e := range events {
-		d.give(d.line(e.Mechanism), uint64(e.Count))
+		d.remove(d.line(e.Mechanism), uint64(e.Count))
 	}
 }

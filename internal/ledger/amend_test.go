@@ -79,7 +79,7 @@ func TestRefundOfAll(t *testing.T) {
 	if want := []CountChange{{0, mechanism.PureDP{Epsilon: 1}, 0}, {1, mechanism.PureDP{Epsilon: 2}, 0}, {2, mechanism.PureDP{Epsilon: 3}, 1}}; p.Total != 1 || !slices.Equal(p.Counts, want) {
 		t.Errorf("%+v", p)
 	}
-	if err := p.Check(b.state.Summary(), []uint64{2, 3, 0}, nil, nil); err != nil {
+	if err := p.Check(Stored{Summary: b.state.Summary(), Totals: []uint64{2, 3, 0}}); err != nil {
 		t.Error(err)
 	}
 	s := applied(b).state
@@ -245,23 +245,27 @@ func TestAmendmentsAreBounded(t *testing.T) {
 	if d := b.Decide(Request{Writer: Writer{"q", "v"}, Sequence: 2, Action: lost}, Lane{}, noon); !errors.Is(d.Err, ErrOutOfRange) {
 		t.Errorf("once more: %+v", d)
 	}
-	if err := b.Proposal().Check(b.state.summary, make([]uint64, 1), nil, nil); err != nil {
+	if err := b.Proposal().Check(Stored{Summary: b.state.summary, Totals: make([]uint64, 1)}); err != nil {
 		t.Error(err)
 	}
 }
 
-// Events and Rest take apart what merged put together.
+// Events and Left take apart what merged put together.
 func TestEvents(t *testing.T) {
 	parts := []mechanism.Part{{Mechanism: noise(1), Count: 2*math.MaxUint32 + 5}, {Mechanism: noise(2), Count: 1}}
 	events := Events(parts)
 	if len(events) != 4 || !slices.Equal(merged(events), parts) {
 		t.Errorf("%v", events)
 	}
-	v := Reserve{Events: events}
-	if rest, ok := v.Rest([]Commit{{Events: []mechanism.Event{event(1, 5)}}, {Events: []mechanism.Event{event(2, 1)}}}); !ok || len(rest) != 1 || rest[0].Count != 2*math.MaxUint32 {
-		t.Errorf("%v, %v", rest, ok)
+	made := Entry{Action: Reserve{Events: events}}
+	commit := func(e mechanism.Event) Entry { return Entry{Action: Commit{Events: []mechanism.Event{e}}} }
+	if left, ok := Left(made, []Entry{commit(event(1, 5)), commit(event(2, 1))}); !ok || len(left) != 2 || countOf(left) != 2*math.MaxUint32 {
+		t.Errorf("%v, %v", left, ok)
 	}
-	if _, ok := v.Rest([]Commit{{Events: []mechanism.Event{event(2, 2)}}}); ok {
+	if _, ok := Left(made, []Entry{commit(event(2, 2))}); ok {
 		t.Error("more than it held")
+	}
+	if _, ok := Left(commit(event(1, 5)), nil); ok {
+		t.Error("what a commit holds")
 	}
 }

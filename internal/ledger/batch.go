@@ -29,7 +29,9 @@ type Batch struct {
 
 	amended amendments
 	bounded bool
-	found   *Prices // for the request that is decided
+
+	request Request           // that is decided
+	taken   []mechanism.Event // from the budgets, for it
 }
 
 // NewBatch starts an empty batch on top of s, which must not change until the
@@ -102,82 +104,78 @@ func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
 		return refused(ErrUnreconciled, "ledger: %s; allowed: questions, and on the daemon's own socket: accountctl ledger reconcile %[1]s (--charge FILE | --accept-loss REASON)",
 			b.state.summary.Genesis.Spec.Name)
 	}
-	position := b.state.summary.Head.Position + uint64(len(b.entries)) + 1
-	action, err := b.do(r, position, now)
+	action, err := b.decide(r)
 	if err != nil {
 		return Decision{Outcome: Refused, Err: err, Entry: -1}
 	}
 	if r.CheckOnly {
 		return Decision{Outcome: Accepted, Entry: -1}
 	}
-	b.last[r.Writer] = Lane{r.Sequence, position}
-	b.entries = append(b.entries, Entry{
-		Position: position,
+	e := Entry{
+		Position: b.position(),
 		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Action: action,
-	})
+	}
+	action.effect(b, e)
+	b.last[r.Writer] = Lane{r.Sequence, e.Position}
+	b.entries = append(b.entries, e)
 	return Decision{Outcome: Accepted, Entry: len(b.entries) - 1}
 }
 
-// do does what an action asks, or nothing at all, and returns it as it is recorded.
-func (b *Batch) do(r Request, position uint64, now time.Time) (Action, error) {
-	var err error
-	if b.found = r.Prices; b.draft != nil {
-		b.draft.found = r.Prices
-		defer func() { b.draft.found = nil }()
+// decide has r's action decided, and returns it as it is recorded. Unless it will be
+// recorded, the budgets get back what it has taken from them.
+func (b *Batch) decide(r Request) (Action, error) {
+	b.request, b.taken = r, nil
+	if b.draft == nil {
+		err := r.Action.decide(b)
+		return b.request.Action, err
 	}
-	switch v := r.Action.(type) {
-	case Charge:
-		err = b.charge(v, r.CheckOnly)
-	case Reserve:
-		err = b.reserve(v, r, position, now)
-	case Commit:
-		err = b.commit(v, r.Writer, r.CheckOnly)
-	case Release:
-		err = b.release(v, r.Writer, r.CheckOnly)
-	case Expire:
-		err = b.expire(v, r.CheckOnly)
-	case Free:
-		return b.free(v, position, r.CheckOnly)
-	case Refund:
-		err = b.refund(v, position, r.CheckOnly)
-	case Raise:
-		return b.raise(v, position, r.CheckOnly)
-	case Restored:
-		err = b.restore(v, r.Writer, position, r.CheckOnly)
-	case Reconcile:
-		return b.reconcile(v, position, r.CheckOnly)
-	case Close:
-		err = b.mayDispose(r, "close it")
-		if err == nil && !r.CheckOnly {
-			b.spendAll()
-			b.closed = true
-		}
+	b.draft.found = r.Prices
+	err := r.Action.decide(b)
+	if err != nil || r.CheckOnly {
+		b.draft.untake(b.taken)
 	}
-	return r.Action, err
+	b.draft.found = nil
+	return b.request.Action, err
 }
 
-// charge adds the events' counts, or nothing at all.
-func (b *Batch) charge(c Charge, checkOnly bool) error {
-	if err := b.admit(c.Events); err != nil {
+// position is that of the next entry.
+func (b *Batch) position() uint64 { return b.state.summary.Head.Position + uint64(len(b.entries)) + 1 }
+
+// spec is the ledger's.
+func (b *Batch) spec() *Spec { return &b.state.summary.Genesis.Spec }
+
+// take takes events from the budgets, all of them or, with an error, none.
+func (b *Batch) take(events []mechanism.Event) error {
+	if b.draft == nil || len(events) == 0 {
+		return nil
+	}
+	if err := b.draft.take(events); err != nil {
 		return err
 	}
-	if !checkOnly {
-		for _, e := range c.Events {
-			b.count(e.Mechanism, uint64(e.Count))
-		}
-	} else if b.draft != nil {
-		b.draft.untake(c.Events)
-	}
+	b.taken = events
 	return nil
+}
+
+// force takes events from the budgets that they do not allow.
+func (b *Batch) force(events []mechanism.Event) {
+	b.draft.force(events)
+	b.taken = events
+}
+
+// charge counts events, which were taken from the budgets.
+func (b *Batch) charge(events []mechanism.Event) {
+	for _, e := range events {
+		b.count(e.Mechanism, uint64(e.Count))
+	}
 }
 
 // admit checks that events can be charged on top of what is charged and reserved,
 // and takes them from the budgets.
 func (b *Batch) admit(events []mechanism.Event) error {
-	if err := b.inRange(events); err != nil || b.draft == nil {
+	if err := b.inRange(events); err != nil {
 		return err
 	}
-	return b.draft.take(events)
+	return b.take(events)
 }
 
 // inRange checks that events can be counted, whatever budgets say.
@@ -212,13 +210,6 @@ func (b *Batch) inRange(events []mechanism.Event) error {
 		}
 	}
 	return nil
-}
-
-// spend counts what was reserved: budgets have it already.
-func (b *Batch) spend(parts []mechanism.Part) {
-	for _, p := range parts {
-		b.count(p.Mechanism, p.Count)
-	}
 }
 
 // count adds to a mechanism's total.

@@ -27,24 +27,6 @@ const Daemon = "daemon"
 // Lane is where a writer's lane stands: its newest entry; zero before the first.
 type Lane struct{ Sequence, Position uint64 }
 
-// Action is what an entry does: Charge, Reserve, Commit, Release, Expire, Free, Refund,
-// Raise, Restored, Reconcile or Close.
-type Action interface{ action() }
-
-// Charge adds events, together or not at all. The events have passed
-// mechanism.Event.Check for the ledger's adjacency.
-type Charge struct {
-	Events []mechanism.Event // as reported; at least one
-	Labels []Label
-}
-
-// Close ends the ledger: it takes no more charges. What open reservations hold is
-// charged.
-type Close struct{ Reason string }
-
-func (Charge) action() {}
-func (Close) action()  {}
-
 // Request is one mutation in a lane.
 type Request struct {
 	Writer    Writer

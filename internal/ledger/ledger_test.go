@@ -115,7 +115,7 @@ func TestProposalCheck(t *testing.T) {
 		}, []uint64{10, 0, 0}
 	}
 	p, before := good()
-	if err := p.Check(on, before, nil, nil); err != nil {
+	if err := p.Check(Stored{Summary: on, Totals: before}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -138,18 +138,18 @@ func TestProposalCheck(t *testing.T) {
 		{"index with a gap", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Index = 4 }, "counts[1].index"},
 		{"index twice", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Index = 3 }, "counts[2].index"},
 		{"no mechanism", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Mechanism = nil }, "counts[1].mechanism: missing"},
-		{"count that does not grow", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total = 10 }, "counts[0].total: 10"},
-		{"count that shrinks", func(_ *Proposal, _ *Summary, before []uint64) { before[0] = 50 }, "counts[0].total: 12"},
-		{"count too small", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total-- }, "6 more altogether"},
-		{"count too large", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total++ }, "6 more altogether"},
+		{"count that does not grow", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total = 10 }, "counts: 64 altogether"},
+		{"count that shrinks", func(_ *Proposal, _ *Summary, before []uint64) { before[0] = 50 }, "counts: 26 altogether"},
+		{"count too small", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total-- }, "counts: 65 altogether; allowed: 66"},
+		{"count too large", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total++ }, "counts: 67 altogether"},
 		{"count above the total", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total = 1 << 63 }, "counts[2].total"},
-		{"count missing", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts = p.Counts[:2] }, "6 more altogether"},
+		{"count missing", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts = p.Counts[:2] }, "counts: 65 altogether"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, before := good()
 			on := on
 			c.spoil(&p, &on, before)
-			if err := p.Check(on, before, nil, nil); err == nil || !strings.Contains(err.Error(), c.expect) {
+			if err := p.Check(Stored{Summary: on, Totals: before}); err == nil || !strings.Contains(err.Error(), c.expect) {
 				t.Errorf("error: %v; want %q in it", err, c.expect)
 			}
 		})

@@ -194,7 +194,7 @@ func (m *model) checkProposal(rt *rapid.T, b *Batch, state *State) {
 		rt.Fatalf("counts: %d; want the %d that changed", len(p.Counts), changed)
 	}
 	if len(p.Entries) > 0 {
-		if err := p.Check(state.Summary(), before, nil, nil); err != nil {
+		if err := p.Check(Stored{Summary: state.Summary(), Totals: before}); err != nil {
 			rt.Fatal(err)
 		}
 	}

@@ -91,17 +91,12 @@ func (s *State) Unpriced(v Action) *Prices {
 	if s.account == nil || len(s.account.limits) == 0 {
 		return nil
 	}
-	var events []mechanism.Event
-	switch v := v.(type) {
-	case Charge:
-		events = v.Events
-	case Reserve:
-		events = v.Events
-	case Reconcile:
-		events = v.Events
+	d := v.Details()
+	if !d.Spends() {
+		return nil
 	}
 	var p *Prices
-	for _, e := range events {
+	for _, e := range d.Events {
 		if _, known := s.index[e.Mechanism]; known {
 			continue
 		}

@@ -23,61 +23,6 @@ const (
 	MaxLifetime = 366 * 24 * time.Hour
 )
 
-// Reserve sets events aside. They count against budgets like charges until they
-// are committed (and then are charges), released, or expire.
-type Reserve struct {
-	Events   []mechanism.Event // at least one; as of a Charge
-	Lifetime time.Duration     // whole seconds, from 1 s to MaxLifetime; 0 with Child
-	Labels   []Label
-	Child    string // the ledger that it is for; only the daemon sets it
-}
-
-// reservation is what the entry at position makes.
-func (v Reserve) reservation(w Writer, position uint64, now time.Time) Reservation {
-	r := Reservation{Position: position, Rest: merged(v.Events), Child: v.Child, Principal: w.Principal}
-	if v.Child == "" {
-		r.Deadline = now.Add(v.Lifetime)
-	}
-	return r
-}
-
-// Rest is what is left after commits; false if it does not hold them.
-func (v Reserve) Rest(commits []Commit) ([]mechanism.Part, bool) {
-	r := Reservation{Rest: merged(v.Events)}
-	for _, c := range commits {
-		var wrong int
-		if r, wrong, _ = r.without(c.Events); wrong >= 0 {
-			return nil, false
-		}
-	}
-	return r.Rest, true
-}
-
-// Commit charges a part of an open reservation. Once nothing is left of it, it is
-// closed.
-type Commit struct {
-	Reservation uint64            // the position of its entry
-	Events      []mechanism.Event // at most what is left of it
-	Labels      []Label
-}
-
-// Release gives back what is left of a reservation: nothing was, or will be,
-// computed from the data for it.
-type Release struct {
-	Reservation uint64
-	Reason      string
-}
-
-// Expire charges what is left of a reservation. The daemon writes it once its time is
-// over, and for its owner whenever he asks: decisions depend on entries, never on a
-// clock, so until this entry a commit or a release is in time.
-type Expire struct{ Reservation uint64 }
-
-func (Reserve) action() {}
-func (Commit) action()  {}
-func (Release) action() {}
-func (Expire) action()  {}
-
 // Reservation is what is left of a Reserve.
 type Reservation struct {
 	Position  uint64           // of its entry: its name in the ledger
@@ -247,39 +192,6 @@ func (rs *reservations) parted() []mechanism.Part {
 	return parts
 }
 
-// reserve sets events aside in the entry at position.
-func (b *Batch) reserve(v Reserve, r Request, position uint64, now time.Time) error {
-	w := r.Writer
-	parts := merged(v.Events)
-	switch {
-	case b.draft == nil:
-		return refuse(ErrReservation, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER", b.state.summary.Genesis.Spec.Name)
-	case (v.Child != "") != (v.Lifetime == 0) || v.Child != "" && w.Principal != Daemon:
-		return refuse(ErrReservation, "child: %q with a lifetime of %v; allowed: a lifetime and no child, which only CreateLedger sets", v.Child, v.Lifetime)
-	case len(b.held.open) >= MaxReservations:
-		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger", len(b.held.open)+1, MaxReservations)
-	case b.held.parts+len(parts) > MaxReservedParts:
-		return refuse(ErrOutOfRange, "mechanisms in open reservations: %d; allowed: at most %d in one ledger", b.held.parts+len(parts), MaxReservedParts)
-	case b.bounded && b.held.bytes+size(parts) > MaxReservedBytes:
-		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one ledger, where %d are held already; commit, release or let expire some of them, or reserve mechanisms with shorter lists",
-			b.held.bytes+size(parts), MaxReservedBytes, b.held.bytes)
-	}
-	if err := b.admit(v.Events); err != nil {
-		return err
-	}
-	err := b.mayDispose(r, "reserve more than half of its whole budget at once (others may reserve less, or charge)")
-	if err != nil && !b.draft.mostOfAll(parts) {
-		err = nil
-	}
-	if err != nil || r.CheckOnly {
-		b.draft.untake(v.Events)
-		return err
-	}
-	b.draft.hold(parts)
-	b.set(v.reservation(w, position, now))
-	return nil
-}
-
 // reservation finds an open one that w may commit and release.
 func (b *Batch) reservation(position uint64, w Writer) (Reservation, error) {
 	r, ok := b.held.open[position]
@@ -287,50 +199,6 @@ func (b *Batch) reservation(position uint64, w Writer) (Reservation, error) {
 		return r, refuse(ErrReservation, "reservation: %d; allowed: the position of one that is open: not used up, released or expired", position)
 	}
 	return r, r.admits(w)
-}
-
-func (b *Batch) commit(v Commit, w Writer, checkOnly bool) error {
-	r, err := b.reservation(v.Reservation, w)
-	if err != nil {
-		return err
-	}
-	rest, wrong, held := r.without(v.Events)
-	if wrong >= 0 {
-		e := v.Events[wrong]
-		return refuse(ErrReservation, "events[%d]: %d × %v; allowed: at most %d, what is left of reservation %d", wrong, e.Count, e.Mechanism, held, r.Position)
-	}
-	if !checkOnly {
-		parts := merged(v.Events)
-		b.draft.unhold(parts)
-		b.set(rest)
-		b.spend(parts)
-	}
-	return nil
-}
-
-func (b *Batch) release(v Release, w Writer, checkOnly bool) error {
-	r, err := b.reservation(v.Reservation, w)
-	if err == nil && !checkOnly {
-		b.giveBack(r)
-	}
-	return err
-}
-
-// giveBack takes what is left of a reservation from the budgets again.
-func (b *Batch) giveBack(r Reservation) {
-	for _, p := range r.Rest {
-		b.draft.give(b.draft.line(p.Mechanism), p.Count)
-	}
-	b.draft.unhold(r.Rest)
-	b.set(Reservation{Position: r.Position})
-}
-
-func (b *Batch) expire(v Expire, checkOnly bool) error {
-	r, err := b.timed(v.Reservation)
-	if err == nil && !checkOnly {
-		b.spendRest(r)
-	}
-	return err
 }
 
 // timed finds an open reservation that a lifetime ends, whoever made it, and no child
@@ -343,17 +211,41 @@ func (b *Batch) timed(position uint64) (Reservation, error) {
 	return r, err
 }
 
-// spendRest turns what is left of a reservation into charges.
-func (b *Batch) spendRest(r Reservation) {
+// hold opens a reservation, whose events were taken from the budgets.
+func (b *Batch) hold(r Reservation) {
+	b.draft.hold(r.Rest)
+	b.set(r)
+}
+
+// giveBack closes a reservation and gives what is left of it back to the budgets.
+func (b *Batch) giveBack(position uint64) {
+	r := b.held.open[position]
+	for _, p := range r.Rest {
+		b.draft.give(p)
+	}
 	b.draft.unhold(r.Rest)
-	b.set(Reservation{Position: r.Position})
-	b.spend(r.Rest)
+	b.set(Reservation{Position: position})
+}
+
+// spend charges parts of a reservation, of which rest is left then. Budgets have them
+// already.
+func (b *Batch) spend(rest Reservation, parts []mechanism.Part) {
+	b.draft.unhold(parts)
+	b.set(rest)
+	for _, p := range parts {
+		b.count(p.Mechanism, p.Count)
+	}
+}
+
+// spendRest charges all that is left of a reservation.
+func (b *Batch) spendRest(position uint64) {
+	b.spend(Reservation{Position: position}, b.held.open[position].Rest)
 }
 
 // spendAll charges what all open reservations hold.
 func (b *Batch) spendAll() {
 	for _, r := range b.held.list() {
-		b.spendRest(r)
+		b.spendRest(r.Position)
 	}
 }
 

@@ -141,6 +141,18 @@ func TestReservationsAreBounded(t *testing.T) {
 	}
 }
 
+// stored is what a store gives to Check for p: of the open reservations those that p changes.
+func stored(p Proposal, on Summary, totals []uint64, open []Reservation) Stored {
+	s := Stored{Summary: on, Totals: totals}
+	for _, r := range open {
+		s.Held += r.Total()
+		if slices.ContainsFunc(p.Open, func(changed Reservation) bool { return changed.Position == r.Position }) {
+			s.Open = append(s.Open, r)
+		}
+	}
+	return s
+}
+
 // A proposal whose reservations do not follow from its entries is refused.
 func TestProposalsWithReservations(t *testing.T) {
 	on := snapshot().Summary
@@ -160,7 +172,7 @@ func TestProposalsWithReservations(t *testing.T) {
 			},
 		}
 	}
-	if err := good().Check(on, []uint64{10, 0}, open, nil); err != nil {
+	if err := good().Check(stored(good(), on, []uint64{10, 0}, open)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -176,15 +188,15 @@ func TestProposalsWithReservations(t *testing.T) {
 		{"expired and released", "entries[2]: reservation 2", func(p *Proposal) {
 			p.Entries[1].Action, p.Entries[2].Action = Release{Reservation: 2}, Expire{Reservation: 2}
 		}},
-		{"order", "open[1].position: 2; allowed: increasing positions", func(p *Proposal) { p.Open[1].Position = 2 }},
+		{"order", "open[1].position: 2; allowed: increasing positions", func(p *Proposal) { p.Open[0], p.Open[1] = p.Open[1], p.Open[0] }},
 		{"too much left", "open[0]: 4 left; allowed: 3", func(p *Proposal) { p.Open[0].Rest[0].Count = 4 }},
 		{"nothing left", "open[2]: 0 left; allowed: 7", func(p *Proposal) { p.Open[2].Rest = nil }},
 		{"an empty mechanism", "open[2]: nothing left of a mechanism", func(p *Proposal) { p.Open[2].Rest = append(p.Open[2].Rest, mechanism.Part{Mechanism: noise(5)}) }},
-		{"a new one is missing", "open: reservation 8 is missing", func(p *Proposal) { p.Open = p.Open[:2] }},
-		{"an expired one is missing", "open: reservation 4 is missing", func(p *Proposal) { p.Open = slices.Delete(p.Open, 1, 2) }},
-		{"a committed one is missing", "open: reservation 2 is missing", func(p *Proposal) { p.Open = p.Open[1:] }},
+		{"a new one is missing", "open: 3 altogether; allowed: 10, with all that change", func(p *Proposal) { p.Open = p.Open[:2] }},
+		{"an expired one is missing", "entries[2]: reservation 4; allowed: an open reservation that is among the changed", func(p *Proposal) { p.Open = slices.Delete(p.Open, 1, 2) }},
+		{"a committed one is missing", "entries[1]: reservation 2", func(p *Proposal) { p.Open = p.Open[1:] }},
 		{"total", "total: 64; allowed: 63", func(p *Proposal) { p.Total++ }},
-		{"closed with some open", "open[0]: 3 left; allowed: 0", func(p *Proposal) {
+		{"closed with some open", "total: 63; allowed: 73", func(p *Proposal) {
 			p.Entries = append(p.Entries, Entry{Position: 11, Action: Close{}})
 			p.Closed = true
 		}},
@@ -192,7 +204,7 @@ func TestProposalsWithReservations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := good()
 			c.spoil(&p)
-			if err := p.Check(on, []uint64{10, 0}, open, nil); err == nil || !strings.Contains(err.Error(), c.says) {
+			if err := p.Check(stored(p, on, []uint64{10, 0}, open)); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v; want %s", err, c.says)
 			}
 		})

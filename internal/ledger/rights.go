@@ -12,13 +12,13 @@ import (
 // proves that.
 const Unverified = "unverified:"
 
-// mayDispose refuses what only the ledger's creator may do, unless r comes from it.
+// mayDispose refuses what only the ledger's creator may do, unless the request comes from it.
 // Until there are roles the creator is known by its principal, so this holds where
 // principals are proven: for a proven caller, and for a ledger whose creator is proven.
 // Where neither is, anybody may say that they are the creator.
-func (b *Batch) mayDispose(r Request, to string) error {
+func (b *Batch) mayDispose(to string) error {
 	genesis := b.state.summary.Genesis
-	creator, caller := genesis.Principal, r.Caller
+	creator, caller := genesis.Principal, b.request.Caller
 	if caller == "" || caller == creator || strings.HasPrefix(creator, Unverified) && strings.HasPrefix(caller, Unverified) {
 		return nil
 	}

@@ -49,11 +49,9 @@ func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	}
 	st.amended = amendments{budgets: s.Genesis.Spec.Budgets, resolution: s.Genesis.Resolution}
 	for _, e := range s.Amended {
-		st.amended = st.amended.with(e.Position, e.Action)
+		st.amended = st.amended.after(e)
 	}
-	for _, r := range tail {
-		st.replay(r)
-	}
+	st.replay(tail)
 	st.summary.Unreconciled = st.amended.unreconciled
 	st.account = newAccount(s.Genesis.Spec, st.amended, st.parts, st.Reserved(), st.costs(in))
 	return st
@@ -73,58 +71,18 @@ func (s *State) costs(in *num.Interrupt) *Prices {
 	return p
 }
 
-// replay adds a committed record. What was accepted once is a fact: it is not
-// decided again.
-func (s *State) replay(r Record) {
-	switch v := r.Entry.Action.(type) {
-	case Charge:
-		for _, e := range v.Events {
-			s.add(e.Mechanism, uint64(e.Count))
-		}
-	case Reserve:
-		s.held.set(v.reservation(r.Entry.Writer, r.Entry.Position, r.Entry.Time))
-	case Commit:
-		rest, _, _ := s.held.open[v.Reservation].without(v.Events)
-		s.held.set(rest)
-		for _, e := range v.Events {
-			s.add(e.Mechanism, uint64(e.Count))
-		}
-	case Free:
-		s.held.set(Reservation{Position: v.Reservation})
-	case Release:
-		s.held.set(Reservation{Position: v.Reservation})
-	case Expire:
-		s.spend(s.held.open[v.Reservation])
-	case Refund:
-		for _, e := range v.Events {
-			s.add(e.Mechanism, -uint64(e.Count))
-		}
-	case Reconcile:
-		for _, e := range v.Events {
-			s.add(e.Mechanism, uint64(e.Count))
-		}
-	case Restored:
-		s.spendAll()
-	case Close:
-		s.spendAll()
-		s.summary.Closed = true
+// replay adds committed records, before there is an account. What was accepted once is
+// a fact: it is not decided again.
+func (s *State) replay(tail []Record) {
+	if len(tail) == 0 {
+		return
 	}
-	s.amended = s.amended.with(r.Entry.Position, r.Entry.Action)
-	s.summary.Head = Head{r.Entry.Position, r.Hash}
-}
-
-func (s *State) spendAll() {
-	for _, r := range s.held.list() {
-		s.spend(r)
+	b := NewBatch(s)
+	for _, r := range tail {
+		r.Entry.Action.effect(b, r.Entry)
 	}
-}
-
-// spend counts what is left of a reservation.
-func (s *State) spend(r Reservation) {
-	for _, p := range r.Rest {
-		s.add(p.Mechanism, p.Count)
-	}
-	s.held.set(Reservation{Position: r.Position})
+	newest := tail[len(tail)-1]
+	s.Apply(b, Head{newest.Entry.Position, newest.Hash})
 }
 
 // add adds modulo 2⁶⁴, so that refunds take away.

@@ -29,16 +29,7 @@ func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 	if uint64(len(list)) != h.amended {
 		return nil, damaged(amendmentsBucket, numberKey(h.number), "%d refunds and raises; the head has %d", len(list), h.amended)
 	}
-	unreconciled := false
-	for _, e := range list {
-		switch e.Action.(type) {
-		case ledger.Restored:
-			unreconciled = true
-		case ledger.Reconcile:
-			unreconciled = false
-		}
-	}
-	if unreconciled != h.unreconciled {
+	if unreconciled := ledger.Unreconciled(list); unreconciled != h.unreconciled {
 		return nil, damaged(headsBucket, numberKey(h.number), "needs reconciling: %v; by its entries %v", h.unreconciled, unreconciled)
 	}
 	return list, nil

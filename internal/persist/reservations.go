@@ -7,12 +7,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// openOf reads the open reservations that a proposal may change: those in its
-// list, and all of them if it spends all.
+// openOf reads the open reservations that a proposal changes.
 func (w *writing) openOf(h head, p *ledger.Proposal) ([]ledger.Reservation, error) {
-	if p.SpendsAll() {
-		return w.open(h)
-	}
 	var list []ledger.Reservation
 	for _, r := range p.Open {
 		key := blockKey(h.number, r.Position)

@@ -243,13 +243,7 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	var amended []ledger.Entry
-	if p.Amends() {
-		if amended, err = w.amendments(h); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.Check(h.summary(), before, open, amended); err != nil {
+	if err := p.Check(ledger.Stored{Summary: h.summary(), Held: h.held, Totals: before, Open: open}); err != nil {
 		return nil, err
 	}
 	lanes := lanes{w: w, before: h}

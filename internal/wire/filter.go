@@ -72,23 +72,11 @@ func (f EntryFilter) Selects(e ledger.Entry) bool {
 	if len(f.Labels) == 0 {
 		return true
 	}
-	has := labelsOf(e.Action)
+	has := e.Action.Details().Labels
 	for _, l := range f.Labels {
 		if !slices.Contains(has, l) {
 			return false
 		}
 	}
 	return true
-}
-
-func labelsOf(v ledger.Action) []ledger.Label {
-	switch v := v.(type) {
-	case ledger.Charge:
-		return v.Labels
-	case ledger.Reserve:
-		return v.Labels
-	case ledger.Commit:
-		return v.Labels
-	}
-	return nil
 }

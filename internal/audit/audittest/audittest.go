@@ -148,50 +148,45 @@ func (w *writing) decide(v ledger.Action) {
 		return
 	}
 	position := summary.Head.Position + uint64(len(w.batch.Entries())) + 1
-	rest := w.rest(v)
+	charged := w.willCharge(v)
 	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Action: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
 	if d.Outcome != ledger.Accepted {
 		return
 	}
 	switch v := v.(type) {
-	case ledger.Charge:
-		w.charged[position] = v.Events
-	case ledger.Commit:
-		w.charged[position] = v.Events
-	case ledger.Expire:
-		w.charged[position] = rest
 	case ledger.Refund:
 		delete(w.charged, v.Position)
+	case ledger.Refundable:
+		w.charged[position] = charged
 	}
 }
 
-// reservation is the entry that made what v is about.
+// willCharge is what v will charge, if it can be refunded.
+func (w *writing) willCharge(v ledger.Action) (events []mechanism.Event) {
+	if v, ok := v.(ledger.Refundable); ok {
+		events, _ = v.Charged(func(reservation uint64) ([]mechanism.Event, error) { // which never fails
+			for _, r := range w.state.Reservations() {
+				if r.Position == reservation {
+					return ledger.Events(r.Rest), nil
+				}
+			}
+			return nil, nil
+		})
+	}
+	return events
+}
+
+// reservation is the entry that made what v, which only its owner may do, is about.
 func (w *writing) reservation(v ledger.Action) (ledger.Entry, bool) {
-	var position uint64
-	switch v := v.(type) {
-	case ledger.Commit:
-		position = v.Reservation
-	case ledger.Release:
-		position = v.Reservation
-	default:
+	d := v.Details()
+	if d.About == 0 || v.Privileged() {
 		return ledger.Entry{}, false
 	}
-	records, err := w.store.Records(w.state.Summary().Genesis.Spec.Name, position, 1)
+	records, err := w.store.Records(w.state.Summary().Genesis.Spec.Name, d.About, 1)
 	if err != nil || len(records) == 0 {
 		return ledger.Entry{}, false
 	}
 	return records[0].Entry, true
-}
-
-// rest is what v, an expiry, will charge.
-func (w *writing) rest(v ledger.Action) []mechanism.Event {
-	e, _ := v.(ledger.Expire)
-	for _, r := range w.state.Reservations() {
-		if r.Position == e.Reservation {
-			return ledger.Events(r.Rest)
-		}
-	}
-	return nil
 }
 
 // action is a random request; what it asks may have to be refused. What depends on

@@ -47,16 +47,19 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 			before[i] = b.parts[c.Index].Count
 		}
 	}
-	on := ledger.Summary{Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}
+	on := ledger.Stored{Totals: before, Summary: ledger.Summary{
+		Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}}
 	open, err := b.reservations()
 	if err != nil {
 		return nil, 0, err
 	}
-	amended, err := b.amendments()
-	if err != nil {
-		return nil, 0, err
+	for _, r := range open {
+		on.Held += r.Total()
+		if slices.ContainsFunc(p.Open, func(changed ledger.Reservation) bool { return changed.Position == r.Position }) {
+			on.Open = append(on.Open, r)
+		}
 	}
-	if err := p.Check(on, before, open, amended); err != nil {
+	if err := p.Check(on); err != nil {
 		return nil, 0, err
 	}
 	// Only the newest book is written on, so that the room behind its log and its

@@ -73,8 +73,9 @@ func testAmendments(t *testing.T, h Harness) {
 	again()
 }
 
-// testWrongAmendments: no store takes a second refund, one of more than there is, or
-// totals that do not follow.
+// testWrongAmendments: no store takes a refund of more than there is, or totals that do
+// not follow. What the rules forbid but the sums allow, such as a second refund, is found
+// by package audit.
 func testWrongAmendments(t *testing.T, h Harness) {
 	s := h.open(t)
 	b, other := reserving(t, s, "l"), reserving(t, s, "m")
@@ -82,18 +83,13 @@ func testWrongAmendments(t *testing.T, h Harness) {
 	b.append(b.request(writer(1), refund(1, part(0, 9))))
 	other.append(other.charge(writer(0), 0, 9), other.request(writer(0), refund(1, part(0, 9)))) // the other's refunds are not its own
 	for what, spoil := range map[string]func(*ledger.Proposal){
-		"a second refund":      func(p *ledger.Proposal) { p.Entries[0].Action = refund(1, part(1, 9)) },
-		"twice in one":         func(p *ledger.Proposal) { p.Entries[1].Action = refund(2, part(2, 9)) },
-		"of a later entry":     func(p *ledger.Proposal) { p.Entries[0].Action = refund(9, part(1, 9)) },
-		"of itself":            func(p *ledger.Proposal) { p.Entries[0].Action = refund(5, part(1, 9)) },
-		"of nothing":           func(p *ledger.Proposal) { p.Entries[0].Action = refund(2) },
-		"of more":              func(p *ledger.Proposal) { p.Entries[0].Action = refund(2, part(1, 10)) },
-		"of another mechanism": func(p *ledger.Proposal) { p.Entries[0].Action = refund(2, part(2, 9)) },
-		"no count":             func(p *ledger.Proposal) { p.Counts = p.Counts[1:] },
-		"a smaller count":      func(p *ledger.Proposal) { p.Counts[len(p.Counts)-1].Total-- },
-		"a larger count":       func(p *ledger.Proposal) { p.Counts[0].Total++ },
-		"the same counts":      func(p *ledger.Proposal) { p.Counts[0].Total, p.Counts[1].Total = 9, 9 },
-		"total":                func(p *ledger.Proposal) { p.Total = 18 },
+		"of nothing":      func(p *ledger.Proposal) { p.Entries[0].Action = refund(2) },
+		"of more":         func(p *ledger.Proposal) { p.Entries[0].Action = refund(2, part(1, 10)) },
+		"no count":        func(p *ledger.Proposal) { p.Counts = p.Counts[1:] },
+		"a smaller count": func(p *ledger.Proposal) { p.Counts[len(p.Counts)-1].Total-- },
+		"a larger count":  func(p *ledger.Proposal) { p.Counts[0].Total++ },
+		"the same counts": func(p *ledger.Proposal) { p.Counts[0].Total, p.Counts[1].Total = 9, 9 },
+		"total":           func(p *ledger.Proposal) { p.Total = 18 },
 	} {
 		p := b.decide(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1)).Proposal()
 		b.last[writer(0)] -= 3
@@ -108,15 +104,4 @@ func testWrongAmendments(t *testing.T, h Harness) {
 		b.check()
 	}
 	b.append(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1))
-	b.append(b.raise(writer(0), 2e12))
-	p := b.decide(b.raise(writer(0), 3e12)).Proposal()
-	b.last[writer(0)]--
-	lower := p.Entries[0].Action.(ledger.Raise)
-	lower.Resolution.Limits = []accountant.Limit{{Guard: accountant.GuardZCDP, Value: 1.5e12}}
-	p.Entries = slices.Clone(p.Entries)
-	p.Entries[0].Action = lower
-	if _, err := s.Append([]ledger.Proposal{p}); err == nil {
-		t.Error("a raise below the one before was taken")
-	}
-	b.check()
 }

@@ -58,8 +58,8 @@ func testRestored(t *testing.T, h Harness) {
 	again()
 }
 
-// testWrongRestores: no store takes anything else where reconciling is needed, nor a
-// restore that leaves reservations, or the mark, as they were.
+// testWrongRestores: no store takes a restore that leaves reservations, or the mark that
+// reconciling is needed, as they were, nor what takes that mark away without reconciling.
 func testWrongRestores(t *testing.T, h Harness) {
 	s := h.open(t)
 	b := reserving(t, s, "l")
@@ -94,9 +94,7 @@ func testWrongRestores(t *testing.T, h Harness) {
 	charging.Expected = b.state.Summary().Head
 	charging.Entries = slices.Clone(charging.Entries)
 	charging.Entries[0].Position = charging.Expected.Position + 1
-	charging.Counts[0].Total, charging.Total, charging.Unreconciled = 10, 19, true
-	refuse("a charge", charging)
-	charging.Unreconciled = false
+	charging.Counts[0].Total, charging.Total, charging.Unreconciled = 10, 19, false
 	refuse("a charge that takes the mark away", charging)
 	b.append(b.request(writer(1), ledger.Reconcile{}))
 	b.check()

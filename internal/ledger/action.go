@@ -1,0 +1,112 @@
+package ledger
+
+import "github.com/dpaccountant/accountant/internal/mechanism"
+
+// Action is what an entry does to its ledger. Each kind of action has a file of its
+// own, which says what it is, how it is decided and what it changes. How it travels
+// stands in package wire, how it is stored in package record.
+//
+// The unexported methods work on the Batch that decides the action. Their order is
+// fixed: decide may refuse, effect never does.
+type Action interface {
+	// Kind is the name of the action's kind in the API and in stored bytes, such as "charge".
+	Kind() string
+	// Details returns what actions of several kinds have.
+	Details() Details
+	// Privileged reports whether the API takes the action on the daemon's own socket only.
+	Privileged() bool
+
+	// decide refuses what b.request asks for, or returns nil and changes nothing but
+	// this: it takes from the budgets what they will be charged (Batch.admit), and it
+	// completes b.request.Action with what only the ledger knows.
+	decide(b *Batch) error
+	// effect makes the changes of e, an entry with this action that was accepted. It
+	// is used for a new entry and for an entry that is read from a log again.
+	effect(b *Batch, e Entry)
+}
+
+// Actions returns an action without content of each kind: the list of all kinds.
+func Actions() []Action {
+	return []Action{
+		Charge{}, Close{}, Reserve{}, Commit{}, Release{}, Expire{}, Refund{}, Raise{}, Restored{}, Reconcile{}, Free{},
+	}
+}
+
+// Details are what actions of several kinds have, for whoever lists, filters, weighs or
+// checks actions of any kind.
+type Details struct {
+	About  uint64            // the position of the reservation or of the entry that it is about; 0 for none
+	Events []mechanism.Event // that it is about
+	Labels []Label
+	Reason string
+	Child  string // the ledger that it reserves for
+	More   int    // about how many bytes of memory its other content takes
+
+	// The action moves Events from one pot to another. Without Events it moves all that
+	// is left of the reservation About, and without About all of that pot. Where From
+	// and To are equal it moves nothing.
+	From, To Pot
+	Closes   bool // nothing follows the action
+}
+
+// Pot is where an application of a mechanism counts. Those in the last two use up the
+// ledger's budgets.
+type Pot uint8
+
+const (
+	PotBudget   Pot = iota // it may still be used, as far as there are budgets
+	PotReserved            // an open reservation holds it
+	PotCharged             // it was charged
+)
+
+// Spends reports whether the action takes its Events from the budgets.
+func (d Details) Spends() bool { return d.From == PotBudget && d.To != PotBudget }
+
+// amendment is an action that changes what the ledger's other entries stand for.
+type amendment interface {
+	Action
+	// amend returns a with the change by the entry at position.
+	amend(a amendments, position uint64) amendments
+	// reconciles reports whether a ledger takes the action while it needs reconciling,
+	// and however many amendments it has.
+	reconciles() bool
+}
+
+// Amends reports whether e changes what the ledger's other entries stand for: a
+// refund, a raise, a freed reservation, a restore or what reconciles it.
+func (e Entry) Amends() bool {
+	_, amends := e.Action.(amendment)
+	return amends
+}
+
+// reconciles reports whether a ledger takes v while it needs reconciling.
+func reconciles(v Action) bool {
+	a, amends := v.(amendment)
+	return amends && a.reconciles()
+}
+
+// Refundable is an action that charges, so that a Refund can give it back.
+type Refundable interface {
+	Action
+	// Charged returns what the action's entry has charged. It calls left for what was
+	// left of a reservation just before that entry.
+	Charged(left func(reservation uint64) ([]mechanism.Event, error)) ([]mechanism.Event, error)
+}
+
+// Incomplete is an action that needs, before it is decided, what its decision cannot
+// find: what stands in the log, or what takes long to compute.
+type Incomplete interface {
+	Action
+	// Complete returns the action with that.
+	Complete(from Sources) (Action, error)
+}
+
+// Sources are where an Incomplete action finds what it needs.
+type Sources interface {
+	// ChargedBy returns what the entry at position has charged; ErrRefund if it has
+	// charged nothing.
+	ChargedBy(position uint64) ([]mechanism.Event, error)
+	// Resolve finds what a raise comes to, and keeps the costs that this changes for
+	// the decision.
+	Resolve(v Raise) (Resolution, error)
+}

@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// MaxAmendments bounds the refunds, raises and freed reservations of one ledger, which
+// every answer lists; a restore, and what first reconciles it, count but are always taken.
+const MaxAmendments = 1000
+
+// Assumption is something that people have asserted, on which answers rest.
+type Assumption struct {
+	Position    uint64 // of the entry that recorded it
+	Kind        string // "refund", "freed", "raise", "restored", "reconciled" or "loss"
+	Text        string // what is assumed, with the reason that was given
+	Descriptive bool   // whether it makes the guarantee descriptive
+}
+
+// amendments are what the entries that amend a ledger have made of it. A value never
+// changes: an amendment's amend returns the next.
+type amendments struct {
+	budgets     []accountant.Budget // in force
+	resolution  Resolution          // in force
+	refunded    []uint64            // positions, as they came
+	assumptions []Assumption
+	raises      int
+	freed       int // reservations
+
+	restored     []origin // by position
+	reconciled   int
+	unreconciled bool
+}
+
+func (a amendments) number() int {
+	return len(a.refunded) + a.raises + a.freed + len(a.restored) + a.reconciled
+}
+
+// assuming returns a with a further assumption.
+func (a amendments) assuming(added Assumption) amendments {
+	a.assumptions = append(slices.Clip(a.assumptions), added)
+	return a
+}
+
+// after returns a with the change by e. Entries that amend nothing change nothing.
+func (a amendments) after(e Entry) amendments {
+	if v, amends := e.Action.(amendment); amends {
+		return v.amend(a, e.Position)
+	}
+	return a
+}
+
+// Unreconciled reports whether a ledger needs reconciling after these entries, all that
+// amend it, by position.
+func Unreconciled(amended []Entry) bool {
+	var a amendments
+	for _, e := range amended {
+		a = a.after(e)
+	}
+	return a.unreconciled
+}
+
+// amend makes the change by e, whose action is v.
+func (b *Batch) amend(v amendment, e Entry) { b.amended = v.amend(b.amended, e.Position) }
+
+// amendable refuses an amendment of a ledger that has as many as it may.
+func (b *Batch) amendable() error {
+	if n := b.amended.number(); n >= MaxAmendments {
+		return refuse(ErrOutOfRange, "refunds, raises and freed reservations: %d; allowed: at most %d in one ledger", n+1, MaxAmendments)
+	}
+	return nil
+}
+
+// listed describes events, the first few of many.
+func listed(events []mechanism.Event) string {
+	text := ""
+	for i, e := range events {
+		if i == maxListed {
+			return text + fmt.Sprintf(" and %d more", len(events)-i)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d × %v", e.Count, e.Mechanism)
+	}
+	return text
+}
+
+// origin is a restore's entry with the stores.
+type origin struct {
+	position uint64
+	from, to string
+}
+
+// ended reports whether a lane that stands there was ended by a restore.
+func (a amendments) ended(l Lane) bool {
+	n := len(a.restored)
+	return n > 0 && l.Sequence > 0 && l.Position < a.restored[n-1].position
+}
+
+// store is where the entry at position was written, of a ledger that was created in
+// the store first.
+func (a amendments) store(first string, position uint64) string {
+	for _, r := range a.restored {
+		if position < r.position {
+			return first
+		}
+		first = r.to
+	}
+	return first
+}
+
+// StoreOf is the store in which the entry at position was written.
+func (s *State) StoreOf(position uint64) string {
+	return s.amended.store(s.summary.Genesis.StoreID, position)
+}
+
+// StoreOf is State's, of the state that the batch is on.
+func (b *Batch) StoreOf(position uint64) string { return b.state.StoreOf(position) }

@@ -1,0 +1,30 @@
+package ledger
+
+import "github.com/dpaccountant/accountant/internal/mechanism"
+
+// Charge adds events, together or not at all. The events have passed
+// mechanism.Event.Check for the ledger's adjacency.
+type Charge struct {
+	Events []mechanism.Event // as reported; at least one
+	Labels []Label
+}
+
+// Kind implements Action.
+func (Charge) Kind() string { return "charge" }
+
+// Privileged implements Action.
+func (Charge) Privileged() bool { return false }
+
+// Details implements Action.
+func (v Charge) Details() Details {
+	return Details{Events: v.Events, Labels: v.Labels, From: PotBudget, To: PotCharged}
+}
+
+// Charged implements Refundable.
+func (v Charge) Charged(func(uint64) ([]mechanism.Event, error)) ([]mechanism.Event, error) {
+	return v.Events, nil
+}
+
+func (v Charge) decide(b *Batch) error { return b.admit(v.Events) }
+
+func (v Charge) effect(b *Batch, _ Entry) { b.charge(v.Events) }

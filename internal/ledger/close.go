@@ -1,0 +1,23 @@
+package ledger
+
+// Close ends the ledger: it takes no more charges. What open reservations hold is
+// charged. Only the ledger's creator may close it.
+type Close struct{ Reason string }
+
+// Kind implements Action.
+func (Close) Kind() string { return "close" }
+
+// Privileged implements Action.
+func (Close) Privileged() bool { return false }
+
+// Details implements Action.
+func (v Close) Details() Details {
+	return Details{Reason: v.Reason, From: PotReserved, To: PotCharged, Closes: true}
+}
+
+func (Close) decide(b *Batch) error { return b.mayDispose("close it") }
+
+func (Close) effect(b *Batch, _ Entry) {
+	b.spendAll()
+	b.closed = true
+}

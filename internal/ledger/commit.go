@@ -1,0 +1,45 @@
+package ledger
+
+import "github.com/dpaccountant/accountant/internal/mechanism"
+
+// Commit charges a part of an open reservation. Once nothing is left of the
+// reservation, it is closed. Only the reservation's owner may commit it.
+type Commit struct {
+	Reservation uint64            // the position of its entry
+	Events      []mechanism.Event // at most what is left of it
+	Labels      []Label
+}
+
+// Kind implements Action.
+func (Commit) Kind() string { return "commit" }
+
+// Privileged implements Action.
+func (Commit) Privileged() bool { return false }
+
+// Details implements Action.
+func (v Commit) Details() Details {
+	return Details{About: v.Reservation, Events: v.Events, Labels: v.Labels, From: PotReserved, To: PotCharged}
+}
+
+// Charged implements Refundable.
+func (v Commit) Charged(func(uint64) ([]mechanism.Event, error)) ([]mechanism.Event, error) {
+	return v.Events, nil
+}
+
+func (v Commit) decide(b *Batch) error {
+	r, err := b.reservation(v.Reservation, b.request.Writer)
+	if err != nil {
+		return err
+	}
+	if _, wrong, held := r.without(v.Events); wrong >= 0 {
+		e := v.Events[wrong]
+		return refuse(ErrReservation, "events[%d]: %d × %v; allowed: at most %d, what is left of reservation %d",
+			wrong, e.Count, e.Mechanism, held, r.Position)
+	}
+	return nil
+}
+
+func (v Commit) effect(b *Batch, _ Entry) {
+	rest, _, _ := b.held.open[v.Reservation].without(v.Events)
+	b.spend(rest, merged(v.Events))
+}

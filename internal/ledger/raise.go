@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Raise makes budgets, or the plan, larger; they are enforced from then on. Once
+// something was charged or set aside, the decision to raise may depend on outputs,
+// which no guard allows: later answers list it, and are descriptive unless
+// Independent is asserted.
+type Raise struct {
+	Budgets     []accountant.Budget // all of them, none smaller; of Planned maybe none: those there are
+	Plan        Workload            // of Planned: the whole new plan, no count smaller
+	Independent bool                // asserts that the decision did not depend on outputs
+	Reason      string
+
+	Resolution Resolution // what they come to (see State.Raising); not part of what is asked
+	Late       bool       // something had been charged or set aside; set by the decision
+}
+
+// Kind implements Action.
+func (Raise) Kind() string { return "raise" }
+
+// Privileged implements Action.
+func (Raise) Privileged() bool { return true }
+
+// Details implements Action.
+func (v Raise) Details() Details {
+	more := 64*len(v.Budgets) + 96*len(v.Resolution.Plan)
+	for _, e := range v.Plan.Events {
+		more += 32 + mechanism.Size(e.Mechanism)
+	}
+	return Details{Reason: v.Reason, More: more}
+}
+
+// Complete implements Incomplete.
+func (v Raise) Complete(from Sources) (_ Action, err error) {
+	v.Resolution, err = from.Resolve(v)
+	return v, err
+}
+
+func (v Raise) decide(b *Batch) error {
+	if err := b.amendable(); err != nil {
+		return err
+	}
+	if _, err := b.state.raised(b.amended, v); err != nil {
+		return err
+	}
+	if err := grown(b.amended.resolution, v.Resolution); err != nil {
+		return err
+	}
+	v.Late = b.total > 0 || b.held.total > 0 || len(b.amended.refunded)+len(b.amended.restored)+b.amended.freed > 0
+	b.request.Action = v
+	return nil
+}
+
+func (v Raise) effect(b *Batch, e Entry) {
+	b.amend(v, e)
+	if b.draft != nil { // all costs are shares of limits: they are found anew
+		b.draft = newAccount(*b.spec(), b.amended, b.parts(), b.held.parted(), b.request.Prices).draft()
+	}
+}
+
+func (Raise) reconciles() bool { return false }
+
+func (v Raise) amend(a amendments, position uint64) amendments {
+	a.raises++
+	if len(v.Budgets) > 0 {
+		a.budgets = v.Budgets
+	}
+	a.resolution = v.Resolution
+	if !v.Late {
+		return a
+	}
+	what, how := "the plan was", "which may have depended on outputs"
+	if len(v.Plan.Events) == 0 {
+		what = "budgets were"
+	}
+	if v.Independent {
+		how = "which did not depend on outputs"
+	}
+	return a.assuming(Assumption{position, "raise", fmt.Sprintf(
+		"%s made larger by entry %d, after something was charged or set aside, by a decision %s (reason given: %s)",
+		what, position, how, v.Reason), !v.Independent})
+}

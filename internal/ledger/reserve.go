@@ -1,0 +1,76 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Reserve sets events aside. They count against budgets like charges until they
+// are committed (and then are charges), released, or expire. Only the ledger's creator
+// may reserve most of its budget.
+type Reserve struct {
+	Events   []mechanism.Event // at least one, as those of a Charge
+	Lifetime time.Duration     // whole seconds, from 1 s to MaxLifetime; 0 with Child
+	Labels   []Label
+	Child    string // the ledger that it is for; only the daemon sets it
+}
+
+// Kind implements Action.
+func (Reserve) Kind() string { return "reserve" }
+
+// Privileged implements Action.
+func (Reserve) Privileged() bool { return false }
+
+// Details implements Action.
+func (v Reserve) Details() Details {
+	return Details{Events: v.Events, Labels: v.Labels, Child: v.Child, From: PotBudget, To: PotReserved}
+}
+
+func (v Reserve) decide(b *Batch) error {
+	parts := merged(v.Events)
+	switch {
+	case b.draft == nil:
+		return refuse(ErrReservation, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER", b.spec().Name)
+	case (v.Child != "") != (v.Lifetime == 0) || v.Child != "" && b.request.Writer.Principal != Daemon:
+		return refuse(ErrReservation, "child: %q with a lifetime of %v; allowed: a lifetime and no child, which only CreateLedger sets",
+			v.Child, v.Lifetime)
+	case len(b.held.open) >= MaxReservations:
+		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger", len(b.held.open)+1, MaxReservations)
+	case b.held.parts+len(parts) > MaxReservedParts:
+		return refuse(ErrOutOfRange, "mechanisms in open reservations: %d; allowed: at most %d in one ledger",
+			b.held.parts+len(parts), MaxReservedParts)
+	case b.bounded && b.held.bytes+size(parts) > MaxReservedBytes:
+		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one ledger, "+
+			"where %d are held already; commit, release or let expire some of them, or reserve mechanisms with shorter lists",
+			b.held.bytes+size(parts), MaxReservedBytes, b.held.bytes)
+	}
+	if err := b.admit(v.Events); err != nil {
+		return err
+	}
+	err := b.mayDispose("reserve more than half of its whole budget at once (others may reserve less, or charge)")
+	if err != nil && b.draft.mostOfAll(parts) {
+		return err
+	}
+	return nil
+}
+
+func (v Reserve) effect(b *Batch, e Entry) {
+	r := Reservation{Position: e.Position, Rest: merged(v.Events), Child: v.Child, Principal: e.Writer.Principal}
+	if v.Child == "" {
+		r.Deadline = e.Time.Add(v.Lifetime)
+	}
+	b.hold(r)
+}
+
+// Left returns what entries leave of a reservation: the Reserve that made it, and those
+// about it that followed. It is false if they do not fit together.
+func Left(made Entry, later []Entry) ([]mechanism.Event, bool) {
+	v, ok := made.Action.(Reserve)
+	r := Reservation{Rest: merged(v.Events)}
+	for _, e := range later {
+		rest, wrong, _ := r.without(e.Action.Details().Events)
+		r, ok = rest, ok && wrong < 0
+	}
+	return Events(r.Rest), ok
+}

@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Restored begins a ledger's life in a store that was made of a copy. What was
+// charged after the copy was made is lost, and nobody can tell from the copy what it
+// was. So it ends every lane (a writer's next numbers may have been used for
+// something else), charges what open reservations hold (they may have been
+// committed), and the ledger takes nothing but questions until it is reconciled.
+// Only a restore writes it, as the daemon. The entry before it is the copy's newest.
+type Restored struct {
+	From    string    // the store that was copied, in which the ledger was
+	StoreID string    // the store that was made
+	Copy    Hash      // SHA-256 of the copy
+	Newest  time.Time // of the newest record in the copy, of any ledger: it was made then or later
+}
+
+// Kind implements Action.
+func (Restored) Kind() string { return "restored" }
+
+// Privileged implements Action. No call of the API makes one.
+func (Restored) Privileged() bool { return true }
+
+// Details implements Action.
+func (Restored) Details() Details { return Details{From: PotReserved, To: PotCharged} }
+
+func (v Restored) decide(b *Batch) error {
+	was, by := b.amended.store(b.state.summary.Genesis.StoreID, b.position()), b.request.Writer.Principal
+	if by != Daemon || v.From != was || v.StoreID == was {
+		return refuse(ErrReconcile, "restored: from store %q to %q by %s; allowed: from %q to another, by a restore", v.From, v.StoreID, by, was)
+	}
+	return nil
+}
+
+func (v Restored) effect(b *Batch, e Entry) {
+	b.spendAll()
+	b.amend(v, e)
+}
+
+func (Restored) reconciles() bool { return true } // it may be copied and restored once more
+
+func (v Restored) amend(a amendments, position uint64) amendments {
+	a.restored = append(slices.Clip(a.restored), origin{position, v.From, v.StoreID})
+	a.unreconciled = true
+	return a.assuming(Assumption{position, "restored", fmt.Sprintf("restored by entry %d from a copy of store %s, made at %s or later: "+
+		"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
+		position, v.From, v.Newest.UTC().Format(time.RFC3339)), true})
+}
