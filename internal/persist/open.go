@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
 // Open opens the store at c.Path, or makes it. It fails, naming the file, if
@@ -47,6 +49,7 @@ func Open(c Config) (*Store, error) {
 		failed: make(chan struct{}),
 
 		damaged: make(chan struct{}),
+		paths:   sync.Pool{New: func() any { return new(pages.Paths) }},
 		stuck:   stuck{done: make(chan struct{})},
 	}
 	s.published.ready.L = &s.published.mu

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -8,7 +9,8 @@ import (
 )
 
 // proven checks every page on the way to where a row is, or is not, and the checksums of
-// all rows beside it. It is called before a row of writers or ledgers is written.
+// all rows beside it. It is called before a row of writers or ledgers is written, and
+// before any row is said to be missing.
 //
 // Every other row that is missing is missed: something else says that it is there. Only
 // that a writer or a name is unknown rests on a search alone, and a search that one wrong
@@ -19,8 +21,60 @@ func (v *view) proven(b bucket, key []byte) error {
 	if v.file == nil { // a file that is made, or that was checked as a whole
 		return nil
 	}
-	_, err := v.checked().Leaf(b.String(), key)
+	_, err := v.leaf(b, key)
+	return err
+}
+
+// way checks the pages of a search for a key before bbolt makes it: in a page that leads
+// back to itself it would search without end.
+func (v *view) way(b bucket, key []byte) error {
+	if v.file == nil {
+		return nil
+	}
+	return structural(v.checked().Way(b.String(), key))
+}
+
+// leaf does what proven does, and returns the first key of the leaf after the one to which
+// the key belongs, nil after the last.
+func (v *view) leaf(b bucket, key []byte) (next []byte, err error) {
+	next, err = v.checked().Leaf(b.String(), key)
+	v.missing = true
+	return next, structural(err)
+}
+
+// used checks that the pages in which something was found to be missing are in use. In a
+// transaction that writes, free has told that of each page when it was read.
+func (v *view) used() error {
+	if !v.missing {
+		return nil
+	}
+	err := v.paths.Used(uint64(v.tx.ID()))
+	if errors.Is(err, pages.ErrNoMeta) { // two commits since the transaction began
+		return nil
+	}
 	return structural(err)
+}
+
+// from returns a bucket's first row whose key is not before a given one; found is nil if
+// there is none. No row between the two keys is overlooked. The row is not yet verified.
+func (v *view) from(b bucket, key []byte) (found, stored []byte, err error) {
+	if err := v.way(b, key); err != nil {
+		return nil, nil, err
+	}
+	c, err := v.cursor(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, stored = c.Seek(key)
+	if v.file == nil {
+		return found, stored, nil
+	}
+	for next := key; next != nil && (found == nil || bytes.Compare(found, next) >= 0); {
+		if next, err = v.leaf(b, next); err != nil {
+			return nil, nil, err
+		}
+	}
+	return found, stored, nil
 }
 
 // checked returns the pages that were checked in this transaction.

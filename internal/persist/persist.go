@@ -17,6 +17,7 @@
 package persist
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
 // FileName is the store's in a daemon's data directory.
@@ -100,6 +102,7 @@ type Store struct {
 	failed    chan struct{}         // closed: what became of a commit is unknown
 	damaged   chan struct{}         // closed: the file is damaged
 
+	paths sync.Pool    // of *pages.Paths, for their memory
 	turn  sync.Mutex   // of who writes, from the beginning of a transaction until it is published
 	used  atomic.Int64 // bytes of the file that are in use at least
 	stuck stuck
@@ -304,8 +307,16 @@ func (s *Store) view(read func(*view) error) error {
 		if err := s.published.await(tx.ID(), s.refused); err != nil {
 			return err
 		}
-		return read(&view{tx: tx, file: s.space.file})
+		paths := s.paths.Get().(*pages.Paths)
+		defer s.paths.Put(paths)
+		v := &view{tx: tx, file: s.space.file, paths: paths}
+		err := read(v)
+		if errors.Is(err, ledger.ErrDamaged) {
+			return err
+		}
+		return cmp.Or(v.used(), err)
 	})
+	s.damagedPage(err)
 	s.rollback(tx)
 	if e := s.inPlace(); e != nil {
 		return s.gone(e)

@@ -82,12 +82,10 @@ func (v *view) parts(h head) ([]mechanism.Part, error) {
 // each reads the rows of a ledger in a bucket keyed by index: exactly those from
 // first to h.distinct − 1 have to be there.
 func (v *view) each(b bucket, h head, first int, read func(i int, value []byte) error) error {
-	bb, err := v.bucket(b)
+	key, stored, err := v.from(b, numberKey(h.number))
 	if err != nil {
 		return err
 	}
-	c := bb.Cursor()
-	key, stored := c.Seek(numberKey(h.number))
 	for i := first; i < h.distinct; i++ {
 		want := indexKey(h.number, i)
 		if !bytes.Equal(key, want) {
@@ -100,7 +98,9 @@ func (v *view) each(b bucket, h head, first int, read func(i int, value []byte) 
 		if err := read(i, value); err != nil {
 			return damaged(b, key, "%v", err)
 		}
-		key, stored = c.Next()
+		if key, stored, err = v.from(b, indexKey(h.number, i+1)); err != nil {
+			return err
+		}
 	}
 	if bytes.HasPrefix(key, numberKey(h.number)) {
 		return damaged(b, key, "the ledger has %d mechanisms", h.distinct)
@@ -111,16 +111,16 @@ func (v *view) each(b bucket, h head, first int, read func(i int, value []byte) 
 // List implements ledger.Store.
 func (s *Store) List(prefix, after string, limit int) (out []ledger.Summary, err error) {
 	err = s.view(func(v *view) error {
-		bb, err := v.bucket(ledgersBucket)
-		if err != nil {
-			return err
+		next := []byte(prefix)
+		if after >= prefix && after != "" {
+			next = []byte(after + "\x00")
 		}
-		c := bb.Cursor()
-		key, stored := c.Seek([]byte(max(prefix, after)))
-		if after != "" && string(key) == after {
-			key, stored = c.Next()
-		}
-		for ; len(out) < limit && key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = c.Next() {
+		for len(out) < limit {
+			key, stored, err := v.from(ledgersBucket, next)
+			if err != nil || key == nil || !bytes.HasPrefix(key, []byte(prefix)) {
+				return err
+			}
+			next = append(append(next[:0:0], key...), 0)
 			value, err := unseal(ledgersBucket, key, stored)
 			if err != nil {
 				return err
@@ -212,13 +212,12 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 		if err != nil {
 			return err
 		}
-		bb, err := v.bucket(writersBucket)
-		if err != nil {
-			return err
-		}
-		c, prefix := bb.Cursor(), numberKey(h.number)
-		last := ""
-		for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); {
+		prefix, last := numberKey(h.number), ""
+		for next := prefix; ; {
+			key, _, err := v.from(writersBucket, next)
+			if err != nil || !bytes.HasPrefix(key, prefix) {
+				return err
+			}
 			principal, ok := principalOf(key)
 			if !ok || principal == last {
 				return damaged(writersBucket, key, "no principal and name")
@@ -242,9 +241,8 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 				}
 			}
 			other.Name = "\xff" // after every name: those are ASCII
-			key, _ = c.Seek(appendWriter(nil, h.number, other))
+			next = appendWriter(nil, h.number, other)
 		}
-		return nil
 	})
 	return out, err
 }

@@ -92,12 +92,11 @@ func (w *writing) reservations(h *head, changes, before []ledger.Reservation) er
 // Reserving implements ledger.Store: it reads the first key of each ledger only.
 func (s *Store) Reserving() (names []string, err error) {
 	err = s.view(func(v *view) error {
-		bb, err := v.bucket(reservationsBucket)
-		if err != nil {
-			return err
-		}
-		c := bb.Cursor()
-		for key, _ := c.First(); key != nil; {
+		for next := []byte{}; ; {
+			key, _, err := v.from(reservationsBucket, next)
+			if err != nil || key == nil {
+				return err
+			}
 			if len(key) != 16 {
 				return damaged(reservationsBucket, key, "a key of %d bytes; want 16", len(key))
 			}
@@ -108,11 +107,10 @@ func (s *Store) Reserving() (names []string, err error) {
 			}
 			names = append(names, g.Spec.Name)
 			if number++; number == 0 {
-				break
+				return nil
 			}
-			key, _ = c.Seek(numberKey(number))
+			next = numberKey(number)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err

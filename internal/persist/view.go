@@ -20,9 +20,11 @@ type view struct {
 	cursors [buckets]*bolt.Cursor // for get: they keep their memory
 	key     []byte                // room for the key of one get
 
-	file  io.ReaderAt  // for proven
+	file  io.ReaderAt  // to check pages; nil: they are not checked
 	paths *pages.Paths // of this transaction, or to be reset for it
 	begun bool         // paths are of this transaction
+
+	missing bool // something may have been found to be missing
 }
 
 func (v *view) bucket(b bucket) (*bolt.Bucket, error) {
@@ -38,20 +40,29 @@ func (v *view) bucket(b bucket) (*bolt.Bucket, error) {
 // get returns a verified value, which is valid within the transaction only; nil
 // if there is none.
 func (v *view) get(b bucket, key []byte) ([]byte, error) {
-	c := v.cursors[b]
-	if c == nil {
+	if err := v.way(b, key); err != nil {
+		return nil, err
+	}
+	c, err := v.cursor(b)
+	if err != nil {
+		return nil, err
+	}
+	found, stored := c.Seek(key)
+	if !bytes.Equal(found, key) {
+		return nil, v.proven(b, key)
+	}
+	return unseal(b, key, stored)
+}
+
+func (v *view) cursor(b bucket) (*bolt.Cursor, error) {
+	if v.cursors[b] == nil {
 		bb, err := v.bucket(b)
 		if err != nil {
 			return nil, err
 		}
-		c = bb.Cursor()
-		v.cursors[b] = c
+		v.cursors[b] = bb.Cursor()
 	}
-	found, stored := c.Seek(key)
-	if !bytes.Equal(found, key) {
-		return nil, nil
-	}
-	return unseal(b, key, stored)
+	return v.cursors[b], nil
 }
 
 // must is get for a row that has to be there, read by parse.
@@ -215,12 +226,13 @@ func (v *view) entry(number, key uint64) (record, error) {
 // rowsOf calls f with a ledger's rows of a bucket whose keys are ledger number and
 // position, in the order of positions, verified.
 func (v *view) rowsOf(b bucket, number uint64, f func(key, value []byte) error) error {
-	bb, err := v.bucket(b)
-	if err != nil {
-		return err
-	}
-	c, prefix := bb.Cursor(), numberKey(number)
-	for key, stored := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, stored = c.Next() {
+	prefix := numberKey(number)
+	for next := prefix; ; {
+		key, stored, err := v.from(b, next)
+		if err != nil || !bytes.HasPrefix(key, prefix) {
+			return err
+		}
+		next = append(append(next[:0:0], key...), 0)
 		if len(key) != 16 {
 			return damaged(b, key, "a key of %d bytes; want 16", len(key))
 		}
@@ -232,5 +244,4 @@ func (v *view) rowsOf(b bucket, number uint64, f func(key, value []byte) error) 
 			return err
 		}
 	}
-	return nil
 }

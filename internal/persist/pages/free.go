@@ -45,60 +45,72 @@ func (f *File) CheckFreeSize(transaction uint64) error {
 // readFree reads the list of free pages. If there is none, listed is false.
 func (w *walk) readFree() (listed bool, err error) {
 	id, listed, err := w.freelist(w.Transaction)
-	if err == nil && listed {
-		err = w.readFreeAt(id)
+	if err != nil || !listed {
+		return listed, err
 	}
-	return listed, err
+	whole, err := w.eachFree(id, w.Pace, func(free uint64) error {
+		w.free.add(free)
+		return nil
+	})
+	if err != nil {
+		return listed, err
+	}
+	return listed, w.take(id, whole)
 }
 
-// readFreeAt reads the list that begins at page id: a header as of every page, then the numbers in ascending order. If the header's count is 0xFFFF, the first
-// number is the count.
-func (w *walk) readFreeAt(id uint64) error {
-	if id < 2 || id >= w.Pages {
-		return damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", w.Pages-1))
+// eachFree calls found with the numbers of the list of free pages that begins at page id,
+// in ascending order, and returns how many pages the list takes. It has a header as every
+// page, then the numbers. If the header's count is 0xFFFF, the first number is the count.
+func (f *File) eachFree(id uint64, pace func(int64) error, found func(uint64) error) (whole uint64, err error) {
+	if id < 2 || id >= f.Pages {
+		return 0, damage(id, "a list of free pages elsewhere", fmt.Sprintf("in one of the pages 2 to %d", f.Pages-1))
 	}
-	b := make([]byte, w.PageSize)
-	at := int64(id) * w.PageSize
+	b := make([]byte, f.PageSize)
+	at := int64(id) * f.PageSize
 	fill := func() error {
-		if err := w.Pace(w.PageSize); err != nil {
+		if err := pace(f.PageSize); err != nil {
 			return err
 		}
-		_, err := w.Reader.ReadAt(b, at)
-		at += w.PageSize
+		_, err := f.Reader.ReadAt(b, at)
+		at += f.PageSize
 		return err
 	}
 	if err := fill(); err != nil {
-		return err
+		return 0, err
 	}
-	if found, flags := order.Uint64(b), order.Uint16(b[8:]); found != id || flags != freePage {
-		return damage(id, fmt.Sprintf("the number %d and flags %#x", found, flags), "the list of free pages")
+	if number, flags := order.Uint64(b), order.Uint16(b[8:]); number != id || flags != freePage {
+		return 0, damage(id, fmt.Sprintf("the number %d and flags %#x", number, flags), "the list of free pages")
 	}
-	count, whole := uint64(order.Uint16(b[10:])), 1+uint64(order.Uint32(b[12:]))
-	if id+whole > w.Pages {
-		return damage(id, fmt.Sprintf("%d overflow pages", whole-1), "a page within the file")
+	count := uint64(order.Uint16(b[10:]))
+	whole = 1 + uint64(order.Uint32(b[12:]))
+	if id+whole > f.Pages {
+		return 0, damage(id, fmt.Sprintf("%d overflow pages", whole-1), "a page within the file")
 	}
 	rest := b[headerSize:]
 	if count == 0xFFFF {
 		count, rest = order.Uint64(rest), rest[8:]
 	}
-	if room := (int64(whole)*w.PageSize - headerSize) / 8; count > uint64(room) {
-		return damage(id, fmt.Sprintf("%d free pages", count), fmt.Sprintf("at most %d, for which it has room", room))
+	if room := (int64(whole)*f.PageSize - headerSize) / 8; count > uint64(room) {
+		return 0, damage(id, fmt.Sprintf("%d free pages", count), fmt.Sprintf("at most %d, for which it has room", room))
 	}
 	before := uint64(1)
 	for range count {
 		if len(rest) == 0 {
 			if err := fill(); err != nil {
-				return err
+				return 0, err
 			}
 			rest = b
 		}
 		free := order.Uint64(rest)
 		rest = rest[8:]
-		if free <= before || free >= w.Pages {
-			return damage(id, fmt.Sprintf("free page %d after %d", free, before), fmt.Sprintf("ascending numbers from 2 to %d", w.Pages-1))
+		if free <= before || free >= f.Pages {
+			return 0, damage(id, fmt.Sprintf("free page %d after %d", free, before),
+				fmt.Sprintf("ascending numbers from 2 to %d", f.Pages-1))
 		}
-		w.free.add(free)
+		if err := found(free); err != nil {
+			return 0, err
+		}
 		before = free
 	}
-	return w.take(id, whole)
+	return whole, nil
 }

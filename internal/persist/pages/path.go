@@ -1,6 +1,10 @@
 package pages
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // Paths checks the pages that searches in one transaction go through. The pages are
 // read once.
@@ -45,11 +49,7 @@ func (p *Paths) Leaf(bucket string, key []byte) (next []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	i := leaf.find([]byte(bucket))
-	if i >= leaf.count || string(leaf.key(i)) != bucket || !leaf.bucket(i) {
-		return nil, damage(leaf.id, "no bucket "+bucket, "all buckets")
-	}
-	root, within, err := leaf.inline(i)
+	root, within, err := leaf.root(bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -61,27 +61,59 @@ func (p *Paths) Leaf(bucket string, key []byte) (next []byte, err error) {
 	return next, p.rows(bucket, within)
 }
 
+// Way checks the layout of every page through which a search for a key of a bucket goes,
+// and that each is where the page above it says. Such a search ends.
+func (p *Paths) Way(bucket string, key []byte) error { return p.way(bucket, key, 0) }
+
 // Rewritten checks the layout of every page that bbolt rewrites, and whose number of pages
 // it trusts, when it puts a key into a bucket: those on the way to it; with remove, also
 // those beside these, which it may merge.
 func (p *Paths) Rewritten(bucket string, key []byte, remove bool) error {
+	if remove {
+		return p.way(bucket, key, 2)
+	}
+	return p.way(bucket, key, 0)
+}
+
+func (p *Paths) way(bucket string, key []byte, beside int) error {
 	leaf, _, err := p.descend(p.Root, []byte(bucket), 0)
 	if err != nil {
 		return err
 	}
-	i := leaf.find([]byte(bucket))
-	if i >= leaf.count || string(leaf.key(i)) != bucket || !leaf.bucket(i) {
-		return damage(leaf.id, "no bucket "+bucket, "all buckets")
-	}
-	root, within, err := leaf.inline(i)
+	root, within, err := leaf.root(bucket)
 	if err != nil || within != nil {
 		return err
 	}
-	beside := 0
-	if remove {
-		beside = 2
-	}
 	_, _, err = p.descend(root, key, beside)
+	return err
+}
+
+// root returns the page of a bucket's root, or the page within the leaf of all buckets.
+func (p *page) root(bucket string) (root uint64, within *page, err error) {
+	i := p.find([]byte(bucket))
+	if i >= p.count || string(p.key(i)) != bucket || !p.bucket(i) {
+		return 0, nil, damage(p.id, "no bucket "+bucket, "all buckets")
+	}
+	return p.inline(i)
+}
+
+// Used checks that none of the pages that were read is in the list of free pages of a
+// transaction.
+func (p *Paths) Used(transaction uint64) error {
+	read := slices.Sorted(maps.Keys(p.pages))
+	id, listed, err := p.freelist(transaction)
+	if err != nil || !listed {
+		return err
+	}
+	_, err = p.eachFree(id, func(int64) error { return nil }, func(free uint64) error {
+		for len(read) > 0 && read[0] < free {
+			read = read[1:]
+		}
+		if len(read) > 0 && read[0] == free {
+			return damage(free, "a free page", "one that is in use")
+		}
+		return nil
+	})
 	return err
 }
 
