@@ -28,9 +28,6 @@ func (l *sampledLine) along(step float64, out []ComplexValue, stop func() bool) 
 	}
 }
 
-// unknown is all that is known where nothing is: |φ| ≤ 1.
-var unknown = ComplexValue{Err: math.Inf(1)}
-
 // run fills K(θ+it) − K(θ) for t = (first + j)·step, t_end < 2·t_first or one node.
 func (l *sampledLine) run(step float64, first int, out []ComplexValue) {
 	end := float64(first+len(out)-1) * step

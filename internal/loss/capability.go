@@ -55,3 +55,29 @@ func CurveOf(l Loss) (PrivacyCurve, bool) {
 	}
 	return nil, false
 }
+
+// Tabled is a loss of which K is bounded at some orders, and between them by convexity
+// (docs/math/conversions.md §4.5.2).
+type Tabled interface {
+	// Last is the largest s at which a bound on K is known; +Inf if there is no such s.
+	Last() float64
+	// Corners are the last corner of the bound up to s, or 0, and the first beyond, or +Inf.
+	Corners(s float64) (below, above float64)
+}
+
+// Failing is a loss that is 0 if it is finite.
+type Failing interface{ FailsOnly() }
+
+// Ranked is a loss that stands for a class of mechanisms of which no single one has the
+// cumulant of the pair that dominates them all.
+type Ranked interface {
+	// Renyi bounds the largest K of any of them at s > 0.
+	Renyi(s float64) Value
+}
+
+// boundOnly is what a loss has of which nothing but a bound on K is known: neither a pair
+// nor a characteristic function.
+type boundOnly struct{}
+
+func (boundOnly) Pair(Direction, Side) Pair             { return nil }
+func (boundOnly) Decay(Direction, float64, Value) Decay { return Undecayed }

@@ -232,7 +232,7 @@ func (c *cells) smooth(t float64) float64 {
 	for i := range c.cuts {
 		best = math.Min(best, c.cuts[i].mass+c.cuts[i].variation/t)
 	}
-	return bounded(math.Log((c.outside+best)*(1+1e-9)) + 1e-9) // 1e-9: sums of 4,096 terms
+	return logModulus(math.Log((c.outside+best)*(1+1e-9)) + 1e-9) // 1e-9: sums of 4,096 terms
 }
 
 // makeCuts cuts at every boundary.

@@ -218,7 +218,7 @@ func (c Composition) reachable() bool {
 }
 
 func (p parallel) reachable() bool {
-	return !p.fixed && p.paired() && !slices.ContainsFunc(p.each(), func(part Composition) bool { return !part.reachable() })
+	return !p.fixed && paired(p) && !slices.ContainsFunc(p.each(), func(part Composition) bool { return !part.reachable() })
 }
 
 // leavingOne is c, in which no partition was fixed in advance, with one release left to the

@@ -3,27 +3,22 @@ package loss
 import (
 	"math"
 
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// ofSampledComposed is a composition of Gaussians on one Poisson sample of rate q.
-// Inside the sample it is one Gaussian with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, Cor.
-// 3.3), whose pair is what is sampled (docs/math/cumulant.md §1.1.6).
-func ofSampledComposed(c mechanism.Composed, q float64, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
-	within := mechanism.ZeroOut // as ofPoissonSampled
-	if q == 1 {
-		within = adj
+// oneOf is a single loss for all that runs on one sample. Gaussians together are one with
+// μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, Cor. 3.3), whose pair is what is sampled
+// (docs/math/cumulant.md §1.1.6).
+func oneOf(terms []Term) (Loss, bool) {
+	if len(terms) == 1 && terms[0].Count == 1 {
+		return terms[0].Loss, true
 	}
-	terms, err := TermsOf(c, within)
-	if err != nil {
-		return nil, err
+	for _, t := range terms {
+		if _, ok := MuOf(t.Loss); !ok {
+			return nil, false
+		}
 	}
-	mu := rootOfSquares(terms)
-	if q == 1 {
-		return gaussian{mu: mu}, nil
-	}
-	return sampledGaussian{mu: mu, rate: q, replace: adj == mechanism.ReplaceOne, in: in}, nil
+	return gaussian{mu: rootOfSquares(terms)}, true
 }
 
 // rootOfSquares is √(Σ n_j·μ_j²) of Gaussians, rounded up by a relative 2⁻⁵⁰ at most.

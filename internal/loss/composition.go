@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
@@ -21,30 +19,6 @@ type Term struct {
 // Composition is the losses of everything that was applied, in a canonical
 // order that does not depend on the order of the reports.
 type Composition []Term
-
-// Compose takes the losses of c's mechanisms and merges equal ones. c must
-// come from mechanism.Compose.
-func Compose(c mechanism.Composition) (Composition, error) { return ComposeWithin(c, nil) }
-
-// ComposeWithin is Compose for losses that in interrupts, wherever they are computed; it
-// is interrupted too. Losses of one Interrupt are not for concurrent use.
-func ComposeWithin(c mechanism.Composition, in *num.Interrupt) (Composition, error) {
-	var terms Composition
-	for _, p := range c.Parts {
-		in.Spend(composeWork)
-		each, err := termsOf(p.Mechanism, c.Adjacency, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range each {
-			terms = append(terms, timesTerm(t, p.Count))
-		}
-	}
-	return terms.merged(), nil
-}
-
-// composeWork is about what it takes to make the loss of a mechanism.
-const composeWork = 2000
 
 // merged has equal losses as one term, in the canonical order.
 func (c Composition) merged() Composition {
@@ -76,51 +50,9 @@ func (c Composition) merged() Composition {
 func (c Composition) key() string {
 	var b strings.Builder
 	for _, t := range c {
-		fmt.Fprintf(&b, "%T %v %d ", t.Loss, t.Loss.Order(), t.Count)
+		fmt.Fprintf(&b, "%s %v %d ", t.Loss.Facts().Name, t.Loss.Order(), t.Count)
 	}
 	return b.String()
-}
-
-// TermsOf returns the losses of one application of m under adj: of a mechanism that
-// is several releases those of all of them, of every other one the loss that Of
-// returns. m must have passed Check(adj). See docs/math/cumulant.md §1.1.6.
-func TermsOf(m mechanism.Mechanism, adj mechanism.Adjacency) ([]Term, error) {
-	return termsOf(m, adj, nil)
-}
-
-func termsOf(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) ([]Term, error) {
-	var terms []Term
-	for _, p := range mechanism.Expand(m) {
-		if on, ok := p.Mechanism.(mechanism.Parallel); ok {
-			part, err := parallelTerms(on, adj, in)
-			if err != nil {
-				return nil, err
-			}
-			for _, t := range part {
-				terms = append(terms, timesTerm(t, p.Count))
-			}
-			continue
-		}
-		if l, n := repeated(p.Mechanism, adj); n > 0 {
-			terms = append(terms, timesTerm(Term{l, n}, p.Count))
-			continue
-		}
-		l, err := of(p.Mechanism, adj, in)
-		if err != nil {
-			return nil, err
-		}
-		terms = append(terms, Term{l, p.Count})
-	}
-	return terms, nil
-}
-
-// timesTerm is n times t. Of more than 2⁶⁴ releases nothing is promised any more.
-func timesTerm(t Term, n uint64) Term {
-	high, count := bits.Mul64(t.Count, n)
-	if high > 0 {
-		return Term{gaussian{mu: math.Inf(1)}, 1}
-	}
-	return Term{t.Loss, count}
 }
 
 // Facts are the facts of every term, in order.
@@ -136,8 +68,8 @@ func (c Composition) Facts() []Facts {
 func (c Composition) Last() float64 {
 	last := math.Inf(1)
 	for _, t := range c {
-		if l := t.Loss.Facts().Last; l > 0 {
-			last = math.Min(last, l)
+		if l, ok := t.Loss.(Tabled); ok {
+			last = math.Min(last, l.Last())
 		}
 	}
 	return last
@@ -146,18 +78,11 @@ func (c Composition) Last() float64 {
 // Losing is c without what loses nothing but by failing: its atoms are to be put
 // back (LogTotal, Finite).
 func (c Composition) Losing() Composition {
-	for i, t := range c {
-		if _, ok := t.Loss.(failure); ok {
-			rest := append(Composition(nil), c[:i]...)
-			for _, t := range c[i+1:] {
-				if _, ok := t.Loss.(failure); !ok {
-					rest = append(rest, t)
-				}
-			}
-			return rest
-		}
+	failing := func(t Term) bool { _, ok := t.Loss.(Failing); return ok }
+	if !slices.ContainsFunc(c, failing) {
+		return c
 	}
-	return c
+	return slices.DeleteFunc(slices.Clone(c), failing)
 }
 
 // Directions are the directions to be computed: one where both are the same.

@@ -25,28 +25,18 @@ type cutSample struct {
 
 // ofTruncated bounds τ = P(Bin(others, q) ≥ B) and takes the sampled mechanism alone
 // where that is 0: B exceeds the number of others.
-func ofTruncated(m mechanism.TruncatedPoissonSampled, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
+func ofTruncated(m mechanism.TruncatedPoissonSampled, x Maker) (Loss, error) {
+	adj := x.Adjacency
 	others := m.DatasetSize - 1
 	if adj == mechanism.AddOrRemoveOne {
 		others++ // the record may be beyond what was counted
 	}
 	q := m.Probability()
-	at := func(distance float64, adj mechanism.Adjacency) (Loss, error) {
-		inner := m.Mechanism
-		switch noise := inner.(type) {
-		case mechanism.Gaussian:
-			if noise.NoiseMultiplier != 0 {
-				noise = mechanism.Gaussian{StandardDeviation: noise.NoiseMultiplier, Sensitivity: 1}
-			}
-			noise.Sensitivity *= distance
-			inner = noise
-		case mechanism.Laplace:
-			noise.Sensitivity *= distance
-			inner = noise
-		}
-		return ofPoissonSampled(mechanism.PoissonSampled{SamplingProbability: q, Mechanism: inner}, adj, in)
+	one, err := x.Under(mechanism.ZeroOut).Loss(m.Mechanism)
+	if err != nil {
+		return nil, err
 	}
-	kept, err := at(1, adj)
+	kept, err := poissonSampled(one, q, adj, x.In)
 	if err != nil || m.MaximumBatchSize > others {
 		return kept, err
 	}
@@ -55,7 +45,11 @@ func ofTruncated(m mechanism.TruncatedPoissonSampled, adj mechanism.Adjacency, i
 	if adj == mechanism.ZeroOut {
 		moved = mechanism.ReplaceOne
 	}
-	cut, err := at(2, moved)
+	two, err := one.Grouped(2) // twice the distance
+	if err != nil || two == nil {
+		return nil, fmt.Errorf("truncated_poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
+	}
+	cut, err := poissonSampled(two, q, moved, x.In)
 	if err != nil {
 		return nil, fmt.Errorf("truncated_poisson_sampled: %w", err)
 	}
@@ -155,6 +149,21 @@ func (c cutSample) mixed(a, b ComplexValue, w float64) ComplexValue {
 	}
 	return ComplexValue{k, err, math.Min(upper, num.UpBy(real(k), err))}
 }
+
+// Steps: each costs what both parts' cost.
+func (c cutSample) Steps(d Direction, theta float64) Steps {
+	kept, cut := Tilt(c.kept, d, theta), Tilt(c.cut, d, theta)
+	return oneByOne(c, d, theta, func(t float64) float64 { return kept.Work(t, 1) + cut.Work(t, 1) })
+}
+
+// Decay: that of either part does not bound the other.
+func (cutSample) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: only itself is known to be covered.
+func (cutSample) Covers(Loss) bool { return false }
+
+// Grouped: nothing is proven of groups in a batch that is cut.
+func (cutSample) Grouped(uint64) (Loss, error) { return nil, nil }
 
 func (c cutSample) Order() [4]float64 {
 	o := c.kept.Order()

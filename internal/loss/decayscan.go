@@ -21,7 +21,7 @@ type phiScan struct {
 	mean  []float64
 	cuts  []scanCut
 	width float64 // of the last step, over t
-	spent float64 // as Tilted.Spent
+	spent float64 // as Steps.Spent
 }
 
 // scanCut is a cut with the sums over its rest.
@@ -110,7 +110,7 @@ func (s *phiScan) over(t0, t1 float64) float64 {
 		s.width = h / t
 		worst = math.Max(worst, bound)
 		if last {
-			return bounded(math.Log1p(-(s.total-worst)*(s.total+worst)*(1-1e-9)) / 2)
+			return logModulus(math.Log1p(-(s.total-worst)*(s.total+worst)*(1-1e-9)) / 2)
 		}
 		t += h
 		h *= math.Max(1, math.Min(2, 0.9*share/cost))

@@ -44,7 +44,7 @@ func (g discreteNormal) Facts() Facts {
 func (g discreteNormal) MaxLoss(Direction) float64 { return math.Inf(1) }
 
 func (g discreteNormal) Cumulant(d Direction, s float64) Value {
-	v := gaussian{g.mu()}.Cumulant(d, s)
+	v := gaussian{mu: g.mu()}.Cumulant(d, s)
 	if math.IsInf(v.K, 0) || s == 0 || s == -1 {
 		return v
 	}
@@ -215,3 +215,14 @@ func (g discreteNormal) few(s complex128, n, h, half float64) ComplexValue {
 }
 
 func (g discreteNormal) Order() [4]float64 { return [4]float64{g.sigma, g.d} }
+
+// Decay: atoms alone have none.
+func (discreteNormal) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: only itself is known to be covered.
+func (discreteNormal) Covers(Loss) bool { return false }
+
+// Grouped is at k times the distance, a whole number of at most 2^53.
+func (g discreteNormal) Grouped(k uint64) (Loss, error) {
+	return discreteNormal{sigma: g.sigma, d: num.Count(k) * g.d}, nil
+}

@@ -204,3 +204,14 @@ func (l discrete) nearHalf(s complex128) ComplexValue {
 }
 
 func (l discrete) Order() [4]float64 { return [4]float64{l.a, l.d} }
+
+// Decay: atoms alone have none.
+func (discrete) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: only itself is known to be covered.
+func (l discrete) Covers(Loss) bool { return false }
+
+// Grouped is at k times the distance.
+func (l discrete) Grouped(k uint64) (Loss, error) {
+	return discrete{a: l.a, d: num.Count(k) * l.d}, nil
+}

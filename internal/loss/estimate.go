@@ -13,18 +13,29 @@ type Estimate func(s float64) (k, slope, curvature float64)
 
 // EstimateOf returns the estimate of one loss. See docs/math/inversion.md §2.
 func EstimateOf(l Loss, d Direction) Estimate {
-	exact := func(s float64) (float64, float64, float64) {
+	if e, ok := l.(Estimated); ok {
+		return e.Estimate(d)
+	}
+	return exactly(l, d)
+}
+
+func exactly(l Loss, d Direction) Estimate {
+	return func(s float64) (float64, float64, float64) {
 		v := l.Cumulant(d, s)
 		return v.K, v.Slope, v.Curvature
 	}
-	g, ok := l.(normalPair)
-	if !ok {
-		return exact
-	}
-	p := g.pair(d, false)
+}
+
+// Estimated is a loss that has an estimate which takes less than Cumulant.
+type Estimated interface {
+	Estimate(d Direction) Estimate
+}
+
+// estimateOf is the estimate of a loss with the pair p.
+func estimateOf(l Loss, d Direction, p sampledPair) Estimate {
 	rough := p.rough
 	if p.parts != nil { // r turns in more places than rough looks at
-		rough = exact
+		rough = exactly(l, d)
 	}
 	if !(p.mu > 1e-6 && p.mu < 5) { // r turns within 1/μ: few of the nodes would see it
 		return rough

@@ -19,8 +19,8 @@ import (
 // composition (Lebeda et al. 2024). What has an ε0 is (ln(1 + γ(e^{ε0}−1)), γδ0)-DP
 // (Balle, Barthe and Gaboardi 2018, arXiv 1807.01647v2, Thm 10). γ = 1 is the unsampled
 // mechanism.
-func ofFixedSize(m mechanism.FixedSizeSampled, in *num.Interrupt) (Loss, error) {
-	inner, err := of(m.Mechanism, mechanism.ReplaceOne, in)
+func ofFixedSize(m mechanism.FixedSizeSampled, x Maker) (Loss, error) {
+	inner, err := x.Under(mechanism.ReplaceOne).Loss(m.Mechanism)
 	rate := m.Rate()
 	if err != nil || rate == 1 {
 		return inner, err
@@ -29,11 +29,11 @@ func ofFixedSize(m mechanism.FixedSizeSampled, in *num.Interrupt) (Loss, error) 
 	name := "fixed-size-sampled " + f.Name
 	switch {
 	case math.IsInf(f.Epsilon, 1) && f.Atom == 0 && f.Symmetric:
-		return renyiOf(hull(withoutReplacement(inner, rate, in)), name), nil
+		return renyiOf(hull(withoutReplacement(inner, rate, x.In)), name), nil
 	case math.IsInf(f.Epsilon, 1) || f.OneSided:
 		return nil, fmt.Errorf("fixed_size_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
 	}
-	r := response{epsilon: sampledLoss{inner: inner, rate: rate}.above(f.Epsilon), buckets: 2, rounded: true, kind: name, class: true}
+	r := response{epsilon: sample{rate: rate}.above(f.Epsilon), buckets: 2, rounded: true, kind: name, class: true}
 	if f.Atom > 0 {
 		r.atom = math.Max(num.MulUp(rate, f.Atom), math.SmallestNonzeroFloat64)
 	}
@@ -86,18 +86,18 @@ func withoutReplacement(inner Loss, rate float64, in *num.Interrupt) []knot {
 // where the moments reach far. x^j's modulus is convex in x = P/Q, so that on a cell,
 // with its masses kept, it is at most what it is at the ends (docs/math/lattice.md §3.0 (iii)).
 func moments(inner Loss, most int) []float64 {
-	g, ok := inner.(gaussian)
-	if !ok || !(g.mu >= leastMu) {
+	mu, ok := MuOf(inner)
+	if !ok || !(mu >= leastMu) {
 		return nil
 	}
-	most = min(most, int(mostReach/g.mu))
+	most = min(most, int(mostReach/mu))
 	if most < 3 {
 		return nil
 	}
 	const width, beyond = 1. / 8, 12.0
-	pair := gaussianPair(g)
+	pair := gaussianPair{mu}
 	// z is N(0,1) under P, and N(−μ,1) under Q: x·Q gathers around (j−1)μ.
-	lo, hi := -g.mu-beyond, float64(most-1)*g.mu+beyond
+	lo, hi := -mu-beyond, float64(most-1)*mu+beyond
 	sums := make([]num.LogSum, most+1)
 	count := int(math.Ceil((hi - lo) / width))
 	before := pair.loss(lo)
@@ -120,7 +120,7 @@ func moments(inner Loss, most int) []float64 {
 	for j := 3; j <= most; j++ {
 		// Beyond either end |x − 1|^j ≤ 1, and ≤ x^j, which has e^κ·Φ(−12) there at most.
 		sums[j].Add(cut)
-		sums[j].Add(g.Cumulant(Remove, float64(j-1)).Upper() + cut)
+		sums[j].Add(inner.Cumulant(Remove, float64(j-1)).Upper() + cut)
 		moments[j] = sums[j].Log() + 1e-9
 	}
 	return moments

@@ -16,10 +16,12 @@ import (
 // See docs/math/cumulant.md §1.1.1.
 type gaussian struct {
 	mu float64 // ≥ 0, maybe +Inf
+	// class: the pair dominates a class of mechanisms, none of which need be that pair.
+	class bool
 }
 
 // ofGaussian takes μ = d/σ, rounded up.
-func ofGaussian(m mechanism.Gaussian, adj mechanism.Adjacency) gaussian {
+func ofGaussian(m mechanism.Gaussian, adj mechanism.Adjacency) Loss {
 	sigma, distance := m.Ratio(adj)
 	return gaussian{mu: num.DivUp(distance, sigma)}
 }
@@ -27,7 +29,7 @@ func ofGaussian(m mechanism.Gaussian, adj mechanism.Adjacency) gaussian {
 func (g gaussian) Facts() Facts {
 	return Facts{
 		Name: "Gaussian", Rho: num.MulUp(num.MulUp(g.mu, g.mu), 0.5),
-		Epsilon: math.Inf(1), Symmetric: true,
+		Epsilon: math.Inf(1), Symmetric: true, Dominating: g.class,
 	}
 }
 
@@ -64,3 +66,30 @@ func (g gaussian) Line(d Direction, theta float64) Line {
 }
 
 func (g gaussian) Order() [4]float64 { return [4]float64{g.mu} }
+
+// attained is unknown of a class.
+func (g gaussian) attained() Loss {
+	if g.class {
+		return nil
+	}
+	return g
+}
+
+// Decay is −t²μ²/2 exactly.
+func (g gaussian) Decay(Direction, float64, Value) Decay {
+	half := g.mu * g.mu / 2 * (1 - 8*num.Ulp)
+	return func(t0, _ float64, _ bool) (log, spent float64) {
+		return logModulus(-t0 * t0 * half * (1 - 8*num.Ulp)), 0
+	}
+}
+
+// Covers is of less noise. A class stands for itself: what it attains is not known.
+func (g gaussian) Covers(o Loss) bool {
+	b, ok := o.(gaussian)
+	return ok && !g.class && !b.class && g.mu >= b.mu
+}
+
+// Grouped has k times the distance; μ-GDP is kμ-GDP (Dong–Roth–Su 2022, Thm 6).
+func (g gaussian) Grouped(k uint64) (Loss, error) {
+	return gaussian{mu: num.MulUp(num.Count(k), g.mu), class: g.class}, nil
+}

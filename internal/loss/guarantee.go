@@ -32,24 +32,17 @@ func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee,
 	var tables []table
 	var only Composition
 	for _, t := range c {
-		f := t.Loss.Facts()
-		if on, ok := t.Loss.(parallel); !f.BoundOnly || ok && on.paired() {
+		if !t.Loss.Facts().BoundOnly || paired(t.Loss) {
 			rest = append(rest, t)
 			continue
 		}
 		only, ok = append(only, t), true
-		n := num.Count(t.Count)
-		switch l := t.Loss.(type) {
-		case zeroConcentrated:
-			g.rho = num.AddUp(g.rho, num.MulUp(n, f.Rho))
-		case renyi:
-			in.Spend(20 * l.orders.Len())
-			g.unlimited = g.unlimited || l.orders.Len() == 0
-			tables = append(tables, table{n, l.knots()})
-		default:
-			knots := tabulate(Composition{{t.Loss, 1}})
-			g.unlimited = g.unlimited || len(knots) == 0
-			tables = append(tables, table{n, knots})
+		one, n := guaranteeOf(t.Loss), num.Count(t.Count)
+		in.Spend(20 * len(one.knots))
+		g.rho = num.AddUp(g.rho, num.MulUp(n, one.rho))
+		g.unlimited = g.unlimited || one.unlimited
+		if len(one.knots) > 0 {
+			tables = append(tables, table{n, one.knots})
 		}
 	}
 	if len(tables) > 0 && !g.unlimited {
@@ -61,6 +54,26 @@ func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee,
 		g.atom = math.Max(g.atom, atom)
 	}
 	return rest, g, ok
+}
+
+// Guaranteed is a loss known by a bound on K alone that can be told exactly.
+type Guaranteed interface {
+	// Guarantee is that bound, without the atom.
+	Guarantee() Guarantee
+}
+
+// guaranteeOf is the bound on K of a loss, at fixed orders if it is of no special form.
+func guaranteeOf(l Loss) Guarantee {
+	if d, ok := l.(Guaranteed); ok {
+		return d.Guarantee()
+	}
+	knots := tabulate(Composition{{l, 1}})
+	return Guarantee{knots: knots, unlimited: len(knots) == 0}
+}
+
+// paired reports whether a loss has a pair from above in every direction.
+func paired(l Loss) bool {
+	return l.Pair(Remove, Dominating) != nil && (l.Facts().Symmetric || l.Pair(Add, Dominating) != nil)
 }
 
 // none: nothing is lost.

@@ -23,7 +23,7 @@ type laplace struct {
 }
 
 // ofLaplace takes e0 = d/b, rounded up.
-func ofLaplace(m mechanism.Laplace, adj mechanism.Adjacency) laplace {
+func ofLaplace(m mechanism.Laplace, adj mechanism.Adjacency) Loss {
 	scale, distance := m.Ratio(adj)
 	return laplace{e0: num.DivUp(distance, scale)}
 }
@@ -137,3 +137,59 @@ func sinhcMinusOne(z complex128) complex128 {
 }
 
 func (l laplace) Order() [4]float64 { return [4]float64{l.e0} }
+
+// Decay is spread over cells of the loss, or takes the terms of M apart: for
+// θ ≥ −½, |s+1|/|2s+1| falls with t and |s|/|2s+1| is at most its value at t0 or ½,
+//
+//	|M(θ+it)| ≤ |s+1|/|2s+1|·e^{θe0} + |s|/|2s+1|·e^{−(θ+1)e0}.
+//
+// The atoms at ±e0 leave half of it however large t.
+func (l laplace) Decay(_ Direction, theta float64, k Value) Decay {
+	theta, _ = mirrored(theta)
+	if !(k.Err < slopCells) || math.Abs(theta)*l.e0 > 1e9 {
+		return Undecayed
+	}
+	cells := worthPairs(l.cells(theta, k.Upper()))
+	return func(t0, t1 float64, _ bool) (log, spent float64) {
+		scale := math.Hypot(2*theta+1, 2*t0)
+		first, second := math.Hypot(theta+1, t0)/scale, math.Max(0.5, math.Hypot(theta, t0)/scale)
+		a := theta*l.e0 - k.K
+		slack := k.Err + num.Ulp*(32+8*math.Abs(theta*l.e0)+8*math.Abs(k.K)+8*l.e0)
+		apart := logModulus(num.UpBy(a+math.Log(first+second*math.Exp(-(2*theta+1)*l.e0)), slack))
+		return math.Min(apart, spread(cells, t0, t1)), 0
+	}
+}
+
+// cells cut the loss: P has mass ½ at e0, ½·e^{−e0} at −e0 and density
+// ¼·e^{−(e0−l)/2} between, all times e^{θl − K}. See docs/math/inversion.md §2.3.1.
+func (l laplace) cells(theta, k float64) []massCell {
+	const n = 32
+	slop := 1 - 4*slopCells
+	h := 2 * l.e0 / n
+	point := func(mass, at float64) massCell {
+		return massCell{mass: mass * slop, left: at, right: at, least: at, most: at}
+	}
+	cells := []massCell{point(0.5*math.Exp(-l.e0-theta*l.e0-k), -l.e0)}
+	for i := range n {
+		left := -l.e0 + float64(i)*h
+		mid := left + h/2
+		// The density is convex: at least its value in the middle. Its logarithm has
+		// slope θ+½, so that the mean is within (θ+½)h²/12 of the middle.
+		mass := h / 4 * math.Exp(-(l.e0-mid)/2+theta*mid-k)
+		off := math.Min(h/2, (theta+0.5)*h*h/12) * (1 + 1e-9)
+		const wide = 1e-12 // of e0, for the rounding of the ends
+		cells = append(cells, massCell{mass * slop, left - wide*l.e0, left + h + wide*l.e0, mid - off - wide*l.e0, mid + off + wide*l.e0})
+	}
+	return append(cells, point(0.5*math.Exp(theta*l.e0-k), l.e0))
+}
+
+// Covers is of less noise.
+func (l laplace) Covers(o Loss) bool {
+	b, ok := o.(laplace)
+	return ok && l.e0 >= b.e0
+}
+
+// Grouped has k times the distance.
+func (l laplace) Grouped(k uint64) (Loss, error) {
+	return laplace{e0: num.MulUp(num.Count(k), l.e0), class: l.class}, nil
+}

@@ -7,13 +7,6 @@
 // own error or errs upwards.
 package loss
 
-import (
-	"fmt"
-
-	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/num"
-)
-
 // Direction is which of two neighbours' outputs is P. An asymmetric mechanism
 // has two; a composition is composed in each apart and the larger curve counts.
 type Direction uint8
@@ -49,7 +42,23 @@ type Loss interface {
 	// MaxLoss is the least upper bound of the finite losses; maybe +Inf.
 	MaxLoss(d Direction) float64
 
-	// order is the canonical sort key within the type.
+	// Pair is the loss's pair in one direction; nil where none is known, or where its
+	// parameters are outside the range that masses are computed for.
+	Pair(d Direction, side Side) Pair
+
+	// Decay bounds the characteristic function on the line Re s = θ, given k = K(θ). It is
+	// Undecayed where nothing is proven; then no contour integral ends.
+	Decay(d Direction, theta float64, k Value) Decay
+
+	// Covers reports whether this loss dominates o in both directions. It is false where
+	// that is not known: then both count.
+	Covers(o Loss) bool
+
+	// Grouped is the loss of k ≥ 2 records in the place of one. It is nil where no more is
+	// known of it than what Epsilon and Atom of Facts imply.
+	Grouped(k uint64) (Loss, error)
+
+	// Order is the canonical sort key within the type.
 	Order() [4]float64
 }
 
@@ -83,10 +92,6 @@ type Facts struct {
 	// 2⁻⁹⁶⁰.
 	Rounded bool
 
-	// Last is the largest s at which a bound on K is known where there is none beyond:
-	// a declared table ends at its last order. It is 0 where there is no such s.
-	Last float64
-
 	// Symmetric: both directions have the same loss.
 	Symmetric bool
 
@@ -107,62 +112,4 @@ func (f Facts) AtomIn(d Direction) float64 {
 		return 0
 	}
 	return f.Atom
-}
-
-// Of returns the loss of one application of m under adj. m must have passed
-// Check(adj). A mechanism that is several releases has several losses (TermsOf):
-// Of has none.
-func Of(m mechanism.Mechanism, adj mechanism.Adjacency) (Loss, error) { return of(m, adj, nil) }
-
-// OfWithin is Of for a loss that in interrupts, wherever it is computed.
-func OfWithin(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
-	return of(m, adj, in)
-}
-
-// of is Of for losses that in interrupts.
-func of(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
-	switch m := m.(type) {
-	case mechanism.Gaussian:
-		return ofGaussian(m, adj), nil
-	case mechanism.GaussianDP:
-		return gaussian{mu: m.Mu}, nil
-	case mechanism.Laplace:
-		return ofLaplace(m, adj), nil
-	case mechanism.RandomizedResponse:
-		return ofRandomizedResponse(m), nil
-	case mechanism.PureDP:
-		return response{epsilon: m.Epsilon, buckets: 2, kind: pureDP}, nil
-	case mechanism.ApproximateDP:
-		return response{epsilon: m.Epsilon, buckets: 2, atom: m.Delta, kind: approximateDP}, nil
-	case mechanism.ZeroConcentratedDP:
-		return zeroConcentrated{rho: m.Rho, atom: m.Delta}, nil
-	case mechanism.RepeatAndSelect:
-		return ofRepeatAndSelect(m, adj, in)
-	case mechanism.PrivacyLossTable:
-		return ofTable(m), nil
-	case mechanism.RenyiDP:
-		return ofRenyiDP(m), nil
-	case mechanism.NameAndShame:
-		return failure{atom: m.Delta}, nil
-	case mechanism.PoissonSampled:
-		return ofPoissonSampled(m, adj, in)
-	case mechanism.MixtureOfGaussians:
-		return ofMixture(m, adj, in), nil
-	case mechanism.Group:
-		return ofGroup(m, adj, in)
-	case mechanism.FixedSizeSampled:
-		return ofFixedSize(m, in)
-	case mechanism.TruncatedPoissonSampled:
-		return ofTruncated(m, adj, in)
-	case mechanism.Shuffled:
-		return ofShuffled(m, adj), nil
-	case mechanism.TreeAggregation:
-		return ofTree(m, adj), nil
-	case mechanism.BandedMatrix:
-		return ofBanded(m, adj), nil
-	}
-	if l := ofNoise(m, adj); l != nil {
-		return l, nil
-	}
-	return nil, fmt.Errorf("%s: no privacy loss is known for this mechanism", m.Kind())
 }

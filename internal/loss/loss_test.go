@@ -121,7 +121,7 @@ func TestFactsBoundCumulant(t *testing.T) {
 		if _, ok := l.(selection); ok {
 			return // not convex, as only K itself must be
 		}
-		if f.Last > 0 && s*1.01 > f.Last {
+		if s*1.01 > (Composition{{l, 1}}).Last() {
 			return // nothing is known there
 		}
 		w := l.Cumulant(d, s*1.01)

@@ -51,22 +51,10 @@ type Mass struct {
 	LogErr, LossErr float64 // bounds on their errors
 }
 
-// paired is a loss whose pair is known as masses.
-type paired interface {
-	Pair(d Direction, side Side) Pair
-}
-
-// PairOf returns l's pair in one direction; false where none is known, or where
-// its parameters are outside the range that masses are computed for.
+// PairOf is l.Pair; false where it is nil.
 func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
-	p, ok := l.(paired)
-	if !ok {
-		return nil, false
-	}
-	if pair := p.Pair(d, side); pair != nil {
-		return pair, true
-	}
-	return nil, false
+	pair := l.Pair(d, side)
+	return pair, pair != nil
 }
 
 // joint is a pair of which a cell depends on the other cells' edges too.

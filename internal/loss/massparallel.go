@@ -39,11 +39,6 @@ func (p parallel) Pair(d Direction, side Side) Pair {
 	return newLargestPair(parts, side)
 }
 
-// paired reports whether p's pair is known.
-func (p parallel) paired() bool {
-	return p.Pair(Remove, Dominating) != nil && (p.Facts().Symmetric || p.Pair(Add, Dominating) != nil)
-}
-
 // mostListed bounds the outcomes of a part that are listed.
 const mostListed = 1 << 11
 

@@ -6,22 +6,23 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-func (l sloped) Pair(_ Direction, side Side) Pair {
+// pair has the finite losses beside an atom.
+func (l sloped) pair(atom float64, side Side) Pair {
 	if !(l.r <= mostEpsilon && l.r >= 1e-300) {
 		return nil
 	}
 	r := sided(l.r, side)
-	p := slopedPair{reach: r, centre: r, infinite: l.atom}
+	p := slopedPair{reach: r, centre: r, infinite: atom}
 	// P's density is ½·e^{(l−r)/2}/(1 − e^{−r}) times the mass of finite losses.
 	p.log = -num.Log1mExp(r)
 	p.logErr = num.Ulp * 8 * p.log
-	if l.atom > 0 {
+	if atom > 0 {
 		if side == Dominated {
-			p.infinite = l.atom * (1 - 64*num.Ulp)
+			p.infinite = atom * (1 - 64*num.Ulp)
 		}
-		rest := math.Log1p(-l.atom)
+		rest := math.Log1p(-atom)
 		p.log += rest
-		p.logErr += num.Ulp * (2*math.Abs(rest) + 2*math.Abs(p.log) + 64*l.atom/(1-l.atom))
+		p.logErr += num.Ulp * (2*math.Abs(rest) + 2*math.Abs(p.log) + 64*atom/(1-atom))
 	}
 	return p
 }

@@ -6,58 +6,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-func (l sampledLoss) Pair(d Direction, side Side) Pair {
-	rate := sided(l.rate, side)
-	if !(rate >= 1e-15 && rate < 1) {
-		return nil
-	}
-	switch inner := l.inner.(type) {
-	case laplace:
-		p := inner.Pair(d, side)
-		if p == nil || l.batch == without {
-			return sampledOrNil(p, rate, d)
-		}
-		return newReplacedLaplace(p.(laplacePair), rate)
-	case response:
-		p := inner.Pair(d, side)
-		if p == nil || l.batch == without {
-			return sampledOrNil(p, rate, d)
-		}
-		return revealedPair(p.(atomicPair), rate)
-	}
-	if p, ok := PairOf(l.inner, d, side); ok && l.batch == without {
-		return SampledPair(p, rate, d)
-	}
-	return nil
-}
-
-func sampledOrNil(inner Pair, rate float64, d Direction) Pair {
-	if inner == nil {
-		return nil
-	}
-	return SampledPair(inner, rate, d)
-}
-
-// revealedPair is the inner pair with probability q, and the loss 0 otherwise.
-func revealedPair(inner atomicPair, rate float64) Pair {
-	zero := Mass{LogP: math.Log1p(-rate), LogErr: 4 * num.Ulp * rate / (1 - rate)}
-	var atoms []Mass
-	log := num.Log(rate)
-	for _, a := range inner.atoms {
-		a.LogP += log
-		a.LogErr += num.Ulp * (4 + 2*math.Abs(log) + 2*math.Abs(a.LogP))
-		if a.Loss == 0 {
-			zero.LogP, zero.LogErr = num.LogAddExp(zero.LogP, a.LogP), math.Max(zero.LogErr, a.LogErr)+8*num.Ulp
-			continue
-		}
-		if a.Loss > 0 {
-			atoms = append(atoms, zero)
-		}
-		atoms = append(atoms, a)
-	}
-	return atomicPair{atoms, rate * inner.infinite, rate * inner.null}
-}
-
 // replacedLaplace is the Poisson-sampled Laplace pair under REPLACE_ONE: with x ~
 // Lap(0) and the unit b, P is (1−q)Lap(0) + qLap(e0) and Q its mirror. For x ≥ 0,
 // with the inner loss u = 2x − e0, capped at e0,

@@ -26,7 +26,7 @@ type gaussianMixture struct {
 
 // ofMixture takes the c_i rounded up; two parts of which one is 0 are a sampled
 // Gaussian.
-func ofMixture(m mechanism.MixtureOfGaussians, adj mechanism.Adjacency, in *num.Interrupt) Loss {
+func ofMixture(m mechanism.MixtureOfGaussians, x Maker) (Loss, error) {
 	n := m.Sensitivities.Len()
 	var sum num.Sum
 	parts := make([]part, n)
@@ -42,7 +42,7 @@ func ofMixture(m mechanism.MixtureOfGaussians, adj mechanism.Adjacency, in *num.
 	for i := range parts {
 		parts[i].weight /= sum.Value()
 	}
-	return newMixture(parts, adj == mechanism.ReplaceOne, 8+float64(n), in)
+	return newMixture(parts, x.Adjacency == mechanism.ReplaceOne, 8+float64(n), x.In), nil
 }
 
 // binomialMixture is a group of k records of which each is in the batch with
@@ -154,12 +154,27 @@ func (g gaussianMixture) MaxLoss(d Direction) float64 {
 }
 
 func (g gaussianMixture) Cumulant(d Direction, s float64) Value {
-	return pairCumulant(func(flip bool) sampledPair { return g.pair(d, flip) }, s)
+	return g.directed(d).cumulant(s)
 }
 
 func (g gaussianMixture) Line(d Direction, theta float64) Line {
-	return pairLine(func(flip bool) sampledPair { return g.pair(d, flip) }, theta)
+	return g.directed(d).line(theta)
 }
+
+func (g gaussianMixture) directed(d Direction) directedPair {
+	return func(flip bool) sampledPair { return g.pair(d, flip) }
+}
+
+// Steps takes them on the quadrature's nodes.
+func (g gaussianMixture) Steps(d Direction, theta float64) Steps { return g.directed(d).steps(theta) }
+
+// Decay is that of cells of the line.
+func (g gaussianMixture) Decay(d Direction, theta float64, k Value) Decay {
+	return g.directed(d).decay(theta, k)
+}
+
+// Estimate is the quadrature at a coarse step.
+func (g gaussianMixture) Estimate(d Direction) Estimate { return estimateOf(g, d, g.pair(d, false)) }
 
 // pair is the direction's pair, or with flip the other direction's. Its μ is the
 // largest shift, its rate the chance of a shift other than 0.
@@ -187,6 +202,12 @@ func (g gaussianMixture) parts(side Side) *Mixture {
 	}
 	return m
 }
+
+// Covers: only itself is known to be covered.
+func (g gaussianMixture) Covers(Loss) bool { return false }
+
+// Grouped: of several records' sensitivities together nothing is told.
+func (g gaussianMixture) Grouped(uint64) (Loss, error) { return nil, nil }
 
 func (g gaussianMixture) Order() [4]float64 {
 	replace := 0.0

@@ -22,11 +22,15 @@ type parallel struct {
 	fixed bool // the partition was fixed before the first release
 }
 
-// parallelTerms are the losses of a mechanism on disjoint parts.
-func parallelTerms(m mechanism.Parallel, adj mechanism.Adjacency, in *num.Interrupt) ([]Term, error) {
+// parallelTerms are the losses of a mechanism on disjoint parts. The members of a group may be
+// in several.
+func parallelTerms(m mechanism.Parallel, x Maker, records uint64) ([]Term, error) {
+	if records > 1 {
+		return nil, nil
+	}
 	var parts []Composition
 	for _, part := range m.Parts.Values() {
-		c, err := ComposeWithin(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: part, Count: 1}}}, in)
+		c, err := x.Compose(mechanism.Part{Mechanism: part, Count: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +71,7 @@ func (c Composition) covers(o Composition) bool {
 next:
 	for _, b := range o {
 		for i, a := range c {
-			if !used[i] && a.Count >= b.Count && covers(a.Loss, b.Loss) {
+			if !used[i] && a.Count >= b.Count && (a.Loss == b.Loss || a.Loss.Covers(b.Loss)) {
 				used[i] = true
 				continue next
 			}
@@ -75,39 +79,6 @@ next:
 		return false
 	}
 	return true
-}
-
-// covers reports whether a dominates b in both directions: less noise, a larger sample,
-// or pure and approximate DP with no smaller numbers (Kairouz–Oh–Viswanath 2015, Thm 3.4).
-func covers(a, b Loss) bool {
-	if a == b {
-		return true
-	}
-	if r, ok := a.(response); ok && r.buckets == 2 {
-		f := b.Facts()
-		return r.epsilon >= f.Epsilon && r.atom >= f.Atom
-	}
-	switch a := a.(type) {
-	case gaussian:
-		b, ok := b.(gaussian)
-		return ok && a.mu >= b.mu
-	case laplace:
-		b, ok := b.(laplace)
-		return ok && a.e0 >= b.e0
-	case response:
-		b, ok := b.(response)
-		return ok && a.buckets == b.buckets && a.epsilon >= b.epsilon && a.atom >= b.atom
-	case sampledGaussian:
-		b, ok := b.(sampledGaussian)
-		return ok && a.replace == b.replace && a.mu >= b.mu && a.rate >= b.rate
-	case zeroConcentrated:
-		b, ok := b.(zeroConcentrated)
-		return ok && a.rho >= b.rho && a.atom >= b.atom
-	case failure:
-		b, ok := b.(failure)
-		return ok && a.atom >= b.atom
-	}
-	return false
 }
 
 // each are the parts.
@@ -135,14 +106,39 @@ func (p parallel) Facts() Facts {
 		}
 		_, atom := c.Atom()
 		f.Atom = math.Max(f.Atom, atom)
-		if last := c.Last(); !math.IsInf(last, 1) && !(f.Last > 0 && f.Last < last) {
-			f.Last = last
-		}
 		f.Symmetric = f.Symmetric && c.Symmetric()
 	}
 	f.Uneven = f.Atom > 0
 	return f
 }
+
+// Last implements Tabled: the first of the parts' last orders.
+func (p parallel) Last() float64 {
+	last := math.Inf(1)
+	for _, c := range p.each() {
+		last = math.Min(last, c.Last())
+	}
+	return last
+}
+
+// Corners implements Tabled.
+func (p parallel) Corners(s float64) (below, above float64) {
+	above = math.Inf(1)
+	for _, c := range p.each() {
+		b, a := c.corners(s)
+		below, above = math.Max(below, b), math.Min(above, a)
+	}
+	return below, above
+}
+
+// Decay: a bound on K has no characteristic function.
+func (parallel) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: only itself is known to be covered.
+func (p parallel) Covers(Loss) bool { return false }
+
+// Grouped: the members of a group may be in several parts.
+func (p parallel) Grouped(uint64) (Loss, error) { return nil, nil }
 
 // lostAtLeast is the largest of the parts' lower bounds on P(L = ∞): the record may be there
 // each time.

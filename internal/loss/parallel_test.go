@@ -41,7 +41,7 @@ func TestLargestCurve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu, e0 := rapid.Float64Range(0.05, 3).Draw(t, "μ"), rapid.Float64Range(0.05, 4).Draw(t, "ε0")
 		e1, atom := rapid.Float64Range(0.05, 3).Draw(t, "ε1"), rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.2}).Draw(t, "m")
-		losses := []Loss{gaussian{mu}, laplace{e0: e0}, response{epsilon: e1, atom: atom, buckets: 2}}
+		losses := []Loss{gaussian{mu: mu}, laplace{e0: e0}, response{epsilon: e1, atom: atom, buckets: 2}}
 		curves := []func(float64) float64{gaussianCurve(mu), laplaceDelta(e0), responseCurve(e1, atom)}
 		if rapid.Bool().Draw(t, "two") {
 			losses, curves = losses[:2], curves[:2]

@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -8,34 +9,24 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// gaussianClass is the Gaussian pair that dominates a class of mechanisms none of
-// which need be that pair.
-type gaussianClass struct{ gaussian }
-
-func (g gaussianClass) Facts() Facts {
-	f := g.gaussian.Facts()
-	f.Dominating = true
-	return f
-}
-
 // timesNorm is the Gaussian with √squares times the distance; squares has been rounded up.
 func timesNorm(mu, squares float64, exact bool) Loss {
-	g := gaussian{mu: num.MulUp(mu, num.Up(math.Sqrt(squares)))}
-	if exact {
-		return g
-	}
-	return gaussianClass{g}
+	return gaussian{mu: num.MulUp(mu, num.SqrtUp(squares)), class: !exact}
 }
 
 // ofShuffled is one epoch of a shuffled pass. The Gaussian at the distance between
 // neighbours' sums of all batches dominates it, also where a batch's query depends on
 // earlier outputs; the order hides nothing here (docs/math/matrices.md §1.8.3).
-func ofShuffled(m mechanism.Shuffled, adj mechanism.Adjacency) Loss {
-	one := ofGaussian(m.Mechanism.(mechanism.Gaussian), adj)
-	if m.Steps() == 1 {
-		return one
+func ofShuffled(m mechanism.Shuffled, x Maker) (Loss, error) {
+	one, err := x.Loss(m.Mechanism)
+	if err != nil || m.Steps() == 1 {
+		return one, err
 	}
-	return timesNorm(one.mu, num.Count(m.Squares(adj)), false)
+	mu, ok := MuOf(one)
+	if !ok {
+		return nil, fmt.Errorf("shuffled: no privacy loss is known for a shuffled %s", m.Mechanism.Kind())
+	}
+	return timesNorm(mu, num.Count(m.Squares(x.Adjacency)), false), nil
 }
 
 func ofTree(m mechanism.TreeAggregation, adj mechanism.Adjacency) Loss {

@@ -14,7 +14,7 @@ const (
 	precision = -39
 	sqrtTwoPi = 2.5066282746310005024
 	// What a node of a rule, one of a grid and a sine cost, in turns of a grid's node
-	// (Tilted.Spent).
+	// (Steps.Spent).
 	nodeCost, gridCost, sineCost = 40, 50, 5
 )
 
@@ -38,7 +38,7 @@ type sampledLine struct {
 
 	gaveUp bool    // the rule would be too long: only the convexity bound is known
 	grids  []*grid // with halved steps, made as t needs them
-	spent  float64 // as Tilted.Spent
+	spent  float64 // as Steps.Spent
 }
 
 // rule is the nodes first·h … last·h.
@@ -46,28 +46,6 @@ type rule struct {
 	h           float64
 	first, last int
 	logTails    float64 // ln of a bound on any component's integral beyond either end
-}
-
-// pairCumulant is K(s) by the quadrature, of a direction's pair or, with flip, the
-// other's: what newLine takes has s ≥ −½.
-func pairCumulant(pair func(flip bool) sampledPair, s float64) Value {
-	s, flip := mirrored(s)
-	v := newLine(pair(flip), s).value()
-	if flip {
-		v.Slope = -v.Slope
-	}
-	return v
-}
-
-// pairLine is pairCumulant along the line at θ.
-func pairLine(pair func(flip bool) sampledPair, theta float64) Line {
-	m, flip := mirrored(theta)
-	line := newLine(pair(flip), m)
-	at := line.at
-	if flip {
-		at = func(t float64) ComplexValue { return line.at(-t) }
-	}
-	return guarded(at, line.value())
 }
 
 func newLine(p sampledPair, theta float64) *sampledLine {

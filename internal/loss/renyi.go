@@ -15,6 +15,7 @@ import (
 // lower convex hull of what is given, below the first order along the line to 0 and
 // with no bound above the last (docs/math/cumulant.md §1.1.7). No pair is known.
 type renyi struct {
+	boundOnly
 	orders, values mechanism.Numbers // s = α − 1 and K of the hull's corners
 	name           string            // of what was reported, for messages
 }
@@ -22,7 +23,7 @@ type renyi struct {
 const renyiGuarantee = "Rényi-DP guarantee"
 
 // ofRenyiDP takes K(s) = s·ε rounded up; s is exact.
-func ofRenyiDP(m mechanism.RenyiDP) renyi {
+func ofRenyiDP(m mechanism.RenyiDP, _ mechanism.Adjacency) Loss {
 	orders, epsilons := m.Orders.Values(), m.Epsilons.Values()
 	points := make([]knot, len(orders))
 	for i, alpha := range orders {
@@ -36,7 +37,7 @@ func renyiOf(knots []knot, name string) renyi {
 	for i, n := range knots {
 		s[i], k[i] = n.s, n.k
 	}
-	return renyi{mechanism.NumbersOf(s...), mechanism.NumbersOf(k...), name}
+	return renyi{orders: mechanism.NumbersOf(s...), values: mechanism.NumbersOf(k...), name: name}
 }
 
 func (r renyi) knots() []knot {
@@ -63,37 +64,50 @@ func (c Composition) Knots(s float64) []float64 {
 // corners are the last corner up to s, or 0, and the first beyond, or +Inf.
 func (c Composition) corners(s float64) (below, above float64) {
 	above = math.Inf(1)
-	both := func(b, a float64) { below, above = math.Max(below, b), math.Min(above, a) }
 	for _, t := range c {
-		switch l := t.Loss.(type) {
-		case renyi:
-			b, a := 0.0, math.Inf(1)
-			i := sort.Search(l.orders.Len(), func(i int) bool { return l.orders.At(i) > s })
-			if i > 0 {
-				b = l.orders.At(i - 1)
-			}
-			if i < l.orders.Len() {
-				a = l.orders.At(i)
-			}
-			both(b, a)
-		case selection:
-			both(Composition{{l.ends, 1}}.corners(s))
-		case parallel:
-			for _, part := range l.each() {
-				both(part.corners(s))
-			}
+		if l, ok := t.Loss.(Tabled); ok {
+			b, a := l.Corners(s)
+			below, above = math.Max(below, b), math.Min(above, a)
 		}
 	}
 	return below, above
 }
 
 func (r renyi) Facts() Facts {
-	f := Facts{Name: r.name, Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
-	if n := r.orders.Len(); n > 0 { // of none every value overflowed
-		f.Last = r.orders.At(n - 1)
-	}
-	return f
+	return Facts{Name: r.name, Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
 }
+
+// Last implements Tabled. Where every value overflowed it has no last order.
+func (r renyi) Last() float64 {
+	if n := r.orders.Len(); n > 0 {
+		return r.orders.At(n - 1)
+	}
+	return math.Inf(1)
+}
+
+// Corners implements Tabled.
+func (r renyi) Corners(s float64) (below, above float64) {
+	i := sort.Search(r.orders.Len(), func(i int) bool { return r.orders.At(i) > s })
+	above = math.Inf(1)
+	if i > 0 {
+		below = r.orders.At(i - 1)
+	}
+	if i < r.orders.Len() {
+		above = r.orders.At(i)
+	}
+	return below, above
+}
+
+// Guarantee implements Guaranteed.
+func (r renyi) Guarantee() Guarantee {
+	return Guarantee{knots: r.knots(), unlimited: r.orders.Len() == 0}
+}
+
+// Covers: only itself is known to be covered.
+func (r renyi) Covers(Loss) bool { return false }
+
+// Grouped: a table of one record's divergences says nothing of groups.
+func (r renyi) Grouped(uint64) (Loss, error) { return nil, nil }
 
 func (r renyi) MaxLoss(Direction) float64 { return math.Inf(1) }
 

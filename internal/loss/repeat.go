@@ -28,6 +28,7 @@ import (
 // that none does, of the same kind and smaller: the bounds hold for what is left when an
 // event of probability m·E[n] is taken out. No pair is known.
 type selection struct {
+	boundOnly
 	runs mechanism.List[Term]
 	mean float64 // E[n], rounded up
 
@@ -54,8 +55,8 @@ type chord struct {
 	upTo, slope float64
 }
 
-func ofRepeatAndSelect(m mechanism.RepeatAndSelect, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
-	c, err := ComposeWithin(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: m.Mechanism, Count: 1}}}, in)
+func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x Maker) (Loss, error) {
+	c, err := x.Compose(mechanism.Part{Mechanism: m.Mechanism, Count: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -233,17 +234,29 @@ func (r selection) Facts() Facts {
 		Name: "repeat-and-select bound", Rho: math.Inf(1), Epsilon: math.Max(r.MaxLoss(Remove), r.MaxLoss(Add)),
 		Symmetric: c.Symmetric(), BoundOnly: true,
 	}
-	if last := c.Last(); !math.IsInf(last, 1) {
-		f.Last = last
-	}
-	if n := r.ends.orders.Len(); n > 0 { // beyond its last corner the bound overflows
-		f.Last = r.ends.orders.At(n - 1)
-	}
 	if _, atom := c.Atom(); atom > 0 {
 		f.Atom = math.Min(math.Nextafter(1, 0), num.MulUp(atom, r.mean))
 	}
 	return f
 }
+
+// Last implements Tabled: that of the runs, beyond the last corner of whose hull the bound
+// overflows.
+func (r selection) Last() float64 {
+	if r.ends.orders.Len() > 0 {
+		return r.ends.Last()
+	}
+	return Composition(r.runs.Values()).Last()
+}
+
+// Corners implements Tabled.
+func (r selection) Corners(s float64) (below, above float64) { return r.ends.Corners(s) }
+
+// Covers: only itself is known to be covered.
+func (r selection) Covers(Loss) bool { return false }
+
+// Grouped: nothing is proven of the best of several runs on groups.
+func (r selection) Grouped(uint64) (Loss, error) { return nil, nil }
 
 // MaxLoss: of the negative binomial K'(s)/s tends to it. Of the Poisson distribution f'
 // differs by e^{μ|q−q'|}, and runs of ε-DP have |q − q'| ≤ tanh(ε/2).

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/cmplx"
 
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
@@ -34,16 +33,6 @@ const (
 	aboveThreshold     = "sparse vector run"
 	discreteLaplace    = "discrete Laplace"
 )
-
-// ofRandomizedResponse takes ε0 as given, or ln(1 + k(1−ν)/ν) rounded up.
-func ofRandomizedResponse(m mechanism.RandomizedResponse) response {
-	k := float64(m.K())
-	if m.Noise == 0 {
-		return response{epsilon: m.Epsilon, buckets: k, kind: randomizedResponse}
-	}
-	ratio := num.MulUp(k, num.DivUp(num.Up(1-m.Noise), m.Noise))
-	return response{epsilon: num.Log1pUp(ratio), buckets: k, rounded: true, kind: randomizedResponse}
-}
 
 func (r response) Facts() Facts {
 	return Facts{
@@ -121,4 +110,25 @@ func rhoOfPure(epsilon float64) float64 {
 	// Tanh is within two units in the last place of its value, at most 1.
 	t := math.Tanh(epsilon / 2)
 	return num.MulUp(epsilon, math.Min(1, num.Up(t*(1+4*num.Ulp))))
+}
+
+// Decay: atoms alone have none.
+func (response) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: with k = 2 everything with no larger ε and δ (Kairouz–Oh–Viswanath 2015, Thm 3.4).
+func (r response) Covers(o Loss) bool {
+	if r.buckets == 2 {
+		f := o.Facts()
+		return r.epsilon >= f.Epsilon && r.atom >= f.Atom
+	}
+	b, ok := o.(response)
+	return ok && r.buckets == b.buckets && r.epsilon >= b.epsilon && r.atom >= b.atom
+}
+
+// Grouped: discrete Laplace noise at distance 1 is at distance k.
+func (r response) Grouped(k uint64) (Loss, error) {
+	if r.kind == discreteLaplace {
+		return discrete{a: r.epsilon, d: num.Count(k)}, nil
+	}
+	return nil, nil
 }

@@ -8,6 +8,17 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
+// samplingKinds run on a sample of the records.
+func samplingKinds() []Kind {
+	return []Kind{
+		KindOf(ofPoissonSampled),
+		KindOf(ofFixedSize),
+		KindOf(ofTruncated),
+		KindOf(ofShuffled),
+		KindOf(ofMixture),
+	}
+}
+
 // sampledGaussian is the Gaussian mechanism on a Poisson sample of rate q, in
 // units of the noise: with r(z) = 1 − q + q·e^{μz − μ²/2} under z ~ N(0,1), the
 // pair is (r·N, N) and its mirror; under REPLACE_ONE it is (r(z)·N, r(−z)·N)
@@ -20,41 +31,41 @@ type sampledGaussian struct {
 	in *num.Interrupt // of its integrals
 }
 
-// ofPoissonSampled takes q rounded up; q = 1 is the unsampled mechanism.
-func ofPoissonSampled(m mechanism.PoissonSampled, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
+// ofPoissonSampled takes q rounded up; q = 1 is the unsampled mechanism. Inside the sample a
+// record moves the output by Δ under every adjacency; that it may move there both ways is the
+// replaced pair's business.
+func ofPoissonSampled(m mechanism.PoissonSampled, x Maker) (Loss, error) {
 	q := m.Probability()
-	if c, ok := m.Mechanism.(mechanism.Composed); ok {
-		return ofSampledComposed(c, q, adj, in)
+	inside := x
+	if q < 1 {
+		inside = x.Under(mechanism.ZeroOut)
 	}
-	if q == 1 {
-		return of(m.Mechanism, adj, in)
-	}
-	// Inside the sample a record moves the output by Δ under every adjacency; that
-	// it may move there both ways is the replaced pair's business.
-	inner, err := Of(m.Mechanism, mechanism.ZeroOut)
+	terms, err := inside.Terms(m.Mechanism)
 	if err != nil {
 		return nil, err
 	}
-	batch := without
-	if adj == mechanism.ReplaceOne {
-		batch = replaced
+	inner, ok := oneOf(terms)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
+	case q == 1:
+		return inner, nil
 	}
-	switch l := inner.(type) {
-	case gaussian:
-		return sampledGaussian{mu: l.mu, rate: q, replace: batch == replaced, in: in}, nil
-	case laplace:
-		return sampledLoss{inner: l, rate: q, batch: batch}, nil
-	case discrete, discreteNormal, truncated, sloped, lossTable:
-		if batch == without {
-			return sampledLoss{inner: inner, rate: q, batch: batch}, nil
-		}
-	case response:
-		if l.kind == randomizedResponse {
-			batch = revealed
-		}
-		return sampledLoss{inner: l, rate: q, batch: batch}, nil
+	return poissonSampled(inner, q, x.Adjacency, x.In)
+}
+
+// poissonSampled is the inner loss, of one record's contribution, on a sample of rate q < 1.
+func poissonSampled(inner Loss, q float64, adj mechanism.Adjacency, in *num.Interrupt) (Loss, error) {
+	replace := adj == mechanism.ReplaceOne
+	if mu, ok := MuOf(inner); ok {
+		return sampledGaussian{mu: mu, rate: q, replace: replace, in: in}, nil
 	}
-	return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
+	if l, ok := inner.(sampleable); ok {
+		if batch, ok := l.inBatch(replace); ok {
+			return sampledLoss{l, sample{q, batch}}, nil
+		}
+	}
+	return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", inner.Facts().Name)
 }
 
 // Facts: the Rényi divergence is quasi-convex, so the unsampled ρ bounds the
@@ -92,12 +103,27 @@ func (g sampledGaussian) MaxLoss(d Direction) float64 {
 
 // Cumulant integrates on the line, with all bounds of quadrature.go.
 func (g sampledGaussian) Cumulant(d Direction, s float64) Value {
-	return pairCumulant(func(flip bool) sampledPair { return g.pair(d, flip) }, s)
+	return g.directed(d).cumulant(s)
 }
 
 func (g sampledGaussian) Line(d Direction, theta float64) Line {
-	return pairLine(func(flip bool) sampledPair { return g.pair(d, flip) }, theta)
+	return g.directed(d).line(theta)
 }
+
+func (g sampledGaussian) directed(d Direction) directedPair {
+	return func(flip bool) sampledPair { return g.pair(d, flip) }
+}
+
+// Steps takes them on the quadrature's nodes.
+func (g sampledGaussian) Steps(d Direction, theta float64) Steps { return g.directed(d).steps(theta) }
+
+// Decay is that of cells of the line.
+func (g sampledGaussian) Decay(d Direction, theta float64, k Value) Decay {
+	return g.directed(d).decay(theta, k)
+}
+
+// Estimate is the quadrature at a coarse step.
+func (g sampledGaussian) Estimate(d Direction) Estimate { return estimateOf(g, d, g.pair(d, false)) }
 
 // pair is the direction's pair, or with flip the other direction's.
 func (g sampledGaussian) pair(d Direction, flip bool) sampledPair {
@@ -111,6 +137,20 @@ func (g sampledGaussian) pair(d Direction, flip bool) sampledPair {
 		p.kind = removePair
 	}
 	return p
+}
+
+// Covers is of less noise and a larger sample.
+func (g sampledGaussian) Covers(o Loss) bool {
+	b, ok := o.(sampledGaussian)
+	return ok && g.replace == b.replace && g.mu >= b.mu && g.rate >= b.rate
+}
+
+// Grouped is a mixture: any number of the members may be in the batch (docs/math/groups.md §1.7.2).
+func (g sampledGaussian) Grouped(k uint64) (Loss, error) {
+	if k > mechanism.MaxSampledGroup {
+		return nil, fmt.Errorf("group: more than %d members of a sampled mechanism", mechanism.MaxSampledGroup)
+	}
+	return binomialMixture(g.mu, g.rate, k, g.replace, g.in), nil
 }
 
 func (g sampledGaussian) Order() [4]float64 {

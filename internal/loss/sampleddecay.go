@@ -41,81 +41,63 @@ func (p *tiltedPart) density(u float64) float64 {
 	return math.Exp(log-(u+p.e0)/2) / (4 * w)
 }
 
-// decay bounds |φ| of a sampled Laplace release or response: by the spread over
-// cells, and for large t by
-//
-//	|φ(t)| ≤ P(atoms) + [g(ends) + TV(g)]/t
-//
-// with g the density of the loss between the atoms. (ln g)' = −3/2 + (2+θ)w, or −3/2
-// + (1−θ)w where u is against the loss: w increases, so that g has no maximum inside
-// and TV(g) ≤ g(ends) (docs/math/sampling.md §1.3.7).
-func (l sampledLoss) decay(d Direction, theta float64, k Value) decay {
-	switch l.inner.(type) {
-	case laplace, response:
-	default:
-		return undecayed
-	}
-	if !(k.Err < slopCells && l.epsilon() <= mostInner && math.Abs(theta)*l.epsilon() < 300) || l.batch == revealed {
-		return undecayed
+// tilted are the parts of the tilted pair with an inner ε0; none where nothing is proven.
+// m is P(L = ∞) of the sampled pair where the record is in P.
+func (x sample) tilted(e0, m float64, d Direction, theta float64, k Value) []tiltedPart {
+	if !(k.Err < slopCells && e0 <= mostInner && math.Abs(theta)*e0 < 300) || x.batch == revealed {
+		return nil
 	}
 	finite := 0.0
 	if d == Remove {
-		finite = math.Log1p(-l.Facts().Atom)
+		finite = math.Log1p(-m)
 	}
-	m, e0 := newMix(l.rate), l.epsilon()
-	parts := []tiltedPart{{mix: m, theta: theta, k: k.K + finite, rising: d == Remove, e0: e0, first: true, last: true}}
-	if l.batch == replaced {
-		base, _, _ := m.logRatio(-e0, 0)
-		right := tiltedPart{mix: m, theta: theta, k: k.K, rising: true, base: base, e0: e0, last: true}
+	r := newMix(x.rate)
+	if x.batch == replaced {
+		base, _, _ := r.logRatio(-e0, 0)
+		right := tiltedPart{mix: r, theta: theta, k: k.K, rising: true, base: base, e0: e0, last: true}
 		left := right
 		left.rising = false
-		parts = []tiltedPart{left, right}
+		return []tiltedPart{left, right}
 	}
-	const up, down = 1 + 8*slopCells, 1 - 8*slopCells
-	var cells []massCell
-	var atoms, smooth float64
-	point := func(mass, loss float64) {
-		wide := 1e-12 * math.Abs(loss)
-		cells = append(cells, massCell{mass * down, loss - wide, loss + wide, loss - wide, loss + wide})
-		atoms += mass * up
-	}
-	for i := range parts {
-		p := &parts[i]
-		if r, ok := l.inner.(response); ok {
-			half := math.Log1p(math.Exp(-e0)) - math.Log1p(-r.atom)
-			point(p.atom(half, -e0))
-			point(p.atom(half+e0, e0))
-			continue
-		}
-		if p.first {
-			point(p.atom(math.Ln2, -e0))
-		}
-		if p.last {
-			point(p.atom(math.Ln2+e0, e0))
-		}
-		cells = p.between(cells, down)
-		smooth += 2 * (p.density(-e0) + p.density(e0)) * up
-	}
-	if r, ok := l.inner.(response); ok && r.atom > 0 {
-		atoms = 1 // what became finite has no cell
-	}
-	slices.SortFunc(cells, func(a, b massCell) int { return cmp.Compare(a.left, b.left) })
-	heavy := worthPairs(cells)
-	return func(t0, t1 float64, _ bool) float64 {
-		return math.Min(spread(heavy, t0, t1), bounded(math.Log(atoms+smooth/t0)+1e-9))
+	return []tiltedPart{{mix: r, theta: theta, k: k.K + finite, rising: d == Remove, e0: e0, first: true, last: true}}
+}
+
+// tiltedCells are the outcomes of all parts: by the spread over cells, and for large t by
+//
+//	|φ(t)| ≤ P(atoms) + [g(ends) + TV(g)]/t
+//
+// with g the density of the loss between the atoms (docs/math/sampling.md §1.3.7).
+type tiltedCells struct {
+	cells         []massCell
+	atoms, smooth float64
+}
+
+const upCells, downCells = 1 + 8*slopCells, 1 - 8*slopCells
+
+func (c *tiltedCells) point(mass, loss float64) {
+	wide := 1e-12 * math.Abs(loss)
+	c.cells = append(c.cells, massCell{mass * downCells, loss - wide, loss + wide, loss - wide, loss + wide})
+	c.atoms += mass * upCells
+}
+
+func (c *tiltedCells) decay() Decay {
+	slices.SortFunc(c.cells, func(a, b massCell) int { return cmp.Compare(a.left, b.left) })
+	heavy := worthPairs(c.cells)
+	return func(t0, t1 float64, _ bool) (log, spent float64) {
+		return math.Min(spread(heavy, t0, t1), logModulus(math.Log(c.atoms+c.smooth/t0)+1e-9)), 0
 	}
 }
 
 // between appends cells of what is between the atoms. Each factor of the density is
 // monotone: its least is at an end.
-func (p *tiltedPart) between(cells []massCell, down float64) []massCell {
+func (p *tiltedPart) between(cells []massCell) []massCell {
 	const n = 32
 	h := 2 * p.e0 / n
 	logA, lossA := p.log(-p.e0)
 	for i := range n {
 		b := -p.e0 + float64(i+1)*h
 		logB, lossB := p.log(b)
-		mass := h / 4 * math.Exp(-(b+p.e0)/2+math.Min(logA, logB)) * down
+		mass := h / 4 * math.Exp(-(b+p.e0)/2+math.Min(logA, logB)) * downCells
 		least, most := math.Min(lossA, lossB), math.Max(lossA, lossB)
 		wide := 1e-12 * math.Max(math.Abs(least), math.Abs(most))
 		cells = append(cells, massCell{mass, least - wide, most + wide, least - wide, most + wide})

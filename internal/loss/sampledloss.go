@@ -11,29 +11,9 @@ import (
 // response, a pure or approximate DP guarantee or a table of losses on a Poisson sample of
 // rate q in (0, 1). Sampling acts on its pair, atoms included (docs/math/sampling.md §1.3).
 type sampledLoss struct {
-	inner Loss // of one record's contribution
-	rate  float64
-	batch batch
+	inner sampleable // of one record's contribution
+	sample
 }
-
-// batch is what is known of the two neighbours' batches.
-type batch uint8
-
-const (
-	// without: the neighbour's batch is the same without the record: (P, Q) becomes
-	// ((1−q)Q + qP, Q), and its mirror.
-	without batch = iota
-	// replaced: the record in it is another one: with the ratio X = P/Q under Q,
-	// 1 − q + qX and 1 − q + qX', X' running against X.
-	replaced
-	// revealed: the output tells whether the record is in the batch: loss 0 with
-	// probability 1 − q.
-	revealed
-)
-
-// mostInner bounds the inner ε0 for which K is computed; above it convexity
-// bounds it.
-const mostInner = 1000
 
 func (l sampledLoss) epsilon() float64 { return l.inner.Facts().Epsilon }
 
@@ -48,11 +28,11 @@ func (l sampledLoss) Facts() Facts {
 		Name: "Poisson-sampled " + inner.Name, Rho: rhoOfPure(e), Epsilon: e,
 		Symmetric: l.batch != without,
 	}
-	if _, ok := l.inner.(discreteNormal); ok {
+	if math.IsInf(inner.Epsilon, 1) {
 		f.Rho = inner.Rho
 	}
 	if m := inner.AtomIn(Remove); m > 0 {
-		f.Atom, f.OneSided = math.Max(num.MulUp(l.rate, m), math.SmallestNonzeroFloat64), true
+		f.Atom, f.OneSided = l.infinite(m), true
 	}
 	return f
 }
@@ -66,43 +46,25 @@ func (l sampledLoss) largest() float64 {
 	case replaced: // ln r(e0) − ln r(−e0)
 		return num.AddUp(l.above(e), l.below(e))
 	}
-	if _, ok := l.inner.(lossTable); ok {
+	if !l.inner.Facts().Symmetric {
 		return math.Max(l.MaxLoss(Remove), l.MaxLoss(Add))
 	}
 	return l.above(e)
 }
 
-// above is ln(1 + q(e^{ε0} − 1)), rounded up.
-func (l sampledLoss) above(e float64) float64 {
-	if math.IsInf(e, 1) {
-		return e
-	}
-	if e < 700 {
-		return num.Log1pUp(num.MulUp(l.rate, num.Expm1Up(e)))
-	}
-	m := newMix(l.rate)
-	return math.Min(e, num.UpBy(e+m.logRate+math.Log1p(m.odds*math.Exp(-e)), 8*num.Ulp*(e-m.logRate)))
-}
-
-// below is −ln(1 − q(1 − e^{−ε0})), rounded up.
-func (l sampledLoss) below(e float64) float64 {
-	fall := math.Min(1, num.Up(-num.Up(math.Expm1(-e))*(1+4*num.Ulp)))
-	return -num.Down(math.Log1p(-math.Min(math.Nextafter(1, 0), num.MulUp(l.rate, fall))) * (1 + 4*num.Ulp))
-}
-
 // MaxLoss: where the record is missing from P, an infinite inner loss becomes
 // −ln(1−q).
 func (l sampledLoss) MaxLoss(d Direction) float64 {
-	_, table := l.inner.(lossTable)
+	inner := l.inner.Facts()
 	switch {
-	case table && d == Remove:
+	case l.batch == without && !inner.Symmetric && d == Remove:
 		return l.above(math.Max(0, l.inner.MaxLoss(Remove)))
 	case l.batch != without || d == Remove:
 		return l.largest()
-	case l.inner.Facts().AtomIn(Add) > 0:
+	case inner.AtomIn(Add) > 0:
 		return num.Up(num.Up(-math.Log1p(-l.rate)))
 	}
-	return l.below(l.epsilon())
+	return l.below(inner.Epsilon)
 }
 
 func (l sampledLoss) Cumulant(d Direction, s float64) Value {
@@ -140,12 +102,11 @@ func (l sampledLoss) Line(d Direction, theta float64) Line {
 
 // line is K of the direction at m ≥ −½, or with flip at −1−m; nil out of range.
 func (l sampledLoss) line(d Direction, m float64, flip bool) *outcomesLine {
-	_, normal := l.inner.(discreteNormal)
-	if !((l.epsilon() <= mostInner || normal) && l.epsilon() >= 1e-300 && math.Abs(m) < 0x1p40) {
+	if !(l.epsilon() >= 1e-300 && math.Abs(m) < 0x1p40) {
 		return nil
 	}
 	return newOutcomesLine(func(size float64) *outcomes {
-		o := l.outcomes(size)
+		o := l.inner.sampledOutcomes(l.sample, size)
 		if o == nil {
 			return nil
 		}
@@ -196,6 +157,30 @@ func (l sampledLoss) convexity(d Direction, s float64) Value {
 	}
 	return Value{K: (high + low) / 2, Err: num.Up((high-low)/2+lost) + math.SmallestNonzeroFloat64, Slope: most}
 }
+
+func (l sampledLoss) Pair(d Direction, side Side) Pair {
+	s := sample{sided(l.rate, side), l.batch}
+	if !(s.rate >= 1e-15 && s.rate < 1) {
+		return nil
+	}
+	return l.inner.sampledPair(s, d, side)
+}
+
+// Steps: each costs what the outcomes cost.
+func (l sampledLoss) Steps(d Direction, theta float64) Steps {
+	return oneByOne(l, d, theta, func(t float64) float64 { return l.inner.sampledWork(l.sample, math.Hypot(theta, t)) })
+}
+
+// Decay is as known of the inner loss when it is sampled.
+func (l sampledLoss) Decay(d Direction, theta float64, k Value) Decay {
+	return l.inner.sampledDecay(l.sample, d, theta, k)
+}
+
+// Covers: only itself is known to be covered.
+func (l sampledLoss) Covers(Loss) bool { return false }
+
+// Grouped: nothing better than by ε is proven.
+func (l sampledLoss) Grouped(uint64) (Loss, error) { return nil, nil }
 
 func (l sampledLoss) Order() [4]float64 {
 	o := l.inner.Order()

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sampleable draws a mechanism that can be sampled under adj, other than a Gaussian.
-func sampleable(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
+// drawSampleable draws a mechanism that can be sampled under adj, other than a Gaussian.
+func drawSampleable(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 	e := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(12)).Draw(t, "ln ε0"))
 	all := []mechanism.Mechanism{mechanism.Laplace{Scale: 1, Sensitivity: e}}
 	if adj == mechanism.AddOrRemoveOne {
@@ -38,7 +38,7 @@ func sampledOf(t rapid.TB, m mechanism.Mechanism, q float64, adj mechanism.Adjac
 func TestSampledLossGrowsWithTheRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := drawAdjacency(t)
-		m := sampleable(t, adj)
+		m := drawSampleable(t, adj)
 		d := drawDirection(t)
 		s := math.Exp(rapid.Float64Range(-3, 2.5).Draw(t, "ln s"))
 		one, _ := Of(m, adj)
@@ -88,7 +88,7 @@ func TestReplacedLaplaceDominates(t *testing.T) {
 		e0 := math.Exp(rapid.Float64Range(-3, 2).Draw(t, "ln e0"))
 		q := rapid.Float64Range(0.001, 0.999).Draw(t, "q")
 		a, b := e0*rapid.Float64Range(-1, 1).Draw(t, "a"), e0*rapid.Float64Range(-1, 1).Draw(t, "b")
-		p, _ := PairOf(sampledLoss{laplace{e0: e0}, q, replaced}, Remove, Dominating)
+		p, _ := PairOf(sampledLoss{laplace{e0: e0}, sample{q, replaced}}, Remove, Dominating)
 		epsilon := rapid.Float64Range(-2, 2).Draw(t, "ε") * math.Log1p(q*math.Expm1(e0))
 		const n = 20000
 		var sum float64
@@ -118,7 +118,7 @@ func TestSampledLossAgainstDumbIntegral(t *testing.T) {
 			}
 		}
 		p, w := mix(e0), func(x float64) float64 { return -math.Abs(x) - math.Ln2 }
-		l := sampledLoss{laplace{e0: e0}, q, without}
+		l := sampledLoss{laplace{e0: e0}, sample{q, without}}
 		if isReplaced {
 			w, l.batch = mix(-e0), replaced
 		}
@@ -135,7 +135,7 @@ func TestSampledLossAgainstDumbIntegral(t *testing.T) {
 // Where K is not computed, convexity encloses what is.
 func TestSampledLossConvexity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l, ok := sampledOf(t, sampleable(t, mechanism.AddOrRemoveOne), rapid.Float64Range(1e-6, 0.999).Draw(t, "q"), mechanism.AddOrRemoveOne).(sampledLoss)
+		l, ok := sampledOf(t, drawSampleable(t, mechanism.AddOrRemoveOne), rapid.Float64Range(1e-6, 0.999).Draw(t, "q"), mechanism.AddOrRemoveOne).(sampledLoss)
 		if !ok {
 			t.Fatal("not a sampled loss")
 		}
@@ -146,7 +146,7 @@ func TestSampledLossConvexity(t *testing.T) {
 		}
 	})
 	for _, e := range []float64{2000, 1e300, math.Inf(1)} {
-		l := sampledLoss{laplace{e0: e}, 0.1, without}
+		l := sampledLoss{laplace{e0: e}, sample{0.1, without}}
 		v := l.Cumulant(Remove, 2)
 		if math.IsNaN(v.K) || !(v.Upper() >= 2*(e-3)) {
 			t.Errorf("e0=%v: K(2) = %v ± %v", e, v.K, v.Err)
@@ -177,7 +177,7 @@ func TestSampledLossDecay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := drawAdjacency(t)
 		q := math.Exp(rapid.Float64Range(math.Log(1e-6), -1e-3).Draw(t, "ln q"))
-		l, d := sampledOf(t, sampleable(t, adj), q, adj), drawDirection(t)
+		l, d := sampledOf(t, drawSampleable(t, adj), q, adj), drawDirection(t)
 		theta := rapid.SampledFrom([]float64{-0.9, -0.3, 0.01, 0.7, 3, 20}).Draw(t, "θ")
 		decay, line := Tilt(l, d, theta).Decay, l.Line(d, theta)
 		k := l.Cumulant(d, theta)

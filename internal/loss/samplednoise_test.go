@@ -123,9 +123,9 @@ func TestSampledNoiseByEnumeration(t *testing.T) {
 // still within it, on both sides.
 func TestSampledNormalCut(t *testing.T) {
 	inner := discreteNormal{sigma: 2, d: 1}
-	l := sampledLoss{inner, 0.3, without}
+	l := sampledLoss{inner, sample{0.3, without}}
 	p := inner.Pair(Remove, Dominating).(discreteNormalPair)
-	full := l.sampledNormal(inner, 8)
+	full := inner.sampledOutcomes(l.sample, 8)
 	for _, m := range []float64{-0.4, 0.5, 3, 8} {
 		for _, flip := range []bool{false, true} {
 			whole, few := full, &outcomes{weightErr: full.weightErr, reach: math.Inf(1), cut: l.normalCut(p, -6, 16)}

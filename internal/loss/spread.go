@@ -62,5 +62,14 @@ func spread(cells []massCell, t0, t1 float64) float64 {
 		}
 		sum += a.mass * inner
 	}
-	return bounded(math.Log1p(-math.Min(1, 2*t0*t0*sum*(1-1e-9))) / 2)
+	return logModulus(math.Log1p(-math.Min(1, 2*t0*t0*sum*(1-1e-9))) / 2)
+}
+
+// logModulus keeps a bound on the logarithm of a modulus ≤ 1 at most 0; what could not be
+// computed is no bound.
+func logModulus(v float64) float64 {
+	if v <= 0 {
+		return v
+	}
+	return 0
 }

@@ -17,7 +17,7 @@ type lossTable struct {
 // ofTable normalises: P by its sum, and Q to at most 1 by raising every loss by the
 // logarithm of what it sums to. Both are what the table means (see its message), so
 // that nothing here is but rounded.
-func ofTable(m mechanism.PrivacyLossTable) lossTable {
+func ofTable(m mechanism.PrivacyLossTable, _ mechanism.Adjacency) Loss {
 	losses, masses := m.Losses.Values(), m.Masses.Values()
 	var sumP, sumQ num.Sum
 	sumP.Add(m.InfiniteMass)
@@ -157,3 +157,12 @@ func (l lossTable) Pair(d Direction, side Side) Pair {
 	}
 	return atomicPair{atoms, lost[1], lost[0]}
 }
+
+// Decay: atoms alone have none.
+func (lossTable) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: only itself is known to be covered.
+func (l lossTable) Covers(Loss) bool { return false }
+
+// Grouped: a table of one record's losses says nothing of groups.
+func (l lossTable) Grouped(uint64) (Loss, error) { return nil, nil }

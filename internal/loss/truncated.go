@@ -23,29 +23,68 @@ type truncated struct {
 	atom  float64 // m, rounded up
 	near  float64 // (g − g')/2, within 64 Ulp
 	bound float64 // T, about
+	noise cutNoise
 }
 
-// ofTruncatedLaplace takes the quotients in twice the precision: in e^{−T} their
-// rounding would count T times.
+// cutNoise is truncated Laplace noise as it was reported.
+type cutNoise struct {
+	scale, bound float64
+	distance     float64 // between the neighbours' outputs
+}
+
+// overlapping is truncated Laplace noise at a distance beyond its bound: x in [d − T, T]
+// tells nothing for sure, and L = 2x − d there.
+type overlapping struct {
+	sloped
+	atom  float64 // P(L = ∞)
+	noise cutNoise
+}
+
+func (l overlapping) Facts() Facts {
+	return Facts{Name: "truncated Laplace", Atom: l.atom, Rho: l.rho(), Epsilon: l.r, Symmetric: true, Rounded: true}
+}
+
+func (l overlapping) Pair(_ Direction, side Side) Pair { return l.pair(l.atom, side) }
+
+// Covers: only itself is known to be covered.
+func (overlapping) Covers(Loss) bool { return false }
+
+// Grouped is at k times the distance.
+func (l overlapping) Grouped(k uint64) (Loss, error) { return l.noise.times(k), nil }
+
+func (l overlapping) Order() [4]float64 { return [4]float64{l.r, l.atom} }
+
 func ofTruncatedLaplace(m mechanism.TruncatedLaplace, adj mechanism.Adjacency) Loss {
 	scale, distance := m.Ratio(adj)
+	return cutNoise{scale: scale, bound: m.Bound, distance: distance}.loss()
+}
+
+// times is the loss at k times the distance.
+func (c cutNoise) times(k uint64) Loss {
+	c.distance = num.MulUp(num.Count(k), c.distance)
+	return c.loss()
+}
+
+// loss takes the quotients in twice the precision: in e^{−T} their rounding would count T
+// times.
+func (c cutNoise) loss() Loss {
+	scale, bound, distance := c.scale, c.bound, c.distance
 	e0 := num.DivUp(distance, scale)
 	exp := func(x float64) float64 { // e^{x/scale}, within 12 Ulp
 		q := x / scale
 		return math.Exp(q) * (1 + math.FMA(-q, scale, x)/scale)
 	}
-	end := exp(-m.Bound)
-	if distance > m.Bound {
-		// x in [d − T, T] tells nothing for sure: L = 2x − d there.
-		atom := 1 - exp(m.Bound-distance)*(-math.Expm1(-(2*m.Bound-distance)/scale))/(2*-math.Expm1(-m.Bound/scale))
-		reach := num.DivUp(num.Up(2*m.Bound-distance), scale)
-		return sloped{r: reach, atom: atomUp(atom)}
+	end := exp(-bound)
+	if distance > bound {
+		atom := 1 - exp(bound-distance)*(-math.Expm1(-(2*bound-distance)/scale))/(2*-math.Expm1(-bound/scale))
+		reach := num.DivUp(num.Up(2*bound-distance), scale)
+		return overlapping{sloped{reach}, atomUp(atom), c}
 	}
 	near := math.Expm1(distance/scale) * end / 2
 	if distance/scale > 1 {
-		near = (exp(distance-m.Bound) - end) / 2
+		near = (exp(distance-bound) - end) / 2
 	}
-	return truncated{e0: e0, end: end, near: near, atom: atomUp(near / -math.Expm1(-m.Bound/scale)), bound: m.Bound / scale}
+	return truncated{e0: e0, end: end, near: near, atom: atomUp(near / -math.Expm1(-bound/scale)), bound: bound / scale, noise: c}
 }
 
 // atomUp rounds a probability within 64 Ulp up; one that is 1 but for rounding stays
@@ -114,6 +153,15 @@ func (l truncated) at(s complex128) ComplexValue {
 	v := moved / complex(rest, 0)
 	return fromComplexExcess(v, err/rest+cmplx.Abs(v)*(restErr/rest+4*num.Ulp))
 }
+
+// Decay: nothing is proven of a part of the Laplace pair.
+func (truncated) Decay(Direction, float64, Value) Decay { return Undecayed }
+
+// Covers: only itself is known to be covered.
+func (truncated) Covers(Loss) bool { return false }
+
+// Grouped is at k times the distance.
+func (l truncated) Grouped(k uint64) (Loss, error) { return l.noise.times(k), nil }
 
 func (l truncated) Order() [4]float64 { return [4]float64{l.e0, l.end, l.near} }
 

@@ -31,7 +31,7 @@ func TestSearchEndsWithTheTable(t *testing.T) {
 		c := compose(t, mechanism.AddOrRemoveOne, events...)
 		var all []float64
 		for _, term := range c {
-			for _, s := range []float64{1e-3, 0.1, 1, 10, 100, term.Loss.Facts().Last} {
+			for _, s := range []float64{1e-3, 0.1, 1, 10, 100, loss.Composition{term}.Last()} {
 				all = append(all, c.Knots(s)...)
 			}
 		}

@@ -1,0 +1,68 @@
+package loss
+
+// Renyi is Cumulant where a bound on K at the order 1 + s > 1 is all that is asked for:
+// of a class of mechanisms the largest K of any of them, which may be less than that
+// of the pair that dominates them all (docs/math/noise.md §1.4.6).
+func Renyi(l Loss, d Direction, s float64) Value {
+	if c, ok := l.(Ranked); ok && s > 0 {
+		return c.Renyi(s)
+	}
+	return l.Cumulant(d, s)
+}
+
+// RenyiEstimate is EstimateOf for Renyi, at s > 0.
+func RenyiEstimate(l Loss, d Direction) Estimate {
+	c, ok := l.(Ranked)
+	if !ok {
+		return EstimateOf(l, d)
+	}
+	return func(s float64) (k, slope, curvature float64) {
+		v := c.Renyi(s)
+		return v.K, v.Slope, v.Curvature
+	}
+}
+
+// Renyi is Cumulant with every loss's Renyi.
+func (c Composition) Renyi(d Direction, s float64) Value {
+	var sum ValueSum
+	for _, t := range c {
+		sum.Add(float64(t.Count), Renyi(t.Loss, d, s))
+	}
+	return sum.Value()
+}
+
+// member is a loss that may stand for a class.
+type member interface {
+	// attained is the loss of some mechanism that the report may mean, nil where none is
+	// known; the loss itself where it is exact.
+	attained() Loss
+}
+
+// Dominating reports whether some term's pair need not be attained.
+func (c Composition) Dominating() bool {
+	for _, t := range c {
+		if t.Loss.Facts().Dominating {
+			return true
+		}
+	}
+	return false
+}
+
+// Attained is what a composition has at least: of each class a mechanism that belongs
+// to it, or none.
+func (c Composition) Attained() Composition {
+	var least Composition
+	for _, t := range c {
+		if t.Loss.Facts().Dominating {
+			m, ok := t.Loss.(member)
+			if !ok {
+				continue
+			}
+			if t.Loss = m.attained(); t.Loss == nil {
+				continue
+			}
+		}
+		least = append(least, t)
+	}
+	return least
+}
