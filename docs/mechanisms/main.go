@@ -1,7 +1,7 @@
 // Command mechanisms writes docs/mechanisms.md: what the protos say of each mechanism,
 // where its descriptor is defined, and what the accountant answers about the workload
 // in examples/mechanisms. It also writes the protos' comments as a table of package mechanism,
-// so that programs can show them. Run it as `make docs`.
+// so that programs can show them, and the signatures of the Python package. Run it as `make docs`.
 package main
 
 import (
@@ -15,13 +15,19 @@ import (
 
 // These files are written, named from the root of the repository.
 const (
-	page  = "docs/mechanisms.md"
-	table = "internal/mechanism/help.go"
+	page          = "docs/mechanisms.md"
+	table         = "internal/mechanism/help.go"
+	pythonKinds   = "python/src/privacy_accountant/_kinds.py"
+	pythonOptions = "python/src/privacy_accountant/_options.py"
 )
+
+var written = map[string]func(root string) ([]byte, error){
+	page: write, table: writeHelp, pythonKinds: writePythonKinds, pythonOptions: writePythonOptions,
+}
 
 func main() {
 	log.SetFlags(0)
-	for file, write := range map[string]func(root string) ([]byte, error){page: write, table: writeHelp} {
+	for file, write := range written {
 		text, err := write(".")
 		if err == nil {
 			err = os.WriteFile(file, text, 0o644)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import subprocess
@@ -12,8 +13,9 @@ import numpy
 import pytest
 
 import privacy_accountant
-from privacy_accountant import gaussian, mechanism, mechanisms, poisson_sampled, round_up, workload
+from privacy_accountant import Client, Run, gaussian, mechanism, mechanisms, poisson_sampled, round_up, workload
 from privacy_accountant import proto as pb
+from privacy_accountant.run import RunOptions
 
 
 @pytest.mark.parametrize("kind", mechanisms.kinds())
@@ -87,3 +89,55 @@ print(c.epsilon, c.delta_lower)
 """
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])})
     assert out.stdout.strip() == "(1.0,) (nan,)"
+
+
+def test_misspelt_names_are_told(client: Client) -> None:
+    for call, meant in {
+        lambda: gaussian(noise_multiplir=1): "noise_multiplier",  # type: ignore[call-arg]
+        lambda: mechanisms.dp_sgd(noise_multiplier=1, bach_size=1, dataset_size=2): "batch_size",  # type: ignore[call-arg]
+        lambda: mechanism("gaussian", noise_multiplir=1): "noise_multiplier",
+        lambda: mechanism("gausian"): "gaussian",
+        lambda: client.create_ledger("x", "add-or-remove-one", dataset="a"): "dataset_id",  # type: ignore[call-arg]
+        lambda: client.create_ledger("x", "add-or-remove-one", budgets=[{"epsilonn": 1}]): "epsilon",  # type: ignore[typeddict-unknown-key]
+        lambda: client.curve("x", epsilon_maximum=2): "epsilon_max",  # type: ignore[call-arg]
+        lambda: next(client.entries("x", pagesize=2)): "page_size",  # type: ignore[call-arg]
+        lambda: client.run("x", chunks=2): "chunk",  # type: ignore[call-arg]
+    }.items():
+        with pytest.raises((TypeError, ValueError), match=f"did you mean '{meant}'"):
+            call()
+
+
+def test_a_misspelt_name_fails_mypy(tmp_path: Path) -> None:
+    good = """
+from privacy_accountant import Client, dp_sgd, gaussian, poisson_sampled
+step = poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01)
+dp_sgd(noise_multiplier=1.1, batch_size=256, dataset_size=60000, epochs=60)
+c = Client("127.0.0.1:1")
+c.create_ledger("a", "replace-one", plan=(step, 10), labels={"a": "b"}, budgets=[{"epsilon": 8, "delta": 1e-5, "guard": "rdp"}])
+c.curve("a", epsilons=[1.0], max_gap=0.1)
+c.run("a", chunk=10, ahead=True)
+list(c.entries("a", page_size=5, writer="w"))
+"""
+    bad = {"noise_multiplier=1.1)": "noise_multiplir=1.1)", "epochs=60": "epoch=60", "labels=": "label=", '"guard"': '"gard"', "max_gap=": "maxgap=",
+           "chunk=": "chunks=", "page_size=": "pagesize="}
+    names = ["good.py"]
+    (tmp_path / "good.py").write_text(good)
+    for i, (right, wrong) in enumerate(bad.items()):
+        assert right in good
+        names.append(f"bad{i}.py")
+        (tmp_path / names[-1]).write_text(good.replace(right, wrong))
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *names], cwd=tmp_path, capture_output=True, text=True)
+    told = {line.split(":")[0] for line in done.stdout.splitlines()}
+    assert told == set(names[1:]), done.stdout
+
+
+def test_options_are_those_of_a_run() -> None:
+    assert list(RunOptions.__annotations__) == list(inspect.signature(Run).parameters)[2:]
+
+
+@pytest.mark.parametrize("kind", mechanisms.kinds())
+def test_every_parameter_is_documented(kind: str) -> None:
+    made = getattr(mechanisms, kind)
+    fields = [f.name for f in pb.Mechanism.DESCRIPTOR.fields_by_name[kind].message_type.fields]
+    assert sorted(inspect.signature(made).parameters) == sorted(fields)
+    assert all(f"    {name}: " in made.__doc__ for name in fields)

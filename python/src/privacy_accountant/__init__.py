@@ -8,6 +8,9 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _tls          TLS from the environment
     _draw         curves drawn with matplotlib
     errors        what calls end with
+    _fields       messages from keyword arguments
+    _options      the types of keyword arguments that are fields, generated
+    _kinds        a function for each kind of mechanism, generated
     mechanisms    mechanisms, events and workloads
     answers       what the daemon answers, for Python: curves, calibrations, frames
     _settings     where the daemon is, and how patient to be
@@ -41,7 +44,7 @@ from .errors import (
     PermissionDenied, Shortfall, StreamOpen, TooLarge, Unavailable,
 )
 from .mechanisms import (
-    Event, Mechanism, Workload, approximate_dp, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
+    Event, Mechanism, Workload, approximate_dp, dp_sgd, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
     randomized_response, workload, zero_concentrated_dp,
 )
 from .run import Run
@@ -49,6 +52,6 @@ from .run import Run
 __all__ = [
     "AccountantError", "AsyncClient", "AsyncRun", "BudgetExceeded", "Calibration", "Client", "Closed", "Conflict", "Curve", "DataLoss", "Event", "FailedPrecondition",
     "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen", "TooLarge",
-    "Unavailable", "Workload", "approximate_dp", "entries_frame", "event", "gaussian", "gaussian_dp", "laplace", "mechanism",
+    "Unavailable", "Workload", "approximate_dp", "dp_sgd", "entries_frame", "event", "gaussian", "gaussian_dp", "laplace", "mechanism",
     "__version__", "poisson_sampled", "pure_dp", "randomized_response", "round_up", "workload", "zero_concentrated_dp",
 ]

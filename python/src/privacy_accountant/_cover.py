@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import proto as pb
+from ._fields import Events, events
 from .errors import BudgetExceeded
-from .mechanisms import Events, events
 
 
 class Kind:

@@ -16,8 +16,8 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._caller import Caller
 from ._core import Item, Lane
+from ._fields import Events, events
 from .errors import AccountantError, Closed, DataLoss, Failure, Unavailable, code_of, failure_of
-from .mechanisms import Events, events
 
 # The method by which each kind of message travels alone, and its request.
 _ALONE: dict[str, tuple[str, Any]] = {

@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from . import proto as pb
 from ._core import Plan
 from .answers import Calibration, Curve
-from .mechanisms import Events, enum_value, event, events, fill, workload
+from ._fields import Events, enum_value, event, events, fill, workload
 
 # A ledger by name, or a workload that is in no ledger.
 Subject = Union[str, pb.Workload]
@@ -38,8 +38,9 @@ def create_ledger(name: str, adjacency: str | int, spec: Mapping[str, Any]) -> P
     return Plan("create_ledger", name, "CreateLedger", request, lambda a: a.ledger)
 
 
-def get_ledger(name: str) -> Plan[pb.Ledger]:
-    return Plan("get_ledger", name, "GetLedger", pb.GetLedgerRequest(name=name), lambda a: a.ledger)
+def get_ledger(name: str, reservations_from: int = 0) -> Plan[pb.Ledger]:
+    request = pb.GetLedgerRequest(name=name, reservations_from=reservations_from)
+    return Plan("get_ledger", name, "GetLedger", request, lambda a: a.ledger)
 
 
 def list_ledgers(prefix: str, token: str) -> Plan[tuple[Sequence[pb.Ledger], str]]:

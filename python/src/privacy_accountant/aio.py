@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 import grpc.aio
@@ -18,13 +18,18 @@ from . import proto as pb
 from ._backup import Receiver
 from ._contact import Contact
 from ._core import Call, Core, Lane, Plan, Steps
+from ._fields import Events
 from ._rpc import methods
 from ._settings import Settings
 from .answers import Calibration, Curve
 from .client import Client
 from .errors import Failure, Unavailable, failure_of
-from .mechanisms import Events
-from .run import Run
+from .run import Run, RunOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CurveOptions, EntriesOptions, LedgerOptions
 
 T = TypeVar("T")
 
@@ -82,11 +87,11 @@ class AsyncClient:
 
     # Ledgers
 
-    async def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Any) -> pb.Ledger:
+    async def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Unpack[LedgerOptions]) -> pb.Ledger:
         return await self._carry_out(verbs.create_ledger(name, adjacency, spec), deadline)
 
-    async def get_ledger(self, name: str, *, deadline: float | None = None) -> pb.Ledger:
-        return await self._carry_out(verbs.get_ledger(name), deadline)
+    async def get_ledger(self, name: str, *, reservations_from: int = 0, deadline: float | None = None) -> pb.Ledger:
+        return await self._carry_out(verbs.get_ledger(name, reservations_from), deadline)
 
     async def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> AsyncIterator[pb.Ledger]:
         token, more = "", True
@@ -99,7 +104,7 @@ class AsyncClient:
     async def close_ledger(self, name: str, reason: str = "", *, request_id: str | None = None, deadline: float | None = None) -> pb.CloseLedgerResponse:
         return await self._carry_out(verbs.close_ledger(name, reason, request_id), deadline)
 
-    async def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> AsyncIterator[pb.Entry]:
+    async def entries(self, ledger: str, *, deadline: float | None = None, **options: Unpack[EntriesOptions]) -> AsyncIterator[pb.Entry]:
         token, more = "", True
         while more:
             page, token = await self._carry_out(verbs.list_entries(ledger, token, options), deadline)
@@ -199,7 +204,7 @@ class AsyncClient:
     async def delta(self, subject: verbs.Subject, epsilon: float, *, deadline: float | None = None) -> float:
         return verbs.stated(await self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
 
-    async def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Any) -> Curve:
+    async def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         return await self._carry_out(verbs.curve(subject, fields), deadline)
 
     async def calibrate(
@@ -248,7 +253,7 @@ class AsyncClient:
                 raise failure_of(e).error("backup", "") from None
             return receiver.finish()
 
-    def run(self, ledger: str, **options: Any) -> AsyncRun:
+    def run(self, ledger: str, **options: Unpack[RunOptions]) -> AsyncRun:
         """Covers a training run's steps, with Run's options."""
         self._core.check("run", ledger)
         if self._blocking is None:

@@ -30,7 +30,7 @@ class Curve:
     accountant can go below (NaN where none is known), log_delta its logarithm, which
     goes on where δ underflows. beta is rounded down: whoever errs with alpha on one
     side errs with at least beta on the other. guarantee is "descriptive", "plan" or
-    "filter". message is the answer as it came.
+    "filter". warnings are about what is allowed and often a mistake. message is the answer as it came.
     """
 
     epsilon: Any
@@ -42,6 +42,7 @@ class Curve:
     beta_upper: Any
     advantage: float | None
     guarantee: str
+    warnings: tuple[str, ...]
     message: pb.QueryPrivacyCurveResponse = _field(repr=False)
 
     @staticmethod
@@ -58,6 +59,7 @@ class Curve:
             beta_upper=_column(p.beta_upper for p in trade_off),
             advantage=answer.advantage if answer.HasField("advantage") else None,
             guarantee=answer.guarantee,
+            warnings=tuple(answer.warnings),
             message=answer,
         )
 
@@ -79,7 +81,8 @@ class Curve:
 class Calibration:
     """The parameter with which everything costs at most the target: value of the event's
     field, and the event with it. exceeding is the nearest value that was tried and does
-    not fit. epsilon is what everything then costs, rounded up."""
+    not fit. epsilon is what everything then costs, rounded up. warnings are about what is allowed
+    and often a mistake. message is the answer as it came."""
 
     field: str
     value: float
@@ -87,6 +90,7 @@ class Calibration:
     event: pb.Event
     epsilon: float | None
     guarantee: str
+    warnings: tuple[str, ...]
     message: pb.CalibrateResponse = _field(repr=False)
 
     @staticmethod
@@ -98,6 +102,7 @@ class Calibration:
             event=answer.event,
             epsilon=answer.epsilon if answer.HasField("epsilon") else None,
             guarantee=answer.guarantee,
+            warnings=tuple(answer.warnings),
             message=answer,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
@@ -13,12 +13,17 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._backup import Receiver
 from ._caller import Caller
+from ._fields import Events, check_names
 from ._settings import Settings
 from ._stream import Stream
 from .answers import Calibration, Curve
 from .errors import Failure, failure_of
-from .mechanisms import Events
-from .run import Run
+from .run import Run, RunOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CurveOptions, EntriesOptions, LedgerOptions
 
 
 class Client(Caller):
@@ -62,7 +67,7 @@ class Client(Caller):
 
     # Ledgers
 
-    def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Any) -> pb.Ledger:
+    def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Unpack[LedgerOptions]) -> pb.Ledger:
         """Creates a ledger, or returns the existing one of the same spec; another spec is a Conflict.
 
         adjacency: "add-or-remove-one", "replace-one" or "zero-out". spec: any field of
@@ -72,9 +77,10 @@ class Client(Caller):
         """
         return self._carry_out(verbs.create_ledger(name, adjacency, spec), deadline)
 
-    def get_ledger(self, name: str, *, deadline: float | None = None) -> pb.Ledger:
-        """A ledger's committed state, with balances."""
-        return self._carry_out(verbs.get_ledger(name), deadline)
+    def get_ledger(self, name: str, *, reservations_from: int = 0, deadline: float | None = None) -> pb.Ledger:
+        """A ledger's committed state, with balances. Of its reservations those from position reservations_from on:
+        where an answer has left out what is open of some, the position of the first such one gets the next part."""
+        return self._carry_out(verbs.get_ledger(name, reservations_from), deadline)
 
     def ledgers(self, prefix: str = "", *, deadline: float | None = None) -> Iterator[pb.Ledger]:
         """The ledgers whose names start with prefix, by name."""
@@ -85,7 +91,7 @@ class Client(Caller):
         full. Where callers are proven it is for the ledger's creator: PermissionDenied."""
         return self._carry_out(verbs.close_ledger(name, reason, request_id), deadline)
 
-    def entries(self, ledger: str, *, deadline: float | None = None, **options: Any) -> Iterator[pb.Entry]:
+    def entries(self, ledger: str, *, deadline: float | None = None, **options: Unpack[EntriesOptions]) -> Iterator[pb.Entry]:
         """A ledger's entries by position. options: start_position, end_position, writer,
         labels, since and until (datetime), page_size, raw."""
         return self._pages(lambda token: verbs.list_entries(ledger, token, options), deadline)
@@ -209,7 +215,7 @@ class Client(Caller):
         """The least proven upper bound on δ at epsilon."""
         return verbs.stated(self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
 
-    def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Any) -> Curve:
+    def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         """δ at many ε and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas; max_gap."""
         return self._carry_out(verbs.curve(subject, fields), deadline)
 
@@ -229,8 +235,9 @@ class Client(Caller):
         """Opens the ledger's lane for many writes in flight. See Stream."""
         return Stream.open(self, ledger, window, deadline)
 
-    def run(self, ledger: str, **options: Any) -> Run:
+    def run(self, ledger: str, **options: Unpack[RunOptions]) -> Run:
         """Covers a training run's steps. See Run for the options."""
+        check_names("run", options, RunOptions)
         return Run(self, ledger, **options)
 
     def watch(self, ledger: str) -> Iterator[pb.Ledger]:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 import grpc
 
@@ -20,16 +20,29 @@ from ._caller import Caller
 from ._contact import log
 from ._core import Plan
 from ._cover import Cover, Kind, Order, Supply
+from ._fields import Events
 from .errors import (
     AccountantError, BudgetExceeded, Closed, DataLoss, FailedPrecondition, NotSent, PermissionDenied, Unavailable,
 )
-from .mechanisms import Events
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMMIT_INTERVAL = 2.0  # seconds between commits while steps go on
 LEAVE_PATIENCE = 10.0  # seconds that leaving by an exception waits for the daemon
 KINDS = 16  # kinds of step for which something is kept set aside
+
+
+class RunOptions(TypedDict, total=False):
+    """The keyword arguments of a Run, which its documentation explains."""
+
+    strict: Literal["each"] | None
+    ahead: bool
+    chunk: int
+    chunk_seconds: float
+    lifetime: int
+    steps: int | None
+    labels: Mapping[str, str] | None
+    deadline: float | None
 
 
 class Run:

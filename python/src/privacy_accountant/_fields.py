@@ -1,0 +1,153 @@
+"""Messages of the API from keyword arguments, by the API's own description."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, Union, cast
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from . import proto as pb
+
+Mechanism = pb.Mechanism
+Event = pb.Event
+Workload = pb.Workload
+# What counts as events: a mechanism (once), an event, a pair (mechanism, count), or several of these.
+Events = Union[pb.Mechanism, pb.Event, tuple[pb.Mechanism, int], Iterable[Union[pb.Mechanism, pb.Event, tuple[pb.Mechanism, int]]]]
+
+_M = TypeVar("_M")
+_F = TypeVar("_F", bound=Callable[..., Any])
+_KINDS = {f.name: f for f in pb.Mechanism.DESCRIPTOR.oneofs_by_name["kind"].fields}
+
+
+def kinds() -> list[str]:
+    """The kinds of mechanism that this package's API has."""
+    return sorted(_KINDS)
+
+
+def mechanism(kind: str, /, **fields: Any) -> pb.Mechanism:
+    """A mechanism of any kind; fields that are None are absent."""
+    if kind not in _KINDS:
+        near = difflib.get_close_matches(kind, kinds(), n=1)
+        raise ValueError(f"mechanism: {kind!r}; allowed: {', '.join(kinds())}{f'; did you mean {near[0]!r}?' if near else ''}")
+    out = pb.Mechanism()
+    inner = getattr(out, kind)
+    inner.SetInParent()
+    fill(inner, kind, fields)
+    return out
+
+
+def unknown(place: str, name: str, known: Iterable[str]) -> TypeError:
+    """The error that a keyword is not among those that are known, with the nearest one."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return TypeError(f"{place}: {name!r} is not a field; allowed: {', '.join(known) or 'none'}{meant}")
+
+
+def check_names(place: str, given: Mapping[str, Any], known: type) -> None:
+    """Refuses a keyword that a TypedDict does not have."""
+    for name in given:
+        if name not in known.__annotations__:
+            raise unknown(place, name, known.__annotations__)
+
+
+def named(function: _F) -> _F:
+    """function, which says what a misspelt keyword may have meant."""
+    known = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def checked(*args: Any, **fields: Any) -> Any:
+        for name in fields:
+            if name not in known:
+                raise unknown(function.__name__, name, known)
+        return function(*args, **fields)
+
+    return cast("_F", checked)
+
+
+def event(what: pb.Mechanism, count: int = 1) -> pb.Event:
+    """A mechanism applied count times, 1 to 4294967295."""
+    return pb.Event(mechanism=what, count=count)
+
+
+def events(what: Events) -> list[pb.Event]:
+    """Copies of what, as events."""
+    if isinstance(what, pb.Mechanism):
+        return [event(what)]
+    if isinstance(what, pb.Event):
+        return [event(what.mechanism, what.count)]
+    if isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], pb.Mechanism) and not isinstance(what[1], (pb.Mechanism, pb.Event, tuple)):
+        return [event(what[0], int(what[1]))]
+    if not isinstance(what, Iterable) or isinstance(what, (str, bytes)):
+        raise TypeError(f"events: {what!r}; allowed: a mechanism, an event, a pair (mechanism, count), or several of these")
+    return [e for one in what for e in events(cast("Events", one))]
+
+
+def workload(what: Events = (), *, adjacency: str | int = 0, name: str = "") -> pb.Workload:
+    """Events on one dataset, in no ledger. adjacency: "add-or-remove-one", "replace-one" or "zero-out"."""
+    return fill(pb.Workload(), "workload", {"name": name, "adjacency": adjacency, "events": events(what)})
+
+
+def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
+    """Sets a message's fields by name: None is absent, mappings are messages, names are
+    enum values. What is not a field, or contradicts another one, is a TypeError."""
+    known = message.DESCRIPTOR.fields_by_name  # type: ignore[attr-defined]
+    for name, value in fields.items():
+        if name not in known:
+            raise unknown(path, name, known)
+        if value is None:
+            continue
+        field, place = known[name], f"{path}.{name}"
+        choice = field.containing_oneof
+        if choice is not None and len(choice.fields) > 1 and message.WhichOneof(choice.name) not in (None, name):  # type: ignore[attr-defined]
+            raise TypeError(f"{path}: {message.WhichOneof(choice.name)} and {name}; allowed: one of {', '.join(f.name for f in choice.fields)}")  # type: ignore[attr-defined]
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            getattr(message, name).update(value)
+        elif _repeated(field):
+            items = [_value(field, place, v) for v in value]
+            getattr(message, name).extend(items)
+        elif field.message_type is not None:
+            inner = getattr(message, name)
+            inner.SetInParent()
+            inner.CopyFrom(_value(field, place, value))
+        else:
+            setattr(message, name, _value(field, place, value))
+    return message
+
+
+def _repeated(field: Any) -> bool:
+    if hasattr(field, "is_repeated"):  # protobuf 6; before it, label, which later goes
+        return bool(field.is_repeated)
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED)
+
+
+def _value(field: Any, place: str, value: Any) -> Any:
+    if field.message_type is not None:
+        kind = getattr(pb, field.message_type.name, None)
+        if kind is None or isinstance(value, kind):
+            return value
+        if kind is pb.Event:
+            (value,) = events(value)
+            return value
+        if kind is pb.Workload and not isinstance(value, Mapping):
+            return workload(value)
+        return fill(kind(), place, value)
+    if field.enum_type is not None:
+        return enum_value(field.enum_type, place, value)
+    if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
+        return float(value)  # also of NumPy's and other libraries' scalars
+    return value
+
+
+def enum_value(kind: Any, place: str, value: Any) -> int:
+    """An enum's number by its name, in either spelling: ADD_OR_REMOVE_ONE, add-or-remove-one."""
+    if isinstance(value, str):
+        name = value.upper().replace("-", "_")
+        if name not in kind.values_by_name:
+            allowed = ", ".join(v.name for v in kind.values if not v.name.endswith("UNSPECIFIED"))
+            raise ValueError(f"{place}: {value!r}; allowed: {allowed}")
+        return int(kind.values_by_name[name].number)
+    return int(value)
