@@ -24,6 +24,7 @@ const (
 	replaced
 	// revealed: the output tells whether the record is in the batch: loss 0 with
 	// probability 1 − q.
+	// See docs/math/sampling.md §1.3.2.
 	revealed
 )
 
