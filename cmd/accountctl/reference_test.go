@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -61,18 +62,29 @@ func reference(b *bytes.Buffer, c *cobra.Command) {
 	if c.HasParent() {
 		fmt.Fprintf(b, "%s.\n\n", c.Short)
 	}
-	block("", c.Long)
+	block("", cli.Wrap(c.Long))
 	if c.Runnable() && !c.HasSubCommands() {
-		block("Usage:\n", c.UseLine())
+		block("Usage:\n", cli.WrapUse(c.UseLine()))
 	}
-	block("Examples:\n", c.Example)
-	block("Flags:\n", c.LocalNonPersistentFlags().FlagUsages())
-	block("Flags of every command:\n", c.PersistentFlags().FlagUsages())
+	block("Examples:\n", cli.WrapCommands(c.Example))
+	block("Flags:\n", cli.FlagText(c.LocalNonPersistentFlags()))
+	block("Flags of every command:\n", cli.FlagText(c.PersistentFlags()))
 	for _, child := range c.Commands() {
 		if child.IsAvailableCommand() {
 			reference(b, child)
 		}
 	}
+}
+
+// The help fits a terminal of 80 columns.
+func TestHelpIsNarrow(t *testing.T) {
+	eachCommand(testRoot(), func(c *cobra.Command) {
+		for line := range strings.Lines(cli.HelpText(c)) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 && !strings.Contains(line, "--public-key 3b6a") { // one word
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+	})
 }
 
 // Each command has an example that names it, and flags whose values have names that

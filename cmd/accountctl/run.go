@@ -54,7 +54,7 @@ budgets that hold.
 
 Exit status: 0 done; 2 flags or files are wrong; 3 refused by the ledger (budget,
 reservation, closed, not reconciled); 4 no answer from the server; 1 anything else.`,
-		Example: `  accountctl compute --file workload.json --delta 1e-5
+		Example: `  accountctl compute dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60 --delta 1e-6
   accountctl ledger create team/mnist --adjacency add-or-remove-one
   accountctl report team/mnist gaussian --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --count 100
   accountctl query team/mnist --delta 1e-5
@@ -75,6 +75,7 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("accountctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(c, "%v", err) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) }) // run sees a failure
 	p.AddFlags(root, env)
 	return root
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 )
 
 func testRoot() *cobra.Command {
@@ -91,5 +93,20 @@ func TestInterruptedReading(t *testing.T) {
 	got := run(ctx, args, func(string) string { return "" }, never, &stdout, &stderr)
 	if got != cli.ExitFailed || stderr.String() != "accountctl: interrupted: context canceled\n" || stdout.Len() > 0 {
 		t.Errorf("status %d, %q, %q", got, stderr.String(), stdout.String())
+	}
+}
+
+// The line that an error shows for a mechanism works, and so do all the names of the mechanisms.
+func TestExampleLinesWork(t *testing.T) {
+	for _, kind := range mechanisms.Kinds() {
+		line, adjacency := mechanisms.Example(kind)
+		if word, _, _ := strings.Cut(line, " "); word != kind {
+			t.Errorf("the example of %s is %q", kind, line)
+		}
+		args := append([]string{"compute", "--delta", "1e-6", "--adjacency", spelling.Adjacency(adjacency)}, strings.Fields(line)...)
+		var stdout, stderr bytes.Buffer
+		if got := run(t.Context(), args, func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr); got != cli.ExitDone || !strings.Contains(stdout.String(), "epsilon") {
+			t.Errorf("%s: status %d, %s", strings.Join(args, " "), got, stderr.String())
+		}
 	}
 }

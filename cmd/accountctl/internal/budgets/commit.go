@@ -14,14 +14,13 @@ import (
 
 func commit(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "commit NAME --reservation POSITION (--file FILE | MECHANISM flags)",
+		Use:   "commit NAME --reservation POSITION (--file FILE | MECHANISM flags …)",
 		Short: "Charge a part of what was reserved",
 		Long: `Charge events that a reservation holds; it is never refused for lack of budget. A
 reservation of which nothing is left is closed.
 
-Mechanisms and their flags:
+` + mechanisms.Help + `
 
-` + mechanisms.Help() + `
 ` + writes.RequestIDHelp + `
 
 ` + workloads.Help,
@@ -30,7 +29,7 @@ Mechanisms and their flags:
 		Args:              workloads.ChargeArgs,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	flags := workloads.AddChargeFlags(c)
+	flags := workloads.AddChargeFlags(c, "accountctl commit NAME %s --reservation 3")
 	reservation := reservationFlag(c)
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {

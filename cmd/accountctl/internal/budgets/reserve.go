@@ -17,16 +17,15 @@ import (
 
 func reserve(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "reserve NAME (--file FILE | MECHANISM flags) --lifetime DURATION",
+		Use:   "reserve NAME (--file FILE | MECHANISM flags …) --lifetime DURATION",
 		Short: "Set a part of a ledger's budget aside",
 		Long: `Set events aside on a ledger with a plan or budgets, together or not at all. From
 then on nobody else can use them. What is committed is charged; what is released is
 free again; what is left when the lifetime is over is charged, because nobody knows
 whether it was used. The receipt's position names the reservation.
 
-Mechanisms and their flags:
+` + mechanisms.Help + `
 
-` + mechanisms.Help() + `
 ` + writes.RequestIDHelp + `
 
 ` + workloads.Help,
@@ -35,7 +34,7 @@ Mechanisms and their flags:
 		Args:              workloads.ChargeArgs,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	flags := workloads.AddChargeFlags(c)
+	flags := workloads.AddChargeFlags(c, "accountctl reserve NAME %s --lifetime 24h")
 	lifetime := c.Flags().Duration("lifetime", 0, "how long, in whole seconds: 1s to 8784h (366 days)")
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -37,10 +37,10 @@ of hashes, positions, each writer's numbers, digests, budgets and plans, reserva
 and refunds, and that nothing follows a closing; then compare counts and balances with
 those that are shown or stored. The first thing that is wrong is named.
 
-  verify NAME             asks a daemon, through its API alone
-  verify --entries FILE   what "entries NAME --raw --output jsonl" has written
-  verify --backup FILE    what "backup FILE" has written: every page, ledger and row
-  verify --data DIR       likewise the data directory of a daemon that has stopped
+  verify NAME            asks a daemon, through its API alone
+  verify --entries FILE  what "entries NAME --raw --output jsonl" has written
+  verify --backup FILE   what "backup FILE" has written: every page and ledger
+  verify --data DIR      the data directory of a daemon that has stopped
 
 With --receipt and --signed-head, which may be repeated, it is compared with what was
 kept: a receipt as "report --output json" prints it, a head as "head --output json"

@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -22,62 +23,69 @@ import (
 
 func calibrate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "calibrate --file FILE --solve PARAMETER --target-epsilon E --target-delta D",
+		Use:   "calibrate (MECHANISM flags … | --file FILE) --solve PARAMETER --target-epsilon E --target-delta D",
 		Short: "Find the noise, the count or the sampling probability for a target",
 		Long: `Find the smallest noise, the largest count or the largest sampling probability of
-one event of a workload file with which everything together costs at most ε =
---target-epsilon at δ = --target-delta. All other events of the file stay as they
-are, and with --ledger that ledger's plan counts too, or without one everything that
-was charged to it or is reserved; then the daemon is asked, otherwise none. Nothing
-is charged.
+one mechanism on the line, or one event of a workload file, with which everything
+together costs at most ε = --target-epsilon at δ = --target-delta. All others stay as
+they are, and with --ledger that ledger's plan counts too, or without one everything
+that was charged to it or is reserved; then the daemon is asked, otherwise none.
+Nothing is charged.
 
-The event is the one that --event names, by its index from 0. Otherwise it is the
-only one that lacks the parameter, or the only one that has it. Its value of the
-parameter, if any, is replaced. A sampling probability is found instead of a batch
+It is solved for the mechanism or event that --event names, by its place from 0.
+Otherwise it is the only one that lacks the parameter, or the only one that has it.
+Its value of the parameter, if any, is replaced. A sampling probability is found instead of a batch
 size: round its product with the dataset size down.
 
+` + mechanisms.Help + `
+
 ` + workloads.Help,
-		Example: `  accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5
+		Example: `  accountctl calibrate dp-sgd --batch-size 256 --dataset-size 60000 --epochs 60 --solve noise-multiplier --target-epsilon 3 --target-delta 1e-6
+  accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5
   accountctl calibrate --file workload.json --event 1 --solve count --target-epsilon 8 --target-delta 1e-6 --output json
   accountctl calibrate --file next.json --ledger team/mnist --solve sampling-probability --target-epsilon 8 --target-delta 1e-6`,
-		Args: cli.Arguments(),
+		ValidArgsFunction: workloads.CompleteMechanism,
 	}
-	file := workloads.FileFlag(c)
+	source := workloads.AddSource(p, c, "a mechanism or --file",
+		"accountctl calibrate %s --solve count --target-epsilon 3 --target-delta 1e-6")
 	var solve, ledger string
-	c.Flags().StringVar(&solve, "solve", "", strings.Join(solvables(), "|")+", or the noise by its field, "+strings.Join(fields, "|"))
+	c.Flags().StringVar(&solve, "solve", "", "one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last two are other names of the noise")
 	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
 	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
 	delta := c.Flags().Float64("target-delta", 0, "δ in (0, 1) of the target")
-	event := c.Flags().Int("event", -1, "the event's index in the file, from 0")
+	event := c.Flags().Int("event", -1, "which mechanism or event, by its place from 0")
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	_ = c.RegisterFlagCompletionFunc("solve", cobra.FixedCompletions(append(solvables(), fields...), cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		request := &accountantv1.CalibrateRequest{Ledger: ledger, TargetEpsilon: epsilon, TargetDelta: delta}
 		var err error
 		if request.Solve, err = parseSolve(c, solve); err != nil {
 			return err
 		}
-		for _, flag := range []string{"target-epsilon", "target-delta", "file"} {
+		for _, flag := range []string{"target-epsilon", "target-delta"} {
 			if !c.Flags().Changed(flag) {
 				return cli.Usage(c, "--%s is missing", flag)
 			}
 		}
-		w, err := workloads.Read(c.Context(), p, *file)
+		w, err := source.Read(args)
 		if err != nil {
 			return err
 		}
-		at, err := chooseEvent(c, w, request.Solve, *event)
+		at, err := chooseEvent(c, w.Workload, request.Solve, *event)
 		if err != nil {
 			return err
 		}
-		if err := checkOthers(*file, w, at); err != nil {
+		if err := checkOthers(w, at); err != nil {
 			return err
 		}
 		request.Event = w.Events[at]
 		request.Workload = &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency, Events: slices.Delete(slices.Clone(w.Events), at, at+1)}
-		answer, err := calibrated(p, c, request)
+		answer, err := calibrated(p, c, w, request)
 		if err != nil {
-			return inFile(*file, at, err)
+			return w.Explain(ofEvent(at, err))
+		}
+		if w.Assumed != "" {
+			answer.Warnings = append(answer.Warnings, w.Assumed)
 		}
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
@@ -90,9 +98,16 @@ size: round its product with the dataset size down.
 
 // calibrated asks the daemon where a ledger is named, and answers as it would
 // otherwise.
-func calibrated(p *cli.Program, c *cobra.Command, r *accountantv1.CalibrateRequest) (*accountantv1.CalibrateResponse, error) {
+func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described, r *accountantv1.CalibrateRequest) (*accountantv1.CalibrateResponse, error) {
 	if c.Flags().Changed("ledger") {
 		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.CalibrateResponse, error) {
+			if w.Assumed != "" { // the ledger says what it is
+				ledger, err := daemon.GetLedger(ctx, r.GetLedger())
+				if err != nil {
+					return nil, err
+				}
+				r.Workload.Adjacency, w.Assumed = ledger.GetLedger().GetSpec().GetAdjacency(), ""
+			}
 			return daemon.Calibrate(ctx, r)
 		})
 	}
@@ -142,7 +157,7 @@ func parseSolve(c *cobra.Command, s string) (accountantv1.CalibrateRequest_Solve
 // chooseEvent returns the index of the event to solve for.
 func chooseEvent(c *cobra.Command, w *accountantv1.Workload, solve accountantv1.CalibrateRequest_Solve, given int) (int, error) {
 	n := len(w.GetEvents())
-	indices := fmt.Sprintf("0 to %d, an index in the file's events", n-1)
+	indices := fmt.Sprintf("0 to %d, a place among the events", n-1)
 	switch {
 	case n == 0:
 		return 0, cli.Usage(c, "the file has no events; allowed: at least the one to solve for")
@@ -197,28 +212,29 @@ func parameterOf(e *accountantv1.Event, solve accountantv1.CalibrateRequest_Solv
 	return false, false
 }
 
-// checkOthers validates the events that stay, by their indices in the file.
-func checkOthers(file string, w *accountantv1.Workload, at int) error {
+// checkOthers validates the events that stay, by their places.
+func checkOthers(w *workloads.Described, at int) error {
 	one := 1.0
-	others := &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency, Events: slices.Clone(w.Events)}
+	others := *w
+	others.Workload = &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency, Events: slices.Clone(w.Events)}
 	others.Events[at] = &accountantv1.Event{Count: 1, Mechanism: &accountantv1.Mechanism{
 		Kind: &accountantv1.Mechanism_PureDp{PureDp: &accountantv1.PureDp{Epsilon: &one}}}}
-	return workloads.Check(file, others)
+	return others.Check()
 }
 
-// inFile names the file in what is wrong with its event.
-func inFile(file string, at int, err error) error {
+// ofEvent names the place in the workload of what is wrong with the event to solve for.
+func ofEvent(at int, err error) error {
 	var invalid *wire.InvalidError
 	if !errors.As(err, &invalid) {
 		return err
 	}
 	rest, ok := strings.CutPrefix(invalid.Field, "event.")
 	if !ok {
-		return err
+		return cli.Wrong(err.Error())
 	}
 	moved := *invalid
 	moved.Field = fmt.Sprintf("events[%d].%s", at, rest)
-	return cli.BadFile(cli.FileName(file), &moved)
+	return &moved
 }
 
 // writeCalibrated writes a calibration for people: the value rounded so that it

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -14,58 +15,81 @@ import (
 
 func compute(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "compute --file FILE (--delta D | --epsilon E)",
-		Short: "Compute what a workload file costs, without a daemon",
-		Long: `Compute the least proven upper bound on ε at a given δ, or on δ at a given ε,
-of the workload in a file, over every analysis that applies. No daemon is asked.
+		Use:   "compute (MECHANISM flags … | --file FILE) (--delta D | --epsilon E)",
+		Short: "Compute what mechanisms cost, without a daemon",
+		Long: `Compute the least proven upper bound on ε at a given δ, or on δ at a given ε, of
+mechanisms that the line or a file describes, over every analysis that applies. No
+daemon is asked.
 
+` + mechanisms.Help + ` A mechanism
+with an --epsilon or --delta of its own has those that stand after it; the question's
+stand before it.
+
+Without --adjacency the answer for mechanisms on the line is for neighbouring datasets
+that differ by one record more or less (add-or-remove-one), and says so.
+
+With --explain it puts every bound beside the best one, as "accountctl explain" does.
 With --analysis it is the bound of that analysis or classical theorem alone, which
 fails with the reason where it does not hold; --analysis list shows all with what each
 says and assumes.
 
 ` + workloads.Help,
-		Example: `  accountctl compute --file workload.json --delta 1e-5
+		Example: `  accountctl compute dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60 --delta 1e-6
+  accountctl compute gaussian --standard-deviation 20 --sensitivity 1 --count 50 + laplace --scale 20 --sensitivity 1 --delta 1e-6
+  accountctl compute --delta 1e-6 approximate-dp --epsilon 0.1 --delta 1e-9 --count 20
   accountctl compute --file workload.json --epsilon 1 --output json
   accountctl compute --file workload.json --delta 1e-5 --analysis advanced-composition
   accountctl compute --delta 1e-6 --file - < workload.json`,
-		Args: cli.Arguments(),
+		ValidArgsFunction: workloads.CompleteMechanism,
 	}
-	file := workloads.FileFlag(c)
 	q := answers.QuestionFlags(c)
+	source := workloads.AddSource(p, c, "a mechanism or --file", "accountctl compute --delta 1e-6 %s")
 	named := analysisFlags(c)
+	explained := c.Flags().Bool("explain", false, "show every bound, how loose it is, and what it rests on")
 	output := cli.OutputFlag(c, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		if named.name == listAnalyses {
 			return writeTheorems(p, output.Value)
 		}
-		request := &accountantv1.QueryPrivacyRequest{}
-		if err := q.Fill(c, request); err != nil {
-			return err
-		}
-		if *file == "" {
-			return cli.Usage(c, "--file is missing")
-		}
-		w, err := workloads.Read(c.Context(), p, *file)
+		w, request, err := asked(c, q, func() (*workloads.Described, error) { return source.Read(args) })
 		if err != nil {
 			return err
 		}
-		if err := workloads.Check(*file, w); err != nil {
-			return err
+		if *explained {
+			if named.name != "" || named.group != 0 {
+				return cli.Usage(c, "--explain and --analysis are both given; allowed: one of them, as --explain shows every analysis")
+			}
+			return explainWorkload(p, c, w, request, output.Value)
 		}
-		request.Subject = &accountantv1.QueryPrivacyRequest_Workload{Workload: w}
 		done := p.Progress("computing")
 		answer, err := solve(c.Context().Err, request, named)
 		done()
 		if err != nil {
-			return err
+			return w.Explain(err)
 		}
 		p.Warn(answer.GetWarnings())
+		if w.Assumed != "" {
+			answer.Assumptions = append(answer.Assumptions, &accountantv1.Assumption{Text: w.Assumed})
+		}
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
 		return answers.Write(p, answer, answers.ByDelta(request))
 	}
 	return c
+}
+
+// asked reads a workload and what is asked about it.
+func asked(c *cobra.Command, q *answers.Question, read func() (*workloads.Described, error)) (*workloads.Described, *accountantv1.QueryPrivacyRequest, error) {
+	w, err := read()
+	if err != nil {
+		return nil, nil, err
+	}
+	request := &accountantv1.QueryPrivacyRequest{Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w.Workload}}
+	if err := q.Fill(c, request); err != nil {
+		return nil, nil, err
+	}
+	return w, request, w.Check()
 }
 
 // solve answers the request as the daemon would, or by the analysis that is named. An

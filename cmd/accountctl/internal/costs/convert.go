@@ -69,7 +69,7 @@ means that some mechanism with the guarantee has no smaller one. No daemon is as
 	var delta, epsilon, alpha float64
 	var adjacency string
 	flags := c.Flags()
-	flags.StringVar(&t.Kind, "to", "", strings.Join(theorem.Targets(), "|"))
+	flags.StringVar(&t.Kind, "to", "", "one of "+strings.Join(theorem.Targets(), ", "))
 	flags.Float64Var(&g.Epsilon, "epsilon", 0, "ε > 0 of the guarantee, in nats; of renyi-dp the divergence at --order")
 	flags.Float64Var(&g.Delta, "delta", 0, "δ in (0, 1) of the guarantee")
 	flags.Float64Var(&g.Rho, "rho", 0, "ρ > 0 of the guarantee, in nats")

@@ -9,6 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -24,24 +25,25 @@ var tableAlphas = []float64{0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.
 
 func curve(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "curve (NAME | --file FILE)",
+		Use:   "curve (NAME | MECHANISM flags … | --file FILE)",
 		Short: "Show δ at many ε, and what an attacker can do",
 		Long: `Show proven bounds on δ over a range of ε, of what was charged to a ledger or of
-the workload in a file (then no daemon is asked); and what follows for an attacker
-who tests, from the outputs, whether a record is in the data: his advantage (the
-most that 1 − α − β can be, α and β the chances that the test errs on either
-side) and the error of a test that errs equally often on both.
+mechanisms that the line or a file describes (then no daemon is asked); and what
+follows for an attacker who tests, from the outputs, whether a record is in the data:
+his advantage (the most that 1 − α − β can be, α and β the chances that the test errs
+on either side) and the error of a test that errs equally often on both.
 
 With --trade-off the table or csv shows for each α the least β of any test
-instead. The json has everything.`,
-		Example: `  accountctl curve team/mnist
+instead. The json has everything.
+
+` + mechanisms.Help,
+		Example: `  accountctl curve dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60
+  accountctl curve team/mnist
   accountctl curve --file workload.json --epsilon-max 10 --points 101 --output csv > curve.csv
   accountctl curve team/mnist --epsilon 1 --epsilon 2 --epsilon 4
   accountctl curve team/mnist --trade-off --alpha 0.001 --alpha 0.01`,
-		Args:              subjectArgs,
 		ValidArgsFunction: p.CompleteLedger,
 	}
-	file := workloads.FileFlag(c)
 	request := &accountantv1.QueryPrivacyCurveRequest{}
 	var low, high, gap float64
 	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil, "`ε` ≥ 0, in nats, to answer; may be repeated; instead of a range")
@@ -51,8 +53,13 @@ instead. The json has everything.`,
 	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil, "`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
 	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
 	answers.GapFlag(c, &gap)
+	source := workloads.AddSource(p, c, "NAME or --file", "accountctl curve %s")
 	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatCSV)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		subject, err := readSubject(source, args)
+		if err != nil {
+			return err
+		}
 		if c.Flags().Changed("epsilon-min") {
 			request.EpsilonMin = &low
 		}
@@ -71,7 +78,7 @@ instead. The json has everything.`,
 				request.Alphas = tableAlphas
 			}
 		}
-		answer, err := askCurve(p, c, args, *file, request)
+		answer, err := subject.askCurve(p, c, request)
 		if err != nil {
 			return err
 		}
@@ -88,36 +95,33 @@ instead. The json has everything.`,
 	return c
 }
 
-// subjectArgs is NAME, or --file instead.
-func subjectArgs(c *cobra.Command, args []string) error {
-	if c.Flags().Changed("file") {
-		if len(args) > 0 {
-			return cli.Usage(c, "NAME %q and --file are both given; allowed: exactly one", args[0])
-		}
-		return nil
-	}
-	if len(args) == 0 {
-		return cli.Usage(c, "NAME or --file is missing")
-	}
-	return cli.Arguments("NAME")(c, args)
+// subject is what a curve is about: a ledger, or a workload.
+type subject struct {
+	ledger   string
+	workload *workloads.Described // unless a ledger is named
 }
 
-// askCurve asks the daemon of a ledger, or answers of a file as it would.
-func askCurve(p *cli.Program, c *cobra.Command, args []string, file string, r *accountantv1.QueryPrivacyCurveRequest) (*accountantv1.QueryPrivacyCurveResponse, error) {
-	if len(args) > 0 {
-		r.Subject = &accountantv1.QueryPrivacyCurveRequest_Ledger{Ledger: args[0]}
+func readSubject(source *workloads.Source, args []string) (*subject, error) {
+	name, err := source.Ledger(args)
+	if name != "" || err != nil {
+		return &subject{ledger: name}, err
+	}
+	w, err := source.Read(args)
+	if err == nil {
+		err = w.Check()
+	}
+	return &subject{workload: w}, err
+}
+
+// askCurve asks the daemon of a ledger, or answers of a workload as it would.
+func (s *subject) askCurve(p *cli.Program, c *cobra.Command, r *accountantv1.QueryPrivacyCurveRequest) (*accountantv1.QueryPrivacyCurveResponse, error) {
+	if s.workload == nil {
+		r.Subject = &accountantv1.QueryPrivacyCurveRequest_Ledger{Ledger: s.ledger}
 		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyCurveResponse, error) {
 			return daemon.Curve(ctx, r)
 		})
 	}
-	w, err := workloads.Read(c.Context(), p, file)
-	if err != nil {
-		return nil, err
-	}
-	if err := workloads.Check(file, w); err != nil {
-		return nil, err
-	}
-	r.Subject = &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: w}
+	r.Subject = &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: s.workload.Workload}
 	q, err := wire.ToCurveQuestion(r)
 	if err != nil {
 		return nil, err
@@ -131,7 +135,11 @@ func askCurve(p *cli.Program, c *cobra.Command, args []string, file string, r *a
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCurve(curve, wire.Standing{}), nil
+	out := wire.FromCurve(curve, wire.Standing{})
+	if s.workload.Assumed != "" {
+		out.Warnings = append(out.Warnings, s.workload.Assumed)
+	}
+	return out, nil
 }
 
 // writeCurve writes a curve for people. An ε is rounded up, so that δ, which

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -20,56 +21,60 @@ import (
 
 func explain(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain FILE (--delta D | --epsilon E)",
-		Short: "Compare every bound on what a workload file costs",
-		Long: `Show for the workload in a file what each analysis and each classical theorem says
-of it, how loose that is against the best, by which theorem from which source, and
-what it assumes; and why the others do not apply. No daemon is asked.
+		Use:   "explain (MECHANISM flags … | FILE) (--delta D | --epsilon E)",
+		Short: "Compare every bound on what mechanisms cost",
+		Long: `Show for mechanisms that the line or a file describes what each analysis and each
+classical theorem says of them, how loose that is against the best, by which theorem
+from which source, and what it assumes; and why the others do not apply. No daemon is
+asked.
+
+` + mechanisms.Help + `
 
 ` + workloads.Help,
-		Example: `  accountctl explain workload.json --delta 1e-5
+		Example: `  accountctl explain dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 60 --delta 1e-6
+  accountctl explain workload.json --delta 1e-5
   accountctl explain workload.json --epsilon 1 --output json
   accountctl explain - --delta 1e-6 < workload.json`,
-		Args: cli.Arguments("FILE"),
 	}
 	q := answers.QuestionFlags(c)
+	source := workloads.AddSource(p, c, "a mechanism or FILE", "accountctl explain --delta 1e-6 %s")
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		request := &accountantv1.QueryPrivacyRequest{}
-		if err := q.Fill(c, request); err != nil {
-			return err
-		}
-		w, err := workloads.Read(c.Context(), p, args[0])
+		w, request, err := asked(c, q, func() (*workloads.Described, error) { return source.ReadOrOpen(args) })
 		if err != nil {
 			return err
 		}
-		if err := workloads.Check(args[0], w); err != nil {
-			return err
-		}
-		request.Subject = &accountantv1.QueryPrivacyRequest_Workload{Workload: w}
-		asked, err := wire.ToQuestion(request)
-		if err != nil {
-			return err
-		}
-		asked.Question.Stop = func() bool { return c.Context().Err() != nil }
-		done := p.Progress("computing")
-		answer, bounds, err := theorem.Compare(asked.Workload, asked.Question)
-		done()
-		if interrupted := c.Context().Err(); interrupted != nil {
-			return interrupted
-		}
-		if err != nil {
-			return err
-		}
-		warnings := wire.Warnings(w.GetAdjacency(), []float64{answer.Delta}, workloads.Mechanisms(w.GetEvents()))
-		e := explanation{asked.Question, answer, bounds, append(warnings, asked.Workload.Assumptions()...)}
-		p.Warn(e.warnings)
-		if output.Value == cli.FormatJSON {
-			return p.WriteObject(e.object())
-		}
-		return writeExplanation(p, e)
+		return explainWorkload(p, c, w, request, output.Value)
 	}
 	return c
+}
+
+// explainWorkload asks for every bound, and writes them.
+func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described, request *accountantv1.QueryPrivacyRequest, format string) error {
+	asked, err := wire.ToQuestion(request)
+	if err != nil {
+		return w.Explain(err)
+	}
+	asked.Question.Stop = func() bool { return c.Context().Err() != nil }
+	done := p.Progress("computing")
+	answer, bounds, err := theorem.Compare(asked.Workload, asked.Question)
+	done()
+	if interrupted := c.Context().Err(); interrupted != nil {
+		return interrupted
+	}
+	if err != nil {
+		return err
+	}
+	warnings := wire.Warnings(w.GetAdjacency(), []float64{answer.Delta}, workloads.Mechanisms(w.GetEvents()))
+	e := explanation{asked.Question, answer, bounds, append(warnings, asked.Workload.Assumptions()...)}
+	if w.Assumed != "" {
+		e.warnings = append(e.warnings, w.Assumed)
+	}
+	p.Warn(e.warnings)
+	if format == cli.FormatJSON {
+		return p.WriteObject(e.object())
+	}
+	return writeExplanation(p, e)
 }
 
 // explanation is an answer with all bounds beside it.

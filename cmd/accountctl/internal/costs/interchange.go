@@ -20,8 +20,9 @@ func interchangeFlag(c *cobra.Command) *string {
 	return format
 }
 
-const formatsHelp = `  dp-event  a DpEvent of Google's dp_accounting: the JSON of its to_named_tuple(), each
-            named tuple an object (docs/interchange.md has the lines of Python)
+const formatsHelp = `  dp-event  a DpEvent of Google's dp_accounting: the JSON of its
+            to_named_tuple(), each named tuple an object (docs/interchange.md
+            has the lines of Python)
   opacus    the state_dict() of an accountant of Opacus, or its history alone:
             [[noise multiplier, sample rate, steps], …]`
 

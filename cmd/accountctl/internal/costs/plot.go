@@ -14,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/figure"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -30,38 +31,45 @@ const plotPoints = 200
 
 func plot(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "plot (NAME | --file FILE)",
-		Short: "Draw what a ledger or a workload costs",
+		Use:   "plot (NAME | MECHANISM flags … | --file FILE)",
+		Short: "Draw what a ledger or mechanisms cost",
 		Long: `Draw, in the terminal or as an SVG or PNG file (--to):
 
   --what curve      δ against ε
-  --what trade-off  the errors α and β of an attacker's test, and those of a coin
-  --what budget     what was spent of a ledger over time, with --label also by the
-                    values of that label: as a share of its first budget or of its
-                    plan; without either, as ε at --delta of each one's own charges
+  --what trade-off  the errors α and β of an attacker's test, and of a coin
+  --what budget     what was spent of a ledger over time, with --label also by
+                    the values of that label: as a share of its first budget
+                    or of its plan; without either, as ε at --delta of each
+                    one's own charges
 
 Points are proven bounds, as "accountctl curve" lists them; the lines between them
-lead the eye.`,
+lead the eye.
+
+` + mechanisms.Help,
 		Example: `  accountctl plot team/mnist
+  accountctl plot laplace --scale 20 --sensitivity 1 --count 20
   accountctl plot --file workload.json --what trade-off --to trade-off.svg
   accountctl plot team/mnist --what budget --label run --to budget.png`,
-		Args:              subjectArgs,
 		ValidArgsFunction: p.CompleteLedger,
 	}
-	file := workloads.FileFlag(c)
 	what := cli.ChoiceFlag(c, "what", "", plotCurve, plotTradeOff, plotBudget)
 	label := c.Flags().String("label", "", "with --what budget: the label `KEY` whose values are drawn apart")
 	delta := c.Flags().Float64("delta", 1e-5, "with --what budget, of a ledger without budgets: the δ of ε")
 	high := c.Flags().Float64("epsilon-max", 0, "with --what curve: the last ε (default: where δ is about 1e-10)")
+	source := workloads.AddSource(p, c, "NAME or --file", "accountctl plot %s")
 	to := c.Flags().String("to", "", "`FILE` to write instead, .svg or .png")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if ext := filepath.Ext(*to); *to != "" && ext != ".svg" && ext != ".png" {
 			return cli.Usage(c, "--to: %q; allowed: a file that ends in .svg or .png", *to)
 		}
-		if what.Value == plotBudget && len(args) == 0 {
-			return cli.Usage(c, "--what budget: of a file; allowed: of a ledger, NAME")
+		subject, err := readSubject(source, args)
+		if err != nil {
+			return err
 		}
-		f, err := drawing(p, c, args, *file, what.Value, *label, *delta, *high)
+		if what.Value == plotBudget && subject.ledger == "" {
+			return cli.Usage(c, "--what budget: of a file or mechanisms; allowed: of a ledger, NAME")
+		}
+		f, err := subject.draw(p, c, what.Value, *label, *delta, *high)
 		if err != nil {
 			return err
 		}
@@ -79,24 +87,24 @@ lead the eye.`,
 	return c
 }
 
-func drawing(p *cli.Program, c *cobra.Command, args []string, file, what, label string, delta, high float64) (*figure.Figure, error) {
+func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, delta, high float64) (*figure.Figure, error) {
 	if what == plotBudget {
 		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*figure.Figure, error) {
-			return budgetFigure(ctx, daemon, args[0], label, delta)
+			return budgetFigure(ctx, daemon, s.ledger, label, delta)
 		})
 	}
 	r := &accountantv1.QueryPrivacyCurveRequest{Points: plotPoints}
 	if high != 0 {
 		r.EpsilonMax = &high
 	}
-	answer, err := askCurve(p, c, args, file, r)
+	answer, err := s.askCurve(p, c, r)
 	if err != nil {
 		return nil, err
 	}
 	p.Warn(answer.GetWarnings())
-	of := filepath.Base(file)
-	if len(args) > 0 {
-		of = fmt.Sprintf("%s at position %d", args[0], answer.GetPosition())
+	of := fmt.Sprintf("%s at position %d", s.ledger, answer.GetPosition())
+	if s.workload != nil {
+		of = s.workload.Title
 	}
 	if what == plotTradeOff {
 		return tradeOffFigure(answer, of), nil

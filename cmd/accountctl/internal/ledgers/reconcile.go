@@ -19,14 +19,16 @@ func ledgerReconcile(p *cli.Program) *cobra.Command {
 		Long: `A ledger that was restored from a backup takes nothing until somebody has said what
 was charged to it after the backup was made, which is lost.
 
-  --charge FILE         charges that: a workload with everything that was released since,
-                        from the logs of the jobs; one without events says that there
-                        was nothing. It is charged even if it is more than a budget
-                        or the plan allows, as it was released all the same; then the
-                        guarantee of every later answer is descriptive. If more of it is
-                        found later, it may be charged by another reconcile.
-  --accept-loss REASON  does not count it. Every later answer and statement lists that
-                        as an assumption, and its guarantee is descriptive.
+  --charge FILE         charges that: a workload with everything that was
+                        released since, from the logs of the jobs; one without
+                        events says that there was nothing. It is charged even
+                        if it is more than a budget or the plan allows, as it
+                        was released all the same; then the guarantee of every
+                        later answer is descriptive. If more of it is found
+                        later, it may be charged by another reconcile.
+  --accept-loss REASON  does not count it. Every later answer and statement
+                        lists that as an assumption, and its guarantee is
+                        descriptive.
 
 Unsure? Charge more rather than less. Writers from before the restore stay refused: a
 new process, or client, goes on.

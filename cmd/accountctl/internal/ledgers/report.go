@@ -17,7 +17,7 @@ import (
 
 func report(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "report NAME (--file FILE | MECHANISM flags)",
+		Use:   "report NAME (--file FILE | MECHANISM flags …)",
 		Short: "Charge mechanisms to a ledger",
 		Long: `Charge what was run to a ledger: the events of a workload file, together or not at
 all, or one mechanism described by flags. It returns once the charge is durable.
@@ -26,9 +26,8 @@ If budgets or the plan do not allow it, nothing is written, the exit status is 3
 the message says of every budget what is missing and how many would still fit. With
 --check the same is decided, and nothing is written in any case.
 
-Mechanisms and their flags:
+` + mechanisms.Help + `
 
-` + mechanisms.Help() + `
 ` + writes.RequestIDHelp + `
 
 ` + workloads.Help,
@@ -39,7 +38,7 @@ Mechanisms and their flags:
 		Args:              workloads.ChargeArgs,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	flags := workloads.AddChargeFlags(c)
+	flags := workloads.AddChargeFlags(c, "accountctl report NAME %s")
 	w := writes.AddFlags(p, c)
 	check := c.Flags().Bool("check", false, "decide, but write nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {

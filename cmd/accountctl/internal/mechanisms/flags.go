@@ -1,14 +1,19 @@
 // Package mechanisms makes flags of the API's mechanisms: it is the one place that knows
 // which parameters they have. kinds.go reads the kinds and their parameters from the
-// API's messages, help.go describes them, and flags.go makes an event of the flags that
-// were given.
+// API's messages, and their names from what people type; help.go describes them; flags.go
+// makes events of the flags that were given; line.go writes an event as flags, and shows
+// for each kind a line that works.
 package mechanisms
 
 import (
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
@@ -16,126 +21,297 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// samplingKind wraps another mechanism; its flags go with every other kind.
-const samplingKind = "poisson_sampled"
+// Separator stands alone on a line between two mechanisms.
+const Separator = "+"
 
-// Flags holds a flag for each parameter of each kind of mechanism.
+// count is how often a mechanism is applied: a flag beside the parameters of every kind.
+const count = "count"
+
+// Flags holds a flag for each parameter of each kind of mechanism, and what was given for
+// them on a line: its parts that a Separator divides each describe one mechanism.
 type Flags struct {
-	names  []string            // of the parameters, in the API's spelling
-	floats map[string]*float64 // by the parameter's name
-	sizes  map[string]*uint64
-	lists  map[string]*[]float64
-	yes    map[string]*bool
-	words  map[string]*string // one of an enum's names
-	count  uint32
+	command *cobra.Command
+	given   []given
+	own     map[string]pflag.Value // flags of the command itself, by the parameter's name
 }
 
-// AddFlags adds the flags to c.
+// given is one flag as it stands on the line.
+type given struct {
+	name   string // of the parameter
+	text   string
+	before int // how many arguments that are no flags stand before it
+}
+
+// AddFlags adds the flags to c. A flag of the same name that c has already is shared: after
+// a mechanism with such a parameter it is the mechanism's, elsewhere it stays the command's.
 func AddFlags(c *cobra.Command) *Flags {
-	f := &Flags{
-		floats: map[string]*float64{}, sizes: map[string]*uint64{}, lists: map[string]*[]float64{},
-		yes: map[string]*bool{}, words: map[string]*string{},
-	}
-	for _, kind := range kindFields() {
-		if !described(kind) && kind.Name() != samplingKind {
-			continue
+	f := &Flags{command: c, own: map[string]pflag.Value{}}
+	add := func(name, kind, text, usage string) {
+		flag := c.Flags().Lookup(spelling.Dashed(name))
+		if flag == nil {
+			flag = c.Flags().VarPF(&value{flags: f, name: name, kind: kind, text: text}, spelling.Dashed(name), "", usage)
+			flag.Annotations = map[string][]string{cli.Unlisted: {`and those of mechanisms, which "accountctl mechanisms" lists`}}
+		} else if _, seen := flag.Value.(*value); !seen { // otherwise it is of another kind too
+			f.own[name] = flag.Value
+			flag.Value = &value{flags: f, name: name, kind: flag.Value.Type(), text: flag.DefValue}
+			flag.DefValue = strings.TrimSuffix(flag.DefValue, "[]")
 		}
-		for _, field := range parameters(kind) {
-			name := string(field.Name())
-			if c.Flags().Lookup(spelling.Dashed(name)) != nil {
-				continue // of another kind too
-			}
-			f.names = append(f.names, name)
-			switch {
-			case field.IsList():
-				f.lists[name] = c.Flags().Float64Slice(spelling.Dashed(name), nil, parameterHelp(name))
-			case field.Kind() == protoreflect.DoubleKind:
-				f.floats[name] = c.Flags().Float64(spelling.Dashed(name), 0, parameterHelp(name))
-			case field.Kind() == protoreflect.BoolKind:
-				f.yes[name] = c.Flags().Bool(spelling.Dashed(name), false, parameterHelp(name))
-			case field.Kind() == protoreflect.EnumKind:
-				f.words[name] = c.Flags().String(spelling.Dashed(name), "", parameterHelp(name))
-			default:
-				f.sizes[name] = c.Flags().Uint64(spelling.Dashed(name), 0, parameterHelp(name))
+		if kind == "bool" {
+			flag.NoOptDefVal = "true"
+		}
+	}
+	for _, kind := range allKinds() {
+		if described(kind) || kind.Name() == samplingKind {
+			for _, p := range parameters(kind) {
+				add(string(p.Name()), typeOf(p), "", parameterHelp(string(p.Name())))
 			}
 		}
 	}
-	c.Flags().Uint32Var(&f.count, "count", 1, "how often the mechanism is applied")
+	add(count, "uint32", "1", "how often the mechanism is applied")
 	return f
 }
 
-// Given lists the mechanism flags that are set, in the order of their names.
-func (f *Flags) Given(c *cobra.Command) []string {
-	var out []string
-	for _, name := range f.names {
-		if c.Flags().Changed(spelling.Dashed(name)) {
-			out = append(out, name)
-		}
+// typeOf names a parameter's type for the help.
+func typeOf(p protoreflect.FieldDescriptor) string {
+	switch {
+	case p.IsList():
+		return "float64Slice"
+	case p.Kind() == protoreflect.DoubleKind:
+		return "float64"
+	case p.Kind() == protoreflect.BoolKind:
+		return "bool"
+	case p.Kind() == protoreflect.EnumKind:
+		return "string"
 	}
-	slices.Sort(out)
-	if c.Flags().Changed("count") {
-		out = append(out, "count")
-	}
-	return out
+	return "uint64"
 }
 
-// Event makes the event that the flags describe. Ranges are for the daemon to
-// check; that a flag belongs to the kind is checked here.
-func (f *Flags) Event(c *cobra.Command, kind string) (*accountantv1.Event, error) {
-	all := kindFields()
-	i := slices.IndexFunc(all, func(k protoreflect.FieldDescriptor) bool {
-		return spelling.Dashed(string(k.Name())) == kind && described(k)
-	})
-	if i < 0 {
-		return nil, cli.Usage(c, "mechanism: %q; allowed: %s", kind, strings.Join(Kinds(), ", "))
-	}
-	sampling := all[slices.IndexFunc(all, func(k protoreflect.FieldDescriptor) bool { return k.Name() == samplingKind })]
-	base, wrapper := &accountantv1.Mechanism{}, &accountantv1.Mechanism{}
-	inner := base.ProtoReflect().Mutable(all[i]).Message()
-	outer := wrapper.ProtoReflect().Mutable(sampling).Message()
-	sampled := false
-	for _, name := range f.Given(c) {
-		switch {
-		case name == "count":
-		case f.set(inner, name):
-		case f.set(outer, name):
-			sampled = true
-		default:
-			return nil, cli.Usage(c, "--%s does not belong to %s; allowed: %s", spelling.Dashed(name), kind,
-				strings.Join(append(flagNames(all[i]), flagNames(sampling)...), ", "))
+// value is a pflag.Value that notes each time that its flag is given.
+type value struct {
+	flags            *Flags
+	name, kind, text string
+}
+
+func (v *value) String() string { return v.text }
+func (v *value) Type() string   { return v.kind }
+
+// Set notes what was given. Whose it is, and so what is allowed, is known only when the
+// whole line is.
+func (v *value) Set(text string) error {
+	f := v.flags
+	f.given = append(f.given, given{v.name, text, f.command.Flags().NArg()})
+	return nil
+}
+
+// Given reports whether a flag was given that can only belong to a mechanism, and names one.
+func (f *Flags) Given() (flag string, ok bool) {
+	for _, g := range f.given {
+		if f.own[g.name] == nil {
+			return "--" + spelling.Dashed(g.name), true
 		}
 	}
+	return "", false
+}
+
+// Belong reports whether any flag that was given is one of the named mechanism's.
+func (f *Flags) Belong(name string) bool {
+	kind, ok := kindNamed(name)
+	return ok && slices.ContainsFunc(f.given, func(g given) bool { return f.owns(kind, g) })
+}
+
+// owns reports whether a flag belongs to a mechanism of the kind, which stands where it does.
+func (f *Flags) owns(kind protoreflect.FieldDescriptor, g given) bool {
+	if f.own[g.name] == nil {
+		return true
+	}
+	return g.before > 0 && kind != nil && kind.Message().Fields().ByName(protoreflect.Name(g.name)) != nil
+}
+
+// Events makes an event of each mechanism that is named, with its flags, and gives the
+// command its own flags of what is left. Ranges are not checked here; that a flag belongs to
+// the mechanism is. Without names all flags are the command's own, and others are refused.
+func (f *Flags) Events(names []string) ([]*accountantv1.Event, error) {
+	kinds := make([]protoreflect.FieldDescriptor, max(1, len(names)))
+	for i, name := range names {
+		kind, err := f.kind(name)
+		if err != nil {
+			return nil, err
+		}
+		kinds[i] = kind
+	}
+	parts := make([][]given, len(kinds))
+	left := map[string][]string{}
+	words := f.command.Flags().Args()
+	for _, g := range f.given {
+		part := 0
+		for _, word := range words[:min(g.before, len(words))] {
+			if word == Separator {
+				part++
+			}
+		}
+		part = min(part, len(parts)-1)
+		if f.owns(kinds[part], g) {
+			parts[part] = append(parts[part], g)
+		} else {
+			left[g.name] = append(left[g.name], g.text)
+		}
+	}
+	if err := f.give(left); err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		if len(parts[0]) > 0 {
+			return nil, f.usage("--%s describes a mechanism, and none is named; allowed: one of %s, before its flags",
+				spelling.Dashed(parts[0][0].name), strings.Join(Kinds(), ", "))
+		}
+		return nil, nil
+	}
+	events := make([]*accountantv1.Event, len(names))
+	for i, kind := range kinds {
+		e, err := f.event(kind, parts[i])
+		if err != nil {
+			return nil, err
+		}
+		events[i] = e
+	}
+	return events, nil
+}
+
+func (f *Flags) usage(format string, args ...any) error { return cli.Usage(f.command, format, args...) }
+
+// give sets the command's own flags, as if there were no others of their names.
+func (f *Flags) give(left map[string][]string) error {
+	for name, own := range f.own {
+		flag := f.command.Flags().Lookup(spelling.Dashed(name))
+		flag.Changed = len(left[name]) > 0
+		for _, text := range left[name] {
+			if err := own.Set(text); err != nil {
+				return f.usage("invalid argument %q for \"--%s\" flag: %v", text, flag.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// kind finds the kind that a word names.
+func (f *Flags) kind(name string) (protoreflect.FieldDescriptor, error) {
+	if kind, ok := kindNamed(name); ok {
+		return kind, nil
+	}
+	if _, err := os.Stat(name); err == nil && f.command.Flags().Lookup("file") != nil {
+		return nil, f.usage("%q is a file; allowed: --file %s, or a mechanism in its place", name, name)
+	}
+	meant := ""
+	if near := nearest(name); near != "" {
+		meant = "did you mean " + near + "? "
+	}
+	return nil, f.usage("mechanism: %q; %sallowed: %s", name, meant, strings.Join(Kinds(), ", "))
+}
+
+// event makes an event of one mechanism's flags.
+func (f *Flags) event(kind protoreflect.FieldDescriptor, flags []given) (*accountantv1.Event, error) {
+	sampling := kindOf(samplingKind)
+	base, wrapper := &accountantv1.Mechanism{}, &accountantv1.Mechanism{}
+	inner := base.ProtoReflect().Mutable(kind).Message()
+	outer := wrapper.ProtoReflect().Mutable(sampling).Message()
+	event := &accountantv1.Event{Count: 1}
+	sampled, seen := false, map[string]bool{}
+	for _, g := range flags {
+		if seen[g.name] && !isList(kind, g.name) {
+			return nil, f.twice(kind, g)
+		}
+		seen[g.name] = true
+		name := protoreflect.Name(g.name)
+		var into protoreflect.Message
+		switch p, q := inner.Descriptor().Fields().ByName(name), outer.Descriptor().Fields().ByName(name); {
+		case g.name == count:
+			into, name = event.ProtoReflect(), count
+		case p != nil:
+			into = inner
+		case q != nil:
+			into, sampled = outer, true
+		default:
+			return nil, f.usage("--%s does not belong to %s; allowed: %s", spelling.Dashed(g.name), spell(kind),
+				strings.Join(append(flagNames(kind), flagNames(sampling)...), ", "))
+		}
+		if err := set(into, into.Descriptor().Fields().ByName(name), g.text); err != nil {
+			return nil, f.usage("invalid argument %q for \"--%s\" flag: %v", g.text, spelling.Dashed(g.name), err)
+		}
+	}
+	event.Mechanism = base
 	if sampled {
 		wrapper.GetPoissonSampled().Mechanism = base
-		base = wrapper
+		event.Mechanism = wrapper
 	}
-	return &accountantv1.Event{Mechanism: base, Count: f.count}, nil
+	return event, nil
 }
 
-// set gives m's parameter the flag's value. It returns false if m has none.
-func (f *Flags) set(m protoreflect.Message, name string) bool {
-	field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
-	switch {
-	case field == nil:
-		return false
-	case field.IsList():
-		list := m.Mutable(field).List()
-		for _, v := range *f.lists[name] {
-			list.Append(protoreflect.ValueOfFloat64(v))
-		}
-	case field.Kind() == protoreflect.DoubleKind:
-		m.Set(field, protoreflect.ValueOfFloat64(*f.floats[name]))
-	case field.Kind() == protoreflect.BoolKind:
-		m.Set(field, protoreflect.ValueOfBool(*f.yes[name]))
-	case field.Kind() == protoreflect.EnumKind:
-		number := protoreflect.EnumNumber(0) // what is misspelt is missing
-		word := strings.ToUpper(strings.ReplaceAll(*f.words[name], "-", "_"))
-		if v := field.Enum().Values().ByName(protoreflect.Name(word)); v != nil {
-			number = v.Number()
-		}
-		m.Set(field, protoreflect.ValueOfEnum(number))
-	default:
-		m.Set(field, protoreflect.ValueOfUint64(*f.sizes[name]))
+// twice refuses a flag that is given again for the same mechanism.
+func (f *Flags) twice(kind protoreflect.FieldDescriptor, g given) error {
+	flag := "--" + spelling.Dashed(g.name)
+	if f.own[g.name] != nil {
+		return f.usage("%s is given twice after %s, which has one of its own; the other %s stands before the mechanism: %s %s %s %s …",
+			flag, spell(kind), flag, f.command.CommandPath(), flag, g.text, spell(kind))
 	}
-	return true
+	return f.usage("%s is given twice for %s; allowed: once, or the next mechanism after a lone %s", flag, spell(kind), Separator)
+}
+
+func isList(kind protoreflect.FieldDescriptor, name string) bool {
+	p := kind.Message().Fields().ByName(protoreflect.Name(name))
+	return p != nil && p.IsList()
+}
+
+// set gives m's parameter the value in the text.
+func set(m protoreflect.Message, p protoreflect.FieldDescriptor, text string) error {
+	switch {
+	case p.IsList():
+		for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+			x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+			if err != nil {
+				return fmt.Errorf("allowed: numbers with commas between them, such as 2,4,8")
+			}
+			m.Mutable(p).List().Append(protoreflect.ValueOfFloat64(x))
+		}
+	case p.Kind() == protoreflect.DoubleKind:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("allowed: a number, such as 1.1 or 1e-6")
+		}
+		m.Set(p, protoreflect.ValueOfFloat64(x))
+	case p.Kind() == protoreflect.BoolKind:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("allowed: true or false")
+		}
+		m.Set(p, protoreflect.ValueOfBool(yes))
+	case p.Kind() == protoreflect.EnumKind:
+		word := strings.ToUpper(strings.ReplaceAll(text, "-", "_"))
+		v := p.Enum().Values().ByName(protoreflect.Name(word))
+		if v == nil || v.Number() == 0 {
+			return fmt.Errorf("allowed: %s", strings.Join(wordsOf(p.Enum()), ", "))
+		}
+		m.Set(p, protoreflect.ValueOfEnum(v.Number()))
+	case p.Kind() == protoreflect.Uint32Kind:
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return fmt.Errorf("allowed: a whole number from 1 to 4294967295")
+		}
+		m.Set(p, protoreflect.ValueOfUint32(uint32(n)))
+	default:
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("allowed: a whole number")
+		}
+		m.Set(p, protoreflect.ValueOfUint64(n))
+	}
+	return nil
+}
+
+// wordsOf are the names of an enum, as flags spell them.
+func wordsOf(e protoreflect.EnumDescriptor) []string {
+	var out []string
+	for i := 1; i < e.Values().Len(); i++ {
+		out = append(out, strings.ToLower(spelling.Dashed(string(e.Values().Get(i).Name()))))
+	}
+	return out
 }

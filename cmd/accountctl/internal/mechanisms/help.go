@@ -5,8 +5,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // parameterHelp describes the parameter with this name in the API for the help of its flag,
@@ -62,18 +64,41 @@ func firstSentence(p mechanism.Parameter) string {
 	return text
 }
 
-// Help lists the kinds with their flags, sampling last.
-func Help() string {
+// Help says how a line describes mechanisms, for the help of every command that takes them.
+const Help = `A mechanism is its name and its flags; a lone + stands before the next one. With
+--batch-size and --dataset-size, or --sampling-probability, it runs on Poisson samples.
+"accountctl mechanisms" lists the names and flags of all.`
+
+// Table lists the kinds with their flags, sampling last, in lines of at most 80 columns.
+func Table() string {
 	var b strings.Builder
-	sampling := ""
-	for _, k := range kindFields() {
-		if k.Name() == samplingKind {
-			sampling = strings.Join(flagNames(k), ", ")
-			continue
+	row := func(name string, flags []string) {
+		line := fmt.Sprintf("  %-22s", name)
+		for i, flag := range flags {
+			if i < len(flags)-1 {
+				flag += ","
+			}
+			if len(line)+1+len(flag) > 80 {
+				b.WriteString(line + "\n")
+				line = strings.Repeat(" ", 24)
+			}
+			line += " " + flag
 		}
+		b.WriteString(line + "\n")
+	}
+	for _, k := range allKinds() {
 		if described(k) {
-			_, _ = fmt.Fprintf(&b, "  %-22s %s\n", spelling.Dashed(string(k.Name())), strings.Join(flagNames(k), ", "))
+			row(spell(k), flagNames(k))
 		}
 	}
-	return b.String() + fmt.Sprintf("  %-22s %s\n", "with Poisson sampling", sampling)
+	row("with Poisson sampling", flagNames(kindOf(samplingKind)))
+	return b.String()
+}
+
+// FlagHelp says what each flag of the mechanisms means.
+func FlagHelp() string {
+	c := &cobra.Command{}
+	AddFlags(c)
+	c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil }) // this is where they are listed
+	return cli.FlagText(c.Flags())
 }

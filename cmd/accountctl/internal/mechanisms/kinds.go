@@ -1,20 +1,99 @@
 package mechanisms
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// kindFields are the alternatives of Mechanism, in the order of their numbers.
-func kindFields() []protoreflect.FieldDescriptor {
+// samplingKind wraps another mechanism; its flags go with every other kind.
+const samplingKind = "poisson_sampled"
+
+// aliases are other names by which people know a kind. Letters decide alone: "DP-SGD",
+// "dp_sgd" and "dpSgd" are the same name, and "gaussian mechanism" is "gaussian".
+var aliases = map[string]string{
+	"sgd": "dp_sgd", "pure": "pure_dp", "epsilondp": "pure_dp", "approximate": "approximate_dp", "approxdp": "approximate_dp",
+	"zcdp": "zero_concentrated_dp", "concentrateddp": "zero_concentrated_dp", "gdp": "gaussian_dp", "rdp": "renyi_dp",
+	"renyi": "renyi_dp", "rr": "randomized_response", "randomisedresponse": "randomized_response",
+	"normal": "gaussian", "geometric": "discrete_laplace", "twosidedgeometric": "discrete_laplace",
+	"svt": "above_threshold", "sparsevector": "above_threshold", "sparsevectortechnique": "above_threshold",
+	"noisymax": "report_noisy_max", "noisyargmax": "report_noisy_max", "pld": "privacy_loss_table",
+	"tree": "tree_aggregation", "binarytree": "tree_aggregation", "matrix": "banded_matrix", "matrixfactorization": "banded_matrix",
+	"mixture": "mixture_of_gaussians",
+}
+
+// allKinds are the alternatives of Mechanism, in the order of their numbers.
+func allKinds() []protoreflect.FieldDescriptor {
 	fields := (&accountantv1.Mechanism{}).ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields()
 	out := make([]protoreflect.FieldDescriptor, fields.Len())
 	for i := range out {
 		out[i] = fields.Get(i)
 	}
 	return out
+}
+
+// kindOf is the kind with this name in the API.
+func kindOf(name protoreflect.Name) protoreflect.FieldDescriptor {
+	return (&accountantv1.Mechanism{}).ProtoReflect().Descriptor().Fields().ByName(name)
+}
+
+// kindNamed is the kind that people call so, if flags can describe it.
+func kindNamed(name string) (protoreflect.FieldDescriptor, bool) {
+	letters := strings.NewReplacer("-", "", "_", "", " ", "")
+	name = strings.TrimSuffix(letters.Replace(strings.ToLower(name)), "mechanism")
+	for _, k := range allKinds() {
+		if described(k) && (letters.Replace(string(k.Name())) == name || aliases[name] == string(k.Name())) {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
+// Named reports whether a word is the name of a mechanism that flags can describe.
+func Named(name string) bool {
+	_, ok := kindNamed(name)
+	return ok
+}
+
+// nearest is the name of a kind that a misspelt one is probably meant to be, or "".
+func nearest(name string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra knows what is near
+	for _, k := range Kinds() {
+		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	if near := all.SuggestionsFor(name); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// Kinds are the names of the mechanisms that flags can describe.
+func Kinds() []string {
+	var out []string
+	for _, k := range allKinds() {
+		if described(k) {
+			out = append(out, spell(k))
+		}
+	}
+	return out
+}
+
+// spell is a kind's name as the command line spells it.
+func spell(kind protoreflect.FieldDescriptor) string { return spelling.Dashed(string(kind.Name())) }
+
+// described reports whether flags can describe the kind: it has no mechanism inside.
+func described(kind protoreflect.FieldDescriptor) bool {
+	for i, fields := 0, kind.Message().Fields(); i < fields.Len(); i++ {
+		if fields.Get(i).Message() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // parameters are a kind's numbers, and what is yes or no or one of some words.
@@ -29,27 +108,14 @@ func parameters(kind protoreflect.FieldDescriptor) []protoreflect.FieldDescripto
 	return out
 }
 
-// described: flags can describe the kind, which has nothing within it.
-func described(kind protoreflect.FieldDescriptor) bool {
-	for i, fields := 0, kind.Message().Fields(); i < fields.Len(); i++ {
-		if fields.Get(i).Message() != nil {
-			return false
-		}
-	}
-	return true
+// isParameter reports whether some kind has a parameter of this name.
+func isParameter(name string) bool {
+	return slices.ContainsFunc(allKinds(), func(k protoreflect.FieldDescriptor) bool {
+		return slices.ContainsFunc(parameters(k), func(p protoreflect.FieldDescriptor) bool { return string(p.Name()) == name })
+	})
 }
 
-// Kinds are the names of the mechanisms that flags can describe.
-func Kinds() []string {
-	var out []string
-	for _, k := range kindFields() {
-		if described(k) {
-			out = append(out, spelling.Dashed(string(k.Name())))
-		}
-	}
-	return out
-}
-
+// flagNames are the flags of a kind's parameters.
 func flagNames(kind protoreflect.FieldDescriptor) []string {
 	var out []string
 	for _, f := range parameters(kind) {

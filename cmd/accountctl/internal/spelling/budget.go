@@ -14,7 +14,7 @@ import (
 // BudgetHelp describes the value of --budget.
 const BudgetHelp = `A budget is KEY=VALUE,KEY=VALUE,… with
   epsilon, delta    ε in nats, δ in (0, 1)
-  rho, mu           instead: of zero-concentrated, of Gaussian differential privacy
+  rho, mu           instead: of zero-concentrated DP, of Gaussian DP
   guard             what enforces it: ` + guardNames + `
   order             the Rényi order of the guard rdp, > 1
 such as epsilon=8,delta=1e-5,guard=rdp. Together with --plan a budget has no guard:

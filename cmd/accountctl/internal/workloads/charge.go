@@ -17,22 +17,24 @@ import (
 
 // ChargeFlags say what to charge, reserve or commit.
 type ChargeFlags struct {
-	file      *string
-	mechanism *mechanisms.Flags
-	Labels    *spelling.LabelsValue
+	file       *string
+	mechanisms *mechanisms.Flags
+	pattern    string
+	Labels     *spelling.LabelsValue
 }
 
-// AddChargeFlags adds --file, the flags of mechanisms, and --label.
-func AddChargeFlags(c *cobra.Command) ChargeFlags {
-	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), spelling.LabelsFlag(c)}
+// AddChargeFlags adds --file, the flags of mechanisms, and --label. The pattern is a line of
+// the command that works, with %s in the place of the mechanisms: errors show it.
+func AddChargeFlags(c *cobra.Command, pattern string) ChargeFlags {
+	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, spelling.LabelsFlag(c)}
 }
 
-// ChargeArgs are NAME and, unless there is a file, a mechanism.
+// ChargeArgs are NAME and, unless there is a file, mechanisms.
 func ChargeArgs(c *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return cli.Arguments("NAME", "MECHANISM")(c, args)
+	if len(args) == 0 {
+		return cli.Usage(c, "NAME is missing")
 	}
-	return cli.Arguments("NAME")(c, args)
+	return nil
 }
 
 // CompleteCharge completes a ledger's name, and after it a mechanism.
@@ -52,21 +54,32 @@ type Charge struct {
 	Adjacency accountantv1.Workload_Adjacency // of the file
 }
 
-// Read reads the file or the mechanism's flags, whichever is given.
-func (f ChargeFlags) Read(p *cli.Program, c *cobra.Command, kind []string) (*Charge, error) {
-	file := *f.file
-	switch given := f.mechanism.Given(c); {
-	case file != "" && len(kind) > 0:
-		return nil, cli.Usage(c, "--file and %q are both given; allowed: one of them", kind[0])
-	case file != "" && len(given) > 0:
-		return nil, cli.Usage(c, "--file and --%s are both given; allowed: one of them", spelling.Dashed(given[0]))
-	case file == "" && len(kind) == 0:
-		return nil, cli.Usage(c, "--file or a mechanism is missing; mechanisms: %s", strings.Join(mechanisms.Kinds(), ", "))
-	case file == "":
-		e, err := f.mechanism.Event(c, kind[0])
-		return &Charge{Events: []*accountantv1.Event{e}}, err
+// Read reads the file, or makes events of the mechanisms that are named, whichever is given.
+func (f ChargeFlags) Read(p *cli.Program, c *cobra.Command, words []string) (*Charge, error) {
+	names, err := Names(c, words)
+	if err != nil {
+		return nil, err
 	}
-	return ReadCharge(c.Context(), p, file)
+	example, _ := mechanisms.Example(strings.Join(names, " "))
+	example = fmt.Sprintf(f.pattern, example)
+	flag, given := f.mechanisms.Given()
+	switch {
+	case *f.file != "" && len(names) > 0:
+		return nil, cli.Usage(c, "--file and %q are both given; allowed: one of them", names[0])
+	case *f.file != "" && given:
+		return nil, cli.Usage(c, "--file and %s are both given; allowed: one of them", flag)
+	case *f.file != "":
+		return ReadCharge(c.Context(), p, *f.file)
+	case len(names) == 0:
+		return nil, cli.Usage(c, "--file or a mechanism is missing; such as: %s", example)
+	}
+	events, err := f.mechanisms.Events(names)
+	for _, e := range events { // of any adjacency: the ledger's is not known yet
+		if _, invalid := wire.ToMechanism(e.GetMechanism()); invalid != nil {
+			return nil, f.mechanisms.Explain(invalid, example)
+		}
+	}
+	return &Charge{Events: events}, err
 }
 
 // ReadCharge reads what to charge from a workload file.

@@ -61,10 +61,20 @@ func listError(data []byte) error {
 	return fmt.Errorf("a list of %d workloads; allowed: one workload, a JSON object, in each file", len(list))
 }
 
-// Check validates a workload as the daemon would.
-func Check(file string, w *accountantv1.Workload) error {
-	if _, _, err := wire.ToWorkload(w); err != nil {
+// Check validates a workload as the daemon would. Errors name the file.
+func Check(file string, w *accountantv1.Workload) error { return inFile(file, checked(w)) }
+
+// checked validates a workload as the daemon would.
+func checked(w *accountantv1.Workload) error {
+	_, _, err := wire.ToWorkload(w)
+	return err
+}
+
+// inFile names the file in what is wrong with its workload.
+func inFile(file string, err error) error {
+	var invalid *wire.InvalidError
+	if errors.As(err, &invalid) {
 		return cli.BadFile(cli.FileName(file), err)
 	}
-	return nil
+	return err
 }

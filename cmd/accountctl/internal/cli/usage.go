@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// columns is how wide the help is at most.
+const columns = 80
+
+// Unlisted marks a flag, by an annotation, that the help of a command leaves out, as another
+// command lists it: the annotation's value says which.
+const Unlisted = "unlisted"
+
+// HelpText is the whole help of a command, in lines of at most 80 columns.
+func HelpText(c *cobra.Command) string {
+	return Wrap(cmp.Or(c.Long, c.Short)) + "\n\n" + UsageText(c)
+}
+
+// UsageText is what the help of a command shows below its description: how it is called, its
+// examples, the commands below it, and its flags.
+func UsageText(c *cobra.Command) string {
+	var b strings.Builder
+	section := func(title, text string) {
+		if text = strings.TrimRight(text, "\n"); text != "" {
+			fmt.Fprintf(&b, "%s\n%s\n\n", title, text)
+		}
+	}
+	switch {
+	case c.HasAvailableSubCommands():
+		section("Usage:", "  "+c.CommandPath()+" COMMAND")
+	case c.Runnable():
+		section("Usage:", WrapUse(c.UseLine()))
+	}
+	section("Examples:", WrapCommands(c.Example))
+	groups := c.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, g := range groups {
+		var rows string
+		for _, child := range c.Commands() {
+			if child.GroupID == g.ID && child.IsAvailableCommand() {
+				rows += fmt.Sprintf("  %-*s %s\n", child.NamePadding(), child.Name(), child.Short)
+			}
+		}
+		section(g.Title, rows)
+	}
+	section("Flags:", FlagText(c.LocalFlags()))
+	section("Flags of every command:", FlagText(c.InheritedFlags()))
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\"%s COMMAND --help\" says more about a command.\n", c.CommandPath())
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// FlagText lists flags with what they mean; of those that another command lists only where.
+func FlagText(flags *pflag.FlagSet) string {
+	listed, elsewhere := pflag.NewFlagSet("", pflag.ContinueOnError), ""
+	flags.VisitAll(func(f *pflag.Flag) {
+		if where := f.Annotations[Unlisted]; len(where) > 0 {
+			elsewhere = "      " + where[0] + "\n"
+		} else {
+			listed.AddFlag(f)
+		}
+	})
+	return listed.FlagUsagesWrapped(columns) + elsewhere
+}

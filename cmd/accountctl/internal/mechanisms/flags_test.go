@@ -1,0 +1,87 @@
+package mechanisms
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// parse runs a command whose arguments are mechanisms, on one line.
+func parse(line string) (events []*accountantv1.Event, err error) {
+	c := &cobra.Command{Use: "test", SilenceErrors: true, SilenceUsage: true}
+	f := AddFlags(c)
+	c.RunE = func(_ *cobra.Command, args []string) (err error) {
+		events, err = f.Events(slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == Separator }))
+		return err
+	}
+	c.SetArgs(strings.Fields(line))
+	return events, c.Execute()
+}
+
+// An event that flags can describe is the same after it was written as flags and read again.
+func TestLineIsRead(t *testing.T) {
+	files, err := filepath.Glob("../../../../examples/mechanisms/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var line []string
+	var want []*accountantv1.Event
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &accountantv1.Workload{}
+		if err := wire.UnmarshalJSON(data, w); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range w.GetEvents() {
+			if text := Line(e); text != "" {
+				line = append(line, text)
+				want = append(want, e)
+			}
+		}
+	}
+	if len(want) < len(Kinds()) {
+		t.Errorf("%d events for %d kinds", len(want), len(Kinds()))
+	}
+	got, err := parse(strings.Join(line, " + "))
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d of %d events, %v", len(got), len(want), err)
+	}
+	for i := range want {
+		if !proto.Equal(got[i], want[i]) {
+			t.Errorf("%s\nwas read as %v", line[i], got[i])
+		}
+	}
+}
+
+// A name means the same however people write it, and each alias names a kind.
+func TestNames(t *testing.T) {
+	for _, name := range []string{"dp-sgd", "dp_sgd", "DP-SGD", "dpSgd", "dpsgd", "sgd", "DP SGD mechanism"} {
+		if k, ok := kindNamed(name); !ok || k.Name() != "dp_sgd" {
+			t.Errorf("%q is %v", name, k)
+		}
+	}
+	for alias, kind := range aliases {
+		if k, ok := kindNamed(alias); !ok || string(k.Name()) != kind {
+			t.Errorf("%q is %v, not %s", alias, k, kind)
+		}
+		if slices.ContainsFunc(Kinds(), func(k string) bool { return strings.ReplaceAll(k, "-", "") == alias }) {
+			t.Errorf("the alias %q is the name of a kind", alias)
+		}
+	}
+	for wrong, want := range map[string]string{"dp-sdg": "dp-sgd", "laplac": "laplace", "gausian": "gaussian", "shuffle": ""} {
+		if got := nearest(wrong); got != want || Named(wrong) {
+			t.Errorf("%q: near %q, want %q", wrong, got, want)
+		}
+	}
+}
