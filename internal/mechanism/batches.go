@@ -27,16 +27,9 @@ func (f FixedSizeSampled) Check(adj Adjacency) error {
 	if err := checkSizes("fixed_size_sampled", f.BatchSize, f.DatasetSize); err != nil {
 		return err
 	}
-	switch m := f.Mechanism.(type) {
-	case nil:
-		return &ParameterError{"fixed_size_sampled.mechanism", "missing", "the mechanism that is run on the batch: " + fixedSizeSampleable}
-	case Gaussian, Laplace, PureDP, ApproximateDP, RenyiDP:
-	case ZeroConcentratedDP:
-		if m.Delta != 0 {
-			return &ParameterError{"fixed_size_sampled.mechanism.zero_concentrated_dp.delta", number(m.Delta), "absent: only ρ-zCDP without δ is bounded on such a batch"}
-		}
-	default:
-		return &ParameterError{"fixed_size_sampled.mechanism", m.Kind(), fixedSizeSampleable}
+	const missing = "the mechanism that is run on the batch: " + fixedSizeSampleable
+	if err := checkPlace("fixed_size_sampled.mechanism", f.Mechanism, onFixedSizeSample, missing, fixedSizeSampleable); err != nil {
+		return err
 	}
 	if err := checkNoDistance("fixed_size_sampled.mechanism", f.Mechanism); err != nil {
 		return err
@@ -65,7 +58,7 @@ func (f FixedSizeSampled) exactMuSquared(adj Adjacency) *big.Rat {
 	return ExactMuSquared(f.Mechanism, adj)
 }
 
-func (FixedSizeSampled) sealed() {}
+func (FixedSizeSampled) places() place { return nowhere }
 
 // TruncatedPoissonSampled is PoissonSampled with samples of more than
 // MaximumBatchSize records cut to that many. Either SamplingProbability or BatchSize
@@ -105,12 +98,9 @@ func (t TruncatedPoissonSampled) Check(adj Adjacency) error {
 			return err
 		}
 	}
-	switch m := t.Mechanism.(type) {
-	case nil:
-		return &ParameterError{kind + ".mechanism", "missing", "the mechanism that is run on the batch: gaussian or laplace"}
-	case Gaussian, Laplace:
-	default:
-		return &ParameterError{kind + ".mechanism", m.Kind(), "gaussian or laplace: noise on a sum over the batch"}
+	const missing, allowed = "the mechanism that is run on the batch: gaussian or laplace", "gaussian or laplace: noise on a sum over the batch"
+	if err := checkPlace(kind+".mechanism", t.Mechanism, onTruncatedSample, missing, allowed); err != nil {
+		return err
 	}
 	if err := checkNoDistance(kind+".mechanism", t.Mechanism); err != nil {
 		return err
@@ -128,7 +118,7 @@ func (t TruncatedPoissonSampled) String() string {
 	return fmt.Sprintf("truncated_poisson_sampled(q=%.6g, at most %d of %d, %v)", t.Probability(), t.MaximumBatchSize, t.DatasetSize, t.Mechanism)
 }
 
-func (TruncatedPoissonSampled) sealed() {}
+func (TruncatedPoissonSampled) places() place { return nowhere }
 
 // Shuffled is one epoch: every record in one of ⌈DatasetSize/BatchSize⌉ batches in a
 // random order, and Mechanism on each.
@@ -148,12 +138,9 @@ func (s Shuffled) Check(adj Adjacency) error {
 	if err := checkSizes("shuffled", s.BatchSize, s.DatasetSize); err != nil {
 		return err
 	}
-	switch m := s.Mechanism.(type) {
-	case nil:
-		return &ParameterError{"shuffled.mechanism", "missing", "the mechanism that is run on each batch: gaussian"}
-	case Gaussian:
-	default:
-		return &ParameterError{"shuffled.mechanism", m.Kind(), "gaussian"}
+	const missing = "the mechanism that is run on each batch: gaussian"
+	if err := checkPlace("shuffled.mechanism", s.Mechanism, onShuffledBatch, missing, "gaussian"); err != nil {
+		return err
 	}
 	if err := checkNoDistance("shuffled.mechanism", s.Mechanism); err != nil {
 		return err
@@ -187,7 +174,7 @@ func (s Shuffled) exactMuSquared(adj Adjacency) *big.Rat {
 	return squared.Mul(squared, whole(s.Squares(adj)))
 }
 
-func (Shuffled) sealed() {}
+func (Shuffled) places() place { return inGroup }
 
 func checkSizes(kind string, batch, dataset uint64) error {
 	switch {
@@ -197,21 +184,4 @@ func checkSizes(kind string, batch, dataset uint64) error {
 		return &ParameterError{kind + ".batch_size", countGiven(batch), fmt.Sprintf("a whole number from 1 to the dataset size %d", dataset)}
 	}
 	return nil
-}
-
-// checkNoDistance refuses noise that is given by a distance between neighbours.
-func checkNoDistance(field string, m Mechanism) error {
-	var distance float64
-	allowed := "sensitivity"
-	switch m := m.(type) {
-	case Gaussian:
-		distance, allowed = m.Distance, "sensitivity or noise_multiplier"
-	case Laplace:
-		distance = m.Distance
-	}
-	if distance == 0 {
-		return nil
-	}
-	return &ParameterError{field + "." + m.Kind() + ".distance", number(distance),
-		allowed + ": a distance between neighbours has no meaning inside sampling"}
 }

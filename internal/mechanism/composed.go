@@ -74,43 +74,48 @@ func (c Composed) exactMuSquared(adj Adjacency) *big.Rat {
 	return sum
 }
 
-func (Composed) sealed() {}
+func (Composed) places() place { return onPoissonSample }
 
-// Expand lists what one application of m consists of: of a Composed its events'
-// mechanisms, of a DPSGD its steps, of every other mechanism itself once. m must
-// have passed Check. See docs/math/cumulant.md §1.1.6.
-func Expand(m Mechanism) []Part {
-	switch m := m.(type) {
-	case Composed:
-		var all []Part
-		for _, e := range m.Events.Values() {
-			for _, p := range Expand(e.Mechanism) {
-				all = append(all, Part{p.Mechanism, p.Count * uint64(e.Count)})
-			}
-		}
-		return all
-	case DPSGD:
-		return []Part{m.steps()}
+func (c Composed) refusal(where place) *ParameterError {
+	if where != inGroup {
+		return nil
 	}
-	return []Part{{Mechanism: m, Count: 1}}
+	return &ParameterError{"", c.Kind(), "each event of the list as a group of its own"}
 }
 
-// depth is how many lists there are within each other.
-func depth(m Mechanism) int {
-	most := 0
-	switch m := m.(type) {
-	case Composed:
-		for _, e := range m.Events.Values() {
-			most = max(most, depth(e.Mechanism))
+// checkSampledUnder: k uses of one sample are one sample of their composition, whose pair is known
+// where all are Gaussian: it is one Gaussian (docs/math/cumulant.md §1.1.6).
+func (c Composed) checkSampledUnder(Adjacency) error {
+	for _, p := range Expand(c) {
+		if !p.Mechanism.places().has(inSampledList) {
+			return &ParameterError{"poisson_sampled.mechanism.composed.events", "a " + p.Mechanism.Kind(),
+				"gaussian only: several uses of one sample lose more than as many samples, and no pair is computed for them; report the mechanisms unsampled, or each with a batch of its own if it had one"}
 		}
-	case Parallel:
-		for _, p := range m.Parts.Values() {
-			most = max(most, depth(p))
+		if d, ok := p.Mechanism.(distanced); ok {
+			if distance, instead := d.byDistance(); distance != 0 {
+				return &ParameterError{"poisson_sampled.mechanism.composed.events", "a " + p.Mechanism.Kind() + " by distance",
+					instead + noDistance}
+			}
 		}
-	default:
-		return 0
 	}
-	return 1 + most
+	return nil
+}
+
+func (c Composed) expand() []Part {
+	var all []Part
+	for _, e := range c.Events.Values() {
+		for _, p := range Expand(e.Mechanism) {
+			all = append(all, Part{p.Mechanism, p.Count * uint64(e.Count)})
+		}
+	}
+	return all
+}
+
+func (c Composed) branches() (list []Mechanism, nested bool) {
+	for _, e := range c.Events.Values() {
+		list = append(list, e.Mechanism)
+	}
+	return list, true
 }
 
 // atEvent gives an error of Event.Check its path: what a descriptor's own Check

@@ -60,7 +60,7 @@ func (h Histogram) exactMuSquared(adj Adjacency) *big.Rat {
 	return each.Mul(each, big.NewRat(int64(h.Bins(adj)), 1))
 }
 
-func (Histogram) sealed() {}
+func (Histogram) places() place { return inGroup }
 
 // CountingQueries answers Queries counts with independent Gaussian noise of one σ so
 // that together they are Rho-zCDP. One record changes each by 1 at most, added,
@@ -102,4 +102,4 @@ func (c CountingQueries) exactMuSquared(Adjacency) *big.Rat {
 	return rho.Add(rho, rho)
 }
 
-func (CountingQueries) sealed() {}
+func (CountingQueries) places() place { return inGroup }

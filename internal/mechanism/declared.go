@@ -29,7 +29,11 @@ func (p PureDP) String() string { return fmt.Sprintf("pure_dp(ε=%g)", p.Epsilon
 
 func (p PureDP) exactEpsilon(Adjacency) (*big.Rat, bool) { return num.Decimal(p.Epsilon), true }
 
-func (PureDP) sealed() {}
+func (PureDP) places() place {
+	return inGroup | inSampledGroup | onPoissonSample | onFixedSizeSample
+}
+
+func (p PureDP) checkSampledUnder(adj Adjacency) error { return checkAddOrRemove(p, adj) }
 
 // ApproximateDP is any (ε, δ)-differentially private mechanism.
 type ApproximateDP struct {
@@ -56,7 +60,18 @@ func (a ApproximateDP) exactEpsilon(Adjacency) (*big.Rat, bool) {
 	return num.Decimal(a.Epsilon), true
 }
 
-func (ApproximateDP) sealed() {}
+func (ApproximateDP) places() place { return inGroup | onPoissonSample | onFixedSizeSample }
+
+func (a ApproximateDP) checkSampledUnder(adj Adjacency) error { return checkAddOrRemove(a, adj) }
+
+func (ApproximateDP) failsUnevenlyOnSample() {}
+
+func (a ApproximateDP) checkGroupSize(size uint64) error {
+	if d := GroupDelta(a.Epsilon, a.Delta, size); size > 1 && !(d < 1) {
+		return &ParameterError{"size", fmt.Sprint(size), "fewer records: δ·(e^(size·ε) − 1)/(e^ε − 1) is 1 or more, which guarantees nothing"}
+	}
+	return nil
+}
 
 // ZeroConcentratedDP is any ρ-zCDP mechanism (Bun–Steinke 2016, Def. 1.1), or with
 // Delta any δ-approximately ρ-zCDP one (Def. 8.1): ρ-zCDP apart from events of
@@ -93,7 +108,26 @@ func (z ZeroConcentratedDP) String() string {
 
 func (z ZeroConcentratedDP) exactRho() *big.Rat { return num.Decimal(z.Rho) }
 
-func (ZeroConcentratedDP) sealed() {}
+func (z ZeroConcentratedDP) places() place {
+	if z.Delta != 0 {
+		return nowhere
+	}
+	return inGroup | onFixedSizeSample
+}
+
+func (z ZeroConcentratedDP) refusal(where place) *ParameterError {
+	const delta = "zero_concentrated_dp.delta"
+	switch where {
+	case inGroup:
+		return &ParameterError{delta, number(z.Delta), "absent: of approximate zCDP no guarantee of groups is known here"}
+	case onFixedSizeSample:
+		return &ParameterError{delta, number(z.Delta), "absent: only ρ-zCDP without δ is bounded on such a batch"}
+	case onPoissonSample:
+		return &ParameterError{"", z.Kind() + ": no pair of distributions is known for it, and sampling lowers no ρ for all orders",
+			sampleable + "; or the guarantee unsampled"}
+	}
+	return nil
+}
 
 // GaussianDP is any μ-GDP mechanism (Dong–Roth–Su 2022, Def. 4).
 type GaussianDP struct {
@@ -113,7 +147,9 @@ func (g GaussianDP) String() string { return fmt.Sprintf("gaussian_dp(μ=%g)", g
 
 func (g GaussianDP) exactMuSquared(Adjacency) *big.Rat { return square(num.Decimal(g.Mu)) }
 
-func (GaussianDP) sealed() {}
+func (GaussianDP) places() place { return inGroup | inSampledGroup | asMixture | onPoissonSample }
+
+func (g GaussianDP) checkSampledUnder(adj Adjacency) error { return checkAddOrRemove(g, adj) }
 
 // NameAndShame publishes the whole record of one person with probability Delta and
 // nothing otherwise: (0, δ)-DP, and so is every mechanism that fails as rarely. It
@@ -137,4 +173,4 @@ func (NameAndShame) exactEpsilon(Adjacency) (*big.Rat, bool) { return new(big.Ra
 
 func (NameAndShame) exactRho() *big.Rat { return new(big.Rat) }
 
-func (NameAndShame) sealed() {}
+func (NameAndShame) places() place { return nowhere }

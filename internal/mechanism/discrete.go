@@ -60,7 +60,36 @@ func (g DiscreteGaussian) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
 	return quotient(square(times(size, ratio(g.Ratio(adj)))), 2)
 }
 
-func (DiscreteGaussian) sealed() {}
+// places: of several coordinates no pair of distributions is known.
+func (g DiscreteGaussian) places() place {
+	if g.Coordinates > 1 {
+		return inGroup
+	}
+	return inGroup | onPoissonSample
+}
+
+func (g DiscreteGaussian) refusal(where place) *ParameterError {
+	if where != onPoissonSample {
+		return nil
+	}
+	return &ParameterError{"discrete_gaussian.coordinates", fmt.Sprint(g.Coordinates),
+		"1, or gaussian in its place: of several coordinates no pair of distributions is known, and sampling lowers no ρ for all orders"}
+}
+
+func (g DiscreteGaussian) byDistance() (distance float64, instead string) {
+	return g.Distance, "sensitivity"
+}
+
+func (g DiscreteGaussian) checkSampledUnder(adj Adjacency) error { return checkWithOrWithout(g, adj) }
+
+// groupReach: of several coordinates a distance is any number.
+func (g DiscreteGaussian) groupReach(adj Adjacency) (one, end float64) {
+	if g.Coordinates > 1 {
+		return 0, math.Inf(1)
+	}
+	_, one = g.Ratio(adj)
+	return one, MaxWhole
+}
 
 // DiscreteLaplace adds noise with P(x) ∝ exp(−|x|/Scale) on the whole numbers to
 // each coordinate of a query with whole numbers and ℓ1 sensitivity Sensitivity.
@@ -96,7 +125,18 @@ func (l DiscreteLaplace) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat 
 	return times(size, ratio(l.Ratio(adj)))
 }
 
-func (DiscreteLaplace) sealed() {}
+func (DiscreteLaplace) places() place { return inGroup | onPoissonSample }
+
+func (l DiscreteLaplace) byDistance() (distance float64, instead string) {
+	return l.Distance, "sensitivity"
+}
+
+func (l DiscreteLaplace) checkSampledUnder(adj Adjacency) error { return checkWithOrWithout(l, adj) }
+
+func (l DiscreteLaplace) groupReach(adj Adjacency) (one, end float64) {
+	_, one = l.Ratio(adj)
+	return one, MaxWhole
+}
 
 // checkWhole checks the one of both that is given.
 func checkWhole(kind string, sensitivity, distance float64) error {

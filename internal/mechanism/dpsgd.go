@@ -115,4 +115,13 @@ func (d DPSGD) String() string {
 	return fmt.Sprintf("dp_sgd(noise multiplier %g, batches of %d of %d, %d steps)", d.NoiseMultiplier, d.batch(), d.DatasetSize, d.StepCount())
 }
 
-func (DPSGD) sealed() {}
+func (DPSGD) places() place { return nowhere }
+
+func (d DPSGD) refusal(where place) *ParameterError {
+	if where != inGroup {
+		return nil
+	}
+	return &ParameterError{"", d.Kind(), "its steps: a group of poisson_sampled with gaussian inside, counted once a step"}
+}
+
+func (d DPSGD) expand() []Part { return []Part{d.steps()} }

@@ -77,7 +77,7 @@ func (t TreeAggregation) String() string {
 	return fmt.Sprintf("tree_aggregation(%s, %v)", stepNoise(t.StandardDeviation, t.Sensitivity, t.NoiseMultiplier), t.Participation)
 }
 
-func (TreeAggregation) sealed() {}
+func (TreeAggregation) places() place { return inGroup }
 
 // BandedMatrix releases C·x + z with Gaussian z and the lower-triangular Toeplitz
 // matrix C[i][i−j] = Coefficients[j]. Its noise is given as a TreeAggregation's.
@@ -125,7 +125,7 @@ func (b BandedMatrix) String() string {
 	return fmt.Sprintf("banded_matrix(%s, %d bands, %v)", stepNoise(b.StandardDeviation, b.Sensitivity, b.NoiseMultiplier), b.Coefficients.Len(), b.Participation)
 }
 
-func (BandedMatrix) sealed() {}
+func (BandedMatrix) places() place { return inGroup }
 
 // checkStepNoise takes noise_multiplier alone, or standard_deviation with sensitivity.
 func checkStepNoise(kind string, sigma, sensitivity, multiplier float64) error {

@@ -24,7 +24,8 @@ type Mechanism interface {
 	// String is a short description for people: "gaussian(σ=1.1, Δ=1)".
 	String() string
 
-	sealed()
+	// places is where the mechanism may stand inside another one.
+	places() place
 }
 
 // Event is a mechanism applied Count times. Count is at least 1.

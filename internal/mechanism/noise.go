@@ -57,7 +57,13 @@ func (g Gaussian) String() string {
 
 func (g Gaussian) exactMuSquared(adj Adjacency) *big.Rat { return square(ratio(g.Ratio(adj))) }
 
-func (Gaussian) sealed() {}
+func (Gaussian) places() place {
+	return inGroup | inSampledGroup | asMixture | onPoissonSample | inSampledList | onFixedSizeSample | onTruncatedSample | onShuffledBatch
+}
+
+func (g Gaussian) byDistance() (distance float64, instead string) {
+	return g.Distance, "sensitivity or noise_multiplier"
+}
 
 // Laplace adds noise of density exp(−|x|/Scale)/(2·Scale) to each coordinate of
 // a query with ℓ1 sensitivity Sensitivity.
@@ -91,7 +97,11 @@ func (l Laplace) String() string {
 
 func (l Laplace) exactEpsilon(adj Adjacency) (*big.Rat, bool) { return ratio(l.Ratio(adj)), true }
 
-func (Laplace) sealed() {}
+func (Laplace) places() place {
+	return inGroup | inSampledGroup | onPoissonSample | onFixedSizeSample | onTruncatedSample
+}
+
+func (l Laplace) byDistance() (distance float64, instead string) { return l.Distance, "sensitivity" }
 
 func checkNoise(kind, scaleName string, scale, sensitivity, distance float64, adj Adjacency) error {
 	if err := checkPositive(kind+"."+scaleName, scale); err != nil {

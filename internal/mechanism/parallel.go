@@ -71,26 +71,6 @@ func DisjointParts(m Mechanism) []Mechanism {
 	return nil
 }
 
-// leaves is how many mechanisms there are within m.
-func leaves(m Mechanism) int {
-	n := 0
-	switch m := m.(type) {
-	case Composed:
-		for _, e := range m.Events.Values() {
-			n += leaves(e.Mechanism)
-		}
-	case Parallel:
-		for _, part := range m.Parts.Values() {
-			n += leaves(part)
-		}
-	case RepeatAndSelect:
-		return leaves(m.Mechanism)
-	default:
-		return 1
-	}
-	return n
-}
-
 func (p Parallel) String() string {
 	events := []Event{}
 	for _, m := range p.Parts.Values() {
@@ -103,7 +83,18 @@ func (p Parallel) String() string {
 	return name + describeList(events, " | ") + ")"
 }
 
-func (Parallel) sealed() {}
+func (Parallel) places() place { return nowhere }
+
+func (p Parallel) branches() (list []Mechanism, nested bool) { return p.Parts.Values(), true }
+
+func (p Parallel) failsUnevenly() string {
+	for _, part := range p.Parts.Values() {
+		if kind := failsUnevenly(part); kind != "" {
+			return kind
+		}
+	}
+	return ""
+}
 
 // assumes is what is taken of the partition.
 func (p Parallel) assumes(Adjacency) string {

@@ -65,4 +65,4 @@ func (r RenyiDP) exactRenyi(order float64) *big.Rat {
 	return num.Decimal(r.Epsilons.At(i))
 }
 
-func (RenyiDP) sealed() {}
+func (RenyiDP) places() place { return onFixedSizeSample }

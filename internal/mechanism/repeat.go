@@ -63,35 +63,10 @@ func (r RepeatAndSelect) Check(adj Adjacency) error {
 		}
 		return err
 	}
-	for _, p := range Expand(r.Mechanism) {
-		if kind := oneSided(p.Mechanism); kind != "" {
-			return &ParameterError{"repeat_and_select.mechanism", "a " + kind, "mechanisms that fail as often in both directions, or never"}
-		}
+	if kind := failsUnevenly(r.Mechanism); kind != "" {
+		return &ParameterError{"repeat_and_select.mechanism", "a " + kind, "mechanisms that fail as often in both directions, or never"}
 	}
 	return nil
-}
-
-// oneSided is the kind of what fails in one direction more often than in the other.
-func oneSided(m Mechanism) string {
-	switch m := m.(type) {
-	case PoissonSampled:
-		if _, ok := m.Mechanism.(ApproximateDP); ok {
-			return "poisson_sampled approximate_dp"
-		}
-	case PrivacyLossTable:
-		return m.Kind()
-	case RepeatAndSelect:
-		return oneSided(m.Mechanism)
-	case Parallel:
-		for _, part := range m.Parts.Values() {
-			for _, p := range Expand(part) {
-				if kind := oneSided(p.Mechanism); kind != "" {
-					return kind
-				}
-			}
-		}
-	}
-	return ""
 }
 
 func (r RepeatAndSelect) String() string {
@@ -101,4 +76,10 @@ func (r RepeatAndSelect) String() string {
 	return fmt.Sprintf("repeat_and_select(η=%g, γ=%g, %v)", r.Eta, r.Gamma, r.Mechanism)
 }
 
-func (RepeatAndSelect) sealed() {}
+func (RepeatAndSelect) places() place { return nowhere }
+
+func (r RepeatAndSelect) branches() (list []Mechanism, nested bool) {
+	return []Mechanism{r.Mechanism}, false
+}
+
+func (r RepeatAndSelect) failsUnevenly() string { return unevenly(r.Mechanism) }

@@ -84,4 +84,4 @@ func (r RandomizedResponse) exactEpsilon(Adjacency) (*big.Rat, bool) {
 	return num.Decimal(r.Epsilon), true
 }
 
-func (RandomizedResponse) sealed() {}
+func (RandomizedResponse) places() place { return inGroup | inSampledGroup | onPoissonSample }

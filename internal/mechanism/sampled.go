@@ -38,91 +38,20 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 	if err := p.checkRate(); err != nil {
 		return err
 	}
-	switch m := p.Mechanism.(type) {
-	case nil:
-		return &ParameterError{"poisson_sampled.mechanism", "missing", "the mechanism that is run on the sample: " + sampleable}
-	case Gaussian:
-		return p.checkInner(adj, m.Distance, "sensitivity or noise_multiplier")
-	case Laplace:
-		return p.checkInner(adj, m.Distance, "sensitivity")
-	case RandomizedResponse:
-		return p.checkInner(adj, 0, "")
-	case DiscreteLaplace:
-		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
-	case TruncatedLaplace:
-		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
-	case DiscreteGaussian:
-		if m.Coordinates > 1 {
-			return &ParameterError{"poisson_sampled.mechanism.discrete_gaussian.coordinates", fmt.Sprint(m.Coordinates),
-				"1, or gaussian in its place: of several coordinates no pair of distributions is known, and sampling lowers no ρ for all orders"}
-		}
-		return firstError(p.checkInner(adj, m.Distance, "sensitivity"), p.checkOneSided(adj))
-	case Composed:
-		return p.checkComposed(adj, m)
-	case PureDP, ApproximateDP, GaussianDP, PrivacyLossTable:
-		err := p.checkInner(adj, 0, "")
-		if err == nil && adj != AddOrRemoveOne {
-			err = &AdjacencyError{"poisson_sampled", adj,
-				"a " + m.Kind() + " guarantee between batches of one size says nothing of the batch without the record, so sampling does not lower its ε",
-				"the guarantee unsampled, gaussian or laplace in it, or a ledger under ADD_OR_REMOVE_ONE"}
-		}
-		return err
-	case ZeroConcentratedDP:
-		return &ParameterError{"poisson_sampled.mechanism", m.Kind() + ": no pair of distributions is known for it, and sampling lowers no ρ for all orders",
-			sampleable + "; or the guarantee unsampled"}
-	default:
-		return &ParameterError{"poisson_sampled.mechanism", m.Kind(), sampleable}
-	}
-}
-
-// checkOneSided refuses REPLACE_ONE where the pair of a replaced record is not known.
-func (p PoissonSampled) checkOneSided(adj Adjacency) error {
-	if adj != ReplaceOne {
-		return nil
-	}
-	return &AdjacencyError{"poisson_sampled", adj,
-		"of a " + p.Mechanism.Kind() + " on a sample only the pair with and without a record is known",
-		"gaussian or laplace in it, it unsampled, or a ledger under ADD_OR_REMOVE_ONE or ZERO_OUT"}
-}
-
-const sampleable = "gaussian, laplace, discrete_gaussian of one coordinate, discrete_laplace, truncated_laplace, randomized_response, pure_dp, approximate_dp, gaussian_dp or privacy_loss_table, or a composed of gaussian alone"
-
-// checkComposed: k uses of one sample are one sample of their composition, whose
-// pair is known where all are Gaussian: it is one Gaussian.
-func (p PoissonSampled) checkComposed(adj Adjacency, c Composed) error {
-	if err := p.checkInner(adj, 0, ""); err != nil {
+	const field, missing = "poisson_sampled.mechanism", "the mechanism that is run on the sample: " + sampleable
+	if err := checkPlace(field, p.Mechanism, onPoissonSample, missing, sampleable); err != nil {
 		return err
 	}
-	for _, part := range Expand(c) {
-		switch m := part.Mechanism.(type) {
-		case Gaussian:
-			if m.Distance == 0 {
-				continue
-			}
-			return &ParameterError{"poisson_sampled.mechanism.composed.events", "a gaussian by distance",
-				"sensitivity or noise_multiplier: a distance between neighbours has no meaning inside sampling"}
-		default:
-			return &ParameterError{"poisson_sampled.mechanism.composed.events", "a " + m.Kind(),
-				"gaussian only: several uses of one sample lose more than as many samples, and no pair is computed for them; report the mechanisms unsampled, or each with a batch of its own if it had one"}
-		}
+	if err := firstError(checkNoDistance(field, p.Mechanism), checkWithin(field, p.Mechanism, adj)); err != nil {
+		return err
+	}
+	if u, ok := p.Mechanism.(sampledUnder); ok {
+		return u.checkSampledUnder(adj)
 	}
 	return nil
 }
 
-// checkInner checks the mechanism inside; allowed is what it takes in place of a
-// distance.
-func (p PoissonSampled) checkInner(adj Adjacency, distance float64, allowed string) error {
-	const within = "poisson_sampled.mechanism."
-	if distance != 0 {
-		return &ParameterError{within + p.Mechanism.Kind() + ".distance", number(distance),
-			allowed + ": a distance between neighbours has no meaning inside sampling"}
-	}
-	err := p.Mechanism.Check(adj)
-	if pe, ok := err.(*ParameterError); ok && pe.Field != "adjacency" {
-		pe.Field = within + pe.Field
-	}
-	return err
-}
+const sampleable = "gaussian, laplace, discrete_gaussian of one coordinate, discrete_laplace, truncated_laplace, randomized_response, pure_dp, approximate_dp, gaussian_dp or privacy_loss_table, or a composed of gaussian alone"
 
 func (p PoissonSampled) checkRate() error {
 	if p.SamplingProbability != 0 {
@@ -166,4 +95,31 @@ func (p PoissonSampled) exactMuSquared(adj Adjacency) *big.Rat {
 	return ExactMuSquared(p.Mechanism, adj)
 }
 
-func (PoissonSampled) sealed() {}
+// places: a group of a sample takes noise whose members add up, and what has an ε.
+func (p PoissonSampled) places() place {
+	if p.Mechanism == nil || p.Mechanism.places().has(inSampledGroup) { // of nil its own Check says so
+		return inGroup
+	}
+	return nowhere
+}
+
+func (p PoissonSampled) refusal(where place) *ParameterError {
+	if where != inGroup {
+		return nil
+	}
+	return &ParameterError{"poisson_sampled.mechanism", p.Mechanism.Kind(), "gaussian, gaussian_dp, laplace, randomized_response or pure_dp"}
+}
+
+func (p PoissonSampled) checkGroupSize(size uint64) error {
+	if p.Mechanism != nil && p.Mechanism.places().has(asMixture) && size > MaxSampledGroup {
+		return &ParameterError{"size", fmt.Sprint(size), fmt.Sprintf("at most %d with sampling: every number of members in the batch is a part of the mixture", MaxSampledGroup)}
+	}
+	return nil
+}
+
+func (p PoissonSampled) failsUnevenly() string {
+	if _, ok := p.Mechanism.(interface{ failsUnevenlyOnSample() }); ok {
+		return "poisson_sampled " + p.Mechanism.Kind()
+	}
+	return ""
+}

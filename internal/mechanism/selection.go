@@ -50,7 +50,7 @@ func (e Exponential) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
 	return rangeRho(e.exactGroupEpsilon(size, adj))
 }
 
-func (Exponential) sealed() {}
+func (Exponential) places() place { return inGroup }
 
 // MaxNoise is the noise that ReportNoisyMax adds to scores.
 type MaxNoise uint8
@@ -124,7 +124,7 @@ func (r ReportNoisyMax) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
 	return rangeRho(r.exactGroupEpsilon(size, adj))
 }
 
-func (ReportNoisyMax) sealed() {}
+func (ReportNoisyMax) places() place { return inGroup }
 
 // InverseSensitivity is the exponential mechanism with the score −len, the number of
 // neighbouring steps to a dataset with that output, at ε0/2 (Asi–Duchi 2020, arXiv
@@ -155,7 +155,7 @@ func (i InverseSensitivity) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
 	return rangeRho(i.exactGroupEpsilon(size, adj))
 }
 
-func (InverseSensitivity) sealed() {}
+func (InverseSensitivity) places() place { return inGroup }
 
 func checkSelection(kind string, epsilon, scale, sensitivity float64, monotone bool, adj Adjacency) error {
 	if epsilon != 0 {

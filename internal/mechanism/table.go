@@ -89,4 +89,8 @@ func (p PrivacyLossTable) String() string {
 	return fmt.Sprintf("privacy_loss_table(%d losses from %g to %g, infinite with %g)", n, p.Losses.At(0), p.Losses.At(n-1), p.InfiniteMass)
 }
 
-func (PrivacyLossTable) sealed() {}
+func (PrivacyLossTable) places() place { return onPoissonSample }
+
+func (p PrivacyLossTable) checkSampledUnder(adj Adjacency) error { return checkAddOrRemove(p, adj) }
+
+func (p PrivacyLossTable) failsUnevenly() string { return p.Kind() }

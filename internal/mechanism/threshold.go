@@ -101,4 +101,4 @@ func (a AboveThreshold) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
 	return times(size, first.Add(first, second))
 }
 
-func (AboveThreshold) sealed() {}
+func (AboveThreshold) places() place { return inGroup }

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 )
 
@@ -57,4 +58,15 @@ func (l TruncatedLaplace) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat
 	return times(size, ratio(scale, distance))
 }
 
-func (TruncatedLaplace) sealed() {}
+func (TruncatedLaplace) places() place { return inGroup | onPoissonSample }
+
+func (l TruncatedLaplace) byDistance() (distance float64, instead string) {
+	return l.Distance, "sensitivity"
+}
+
+func (l TruncatedLaplace) checkSampledUnder(adj Adjacency) error { return checkWithOrWithout(l, adj) }
+
+func (l TruncatedLaplace) groupReach(adj Adjacency) (one, end float64) {
+	_, one = l.Ratio(adj)
+	return one, math.Nextafter(2*l.Bound, 0) // room for a product that is rounded up
+}

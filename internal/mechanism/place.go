@@ -1,0 +1,188 @@
+package mechanism
+
+// Which mechanisms may stand inside which others is what each kind says of itself: by places,
+// which every kind has, and where that is not all by the other methods below. A test goes over
+// all kinds and lists where they may stand.
+
+// place is a set of places inside other mechanisms.
+type place uint
+
+const nowhere place = 0
+
+const (
+	inGroup           place = 1 << iota // the mechanism of a Group
+	inSampledGroup                      // the mechanism of a PoissonSampled that is in a Group
+	asMixture                           // likewise, where every number of members in the batch is a part of a mixture
+	onPoissonSample                     // the mechanism of a PoissonSampled
+	inSampledList                       // an event of a Composed that is in a PoissonSampled
+	onFixedSizeSample                   // the mechanism of a FixedSizeSampled
+	onTruncatedSample                   // the mechanism of a TruncatedPoissonSampled
+	onShuffledBatch                     // the mechanism of a Shuffled
+)
+
+func (p place) has(one place) bool { return p&one != 0 }
+
+type (
+	// refusing is a kind that says why it may not stand in a place, and what to report instead. The
+	// error's field is "" for the kind itself, or a parameter such as "zero_concentrated_dp.delta".
+	// nil stands for the usual answer.
+	refusing interface {
+		refusal(where place) *ParameterError
+	}
+
+	// distanced is noise that can be given by a distance between neighbours, which has no meaning
+	// inside sampling; instead names the parameters that take its place there.
+	distanced interface {
+		byDistance() (distance float64, instead string)
+	}
+
+	// sampledUnder is a kind that may be run on a Poisson sample under some adjacencies, or with
+	// some parameters, only. It has passed Check under adj.
+	sampledUnder interface{ checkSampledUnder(adj Adjacency) error }
+
+	// groupSized is a kind of which a group can be too large; the error's field is "size". It may
+	// not have passed Check.
+	groupSized interface{ checkGroupSize(size uint64) error }
+
+	// groupReaching is noise with which the outputs of a group of size records are size·one apart,
+	// which must be below end. It has passed Check.
+	groupReaching interface {
+		groupReach(adj Adjacency) (one, end float64)
+	}
+)
+
+// checkPlace returns nil if m may stand at where, the field of another mechanism; otherwise an
+// error that says what is missing or allowed there.
+func checkPlace(field string, m Mechanism, where place, missing, allowed string) error {
+	if m == nil {
+		return &ParameterError{field, "missing", missing}
+	}
+	if m.places().has(where) {
+		return nil
+	}
+	if r, ok := m.(refusing); ok {
+		if err := r.refusal(where); err != nil {
+			if err.Field != "" {
+				field += "."
+			}
+			err.Field = field + err.Field
+			return err
+		}
+	}
+	return &ParameterError{field, m.Kind(), allowed}
+}
+
+const noDistance = ": a distance between neighbours has no meaning inside sampling"
+
+// checkNoDistance refuses noise that is given by a distance between neighbours.
+func checkNoDistance(field string, m Mechanism) error {
+	if d, ok := m.(distanced); ok {
+		if distance, instead := d.byDistance(); distance != 0 {
+			return &ParameterError{field + "." + m.Kind() + ".distance", number(distance), instead + noDistance}
+		}
+	}
+	return nil
+}
+
+// checkWithin checks the mechanism that another one runs in the field.
+func checkWithin(field string, m Mechanism, adj Adjacency) error {
+	err := m.Check(adj)
+	if pe, ok := err.(*ParameterError); ok && pe.Field != "adjacency" {
+		pe.Field = field + "." + pe.Field
+	}
+	return err
+}
+
+// checkWithOrWithout refuses REPLACE_ONE for m on a Poisson sample, where the pair of a replaced
+// record is not known.
+func checkWithOrWithout(m Mechanism, adj Adjacency) error {
+	if adj != ReplaceOne {
+		return nil
+	}
+	return &AdjacencyError{"poisson_sampled", adj,
+		"of a " + m.Kind() + " on a sample only the pair with and without a record is known",
+		"gaussian or laplace in it, it unsampled, or a ledger under ADD_OR_REMOVE_ONE or ZERO_OUT"}
+}
+
+// checkAddOrRemove refuses every adjacency but ADD_OR_REMOVE_ONE for a guarantee on a Poisson
+// sample: elsewhere it says nothing of a batch without the record.
+func checkAddOrRemove(m Mechanism, adj Adjacency) error {
+	if adj == AddOrRemoveOne {
+		return nil
+	}
+	return &AdjacencyError{"poisson_sampled", adj,
+		"a " + m.Kind() + " guarantee between batches of one size says nothing of the batch without the record, so sampling does not lower its ε",
+		"the guarantee unsampled, gaussian or laplace in it, or a ledger under ADD_OR_REMOVE_ONE"}
+}
+
+// branching is a list of mechanisms, or runs one as often as it likes: the limits on how many
+// mechanisms a descriptor holds, and how deep lists are nested, count what is inside.
+type branching interface {
+	branches() (list []Mechanism, nested bool)
+}
+
+// leaves is how many mechanisms there are within m.
+func leaves(m Mechanism) int {
+	b, ok := m.(branching)
+	if !ok {
+		return 1
+	}
+	n := 0
+	list, _ := b.branches()
+	for _, one := range list {
+		n += leaves(one)
+	}
+	return n
+}
+
+// depth is how many lists there are within each other.
+func depth(m Mechanism) int {
+	b, ok := m.(branching)
+	if !ok {
+		return 0
+	}
+	list, nested := b.branches()
+	if !nested {
+		return 0
+	}
+	most := 0
+	for _, one := range list {
+		most = max(most, depth(one))
+	}
+	return 1 + most
+}
+
+// expanding is a kind that is several releases of other mechanisms.
+type expanding interface{ expand() []Part }
+
+// Expand lists what one application of m consists of: of a Composed its events'
+// mechanisms, of a DPSGD its steps, of every other mechanism itself once. m must
+// have passed Check. See docs/math/cumulant.md §1.1.6.
+func Expand(m Mechanism) []Part {
+	if e, ok := m.(expanding); ok {
+		return e.expand()
+	}
+	return []Part{{Mechanism: m, Count: 1}}
+}
+
+// uneven is a kind that fails in one direction more often than in the other; it names what does,
+// or nothing.
+type uneven interface{ failsUnevenly() string }
+
+// unevenly names the kind of m if it fails in one direction more often than in the other.
+func unevenly(m Mechanism) string {
+	if u, ok := m.(uneven); ok {
+		return u.failsUnevenly()
+	}
+	return ""
+}
+
+// failsUnevenly names the first such kind of what m consists of.
+func failsUnevenly(m Mechanism) string {
+	for _, p := range Expand(m) {
+		if kind := unevenly(p.Mechanism); kind != "" {
+			return kind
+		}
+	}
+	return ""
+}

@@ -1,0 +1,111 @@
+package mechanism
+
+import (
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Where each kind may stand inside others, with the parameters that allow most. Whoever adds a
+// kind decides here.
+func TestPlacesOfAllKinds(t *testing.T) {
+	want := map[string]string{
+		"gaussian":                  "group, sampled group, mixture, sample, sampled list, fixed size, truncated, shuffled",
+		"laplace":                   "group, sampled group, sample, fixed size, truncated",
+		"poisson_sampled":           "group",
+		"randomized_response":       "group, sampled group, sample",
+		"pure_dp":                   "group, sampled group, sample, fixed size",
+		"approximate_dp":            "group, sample, fixed size",
+		"zero_concentrated_dp":      "group, fixed size",
+		"gaussian_dp":               "group, sampled group, mixture, sample",
+		"discrete_gaussian":         "group, sample",
+		"discrete_laplace":          "group, sample",
+		"truncated_laplace":         "group, sample",
+		"exponential":               "group",
+		"report_noisy_max":          "group",
+		"above_threshold":           "group",
+		"inverse_sensitivity":       "group",
+		"histogram":                 "group",
+		"counting_queries":          "group",
+		"renyi_dp":                  "fixed size",
+		"privacy_loss_table":        "sample",
+		"name_and_shame":            "",
+		"composed":                  "sample",
+		"group":                     "",
+		"parallel":                  "",
+		"repeat_and_select":         "",
+		"fixed_size_sampled":        "",
+		"truncated_poisson_sampled": "",
+		"shuffled":                  "group",
+		"mixture_of_gaussians":      "",
+		"tree_aggregation":          "group",
+		"banded_matrix":             "group",
+		"dp_sgd":                    "",
+	}
+	for _, k := range Kinds() {
+		var list []string
+		for i, name := range []string{"group", "sampled group", "mixture", "sample", "sampled list", "fixed size", "truncated", "shuffled"} {
+			if kinds[k.Number].places().has(inGroup << i) {
+				list = append(list, name)
+			}
+		}
+		listed, decided := want[k.Name]
+		if got := strings.Join(list, ", "); got != listed || !decided {
+			t.Errorf("%s may stand in %q, listed is %q", k.Name, got, listed)
+		}
+	}
+}
+
+// What an error says is allowed are the kinds that are.
+func TestAllowedIsWhatIsTaken(t *testing.T) {
+	refused := NameAndShame{1e-9}
+	families := map[string][]string{
+		"noise":     {"gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "truncated_laplace"},
+		"selection": {"exponential", "report_noisy_max", "above_threshold", "inverse_sensitivity"},
+		"counts":    {"histogram", "counting_queries"},
+	}
+	for _, c := range []struct {
+		outer Mechanism
+		where place
+	}{
+		{Group{Size: 2, Mechanism: refused}, inGroup},
+		{Group{Size: 2, Mechanism: PoissonSampled{SamplingProbability: 0.5, Mechanism: ApproximateDP{1, 1e-5}}}, inSampledGroup},
+		{PoissonSampled{SamplingProbability: 0.5, Mechanism: refused}, onPoissonSample},
+		{PoissonSampled{SamplingProbability: 0.5, Mechanism: composed(PureDP{1})}, inSampledList},
+		{FixedSizeSampled{BatchSize: 1, DatasetSize: 2, Mechanism: refused}, onFixedSizeSample},
+		{TruncatedPoissonSampled{SamplingProbability: 0.5, DatasetSize: 9, MaximumBatchSize: 3, Mechanism: refused}, onTruncatedSample},
+		{Shuffled{BatchSize: 1, DatasetSize: 2, Mechanism: refused}, onShuffledBatch},
+	} {
+		var pe *ParameterError
+		if err := c.outer.Check(AddOrRemoveOne); !errors.As(err, &pe) {
+			t.Errorf("%v: %v", c.outer, err)
+			continue
+		}
+		said := map[string]bool{}
+		allowed, sampled, _ := strings.Cut(pe.Allowed, "; or poisson_sampled with")
+		if sampled != "" {
+			said["poisson_sampled"] = true
+		}
+		for _, word := range regexp.MustCompile(`\w+`).FindAllString(allowed, -1) {
+			if KindNamed(word) != nil {
+				said[word] = true
+			}
+			for _, name := range families[word] {
+				said[name] = said[name] || c.where == inGroup
+			}
+		}
+		maps.DeleteFunc(said, func(_ string, ok bool) bool { return !ok })
+		taken := map[string]bool{}
+		for _, k := range Kinds() {
+			if kinds[k.Number].places().has(c.where) {
+				taken[k.Name] = true
+			}
+		}
+		if !maps.Equal(said, taken) {
+			t.Errorf("%s says %v, allowed are %v", c.outer.Kind(), slices.Sorted(maps.Keys(said)), slices.Sorted(maps.Keys(taken)))
+		}
+	}
+}
