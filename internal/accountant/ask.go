@@ -25,17 +25,30 @@ func Ask(c mechanism.Composition, q Question) (Answer, error) {
 }
 
 // losses checks q and composes c's losses, which in interrupts from then on.
-func (q *Question) losses(c mechanism.Composition, in *num.Interrupt) (losses loss.Composition, err error) {
+func (q *Question) losses(c mechanism.Composition, in *num.Interrupt) (loss.Composition, error) {
+	if err := q.begin(in); err != nil {
+		return nil, err
+	}
+	return q.compose(c)
+}
+
+// begin checks q, which in interrupts from then on.
+func (q *Question) begin(in *num.Interrupt) error {
 	if q.in = in; q.Stop != nil {
 		q.Stop = in.Stopped // which remembers what it said
 	}
 	if err := q.Check(); err != nil {
-		return nil, err
+		return err
 	}
 	if q.Epsilon != nil && *q.Epsilon == 0 { // maybe −0
 		q.Epsilon = new(float64)
 	}
-	if !in.Try(func() { losses, err = loss.ComposeWithin(c, in) }) {
+	return nil
+}
+
+// compose makes the losses of all that c has.
+func (q *Question) compose(c mechanism.Composition) (losses loss.Composition, err error) {
+	if !q.in.Try(func() { losses, err = loss.ComposeWithin(c, q.in) }) {
 		return nil, ErrStopped
 	}
 	return losses, err

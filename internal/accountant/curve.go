@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -65,7 +66,24 @@ type CurvePoint struct {
 // where q is not allowed. Points that Stop leaves out have the bounds of their
 // neighbours: an upper bound on δ holds at every larger ε.
 func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
-	return q.curve(func(p Question) (Answer, error) { return Ask(c, p) })
+	return q.curve(repeated(c))
+}
+
+// repeated is Ask about c again and again, for which its losses are composed once.
+func repeated(c mechanism.Composition) func(Question) (Answer, error) {
+	var in num.Interrupt
+	var losses loss.Composition
+	return func(q Question) (Answer, error) {
+		in.Ask(q.Stop)
+		err := q.begin(&in)
+		if err == nil && losses == nil {
+			losses, err = q.compose(c)
+		}
+		if err != nil {
+			return Answer{}, err
+		}
+		return q.all(losses, func() bound { return q.pld(losses) }), nil
+	}
 }
 
 // curve is AskCurve for what ask answers about.

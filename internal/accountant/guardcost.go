@@ -91,8 +91,9 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.I
 	return amount, failures, ""
 }
 
-// costWork is about what it takes to find the cost of a simple mechanism, in nanoseconds.
-const costWork = 20_000
+// costWork is about what it takes to find the cost of a simple mechanism, in nanoseconds, and
+// termWork what its loss takes at one order, if the loss does not spend it itself.
+const costWork, termWork = 20_000, 500
 
 // largest are the largest costs of all parts: at every step a record is in one.
 // See docs/math/parallel.md §1.5.5.

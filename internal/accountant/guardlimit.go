@@ -154,6 +154,7 @@ func (b Budget) bestOrder(run mechanism.Composition, in *num.Interrupt) (float64
 		return 0, err
 	}
 	share := func(s float64) float64 { // of the limit that a run takes
+		in.Spend(costWork + termWork*len(c))
 		limit := largestDivergence(1+s, b.Epsilon, b.Delta)
 		k := math.Max(c.Cumulant(loss.Remove, s).Upper(), c.Cumulant(loss.Add, s).Upper())
 		if !(limit > 0) || !(k < math.MaxFloat64) {

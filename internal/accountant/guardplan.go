@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // Met reports whether c keeps within a budget without a guard: by the least
@@ -27,14 +28,23 @@ func (b Budget) Met(c mechanism.Composition, stop func() bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	met, in := false, num.NewInterrupt(stop)
+	if !in.Try(func() { met = l.covers(c, in) }) {
+		return false, ErrStopped
+	}
+	return met, nil
+}
+
+// covers reports whether the costs of all that c has are within the limit; in interrupts it.
+func (l Limit) covers(c mechanism.Composition, in *num.Interrupt) bool {
 	var sum big.Int
 	for _, p := range c.Parts {
-		cost, reason := l.Cost(p.Mechanism, c.Adjacency)
+		value, delta, reason := l.Shares(p.Mechanism, c.Adjacency, in)
 		if reason != "" {
-			return false, nil
+			return false
 		}
-		n := new(big.Int).SetUint64(cost.Value)
+		n := new(big.Int).SetUint64(CostOf(value, delta).Value)
 		sum.Add(&sum, n.Mul(n, new(big.Int).SetUint64(p.Count)))
 	}
-	return sum.Cmp(new(big.Int).SetUint64(Whole)) <= 0, nil
+	return sum.Cmp(new(big.Int).SetUint64(Whole)) <= 0
 }

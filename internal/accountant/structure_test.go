@@ -46,12 +46,14 @@ func TestComposedCostsItsEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := AtDelta(1e-6)
-		q.Stop = func() bool { return true } // the same shortcuts
+		q, late := AtDelta(1e-6), false // the same shortcuts: the long analyses are stopped at once
+		q.Interim = func(Answer) { late = true }
+		q.Stop = func() bool { return late }
 		a, err := Ask(one, q)
 		if err != nil {
 			t.Fatal(err)
 		}
+		late = false
 		b, err := Ask(many, q)
 		if err != nil || a.Epsilon != b.Epsilon || a.Analysis != b.Analysis {
 			t.Fatalf("%v: ε = %v by %s, apart %v by %s (%v)", together, a.Epsilon, a.Analysis, b.Epsilon, b.Analysis, err)

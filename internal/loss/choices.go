@@ -78,7 +78,7 @@ func (p parallel) choices(most int, such func(parallel) bool) (all []Composition
 		lists = next
 	}
 	for _, list := range lists {
-		all = append(all, onParts(list, p.fixed))
+		all = append(all, onParts(list, p.fixed, p.in))
 	}
 	return all
 }
@@ -112,7 +112,7 @@ func (c Composition) inPart(i int, such func(parallel) bool) (all Composition) {
 				for j := range parts {
 					parts[j] = parts[j].inPart(i, such)
 				}
-				one = onParts(parts, p.fixed)
+				one = onParts(parts, p.fixed, p.in)
 			}
 		}
 		all = append(all, one.times(t.Count)...)
@@ -235,7 +235,7 @@ func (c Composition) leavingOne(most int) []Composition {
 				}
 				settled = append(settled, part.someChoices(most, anyParallel)...)
 			}
-			if one := onParts(settled, false); one.reachable() {
+			if one := onParts(settled, false, p.in); one.reachable() {
 				last = one
 				t.Count--
 			}

@@ -14,8 +14,8 @@ func declaredKinds() []Kind {
 		PlainKindOf(ofApproximateDP),
 		PlainKindOf(ofZeroConcentratedDP),
 		PlainKindOf(ofGaussianDP),
-		PlainKindOf(ofRenyiDP),
-		PlainKindOf(ofTable),
+		LongKindOf(ofRenyiDP),
+		LongKindOf(ofTable),
 		PlainKindOf(ofNameAndShame),
 	}
 }

@@ -29,7 +29,7 @@ func ofFixedSize(m mechanism.FixedSizeSampled, x Maker) (Loss, error) {
 	name := "fixed-size-sampled " + f.Name
 	switch {
 	case math.IsInf(f.Epsilon, 1) && f.Atom == 0 && f.Symmetric:
-		return renyiOf(hull(withoutReplacement(inner, rate, x.In)), name), nil
+		return renyiOf(hull(withoutReplacement(inner, rate, x.In)), name, x.In), nil
 	case math.IsInf(f.Epsilon, 1) || f.OneSided:
 		return nil, fmt.Errorf("fixed_size_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
 	}
@@ -49,13 +49,13 @@ const (
 // withoutReplacement bounds K at whole orders: all of them at first, then in growing
 // steps; the unsampled mechanism is a bound too (joint convexity).
 func withoutReplacement(inner Loss, rate float64, in *num.Interrupt) []knot {
-	xi := moments(inner, min(mostMoment, 12+int(200*rate))) // C(α,j)·γ^j leaves little of the others
+	xi := moments(inner, min(mostMoment, 12+int(200*rate)), in) // C(α,j)·γ^j leaves little of the others
 	logRate := num.Log(rate)
 	kappa := []float64{0, 0}
 	var knots []knot
 	for s := 1.0; s < mostOrder; s = math.Max(s+1, math.Floor(s*1.2)) {
 		var sum num.LogSum
-		in.Spend(40 * int(s))
+		in.Spend(80 * int(s))
 		binomial := 0.0 // ln C(α, j)
 		for j := 1; j <= int(s)+1; j++ {
 			n := float64(j)
@@ -85,7 +85,7 @@ func withoutReplacement(inner Loss, rate float64, in *num.Interrupt) []knot {
 // moments are upper bounds on ln E_Q|P/Q − 1|^j of a Gaussian, j = 3 … most; fewer
 // where the moments reach far. x^j's modulus is convex in x = P/Q, so that on a cell,
 // with its masses kept, it is at most what it is at the ends (docs/math/lattice.md §3.0 (iii)).
-func moments(inner Loss, most int) []float64 {
+func moments(inner Loss, most int, in *num.Interrupt) []float64 {
 	mu, ok := MuOf(inner)
 	if !ok || !(mu >= leastMu) {
 		return nil
@@ -102,6 +102,7 @@ func moments(inner Loss, most int) []float64 {
 	count := int(math.Ceil((hi - lo) / width))
 	before := pair.loss(lo)
 	for i := range count {
+		in.Spend(100 * most)
 		a, b := lo+float64(i)*width, lo+float64(i+1)*width
 		after := pair.loss(b)
 		m := pair.cell(interval{a, b})

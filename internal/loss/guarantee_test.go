@@ -100,7 +100,7 @@ func TestGuaranteeDominatesGaussian(t *testing.T) {
 // A table is cut down to its convex hull, whatever it says in between: 2·1 at s = 2 is
 // above the line from 0 to 1 at s = 4.
 func TestRenyiTableIsItsHull(t *testing.T) {
-	r := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 3, 5, 9), Epsilons: mechanism.NumbersOf(0.5, 1, 0.25, 1)}, mechanism.ReplaceOne)
+	r := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 3, 5, 9), Epsilons: mechanism.NumbersOf(0.5, 1, 0.25, 1)}, nil)
 	for _, c := range []struct{ s, want float64 }{{0, 0}, {1, 0.25}, {2, 0.5}, {4, 1}, {6, 4.5}, {8, 8}, {8.001, math.Inf(1)}, {-0.1, math.Inf(1)}} {
 		if v := r.Cumulant(Add, c.s); math.Abs(v.K-c.want) > v.Err && v.K != c.want {
 			t.Errorf("K(%v) = %v ± %v, want %v", c.s, v.K, v.Err, c.want)
@@ -115,8 +115,8 @@ func TestRenyiTableIsItsHull(t *testing.T) {
 // Sums of tables end where the shortest does and are sums before that; what is known by
 // any bound counts, zCDP and atoms apart.
 func TestDeclaredSum(t *testing.T) {
-	a := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 10), Epsilons: mechanism.NumbersOf(0.1, 1)}, mechanism.ReplaceOne)
-	b := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 4, 6), Epsilons: mechanism.NumbersOf(0.1, 0.3, 0.5)}, mechanism.ReplaceOne)
+	a := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 10), Epsilons: mechanism.NumbersOf(0.1, 1)}, nil)
+	b := ofRenyiDP(mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 4, 6), Epsilons: mechanism.NumbersOf(0.1, 0.3, 0.5)}, nil)
 	best := selection{runs: mechanism.ListOf(Term{gaussian{mu: 1}, 1}), mean: 3, rest: 0.25}
 	c := Composition{{a, 3}, {b, 2}, {zeroConcentrated{rho: 0.1, atom: 1e-3}, 4}, {best, 5}, {laplace{e0: 1}, 7}}
 	rest, g, ok := c.Declared(nil)

@@ -28,6 +28,11 @@ func PlainKindOf[M mechanism.Mechanism](one func(M, mechanism.Adjacency) Loss) K
 	return KindOf(func(m M, x Maker) (Loss, error) { return one(m, x.Adjacency), nil })
 }
 
+// LongKindOf is a kind that has one loss, of its parameters alone, that takes long to compute.
+func LongKindOf[M mechanism.Mechanism](one func(M, *num.Interrupt) Loss) Kind {
+	return KindOf(func(m M, x Maker) (Loss, error) { return one(m, x.In), nil })
+}
+
 // Or is k with several losses in the place of one where several returns any; of records ≥ 1
 // records in the place of one.
 func Or[M mechanism.Mechanism](k Kind, several func(m M, x Maker, records uint64) ([]Term, error)) Kind {

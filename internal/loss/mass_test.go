@@ -73,12 +73,12 @@ func massPairs(t testing.TB) map[string][2]Pair {
 	}
 	for _, q := range []float64{1e-6, 0.01, 0.7} {
 		for _, inner := range []sampleable{laplace{e0: 0.5}, laplace{e0: 8}, response{epsilon: 1, buckets: 2}, response{epsilon: 2, buckets: 2, atom: 1e-4}} {
-			add(sampledLoss{inner, sample{q, without}})
+			add(sampledLoss{inner, sample{q, without}, nil})
 		}
 		for _, e := range []float64{1e-3, 0.5, 8, 60} {
-			add(sampledLoss{laplace{e0: e}, sample{q, replaced}})
-			add(sampledLoss{response{epsilon: e, buckets: 2}, sample{q, revealed}})
-			add(sampledLoss{response{epsilon: e, buckets: 5}, sample{q, revealed}})
+			add(sampledLoss{laplace{e0: e}, sample{q, replaced}, nil})
+			add(sampledLoss{response{epsilon: e, buckets: 2}, sample{q, revealed}, nil})
+			add(sampledLoss{response{epsilon: e, buckets: 5}, sample{q, revealed}, nil})
 		}
 	}
 	for _, m := range losstest.SampledNoises[3:] { // whole numbers belong to the cell below an edge, mirrored too
@@ -98,7 +98,7 @@ func massPairs(t testing.TB) map[string][2]Pair {
 		g := sampledGaussian{mu: 1, rate: 0.1, replace: replace}
 		add(cutSample{g, sampledGaussian{mu: 2, rate: 0.1, replace: replace}, 1e-5})
 	}
-	add(cutSample{sampledLoss{laplace{e0: 0.5}, sample{0.1, without}}, sampledLoss{laplace{e0: 1}, sample{0.1, without}}, 1e-3})
+	add(cutSample{sampledLoss{laplace{e0: 0.5}, sample{0.1, without}, nil}, sampledLoss{laplace{e0: 1}, sample{0.1, without}, nil}, 1e-3})
 	for _, rho := range []float64{1e-15, 1e-6, 0.1, 1, 20, 300} {
 		p := (Guarantee{rho: rho}).Pair()
 		pairs[fmt.Sprintf("declared %v", rho)] = [2]Pair{p, p}
@@ -125,7 +125,7 @@ func massPairs(t testing.TB) map[string][2]Pair {
 		if err := m.Check(mechanism.ReplaceOne); err != nil {
 			t.Fatal(name, err)
 		}
-		add(ofTable(m, mechanism.ReplaceOne))
+		add(ofTable(m, nil))
 	}
 	return pairs
 }
@@ -264,13 +264,13 @@ func TestMassesAgainstCumulant(t *testing.T) {
 	losses := []Loss{
 		gaussian{mu: 0.7}, laplace{e0: 1.3}, response{epsilon: 0.8, buckets: 7}, response{epsilon: 2, buckets: 2, atom: 0.1},
 		sampledGaussian{mu: 1, rate: 0.01}, sampledGaussian{mu: 2, rate: 0.3}, sampledGaussian{mu: 1.2, rate: 0.05, replace: true},
-		sampledLoss{laplace{e0: 1.3}, sample{0.1, without}}, sampledLoss{laplace{e0: 1.3}, sample{0.1, replaced}}, sampledLoss{laplace{e0: 5}, sample{0.6, replaced}},
-		sampledLoss{response{epsilon: 2, buckets: 2, atom: 0.1}, sample{0.3, without}}, sampledLoss{response{epsilon: 2, buckets: 4}, sample{0.3, revealed}},
+		sampledLoss{laplace{e0: 1.3}, sample{0.1, without}, nil}, sampledLoss{laplace{e0: 1.3}, sample{0.1, replaced}, nil}, sampledLoss{laplace{e0: 5}, sample{0.6, replaced}, nil},
+		sampledLoss{response{epsilon: 2, buckets: 2, atom: 0.1}, sample{0.3, without}, nil}, sampledLoss{response{epsilon: 2, buckets: 4}, sample{0.3, revealed}, nil},
 		binomialMixture(1, 0.1, 4, false, nil), binomialMixture(0.8, 0.2, 3, true, nil),
 		gaussianMixture{mechanism.NumbersOf(0.3, 1, 1.5), mechanism.NumbersOf(0.5, 0.25, 0.25), false, 8, nil},
-		sampledLoss{discrete{a: 0.5, d: 7}, sample{0.1, without}}, sampledLoss{discrete{a: 0.02, d: 200}, sample{0.6, without}},
+		sampledLoss{discrete{a: 0.5, d: 7}, sample{0.1, without}, nil}, sampledLoss{discrete{a: 0.02, d: 200}, sample{0.6, without}, nil},
 		cutSample{sampledGaussian{mu: 1, rate: 0.05}, sampledGaussian{mu: 2, rate: 0.05, replace: true}, 1e-3},
-		cutSample{sampledLoss{laplace{e0: 1.3}, sample{0.1, without}}, sampledLoss{laplace{e0: 2.6}, sample{0.1, without}}, 1e-2},
+		cutSample{sampledLoss{laplace{e0: 1.3}, sample{0.1, without}, nil}, sampledLoss{laplace{e0: 2.6}, sample{0.1, without}, nil}, 1e-2},
 	}
 	losses = append(losses, ranged(0.3), ranged(5))
 	for _, m := range losstest.SampledNoises {

@@ -18,7 +18,7 @@ func (p parallel) Pair(d Direction, side Side) Pair {
 	var parts []Pair
 	atomic := true
 	for _, c := range p.each() {
-		pair := c.single(d, side)
+		pair := c.single(d, side, p.in)
 		if pair == nil {
 			if side == Dominating {
 				return nil
@@ -34,9 +34,9 @@ func (p parallel) Pair(d Direction, side Side) Pair {
 	case len(parts) == 1:
 		return parts[0]
 	case atomic:
-		return largestOf(parts, side)
+		return largestOf(parts, side, p.in)
 	}
-	return newLargestPair(parts, side)
+	return newLargestPair(parts, side, p.in)
 }
 
 // mostListed bounds the outcomes of a part that are listed.
@@ -44,8 +44,8 @@ const mostListed = 1 << 11
 
 // single is one pair for all of c; nil if none is known. Gaussians together are a
 // Gaussian, bounds on K one guarantee, and of losses with few outcomes all are listed.
-func (c Composition) single(d Direction, side Side) Pair {
-	rest, g, declared := c.Declared(nil)
+func (c Composition) single(d Direction, side Side, in *num.Interrupt) Pair {
+	rest, g, declared := c.Declared(in)
 	if side == Dominated {
 		c = rest.Attained()
 		if len(c) == 0 {
@@ -65,7 +65,7 @@ func (c Composition) single(d Direction, side Side) Pair {
 	for _, t := range c {
 		mu, _ := MuOf(t.Loss)
 		if mu == 0 {
-			return c.listed(d, side)
+			return c.listed(d, side, in)
 		}
 		squares.Add(num.Count(t.Count) * mu * mu)
 	}
@@ -77,7 +77,7 @@ func (c Composition) single(d Direction, side Side) Pair {
 }
 
 // listed lists the outcomes of all of c; nil if they are too many.
-func (c Composition) listed(d Direction, side Side) Pair {
+func (c Composition) listed(d Direction, side Side, in *num.Interrupt) Pair {
 	all := atomicPair{atoms: []Mass{{}}}
 	left, leftQ := 0.0, 0.0 // ln of what is left of P and of Q without ∞
 	for _, t := range c {
@@ -90,6 +90,7 @@ func (c Composition) listed(d Direction, side Side) Pair {
 			if len(all.atoms)*len(one.atoms) > 4*mostListed {
 				return nil
 			}
+			in.Spend(productWork * len(all.atoms) * len(one.atoms))
 			if all.atoms = products(all.atoms, one.atoms); len(all.atoms) > mostListed {
 				return nil
 			}
@@ -100,6 +101,9 @@ func (c Composition) listed(d Direction, side Side) Pair {
 	all.infinite, all.null = -math.Expm1(left), -math.Expm1(leftQ)
 	return all
 }
+
+// productWork is about what it takes to find one outcome of two releases, in nanoseconds.
+const productWork = 150
 
 // products are the outcomes of two releases by increasing loss, equal losses as one.
 func products(a, b []Mass) []Mass {
@@ -129,8 +133,8 @@ func products(a, b []Mass) []Mass {
 
 // largestOf is the pair of the largest curve of pairs with atoms only. Its outcomes are the
 // sides of the hull of all parts' tests.
-func largestOf(parts []Pair, side Side) Pair {
-	h := newTestHull(parts, side)
+func largestOf(parts []Pair, side Side, in *num.Interrupt) Pair {
+	h := newTestHull(parts, side, in)
 	for i, p := range parts {
 		atoms := slices.Clone(p.Atoms())
 		if side == Dominating {
@@ -163,8 +167,8 @@ type largestPair struct {
 	anchor float64
 }
 
-func newLargestPair(parts []Pair, side Side) Pair {
-	p := largestPair{lines: parts, side: side, testHull: newTestHull(parts, side)}
+func newLargestPair(parts []Pair, side Side, in *num.Interrupt) Pair {
+	p := largestPair{lines: parts, side: side, testHull: newTestHull(parts, side, in)}
 	edges, most := []float64{math.Inf(-1), 0, math.Inf(1)}, math.Inf(-1)
 	for _, part := range parts { // the part with the largest δ(0) holds most of P there
 		_, sets := setsOf(part, edges)
@@ -279,10 +283,10 @@ func setsOf(p Pair, edges []float64) (slack float64, sets []Mass) {
 
 // Outcomes lists all outcomes of c from one side, if there is a partition in it and they
 // are few and the same in both directions, and the probability of an infinite loss.
-func (c Composition) Outcomes(side Side) (outcomes []Mass, infinite float64, ok bool) {
+func (c Composition) Outcomes(side Side, in *num.Interrupt) (outcomes []Mass, infinite float64, ok bool) {
 	if !c.parted(anyParallel) || !c.Symmetric() {
 		return nil, 0, false
 	}
-	p, ok := c.listed(Remove, side).(atomicPair)
+	p, ok := c.listed(Remove, side, in).(atomicPair)
 	return p.atoms, p.infinite, ok
 }

@@ -132,7 +132,7 @@ func (g gaussianMixture) Curve() PrivacyCurve {
 	if g.replace {
 		return nil
 	}
-	return mixtureCurve{g.parts(Dominating)}
+	return mixtureCurve{g.parts(Dominating), g.in}
 }
 
 func (g gaussianMixture) top() float64 { return g.shifts.At(g.shifts.Len() - 1) }

@@ -16,7 +16,17 @@ import (
 // (docs/math/curves.md §4.3.4): as a function of z either is the curve at ε = ±ln r(z), so that
 // a z on the safe side gives a bound.
 type mixtureCurve struct {
-	m *Mixture
+	m  *Mixture
+	in *num.Interrupt
+}
+
+// curveWork is about what one part of a mixture takes of the curve, in nanoseconds.
+const curveWork = 500
+
+// logRatio is ln r(z).
+func (m mixtureCurve) logRatio(z float64) (l, slope, err float64) {
+	m.in.Spend(partWork * len(m.m.shift))
+	return m.m.LogRatio(z)
 }
 
 func (m mixtureCurve) LogDelta(epsilon float64) (Bounds, float64) {
@@ -34,7 +44,7 @@ func (m mixtureCurve) Epsilon(delta float64) Bounds {
 // false where there is none. r increases: the ends were computed to be on their side.
 func (m mixtureCurve) around(l float64) (below, above float64, ok bool) {
 	side := func(z float64) int {
-		v, _, err := m.m.LogRatio(z)
+		v, _, err := m.logRatio(z)
 		switch off := num.Ulp * (err + math.Abs(l)); {
 		case v+off < l:
 			return -1
@@ -96,7 +106,7 @@ func (m mixtureCurve) remove(epsilon float64) (Bounds, float64) {
 	upper, _ := m.sum(below, 1, 0, true)
 	lower, slope := m.sum(above, 1, 0, false)
 	// dδ/dε = −e^ε·Q(z > z*); the slope by ε is that by z over (ln r)'.
-	_, w, _ := m.m.LogRatio(above)
+	_, w, _ := m.logRatio(above)
 	shifts, _, _ := m.m.Parts()
 	return Bounds{Lower: lower, Upper: math.Min(0, upper)}, slope / (w * shifts[len(shifts)-1])
 }
@@ -109,7 +119,7 @@ func (m mixtureCurve) add(epsilon float64) Bounds {
 	below, above, ok := m.around(-epsilon)
 	if !ok { // near the largest loss; δ is at most its value at an ε below
 		far := -64.0
-		v, _, err := m.m.LogRatio(far)
+		v, _, err := m.logRatio(far)
 		if v+num.Ulp*err > -epsilon { // e^ε' with ε' = −ln r(far) < ε
 			upper, _ := m.sum(far, -1, -v, true)
 			return Bounds{Lower: math.Inf(-1), Upper: math.Min(0, upper)}
@@ -118,7 +128,7 @@ func (m mixtureCurve) add(epsilon float64) Bounds {
 	}
 	// The curve falls with ε = −ln r(z): it rises with z.
 	value := func(z float64, up bool) float64 {
-		v, _, err := m.m.LogRatio(z)
+		v, _, err := m.logRatio(z)
 		e := num.UpBy(-v, num.Ulp*err)
 		if !up {
 			e = num.DownBy(-v, num.Ulp*err)
@@ -133,6 +143,7 @@ func (m mixtureCurve) add(epsilon float64) Bounds {
 // rounded to the side up says, and approximates its slope over −z.
 func (m mixtureCurve) sum(z, sign, epsilon float64, up bool) (value, slope float64) {
 	shifts, weights, weightErr := m.m.Parts()
+	m.in.Spend(curveWork * len(shifts))
 	var total num.LogSum
 	var steep, worst float64
 	for i, c := range shifts {

@@ -19,7 +19,13 @@ type outcomes struct {
 	cut          lostBy  // of the quadrature; nil without one
 	flipped      bool    // P and Q are exchanged to take K(s) at −1−s
 	reach        float64 // the |s| up to which the quadrature is fine enough
+
+	in *num.Interrupt // of its sums
 }
+
+// tiltWork is about what it takes to make or to tilt one outcome, in nanoseconds, and
+// turnWork what one takes on the line.
+const tiltWork, turnWork = 150, 60
 
 // lostBy bounds the error of the quadrature of p^{1+s}·q^{−s} − p − s(p − q), or with
 // large of p^{1+s}·q^{−s}·e^{−shift} alone.
@@ -27,7 +33,10 @@ type lostBy func(s complex128, large bool, shift float64) float64
 
 // mirror has P and Q exchanged.
 func (o *outcomes) mirror() *outcomes {
-	m := &outcomes{nodes: make([]node, len(o.nodes)), weightErr: o.weightErr, lostP: o.lostQ, lostQ: o.lostP, lostErr: o.lostErr, reach: o.reach}
+	m := &outcomes{
+		nodes: make([]node, len(o.nodes)), weightErr: o.weightErr, lostP: o.lostQ, lostQ: o.lostP, lostErr: o.lostErr,
+		reach: o.reach, in: o.in,
+	}
 	for i, n := range o.nodes {
 		m.nodes[i] = node{n.half, n.lq, n.lp, n.errQ, n.errP}
 	}
@@ -101,6 +110,7 @@ func newOutcomesLine(refine func(size float64) *outcomes, theta float64) *outcom
 
 // tilt fills everything from nodes.
 func (l *outcomesLine) tilt(o *outcomes) {
+	o.in.Spend(tiltWork * len(o.nodes))
 	l.out, l.finite, l.nodes = o, o.finite(), make([]tiltedNode, len(o.nodes))
 	s, large := l.terms.theta, l.terms.large
 	var moment, slope, curvature num.Sum
@@ -196,6 +206,7 @@ func (l *outcomesLine) at(t float64) ComplexValue {
 		}
 		f = l.finer
 	}
+	f.out.in.Spend(turnWork * len(f.nodes))
 	var re, im num.Sum
 	var acc float64
 	for i := range f.nodes {

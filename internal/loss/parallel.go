@@ -19,7 +19,10 @@ import (
 // release, and the largest answer over these parts counts (Composition.Choices).
 type parallel struct {
 	parts mechanism.List[mechanism.List[Term]]
-	fixed bool // the partition was fixed before the first release
+	fixed bool  // the partition was fixed before the first release
+	facts Facts // of the parts, which take long to find again
+
+	in *num.Interrupt // of its pair
 }
 
 // parallelTerms are the losses of a mechanism on disjoint parts. The members of a group may be
@@ -36,13 +39,17 @@ func parallelTerms(m mechanism.Parallel, x Maker, records uint64) ([]Term, error
 		}
 		parts = append(parts, c)
 	}
-	return onParts(parts, m.PartitionFixedInAdvance), nil
+	return onParts(parts, m.PartitionFixedInAdvance, x.In), nil
 }
 
+// coverWork is about what it takes to see whether one part covers another, in nanoseconds.
+const coverWork = 200
+
 // onParts is one release on disjoint parts: where one part covers all others, that part.
-func onParts(parts []Composition, fixed bool) Composition {
+func onParts(parts []Composition, fixed bool, in *num.Interrupt) Composition {
 	var kept []Composition
 	for _, c := range parts {
+		in.Spend(coverWork * len(kept))
 		covered := false
 		var rest []Composition
 		for _, k := range kept {
@@ -62,7 +69,7 @@ func onParts(parts []Composition, fixed bool) Composition {
 	for i, c := range kept {
 		lists[i] = mechanism.ListOf([]Term(c)...)
 	}
-	return Composition{{parallel{mechanism.ListOf(lists...), fixed}, 1}}
+	return Composition{{parallel{mechanism.ListOf(lists...), fixed, factsOf(kept), in}, 1}}
 }
 
 // covers: c dominates o, release by release.
@@ -90,9 +97,12 @@ func (p parallel) each() []Composition {
 	return parts
 }
 
-func (p parallel) Facts() Facts {
+func (p parallel) Facts() Facts { return p.facts }
+
+// factsOf are the facts of a release on these parts.
+func factsOf(parts []Composition) Facts {
 	f := Facts{Name: "parallel release", Uneven: true, Symmetric: true, BoundOnly: true}
-	for _, c := range p.each() {
+	for _, c := range parts {
 		var rho, epsilon float64
 		for i, one := range c.Facts() {
 			n := num.Count(c[i].Count)

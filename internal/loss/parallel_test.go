@@ -64,7 +64,7 @@ func TestLargestCurve(t *testing.T) {
 				p, _ := PairOf(l, Remove, side)
 				parts = append(parts, p)
 			}
-			pair := newLargestPair(parts, side)
+			pair := newLargestPair(parts, side, nil)
 			cells := make([]Mass, len(edges)-1)
 			pair.Cells(edges, cells)
 			at := func(e float64) float64 { // of the outcomes as they are
@@ -131,7 +131,7 @@ func TestLargestCurveOfOutcomes(t *testing.T) {
 			}
 			curves = append(curves, responseCurve(e, atom))
 		}
-		above, below := largestOf(parts[Dominating], Dominating).(atomicPair), largestOf(parts[Dominated], Dominated).(atomicPair)
+		above, below := largestOf(parts[Dominating], Dominating, nil).(atomicPair), largestOf(parts[Dominated], Dominated, nil).(atomicPair)
 		curve := func(p atomicPair, e float64, side float64) float64 {
 			sum := p.infinite
 			for _, m := range p.atoms {

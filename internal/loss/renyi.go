@@ -18,29 +18,39 @@ type renyi struct {
 	boundOnly
 	orders, values mechanism.Numbers // s = α − 1 and K of the hull's corners
 	name           string            // of what was reported, for messages
+	key            [4]float64        // of its order, which takes long to find
+
+	in *num.Interrupt // of what looks for an s among the corners
 }
 
 const renyiGuarantee = "Rényi-DP guarantee"
 
 // ofRenyiDP takes K(s) = s·ε rounded up; s is exact.
-func ofRenyiDP(m mechanism.RenyiDP, _ mechanism.Adjacency) Loss {
+func ofRenyiDP(m mechanism.RenyiDP, in *num.Interrupt) Loss {
+	in.Spend(knotWork * m.Orders.Len())
 	orders, epsilons := m.Orders.Values(), m.Epsilons.Values()
 	points := make([]knot, len(orders))
 	for i, alpha := range orders {
 		points[i] = knot{alpha - 1, num.MulUp(alpha-1, epsilons[i])}
 	}
-	return renyiOf(hull(points), renyiGuarantee)
+	return renyiOf(hull(points), renyiGuarantee, in)
 }
 
-func renyiOf(knots []knot, name string) renyi {
+// knotWork is about what it takes to read one corner, in nanoseconds.
+const knotWork = 20
+
+func renyiOf(knots []knot, name string, in *num.Interrupt) renyi {
 	s, k := make([]float64, len(knots)), make([]float64, len(knots))
 	for i, n := range knots {
 		s[i], k[i] = n.s, n.k
 	}
-	return renyi{orders: mechanism.NumbersOf(s...), values: mechanism.NumbersOf(k...), name: name}
+	r := renyi{orders: mechanism.NumbersOf(s...), values: mechanism.NumbersOf(k...), name: name, in: in}
+	r.key = orderOf(string(r.orders), string(r.values))
+	return r
 }
 
 func (r renyi) knots() []knot {
+	r.in.Spend(knotWork * r.orders.Len())
 	knots := make([]knot, r.orders.Len())
 	for i := range knots {
 		knots[i] = knot{r.orders.At(i), r.values.At(i)}
@@ -130,7 +140,7 @@ func boundLine(onAxis Value) Line {
 	return func(float64) ComplexValue { return ComplexValue{cmplx.NaN(), math.Inf(1), upper} }
 }
 
-func (r renyi) Order() [4]float64 { return orderOf(string(r.orders), string(r.values)) }
+func (r renyi) Order() [4]float64 { return r.key }
 
 // orderOf is a key of long values.
 func orderOf(values ...string) [4]float64 {

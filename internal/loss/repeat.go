@@ -67,12 +67,12 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x Maker) (Loss, error) {
 		}
 	}
 	if m.Mean > 0 {
-		r.mean, r.poisson, r.table = m.Mean, true, renyiOf(tabulate(c), renyiGuarantee)
+		r.mean, r.poisson, r.table = m.Mean, true, renyiOf(tabulate(c), renyiGuarantee, x.In)
 		r.largest = math.Max(c.MaxLoss(Remove), c.MaxLoss(Add))
 		if _, atom := c.Atom(); !(atom*r.mean < 0.5) {
 			return unproven(r), nil
 		}
-		return r.convex(c), nil
+		return r.convex(c, x.In), nil
 	}
 	log := -math.Log1p(m.Gamma - 1) // ln(1/γ)
 	if m.Gamma < 0.5 {
@@ -89,7 +89,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x Maker) (Loss, error) {
 	}
 	log = num.UpBy(log, 8*num.Ulp*log)
 	r.rest = num.MulUp(num.Up(1+m.Eta), leastTilt(c, log))
-	return r.convex(c), nil
+	return r.convex(c, x.In), nil
 }
 
 // unproven loses everything.
@@ -131,9 +131,9 @@ func leastTilt(c Composition, log float64) float64 {
 }
 
 // convex fills chords, or ends.
-func (r selection) convex(c Composition) selection {
+func (r selection) convex(c Composition, in *num.Interrupt) selection {
 	if last := c.Last(); !math.IsInf(last, 1) {
-		r.ends = renyiOf(hull(r.points(c, last)), renyiGuarantee)
+		r.ends = renyiOf(hull(r.points(c, last)), renyiGuarantee, in)
 		return r
 	}
 	r.chords[Remove] = r.hull(Remove)

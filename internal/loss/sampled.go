@@ -62,7 +62,7 @@ func poissonSampled(inner Loss, q float64, adj mechanism.Adjacency, in *num.Inte
 	}
 	if l, ok := inner.(sampleable); ok {
 		if batch, ok := l.inBatch(replace); ok {
-			return sampledLoss{l, sample{q, batch}}, nil
+			return sampledLoss{l, sample{q, batch}, in}, nil
 		}
 	}
 	return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", inner.Facts().Name)

@@ -13,6 +13,8 @@ import (
 type sampledLoss struct {
 	inner sampleable // of one record's contribution
 	sample
+
+	in *num.Interrupt // of its sums
 }
 
 func (l sampledLoss) epsilon() float64 { return l.inner.Facts().Epsilon }
@@ -110,6 +112,8 @@ func (l sampledLoss) line(d Direction, m float64, flip bool) *outcomesLine {
 		if o == nil {
 			return nil
 		}
+		o.in = l.in
+		o.in.Spend(tiltWork * len(o.nodes))
 		if d == Add && l.batch == without {
 			o = o.mirror()
 		}

@@ -88,7 +88,7 @@ func TestReplacedLaplaceDominates(t *testing.T) {
 		e0 := math.Exp(rapid.Float64Range(-3, 2).Draw(t, "ln e0"))
 		q := rapid.Float64Range(0.001, 0.999).Draw(t, "q")
 		a, b := e0*rapid.Float64Range(-1, 1).Draw(t, "a"), e0*rapid.Float64Range(-1, 1).Draw(t, "b")
-		p, _ := PairOf(sampledLoss{laplace{e0: e0}, sample{q, replaced}}, Remove, Dominating)
+		p, _ := PairOf(sampledLoss{laplace{e0: e0}, sample{q, replaced}, nil}, Remove, Dominating)
 		epsilon := rapid.Float64Range(-2, 2).Draw(t, "ε") * math.Log1p(q*math.Expm1(e0))
 		const n = 20000
 		var sum float64
@@ -118,7 +118,7 @@ func TestSampledLossAgainstDumbIntegral(t *testing.T) {
 			}
 		}
 		p, w := mix(e0), func(x float64) float64 { return -math.Abs(x) - math.Ln2 }
-		l := sampledLoss{laplace{e0: e0}, sample{q, without}}
+		l := sampledLoss{laplace{e0: e0}, sample{q, without}, nil}
 		if isReplaced {
 			w, l.batch = mix(-e0), replaced
 		}
@@ -146,7 +146,7 @@ func TestSampledLossConvexity(t *testing.T) {
 		}
 	})
 	for _, e := range []float64{2000, 1e300, math.Inf(1)} {
-		l := sampledLoss{laplace{e0: e}, sample{0.1, without}}
+		l := sampledLoss{laplace{e0: e}, sample{0.1, without}, nil}
 		v := l.Cumulant(Remove, 2)
 		if math.IsNaN(v.K) || !(v.Upper() >= 2*(e-3)) {
 			t.Errorf("e0=%v: K(2) = %v ± %v", e, v.K, v.Err)

@@ -123,7 +123,7 @@ func TestSampledNoiseByEnumeration(t *testing.T) {
 // still within it, on both sides.
 func TestSampledNormalCut(t *testing.T) {
 	inner := discreteNormal{sigma: 2, d: 1}
-	l := sampledLoss{inner, sample{0.3, without}}
+	l := sampledLoss{inner, sample{0.3, without}, nil}
 	p := inner.Pair(Remove, Dominating).(discreteNormalPair)
 	full := inner.sampledOutcomes(l.sample, 8)
 	for _, m := range []float64{-0.4, 0.5, 3, 8} {

@@ -27,7 +27,7 @@ func (l lossTable) sampledOutcomes(x sample, _ float64) *outcomes {
 		o.nodes = append(o.nodes, node{half: u - log, lp: lp, errP: err})
 		o.weightErr = math.Max(o.weightErr, off+8+2*math.Abs(log)+2*math.Abs(u))
 	}
-	missing := l.missing()
+	missing := l.missing
 	if !(missing.Upper > 0) {
 		return o
 	}

@@ -12,12 +12,17 @@ import (
 type lossTable struct {
 	losses, masses mechanism.Numbers // rising; of P, adding up to 1 − infinite
 	infinite       float64           // P where Q has nothing
+	missing        Bounds            // encloses what Q has where P has nothing
+	key            [4]float64        // of its order, which takes long to find
+
+	in *num.Interrupt // of its sums
 }
 
 // ofTable normalises: P by its sum, and Q to at most 1 by raising every loss by the
 // logarithm of what it sums to. Both are what the table means (see its message), so
 // that nothing here is but rounded.
-func ofTable(m mechanism.PrivacyLossTable, _ mechanism.Adjacency) Loss {
+func ofTable(m mechanism.PrivacyLossTable, in *num.Interrupt) Loss {
+	in.Spend(tableWork * m.Losses.Len())
 	losses, masses := m.Losses.Values(), m.Masses.Values()
 	var sumP, sumQ num.Sum
 	sumP.Add(m.InfiniteMass)
@@ -34,21 +39,30 @@ func ofTable(m mechanism.PrivacyLossTable, _ mechanism.Adjacency) Loss {
 			losses[i] = num.AddUp(losses[i], raise)
 		}
 	}
-	t := lossTable{losses: mechanism.NumbersOf(losses...), masses: mechanism.NumbersOf(masses...)}
+	t := lossTable{
+		losses: mechanism.NumbersOf(losses...), masses: mechanism.NumbersOf(masses...),
+		missing: missing(losses, masses), in: in,
+	}
 	if m.InfiniteMass > 0 {
 		t.infinite = num.Up(num.DivUp(m.InfiniteMass, sumP.Value()))
 	}
+	t.key = orderOf(string(t.losses), string(t.masses))
+	t.key[3] = t.infinite
 	return t
 }
 
-// missing encloses what Q has where P has nothing. See docs/math/cumulant.md §1.1.8.
-func (l lossTable) missing() Bounds {
+// tableWork is about what it takes to normalise one loss of a table, in nanoseconds.
+const tableWork = 100
+
+// missing encloses what Q has where P, with these losses and masses, has nothing. See
+// docs/math/cumulant.md §1.1.8.
+func missing(losses, masses []float64) Bounds {
 	var sum num.Sum
 	var err float64
-	for i, p := range l.masses.Values() {
-		q := p * math.Exp(-l.losses.At(i))
+	for i, p := range masses {
+		q := p * math.Exp(-losses[i])
 		sum.Add(q)
-		err += num.Ulp * q * (8 + math.Abs(l.losses.At(i)))
+		err += num.Ulp * q * (8 + math.Abs(losses[i]))
 	}
 	rest := 1 - sum.Value()
 	err += 4 * num.Ulp
@@ -58,13 +72,13 @@ func (l lossTable) missing() Bounds {
 // lostAtLeast is the least that a direction's atom may be.
 func (l lossTable) lostAtLeast(d Direction) float64 {
 	if d == Add {
-		return l.missing().Lower
+		return l.missing.Lower
 	}
 	return l.infinite * (1 - 8*num.Ulp)
 }
 
 func (l lossTable) Facts() Facts {
-	lost := [2]float64{l.infinite, l.missing().Upper}
+	lost := [2]float64{l.infinite, l.missing.Upper}
 	e := math.Max(0, math.Max(l.MaxLoss(Remove), l.MaxLoss(Add)))
 	return Facts{
 		Name: "privacy loss table", Atom: math.Max(lost[0], lost[1]), Uneven: true, Atoms: lost,
@@ -116,9 +130,10 @@ func (l lossTable) line(d Direction, m float64, flip bool) *outcomesLine {
 
 // outcomes: P's mass is w and Q's w·e^{−l}.
 func (l lossTable) outcomes() *outcomes {
-	missing := l.missing()
+	missing := l.missing
+	l.in.Spend(tiltWork * l.losses.Len())
 	o := &outcomes{
-		weightErr: 8, lostP: l.infinite, lostQ: (missing.Lower + missing.Upper) / 2, reach: math.Inf(1),
+		in: l.in, weightErr: 8, lostP: l.infinite, lostQ: (missing.Lower + missing.Upper) / 2, reach: math.Inf(1),
 		lostErr: (missing.Upper-missing.Lower)/2 + 8*num.Ulp,
 	}
 	for i, p := range l.masses.Values() {
@@ -128,15 +143,12 @@ func (l lossTable) outcomes() *outcomes {
 	return o
 }
 
-func (l lossTable) Order() [4]float64 {
-	o := orderOf(string(l.losses), string(l.masses))
-	o[3] = l.infinite
-	return o
-}
+func (l lossTable) Order() [4]float64 { return l.key }
 
 // Pair: below, what is missing counts as little as it may be.
 func (l lossTable) Pair(d Direction, side Side) Pair {
-	missing := l.missing()
+	missing := l.missing
+	l.in.Spend(tiltWork * l.losses.Len())
 	lost := [2]float64{l.infinite, missing.Upper}
 	if side == Dominated {
 		lost = [2]float64{l.lostAtLeast(Remove), missing.Lower}

@@ -36,7 +36,7 @@ func TestTableCumulant(t *testing.T) {
 		if err := m.Check(mechanism.ReplaceOne); err != nil {
 			t.Fatal(err)
 		}
-		table := ofTable(m, mechanism.ReplaceOne)
+		table := ofTable(m, nil)
 		s := rapid.Float64Range(-4, 9).Draw(t, "s")
 		d := drawDirection(t)
 		var moment, finite float64
@@ -61,7 +61,7 @@ func TestTableCumulant(t *testing.T) {
 // What Q is missing is enclosed: against 200 bits.
 func TestTableMissing(t *testing.T) {
 	m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(1/(1+math.E), math.E/(1+math.E))}
-	b := ofTable(m, mechanism.ReplaceOne).(lossTable).missing()
+	b := ofTable(m, nil).(lossTable).missing
 	if b.Lower != 0 || !(b.Upper > 0 && b.Upper < 4e-15) {
 		t.Errorf("[%v, %v] of randomized response", b.Lower, b.Upper)
 	}
@@ -70,7 +70,7 @@ func TestTableMissing(t *testing.T) {
 	p, _, _ := big.ParseFloat("0.25", 10, 200, big.ToNearestEven)
 	q := new(big.Float).SetPrec(200).Add(new(big.Float).SetPrec(200).Quo(p, e), new(big.Float).SetPrec(200).Mul(p, e))
 	want := new(big.Float).SetPrec(200).Sub(big.NewFloat(1).SetPrec(200), q)
-	b = ofTable(mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.25, 0.25), InfiniteMass: 0.5}, mechanism.ReplaceOne).(lossTable).missing()
+	b = ofTable(mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.25, 0.25), InfiniteMass: 0.5}, nil).(lossTable).missing
 	if want.Cmp(big.NewFloat(b.Lower)) < 0 || want.Cmp(big.NewFloat(b.Upper)) > 0 || b.Upper-b.Lower > 1e-14 {
 		t.Errorf("[%v, %v], want %v", b.Lower, b.Upper, want)
 	}

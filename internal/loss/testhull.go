@@ -22,7 +22,13 @@ type testHull struct {
 	infinite, null float64
 	lost           []float64 // P(L = ∞) of each part
 	outcomes       [][]Mass  // each part's outcomes by decreasing loss
+
+	in *num.Interrupt
 }
+
+// hullWork is about what the hull takes for one outcome in each of its steps, in nanoseconds,
+// and compareWork what comparing two takes.
+const hullWork, compareWork = 100, 10
 
 // inUnits scales masses by e^700. Below leastMass in these units, about e^{−1275}, nothing is
 // told apart: from above P(L = ∞) is at least the least float64, which is more.
@@ -31,8 +37,8 @@ const inUnits, leastMass = 700, 1e-250
 // hullSlack is by how much of P(L = ∞) the hull's is larger than the largest, or smaller.
 const hullSlack = 1e-12
 
-func newTestHull(parts []Pair, side Side) testHull {
-	h := testHull{}
+func newTestHull(parts []Pair, side Side, in *num.Interrupt) testHull {
+	h := testHull{in: in}
 	for _, p := range parts {
 		h.lost = append(h.lost, p.Infinite())
 		h.infinite, h.null = math.Max(h.infinite, p.Infinite()), math.Max(h.null, p.Null())
@@ -47,6 +53,7 @@ func newTestHull(parts []Pair, side Side) testHull {
 
 // add adds outcomes of a part by increasing loss.
 func (h *testHull) add(part int, outcomes []Mass) {
+	h.in.Spend(hullWork * len(outcomes))
 	for len(h.outcomes) <= part {
 		h.outcomes = append(h.outcomes, nil)
 	}
@@ -69,6 +76,7 @@ func (h *testHull) tests() (all []test) {
 	for i, outcomes := range h.outcomes {
 		var p, q num.Sum
 		var pErr, qErr float64
+		h.in.Spend(hullWork * len(outcomes))
 		p.Add(h.lost[i] * math.Exp(inUnits))
 		for k, m := range outcomes {
 			x, y := math.Exp(m.LogP+inUnits), math.Exp(m.LogP-m.Loss+inUnits)
@@ -80,7 +88,10 @@ func (h *testHull) tests() (all []test) {
 			all = append(all, test{p.Value(), q.Value(), pErr + 8*num.Ulp*p.Value(), qErr + 8*num.Ulp*q.Value(), i, k + 1})
 		}
 	}
-	slices.SortFunc(all, func(a, b test) int { return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.q, b.q)) })
+	slices.SortFunc(all, func(a, b test) int {
+		h.in.Spend(compareWork)
+		return cmp.Or(cmp.Compare(a.p, b.p), cmp.Compare(a.q, b.q))
+	})
 	return all
 }
 
@@ -126,6 +137,7 @@ func (h *testHull) masses() []Mass {
 	corners, sides := []test{start}, []Mass{{Loss: math.Inf(1)}} // a side ends at its corner
 	last := start
 	for _, t := range h.tests() {
+		h.in.Spend(hullWork)
 		if last = t; !(t.p > start.p) {
 			continue
 		}
@@ -191,13 +203,13 @@ const leastLift, mostLift, hullRise = 1e-12, 1e-3, 1e-9
 // missing is by which factor the parts' curves are at most above that of masses at the
 // knots.
 func (h *testHull) missing(masses []Mass, knots []float64) float64 {
-	all := testHull{}
+	all := testHull{in: h.in}
 	all.add(0, masses)
-	own := curveAt(all.outcomes[0], knots, false)
+	own := h.curveAt(all.outcomes[0], knots, false)
 	most := slices.Max(h.lost)
 	factor := 1.0
 	for i, part := range h.outcomes {
-		for k, v := range curveAt(part, knots, true) {
+		for k, v := range h.curveAt(part, knots, true) {
 			v += (h.lost[i]-most*(1+hullSlack/2))*math.Exp(inUnits) - leastMass
 			if v > own[k]*factor {
 				factor = math.Min(v/own[k], 1e300)
@@ -212,11 +224,12 @@ func byLoss(a, b Mass) int { return cmp.Compare(a.Loss, b.Loss) }
 // curveAt is, in units, Σ (P − e^x·Q) over the outcomes with a loss above x, at knots that
 // increase; with their errors added if up. Outcomes are by decreasing loss. All terms are
 // positive.
-func curveAt(outcomes []Mass, knots []float64, up bool) []float64 {
+func (h *testHull) curveAt(outcomes []Mass, knots []float64, up bool) []float64 {
 	values := make([]float64, len(knots))
 	var value, scaled float64 // scaled is e^x·Q
 	at, x := 0, math.Inf(1)
 	for k := len(knots) - 1; k >= 0; k-- {
+		h.in.Spend(hullWork)
 		next := knots[k]
 		if math.IsInf(next, 0) {
 			continue
@@ -226,6 +239,7 @@ func curveAt(outcomes []Mass, knots []float64, up bool) []float64 {
 			scaled *= math.Exp(next - x)
 		}
 		for x = next; at < len(outcomes) && outcomes[at].Loss > x; at++ {
+			h.in.Spend(hullWork)
 			m := outcomes[at]
 			if up {
 				m.LogP += m.LogErr

@@ -29,7 +29,7 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 	}
 	down, up := num.LogDown(rest), num.LogUp(most)
 	return narrowed(w, true, lattice.EpsilonGap, func(w Wanted) (loss.Bounds, string) {
-		if _, none := closed.Of(c); none != "" {
+		if _, none := closed.Of(c, w.In); none != "" {
 			if b, ok := k.contour.Epsilon(c, down, up, w); ok {
 				return b, ""
 			}
@@ -44,7 +44,7 @@ func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bo
 		return LogDelta(c, epsilon, w)
 	}
 	return narrowed(w, false, lattice.LogGap, func(w Wanted) (loss.Bounds, string) {
-		if _, none := closed.Of(c); none != "" {
+		if _, none := closed.Of(c, w.In); none != "" {
 			if b, ok := k.contour.LogDelta(c, epsilon, w); ok {
 				return withAtom(c, b), ""
 			}

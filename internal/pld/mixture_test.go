@@ -119,7 +119,7 @@ func TestMixtureFormAgainstLattice(t *testing.T) {
 			SamplingProbability: between(-14, -1e-3), Mechanism: mechanism.Gaussian{NoiseMultiplier: between(-0.7, 4)}}}
 		c := loss.Composition{{Loss: pldtest.Loss(t, m, mechanism.AddOrRemoveOne), Count: 1}}
 		epsilon := between(-6, 3)
-		f, why := closed.Of(c)
+		f, why := closed.Of(c, nil)
 		if why != "" {
 			t.Fatal(why)
 		}

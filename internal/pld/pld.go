@@ -65,7 +65,7 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 	}
 	low, high := c.Atom()
 	down, up := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
-	if f, why := closed.Of(c); why == "" {
+	if f, why := closed.Of(c, w.In); why == "" {
 		e = loss.Bounds{Lower: math.Inf(1), Upper: math.Inf(1)}
 		if down > 0 {
 			e.Upper = f.Epsilon(down).Upper
@@ -75,7 +75,7 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 		}
 		return e, ""
 	}
-	if r, ok := closed.OneRelease(c); ok {
+	if r, ok := closed.OneRelease(c, w.In); ok {
 		if e = r.Epsilon(delta); w.Reached(true, e) {
 			return e, ""
 		}
@@ -115,11 +115,11 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 	if rest, g, ok := c.Declared(w.In); ok {
 		return declaredLogDelta(c, rest, g, epsilon, w)
 	}
-	if f, why := closed.Of(c); why == "" {
+	if f, why := closed.Of(c, w.In); why == "" {
 		finite, _ := f.LogDelta(epsilon)
 		return withAtom(c, finite), ""
 	}
-	if r, ok := closed.OneRelease(c); ok {
+	if r, ok := closed.OneRelease(c, w.In); ok {
 		if logDelta, _ = r.LogDelta(epsilon); w.Reached(false, logDelta) {
 			return logDelta, ""
 		}

@@ -45,7 +45,7 @@ func TestReleaseByEnumeration(t *testing.T) {
 			want = math.Max(want, sum)
 		}
 		c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: m}, Count: 1})
-		r, ok := closed.OneRelease(c)
+		r, ok := closed.OneRelease(c, nil)
 		if !ok {
 			t.Fatal("no release")
 		}
@@ -63,7 +63,7 @@ func TestReleaseAgreesWithComposition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
 		c := pldtest.Compose(t, adj, mechanism.Event{Mechanism: losstest.Draw(t, adj), Count: 1})
-		r, ok := closed.OneRelease(c)
+		r, ok := closed.OneRelease(c, nil)
 		if !ok {
 			t.Skip("more than one release, or no pair")
 		}

@@ -15,6 +15,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // lossless is the curve where nothing loses anything but by failing.
@@ -27,8 +28,8 @@ func (lossless) LogDelta(float64) (loss.Bounds, float64) {
 func (lossless) Epsilon(float64) loss.Bounds { return loss.Bounds{} }
 
 // Of returns the privacy profile of c's finite losses where it has a closed form, or the reason why
-// it has none.
-func Of(c loss.Composition) (loss.PrivacyCurve, string) {
+// it has none. in, which may be nil, interrupts the profile wherever it is computed.
+func Of(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, string) {
 	c = c.Losing()
 	if len(c) == 0 {
 		return lossless{}, ""
@@ -37,7 +38,7 @@ func Of(c loss.Composition) (loss.PrivacyCurve, string) {
 	if closed && len(c) == 1 && c[0].Count == 1 {
 		return once, ""
 	}
-	if l, ok := newFewOutcomes(c); ok {
+	if l, ok := newFewOutcomes(c, in); ok {
 		return l, ""
 	}
 	total := 0.0
@@ -57,5 +58,5 @@ func Of(c loss.Composition) (loss.PrivacyCurve, string) {
 		}
 		total += float64(c[i].Count)
 	}
-	return newResponses(c, first, total)
+	return newResponses(c, first, total, in)
 }

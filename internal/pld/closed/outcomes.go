@@ -14,6 +14,7 @@ import (
 type fewOutcomes struct {
 	above, below outcomes
 	most         float64 // finite loss
+	in           *num.Interrupt
 }
 
 // outcomes are given that no loss is infinite.
@@ -22,10 +23,13 @@ type outcomes struct {
 	finite float64 // ln of the probability of that
 }
 
-func newFewOutcomes(c loss.Composition) (loss.PrivacyCurve, bool) {
-	l := fewOutcomes{most: math.Max(0, c.MaxLoss(loss.Remove))}
+// outcomeWork is about what it takes to add an outcome to a curve, in nanoseconds.
+const outcomeWork = 100
+
+func newFewOutcomes(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
+	l := fewOutcomes{most: math.Max(0, c.MaxLoss(loss.Remove)), in: in}
 	for side, o := range map[loss.Side]*outcomes{loss.Dominating: &l.above, loss.Dominated: &l.below} {
-		list, infinite, ok := c.Outcomes(side)
+		list, infinite, ok := c.Outcomes(side, in)
 		if !ok || !(infinite < 0.99) {
 			return nil, false
 		}
@@ -51,6 +55,7 @@ func (o outcomes) logDelta(epsilon, side float64) float64 {
 }
 
 func (l fewOutcomes) LogDelta(epsilon float64) (loss.Bounds, float64) {
+	l.in.Spend(outcomeWork * (len(l.below.list) + len(l.above.list)))
 	return loss.Bounds{
 		Lower: l.below.logDelta(epsilon+2*num.Ulp*epsilon, -1),
 		Upper: math.Min(0, l.above.logDelta(epsilon-2*num.Ulp*epsilon, 1)),

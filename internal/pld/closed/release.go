@@ -17,11 +17,14 @@ import (
 type release []releasePair
 
 // releasePair is one direction.
-type releasePair struct{ dominating, dominated loss.Pair }
+type releasePair struct {
+	dominating, dominated loss.Pair
+	in                    *num.Interrupt
+}
 
 // OneRelease is the privacy profile of c, infinite losses included, as a sum over the outcomes
 // of its only release. It returns false where c is more than one release, or no pair is known.
-func OneRelease(c loss.Composition) (loss.PrivacyCurve, bool) {
+func OneRelease(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
 	if len(c) != 1 || c[0].Count != 1 {
 		return nil, false
 	}
@@ -32,7 +35,7 @@ func OneRelease(c loss.Composition) (loss.PrivacyCurve, bool) {
 		if !ok || !known {
 			return nil, false
 		}
-		r = append(r, releasePair{dominating, dominated})
+		r = append(r, releasePair{dominating, dominated, in})
 	}
 	return r, true
 }
@@ -60,14 +63,14 @@ func (r release) Epsilon(delta float64) loss.Bounds {
 
 func (p releasePair) LogDelta(epsilon float64) (b loss.Bounds, slope float64) {
 	// From below any set will do, also one that the slack makes a little larger.
-	lower := excess{epsilon: epsilon}
+	lower := excess{epsilon: epsilon, in: p.in}
 	lower.above(p.dominated, epsilon)
 	b = loss.Bounds{Lower: lower.log(num.LogDown(p.dominated.Infinite()))}
 	// From above nothing that counts may be left out: a cell may begin at the edge plus
 	// the slack, and what it has from the edge less the slack on is above 0 at that ε.
 	edge, slack := epsilon, 0.0
 	for range 4 {
-		upper := excess{epsilon: num.Down(edge - slack), up: true}
+		upper := excess{epsilon: num.Down(edge - slack), up: true, in: p.in}
 		slack = upper.above(p.dominating, edge)
 		if slack == 0 || edge+slack <= epsilon && upper.epsilon <= edge-slack {
 			b.Upper = math.Min(0, upper.log(num.LogUp(p.dominating.Infinite())))
@@ -89,6 +92,7 @@ type excess struct {
 	sum     num.LogSum
 	count   float64
 	rest    num.LogSum // Σ p·e^{ε−l}, about
+	in      *num.Interrupt
 }
 
 // above adds what a pair has above an edge.
@@ -96,7 +100,9 @@ func (e *excess) above(p loss.Pair, edge float64) (slack float64) {
 	var cell [1]loss.Mass
 	slack = p.Cells([]float64{edge, math.Inf(1)}, cell[:])
 	e.add(cell[0])
-	for _, a := range p.Atoms() {
+	atoms := p.Atoms()
+	e.in.Spend(outcomeWork * len(atoms))
+	for _, a := range atoms {
 		e.add(a)
 	}
 	return slack

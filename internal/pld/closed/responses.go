@@ -27,13 +27,15 @@ type responses struct {
 	stride  float64
 	small   float64 // e^{−ε0}
 	rounded bool    // ε0 may be too high by 8 Ulp
+
+	in *num.Interrupt
 }
 
 // maxSteps bounds the walk along the lattice, a tenth of a second. A walk
 // that would be longer ends with the bound proven so far.
 const maxSteps = 1 << 22
 
-func newResponses(c loss.Composition, buckets, n float64) (loss.PrivacyCurve, string) {
+func newResponses(c loss.Composition, buckets, n float64, in *num.Interrupt) (loss.PrivacyCurve, string) {
 	f := c[0].Loss.Facts()
 	switch {
 	case n > 1<<53:
@@ -41,7 +43,7 @@ func newResponses(c loss.Composition, buckets, n float64) (loss.PrivacyCurve, st
 	case !(n*f.Epsilon < 1e300):
 		return nil, "the largest loss is beyond 1e300: too large for the exact sum"
 	}
-	l := responses{n: n, e0: f.Epsilon, buckets: buckets, stride: 1, small: math.Exp(-f.Epsilon)}
+	l := responses{n: n, e0: f.Epsilon, buckets: buckets, stride: 1, small: math.Exp(-f.Epsilon), in: in}
 	if l.buckets == 2 {
 		l.stride = 2
 	}

@@ -27,6 +27,9 @@ type walk struct {
 // Every anchorEvery steps a binomial mass is computed afresh.
 const anchorEvery = 4096
 
+// stepWork is about what a step takes, in nanoseconds.
+const stepWork = 25
+
 func (l responses) newWalk(exponent float64) *walk {
 	w := &walk{l: l, decay: math.Exp(-l.stride * l.e0), rise: -math.Expm1(-l.stride * l.e0)}
 	w.v, w.logTail = l.start(exponent)
@@ -44,6 +47,9 @@ func (l responses) newWalk(exponent float64) *walk {
 // down takes the step from v to v+1.
 func (w *walk) down() {
 	l := &w.l
+	if w.steps%anchorEvery == 0 {
+		l.in.Spend(stepWork * anchorEvery)
+	}
 	w.delta += w.b * w.rise
 	var next float64
 	if l.buckets == 2 {

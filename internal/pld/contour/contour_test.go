@@ -152,7 +152,7 @@ func TestContourIsSoundEverywhere(t *testing.T) {
 		if b.Lower > renyi {
 			t.Fatalf("%v at δ=%v: lower %v is above Rényi's %v", l, delta, b.Lower, renyi)
 		}
-		if f, reason := closed.Of(l); reason == "" {
+		if f, reason := closed.Of(l, nil); reason == "" {
 			if c := f.Epsilon(delta); b.Lower > c.Upper || b.Upper < c.Lower {
 				t.Fatalf("%v at δ=%v: %+v, closed form %+v", l, delta, b, c)
 			}

@@ -20,10 +20,16 @@ type fft struct {
 	stages   [][]complex128
 	work     []complex128
 	reversed []uint32
+	in       *num.Interrupt
 }
 
-func newFFT(n int) *fft {
-	f := &fft{n: n, turn: make([]complex128, n/4+1), work: make([]complex128, n/2), reversed: make([]uint32, n/2)}
+// stageWork is about what a node takes in each pass over all of them, in nanoseconds, and
+// turnWork what the factor of one takes.
+const stageWork, turnWork = 6, 30
+
+func newFFT(n int, in *num.Interrupt) *fft {
+	in.Spend(turnWork * n)
+	f := &fft{n: n, in: in, turn: make([]complex128, n/4+1), work: make([]complex128, n/2), reversed: make([]uint32, n/2)}
 	for k := 0; k <= n/8; k++ {
 		sin, cos := math.Sincos(2 * math.Pi / float64(n) * float64(k))
 		f.turn[k] = complex(cos, -sin)
@@ -62,6 +68,7 @@ func (f *fft) error() float64 {
 // complexForward transforms work in place.
 func (f *fft) complexForward() {
 	x := f.work
+	f.in.Spend(2 * stageWork * len(x))
 	for i, j := range f.reversed {
 		if int(j) > i {
 			x[i], x[j] = x[j], x[i]
@@ -75,6 +82,7 @@ func (f *fft) complexForward() {
 		x[i], x[i+1] = x[i]+x[i+1], x[i]-x[i+1]
 	}
 	for _, w := range f.stages {
+		f.in.Spend(stageWork * len(x))
 		half := len(w)
 		for start := 0; start < len(x); start += 2 * half {
 			low, high := x[start:start+half], x[start+half:start+2*half]
@@ -90,6 +98,7 @@ func (f *fft) complexForward() {
 // forward returns Σ x_j·e^{−2πijk/n} for k = 0 … n/2.
 func (f *fft) forward(x []float64, out []complex128) {
 	m := f.n / 2
+	f.in.Spend(stageWork * f.n)
 	for j := range f.work {
 		f.work[j] = complex(x[2*j], x[2*j+1])
 	}
@@ -107,6 +116,7 @@ func (f *fft) forward(x []float64, out []complex128) {
 // by X_{n−k} = conj X_k.
 func (f *fft) inverse(x []complex128, out []float64) {
 	m := f.n / 2
+	f.in.Spend(stageWork * f.n)
 	for k := range f.work {
 		a, b := x[k], x[m-k]
 		b = complex(real(b), -imag(b))

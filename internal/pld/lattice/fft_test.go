@@ -11,7 +11,7 @@ import (
 func TestLatticeFFT(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{4, 8, 16, 64, 1024} {
-		f := newFFT(n)
+		f := newFFT(n, nil)
 		x := make([]float64, n)
 		var size float64
 		for i := range x {
@@ -54,7 +54,7 @@ func TestLatticeFFT(t *testing.T) {
 }
 
 func BenchmarkLatticeFFT(b *testing.B) {
-	f := newFFT(1 << 15)
+	f := newFFT(1<<15, nil)
 	x := make([]float64, f.n)
 	for i := range x {
 		x[i] = 1 / float64(1+i)
@@ -67,6 +67,6 @@ func BenchmarkLatticeFFT(b *testing.B) {
 
 func BenchmarkLatticeFFTTables(b *testing.B) {
 	for b.Loop() {
-		newFFT(1 << 15)
+		newFFT(1<<15, nil)
 	}
 }

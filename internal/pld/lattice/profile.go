@@ -48,22 +48,18 @@ type chernoff struct {
 	theta, k float64
 }
 
-// transformWork is about what a transform takes for each node.
-const transformWork = 30
-
 // newProfile composes the parts with n nodes.
 func newProfile(parts []part, n int, in *num.Interrupt) *profile {
 	first := parts[0].measure
 	c := &profile{grid: grid{step: first.step}, theta: first.theta, period: float64(n) * first.step}
-	in.Spend(2 * transformWork * n)
-	f := newFFT(n)
+	f := newFFT(n, in)
 	spectrum := newSpectrum(n, in)
 	folded := make([]float64, n)
 	coefficients := make([]complex128, n/2+1)
 	var offset, scale, kept num.Sum
 	var lost num.LogSum
 	for _, p := range parts {
-		in.Spend(transformWork * n)
+		in.Spend(stageWork * len(p.measure.weights))
 		m := p.measure
 		clear(folded)
 		for i, w := range m.weights {
@@ -85,10 +81,9 @@ func newProfile(parts []part, n int, in *num.Interrupt) *profile {
 	if c.lost = lost.Log(); c.lost > -40 {
 		c.lost = num.Log(-math.Expm1(kept.Value()))
 	}
-	in.Spend(3 * transformWork * n)
 	y := folded
 	noise := spectrum.invert(f, y)
-	c.sums(y, noise)
+	c.sums(y, noise, in)
 	return c
 }
 
@@ -96,8 +91,9 @@ func newProfile(parts []part, n int, in *num.Interrupt) *profile {
 const vanished = 0x1p-900
 
 // sums fills tail and other by their recurrences, twice around the period.
-func (c *profile) sums(y []float64, noise float64) {
+func (c *profile) sums(y []float64, noise float64, in *num.Interrupt) {
 	n := len(y)
+	in.Spend(2 * stageWork * n)
 	h := c.step
 	c.tail, c.other = make([]float64, n), make([]float64, n)
 	fall := math.Exp(-(1 + c.theta) * h)
@@ -114,6 +110,7 @@ func (c *profile) sums(y []float64, noise float64) {
 		c.tail[i] = b
 	}
 	c.relative = num.Ulp * (64 + 16*float64(n))
+	in.Spend(2 * stageWork * n)
 	if c.theta > 0 {
 		fall, rise := math.Exp(-c.theta*h), -math.Expm1(-h)
 		d := 0.0

@@ -69,6 +69,7 @@ func (s *spectrum) multiply(phi []complex128, n, err float64) {
 // invert puts the masses into y, none below 0, and returns a bound on the error
 // of each. See docs/math/lattice.md §3.6.
 func (s *spectrum) invert(f *fft, y []float64) float64 {
+	s.in.Spend(2 * stageWork * len(y))
 	var size, noise float64
 	last := len(s.product) - 1
 	for k, z := range s.product {
