@@ -28,7 +28,7 @@ type Action interface {
 // Actions returns an action without content of each kind: the list of all kinds.
 func Actions() []Action {
 	return []Action{
-		Charge{}, Close{}, Reserve{}, Commit{}, Release{}, Expire{}, Refund{}, Raise{}, Restored{}, Reconcile{}, Free{},
+		Charge{}, Close{}, Reserve{}, Commit{}, Release{}, Expire{}, Free{}, Refund{}, Raise{}, Restored{}, Reconcile{},
 	}
 }
 

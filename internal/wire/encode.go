@@ -1,9 +1,8 @@
 package wire
 
 import (
-	"time"
-
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -24,48 +23,20 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 	b = appendNumber(b, 6, uint64(nanos))
 	b = appendNumber(b, 7, previousInLedger)
 	b = appendNumber(b, 8, previousOfWriter)
-	var room [512]byte
-	switch v := e.Action.(type) {
-	case ledger.Charge:
-		body := appendCharge(room[:0], v)
-		return protowire.AppendBytes(appendTag(b, 9), body), nil
-	case ledger.Close:
-		body := appendString(room[:0], 1, v.Reason)
-		return protowire.AppendBytes(appendTag(b, 10), body), nil
-	case ledger.Reserve:
-		body := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
-		body = appendString(appendNumber(body, 3, uint64(v.Lifetime/time.Second)), 4, v.Child)
-		return protowire.AppendBytes(appendTag(b, 11), body), nil
-	case ledger.Commit:
-		body := appendCharge(room[:0], ledger.Charge{Events: v.Events, Labels: v.Labels})
-		body = appendNumber(body, 3, v.Reservation)
-		return protowire.AppendBytes(appendTag(b, 12), body), nil
-	case ledger.Release:
-		body := appendString(appendNumber(room[:0], 1, v.Reservation), 2, v.Reason)
-		return protowire.AppendBytes(appendTag(b, 13), body), nil
-	case ledger.Expire:
-		body := appendNumber(room[:0], 1, v.Reservation)
-		return protowire.AppendBytes(appendTag(b, 14), body), nil
-	case ledger.Refund: // these are rare
-		body, err := marshal(fromRefund(v))
-		return protowire.AppendBytes(appendTag(b, 15), body), err
-	case ledger.Free:
-		body, err := marshal(fromFree(v))
-		return protowire.AppendBytes(appendTag(b, 19), body), err
-	case ledger.Raise:
-		body, err := marshal(&recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late})
-		return protowire.AppendBytes(appendTag(b, 16), body), err
-	case ledger.Restored:
-		body, err := marshal(fromRestored(v))
-		return protowire.AppendBytes(appendTag(b, 17), body), err
-	case ledger.Reconcile:
-		body, err := marshal(fromReconcile(v))
-		return protowire.AppendBytes(appendTag(b, 18), body), err
+	field := entryAction.Fields().ByName(protoreflect.Name(e.Action.Kind())).Number()
+	if v, ok := e.Action.(ledger.Charge); ok {
+		var room [512]byte
+		return protowire.AppendBytes(appendTag(b, field), appendCharge(room[:0], v)), nil
 	}
-	return nil, absent("action", actions)
+	m := FromAction(e.Action)
+	if v, ok := e.Action.(ledger.Raise); ok {
+		m = &recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late}
+	}
+	body, err := marshal(m)
+	return protowire.AppendBytes(appendTag(b, field), body), err
 }
 
-// appendCharge appends an accountant.v1.Charge; Reserve and Commit begin likewise.
+// appendCharge appends an accountant.v1.Charge.
 func appendCharge(b []byte, c ledger.Charge) []byte {
 	var room [128]byte
 	for _, e := range c.Events {

@@ -64,34 +64,20 @@ func toAction(r *recordv1.Entry) (ledger.Action, error) {
 	if err := known("entry", r); err != nil {
 		return nil, err
 	}
-	switch a := r.Action.(type) {
-	case *recordv1.Entry_Charge:
-		return toCharge(a.Charge)
-	case *recordv1.Entry_Close:
-		return ledger.Close{Reason: a.Close.GetReason()}, known("close", a.Close)
-	case *recordv1.Entry_Reserve:
-		return toReserve(a.Reserve)
-	case *recordv1.Entry_Commit:
-		return toCommit(a.Commit)
-	case *recordv1.Entry_Release:
-		return ledger.Release{Reservation: a.Release.GetReservation(), Reason: a.Release.GetReason()}, known("release", a.Release)
-	case *recordv1.Entry_Expire:
-		return ledger.Expire{Reservation: a.Expire.GetReservation()}, known("expire", a.Expire)
-	case *recordv1.Entry_Free:
-		return toFree(a.Free)
-	case *recordv1.Entry_Refund:
-		return toStoredRefund(a.Refund)
-	case *recordv1.Entry_Raise:
-		return toStoredRaise(a.Raise)
-	case *recordv1.Entry_Restored:
-		return toRestored(a.Restored)
-	case *recordv1.Entry_Reconcile:
-		return toReconcile(a.Reconcile)
+	fd := r.ProtoReflect().WhichOneof(entryAction)
+	if fd == nil {
+		return nil, absent("action", actionKinds())
 	}
-	return nil, absent("action", actions)
+	m := r.ProtoReflect().Get(fd).Message().Interface()
+	if stored, ok := m.(*recordv1.Raise); ok {
+		return toStoredRaise(stored)
+	}
+	return ReadAction(string(fd.Name()), m)
 }
 
-const actions = "charge, close, reserve, commit, release, expire, free, refund, raise, restored or reconcile"
+// entryAction is the oneof of a stored entry's action. Its fields have the names of the
+// kinds of actions.
+var entryAction = (*recordv1.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
 
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.
@@ -105,67 +91,11 @@ func checkEntry(e ledger.Entry) error {
 	if err := CheckSequence(e.Writer, e.Sequence); err != nil {
 		return err
 	}
-	switch v := e.Action.(type) {
-	case ledger.Charge:
-		return checkCharge("charge", v.Events, v.Labels)
-	case ledger.Close:
-		return checkText("close.reason", v.Reason, maxReason)
-	case ledger.Reserve:
-		if err := checkHeld(v); err != nil {
-			return err
-		}
-		return checkCharge("reserve", v.Events, v.Labels)
-	case ledger.Commit:
-		if err := checkReservation("commit.reservation", v.Reservation); err != nil {
-			return err
-		}
-		return checkCharge("commit", v.Events, v.Labels)
-	case ledger.Release:
-		if err := checkReservation("release.reservation", v.Reservation); err != nil {
-			return err
-		}
-		return checkText("release.reason", v.Reason, maxReason)
-	case ledger.Expire:
-		return checkReservation("expire.reservation", v.Reservation)
-	case ledger.Free:
-		if err := checkFree(v); err != nil {
-			return err
-		}
-		return checkCharge("free", v.Events, nil)
-	case ledger.Refund:
-		if err := checkRefund(v); err != nil {
-			return err
-		}
-		return checkCharge("refund", v.Events, nil)
-	case ledger.Raise:
-		return checkStoredRaise(v)
-	case ledger.Restored:
-		return checkRestored(v)
-	case ledger.Reconcile:
-		if err := checkReconcile(v); err != nil || len(v.Events) == 0 {
-			return err
-		}
-		return checkCharge("reconcile", v.Events, nil)
+	if err := CheckAction(e.Action); err != nil {
+		return err
 	}
-	return absent("action", actions)
-}
-
-// checkCharge checks what charge, reserve and commit have in common.
-func checkCharge(field string, events []mechanism.Event, labels []ledger.Label) error {
-	if err := checkEventNumber("events", len(events)); err != nil {
-		return under(field, err)
-	}
-	for i, e := range events {
-		err := checkAnywhere(e.Mechanism)
-		if err == nil && e.Count == 0 {
-			err = invalid("count", "0", "a whole number from 1 to 4294967295")
-		}
-		if err != nil {
-			return inEvent(field+".events", i, err)
-		}
-	}
-	if err := checkLabels("labels", labels); err != nil {
-		return under(field, err)
+	if v, ok := e.Action.(ledger.Raise); ok {
+		return checkRaised(v)
 	}
 	return nil
 }

@@ -78,3 +78,34 @@ func checkParts(field string, parts []mechanism.Part, check func(mechanism.Mecha
 	}
 	return nil
 }
+
+// toStoredRaise converts a raise with what it has come to, without a check of ranges.
+func toStoredRaise(r *recordv1.Raise) (ledger.Raise, error) {
+	if err := RejectUnknown(r); err != nil {
+		return ledger.Raise{}, under("raise", err)
+	}
+	v, err := toRaise(r.GetRaise())
+	if err != nil {
+		return ledger.Raise{}, err
+	}
+	v.Late = r.GetLate()
+	v.Resolution, err = toResolution(r.GetResolution())
+	return v, err
+}
+
+// checkRaised checks what a raise has come to.
+func checkRaised(v ledger.Raise) error {
+	planned := len(v.Plan.Events) > 0
+	if planned != (len(v.Resolution.Plan) > 0) {
+		return invalid("raise.resolution.plan", fmt.Sprintf("%d mechanisms", len(v.Resolution.Plan)), "at least one with a plan, none without")
+	}
+	if n := len(v.Resolution.Limits); planned && n != 0 || !planned && n != len(v.Budgets) {
+		return invalid("raise.resolution.limits", fmt.Sprintf("%d limits", n), "one of each budget, none with a plan")
+	}
+	for i, l := range v.Resolution.Limits {
+		if err := checkLimit(v.Budgets[i], l); err != nil {
+			return under(fmt.Sprintf("raise.resolution.limits[%d]", i), err)
+		}
+	}
+	return checkParts("raise.resolution.plan", v.Resolution.Plan, checkAnywhere)
+}

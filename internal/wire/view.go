@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -88,32 +89,13 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		Position: r.Entry.Position, Writer: r.Entry.Writer.Name, Sequence: r.Entry.Sequence,
 		Principal: r.Entry.Writer.Principal, Time: timestamppb.New(r.Entry.Time), Hash: r.Hash[:],
 	}
-	switch v := r.Entry.Action.(type) {
-	case ledger.Charge:
-		e.Action = &pb.Entry_Charge{Charge: FromCharge(v)}
-	case ledger.Close:
-		e.Action = &pb.Entry_Close{Close: &pb.Close{Reason: v.Reason}}
-	case ledger.Reserve:
-		e.Action = &pb.Entry_Reserve{Reserve: fromReserve(v)}
-	case ledger.Commit:
-		e.Action = &pb.Entry_Commit{Commit: fromCommit(v)}
-	case ledger.Release:
-		e.Action = &pb.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
-	case ledger.Expire:
-		e.Action = &pb.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
-	case ledger.Free:
-		e.Action = &pb.Entry_Free{Free: fromFree(v)}
-	case ledger.Refund:
-		e.Action = &pb.Entry_Refund{Refund: fromRefund(v)}
-	case ledger.Raise:
-		e.Action = &pb.Entry_Raise{Raise: fromRaise(v)}
-	case ledger.Restored:
-		e.Action = &pb.Entry_Restored{Restored: fromRestored(v)}
-	case ledger.Reconcile:
-		e.Action = &pb.Entry_Reconcile{Reconcile: fromReconcile(v)}
-	}
+	action := FromAction(r.Entry.Action).ProtoReflect()
+	e.ProtoReflect().Set(shownAction.Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())), protoreflect.ValueOfMessage(action))
 	if raw {
 		e.Raw = r.Raw
 	}
 	return e
 }
+
+// shownAction is the oneof of an entry's action in the API.
+var shownAction = (*pb.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")

@@ -3,8 +3,6 @@ package wire
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -23,7 +21,7 @@ func ToReconcile(adj mechanism.Adjacency, r *pb.Reconcile) (ledger.Reconcile, er
 	case v.Over:
 		return ledger.Reconcile{}, invalid("reconcile.over_budget", "true", "false: the daemon finds out")
 	}
-	if err := checkReconcile(v); err != nil {
+	if err := checkReconciling(v); err != nil {
 		return ledger.Reconcile{}, err
 	}
 	return v, checkEvents(adj, "reconcile.events", v.Events)
@@ -39,8 +37,8 @@ func toReconcile(r *pb.Reconcile) (ledger.Reconcile, error) {
 	return v, err
 }
 
-// checkReconcile checks all but the events.
-func checkReconcile(v ledger.Reconcile) error {
+// checkReconciling checks all but the events.
+func checkReconciling(v ledger.Reconcile) error {
 	if n := len(v.Events); n > MaxChargeEvents || n > 0 && v.AcceptLoss {
 		return invalid("reconcile.events", fmt.Sprintf("%d events", n), "at most 1,000, and none where the loss is accepted; the rest in further ones")
 	}
@@ -58,34 +56,11 @@ func fromReconcile(v ledger.Reconcile) *pb.Reconcile {
 	return r
 }
 
-// toRestored converts without a check of ranges.
-func toRestored(r *pb.Restored) (ledger.Restored, error) {
-	v := ledger.Restored{From: r.GetFromStoreId(), StoreID: r.GetStoreId()}
-	if err := known("restored", r); err != nil {
-		return v, err
-	}
-	if n := copy(v.Copy[:], r.GetBackupSha256()); n != len(r.GetBackupSha256()) || n != len(v.Copy) {
-		return v, invalid("restored.backup_sha256", fmt.Sprintf("%d bytes", len(r.GetBackupSha256())), "32 bytes")
-	}
-	if err := r.GetNewestTime().CheckValid(); err != nil {
-		return v, invalid("restored.newest_time", err.Error(), "a time")
-	}
-	v.Newest = r.GetNewestTime().AsTime()
-	return v, nil
-}
+var reconcileForm = travels[ledger.Reconcile, *pb.Reconcile]{toReconcile, checkReconcile, fromReconcile}
 
-func checkRestored(v ledger.Restored) error {
-	for _, f := range []struct{ field, id string }{{"from_store_id", v.From}, {"store_id", v.StoreID}} {
-		if !isUUID(f.id) {
-			return invalid("restored."+f.field, show(f.id), "a UUID in lower case")
-		}
+func checkReconcile(v ledger.Reconcile) error {
+	if err := checkReconciling(v); err != nil || len(v.Events) == 0 {
+		return err
 	}
-	if _, err := toNanos(v.Newest); err != nil {
-		return under("restored.newest_time", err)
-	}
-	return nil
-}
-
-func fromRestored(v ledger.Restored) *pb.Restored {
-	return &pb.Restored{FromStoreId: v.From, StoreId: v.StoreID, BackupSha256: v.Copy[:], NewestTime: timestamppb.New(v.Newest)}
+	return checkCharged("reconcile", v.Events, nil)
 }

@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+var restoredForm = travels[ledger.Restored, *pb.Restored]{toRestored, checkRestored, fromRestored}
+
+// toRestored converts without a check of ranges.
+func toRestored(r *pb.Restored) (ledger.Restored, error) {
+	v := ledger.Restored{From: r.GetFromStoreId(), StoreID: r.GetStoreId()}
+	if err := known("restored", r); err != nil {
+		return v, err
+	}
+	if n := copy(v.Copy[:], r.GetBackupSha256()); n != len(r.GetBackupSha256()) || n != len(v.Copy) {
+		return v, invalid("restored.backup_sha256", fmt.Sprintf("%d bytes", len(r.GetBackupSha256())), "32 bytes")
+	}
+	if err := r.GetNewestTime().CheckValid(); err != nil {
+		return v, invalid("restored.newest_time", err.Error(), "a time")
+	}
+	v.Newest = r.GetNewestTime().AsTime()
+	return v, nil
+}
+
+func checkRestored(v ledger.Restored) error {
+	for _, f := range []struct{ field, id string }{{"from_store_id", v.From}, {"store_id", v.StoreID}} {
+		if !isUUID(f.id) {
+			return invalid("restored."+f.field, show(f.id), "a UUID in lower case")
+		}
+	}
+	if _, err := toNanos(v.Newest); err != nil {
+		return under("restored.newest_time", err)
+	}
+	return nil
+}
+
+func fromRestored(v ledger.Restored) *pb.Restored {
+	return &pb.Restored{FromStoreId: v.From, StoreId: v.StoreID, BackupSha256: v.Copy[:], NewestTime: timestamppb.New(v.Newest)}
+}
