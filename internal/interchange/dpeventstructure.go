@@ -151,55 +151,50 @@ func toList[T any](path string, v any, to func(string, any) (T, error)) ([]T, er
 	return out, nil
 }
 
-// structured writes them; what an accountant there would take for less is refused.
-func (w *dpEventWriter) structured(m mechanism.Mechanism) (object, bool) {
-	refuse := func(why string) (object, bool) {
-		w.cannot.add(m, why)
-		return object{}, false
+func (w *dpEventWriter) mixture(m mechanism.MixtureOfGaussians) (object, bool) {
+	if w.adj == mechanism.ReplaceOne {
+		return w.refuse(m, "dp_accounting has mixtures of Gaussians under add/remove and zero-out only")
 	}
-	switch m := m.(type) {
-	case mechanism.MixtureOfGaussians:
-		if w.adj == mechanism.ReplaceOne {
-			return refuse("dp_accounting has mixtures of Gaussians under add/remove and zero-out only")
-		}
-		e := event("MixtureOfGaussians")
-		e.StandardDeviation = &m.StandardDeviation
-		for i := range m.Sensitivities.Len() {
-			e.Sensitivities = append(e.Sensitivities, m.Sensitivities.At(i))
-			e.Probabilities = append(e.Probabilities, m.Probabilities.At(i))
-		}
-		return e, true
-	case mechanism.FixedSizeSampled:
-		return refuse("only RdpAccountant knows such batches, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
-	case mechanism.TruncatedPoissonSampled:
-		g, gaussian := m.Mechanism.(mechanism.Gaussian)
-		switch {
-		case !gaussian:
-			return refuse("dp_accounting cuts samples with Gaussian noise only")
-		case w.adj == mechanism.AddOrRemoveOne:
-			return refuse("dp_accounting counts the added record in dataset_size; here it may be beyond it")
-		}
-		e, q, sigma := event("TruncatedSubsampledGaussian"), m.Probability(), noise{g.StandardDeviation, g.Sensitivity, 0, g.NoiseMultiplier}.multiplier(w.adj)
-		e.DatasetSize, e.Probability, e.MaximumBatch, e.Multiplier = &m.DatasetSize, &q, &m.MaximumBatchSize, &sigma
-		return e, true
-	case mechanism.TreeAggregation:
-		if n, _ := m.Most(); n > 1 || w.adj != mechanism.ZeroOut {
-			return refuse("dp_accounting has trees with one participation under zero-out only")
-		}
-		e, sigma := event("SingleEpochTreeAggregation"), noise{m.StandardDeviation, m.Sensitivity, 0, m.NoiseMultiplier}.multiplier(w.adj)
-		e.Multiplier, e.Steps, w.rdp = &sigma, &m.Steps, true
-		return e, true
-	case mechanism.RepeatAndSelect:
-		switch {
-		case m.Gamma == 0 || m.Eta != 1:
-			return refuse("only the geometric distribution (eta 1) has the same parameter there in JSON, which has no Infinity")
-		case w.adj == mechanism.ReplaceOne:
-			return refuse("only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
-		}
-		inside, ok := w.one(m.Mechanism)
-		e, mean, shape := event("RepeatAndSelect"), reciprocalUp(m.Gamma), 1.0
-		e.Event, e.Mean, e.Shape, w.rdp = &inside, &mean, &shape, true
-		return e, ok
+	e := event("MixtureOfGaussians")
+	e.StandardDeviation, e.Sensitivities, e.Probabilities = &m.StandardDeviation, m.Sensitivities.Values(), m.Probabilities.Values()
+	return e, true
+}
+
+func (w *dpEventWriter) fixedSizeSampled(m mechanism.FixedSizeSampled) (object, bool) {
+	return w.refuse(m, "only RdpAccountant knows such batches, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
+}
+
+func (w *dpEventWriter) truncated(m mechanism.TruncatedPoissonSampled) (object, bool) {
+	g, gaussian := m.Mechanism.(mechanism.Gaussian)
+	switch {
+	case !gaussian:
+		return w.refuse(m, "dp_accounting cuts samples with Gaussian noise only")
+	case w.adj == mechanism.AddOrRemoveOne:
+		return w.refuse(m, "dp_accounting counts the added record in dataset_size; here it may be beyond it")
 	}
-	return refuse("DpEvent has no class for it")
+	e, q, sigma := event("TruncatedSubsampledGaussian"), m.Probability(), noise{g.StandardDeviation, g.Sensitivity, 0, g.NoiseMultiplier}.multiplier(w.adj)
+	e.DatasetSize, e.Probability, e.MaximumBatch, e.Multiplier = &m.DatasetSize, &q, &m.MaximumBatchSize, &sigma
+	return e, true
+}
+
+func (w *dpEventWriter) tree(m mechanism.TreeAggregation) (object, bool) {
+	if n, _ := m.Most(); n > 1 || w.adj != mechanism.ZeroOut {
+		return w.refuse(m, "dp_accounting has trees with one participation under zero-out only")
+	}
+	e, sigma := event("SingleEpochTreeAggregation"), noise{m.StandardDeviation, m.Sensitivity, 0, m.NoiseMultiplier}.multiplier(w.adj)
+	e.Multiplier, e.Steps, w.rdp = &sigma, &m.Steps, true
+	return e, true
+}
+
+func (w *dpEventWriter) repeated(m mechanism.RepeatAndSelect) (object, bool) {
+	switch {
+	case m.Gamma == 0 || m.Eta != 1:
+		return w.refuse(m, "only the geometric distribution (eta 1) has the same parameter there in JSON, which has no Infinity")
+	case w.adj == mechanism.ReplaceOne:
+		return w.refuse(m, "only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
+	}
+	inside, ok := w.one(m.Mechanism)
+	e, mean, shape := event("RepeatAndSelect"), reciprocalUp(m.Gamma), 1.0
+	e.Event, e.Mean, e.Shape, w.rdp = &inside, &mean, &shape, true
+	return e, ok
 }

@@ -38,7 +38,7 @@ func event(class string) object { return object{Module: dpEventModule, Class: cl
 
 // writeDPEvent writes one ComposedDpEvent.
 func writeDPEvent(c mechanism.Composition) ([]byte, []string, error) {
-	w := &dpEventWriter{adj: c.Adjacency}
+	w := &dpEventWriter{adj: c.Adjacency, kinds: dpEventKinds}
 	all := event("Composed")
 	for _, p := range c.Parts {
 		all.Events = append(all.Events, w.times(p)...)
@@ -62,8 +62,44 @@ func writeDPEvent(c mechanism.Composition) ([]byte, []string, error) {
 
 type dpEventWriter struct {
 	adj    mechanism.Adjacency
+	kinds  map[string]dpEventKind
 	cannot unwritable
 	rdp    bool // has what PLDAccountant does not know
+}
+
+// dpEventKind is how a kind of mechanism is written.
+type dpEventKind struct {
+	write   func(*dpEventWriter, mechanism.Mechanism) (object, bool)
+	sampled bool // PLDAccountant knows it on Poisson samples
+}
+
+// dpEventKinds has every kind that some class expresses, by its name in the API. What an
+// accountant there would take for less is refused.
+var dpEventKinds = map[string]dpEventKind{
+	"gaussian":                  {written((*dpEventWriter).gaussian), true},
+	"laplace":                   {written((*dpEventWriter).laplace), true},
+	"discrete_laplace":          {written((*dpEventWriter).discreteLaplace), false},
+	"randomized_response":       {written((*dpEventWriter).randomizedResponse), false},
+	"zero_concentrated_dp":      {written((*dpEventWriter).zeroConcentrated), false},
+	"poisson_sampled":           {written((*dpEventWriter).poissonSampled), false},
+	"composed":                  {(*dpEventWriter).list, false},
+	"dp_sgd":                    {(*dpEventWriter).list, false},
+	"mixture_of_gaussians":      {written((*dpEventWriter).mixture), false},
+	"fixed_size_sampled":        {written((*dpEventWriter).fixedSizeSampled), false},
+	"truncated_poisson_sampled": {written((*dpEventWriter).truncated), false},
+	"tree_aggregation":          {written((*dpEventWriter).tree), false},
+	"repeat_and_select":         {written((*dpEventWriter).repeated), false},
+}
+
+// written takes a function for one kind of descriptor as one for any mechanism of that kind.
+func written[M mechanism.Mechanism](write func(*dpEventWriter, M) (object, bool)) func(*dpEventWriter, mechanism.Mechanism) (object, bool) {
+	return func(w *dpEventWriter, m mechanism.Mechanism) (object, bool) { return write(w, m.(M)) }
+}
+
+// refuse notes that m cannot be written, and why.
+func (w *dpEventWriter) refuse(m mechanism.Mechanism, why string) (object, bool) {
+	w.cannot.add(m, why)
+	return object{}, false
 }
 
 // times is a mechanism with its count: SelfComposedDpEvent, or copies one by one of
@@ -93,73 +129,79 @@ func (w *dpEventWriter) times(p mechanism.Part) []object {
 
 // one is a mechanism once. Noise multipliers are rounded down.
 func (w *dpEventWriter) one(m mechanism.Mechanism) (object, bool) {
-	switch m := m.(type) {
-	case mechanism.Gaussian:
-		e, sigma := event("Gaussian"), noise{m.StandardDeviation, m.Sensitivity, m.Distance, m.NoiseMultiplier}.multiplier(w.adj)
-		e.Multiplier = &sigma
-		return e, true
-	case mechanism.Laplace:
-		if w.adj == mechanism.ReplaceOne {
-			w.cannot.add(m, "dp_accounting has Laplace noise under add/remove and zero-out only")
-			return object{}, false
-		}
-		e, scale := event("Laplace"), noise{m.Scale, m.Sensitivity, m.Distance, 0}.multiplier(w.adj)
-		e.Multiplier = &scale
-		return e, true
-	case mechanism.DiscreteLaplace:
-		if w.adj == mechanism.ReplaceOne {
-			w.cannot.add(m, "dp_accounting has discrete Laplace noise under add/remove and zero-out only")
-			return object{}, false
-		}
-		e, a, d := event("DiscreteLaplace"), reciprocalUp(m.Scale), uint64(max(m.Sensitivity, m.Distance))
-		e.Noise, e.Sensitivity = &a, &d
-		return e, true
-	case mechanism.RandomizedResponse:
-		return w.response(m)
-	case mechanism.ZeroConcentratedDP:
-		if m.Delta != 0 {
-			w.cannot.add(m, "ZCDpEvent has no δ")
-			return object{}, false
-		}
-		e := event("ZC")
-		e.Rho = &m.Rho
-		return e, true
-	case mechanism.PoissonSampled:
-		q := m.Probability()
-		switch m.Mechanism.(type) {
-		case mechanism.Gaussian, mechanism.Laplace:
-		default:
-			w.cannot.add(m, "PLDAccountant samples Gaussian and Laplace noise only")
-			return object{}, false
-		}
-		inside, ok := w.one(m.Mechanism)
-		e := event("PoissonSampled")
-		e.Probability, e.Event = &q, &inside
-		return e, ok
-	case mechanism.Composed, mechanism.DPSGD:
-		e := event("Composed")
-		for _, p := range mechanism.Expand(m) {
-			e.Events = append(e.Events, w.times(p)...)
-			e.responsesEach = e.responsesEach || p.Mechanism.Kind() == "randomized_response"
-		}
-		return e, true
+	kind, ok := w.kinds[m.Kind()]
+	if !ok {
+		return w.refuse(m, "DpEvent has no class for it")
 	}
-	return w.structured(m)
+	return kind.write(w, m)
 }
 
-// response gives ν rounded down: a lower ν is less noise.
-func (w *dpEventWriter) response(m mechanism.RandomizedResponse) (object, bool) {
+func (w *dpEventWriter) gaussian(m mechanism.Gaussian) (object, bool) {
+	e, sigma := event("Gaussian"), noise{m.StandardDeviation, m.Sensitivity, m.Distance, m.NoiseMultiplier}.multiplier(w.adj)
+	e.Multiplier = &sigma
+	return e, true
+}
+
+func (w *dpEventWriter) laplace(m mechanism.Laplace) (object, bool) {
+	if w.adj == mechanism.ReplaceOne {
+		return w.refuse(m, "dp_accounting has Laplace noise under add/remove and zero-out only")
+	}
+	e, scale := event("Laplace"), noise{m.Scale, m.Sensitivity, m.Distance, 0}.multiplier(w.adj)
+	e.Multiplier = &scale
+	return e, true
+}
+
+func (w *dpEventWriter) discreteLaplace(m mechanism.DiscreteLaplace) (object, bool) {
+	if w.adj == mechanism.ReplaceOne {
+		return w.refuse(m, "dp_accounting has discrete Laplace noise under add/remove and zero-out only")
+	}
+	e, a, d := event("DiscreteLaplace"), reciprocalUp(m.Scale), uint64(max(m.Sensitivity, m.Distance))
+	e.Noise, e.Sensitivity = &a, &d
+	return e, true
+}
+
+func (w *dpEventWriter) zeroConcentrated(m mechanism.ZeroConcentratedDP) (object, bool) {
+	if m.Delta != 0 {
+		return w.refuse(m, "ZCDpEvent has no δ")
+	}
+	e := event("ZC")
+	e.Rho = &m.Rho
+	return e, true
+}
+
+func (w *dpEventWriter) poissonSampled(m mechanism.PoissonSampled) (object, bool) {
+	if !w.kinds[m.Mechanism.Kind()].sampled {
+		return w.refuse(m, "PLDAccountant samples Gaussian and Laplace noise only")
+	}
+	inside, ok := w.one(m.Mechanism)
+	e, q := event("PoissonSampled"), m.Probability()
+	e.Probability, e.Event = &q, &inside
+	return e, ok
+}
+
+// list is what m consists of.
+func (w *dpEventWriter) list(m mechanism.Mechanism) (object, bool) {
+	all := event("Composed")
+	for _, p := range mechanism.Expand(m) {
+		for _, e := range w.times(p) {
+			all.Events = append(all.Events, e)
+			all.responsesEach = all.responsesEach || e.responsesEach
+		}
+	}
+	return all, true
+}
+
+// randomizedResponse gives ν rounded down: a lower ν is less noise.
+func (w *dpEventWriter) randomizedResponse(m mechanism.RandomizedResponse) (object, bool) {
 	if w.adj == mechanism.ZeroOut {
-		w.cannot.add(m, "dp_accounting's null record (REPLACE_SPECIAL) answers uniformly at random, and not as every record does: it would take this for less; under REPLACE_ONE both mean the same")
-		return object{}, false
+		return w.refuse(m, "dp_accounting's null record (REPLACE_SPECIAL) answers uniformly at random, and not as every record does: it would take this for less; under REPLACE_ONE both mean the same")
 	}
 	k, nu := m.K(), m.Noise
 	if nu == 0 {
 		nu = responseNoise(m.Epsilon, float64(k))
 	}
 	if !(nu > 0) {
-		w.cannot.add(m, "its noise is below the numbers of a float64")
-		return object{}, false
+		return w.refuse(m, "its noise is below the numbers of a float64")
 	}
 	e := event("RandomizedResponse")
 	e.Noise, e.Buckets, e.responsesEach = &nu, &k, true

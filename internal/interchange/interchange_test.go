@@ -236,6 +236,27 @@ func TestWorkloadsThatAreRefused(t *testing.T) {
 	}
 }
 
+// The kinds that no class of DpEvent expresses. A new kind is in this list or in dpEventKinds.
+func TestKindsWithoutDPEvent(t *testing.T) {
+	without := []string{
+		"pure_dp", "approximate_dp", "gaussian_dp", "renyi_dp", "privacy_loss_table", "name_and_shame", // declared
+		"discrete_gaussian", "truncated_laplace", "exponential", "report_noisy_max", "above_threshold", "inverse_sensitivity",
+		"histogram", "counting_queries", "group", "parallel", "shuffled", "banded_matrix",
+	}
+	known := map[string]bool{}
+	for _, k := range mechanism.Kinds() {
+		known[k.Name] = true
+		if _, ok := dpEventKinds[k.Name]; ok == slices.Contains(without, k.Name) {
+			t.Errorf("%s: is written: %v", k.Name, ok)
+		}
+	}
+	for name := range dpEventKinds {
+		if !known[name] {
+			t.Errorf("%s is no kind", name)
+		}
+	}
+}
+
 // What is written and read again costs what it cost, or more by the rounding of the
 // noise; read and written again it stays the same.
 func TestRoundTrip(t *testing.T) {
