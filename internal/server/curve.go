@@ -66,5 +66,5 @@ func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCalibrated(found, standing), nil
+	return wire.FromCalibrated(calibration, found, standing), nil
 }

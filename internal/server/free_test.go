@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -85,6 +87,15 @@ func TestReservationsOfTheDead(t *testing.T) {
 	const told = "what was left of reservation 1, 2 × pure_dp(ε=0.1), is not counted: nothing computed for it was, or will be, released (reason given: its machine died)"
 	if a := answer.GetAssumptions()[0]; a.GetKind() != "freed" || a.GetText() != told || !a.GetDescriptive() || a.GetPosition() != first.GetReceipt().GetPosition() {
 		t.Errorf("assumption %v; want %q", a, told)
+	}
+	curve, err := s.Client.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "d"}})
+	if err != nil || curve.GetGuarantee() != "descriptive" || len(curve.GetAssumptions()) != 1 || curve.GetAssumptions()[0].GetText() != told {
+		t.Errorf("curve: %v, %v; want %q", curve.GetAssumptions(), err, told)
+	}
+	calibrated, err := s.Client.Calibrate(ctx, &pb.CalibrateRequest{Ledger: "d", Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
+		Event: &pb.Event{Count: 1, Mechanism: client.Gaussian(1)}, TargetEpsilon: proto.Float64(5), TargetDelta: proto.Float64(1e-6)})
+	if err != nil || len(calibrated.GetAssumptions()) != 1 || calibrated.GetAssumptions()[0].GetText() != told {
+		t.Errorf("calibration: %v, %v; want %q", calibrated.GetAssumptions(), err, told)
 	}
 	statement, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: "d"})
 	if err != nil || statement.GetStatement().GetGuarantee() != "descriptive" || !strings.Contains(strings.Join(statement.GetStatement().GetAssumptions(), "\n"), told) {

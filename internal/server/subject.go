@@ -27,7 +27,7 @@ type subject struct {
 // subject reads the ledger, or takes the workload where none is named.
 func (s *service) subject(ctx context.Context, name string, workload mechanism.Composition) (subject, error) {
 	if name == "" {
-		return subject{stated: workload, charged: workload}, nil
+		return subject{stated: workload, charged: workload, standing: wire.Standing{Mechanisms: workload}}, nil
 	}
 	v, err := s.keeper.View(ctx, name)
 	if err != nil {
@@ -50,6 +50,7 @@ func subjectOf(v ledger.View) (subject, error) {
 	case ledger.GuaranteeFilter:
 		sub.limits = v.Resolution.Limits
 	}
+	sub.standing.Mechanisms = sub.stated
 	return sub, nil
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"slices"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -108,13 +109,16 @@ func checkCalibration(c accountant.Calibration) error {
 	return fromDomain(err)
 }
 
-// FromCalibrated makes the API's view of the answer, on what it rests.
-func FromCalibrated(c accountant.Calibrated, on Standing) *pb.CalibrateResponse {
+// FromCalibrated makes the API's view of the answer to q. The answer rests on what on says
+// of the ledger, and on what the mechanisms of q and the one that was found assume.
+func FromCalibrated(q accountant.Calibration, c accountant.Calibrated, on Standing) *pb.CalibrateResponse {
+	on.Mechanisms = mechanism.Composition{Adjacency: q.Fixed.Adjacency,
+		Parts: append(slices.Clip(q.Fixed.Parts), mechanism.Part{Mechanism: c.Event.Mechanism, Count: 1})}
 	return &pb.CalibrateResponse{
 		Field: c.Field, Value: c.Value, ExceedingValue: c.Exceeding,
 		Event:   &pb.Event{Mechanism: FromMechanism(c.Event.Mechanism), Count: c.Event.Count},
 		Epsilon: &c.Answer.Epsilon, EpsilonLower: c.Answer.EpsilonLower, Delta: &c.Answer.Delta,
 		Analysis: string(c.Answer.Analysis), Guarantee: on.guarantee(), Position: on.Position,
-		Warnings: timeNotes(c.Answer.Stopped),
+		Warnings: timeNotes(c.Answer.Stopped), Assumptions: on.assumptions(),
 	}
 }

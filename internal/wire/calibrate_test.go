@@ -145,15 +145,17 @@ func TestToCalibrationErrors(t *testing.T) {
 func TestFromCalibrated(t *testing.T) {
 	exceeding, lower, position := 12.0, 0.9, uint64(4)
 	event := mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 11}
-	r := FromCalibrated(accountant.Calibrated{
+	fixed := mechanism.Composition{Parts: []mechanism.Part{{Mechanism: mechanism.Parallel{PartitionFixedInAdvance: true, Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.PureDP{Epsilon: 1}, mechanism.PureDP{Epsilon: 2})}, Count: 1}}}
+	r := FromCalibrated(accountant.Calibration{Fixed: fixed}, accountant.Calibrated{
 		Event: event, Field: "count", Value: 11, Exceeding: &exceeding,
 		Answer: accountant.Answer{Delta: 1e-5, Epsilon: 1, EpsilonLower: &lower, Analysis: accountant.PLD},
 	}, Standing{Position: &position})
 	want := &pb.CalibrateResponse{
 		Field: "count", Value: 11, ExceedingValue: &exceeding, Event: &pb.Event{Mechanism: FromMechanism(event.Mechanism), Count: 11},
 		Epsilon: proto.Float64(1), EpsilonLower: &lower, Delta: proto.Float64(1e-5), Analysis: "pld", Guarantee: "descriptive", Position: &position,
+		Assumptions: mechanismAssumptions(fixed),
 	}
-	if !proto.Equal(r, want) {
+	if !proto.Equal(r, want) || len(want.Assumptions) != 1 {
 		t.Errorf("got %v, want %v", r, want)
 	}
 }

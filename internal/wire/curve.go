@@ -50,7 +50,7 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
 		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
 		Guarantee: on.guarantee(), Position: on.Position,
-		Warnings: timeNotes(c.Stopped),
+		Warnings: timeNotes(c.Stopped), Assumptions: on.assumptions(),
 	}
 	for i, p := range c.Points {
 		r.Points[i] = &pb.CurvePoint{

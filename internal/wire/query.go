@@ -69,6 +69,11 @@ type Standing struct {
 
 func (s Standing) guarantee() string { return cmp.Or(s.Guarantee, ledger.GuaranteeDescriptive) }
 
+// assumptions makes the API's view of what an answer rests on beyond the guarantee.
+func (s Standing) assumptions() []*pb.Assumption {
+	return append(FromAssumptions(s.Assumptions), mechanismAssumptions(s.Mechanisms)...)
+}
+
 // FromAnswer makes the API's view of the answer a to q, on what it rests.
 //
 // A positive δ stays positive: where it is below all float64 it is given as the
@@ -78,7 +83,7 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 		Epsilon:  &a.Epsilon,
 		Analysis: string(a.Analysis), Guarantee: on.guarantee(), Position: on.Position,
 		Analyses:    make([]*pb.AnalysisResult, len(a.Analyses)),
-		Assumptions: append(FromAssumptions(on.Assumptions), mechanismAssumptions(on.Mechanisms)...),
+		Assumptions: on.assumptions(),
 	}
 	running := a
 	if on.Running != nil {

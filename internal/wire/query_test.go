@@ -130,7 +130,7 @@ func TestOutOfTime(t *testing.T) {
 			"an answer":           FromAnswer(accountant.AtDelta(1e-5), a, Standing{}).GetWarnings(),
 			"what was charged":    FromAnswer(accountant.AtDelta(1e-5), whole, Standing{Running: &a}).GetWarnings(),
 			"a curve":             FromCurve(accountant.Curve{Stopped: stopped}, Standing{}).GetWarnings(),
-			"a parameter's value": FromCalibrated(accountant.Calibrated{Event: mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}, Answer: a}, Standing{}).GetWarnings(),
+			"a parameter's value": FromCalibrated(accountant.Calibration{}, accountant.Calibrated{Event: mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}, Answer: a}, Standing{}).GetWarnings(),
 			"a statement":         FromStatement(Statement{Stopped: stopped}).GetWarnings(),
 		} {
 			if said := strings.Contains(strings.Join(warnings, " "), "ran out"); said != stopped {

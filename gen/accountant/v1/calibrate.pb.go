@@ -211,7 +211,10 @@ type CalibrateResponse struct {
 	Position *uint64 `protobuf:"varint,10,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	// What to know about how the answer came to be, in words: that its time ran out before
 	// it was as tight as it gets.
-	Warnings      []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// What epsilon rests on beyond the guarantee: refunds, raises, freed reservations,
+	// restores, and what the losses of mechanisms assume.
+	Assumptions   []*Assumption `protobuf:"bytes,12,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -323,11 +326,18 @@ func (x *CalibrateResponse) GetWarnings() []string {
 	return nil
 }
 
+func (x *CalibrateResponse) GetAssumptions() []*Assumption {
+	if x != nil {
+		return x.Assumptions
+	}
+	return nil
+}
+
 var File_accountant_v1_calibrate_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\n" +
-	"\x1daccountant/v1/calibrate.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\"\x9d\x03\n" +
+	"\x1daccountant/v1/calibrate.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\x9d\x03\n" +
 	"\x10CalibrateRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x123\n" +
 	"\bworkload\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadR\bworkload\x12*\n" +
@@ -341,7 +351,7 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\x05COUNT\x10\x02\x12\x18\n" +
 	"\x14SAMPLING_PROBABILITY\x10\x03B\x11\n" +
 	"\x0f_target_epsilonB\x0f\n" +
-	"\r_target_delta\"\xbd\x03\n" +
+	"\r_target_delta\"\xfa\x03\n" +
 	"\x11CalibrateResponse\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12,\n" +
@@ -354,7 +364,8 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\tguarantee\x18\t \x01(\tR\tguarantee\x12\x1f\n" +
 	"\bposition\x18\n" +
 	" \x01(\x04H\x04R\bposition\x88\x01\x01\x12\x1a\n" +
-	"\bwarnings\x18\v \x03(\tR\bwarningsB\x12\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarnings\x12;\n" +
+	"\vassumptions\x18\f \x03(\v2\x19.accountant.v1.AssumptionR\vassumptionsB\x12\n" +
 	"\x10_exceeding_valueB\n" +
 	"\n" +
 	"\b_epsilonB\x10\n" +
@@ -382,17 +393,19 @@ var file_accountant_v1_calibrate_proto_goTypes = []any{
 	(*CalibrateResponse)(nil),   // 2: accountant.v1.CalibrateResponse
 	(*Workload)(nil),            // 3: accountant.v1.Workload
 	(*Event)(nil),               // 4: accountant.v1.Event
+	(*Assumption)(nil),          // 5: accountant.v1.Assumption
 }
 var file_accountant_v1_calibrate_proto_depIdxs = []int32{
 	3, // 0: accountant.v1.CalibrateRequest.workload:type_name -> accountant.v1.Workload
 	4, // 1: accountant.v1.CalibrateRequest.event:type_name -> accountant.v1.Event
 	0, // 2: accountant.v1.CalibrateRequest.solve:type_name -> accountant.v1.CalibrateRequest.Solve
 	4, // 3: accountant.v1.CalibrateResponse.event:type_name -> accountant.v1.Event
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 4: accountant.v1.CalibrateResponse.assumptions:type_name -> accountant.v1.Assumption
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_calibrate_proto_init() }
@@ -400,6 +413,7 @@ func file_accountant_v1_calibrate_proto_init() {
 	if File_accountant_v1_calibrate_proto != nil {
 		return
 	}
+	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_calibrate_proto_msgTypes[0].OneofWrappers = []any{}
 	file_accountant_v1_calibrate_proto_msgTypes[1].OneofWrappers = []any{}

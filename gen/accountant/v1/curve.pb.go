@@ -199,7 +199,10 @@ type QueryPrivacyCurveResponse struct {
 	Position *uint64 `protobuf:"varint,8,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	// What to know about how the answer came to be, in words: that its time ran out before
 	// it was as tight as it gets.
-	Warnings      []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// What the curve rests on beyond the guarantee: refunds, raises, freed reservations,
+	// restores, and what the losses of mechanisms assume.
+	Assumptions   []*Assumption `protobuf:"bytes,10,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -293,6 +296,13 @@ func (x *QueryPrivacyCurveResponse) GetPosition() uint64 {
 func (x *QueryPrivacyCurveResponse) GetWarnings() []string {
 	if x != nil {
 		return x.Warnings
+	}
+	return nil
+}
+
+func (x *QueryPrivacyCurveResponse) GetAssumptions() []*Assumption {
+	if x != nil {
+		return x.Assumptions
 	}
 	return nil
 }
@@ -458,7 +468,7 @@ var File_accountant_v1_curve_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\n" +
-	"\x19accountant/v1/curve.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\"\xd8\x02\n" +
+	"\x19accountant/v1/curve.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\xd8\x02\n" +
 	"\x18QueryPrivacyCurveRequest\x12\x18\n" +
 	"\x06ledger\x18\x01 \x01(\tH\x00R\x06ledger\x125\n" +
 	"\bworkload\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadH\x00R\bworkload\x12\x1a\n" +
@@ -474,7 +484,7 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\f_epsilon_minB\x0e\n" +
 	"\f_epsilon_maxB\n" +
 	"\n" +
-	"\b_max_gap\"\xfd\x03\n" +
+	"\b_max_gap\"\xba\x04\n" +
 	"\x19QueryPrivacyCurveResponse\x121\n" +
 	"\x06points\x18\x01 \x03(\v2\x19.accountant.v1.CurvePointR\x06points\x129\n" +
 	"\ttrade_off\x18\x02 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOff\x12!\n" +
@@ -484,7 +494,9 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\x16equal_error_rate_upper\x18\x06 \x01(\x01H\x03R\x13equalErrorRateUpper\x88\x01\x01\x12\x1c\n" +
 	"\tguarantee\x18\a \x01(\tR\tguarantee\x12\x1f\n" +
 	"\bposition\x18\b \x01(\x04H\x04R\bposition\x88\x01\x01\x12\x1a\n" +
-	"\bwarnings\x18\t \x03(\tR\bwarningsB\f\n" +
+	"\bwarnings\x18\t \x03(\tR\bwarnings\x12;\n" +
+	"\vassumptions\x18\n" +
+	" \x03(\v2\x19.accountant.v1.AssumptionR\vassumptionsB\f\n" +
 	"\n" +
 	"_advantageB\x12\n" +
 	"\x10_advantage_lowerB\x13\n" +
@@ -527,16 +539,18 @@ var file_accountant_v1_curve_proto_goTypes = []any{
 	(*CurvePoint)(nil),                // 2: accountant.v1.CurvePoint
 	(*TradeOffPoint)(nil),             // 3: accountant.v1.TradeOffPoint
 	(*Workload)(nil),                  // 4: accountant.v1.Workload
+	(*Assumption)(nil),                // 5: accountant.v1.Assumption
 }
 var file_accountant_v1_curve_proto_depIdxs = []int32{
 	4, // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
 	2, // 1: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
 	3, // 2: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	5, // 3: accountant.v1.QueryPrivacyCurveResponse.assumptions:type_name -> accountant.v1.Assumption
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_curve_proto_init() }
@@ -544,6 +558,7 @@ func file_accountant_v1_curve_proto_init() {
 	if File_accountant_v1_curve_proto != nil {
 		return
 	}
+	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_curve_proto_msgTypes[0].OneofWrappers = []any{
 		(*QueryPrivacyCurveRequest_Ledger)(nil),

@@ -16,6 +16,25 @@ var Guarantees = map[string]string{
 	"filter":      "holds for the whole budget, also if parameters depended on outputs",
 }
 
+// Assumptions says what an answer rests on beyond its guarantee, a line each.
+func Assumptions(list []*accountantv1.Assumption) (lines []string) {
+	for _, a := range list {
+		text := a.GetText()
+		if a.GetPosition() > 0 {
+			text = fmt.Sprintf("entry %d: %s", a.GetPosition(), text)
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// WarnOf names as warnings what a picture or a csv file rests on, which have no place for it.
+func WarnOf(p *cli.Program, list []*accountantv1.Assumption) {
+	for _, text := range Assumptions(list) {
+		p.Warn([]string{"this assumes: " + text})
+	}
+}
+
 // Write writes an answer for people: bounds rounded to the safe side, the
 // winner marked, what does not apply with its reason. byDelta tells what was
 // asked: ε at a δ, or δ at an ε.
@@ -40,11 +59,7 @@ func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) e
 		}
 		t.Row("running", "≤ "+running, "of what was charged so far; "+Guarantees["descriptive"])
 	}
-	for _, assumed := range a.GetAssumptions() {
-		text := assumed.GetText()
-		if assumed.GetPosition() > 0 {
-			text = fmt.Sprintf("entry %d: %s", assumed.GetPosition(), text)
-		}
+	for _, text := range Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
 	}
 	if a.Position != nil {

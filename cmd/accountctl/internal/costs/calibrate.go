@@ -124,7 +124,7 @@ func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described, r *acc
 	if err != nil {
 		return nil, err
 	}
-	return wire.FromCalibrated(found, wire.Standing{}), nil
+	return wire.FromCalibrated(q.Calibration, found, wire.Standing{}), nil
 }
 
 // fields are the names of the noise in an answer, which are taken for --solve, too.
@@ -267,6 +267,9 @@ func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, target f
 	}
 	t.Row("analysis", a.GetAnalysis())
 	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
+	for _, text := range answers.Assumptions(a.GetAssumptions()) {
+		t.Row("assumes", text)
+	}
 	if a.Position != nil {
 		t.Row("position", a.GetPosition())
 	}

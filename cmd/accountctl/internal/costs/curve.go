@@ -87,6 +87,7 @@ instead. The json has everything.
 			return p.WriteJSON(answer)
 		case cli.FormatCSV:
 			p.Warn(answer.GetWarnings())
+			answers.WarnOf(p, answer.GetAssumptions())
 			return writeCurveCSV(p, answer, *tradeOff)
 		}
 		p.Warn(answer.GetWarnings())
@@ -135,7 +136,7 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command, r *accountantv1.Que
 	if err != nil {
 		return nil, err
 	}
-	out := wire.FromCurve(curve, wire.Standing{})
+	out := wire.FromCurve(curve, wire.Standing{Mechanisms: q.Workload})
 	if s.workload.Assumed != "" {
 		out.Warnings = append(out.Warnings, s.workload.Assumed)
 	}
@@ -149,6 +150,9 @@ func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, trade
 	t.Row("advantage", "≤ "+num.FormatUp(a.GetAdvantage(), spelling.Digits), "of an attacker who tests for a record; whatever the analysis ≥ "+num.FormatDown(a.GetAdvantageLower(), spelling.Digits))
 	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits), "of a test that errs equally often on both sides")
 	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
+	for _, text := range answers.Assumptions(a.GetAssumptions()) {
+		t.Row("assumes", text)
+	}
 	if a.Position != nil {
 		t.Row("position", a.GetPosition())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/figure"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
@@ -90,7 +91,7 @@ lead the eye.
 func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, delta, high float64) (*figure.Figure, error) {
 	if what == plotBudget {
 		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*figure.Figure, error) {
-			return budgetFigure(ctx, daemon, s.ledger, label, delta)
+			return budgetFigure(ctx, p, daemon, s.ledger, label, delta)
 		})
 	}
 	r := &accountantv1.QueryPrivacyCurveRequest{Points: plotPoints}
@@ -102,6 +103,7 @@ func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, del
 		return nil, err
 	}
 	p.Warn(answer.GetWarnings())
+	answers.WarnOf(p, answer.GetAssumptions())
 	of := fmt.Sprintf("%s at position %d", s.ledger, answer.GetPosition())
 	if s.workload != nil {
 		of = s.workload.Title

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/client"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/figure"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
@@ -33,12 +34,13 @@ const (
 
 // budgetFigure is what was spent of a ledger over time, all of it first and then by
 // the label's values.
-func budgetFigure(ctx context.Context, daemon *client.Client, name, label string, delta float64) (*figure.Figure, error) {
+func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, name, label string, delta float64) (*figure.Figure, error) {
 	answer, err := daemon.GetLedger(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	l := answer.GetLedger()
+	answers.WarnOf(p, l.GetAssumptions())
 	if l.GetPosition() == 0 {
 		return nil, cli.BadFile(name, errors.New("nothing was charged yet; allowed: a ledger with entries"))
 	}

@@ -11,10 +11,11 @@ from google.protobuf import symbol_database as _symbol_database
 _sym_db = _symbol_database.Default()
 
 
+from . import ledger_pb2 as accountant_dot_v1_dot_ledger__pb2
 from . import mechanism_pb2 as accountant_dot_v1_dot_mechanism__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x61\x63\x63ountant/v1/calibrate.proto\x12\raccountant.v1\x1a\x1d\x61\x63\x63ountant/v1/mechanism.proto\"\xe1\x02\n\x10\x43\x61librateRequest\x12\x0e\n\x06ledger\x18\x01 \x01(\t\x12)\n\x08workload\x18\x02 \x01(\x0b\x32\x17.accountant.v1.Workload\x12#\n\x05\x65vent\x18\x03 \x01(\x0b\x32\x14.accountant.v1.Event\x12\x34\n\x05solve\x18\x04 \x01(\x0e\x32%.accountant.v1.CalibrateRequest.Solve\x12\x1b\n\x0etarget_epsilon\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0ctarget_delta\x18\x06 \x01(\x01H\x01\x88\x01\x01\"[\n\x05Solve\x12\x15\n\x11SOLVE_UNSPECIFIED\x10\x00\x12\x16\n\x12STANDARD_DEVIATION\x10\x01\x12\t\n\x05\x43OUNT\x10\x02\x12\x18\n\x14SAMPLING_PROBABILITY\x10\x03\x42\x11\n\x0f_target_epsilonB\x0f\n\r_target_delta\"\xd1\x02\n\x11\x43\x61librateResponse\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x1c\n\x0f\x65xceeding_value\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x05\x65vent\x18\x04 \x01(\x0b\x32\x14.accountant.v1.Event\x12\x14\n\x07\x65psilon\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12\x1a\n\repsilon_lower\x18\x06 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\x05\x64\x65lta\x18\x07 \x01(\x01H\x03\x88\x01\x01\x12\x10\n\x08\x61nalysis\x18\x08 \x01(\t\x12\x11\n\tguarantee\x18\t \x01(\t\x12\x15\n\x08position\x18\n \x01(\x04H\x04\x88\x01\x01\x12\x10\n\x08warnings\x18\x0b \x03(\tB\x12\n\x10_exceeding_valueB\n\n\x08_epsilonB\x10\n\x0e_epsilon_lowerB\x08\n\x06_deltaB\x0b\n\t_positionBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x61\x63\x63ountant/v1/calibrate.proto\x12\raccountant.v1\x1a\x1a\x61\x63\x63ountant/v1/ledger.proto\x1a\x1d\x61\x63\x63ountant/v1/mechanism.proto\"\xe1\x02\n\x10\x43\x61librateRequest\x12\x0e\n\x06ledger\x18\x01 \x01(\t\x12)\n\x08workload\x18\x02 \x01(\x0b\x32\x17.accountant.v1.Workload\x12#\n\x05\x65vent\x18\x03 \x01(\x0b\x32\x14.accountant.v1.Event\x12\x34\n\x05solve\x18\x04 \x01(\x0e\x32%.accountant.v1.CalibrateRequest.Solve\x12\x1b\n\x0etarget_epsilon\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0ctarget_delta\x18\x06 \x01(\x01H\x01\x88\x01\x01\"[\n\x05Solve\x12\x15\n\x11SOLVE_UNSPECIFIED\x10\x00\x12\x16\n\x12STANDARD_DEVIATION\x10\x01\x12\t\n\x05\x43OUNT\x10\x02\x12\x18\n\x14SAMPLING_PROBABILITY\x10\x03\x42\x11\n\x0f_target_epsilonB\x0f\n\r_target_delta\"\x81\x03\n\x11\x43\x61librateResponse\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x1c\n\x0f\x65xceeding_value\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12#\n\x05\x65vent\x18\x04 \x01(\x0b\x32\x14.accountant.v1.Event\x12\x14\n\x07\x65psilon\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12\x1a\n\repsilon_lower\x18\x06 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\x05\x64\x65lta\x18\x07 \x01(\x01H\x03\x88\x01\x01\x12\x10\n\x08\x61nalysis\x18\x08 \x01(\t\x12\x11\n\tguarantee\x18\t \x01(\t\x12\x15\n\x08position\x18\n \x01(\x04H\x04\x88\x01\x01\x12\x10\n\x08warnings\x18\x0b \x03(\t\x12.\n\x0b\x61ssumptions\x18\x0c \x03(\x0b\x32\x19.accountant.v1.AssumptionB\x12\n\x10_exceeding_valueB\n\n\x08_epsilonB\x10\n\x0e_epsilon_lowerB\x08\n\x06_deltaB\x0b\n\t_positionBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, __name__, globals())
@@ -22,10 +23,10 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'ZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1'
-  _CALIBRATEREQUEST._serialized_start=80
-  _CALIBRATEREQUEST._serialized_end=433
-  _CALIBRATEREQUEST_SOLVE._serialized_start=306
-  _CALIBRATEREQUEST_SOLVE._serialized_end=397
-  _CALIBRATERESPONSE._serialized_start=436
-  _CALIBRATERESPONSE._serialized_end=773
+  _CALIBRATEREQUEST._serialized_start=108
+  _CALIBRATEREQUEST._serialized_end=461
+  _CALIBRATEREQUEST_SOLVE._serialized_start=334
+  _CALIBRATEREQUEST_SOLVE._serialized_end=425
+  _CALIBRATERESPONSE._serialized_start=464
+  _CALIBRATERESPONSE._serialized_end=849
 # @@protoc_insertion_point(module_scope)

@@ -1,3 +1,4 @@
+from . import ledger_pb2 as _ledger_pb2
 from . import mechanism_pb2 as _mechanism_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -30,8 +31,9 @@ class CalibrateRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., solve: _Optional[_Union[CalibrateRequest.Solve, str]] = ..., target_epsilon: _Optional[float] = ..., target_delta: _Optional[float] = ...) -> None: ...
 
 class CalibrateResponse(_message.Message):
-    __slots__ = ["analysis", "delta", "epsilon", "epsilon_lower", "event", "exceeding_value", "field", "guarantee", "position", "value", "warnings"]
+    __slots__ = ["analysis", "assumptions", "delta", "epsilon", "epsilon_lower", "event", "exceeding_value", "field", "guarantee", "position", "value", "warnings"]
     ANALYSIS_FIELD_NUMBER: _ClassVar[int]
+    ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
     EPSILON_LOWER_FIELD_NUMBER: _ClassVar[int]
@@ -43,6 +45,7 @@ class CalibrateResponse(_message.Message):
     VALUE_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     analysis: str
+    assumptions: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Assumption]
     delta: float
     epsilon: float
     epsilon_lower: float
@@ -53,4 +56,4 @@ class CalibrateResponse(_message.Message):
     position: int
     value: float
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, field: _Optional[str] = ..., value: _Optional[float] = ..., exceeding_value: _Optional[float] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, field: _Optional[str] = ..., value: _Optional[float] = ..., exceeding_value: _Optional[float] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ...) -> None: ...

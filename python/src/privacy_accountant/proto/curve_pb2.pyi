@@ -1,3 +1,4 @@
+from . import ledger_pb2 as _ledger_pb2
 from . import mechanism_pb2 as _mechanism_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -43,9 +44,10 @@ class QueryPrivacyCurveRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ...) -> None: ...
 
 class QueryPrivacyCurveResponse(_message.Message):
-    __slots__ = ["advantage", "advantage_lower", "equal_error_rate", "equal_error_rate_upper", "guarantee", "points", "position", "trade_off", "warnings"]
+    __slots__ = ["advantage", "advantage_lower", "assumptions", "equal_error_rate", "equal_error_rate_upper", "guarantee", "points", "position", "trade_off", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ADVANTAGE_LOWER_FIELD_NUMBER: _ClassVar[int]
+    ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_UPPER_FIELD_NUMBER: _ClassVar[int]
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +57,7 @@ class QueryPrivacyCurveResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     advantage: float
     advantage_lower: float
+    assumptions: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Assumption]
     equal_error_rate: float
     equal_error_rate_upper: float
     guarantee: str
@@ -62,7 +65,7 @@ class QueryPrivacyCurveResponse(_message.Message):
     position: int
     trade_off: _containers.RepeatedCompositeFieldContainer[TradeOffPoint]
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ...) -> None: ...
 
 class TradeOffPoint(_message.Message):
     __slots__ = ["alpha", "beta", "beta_upper"]
