@@ -15,9 +15,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// SignedHead returns a ledger's head, signed by the daemon. It is not checked yet:
-// see VerifySignedHead. Kept outside of the daemon's reach it shows later that the
-// ledger was edited or rolled back, if it was.
+// SignedHead returns a ledger's head, signed by the daemon. The signature is not checked yet:
+// see VerifySignedHead. A head that is kept where the daemon cannot reach it shows later
+// whether the ledger was edited or rolled back.
 func (c *Client) SignedHead(ctx context.Context, ledger string) (*pb.SignedHead, error) {
 	var answer *pb.GetSignedHeadResponse
 	err := c.read(ctx, "SignedHead", ledger, func(ctx context.Context) (err error) {
@@ -27,18 +27,21 @@ func (c *Client) SignedHead(ctx context.Context, ledger string) (*pb.SignedHead,
 	return answer.GetSignedHead(), err
 }
 
-// VerifySignedHead returns nil if h is whole and was signed with the key of
-// trusted: then whoever has that key said that the ledger had this head. If trusted
-// is nil the key in h is used: then nothing says whose word it is.
+// VerifySignedHead returns nil if h is complete and was signed with the key of trusted. It then
+// proves that whoever has that key said that the ledger had this head. If trusted is nil, the
+// key inside h is used, and nothing proves who signed.
 func VerifySignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
 	return wire.CheckSignedHead(h, trusted)
 }
 
-// Backup writes a consistent copy of the daemon's store to w, and returns once size
-// and SHA-256 are what the daemon says; after an error what was written is of no
-// use. progress, which may be nil, is told how many bytes of how many are written.
-// It is made on the daemon's own socket only, and not retried; only ctx bounds it.
-func (c *Client) Backup(ctx context.Context, w io.Writer, progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
+// Backup writes a consistent copy of the daemon's store to w. It returns nil once the copy's
+// size and SHA-256 are what the daemon says; after an error the copy is of no use. progress is
+// called with the number of bytes written so far and the total; it may be nil.
+//
+// Backup works on the daemon's own socket only. It is not retried, and only ctx bounds its
+// time.
+func (c *Client) Backup(ctx context.Context, w io.Writer,
+	progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
 	end, err := c.backup(ctx, w, progress)
 	if err != nil {
 		return nil, failed("Backup", "", err, c.ended(ctx))
@@ -46,7 +49,8 @@ func (c *Client) Backup(ctx context.Context, w io.Writer, progress func(done, to
 	return end, nil
 }
 
-func (c *Client) backup(ctx context.Context, w io.Writer, progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
+func (c *Client) backup(ctx context.Context, w io.Writer,
+	progress func(done, total uint64)) (*pb.BackupResponse_End, error) {
 	ctx, cancel := context.WithCancel(c.outgoing(ctx))
 	defer cancel()
 	defer context.AfterFunc(c.alive, cancel)()
@@ -75,7 +79,8 @@ func (c *Client) backup(ctx context.Context, w io.Writer, progress func(done, to
 		case *pb.BackupResponse_End_:
 			switch got := sum.Sum(nil); {
 			case done != m.End.GetSize() || done != total:
-				return nil, damagedCopy(fmt.Sprintf("%d bytes came; the daemon sent %d of %d", done, m.End.GetSize(), total))
+				return nil, damagedCopy(fmt.Sprintf("%d bytes came; the daemon sent %d of %d", done,
+					m.End.GetSize(), total))
 			case !bytes.Equal(got, m.End.GetSha256()):
 				return nil, damagedCopy(fmt.Sprintf("SHA-256 %x; the daemon has %x", got, m.End.GetSha256()))
 			}

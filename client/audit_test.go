@@ -98,7 +98,8 @@ func TestDamagedBackups(t *testing.T) {
 	}
 	end := func(s string) *pb.BackupResponse {
 		sum := sha256.Sum256([]byte(s))
-		return &pb.BackupResponse{Message: &pb.BackupResponse_End_{End: &pb.BackupResponse_End{Size: uint64(len(s)), Sha256: sum[:]}}}
+		return &pb.BackupResponse{Message: &pb.BackupResponse_End_{End: &pb.BackupResponse_End{Size: uint64(len(s)),
+			Sha256: sum[:]}}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -106,8 +107,10 @@ func TestDamagedBackups(t *testing.T) {
 		says    string
 	}{
 		{"whole", []*pb.BackupResponse{begin(4), chunk("ab"), chunk("cd"), end("abcd")}, ""},
-		{"a chunk lost", []*pb.BackupResponse{begin(4), chunk("ab"), end("abcd")}, "2 bytes came; the daemon sent 4 of 4"},
-		{"a chunk twice", []*pb.BackupResponse{begin(4), chunk("ab"), chunk("ab"), chunk("cd"), end("abcd")}, "6 bytes came"},
+		{"a chunk lost", []*pb.BackupResponse{begin(4), chunk("ab"), end("abcd")},
+			"2 bytes came; the daemon sent 4 of 4"},
+		{"a chunk twice", []*pb.BackupResponse{begin(4), chunk("ab"), chunk("ab"), chunk("cd"), end("abcd")},
+			"6 bytes came"},
 		{"chunks swapped", []*pb.BackupResponse{begin(4), chunk("cd"), chunk("ab"), end("abcd")}, "SHA-256"},
 		{"changed", []*pb.BackupResponse{begin(4), chunk("abce"), end("abcd")}, "SHA-256"},
 		{"no end", []*pb.BackupResponse{begin(4), chunk("abcd")}, "it ended early"},

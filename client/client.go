@@ -99,26 +99,27 @@ func New(cfg Config) (*Client, error) {
 	return newClient("New", cfg, conn, connections, conn.Close)
 }
 
-// NewWriter makes another writer, with a UUID and lanes of its own, that shares
-// c's settings and connection. Closing it leaves the connection to c, which is
-// to be closed last.
+// NewWriter makes another writer, with its own UUID and lanes, that shares c's settings and
+// connection. Closing it leaves the connection open; close c last.
 func (c *Client) NewWriter() (*Client, error) {
 	return newClient("NewWriter", c.cfg, c.conn, c.connections, func() error { return nil })
 }
 
-func newClient(op string, cfg Config, conn *grpc.ClientConn, connections *atomic.Uint64, disconnect func() error) (*Client, error) {
+func newClient(op string, cfg Config, conn *grpc.ClientConn, connections *atomic.Uint64,
+	disconnect func() error) (*Client, error) {
 	writer, err := uuid.NewRandom()
 	if err != nil {
 		return nil, &Error{Op: op, Code: codes.Internal, Message: err.Error(), cause: err}
 	}
 	alive, kill := context.WithCancel(context.Background())
 	return &Client{
-		cfg: cfg, writer: writer.String(), conn: conn, connections: connections, disconnect: disconnect, api: pb.NewAccountantServiceClient(conn),
+		cfg: cfg, writer: writer.String(), conn: conn, connections: connections, disconnect: disconnect,
+		api:   pb.NewAccountantServiceClient(conn),
 		alive: alive, kill: kill, lanes: map[string]*lane{},
 	}, nil
 }
 
-// Writer is the UUID under which this client's charges are written.
+// Writer returns the UUID under which this client's charges are written.
 func (c *Client) Writer() string { return c.writer }
 
 // Close ends the connection (see NewWriter) and every stream that is still open; close streams

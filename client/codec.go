@@ -15,17 +15,17 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// frozen is an encoded request. A write is encoded once, when it is taken, so
-// that every attempt sends the same content whatever the caller does with its
-// messages afterwards. Its bytes are never changed.
+// frozen is an encoded request, whose bytes never change. A write is encoded once, when the
+// client takes it, so that every attempt sends the same content even if the caller changes its
+// messages afterwards.
 type frozen []byte
 
-// frozenCodec is gRPC's protobuf codec that also sends frozen requests.
+// frozenCodec is gRPC's protobuf codec, which sends frozen requests as well as messages.
 type frozenCodec struct{ encoding.CodecV2 }
 
 func newFrozenCodec() frozenCodec { return frozenCodec{encoding.GetCodecV2(proto.Name)} }
 
-// asFrozen makes a call send frozen requests.
+// asFrozen is the call option that lets a call send frozen requests.
 func asFrozen() grpc.CallOption { return grpc.ForceCodecV2(newFrozenCodec()) }
 
 func (c frozenCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -35,16 +35,15 @@ func (c frozenCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// maxMessage is gRPC's default limit of a received message, which the daemon
-// keeps. Above it the transport would end the whole stream, and nobody could
-// tell for which charge.
+// maxMessage is gRPC's default limit for a received message, which the daemon keeps. A larger
+// message would end the whole stream, and nobody could tell which charge was at fault.
 const maxMessage = 4 << 20
 
-// envelope is more than any request adds to the charge inside it: names, the
-// writer, numbers and field tags.
+// envelope bounds what a request adds to the charge inside it: names, the writer, numbers and
+// field tags.
 const envelope = 1024
 
-// freeze encodes a message, or says why it cannot be sent.
+// freeze encodes a message, or returns the reason why it cannot be sent.
 func freeze(op, ledger string, m protobuf.Message) (frozen, error) {
 	b, err := protobuf.Marshal(m)
 	if err != nil {
@@ -56,8 +55,8 @@ func freeze(op, ledger string, m protobuf.Message) (frozen, error) {
 	return b, nil
 }
 
-// freezeCharge encodes a charge as freeze does. Package proto takes as long for a
-// map of two labels as for all the rest, so those are written here.
+// freezeCharge encodes a charge, as freeze does for other messages. Package proto takes as long
+// for a map of two labels as for everything else, so labels are encoded here.
 func freezeCharge(op, ledger string, c *pb.Charge) (frozen, error) {
 	b, err := freeze(op, ledger, &pb.Charge{Events: c.GetEvents()})
 	if err != nil {
@@ -76,7 +75,7 @@ func freezeCharge(op, ledger string, c *pb.Charge) (frozen, error) {
 	return b, checkSize(op, ledger, len(b))
 }
 
-// with adds a receipt, unless it is nil, to an encoded request of a method.
+// with appends the receipt r to an encoded request of the given method; a nil r adds nothing.
 func (f frozen) with(method string, r *pb.Receipt) frozen {
 	if r == nil {
 		return f
@@ -134,7 +133,7 @@ func freezeMessage(field int, sequence uint64, content frozen) frozen {
 	return protowire.AppendBytes(b, content)
 }
 
-// thawMessage decodes a stream's message that was frozen before.
+// thawMessage decodes a frozen message of a stream.
 func thawMessage(b frozen) Write {
 	var m pb.ReportStreamRequest
 	_ = protobuf.Unmarshal(b, &m) // never fails: these bytes are our own

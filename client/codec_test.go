@@ -43,7 +43,8 @@ func TestNewWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.Writer() == c.Writer() || w.conn != c.conn {
-		t.Errorf("writers %s and %s, connections %p and %p; want two writers on one connection", w.Writer(), c.Writer(), w.conn, c.conn)
+		t.Errorf("writers %s and %s, connections %p and %p; want two writers on one connection", w.Writer(),
+			c.Writer(), w.conn, c.conn)
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)

@@ -25,9 +25,9 @@ import (
 type Config struct {
 	// Server is HOST:PORT, or unix:PATH for a socket. Default: 127.0.0.1:7878.
 	Server string
-	// Principal names who reports, where the connection does not prove it: it is
-	// recorded as "unverified:" + Principal. A client certificate or a Unix socket
-	// proves it ("cn:ann", "uid:1000"); this is then not heard. At most 128 bytes of
+	// Principal names the caller where the connection does not prove who calls; the daemon then
+	// records "unverified:" + Principal. A client certificate or a Unix socket proves the
+	// caller ("cn:ann", "uid:1000"), and then this field is ignored. At most 128 bytes of
 	// [A-Za-z0-9._@-]. Default: the daemon records "unverified:anonymous".
 	Principal string
 	// TLS, if set, is used for HOST:PORT ([TLSFiles] makes one); a socket needs
@@ -49,19 +49,20 @@ type Config struct {
 	// Window is how many charges a stream holds without acknowledgement.
 	// Default: 2,048.
 	Window int
-	// WindowBytes is how many bytes they may take; a single charge always fits.
+	// WindowBytes is how many bytes these charges may take; a single charge always fits.
 	// Default: 16 MiB.
 	WindowBytes int
-	// DialOptions are added to the connection's, for what has no field here.
+	// DialOptions are passed to gRPC in addition, for settings that have no field here.
 	DialOptions []grpc.DialOption
 }
 
-// ErrNotEncrypted: Config has another machine's address without TLS or Insecure.
+// ErrNotEncrypted means that Config.Server is on another machine, and neither TLS nor Insecure
+// is set.
 var ErrNotEncrypted = errors.New("without TLS")
 
 const defaultServer = "127.0.0.1:7878"
 
-// keepAlive finds connections that died without a word.
+// keepAlive finds connections that broke without notice.
 var keepAlive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}
 
 // resolve checks the configuration and fills in the defaults. Connections are counted
@@ -81,9 +82,11 @@ func (cfg Config) resolve(connections *atomic.Uint64) (Config, []grpc.DialOption
 	case cfg.MaxAttempts < 0:
 		return cfg, nil, fmt.Errorf("max attempts: %d; allowed: a positive number, or 0 for no bound", cfg.MaxAttempts)
 	case cfg.BackoffMin < 0 || cfg.BackoffMax < cfg.BackoffMin:
-		return cfg, nil, fmt.Errorf("backoff min, max: %v, %v; allowed: positive durations in this order", cfg.BackoffMin, cfg.BackoffMax)
+		return cfg, nil, fmt.Errorf("backoff min, max: %v, %v; allowed: positive durations in this order",
+			cfg.BackoffMin, cfg.BackoffMax)
 	case cfg.Window < 0 || cfg.WindowBytes < 0:
-		return cfg, nil, fmt.Errorf("window, window bytes: %d, %d; allowed: positive numbers", cfg.Window, cfg.WindowBytes)
+		return cfg, nil, fmt.Errorf("window, window bytes: %d, %d; allowed: positive numbers",
+			cfg.Window, cfg.WindowBytes)
 	}
 	local, err := isLocal(cfg.Server)
 	if err != nil {
@@ -94,7 +97,8 @@ func (cfg Config) resolve(connections *atomic.Uint64) (Config, []grpc.DialOption
 	case cfg.TLS != nil && !strings.HasPrefix(cfg.Server, "unix:"):
 		secure = credentials.NewTLS(cfg.TLS)
 	case !local && !cfg.Insecure:
-		return cfg, nil, fmt.Errorf("server: %s %w; allowed: a loopback address, unix:PATH, TLS, or Insecure", cfg.Server, ErrNotEncrypted)
+		return cfg, nil, fmt.Errorf("server: %s %w; allowed: a loopback address, unix:PATH, TLS, or Insecure",
+			cfg.Server, ErrNotEncrypted)
 	}
 	return cfg, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(counted{secure, connections}),
@@ -102,20 +106,22 @@ func (cfg Config) resolve(connections *atomic.Uint64) (Config, []grpc.DialOption
 		// The same patience below as above: gRPC's own default waits up to 120 s
 		// before it looks again for a daemon that was restarted.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: cfg.BackoffMin, Multiplier: 2, Jitter: 0.2, MaxDelay: cfg.BackoffMax},
+			Backoff: backoff.Config{BaseDelay: cfg.BackoffMin, Multiplier: 2, Jitter: 0.2,
+				MaxDelay: cfg.BackoffMax},
 			MinConnectTimeout: cfg.Timeout,
 		}),
 	}, cfg.DialOptions...), nil
 }
 
-// counted counts the connections that are made.
+// counted counts the connections that are made with the credentials inside it.
 type counted struct {
 	credentials.TransportCredentials
 	made *atomic.Uint64
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
-func (c counted) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c counted) ClientHandshake(ctx context.Context, authority string,
+	conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c.made.Add(1)
 	return c.TransportCredentials.ClientHandshake(ctx, authority, conn)
 }
@@ -125,7 +131,8 @@ func (c counted) Clone() credentials.TransportCredentials {
 	return counted{c.TransportCredentials.Clone(), c.made}
 }
 
-// isLocal reports whether what is sent to server stays on this machine.
+// isLocal reports whether the address server is on this machine, so that messages to it do not
+// leave it.
 func isLocal(server string) (bool, error) {
 	if path, ok := strings.CutPrefix(server, "unix:"); ok {
 		if path == "" {

@@ -96,7 +96,8 @@ func TestPauseStaysInItsRange(t *testing.T) {
 // A daemon that says when to come back is left alone for that long, within reason.
 func TestPauseOnWish(t *testing.T) {
 	refused := func(after time.Duration) error {
-		s, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
+		s, err := status.New(codes.Unavailable,
+			"busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,10 +160,13 @@ func TestFreezeMessage(t *testing.T) {
 func TestContentOf(t *testing.T) {
 	events, labels := oneStep(1)
 	for _, w := range []Write{
-		{Charge: &pb.Charge{Events: events, Labels: labels}}, {Charge: &pb.Charge{}}, {Close: &pb.Close{Reason: "over"}},
-		{Reserve: &pb.Reserve{Events: events, LifetimeSeconds: 9}}, {Commit: &pb.Commit{Reservation: 3, Events: events}},
+		{Charge: &pb.Charge{Events: events, Labels: labels}}, {Charge: &pb.Charge{}},
+		{Close: &pb.Close{Reason: "over"}},
+		{Reserve: &pb.Reserve{Events: events, LifetimeSeconds: 9}},
+		{Commit: &pb.Commit{Reservation: 3, Events: events}},
 		{Release: &pb.Release{Reservation: 3}}, {Expire: &pb.Expire{Reservation: 3}},
-		{Free: &pb.Free{Reservation: 3, Reason: "died", NothingReleased: true}}, {Refund: &pb.Refund{Position: 3, Reason: "crashed", NothingReleased: true}},
+		{Free: &pb.Free{Reservation: 3, Reason: "died", NothingReleased: true}},
+		{Refund: &pb.Refund{Position: 3, Reason: "crashed", NothingReleased: true}},
 		{Raise: &pb.Raise{Reason: "more"}},
 	} {
 		it, _, err := freezeItem("", "a", "w", 5, w)
@@ -177,7 +181,8 @@ func sameWrite(t *testing.T, got, want Write) {
 	t.Helper()
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
 	for i := range g.NumField() {
-		if g.Field(i).IsNil() != w.Field(i).IsNil() || !proto.Equal(g.Field(i).Interface().(proto.Message), w.Field(i).Interface().(proto.Message)) {
+		if g.Field(i).IsNil() != w.Field(i).IsNil() ||
+			!proto.Equal(g.Field(i).Interface().(proto.Message), w.Field(i).Interface().(proto.Message)) {
 			t.Errorf("%s: %v, want %v", g.Type().Field(i).Name, g.Field(i), w.Field(i))
 		}
 	}

@@ -77,7 +77,8 @@ func (f *fake) start(t testing.TB, cfg Config) *Client {
 	pb.RegisterAccountantServiceServer(server, f)
 	go func() { _ = server.Serve(listener) }() // ends with Stop
 	t.Cleanup(server.Stop)
-	cfg.DialOptions = append(cfg.DialOptions, grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return listener.Dial() }))
+	cfg.DialOptions = append(cfg.DialOptions,
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return listener.Dial() }))
 	if cfg.BackoffMin == 0 {
 		cfg.BackoffMin, cfg.BackoffMax = time.Millisecond, 4*time.Millisecond
 	}
@@ -135,7 +136,8 @@ func (f *fake) write(ledger, writer string, sequence uint64, charge *pb.Charge, 
 	if check {
 		return nil, false, nil
 	}
-	e := &pb.Entry{Position: uint64(len(l.entries)) + 1, Writer: writer, Sequence: sequence, Action: &pb.Entry_Charge{Charge: proto.CloneOf(charge)}}
+	e := &pb.Entry{Position: uint64(len(l.entries)) + 1, Writer: writer, Sequence: sequence,
+		Action: &pb.Entry_Charge{Charge: proto.CloneOf(charge)}}
 	l.entries = append(l.entries, e)
 	l.last[writer] = sequence
 	return receipt(e), false, nil
@@ -211,7 +213,8 @@ func (f *fake) ReportStream(stream grpc.BidiStreamingServer[pb.ReportStreamReque
 	l.streams[writer]++
 	me, last := l.streams[writer], l.last[writer]
 	f.mu.Unlock()
-	if err := stream.Send(&pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Opened_{Opened: &pb.ReportStreamResponse_Opened{LastSequence: last}}}); err != nil {
+	opened := &pb.ReportStreamResponse_Opened_{Opened: &pb.ReportStreamResponse_Opened{LastSequence: last}}
+	if err := stream.Send(&pb.ReportStreamResponse{Message: opened}); err != nil {
 		return err
 	}
 	rejected := uint64(0)
@@ -246,7 +249,8 @@ func (f *fake) ReportStream(stream grpc.BidiStreamingServer[pb.ReportStreamReque
 }
 
 // charge decides one message of a stream; nil, nil is no answer.
-func (f *fake) charge(ctx context.Context, ledger, writer string, me int, c *pb.ReportStreamRequest_SequencedCharge, rejected *uint64) (*pb.ReportStreamResponse, error) {
+func (f *fake) charge(ctx context.Context, ledger, writer string, me int, c *pb.ReportStreamRequest_SequencedCharge,
+	rejected *uint64) (*pb.ReportStreamResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ledgers[ledger].streams[writer] != me {
@@ -269,9 +273,10 @@ func (f *fake) charge(ctx context.Context, ledger, writer string, me int, c *pb.
 	switch {
 	case err != nil:
 		*rejected = c.Sequence
-		return &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Rejected_{Rejected: &pb.ReportStreamResponse_Rejected{
-			Sequence: c.Sequence, Code: int32(status.Code(err)), Detail: status.Convert(err).Message(),
-		}}}, nil
+		return &pb.ReportStreamResponse{
+			Message: &pb.ReportStreamResponse_Rejected_{Rejected: &pb.ReportStreamResponse_Rejected{
+				Sequence: c.Sequence, Code: int32(status.Code(err)), Detail: status.Convert(err).Message(),
+			}}}, nil
 	case happens == failAfter:
 		return nil, errDown
 	case happens == quiet:
@@ -282,9 +287,10 @@ func (f *fake) charge(ctx context.Context, ledger, writer string, me int, c *pb.
 		f.mu.Lock()
 		return nil, ctx.Err()
 	}
-	return &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Acknowledged_{Acknowledged: &pb.ReportStreamResponse_Acknowledged{
-		Through: c.Sequence, Receipt: receipt,
-	}}}, nil
+	return &pb.ReportStreamResponse{
+		Message: &pb.ReportStreamResponse_Acknowledged_{Acknowledged: &pb.ReportStreamResponse_Acknowledged{
+			Through: c.Sequence, Receipt: receipt,
+		}}}, nil
 }
 
 func (f *fake) ListLedgers(_ context.Context, r *pb.ListLedgersRequest) (*pb.ListLedgersResponse, error) {

@@ -13,24 +13,25 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// versionKey is the metadata key in which the daemon says its version.
+// versionKey is the metadata key under which the daemon sends its version.
 const versionKey = "accountant-version"
 
-// Health is what a daemon says of itself.
+// Health is a daemon's answer about its own condition.
 type Health struct {
 	Serving bool                 // false while it stops
 	Version string               // "" from one that does not say
 	TLS     *tls.ConnectionState // of the connection; nil without TLS
 }
 
-// Health asks the daemon's health service (grpc.health.v1), once: it is not retried.
+// Health asks the daemon's health service (grpc.health.v1) once; it does not retry.
 func (c *Client) Health(ctx context.Context) (Health, error) {
 	ctx, cancel := context.WithTimeout(c.outgoing(ctx), c.cfg.Timeout)
 	defer cancel()
 	defer context.AfterFunc(c.alive, cancel)()
 	var header metadata.MD
 	var other peer.Peer
-	answer, err := healthpb.NewHealthClient(c.conn).Check(ctx, &healthpb.HealthCheckRequest{Service: pb.AccountantService_ServiceDesc.ServiceName},
+	answer, err := healthpb.NewHealthClient(c.conn).Check(ctx,
+		&healthpb.HealthCheckRequest{Service: pb.AccountantService_ServiceDesc.ServiceName},
 		grpc.Header(&header), grpc.Peer(&other))
 	if err != nil {
 		return Health{}, failed("Health", "", err, c.ended(ctx))

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// lane is this client's lane of one ledger. Whoever holds the turn is its only
-// sender and may change it; mu lets others look meanwhile.
+// lane is this client's lane in one ledger. Only the goroutine that holds the turn may send in
+// it and change it; mu lets other goroutines read it meanwhile.
 type lane struct {
 	ledger string
 	turn   chan struct{} // holds a token while nobody has the turn; waiters queue in order
@@ -45,13 +45,14 @@ func (c *Client) lane(ledger string) *lane {
 	return l
 }
 
-// take waits for the turn. A stream keeps it for long, so others do not wait
-// behind one; a second stream does not either.
+// take waits for the turn. A stream holds the turn for a long time, so no call waits for a
+// stream: it gets ErrStreamOpen instead, and so does a second stream.
 func (l *lane) take(ctx context.Context, c *Client, op string, stream bool) error {
 	l.mu.Lock()
 	if l.streaming {
 		l.mu.Unlock()
-		return &Error{Op: op, Ledger: l.ledger, Code: codes.FailedPrecondition, Message: ErrStreamOpen.Error() + "; close it first", cause: ErrStreamOpen}
+		return &Error{Op: op, Ledger: l.ledger, Code: codes.FailedPrecondition,
+			Message: ErrStreamOpen.Error() + "; close it first", cause: ErrStreamOpen}
 	}
 	l.streaming = stream
 	l.mu.Unlock()
@@ -84,8 +85,9 @@ func (l *lane) give(stream bool) {
 	l.turn <- struct{}{}
 }
 
-// write sends one write in the lane and returns its answer: it waits for the
-// turn, settles what earlier calls left, and keeps what it leaves itself.
+// write sends one write in the lane and returns its answer. It waits for the turn, first
+// settles what earlier calls left pending, and keeps its own write pending if the outcome is
+// unknown.
 func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.Message, error) {
 	l := c.lane(ledger)
 	if err := l.take(ctx, c, op, false); err != nil {
@@ -110,9 +112,9 @@ func (c *Client) write(ctx context.Context, op, ledger string, w Write) (proto.M
 	return answer, nil
 }
 
-// send tries one item until its outcome is known or there is nothing to wait for. The
-// first attempt on each connection carries the lane's newest receipt: where the daemon
-// has forgotten that, it has been started anew.
+// send tries one item until its outcome is known or waiting is of no use. The first attempt on
+// each connection carries the lane's newest receipt; a daemon that has forgotten the entry of
+// that receipt has lost data.
 func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer proto.Message) *Error {
 	err, interrupted := c.retry(ctx, func(ctx context.Context) error {
 		request, connection := it.request, c.connections.Load()
@@ -137,8 +139,8 @@ func (c *Client) send(ctx context.Context, op string, l *lane, it *item, answer 
 	return e
 }
 
-// settle retries what earlier calls left in the lane, in order. The caller has
-// the turn.
+// settle retries, in order, the writes that earlier calls left pending in the lane. The caller
+// has the turn.
 func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	for len(l.pending) > 0 {
 		it := l.pending[0]
@@ -158,12 +160,12 @@ func (c *Client) settle(ctx context.Context, op string, l *lane) *Error {
 	return nil
 }
 
-// settlesRest reports whether a known refusal of the first pending item means
-// that it, and so all behind it, will never be written unless sent again. A
-// wait that was cut short before any attempt says nothing.
+// settlesRest reports whether a known refusal of the first pending item means that neither this
+// item nor those behind it will ever be written unless they are sent again. A wait that was cut
+// short before any attempt means nothing.
 func settlesRest(err *Error) bool { return !transient(err.Code) }
 
-// notSent marks err, from settle, as the reason why a new write was not sent.
+// notSent returns the error of a new write that was not sent because settle ended with err.
 func notSent(err *Error) *Error {
 	out := *err
 	out.Unknown = false
@@ -171,20 +173,21 @@ func notSent(err *Error) *Error {
 	if len(err.NotWritten) > 0 {
 		out.Message = "not sent, because an earlier charge of this client was refused: " + err.Message
 	} else {
-		out.Message = "not sent, because it is unknown whether an earlier charge of this client was written: " + err.Message
+		out.Message = "not sent, because it is unknown whether an earlier charge of this client was written: " +
+			err.Message
 	}
 	return &out
 }
 
-// keep leaves items of unknown outcome in the lane.
+// keep adds items whose outcome is unknown to the lane's pending items.
 func (l *lane) keep(items []*item) {
 	l.mu.Lock()
 	l.pending = items
 	l.mu.Unlock()
 }
 
-// advance notes that everything through a number is written, the first n
-// pending items among it.
+// advance records that everything up to and including the number through is written, the first
+// n pending items among it.
 func (l *lane) advance(through uint64, n int) {
 	l.mu.Lock()
 	l.last = through
@@ -195,7 +198,7 @@ func (l *lane) advance(through uint64, n int) {
 	l.mu.Unlock()
 }
 
-// drop forgets what is pending and returns it.
+// drop removes the pending items from the lane and returns them.
 func (l *lane) drop() []Write {
 	l.mu.Lock()
 	items := l.pending
@@ -212,14 +215,14 @@ func contents(items []*item) []Write {
 	return out
 }
 
-// Pending is one write whose outcome is not known.
+// Pending is one write whose outcome is unknown.
 type Pending struct {
 	Sequence uint64 // its number in the lane
 	Write
 }
 
-// Pending lists the writes on a ledger whose outcome is not known, in order.
-// What an open stream still waits for is not among them.
+// Pending lists the writes to a ledger whose outcome is unknown, in order. Charges that an open
+// stream still waits for are not among them.
 func (c *Client) Pending(ledger string) []Pending {
 	l := c.lane(ledger)
 	l.mu.Lock()
@@ -231,10 +234,10 @@ func (c *Client) Pending(ledger string) []Pending {
 	return out
 }
 
-// Settle retries the writes on a ledger whose outcome is not known, with the
-// same numbers and the same content, until all are known to be written (nil).
-// If one is refused it is not written, nor are those behind it: the error lists
-// them in NotWritten and the lane forgets them. Otherwise they stay pending.
+// Settle retries the writes to a ledger whose outcome is unknown, with the same numbers and the
+// same content, until all are known to be written; then it returns nil. If one is refused,
+// neither it nor those behind it are written: the error lists them in NotWritten, and the lane
+// forgets them. If it ends for another reason, they stay pending.
 func (c *Client) Settle(ctx context.Context, ledger string) error {
 	l := c.lane(ledger)
 	if err := l.take(ctx, c, "Settle", false); err != nil {

@@ -6,27 +6,29 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// ReportOnce charges events under the user's own key for this one charge: the
-// same key with the same content is charged once and gets the first receipt,
-// with replayed set, in whichever process it is repeated. So, unlike Report, it
-// may be called again after an error with Unknown set, and should be. It does
-// not use the lane. The key is at most 128 bytes of [A-Za-z0-9._-]; a charge of
-// its own needs a key of its own.
-func (c *Client) ReportOnce(ctx context.Context, ledger, key string, events []*pb.Event, labels map[string]string) (*pb.ReportResponse, error) {
-	return once[*pb.ReportResponse](ctx, c, "ReportOnce", ledger, key, Write{Charge: &pb.Charge{Events: events, Labels: labels}})
+// ReportOnce charges events under a key that the caller chooses for this one charge. The same
+// key with the same content is charged once, from whichever process it is sent again; every
+// repetition gets the first receipt, with replayed set. So, unlike Report, ReportOnce may be
+// called again after an error with Unknown set, and should be. It does not use the lane. A key
+// is at most 128 bytes of [A-Za-z0-9._-]; use another key for another charge.
+func (c *Client) ReportOnce(ctx context.Context, ledger, key string, events []*pb.Event,
+	labels map[string]string) (*pb.ReportResponse, error) {
+	return once[*pb.ReportResponse](ctx, c, "ReportOnce", ledger, key,
+		Write{Charge: &pb.Charge{Events: events, Labels: labels}})
 }
 
-// CloseLedgerOnce ends a ledger for good under the user's own key, like
-// ReportOnce: closed again with the same key and reason it gets the first
-// receipt, with replayed set.
-func (c *Client) CloseLedgerOnce(ctx context.Context, ledger, key, reason string) (*pb.CloseLedgerResponse, error) {
-	return once[*pb.CloseLedgerResponse](ctx, c, "CloseLedgerOnce", ledger, key, Write{Close: &pb.Close{Reason: reason}})
-}
-
-// CheckOnce asks whether ReportOnce would be taken now, and writes nothing. If
-// the key is already used for this content it returns the first receipt, with
+// CloseLedgerOnce ends a ledger for good under a key that the caller chooses, as ReportOnce
+// does for charges: a repetition with the same key and reason gets the first receipt, with
 // replayed set.
-func (c *Client) CheckOnce(ctx context.Context, ledger, key string, events []*pb.Event, labels map[string]string) (*pb.ReportResponse, error) {
+func (c *Client) CloseLedgerOnce(ctx context.Context, ledger, key, reason string) (*pb.CloseLedgerResponse, error) {
+	return once[*pb.CloseLedgerResponse](ctx, c, "CloseLedgerOnce", ledger, key,
+		Write{Close: &pb.Close{Reason: reason}})
+}
+
+// CheckOnce asks whether ReportOnce would be accepted now, and writes nothing. If the key is
+// already used for this content it returns the first receipt, with replayed set.
+func (c *Client) CheckOnce(ctx context.Context, ledger, key string, events []*pb.Event,
+	labels map[string]string) (*pb.ReportResponse, error) {
 	const op = "CheckOnce"
 	writer, err := requestWriter(op, ledger, key)
 	if err != nil {

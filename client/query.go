@@ -6,7 +6,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// Given is what a question fixes: see Delta and Epsilon.
+// Given is the fixed side of a question, δ or ε: see Delta and Epsilon.
 type Given struct {
 	value float64
 	kind  givenKind
@@ -21,31 +21,34 @@ const (
 	givenEpsilon
 )
 
-// Delta asks for ε at this δ in (0, 1).
+// Delta asks for ε at the given δ, which must be in (0, 1).
 func Delta(delta float64) Given { return Given{value: delta, kind: givenDelta} }
 
-// Epsilon asks for δ at this finite ε ≥ 0, in nats.
+// Epsilon asks for δ at the given finite ε ≥ 0, in nats.
 func Epsilon(epsilon float64) Given { return Given{value: epsilon, kind: givenEpsilon} }
 
-// WithMaxGap asks the same for bounds that are at most gap apart: those of ε in
-// nats, or of ln δ. Best effort: the answer's bounds say what was reached.
+// WithMaxGap asks the same question for bounds that are at most gap apart: in nats for ε, or of
+// ln δ. This is best effort; the answer's bounds show what was reached.
 func (g Given) WithMaxGap(gap float64) Given {
 	g.gap = &gap
 	return g
 }
 
-// Query asks what a ledger costs: the least proven upper bound on ε or δ over
-// every analysis that is valid for all of it.
+// Query asks what a ledger costs: the least upper bound on ε or δ that any analysis valid for
+// the whole ledger proves.
 func (c *Client) Query(ctx context.Context, ledger string, given Given) (*pb.QueryPrivacyResponse, error) {
-	return c.query(ctx, "Query", ledger, given, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger}})
+	return c.query(ctx, "Query", ledger, given,
+		&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger}})
 }
 
-// Compute asks the same of a workload that is in no ledger.
+// Compute asks the same as Query about a workload, without a ledger.
 func (c *Client) Compute(ctx context.Context, workload *pb.Workload, given Given) (*pb.QueryPrivacyResponse, error) {
-	return c.query(ctx, "Compute", "", given, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{Workload: workload}})
+	return c.query(ctx, "Compute", "", given,
+		&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{Workload: workload}})
 }
 
-func (c *Client) query(ctx context.Context, op, ledger string, given Given, request *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
+func (c *Client) query(ctx context.Context, op, ledger string, given Given,
+	request *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
 	switch given.kind {
 	case givenDelta:
 		request.Given = &pb.QueryPrivacyRequest_Delta{Delta: given.value}
@@ -61,9 +64,10 @@ func (c *Client) query(ctx context.Context, op, ledger string, given Given, requ
 	return answer, err
 }
 
-// Curve asks for δ at many ε of a ledger or a workload, and what that means for
-// an attacker who tests whether a record is in the data.
-func (c *Client) Curve(ctx context.Context, request *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
+// Curve asks for δ at many ε, of a ledger or a workload, and what that means for an attacker
+// who tests whether a record is in the data.
+func (c *Client) Curve(ctx context.Context,
+	request *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
 	var answer *pb.QueryPrivacyCurveResponse
 	err := c.read(ctx, "Curve", request.GetLedger(), func(ctx context.Context) (err error) {
 		answer, err = c.api.QueryPrivacyCurve(ctx, request)

@@ -37,30 +37,37 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	var e *client.Error
-	if _, err := c.Query(ctx, "a", client.Epsilon(1).WithMaxGap(0)); !errors.As(err, &e) || e.Code != codes.InvalidArgument || e.Ledger != "a" {
+	if _, err := c.Query(ctx, "a", client.Epsilon(1).WithMaxGap(0)); !errors.As(err, &e) ||
+		e.Code != codes.InvalidArgument || e.Ledger != "a" {
 		t.Errorf("a gap of 0: %v", err)
 	}
 	if _, err := c.Query(ctx, "a", client.Given{}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("nothing given: %v", err)
 	}
 
-	curve, err := c.Curve(ctx, &pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "a"}, Epsilons: []float64{1}})
+	curve, err := c.Curve(ctx,
+		&pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "a"}, Epsilons: []float64{1}})
 	// δ(1) = 0.126936737506644 (the same).
-	if err != nil || len(curve.GetPoints()) != 1 || !(curve.Points[0].GetDelta() > 0.1269367375066 && curve.Points[0].GetDelta() < 0.1269367376) {
+	if err != nil || len(curve.GetPoints()) != 1 ||
+		!(curve.Points[0].GetDelta() > 0.1269367375066 && curve.Points[0].GetDelta() < 0.1269367376) {
 		t.Errorf("%v, %v", curve, err)
 	}
-	if _, err := c.Curve(ctx, &pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "b"}}); !errors.As(err, &e) || e.Code != codes.NotFound || e.Op != "Curve" || e.Ledger != "b" {
+	if _, err := c.Curve(ctx,
+		&pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "b"}}); !errors.As(err, &e) ||
+		e.Code != codes.NotFound || e.Op != "Curve" || e.Ledger != "b" {
 		t.Errorf("an unknown ledger: %v", err)
 	}
 
-	request := &pb.CalibrateRequest{Ledger: "a", Event: client.Event(client.Gaussian(2), 1), Solve: pb.CalibrateRequest_COUNT,
+	request := &pb.CalibrateRequest{Ledger: "a", Event: client.Event(client.Gaussian(2), 1),
+		Solve:         pb.CalibrateRequest_COUNT,
 		TargetEpsilon: proto.Float64(6), TargetDelta: proto.Float64(1e-5)}
 	answer, err := c.Calibrate(ctx, request)
 	if err != nil || answer.GetValue() < 1 || answer.GetEpsilon() > 6 || answer.GetPosition() != 1 {
 		t.Errorf("%v, %v", answer, err)
 	}
 	request.TargetEpsilon = proto.Float64(4)
-	if _, err := c.Calibrate(ctx, request); !errors.As(err, &e) || e.Code != codes.InvalidArgument || e.Op != "Calibrate" || e.Ledger != "a" {
+	if _, err := c.Calibrate(ctx, request); !errors.As(err, &e) || e.Code != codes.InvalidArgument ||
+		e.Op != "Calibrate" || e.Ledger != "a" {
 		t.Errorf("a target that is spent: %v", err)
 	}
 }

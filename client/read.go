@@ -10,9 +10,9 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// CreateLedger creates a ledger, or returns the existing one of the same spec
-// (after a retry that may be the one this call created); another spec under the
-// same name is ALREADY_EXISTS.
+// CreateLedger creates a ledger. If a ledger with the same name and spec exists already, it
+// returns that one; after a retry this may be the one that this call created. If the name is
+// taken by a ledger with another spec, the error has the code ALREADY_EXISTS.
 func (c *Client) CreateLedger(ctx context.Context, spec *pb.LedgerSpec) (*pb.CreateLedgerResponse, error) {
 	var answer *pb.CreateLedgerResponse
 	err := c.read(ctx, "CreateLedger", spec.GetName(), func(ctx context.Context) (err error) {
@@ -22,16 +22,16 @@ func (c *Client) CreateLedger(ctx context.Context, spec *pb.LedgerSpec) (*pb.Cre
 	return answer, err
 }
 
-// GetLedger returns a ledger's committed state, or NOT_FOUND.
+// GetLedger returns a ledger's committed state, or an error with the code NOT_FOUND.
 //
-// Of very large reservations it leaves out what they hold (rest_omitted):
-// GetLedgerFrom has it.
+// If a ledger's reservations are very large, the answer leaves out what some of them hold
+// (rest_omitted); GetLedgerFrom returns it.
 func (c *Client) GetLedger(ctx context.Context, ledger string) (*pb.GetLedgerResponse, error) {
 	return c.GetLedgerFrom(ctx, ledger, 0)
 }
 
-// GetLedgerFrom is GetLedger without the reservations before a position. What the first
-// one holds is always there.
+// GetLedgerFrom is GetLedger with the reservations from the given position on. What the first
+// of them holds is never left out.
 func (c *Client) GetLedgerFrom(ctx context.Context, ledger string, position uint64) (*pb.GetLedgerResponse, error) {
 	var answer *pb.GetLedgerResponse
 	err := c.read(ctx, "GetLedger", ledger, func(ctx context.Context) (err error) {
@@ -60,19 +60,19 @@ type EntriesOptions struct {
 	Start uint64
 	// End is the last position. Default: no bound.
 	End uint64
-	// Writer, if set, leaves out all other writers' entries.
+	// Writer, if set, selects the entries of this writer only.
 	Writer string
-	// Labels leaves out entries without all of these.
+	// Labels selects the entries that have all of these labels.
 	Labels map[string]string
-	// Since and Until leave out entries that the daemon took before Since, or at
-	// Until or later. Zero: no bound.
+	// Since and Until select the entries that the daemon took at Since or later, and before
+	// Until. Zero means no bound.
 	Since, Until time.Time
 	// PageSize is how many entries one call fetches, at most 1,000. Default: 100.
 	PageSize uint32
 	// Raw returns the stored bytes of each entry too, to verify the hash chain.
 	Raw bool
-	// Genesis, if set, gets the stored genesis record, from whose hash the chain
-	// starts, before the first entry. It is called only with Raw and Start ≤ 1.
+	// Genesis, if set, is called with the stored genesis record, whose hash starts the chain,
+	// before the first entry. It is called only with Raw and Start ≤ 1.
 	Genesis func(raw []byte)
 }
 
@@ -83,7 +83,8 @@ func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) i
 		var page *pb.ListEntriesResponse
 		request := &pb.ListEntriesRequest{
 			Ledger: ledger, PageSize: o.PageSize, PageToken: token, Raw: o.Raw,
-			EndPosition: o.End, Writer: o.Writer, Labels: o.Labels, Since: timestamp(o.Since), Until: timestamp(o.Until),
+			EndPosition: o.End, Writer: o.Writer, Labels: o.Labels, Since: timestamp(o.Since),
+			Until: timestamp(o.Until),
 		}
 		if token == "" {
 			request.StartPosition = o.Start
@@ -99,7 +100,7 @@ func (c *Client) Entries(ctx context.Context, ledger string, o EntriesOptions) i
 	})
 }
 
-// timestamp is nil for the zero time.
+// timestamp converts a time; it returns nil for the zero time.
 func timestamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil

@@ -11,21 +11,24 @@ import (
 // Report charges events to a ledger, together or not at all, and returns once
 // they are durable. labels may be nil. See the package comment for retries and
 // for an error with Unknown set; without it nothing was written.
-func (c *Client) Report(ctx context.Context, ledger string, events []*pb.Event, labels map[string]string) (*pb.ReportResponse, error) {
-	return inLane[*pb.ReportResponse](ctx, c, "Report", ledger, Write{Charge: &pb.Charge{Events: events, Labels: labels}})
+func (c *Client) Report(ctx context.Context, ledger string, events []*pb.Event,
+	labels map[string]string) (*pb.ReportResponse, error) {
+	return inLane[*pb.ReportResponse](ctx, c, "Report", ledger,
+		Write{Charge: &pb.Charge{Events: events, Labels: labels}})
 }
 
-// CloseLedger ends a ledger for good: it takes no more charges. It travels in
-// the lane like Report, with the same errors. reason may be empty. Where callers are
-// known by a socket's user or a certificate it is for the principal that created the
-// ledger, or the daemon's own socket: PERMISSION_DENIED otherwise.
+// CloseLedger ends a ledger for good: it accepts no more charges. The request travels in the
+// lane as Report's does, with the same errors. reason may be empty. Where callers are known, by
+// a socket's user or a certificate, only the principal that created the ledger may close it, or
+// a caller on the daemon's own socket; anybody else gets PERMISSION_DENIED.
 func (c *Client) CloseLedger(ctx context.Context, ledger, reason string) (*pb.CloseLedgerResponse, error) {
 	return inLane[*pb.CloseLedgerResponse](ctx, c, "CloseLedger", ledger, Write{Close: &pb.Close{Reason: reason}})
 }
 
-// Check asks whether Report would be taken now, and writes nothing. It does not
-// use the lane, so it works beside an open stream.
-func (c *Client) Check(ctx context.Context, ledger string, events []*pb.Event, labels map[string]string) (*pb.ReportResponse, error) {
+// Check asks whether Report would be accepted now, and writes nothing. It does not use the
+// lane, so it also works while a stream is open.
+func (c *Client) Check(ctx context.Context, ledger string, events []*pb.Event,
+	labels map[string]string) (*pb.ReportResponse, error) {
 	var answer *pb.ReportResponse
 	err := c.read(ctx, "Check", ledger, func(ctx context.Context) error {
 		writer, err := uuid.NewRandom() // nothing is written, so nothing is repeated
@@ -41,8 +44,8 @@ func (c *Client) Check(ctx context.Context, ledger string, events []*pb.Event, l
 	return answer, err
 }
 
-// GetWriter returns how far a lane of a ledger has come. An empty writer means
-// this client.
+// GetWriter returns the last number that was written in a writer's lane of a ledger. An empty
+// writer means this client.
 func (c *Client) GetWriter(ctx context.Context, ledger, writer string) (*pb.GetWriterResponse, error) {
 	if writer == "" {
 		writer = c.writer

@@ -132,7 +132,8 @@ func TestUnknownIsSettledFirst(t *testing.T) {
 			events, labels := oneStep(1)
 			_, err := c.Report(expired(t), "a", events, labels)
 			e := asError(t, err)
-			if !e.Unknown || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "unknown whether") {
+			if !e.Unknown || !errors.Is(err, context.DeadlineExceeded) ||
+				!strings.Contains(err.Error(), "unknown whether") {
 				t.Fatalf("%+v", e)
 			}
 			if p := c.Pending("a"); len(p) != 1 || p[0].Sequence != 1 || p[0].Charge.Labels["n"] != "1" {
@@ -140,7 +141,8 @@ func TestUnknownIsSettledFirst(t *testing.T) {
 			}
 			// Still down: the next one is not sent.
 			_, err = c.Report(expired(t), "a", events, map[string]string{"n": "x"})
-			if e := asError(t, err); e.Unknown || !errors.Is(err, ErrNotSent) || len(e.NotWritten) != 0 || len(c.Pending("a")) != 1 {
+			if e := asError(t, err); e.Unknown || !errors.Is(err, ErrNotSent) || len(e.NotWritten) != 0 ||
+				len(c.Pending("a")) != 1 {
 				t.Fatalf("%+v", e)
 			}
 			f.set(nil)
@@ -166,7 +168,8 @@ func TestUnknownThenRefused(t *testing.T) {
 	f.ledgers["a"].closed = true
 	_, err := report(t, c, 2)
 	e := asError(t, err)
-	if !errors.Is(err, ErrNotSent) || e.Code != codes.FailedPrecondition || len(e.NotWritten) != 1 || e.NotWritten[0].Charge.Labels["n"] != "1" {
+	if !errors.Is(err, ErrNotSent) || e.Code != codes.FailedPrecondition || len(e.NotWritten) != 1 ||
+		e.NotWritten[0].Charge.Labels["n"] != "1" {
 		t.Fatalf("%+v", e)
 	}
 	if len(c.Pending("a")) != 0 {
@@ -189,7 +192,8 @@ func TestForbiddenSaysNothingOfEarlierAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.set(func(string) fault { return forbidden })
-	if err := c.Settle(t.Context(), "a"); !asError(t, err).Unknown || status.Code(err) != codes.PermissionDenied || len(c.Pending("a")) != 1 {
+	if err := c.Settle(t.Context(), "a"); !asError(t, err).Unknown || status.Code(err) != codes.PermissionDenied ||
+		len(c.Pending("a")) != 1 {
 		t.Fatalf("%v, pending %v", err, c.Pending("a"))
 	}
 	f.set(nil)
@@ -236,7 +240,8 @@ func TestTooLarge(t *testing.T) {
 	if _, err := report(t, c, 1); errors.Is(err, ErrTooLarge) || asError(t, err).Unknown || f.calls["Report"] != 2 {
 		t.Error(err)
 	}
-	if _, err := c.Report(t.Context(), "a", events, map[string]string{"n": "\xff"}); status.Code(err) != codes.InvalidArgument {
+	if _, err := c.Report(t.Context(), "a", events,
+		map[string]string{"n": "\xff"}); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
 	f.refuse = nil
@@ -262,13 +267,15 @@ func TestReportOnceAndCheck(t *testing.T) {
 	if _, err := c.ReportOnce(t.Context(), "a", "no spaces", events, nil); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}
-	if answer, err := c.CheckOnce(t.Context(), "a", "job-7", events, labels); err != nil || !answer.Replayed || answer.Receipt.GetPosition() != 1 {
+	if answer, err := c.CheckOnce(t.Context(), "a", "job-7", events, labels); err != nil || !answer.Replayed ||
+		answer.Receipt.GetPosition() != 1 {
 		t.Errorf("%v %v", answer, err)
 	}
 	if answer, err := c.CheckOnce(t.Context(), "a", "job-8", events, labels); err != nil || !answer.CheckOnly {
 		t.Errorf("%v %v", answer, err)
 	}
-	if answer, err := c.Check(t.Context(), "a", events, labels); err != nil || !answer.CheckOnly || answer.Receipt != nil {
+	if answer, err := c.Check(t.Context(), "a", events, labels); err != nil ||
+		!answer.CheckOnly || answer.Receipt != nil {
 		t.Errorf("%v %v", answer, err)
 	}
 	if _, err := c.Check(t.Context(), "a", nil, nil); status.Code(err) != codes.InvalidArgument {
@@ -324,7 +331,8 @@ func TestIterators(t *testing.T) {
 	}
 	var got []string
 	genesis := ""
-	for e, err := range c.Entries(t.Context(), "a", EntriesOptions{PageSize: 2, Raw: true, Genesis: func(b []byte) { genesis += string(b) }}) {
+	for e, err := range c.Entries(t.Context(), "a",
+		EntriesOptions{PageSize: 2, Raw: true, Genesis: func(b []byte) { genesis += string(b) }}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +389,8 @@ func TestExhaustedWithoutDetail(t *testing.T) {
 		return status.Error(codes.ResourceExhausted, "budget exceeded: quota of the proxy")
 	}
 	_, err := report(t, c, 1)
-	if e := asError(t, err); errors.Is(err, ErrBudget) || errors.Is(err, ErrTooLarge) || e.Budget != nil || e.Unknown || f.calls["Report"] != 1 {
+	if e := asError(t, err); errors.Is(err, ErrBudget) || errors.Is(err, ErrTooLarge) || e.Budget != nil || e.Unknown ||
+		f.calls["Report"] != 1 {
 		t.Errorf("%+v after %d attempts", e, f.calls["Report"])
 	}
 	// After an attempt of unknown outcome it says nothing about that one.
@@ -400,7 +409,8 @@ func TestExhaustedWithoutDetail(t *testing.T) {
 	f.mu.Unlock()
 	f.set(script("Report", failBefore))
 	err = c.Settle(t.Context(), "a")
-	if e := asError(t, err); e.Unknown || !errors.Is(err, ErrBudget) || len(e.NotWritten) != 1 || e.NotWritten[0].Charge.Labels["n"] != "1" || len(c.Pending("a")) != 0 {
+	if e := asError(t, err); e.Unknown || !errors.Is(err, ErrBudget) || len(e.NotWritten) != 1 ||
+		e.NotWritten[0].Charge.Labels["n"] != "1" || len(c.Pending("a")) != 0 {
 		t.Errorf("%+v", e)
 	}
 }

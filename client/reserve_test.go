@@ -82,7 +82,8 @@ func TestReservationsUnderDisconnections(t *testing.T) {
 				r.Fatal(err)
 			}
 			round, first := int(i/3)+1, i/3*3+1
-			if got := [...]uint64{1, e.GetCommit().GetReservation(), e.GetRelease().GetReservation()}[i%3]; i%3 == 0 && e.GetReserve().GetLabels()["n"] != fmt.Sprint(round) || i%3 != 0 && got != first {
+			if got := [...]uint64{1, e.GetCommit().GetReservation(), e.GetRelease().GetReservation()}[i%3]; i%3 == 0 &&
+				e.GetReserve().GetLabels()["n"] != fmt.Sprint(round) || i%3 != 0 && got != first {
 				r.Fatalf("entry %d: %v", i+1, e)
 			}
 			i++
@@ -101,13 +102,15 @@ func TestBudgetRefusal(t *testing.T) {
 	c := connect(t, s, client.Config{})
 	ctx := servertest.Context(t)
 	want := &pb.BudgetExceeded{
-		Shortfalls: []*pb.BudgetExceeded_Shortfall{{Budget: proto.Uint32(0), Unit: "ε", Needed: 1.1, Left: 1, Short: 0.1}},
-		Fits:       []*pb.MechanismCount{{Mechanism: tenths(1)[0].GetMechanism(), Count: 10}},
+		Shortfalls: []*pb.BudgetExceeded_Shortfall{{Budget: proto.Uint32(0), Unit: "ε",
+			Needed: 1.1, Left: 1, Short: 0.1}},
+		Fits: []*pb.MechanismCount{{Mechanism: tenths(1)[0].GetMechanism(), Count: 10}},
 	}
 	check := func(what string, err error) *client.Error {
 		t.Helper()
 		var e *client.Error
-		if !errors.As(err, &e) || !errors.Is(err, client.ErrBudget) || errors.Is(err, client.ErrTooLarge) || e.Unknown ||
+		if !errors.As(err, &e) || !errors.Is(err, client.ErrBudget) ||
+			errors.Is(err, client.ErrTooLarge) || e.Unknown ||
 			status.Code(err) != codes.ResourceExhausted || !proto.Equal(e.Budget, want) {
 			t.Fatalf("%s: %v (%+v)", what, err, e)
 		}
@@ -145,7 +148,8 @@ func TestBudgetRefusal(t *testing.T) {
 		}
 	}
 	huge := map[string]string{"x": string(make([]byte, 5<<20))}
-	if _, err := c.Report(ctx, "a", tenths(1), huge); !errors.Is(err, client.ErrTooLarge) || errors.Is(err, client.ErrBudget) {
+	if _, err := c.Report(ctx, "a", tenths(1), huge); !errors.Is(err, client.ErrTooLarge) ||
+		errors.Is(err, client.ErrBudget) {
 		t.Errorf("too large: %v", err)
 	}
 }
@@ -162,7 +166,8 @@ func TestStreamReserveGivenUp(t *testing.T) {
 	ended, cancel := context.WithCancel(servertest.Context(t))
 	cancel()
 	var e *client.Error
-	if _, err := lane.Reserve(ended, tenths(2), time.Minute, nil); err != nil && (!errors.As(err, &e) || !e.Unknown || !errors.Is(err, context.Canceled)) {
+	if _, err := lane.Reserve(ended, tenths(2), time.Minute, nil); err != nil &&
+		(!errors.As(err, &e) || !e.Unknown || !errors.Is(err, context.Canceled)) {
 		t.Errorf("%v", err)
 	}
 	if err := lane.Report(servertest.Context(t), tenths(1), nil); err != nil {

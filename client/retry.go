@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// transient reports whether to try again: the daemon may answer the same
-// request otherwise a little later. CANCELLED counts while our own context
-// lives: then it was the daemon, shutting down.
+// transient reports whether the daemon may answer the same request differently a little later,
+// so that it should be tried again. CANCELLED counts while our own context lives, because then
+// the daemon sent it while shutting down.
 func transient(code codes.Code) bool {
 	switch code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
@@ -45,7 +45,7 @@ func settles(err error) bool {
 	return tooLarge(st) || budgetOf(st) != nil
 }
 
-// pause is how long to wait after the n-th failed attempt, n from 1.
+// pause returns how long to wait after the n-th failed attempt, counted from 1.
 func (c *Client) pause(n int) time.Duration {
 	d := c.cfg.BackoffMax
 	if n <= 30 { // 2^30 of the least pause is beyond any BackoffMax
@@ -57,11 +57,12 @@ func (c *Client) pause(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// longestWish bounds how long a daemon can have a client wait.
+// longestWish bounds how long a daemon can make a client wait.
 const longestWish = 30 * time.Second
 
-// wishedPause is how long the daemon asks to be left alone before the next attempt,
-// varied so that many clients do not come back at once; 0 where it does not say.
+// wishedPause returns how long the daemon asks the client to wait before the next attempt,
+// varied at random so that many clients do not come back at once. It returns 0 if the daemon
+// does not ask.
 func wishedPause(err error) time.Duration {
 	for _, d := range status.Convert(err).Details() {
 		if info, ok := d.(*errdetails.RetryInfo); ok {
@@ -84,10 +85,10 @@ func (c *Client) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// retry calls try, each time with the attempt's own deadline, until it succeeds
-// or there is nothing to wait for. It returns the last attempt's error as it
-// was, and as interrupted what ended the wait: the context's error, ErrClosed,
-// or nil if that was the answer itself or the bound of attempts.
+// retry calls try, each time with a deadline for one attempt, until it succeeds or another
+// attempt is of no use. It returns the last attempt's error unchanged, and in interrupted what
+// ended the waiting: the context's error, ErrClosed, or nil if the answer itself or the bound
+// on attempts ended it.
 func (c *Client) retry(ctx context.Context, try func(context.Context) error) (err, interrupted error) {
 	for n := 1; ; n++ {
 		if err := c.ended(ctx); err != nil {
@@ -112,7 +113,7 @@ func (c *Client) retry(ctx context.Context, try func(context.Context) error) (er
 	}
 }
 
-// ended says why nothing more can be tried, if so.
+// ended returns the reason why nothing more can be tried, or nil if there is none.
 func (c *Client) ended(ctx context.Context) error {
 	if c.alive.Err() != nil {
 		return ErrClosed
@@ -138,7 +139,7 @@ func failed(op, ledger string, err, interrupted error) *Error {
 	return e
 }
 
-// invalid is a request that need not be sent to be refused.
+// invalid returns the error of a request that is refused before it is sent.
 func invalid(op, ledger, message string) *Error {
 	return &Error{Op: op, Ledger: ledger, Code: codes.InvalidArgument, Message: message}
 }

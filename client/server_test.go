@@ -44,18 +44,19 @@ func connect(t testing.TB, s *servertest.Server, cfg client.Config, lives ...int
 	t.Helper()
 	cfg.Server, cfg.BackoffMin, cfg.BackoffMax = s.Addr, time.Millisecond, 20*time.Millisecond
 	var mu sync.Mutex
-	cfg.DialOptions = append(cfg.DialOptions, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil || len(lives) == 0 {
-			return conn, err
-		}
-		f := fragile{conn, new(atomic.Int64)}
-		f.left.Store(int64(lives[0]))
-		lives = lives[1:]
-		return f, nil
-	}))
+	cfg.DialOptions = append(cfg.DialOptions,
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil || len(lives) == 0 {
+				return conn, err
+			}
+			f := fragile{conn, new(atomic.Int64)}
+			f.left.Store(int64(lives[0]))
+			lives = lives[1:]
+			return f, nil
+		}))
 	c, err := client.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +204,8 @@ func TestRefusalsOfTheRealServer(t *testing.T) {
 		}
 	}
 	err = lane.Close(ctx)
-	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || e.Sequence != 2 || e.Unknown || len(e.NotWritten) == 0 {
+	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || e.Sequence != 2 || e.Unknown ||
+		len(e.NotWritten) == 0 {
 		t.Fatalf("%v", err)
 	}
 	if got := e.NotWritten[0].Charge.GetEvents()[0].GetMechanism().GetGaussian().GetNoiseMultiplier(); got != -1 {

@@ -10,27 +10,27 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// Stream is a ledger's lane with many charges in flight. It keeps each charge
-// until the daemon has acknowledged it. When the connection breaks, the daemon
-// restarts or an acknowledgement is overdue, it connects anew, asks how far the
-// lane has come, and sends what is missing with the same numbers and the same
-// content; nobody notices. It is safe for concurrent use.
+// Stream is a ledger's lane with many charges in flight. It keeps each charge until the daemon
+// has acknowledged it. When the connection breaks, the daemon restarts or an acknowledgement is
+// overdue, the stream connects again, asks how far the lane has come, and sends the missing
+// charges with the same numbers and the same content. The caller does not notice. A Stream is
+// safe for concurrent use.
 //
 // A stream ends for one of these reasons:
-//   - Close: all charges are written.
-//   - A charge is refused. It is not written, and neither are those behind it:
-//     the error lists them in NotWritten, the refused one first. The caller
-//     decides what becomes of them, and may open a new stream at once.
-//   - The daemon does not have what it acknowledged: ErrLost. Each opening carries
-//     the newest receipt of the ledger that this client's lane got, for the daemon
-//     to compare, so a file that was rolled back or edited does not pass unnoticed.
-//   - The daemon ends it for a reason that time does not heal (the ledger is
-//     gone, no permission, …), Config.MaxAttempts attempts brought no progress,
-//     Close's context or the Client ended. Charges that are not acknowledged are
-//     of unknown outcome: the error has Unknown set and the lane keeps them, as
-//     the package comment describes.
 //
-// From then on every method returns that error.
+//   - Close was called, and all charges are written.
+//   - A charge was refused. Neither it nor those behind it are written: the error lists them in
+//     NotWritten, the refused one first. The caller decides what becomes of them, and may open a
+//     new stream at once.
+//   - The daemon does not have what it acknowledged: ErrLost. Each opening of the lane carries the
+//     newest receipt that this client got for the ledger, and the daemon compares it, so a file
+//     that was rolled back or edited does not pass unnoticed.
+//   - The daemon ended it for a reason that time does not cure, such as a ledger that is gone or a
+//     missing permission; or Config.MaxAttempts attempts made no progress; or Close's context or
+//     the Client ended. The outcome of charges without an acknowledgement is then unknown: the
+//     error has Unknown set, and the lane keeps them as the package comment describes.
+//
+// After that every method returns the same error.
 type Stream struct {
 	c    *Client
 	lane *lane
@@ -61,7 +61,7 @@ type message struct {
 	receipt *receipt // of a reservation, whose position somebody needs; else nil
 }
 
-// receipt is one that is waited for.
+// receipt is a receipt that a caller waits for.
 type receipt struct {
 	done chan struct{} // closed when it is there
 	*pb.Receipt
@@ -75,8 +75,8 @@ type StreamStatus struct {
 	Receipt      *pb.Receipt // the latest one that came; nil if none did
 }
 
-// Stream settles what is pending on the ledger and opens its lane. ctx bounds
-// only that. It ends with ErrStreamOpen if this client has a stream on it.
+// Stream settles what is pending for the ledger and opens its lane; ctx bounds only this. It
+// returns ErrStreamOpen if this client has a stream on the ledger already.
 func (c *Client) Stream(ctx context.Context, ledger string) (*Stream, error) {
 	l := c.lane(ledger)
 	if err := l.take(ctx, c, "Stream", true); err != nil {
@@ -114,17 +114,18 @@ func (c *Client) Stream(ctx context.Context, ledger string) (*Stream, error) {
 	}
 }
 
-// Report takes a charge and returns; the daemon gets it in order behind the
-// others. It waits while Config.Window messages are not acknowledged; if ctx ends
-// meanwhile the charge is not taken. Once taken, the charge's content is fixed.
-// An error means that this charge was not taken, and is not written.
+// Report takes a charge and returns; the charge is sent to the daemon in order, behind the
+// others. It waits while Config.Window messages are not acknowledged; if ctx ends meanwhile,
+// the charge is not taken. Once a charge is taken its content is fixed. An error means that
+// this charge was not taken and is not written.
 func (s *Stream) Report(ctx context.Context, events []*pb.Event, labels map[string]string) error {
 	return s.add(ctx, "Stream.Report", Write{Charge: &pb.Charge{Events: events, Labels: labels}}, nil)
 }
 
 // Commit takes a charge of a part of an open reservation, as Report takes a charge.
 func (s *Stream) Commit(ctx context.Context, reservation uint64, events []*pb.Event, labels map[string]string) error {
-	return s.add(ctx, "Stream.Commit", Write{Commit: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}}, nil)
+	return s.add(ctx, "Stream.Commit",
+		Write{Commit: &pb.Commit{Reservation: reservation, Events: events, Labels: labels}}, nil)
 }
 
 // Release gives back what is left of a reservation; it is taken as Report takes a
@@ -133,11 +134,12 @@ func (s *Stream) Release(ctx context.Context, reservation uint64, reason string)
 	return s.add(ctx, "Stream.Release", Write{Release: &pb.Release{Reservation: reservation, Reason: reason}}, nil)
 }
 
-// Reserve sets events aside as Client.Reserve does, in the stream's order, and
-// waits for the receipt, whose position names the reservation. If ctx ends while
-// it waits, the stream goes on and the reservation will be made: the error has
-// Unknown set, and what is not committed is charged when the lifetime is over.
-func (s *Stream) Reserve(ctx context.Context, events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.Receipt, error) {
+// Reserve sets events aside as Client.Reserve does, in the stream's order, and waits for the
+// receipt, whose position names the reservation. If ctx ends while it waits, the stream goes on
+// and the reservation will be made: the error has Unknown set, and what is not committed is
+// charged when the lifetime is over.
+func (s *Stream) Reserve(ctx context.Context, events []*pb.Event, lifetime time.Duration,
+	labels map[string]string) (*pb.Receipt, error) {
 	const op = "Stream.Reserve"
 	w, err := reserveOf(op, s.lane.ledger, events, lifetime, labels)
 	if err != nil {
@@ -211,8 +213,8 @@ func (s *Stream) room(n int) bool {
 	return len(s.queue) == 0 || len(s.queue) < s.c.cfg.Window && s.bytes+n <= s.c.cfg.WindowBytes
 }
 
-// Flush waits until every charge taken so far is written, or the stream ended.
-// If ctx ends first the stream goes on.
+// Flush waits until every charge taken so far is written, or the stream has ended. If ctx ends
+// first, the stream goes on.
 func (s *Stream) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	for end := s.first + uint64(len(s.queue)); s.err == nil && s.first < end; s.mu.Lock() {
@@ -224,9 +226,9 @@ func (s *Stream) Flush(ctx context.Context) error {
 	return s.err
 }
 
-// Close waits until every charge is written, ends the stream, and frees the
-// lane. If ctx ends first, what is not acknowledged is of unknown outcome and
-// the lane keeps it. It returns why the stream ended, nil if all is written.
+// Close waits until every charge is written, ends the stream and frees the lane. If ctx ends
+// first, the outcome of charges without an acknowledgement is unknown, and the lane keeps them.
+// Close returns the reason why the stream ended, or nil if everything is written.
 func (s *Stream) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
@@ -271,7 +273,7 @@ func (s *Stream) wait(ctx context.Context) error {
 	}
 }
 
-// change wakes who waits; the caller has the lock.
+// change wakes all goroutines that wait for a change; the caller has the lock.
 func (s *Stream) change() {
 	if s.changed != nil {
 		close(s.changed)
@@ -287,8 +289,8 @@ func (s *Stream) poke() {
 	}
 }
 
-// awaited is the number of the first message whose receipt is waited for; above all
-// numbers if there is none. The caller has the lock.
+// awaited returns the number of the first message whose receipt a caller waits for, or a number
+// above all others if there is none. The caller has the lock.
 func (s *Stream) awaited() uint64 {
 	if s.waiting > 0 {
 		for i, q := range s.queue {
@@ -317,8 +319,8 @@ func (s *Stream) acknowledge(through uint64) {
 	s.change()
 }
 
-// finish notes why the stream ended, leaves what is of unknown outcome in the
-// lane, and gives the turn back. refused: what is in the queue is not written.
+// finish records why the stream ended, leaves messages of unknown outcome in the lane, and
+// gives the turn back. refused means that none of what is in the queue is written.
 func (s *Stream) finish(err *Error, refused bool) {
 	s.mu.Lock()
 	items := make([]*item, 0, len(s.queue))

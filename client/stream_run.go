@@ -22,8 +22,7 @@ const (
 	burst = 256
 )
 
-// refusal is the daemon's word on one charge: neither it nor those behind it
-// are written.
+// refusal is the daemon's refusal of one charge: neither it nor those behind it are written.
 type refusal struct{ why *Error }
 
 func (r refusal) Error() string { return r.why.Error() }
@@ -65,8 +64,8 @@ func (s *Stream) drained() bool {
 	return s.closing && len(s.queue) == 0
 }
 
-// stopped makes the error of a stream that was stopped from this side, with the
-// reason why the lane was not open, if it was not.
+// stopped makes the error of a stream that was stopped from this side. It adds the reason why
+// the lane was not open, if it was not.
 func (s *Stream) stopped(last error) *Error {
 	cause := context.Cause(s.ctx)
 	if s.c.alive.Err() != nil {
@@ -88,10 +87,11 @@ type connection struct {
 	wire     grpc.BidiStreamingClient[pb.ReportStreamRequest, pb.ReportStreamResponse]
 }
 
-// serve opens the lane once and works until the connection ends. progress: it
-// was of use, so the next attempt may come soon.
+// serve opens the lane once and works until the connection ends. progress reports whether the
+// connection got anything done, so that the next attempt may follow soon.
 func (s *Stream) serve() (progress bool, err error) {
-	overdue := status.Errorf(codes.DeadlineExceeded, "the daemon did not answer on the stream within %v", s.c.cfg.Timeout)
+	overdue := status.Errorf(codes.DeadlineExceeded,
+		"the daemon did not answer on the stream within %v", s.c.cfg.Timeout)
 	c := &connection{Stream: s, halt: make(chan struct{})}
 	c.ctx, c.abort = context.WithCancelCause(s.ctx)
 	defer c.abort(nil)
@@ -112,14 +112,15 @@ func (s *Stream) serve() (progress bool, err error) {
 	return progress, err
 }
 
-// open opens the lane and takes in how far it has come. It returns the first
-// number that was not acknowledged before.
+// open opens the lane and processes how far it has come. It returns the first number that was
+// not acknowledged before.
 func (c *connection) open() (before uint64, err error) {
 	if c.wire, err = c.c.api.ReportStream(c.ctx, asFrozen()); err != nil {
 		return 0, err
 	}
 	err = c.wire.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
-		Open: &pb.ReportStreamRequest_Open{Ledger: c.lane.ledger, Writer: c.c.writer, LastReceipt: c.lane.newest.receipt(c.lane.ledger)},
+		Open: &pb.ReportStreamRequest_Open{Ledger: c.lane.ledger, Writer: c.c.writer,
+			LastReceipt: c.lane.newest.receipt(c.lane.ledger)},
 	}})
 	if err != nil && err != io.EOF { // at io.EOF Recv has the reason
 		return 0, err
@@ -134,7 +135,7 @@ func (c *connection) open() (before uint64, err error) {
 	return c.resume(answer.GetOpened().GetLastSequence())
 }
 
-// ended makes a status of what ended a stream. A daemon ends one without an
+// ended makes a status of the error that ended a stream. A daemon ends a stream without an
 // error when it shuts down, or when the lane was opened again.
 func ended(err error) error {
 	if err == io.EOF {
@@ -143,8 +144,8 @@ func ended(err error) error {
 	return err
 }
 
-// resume takes in the last number that the daemon has of this lane: what it has
-// is written, what it has not will be sent on this connection.
+// resume processes the last number that the daemon has in this lane: everything up to it is
+// written, and everything behind it will be sent on this connection.
 func (c *connection) resume(last uint64) (before uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,10 +153,12 @@ func (c *connection) resume(last uint64) (before uint64, err error) {
 	switch {
 	case last < c.first-1:
 		e := &Error{Op: "Stream", Ledger: c.lane.ledger, Code: codes.DataLoss, Sequence: c.first, cause: ErrLost}
-		e.Message = fmt.Sprintf("%v: this writer's last number there is %d, acknowledged were %d", ErrLost, last, c.first-1)
+		e.Message = fmt.Sprintf("%v: this writer's last number there is %d, acknowledged were %d",
+			ErrLost, last, c.first-1)
 		return 0, refusal{e}
 	case last > c.reach:
-		return 0, status.Errorf(codes.Internal, "last number of this writer: %d; allowed: at most %d, the last that was sent", last, c.reach)
+		return 0, status.Errorf(codes.Internal,
+			"last number of this writer: %d; allowed: at most %d, the last that was sent", last, c.reach)
 	}
 	c.sent = 0
 	// A reservation whose receipt is waited for is sent again, with all behind it:
@@ -194,7 +197,7 @@ func (c *connection) exchange() error {
 	return err
 }
 
-// sendAll sends the queue as it fills, until there will be no more.
+// sendAll sends the queue as it fills, until no more messages will come.
 func (c *connection) sendAll() {
 	for batch := make([]frozen, 0, burst); ; {
 		var end bool
@@ -219,7 +222,7 @@ func (c *connection) sendAll() {
 	}
 }
 
-// next takes what is to be sent now. end: nothing more will come.
+// next takes the messages that are to be sent now. end reports that no more will come.
 func (c *connection) next(batch []frozen) (_ []frozen, end bool) {
 	select {
 	case <-c.halt:
@@ -243,7 +246,7 @@ func (c *connection) next(batch []frozen) (_ []frozen, end bool) {
 	return batch, end
 }
 
-// receiveAll takes in answers until the connection ends.
+// receiveAll processes answers until the connection ends.
 func (c *connection) receiveAll() error {
 	for {
 		answer, err := c.wire.Recv()
@@ -270,11 +273,13 @@ func (c *connection) acknowledged(a *pb.ReportStreamResponse_Acknowledged) error
 	through, reach := a.GetThrough(), c.first+uint64(c.sent)-1
 	switch {
 	case through > reach:
-		return status.Errorf(codes.Internal, "acknowledged: %d; allowed: at most %d, the last that was sent", through, reach)
+		return status.Errorf(codes.Internal,
+			"acknowledged: %d; allowed: at most %d, the last that was sent", through, reach)
 	case through < c.first:
 		return nil // known before
 	case through > c.awaited():
-		return status.Errorf(codes.Internal, "acknowledged: %d; allowed: at most %d, a reservation whose receipt is due", through, c.awaited())
+		return status.Errorf(codes.Internal,
+			"acknowledged: %d; allowed: at most %d, a reservation whose receipt is due", through, c.awaited())
 	}
 	if r := c.queue[through-c.first].receipt; r != nil {
 		r.Receipt = a.GetReceipt()
@@ -299,7 +304,8 @@ func (c *connection) rejected(r *pb.ReportStreamResponse_Rejected) error {
 	defer c.mu.Unlock()
 	reach := c.first + uint64(c.sent) - 1
 	if r.GetSequence() < c.first || r.GetSequence() > reach || r.GetCode() == 0 {
-		return status.Errorf(codes.Internal, "rejected: %d with code %d; allowed: from %d to %d, with an error's code", r.GetSequence(), r.GetCode(), c.first, reach)
+		return status.Errorf(codes.Internal, "rejected: %d with code %d; allowed: from %d to %d, with an error's code",
+			r.GetSequence(), r.GetCode(), c.first, reach)
 	}
 	err := withBudget(status.New(codes.Code(r.GetCode()), r.GetDetail()), r.GetBudgetExceeded()).Err()
 	switch {

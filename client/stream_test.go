@@ -46,7 +46,8 @@ func wantNoGoroutines(t testing.TB) {
 		if err := pprof.Lookup("goroutine").WriteTo(&b, 2); err != nil {
 			t.Fatal(err)
 		}
-		left := strings.Contains(b.String(), "client.(*Stream).run") || strings.Contains(b.String(), "client.(*connection)")
+		left := strings.Contains(b.String(), "client.(*Stream).run") ||
+			strings.Contains(b.String(), "client.(*connection)")
 		if !left {
 			return
 		}
@@ -66,7 +67,8 @@ func TestStreamWritesOnceInOrder(t *testing.T) {
 			Timeout: 20 * time.Millisecond, // of a connection that went silent
 		})
 		defer func() { _ = c.Close() }()
-		charges := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, none, failBefore, failAfter, quiet, unready}), 0, 40).Draw(r, "charges")
+		charges := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, none, failBefore, failAfter, quiet, unready}),
+			0, 40).Draw(r, "charges")
 		opens := rapid.SliceOfN(rapid.SampledFrom([]fault{none, none, failBefore}), 0, 5).Draw(r, "opens")
 		if rapid.IntRange(0, 9).Draw(r, "silent") == 0 {
 			charges = append(charges, stall)
@@ -195,7 +197,8 @@ func TestStreamRejectedBehindASilence(t *testing.T) {
 	s := stream(t, c)
 	streamSteps(t, s, 1, 3)
 	e := asError(t, s.Close(t.Context()))
-	if e.Code != codes.InvalidArgument || e.Sequence != 3 || len(e.NotWritten) != 1 || e.NotWritten[0].Charge.Labels["n"] != "3" {
+	if e.Code != codes.InvalidArgument || e.Sequence != 3 || len(e.NotWritten) != 1 ||
+		e.NotWritten[0].Charge.Labels["n"] != "3" {
 		t.Errorf("%+v", e)
 	}
 	wantNotes(t, f, count(1, 2))
@@ -460,7 +463,8 @@ func TestStreamOfADaemonThatForgot(t *testing.T) {
 	f.set(script("Charge", failBefore))
 	streamSteps(t, s, 4, 4)
 	err := s.Flush(t.Context())
-	if e := asError(t, err); !errors.Is(err, ErrLost) || e.Code != codes.DataLoss || len(e.NotWritten) != 1 || e.Unknown {
+	if e := asError(t, err); !errors.Is(err, ErrLost) || e.Code != codes.DataLoss ||
+		len(e.NotWritten) != 1 || e.Unknown {
 		t.Fatalf("%+v", e)
 	}
 	wantNotes(t, f, count(1, 1))

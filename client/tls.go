@@ -11,18 +11,18 @@ import (
 // TLSFiles names the PEM files of a client's TLS. The zero value trusts the system's
 // authorities and has no certificate of its own.
 type TLSFiles struct {
-	// CA is of the authorities to trust instead of the system's. It is read once.
+	// CA holds the certificate authorities to trust instead of the system's. It is read once.
 	CA string
-	// Cert and Key are of the client's own certificate, by which a daemon with
-	// mutual TLS knows it. They are read at each handshake; where they are broken
-	// then, the last good ones stay in use.
+	// Cert and Key hold the client's own certificate, by which a daemon with mutual TLS knows
+	// it. They are read at each handshake; if they are broken then, the last good ones stay in
+	// use.
 	Cert, Key string
-	// ServerName is expected in the daemon's certificate instead of the host in
+	// ServerName is the name expected in the daemon's certificate, instead of the host in
 	// Config.Server.
 	ServerName string
 }
 
-// Config reads the files, for Config.TLS. Errors name the file.
+// Config reads the files and returns a value for Config.TLS. Errors name the file.
 func (f TLSFiles) Config() (*tls.Config, error) {
 	config := &tls.Config{ServerName: f.ServerName, MinVersion: tls.VersionTLS13}
 	if f.CA != "" {

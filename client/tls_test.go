@@ -33,7 +33,8 @@ func TestTLSFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		answer, err := c.CreateLedger(servertest.Context(t), &accountantv1.LedgerSpec{Name: name, Adjacency: accountantv1.Workload_ADD_OR_REMOVE_ONE})
+		answer, err := c.CreateLedger(servertest.Context(t),
+			&accountantv1.LedgerSpec{Name: name, Adjacency: accountantv1.Workload_ADD_OR_REMOVE_ONE})
 		if err != nil {
 			return err.Error()
 		}

@@ -12,10 +12,10 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// Watch goes through a ledger's states, with balances: the present one at once,
-// then the newest after each change. Changes that follow each other quickly come
-// as one. When the connection breaks it connects anew, as calls are retried. It
-// ends when the ledger is closed, after its last state; otherwise with an error.
+// Watch yields a ledger's state with its balances: first the present one, then the newest after
+// each change. Changes in quick succession come as one. When the connection breaks it connects
+// again, as calls are retried. It ends after the last state of a ledger that is closed, or else
+// with an error.
 func (c *Client) Watch(ctx context.Context, ledger string) iter.Seq2[*pb.Ledger, error] {
 	return func(yield func(*pb.Ledger, error) bool) {
 		var last *pb.Ledger
@@ -44,9 +44,10 @@ func (c *Client) Watch(ctx context.Context, ledger string) iter.Seq2[*pb.Ledger,
 	}
 }
 
-// watch is one connection: it yields what is newer than last. more: it did not end
-// as it should, so err says why.
-func (c *Client) watch(ctx context.Context, ledger string, last **pb.Ledger, yield func(*pb.Ledger, error) bool) (progress, more bool, err error) {
+// watch serves one connection: it yields states that are newer than last. If the connection did
+// not end as it should, more is true and err says why.
+func (c *Client) watch(ctx context.Context, ledger string, last **pb.Ledger,
+	yield func(*pb.Ledger, error) bool) (progress, more bool, err error) {
 	ctx, cancel := context.WithCancel(c.outgoing(ctx))
 	defer cancel()
 	defer context.AfterFunc(c.alive, cancel)()
@@ -76,8 +77,8 @@ func (c *Client) watch(ctx context.Context, ledger string, last **pb.Ledger, yie
 	}
 }
 
-// Statement returns what a model card needs to say of a ledger's privacy: ε at
-// each of deltas, or at the daemon's own if there are none.
+// Statement returns what a model card needs to say about a ledger's privacy: ε at each of the
+// given deltas, or at the daemon's default ones if none are given.
 func (c *Client) Statement(ctx context.Context, ledger string, deltas ...float64) (*pb.Statement, error) {
 	var answer *pb.GetStatementResponse
 	err := c.read(ctx, "Statement", ledger, func(ctx context.Context) (err error) {

@@ -36,7 +36,8 @@ func witnessed(t *testing.T) (*servertest.Server, *client.Client, *client.Stream
 		t.Fatal(err)
 	}
 	for n := range 3 {
-		if err := lane.Report(servertest.Context(t), step, map[string]string{"n": "charge-that-was-written", "i": string(rune('0' + n))}); err != nil {
+		if err := lane.Report(servertest.Context(t), step,
+			map[string]string{"n": "charge-that-was-written", "i": string(rune('0' + n))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +61,8 @@ func wantLost(t *testing.T, s *servertest.Server, c *client.Client, lane *client
 	_ = lane.Report(servertest.Context(t), step, nil) // or it has ended already
 	err := lane.Close(servertest.Context(t))
 	var e *client.Error
-	if !errors.As(err, &e) || !errors.Is(err, client.ErrLost) || e.Code != codes.DataLoss || !strings.Contains(e.Message, says) {
+	if !errors.As(err, &e) || !errors.Is(err, client.ErrLost) || e.Code != codes.DataLoss ||
+		!strings.Contains(e.Message, says) {
 		t.Fatalf("stream: %v; want ErrLost with %q", err, says)
 	}
 	if st := lane.Status(); st.Connections != 1 {
@@ -189,7 +191,8 @@ func TestUnaryCallsNoticeARollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.RestartAfter(func(path string) { write(t, path, before) })
-	if _, err := c.Report(servertest.Context(t), "a", step, nil); !errors.Is(err, client.ErrLost) || !strings.Contains(err.Error(), "found no entry there") {
+	if _, err := c.Report(servertest.Context(t), "a", step, nil); !errors.Is(err, client.ErrLost) ||
+		!strings.Contains(err.Error(), "found no entry there") {
 		t.Errorf("%v; want ErrLost", err)
 	}
 	if got := s.Position("a"); got != 1 {
@@ -205,7 +208,8 @@ func TestUnaryReceiptIsAWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.RestartAfter(func(path string) { write(t, path, before) })
-	if _, err := c.Stream(servertest.Context(t), "a"); !errors.Is(err, client.ErrLost) || !strings.Contains(err.Error(), "position 5") {
+	if _, err := c.Stream(servertest.Context(t), "a"); !errors.Is(err, client.ErrLost) ||
+		!strings.Contains(err.Error(), "position 5") {
 		t.Errorf("stream: %v; want ErrLost at position 5", err)
 	}
 }

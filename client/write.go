@@ -25,43 +25,51 @@ type Write struct {
 	Reconcile *pb.Reconcile
 }
 
-// unary is how w travels alone: the method, the request and an empty answer.
+// unary returns how w travels alone: the method, the request, and an empty answer to decode
+// into.
 func (w Write) unary(ledger, writer string, sequence uint64) (method string, request, answer proto.Message) {
 	switch {
 	case w.Close != nil:
 		return pb.AccountantService_CloseLedger_FullMethodName,
-			&pb.CloseLedgerRequest{Name: ledger, Writer: writer, Sequence: sequence, Reason: w.Close.GetReason()}, &pb.CloseLedgerResponse{}
+			&pb.CloseLedgerRequest{Name: ledger, Writer: writer, Sequence: sequence, Reason: w.Close.GetReason()},
+			&pb.CloseLedgerResponse{}
 	case w.Reserve != nil:
 		return pb.AccountantService_Reserve_FullMethodName,
-			&pb.ReserveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reserve: w.Reserve}, &pb.ReserveResponse{}
+			&pb.ReserveRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reserve: w.Reserve},
+			&pb.ReserveResponse{}
 	case w.Commit != nil:
 		return pb.AccountantService_Commit_FullMethodName,
-			&pb.CommitRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Commit: w.Commit}, &pb.CommitResponse{}
+			&pb.CommitRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Commit: w.Commit},
+			&pb.CommitResponse{}
 	case w.Release != nil:
 		return pb.AccountantService_Release_FullMethodName,
-			&pb.ReleaseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Release: w.Release}, &pb.ReleaseResponse{}
+			&pb.ReleaseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Release: w.Release},
+			&pb.ReleaseResponse{}
 	case w.Expire != nil:
 		return pb.AccountantService_Expire_FullMethodName,
-			&pb.ExpireRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Expire: w.Expire}, &pb.ExpireResponse{}
+			&pb.ExpireRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Expire: w.Expire},
+			&pb.ExpireResponse{}
 	case w.Free != nil:
 		return pb.AccountantService_Free_FullMethodName,
 			&pb.FreeRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Free: w.Free}, &pb.FreeResponse{}
 	case w.Refund != nil:
 		return pb.AccountantService_Refund_FullMethodName,
-			&pb.RefundRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Refund: w.Refund}, &pb.RefundResponse{}
+			&pb.RefundRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Refund: w.Refund},
+			&pb.RefundResponse{}
 	case w.Raise != nil:
 		return pb.AccountantService_Raise_FullMethodName,
 			&pb.RaiseRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Raise: w.Raise}, &pb.RaiseResponse{}
 	case w.Reconcile != nil:
 		return pb.AccountantService_Reconcile_FullMethodName,
-			&pb.ReconcileRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reconcile: w.Reconcile}, &pb.ReconcileResponse{}
+			&pb.ReconcileRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Reconcile: w.Reconcile},
+			&pb.ReconcileResponse{}
 	}
 	return pb.AccountantService_Report_FullMethodName,
 		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: w.Charge}, &pb.ReportResponse{}
 }
 
-// streamed is the part of a stream's message that holds w's content, with the
-// field number of the message around it. Only these actions travel in streams.
+// streamed returns the part of a stream's message that holds w's content, with the field number
+// of the message around it. Only charges, reservations, commits and releases travel in streams.
 func (w Write) streamed() (field int, content proto.Message) {
 	switch {
 	case w.Reserve != nil:
@@ -74,12 +82,14 @@ func (w Write) streamed() (field int, content proto.Message) {
 	return fieldStreamCharge, w.Charge
 }
 
-// contentOf decodes what was frozen before. A request that cannot be decoded is
-// not reached: these bytes are our own.
+// contentOf decodes a frozen write. It cannot fail, because this client encoded the bytes
+// itself.
 func contentOf(it *item) Write {
 	method, request := it.method, proto.Message(nil)
-	for _, w := range []Write{{Charge: &pb.Charge{}}, {Close: &pb.Close{}}, {Reserve: &pb.Reserve{}}, {Commit: &pb.Commit{}},
-		{Release: &pb.Release{}}, {Expire: &pb.Expire{}}, {Free: &pb.Free{}}, {Refund: &pb.Refund{}}, {Raise: &pb.Raise{}}, {Reconcile: &pb.Reconcile{}}} {
+	for _, w := range []Write{{Charge: &pb.Charge{}}, {Close: &pb.Close{}},
+		{Reserve: &pb.Reserve{}}, {Commit: &pb.Commit{}},
+		{Release: &pb.Release{}}, {Expire: &pb.Expire{}}, {Free: &pb.Free{}}, {Refund: &pb.Refund{}},
+		{Raise: &pb.Raise{}}, {Reconcile: &pb.Reconcile{}}} {
 		if m, r, _ := w.unary("", "", 0); m == method {
 			request = r
 		}
@@ -110,14 +120,14 @@ func contentOf(it *item) Write {
 	return Write{}
 }
 
-// freezeItem makes the frozen request of w and an empty answer.
+// freezeItem returns the frozen request of w, and an empty answer to decode into.
 func freezeItem(op, ledger, writer string, sequence uint64, w Write) (*item, proto.Message, error) {
 	method, request, answer := w.unary(ledger, writer, sequence)
 	b, err := freeze(op, ledger, request)
 	return &item{sequence: sequence, method: method, request: b}, answer, err
 }
 
-// inLane sends w as the next write of this client's lane; A is its answer's type.
+// inLane sends w as the next write of this client's lane. A is the type of its answer.
 func inLane[A proto.Message](ctx context.Context, c *Client, op, ledger string, w Write) (answer A, err error) {
 	got, err := c.write(ctx, op, ledger, w)
 	if err != nil {
@@ -126,7 +136,7 @@ func inLane[A proto.Message](ctx context.Context, c *Client, op, ledger string, 
 	return got.(A), nil
 }
 
-// once sends w under the user's own key for this one write.
+// once sends w under a key that the caller chose for this one write.
 func once[A proto.Message](ctx context.Context, c *Client, op, ledger, key string, w Write) (answer A, err error) {
 	writer, err := requestWriter(op, ledger, key)
 	if err != nil {
@@ -144,7 +154,7 @@ func once[A proto.Message](ctx context.Context, c *Client, op, ledger, key strin
 
 var requestPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// requestWriter is the writer of a user's key.
+// requestWriter returns the writer's name for a key, or an error for a key that is not allowed.
 func requestWriter(op, ledger, key string) (string, error) {
 	if !requestPattern.MatchString(key) {
 		return "", invalid(op, ledger, fmt.Sprintf("key: %q; allowed: 1 to 128 bytes of [A-Za-z0-9._-]", key))

@@ -92,7 +92,8 @@ func TestReferencesToMathLead(t *testing.T) {
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s cites docs/math/%s.md: there is no such page; docs/math/README.md lists them", path, c[1])
 			} else if c[2] != "" && !readPage(t, target).numbers[c[2]] {
-				t.Errorf("%s cites docs/math/%s.md §%s: that page has no such heading; docs/math/README.md says where each number is",
+				t.Errorf("%s cites docs/math/%s.md §%s: that page has no such heading; docs/math/README.md says "+
+					"where each number is",
 					path, c[1], c[2])
 			}
 		}
@@ -141,7 +142,8 @@ func TestMathIsUsedWhereItSays(t *testing.T) {
 			name := u[1][strings.LastIndex(u[1], ".")+1:]
 			code, err := os.ReadFile(filepath.Join(mathPages, u[2]))
 			if err != nil {
-				t.Errorf("%s: %s is said to be in %s, which does not exist; files of that name: %v", path, u[1], u[2], where[filepath.Base(u[2])])
+				t.Errorf("%s: %s is said to be in %s, which does not exist; files of that name: %v", path, u[1], u[2],
+					where[filepath.Base(u[2])])
 			} else if !regexp.MustCompile(`\b` + name + `\b`).Match(code) {
 				t.Errorf("%s: %s is said to be in %s, which does not have it", path, u[1], u[2])
 			}

@@ -60,7 +60,8 @@ func askGroup(ctx context.Context, c pb.AccountantServiceClient, i int) error {
 	group := &pb.Mechanism{Kind: &pb.Mechanism_Group{Group: &pb.Group{Size: &size,
 		Mechanism: client.PoissonSampled(0.01*(1+float64(i)/1000), client.Gaussian(20))}}}
 	w := &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE, Events: []*pb.Event{client.Event(group, 1000)}}
-	_, err := c.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Workload{Workload: w}})
+	_, err := c.QueryPrivacyCurve(ctx,
+		&pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Workload{Workload: w}})
 	return err
 }
 
@@ -83,7 +84,8 @@ func askTables(ctx context.Context, c pb.AccountantServiceClient, i int) error {
 		for l := range t.Losses { // Σ p·e^{−l} = 1 − a little
 			t.Losses[l] += math.Log(other) + 1e-6
 		}
-		w.Events = append(w.Events, client.Event(&pb.Mechanism{Kind: &pb.Mechanism_PrivacyLossTable{PrivacyLossTable: t}}, 1))
+		w.Events = append(w.Events,
+			client.Event(&pb.Mechanism{Kind: &pb.Mechanism_PrivacyLossTable{PrivacyLossTable: t}}, 1))
 	}
 	_, err := c.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{Workload: w},
 		Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}})

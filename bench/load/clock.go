@@ -54,7 +54,8 @@ func (c *clock) resume(last uint64) {
 type clocks struct{ sync.Map }
 
 // intercept looks at what passes on a report stream.
-func (c *clocks) intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *clocks) intercept(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+	next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := next(ctx, desc, conn, method, opts...)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,8 @@ func TestLoad(t *testing.T) {
 		reports int
 	}{
 		{"one stream", []string{"--streams", "1", "--window", "16", "--ledgers", "1", "--reports", "50"}, 100},
-		{"streams", []string{"--streams", "5", "--window", "4", "--ledgers", "3", "--connections", "2", "--reports", "52"}, 52},
+		{"streams", []string{"--streams", "5", "--window", "4", "--ledgers", "3", "--connections", "2",
+			"--reports", "52"}, 52},
 		{"calls", []string{"--unary", "--streams", "5", "--ledgers", "5", "--reports", "20"}, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -59,7 +60,8 @@ func TestLoadWithTLS(t *testing.T) {
 	files.Cert, files.Key = a.Issue("server", nil)
 	daemon := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, HTTP: "127.0.0.1:0"}})
 	cert, key := a.Issue("load", nil)
-	s, err := parse([]string{"--server", daemon.Addr, "--http", daemon.HTTPAddr, "--tls-ca", a.File, "--tls-cert", cert, "--tls-key", key,
+	s, err := parse([]string{"--server", daemon.Addr, "--http", daemon.HTTPAddr, "--tls-ca", a.File,
+		"--tls-cert", cert, "--tls-key", key,
 		"--streams", "2", "--ledgers", "2", "--reports", "20"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +75,8 @@ func TestLoadWithTLS(t *testing.T) {
 func TestFlagsAreChecked(t *testing.T) {
 	for _, args := range [][]string{
 		{"x"}, {"--streams", "0"}, {"--window", "0"}, {"--ledgers", "2"}, {"--reports", "0"},
-		{"--streams", "2", "--connections", "3"}, {"--timeout", "0s"}, {"--tls-ca", "none.pem"}, {"--query-every", "-1s"},
+		{"--streams", "2", "--connections", "3"}, {"--timeout", "0s"}, {"--tls-ca", "none.pem"},
+		{"--query-every", "-1s"},
 	} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%q accepted", args)

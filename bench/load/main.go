@@ -2,7 +2,8 @@
 // JSON object: reports a second, the latency of acknowledgements, and the CPU
 // that a report takes on both sides.
 //
-//	go run ./bench/load --server 127.0.0.1:7878 --http 127.0.0.1:7879 --streams 64 --window 256 --ledgers 64 --reports 200000
+//	go run ./bench/load --server 127.0.0.1:7878 --http 127.0.0.1:7879 \
+//		--streams 64 --window 256 --ledgers 64 --reports 200000
 //
 // It makes ledgers of its own, load/<run>/<number>, and leaves them there: PLAN
 // ledgers whose plan covers the run, and FILTER ledgers with a budget at a fixed
@@ -74,12 +75,15 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	f.SetOutput(usage)
 	f.StringVar(&s.server, "server", "127.0.0.1:7878", "HOST:PORT or unix:PATH of the daemon")
-	f.StringVar(&s.http, "http", "127.0.0.1:7879", "HOST:PORT of its /metrics on this machine, for its CPU; \"\" leaves that out")
+	f.StringVar(&s.http, "http", "127.0.0.1:7879",
+		"HOST:PORT of its /metrics on this machine, for its CPU; \"\" leaves that out")
 	f.IntVar(&s.streams, "streams", 1, "writers: streams, or with --unary callers with one call in flight each")
 	f.IntVar(&s.window, "window", 2048, "reports without acknowledgement, of each stream")
-	f.IntVar(&s.ledgers, "ledgers", 1, "ledgers, at most as many as writers; with 1 the load is run on a PLAN and on a FILTER ledger")
+	f.IntVar(&s.ledgers, "ledgers", 1,
+		"ledgers, at most as many as writers; with 1 the load is run on a PLAN and on a FILTER ledger")
 	f.IntVar(&s.reports, "reports", 200000, "reports of all writers together, of each run")
-	f.IntVar(&s.connections, "connections", 0, "connections that the writers share; 0: 1 with --unary, else one each up to 64")
+	f.IntVar(&s.connections, "connections", 0,
+		"connections that the writers share; 0: 1 with --unary, else one each up to 64")
 	f.BoolVar(&s.unary, "unary", false, "one call a report instead of streams")
 	f.DurationVar(&s.queries, "query-every", 0, "also ask for ε of the first ledger at this interval; 0: not")
 	f.StringVar(&s.attack, "attack", "", attackUsage())
@@ -88,7 +92,8 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	f.StringVar(&s.tls.CA, "tls-ca", "", "PEM `file` of the authorities to trust; default: the system's")
 	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the client's certificate")
 	f.StringVar(&s.tls.Key, "tls-key", "", "PEM `file` of its key")
-	f.StringVar(&s.tls.ServerName, "tls-server-name", "", "`name` expected in the daemon's certificate; default: the host")
+	f.StringVar(&s.tls.ServerName, "tls-server-name", "",
+		"`name` expected in the daemon's certificate; default: the host")
 	f.BoolVar(&s.insecure, "insecure", false, "allow plain text to another machine")
 	f.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of this side to `file`")
 	f.DurationVar(&s.timeout, "timeout", 5*time.Minute, "end with an error after this time")

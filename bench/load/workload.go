@@ -31,7 +31,8 @@ func mechanisms() []*pb.Mechanism {
 }
 
 func reports() []report {
-	labels := map[string]string{"run": "cifar10-resnet18-baseline-seed-42", "host": "gpu-node-0117.training.internal.example.org"}
+	labels := map[string]string{"run": "cifar10-resnet18-baseline-seed-42",
+		"host": "gpu-node-0117.training.internal.example.org"}
 	var out []report
 	for _, m := range mechanisms() {
 		out = append(out, report{[]*pb.Event{client.Event(m, 1)}, labels})
@@ -56,7 +57,8 @@ func spec(name string, policy pb.LedgerSpec_Policy, n int) *pb.LedgerSpec {
 }
 
 // create makes a run's ledgers, of these policies in turn, a hundred at a time.
-func create(ctx context.Context, c *client.Client, s settings, run string, policies ...pb.LedgerSpec_Policy) ([]string, error) {
+func create(ctx context.Context, c *client.Client, s settings, run string,
+	policies ...pb.LedgerSpec_Policy) ([]string, error) {
 	names := make([]string, s.ledgers)
 	errs := make([]error, s.ledgers)
 	var all sync.WaitGroup

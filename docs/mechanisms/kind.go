@@ -86,7 +86,8 @@ func parameters(m protoreflect.MessageDescriptor, path string, c comments) ([]pa
 			name += "[]"
 		}
 		out = append(out, parameter{name, text})
-		if inner := f.Message(); inner != nil && inner.FullName() != "accountant.v1.Mechanism" && inner.FullName() != "accountant.v1.Event" {
+		if inner := f.Message(); inner != nil && inner.FullName() != "accountant.v1.Mechanism" &&
+			inner.FullName() != "accountant.v1.Event" {
 			rows, err := parameters(inner, name+".", c)
 			if err != nil {
 				return nil, err

@@ -52,7 +52,8 @@ func TestRangesAreThoseOfTheComments(t *testing.T) {
 			if p.Range() == "" {
 				continue
 			}
-			if !found || !slices.ContainsFunc(words[p.Range()], func(w string) bool { return strings.HasPrefix(text, w) }) {
+			if !found || !slices.ContainsFunc(words[p.Range()],
+				func(w string) bool { return strings.HasPrefix(text, w) }) {
 				t.Errorf("%s.%s: the table allows %s, the comment says %q", k.Name, p.Name, p.Range(), p.Help)
 			}
 		}
@@ -82,7 +83,8 @@ func TestExamplesAreAnswered(t *testing.T) {
 			t.Errorf("%s: %+v, %v", k.Name, a, err)
 			continue
 		}
-		if back, err := accountant.Ask(c, accountant.AtEpsilon(a.Epsilon)); err != nil || back.LogDeltaLower != nil && *back.LogDeltaLower > math.Log(delta)+1e-12 {
+		if back, err := accountant.Ask(c, accountant.AtEpsilon(a.Epsilon)); err != nil ||
+			back.LogDeltaLower != nil && *back.LogDeltaLower > math.Log(delta)+1e-12 {
 			t.Errorf("%s: ε(%v) = %v, δ there is %+v, %v", k.Name, delta, a.Epsilon, back, err)
 		}
 	}

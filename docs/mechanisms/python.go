@@ -120,7 +120,8 @@ func pythonType(p mechanism.Parameter) string {
 
 // writePythonOptions makes the types of the keyword arguments that are a message's fields.
 func writePythonOptions(root string) ([]byte, error) {
-	out := bytes.NewBufferString(`"""The keyword arguments that are fields of the API's messages. ` + generatedPython + `"""
+	out := bytes.NewBufferString(`"""The keyword arguments that are fields of the API's messages. ` +
+		generatedPython + `"""
 
 from __future__ import annotations
 
@@ -140,7 +141,8 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 	}{
 		{"BudgetFields", "ledger", &accountantv1.Budget{}, nil},
 		{"LedgerOptions", "ledger", &accountantv1.LedgerSpec{}, []protoreflect.Name{"name", "adjacency"}},
-		{"EntriesOptions", "accountant_service", &accountantv1.ListEntriesRequest{}, []protoreflect.Name{"ledger", "page_token"}},
+		{"EntriesOptions", "accountant_service", &accountantv1.ListEntriesRequest{},
+			[]protoreflect.Name{"ledger", "page_token"}},
 		{"CurveOptions", "curve", &accountantv1.QueryPrivacyCurveRequest{}, []protoreflect.Name{"ledger", "workload"}},
 	} {
 		comments, err := readComments(filepath.Join(root, "gen/accountant/v1", o.file+".pb.go"))
@@ -148,7 +150,8 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 			return nil, err
 		}
 		m := o.message.ProtoReflect().Descriptor()
-		_, _ = fmt.Fprintf(out, "\n\nclass %s(TypedDict, total=False):\n    \"\"\"Fields of %s.\"\"\"\n", o.name, m.Name())
+		_, _ = fmt.Fprintf(out, "\n\nclass %s(TypedDict, total=False):\n    \"\"\"Fields of %s.\"\"\"\n",
+			o.name, m.Name())
 		for i := range m.Fields().Len() {
 			f := m.Fields().Get(i)
 			if slices.Contains(o.not, f.Name()) {
@@ -168,14 +171,16 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 
 func pythonField(f protoreflect.FieldDescriptor) string {
 	one := map[protoreflect.Kind]string{
-		protoreflect.DoubleKind: "float", protoreflect.StringKind: "str", protoreflect.BoolKind: "bool", protoreflect.EnumKind: "str | int",
+		protoreflect.DoubleKind: "float", protoreflect.StringKind: "str", protoreflect.BoolKind: "bool",
+		protoreflect.EnumKind:   "str | int",
 		protoreflect.Uint32Kind: "int", protoreflect.Uint64Kind: "int",
 	}[f.Kind()]
 	switch {
 	case f.IsMap():
 		return "Mapping[str, str]"
 	case f.Message() != nil:
-		one = map[protoreflect.Name]string{"Workload": "Run", "Budget": "BudgetFields | pb.Budget", "Timestamp": "datetime"}[f.Message().Name()]
+		one = map[protoreflect.Name]string{"Workload": "Run", "Budget": "BudgetFields | pb.Budget",
+			"Timestamp": "datetime"}[f.Message().Name()]
 	}
 	if f.IsList() {
 		return "Sequence[" + one + "]"

@@ -43,7 +43,8 @@ func demonstrate(ctx context.Context, o options, s settings, out *screen) (err e
 	if err := d.stop(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out.out, "  Killed half way, nothing lost, nothing charged twice: %d steps made, %d in the ledger (%.0f s).\n\n",
+	fmt.Fprintf(out.out, "  Killed half way, nothing lost, nothing charged twice: %d steps made, %d in the ledger "+
+		"(%.0f s).\n\n",
 		s.steps, s.steps, time.Since(began).Seconds())
 	return nil
 }
@@ -66,7 +67,8 @@ func (c *crash) after(ctx context.Context) func(int, *client.Stream) error {
 				return err
 			}
 			st := stream.Status()
-			c.out.say(step, fmt.Sprintf("SIGKILL to the daemon; %d steps are acknowledged, %d on their way", st.Acknowledged, st.Outstanding))
+			c.out.say(step, fmt.Sprintf("SIGKILL to the daemon; %d steps are acknowledged, %d on their way",
+				st.Acknowledged, st.Outstanding))
 			c.back = make(chan error, 1)
 			go func() {
 				err := c.daemon.start(ctx)
@@ -107,7 +109,8 @@ func checkLedger(ctx context.Context, o options, steps int) error {
 		}
 		n, err := strconv.Atoi(e.GetCharge().GetLabels()["step"])
 		if err != nil || n < 1 || n > steps {
-			return fmt.Errorf("entry %d: step %q; allowed: 1 to %d", e.GetPosition(), e.GetCharge().GetLabels()["step"], steps)
+			return fmt.Errorf("entry %d: step %q; allowed: 1 to %d", e.GetPosition(),
+				e.GetCharge().GetLabels()["step"], steps)
 		}
 		seen[n]++
 	}

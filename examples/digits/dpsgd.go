@@ -34,7 +34,8 @@ func publicSettings() settings {
 // Poisson sample. Under add-or-remove-one the sensitivity is the clipping norm,
 // so the noise multiplier says it all.
 func (s settings) events() []*pb.Event {
-	return []*pb.Event{client.Event(client.PoissonSampled(s.samplingProbability, client.Gaussian(s.noiseMultiplier)), 1)}
+	return []*pb.Event{client.Event(client.PoissonSampled(s.samplingProbability, client.Gaussian(s.noiseMultiplier)),
+		1)}
 }
 
 // step makes one step of DP-SGD (Abadi et al. 2016, Algorithm 1, with Poisson

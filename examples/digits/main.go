@@ -54,13 +54,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s := publicSettings()
 	f := flag.NewFlagSet("digits", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.BoolVar(&o.demo, "demo", false, "start a daemon on an empty directory, kill and restart it half way, stop it at the end")
+	f.BoolVar(&o.demo, "demo", false,
+		"start a daemon on an empty directory, kill and restart it half way, stop it at the end")
 	f.StringVar(&o.accountantd, "accountantd", "bin/accountantd", "the daemon's binary, for -demo")
 	f.StringVar(&o.server, "server", "", "the daemon, HOST:PORT or unix:PATH (default 127.0.0.1:7878)")
 	f.StringVar(&o.ledger, "ledger", "examples/digits", "the ledger to report to; made if missing")
 	f.IntVar(&s.steps, "steps", s.steps, "how many steps to train")
 	f.DurationVar(&o.stepTime, "step-time", -1, "let a step take at least this long (default 20ms with -demo, else 0)")
-	f.Uint64Var(&o.seed, "seed", 0, "for tests only, NOT private: the same noise every time (default: the system's randomness)")
+	f.Uint64Var(&o.seed, "seed", 0,
+		"for tests only, NOT private: the same noise every time (default: the system's randomness)")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -85,7 +87,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // trainAndTell trains and shows what came of it. hook, if not nil, is called
 // after every step.
-func trainAndTell(ctx context.Context, o options, s settings, out *screen, hook func(step int, stream *client.Stream) error) error {
+func trainAndTell(ctx context.Context, o options, s settings, out *screen,
+	hook func(step int, stream *client.Stream) error) error {
 	train, test, err := loadDigits()
 	if err != nil {
 		return err
@@ -102,13 +105,14 @@ func trainAndTell(ctx context.Context, o options, s settings, out *screen, hook 
 		return err
 	}
 	out.start(o, s)
-	t := &training{settings: s, data: train, random: newRandom(o.seed), ledger: o.ledger, stepTime: o.stepTime, after: func(step int, stream *client.Stream) error {
-		out.progress(step, stream.Status().Acknowledged)
-		if hook != nil {
-			return hook(step, stream)
-		}
-		return nil
-	}}
+	t := &training{settings: s, data: train, random: newRandom(o.seed), ledger: o.ledger, stepTime: o.stepTime,
+		after: func(step int, stream *client.Stream) error {
+			out.progress(step, stream.Status().Acknowledged)
+			if hook != nil {
+				return hook(step, stream)
+			}
+			return nil
+		}}
 	m, err := t.run(ctx, c)
 	out.endProgress()
 	if err != nil {

@@ -24,7 +24,8 @@ func TestRunReportsEveryStep(t *testing.T) {
 		if got := s.Position("examples/digits"); got != 40*runs {
 			t.Errorf("%d entries after %d runs of 40 steps", got, runs)
 		}
-		for _, want := range []string{"NOT PRIVATE", "test accuracy", fmt.Sprintf("%d steps charged", 40*runs), "by analysis", "rdp", "1e-05"} {
+		for _, want := range []string{"NOT PRIVATE", "test accuracy", fmt.Sprintf("%d steps charged", 40*runs),
+			"by analysis", "rdp", "1e-05"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q is missing from:\n%s", want, out.String())
 			}
@@ -52,7 +53,8 @@ func TestDemonstration(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-demo", "-accountantd", binary, "-steps", "50", "-step-time", "1ms"}, &out, &out); err != nil {
+	if err := run(t.Context(), []string{"-demo", "-accountantd", binary, "-steps", "50", "-step-time", "1ms"},
+		&out, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{"SIGKILL", "50 steps made, 50 in the ledger"} {

@@ -42,7 +42,8 @@ func (s *screen) start(o options, set settings) {
 		s.bar = progressbar.NewOptions(set.steps,
 			progressbar.OptionSetWriter(s.out), progressbar.OptionSetDescription("  training"),
 			progressbar.OptionSetWidth(36), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(50*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
 	}
 }
@@ -97,7 +98,8 @@ func (s *screen) privacy(l *pb.Ledger, answer *pb.QueryPrivacyResponse) {
 		fmt.Fprintf(table, "    %s\t%s\t%s\n", a.GetAnalysis(), value, note)
 	}
 	table.Flush()
-	fmt.Fprintf(s.out, "\n  All of it together is (%s, %g)-differentially private per image", up(answer.GetEpsilon()), delta)
+	fmt.Fprintf(s.out, "\n  All of it together is (%s, %g)-differentially private per image",
+		up(answer.GetEpsilon()), delta)
 	if answer.EpsilonLower != nil && answer.GetEpsilonLower() > 0 {
 		fmt.Fprintf(s.out, ";\n  no accountant can prove less than ε = %s", down(answer.GetEpsilonLower()))
 	}

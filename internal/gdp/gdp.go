@@ -1,9 +1,9 @@
-// Package gdp answers a composition of Gaussian losses exactly: any number of
-// different Gaussians is one with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, arXiv
-// 1905.02383v3, Cor. 3.3), whose curve is known (Balle–Wang 2018, Thm 8).
+// Package gdp answers exactly about compositions of Gaussian losses. Any number of different
+// Gaussians is one Gaussian with μ² = Σ n_j·μ_j² (Dong–Roth–Su 2022, arXiv 1905.02383v3, Cor.
+// 3.3), whose privacy curve is known (Balle–Wang 2018, Thm 8).
 //
-// Bounds from above and below differ by rounding only. Everything else it
-// refuses, with the reason.
+// The upper and the lower bound differ by rounding only. All other compositions are refused,
+// with the reason.
 package gdp
 
 import (

@@ -18,7 +18,7 @@ func Decimal(x float64) *big.Rat {
 	return r
 }
 
-// DecimalQuotient returns x/y of both as decimals, or nil where x is +Inf.
+// DecimalQuotient returns the quotient of x and y, both read as decimals, or nil if x is +Inf.
 func DecimalQuotient(x, y float64) *big.Rat {
 	if math.IsInf(x, 1) {
 		return nil
@@ -47,8 +47,8 @@ func DecimalUp(r *big.Rat) float64 {
 	return f
 }
 
-// DecimalRootUp returns a float64 whose square, read as a decimal, is not below r ≥ 0: the
-// least such one within a unit in the last place. It is +Inf for nil.
+// DecimalRootUp returns a float64 whose square, read as a decimal, is not below r ≥ 0. It is
+// the least such float64 within one unit in the last place, and +Inf for nil.
 func DecimalRootUp(r *big.Rat) float64 {
 	if r == nil {
 		return math.Inf(1)
@@ -61,14 +61,14 @@ func DecimalRootUp(r *big.Rat) float64 {
 	return root
 }
 
-// DecimalSquare returns x² of x as a decimal.
+// DecimalSquare returns the square of x, read as a decimal.
 func DecimalSquare(x float64) *big.Rat {
 	r := Decimal(x)
 	return r.Mul(r, r)
 }
 
-// DecimalSquareDown returns a float64 that, read as a decimal, is at most x²: exactly that
-// where x² has few digits.
+// DecimalSquareDown returns a float64 that, read as a decimal, is at most x². It is exactly x²
+// if x has few digits.
 func DecimalSquareDown(x float64) float64 {
 	r := DecimalSquare(x)
 	f, _ := r.Float64()

@@ -31,7 +31,8 @@ func TestDecimalSquareDown(t *testing.T) {
 func TestDecimalsAreRoundedUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		over, under := rapid.Uint64Range(0, 1<<62).Draw(t, "over"), rapid.Uint64Range(1, 1<<62).Draw(t, "under")
-		r := new(big.Rat).Quo(new(big.Rat).SetInt(new(big.Int).SetUint64(over)), new(big.Rat).SetInt(new(big.Int).SetUint64(under)))
+		r := new(big.Rat).Quo(new(big.Rat).SetInt(new(big.Int).SetUint64(over)),
+			new(big.Rat).SetInt(new(big.Int).SetUint64(under)))
 		exact, _ := r.Float64()
 		up, root := DecimalUp(r), DecimalRootUp(r)
 		if Decimal(up).Cmp(r) < 0 || up > math.Nextafter(exact, math.Inf(1)) {

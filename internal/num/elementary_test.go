@@ -44,7 +44,8 @@ func TestDirectedAgainstOracle(t *testing.T) {
 			if f.down == nil {
 				continue
 			}
-			if down := f.down(r.X); new(big.Rat).SetFloat64(down).Cmp(want) > 0 || down < stepsDown(near, 7) && down > 0 {
+			if down := f.down(r.X); new(big.Rat).SetFloat64(down).Cmp(want) > 0 ||
+				down < stepsDown(near, 7) && down > 0 {
 				t.Errorf("%s(%v) down is %v, exactly %s", name, r.X, down, r.Value)
 			}
 		}

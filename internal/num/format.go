@@ -14,12 +14,12 @@ func FormatUp(x float64, n int) string { return formatDirected(x, n, x > 0, exac
 // FormatDown formats x with at most n significant digits, never above x.
 func FormatDown(x float64, n int) string { return formatDirected(x, n, x < 0, exactDigits) }
 
-// FormatReadUp and FormatReadDown are FormatUp and FormatDown of the shortest decimal
-// that identifies x: balances are on the safe side when they are read so, and 0.2
-// stays 0.2.
+// FormatReadUp is FormatUp applied to the shortest decimal that identifies x, so that 0.2 stays
+// 0.2. A balance is on the safe side when it is read in this way.
 func FormatReadUp(x float64, n int) string { return formatDirected(x, n, x > 0, shortestDigits) }
 
-// FormatReadDown is described with FormatReadUp.
+// FormatReadDown is FormatDown applied to the shortest decimal that identifies x: see
+// FormatReadUp.
 func FormatReadDown(x float64, n int) string { return formatDirected(x, n, x < 0, shortestDigits) }
 
 // Precisions of strconv.FormatFloat: a float64 has at most 767 significant decimal
@@ -55,8 +55,8 @@ func formatDirected(x float64, n int, away bool, precision int) string {
 	return sign + plainDecimal(strings.TrimRight(string(kept), "0"), exp)
 }
 
-// raiseDigits adds one to the last digit. It returns false where 99…9 became 10…0,
-// one digit more than there is room for.
+// raiseDigits adds one to the last digit. It returns false if 99…9 became 10…0, which needs one
+// digit more than there is room for.
 func raiseDigits(d []byte) bool {
 	for i := len(d) - 1; i >= 0; i-- {
 		if d[i] < '9' {
@@ -69,7 +69,8 @@ func raiseDigits(d []byte) bool {
 	return false
 }
 
-// plainDecimal writes d₀.d₁d₂… × 10^exp, d₀ ≠ 0, as a person would.
+// plainDecimal writes d₀.d₁d₂… × 10^exp, d₀ ≠ 0. It uses an exponent only for numbers below
+// 10⁻⁴ or from 10¹³ on.
 func plainDecimal(d string, exp int) string {
 	switch {
 	case exp < -4 || exp > 12:

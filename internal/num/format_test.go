@@ -53,8 +53,10 @@ func TestFormatRead(t *testing.T) {
 		x         float64
 		up, below string
 	}{
-		{0, "0", "0"}, {0.1, "0.1", "0.1"}, {0.2, "0.2", "0.2"}, {0.3, "0.3", "0.3"}, {1e-5, "1e-5", "1e-5"}, {8, "8", "8"},
-		{0.30000000000000004, "0.3001", "0.3"}, {1.23401, "1.235", "1.234"}, {9.9999, "10", "9.999"}, {math.Inf(1), "∞", "∞"},
+		{0, "0", "0"}, {0.1, "0.1", "0.1"}, {0.2, "0.2", "0.2"}, {0.3, "0.3", "0.3"},
+		{1e-5, "1e-5", "1e-5"}, {8, "8", "8"},
+		{0.30000000000000004, "0.3001", "0.3"}, {1.23401, "1.235", "1.234"}, {9.9999, "10", "9.999"},
+		{math.Inf(1), "∞", "∞"},
 	} {
 		if got := FormatReadUp(c.x, 4); got != c.up {
 			t.Errorf("FormatReadUp(%v, 4) = %s, want %s", c.x, got, c.up)
@@ -69,7 +71,10 @@ func TestFormatRead(t *testing.T) {
 // is within one unit of the last digit.
 func TestFormatIsDirected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := rapid.Float64().Filter(func(x float64) bool { return x != 0 && !math.IsInf(x, 0) && !math.IsNaN(x) }).Draw(t, "x")
+		x := rapid.Float64().Filter(func(x float64) bool {
+			return x != 0 && !math.IsInf(x, 0) &&
+				!math.IsNaN(x)
+		}).Draw(t, "x")
 		n := rapid.IntRange(1, 17).Draw(t, "digits")
 		exact := new(big.Rat).SetFloat64(x)
 		up, down := rational(t, FormatUp(x, n)), rational(t, FormatDown(x, n))

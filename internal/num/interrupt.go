@@ -1,24 +1,27 @@
 package num
 
-// Interrupt ends a computation from within, wherever it is: every loop that can take long
-// says what it spends, and once the time is over the computation is given up, back to the
-// nearest Try. Nothing of what was given up is used, so that no bound is made of a sum
-// that lacks some of its terms. A nil *Interrupt never ends anything. It is not for
-// concurrent use.
+// Interrupt ends a computation from inside, at any depth. Every loop that can take long calls
+// Spend with its work; once the time is over, Spend unwinds the stack to the nearest Try.
+// Nothing of an abandoned computation is used, so no bound is made from a sum that lacks some
+// of its terms.
+//
+// A nil *Interrupt never ends anything. An Interrupt is not safe for concurrent use.
 type Interrupt struct {
 	stop func() bool
 	left int
 	over bool // stop has said so
 }
 
-// asking is the work between two questions whether to stop, in about nanoseconds: what is
-// shorter is done however little time there is.
+// asking is the work, in about nanoseconds, between two calls of the stop function. Shorter
+// computations are done even if no time is left.
 const asking = 1_000_000
 
-// interruption is what unwinds the stack; only the Try of the same Interrupt takes it.
+// interruption is the value of the panic that unwinds the stack. Only the Try of the same
+// Interrupt recovers it.
 type interruption struct{ by *Interrupt }
 
-// NewInterrupt asks stop; nil for nil.
+// NewInterrupt returns an Interrupt that asks stop whether the time is over. It returns nil if
+// stop is nil.
 func NewInterrupt(stop func() bool) *Interrupt {
 	if stop == nil {
 		return nil
@@ -26,10 +29,10 @@ func NewInterrupt(stop func() bool) *Interrupt {
 	return &Interrupt{stop: stop, left: asking}
 }
 
-// Ask has another stop, which may be nil, be asked from here on.
+// Ask replaces the stop function, which may be nil.
 func (i *Interrupt) Ask(stop func() bool) { i.stop, i.left, i.over = stop, asking, false }
 
-// Stopped asks whether the time is over.
+// Stopped asks now whether the time is over.
 func (i *Interrupt) Stopped() bool {
 	if i == nil || i.stop == nil || !i.stop() {
 		return false
@@ -38,12 +41,12 @@ func (i *Interrupt) Stopped() bool {
 	return true
 }
 
-// Over reports whether anybody was told that the time is over: what was computed may then
-// lack something.
+// Over reports whether a caller was told that the time is over. What it computed may then be
+// incomplete.
 func (i *Interrupt) Over() bool { return i != nil && i.over }
 
-// Spend says that work, in about nanoseconds, is done next. It does not return where the
-// time is over.
+// Spend announces work, in about nanoseconds, that is done next. It does not return if the time
+// is over.
 func (i *Interrupt) Spend(work int) {
 	if i != nil {
 		if i.left -= work; i.left <= 0 {
@@ -60,8 +63,8 @@ func (i *Interrupt) ask() {
 	}
 }
 
-// Try does f and reports whether it came to its end. What f has changed before it was
-// given up must be of no use to anybody, or valid at every time.
+// Try calls f and reports whether f came to its end. What f changed before it was abandoned
+// must be valid at every time, or of no use to anybody.
 func (i *Interrupt) Try(f func()) (done bool) {
 	if i == nil {
 		f()

@@ -12,7 +12,8 @@ import (
 func anyFloat() *rapid.Generator[float64] {
 	return rapid.OneOf(
 		rapid.Float64(),
-		rapid.SampledFrom([]float64{0, 1, -1, math.SmallestNonzeroFloat64, 0x1p-1022, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1)}),
+		rapid.SampledFrom([]float64{0, 1, -1, math.SmallestNonzeroFloat64, 0x1p-1022, math.MaxFloat64, -math.MaxFloat64,
+			math.Inf(1), math.Inf(-1)}),
 		rapid.Map(rapid.Float64Range(-700, 700), math.Exp),
 	)
 }
@@ -37,7 +38,8 @@ func TestDirectedRounding(t *testing.T) {
 
 // Exact results are not moved.
 func TestDirectedRoundingKeepsExact(t *testing.T) {
-	for _, got := range []float64{AddUp(0.25, 0.5) - 0.75, MulUp(3, 0.5) - 1.5, DivUp(3, 2) - 1.5, AddUp(0, 0), MulUp(0, 7), DivUp(0, 3)} {
+	for _, got := range []float64{AddUp(0.25, 0.5) - 0.75, MulUp(3, 0.5) - 1.5, DivUp(3, 2) - 1.5, AddUp(0, 0),
+		MulUp(0, 7), DivUp(0, 3)} {
 		if got != 0 {
 			t.Errorf("an exact result was moved by %v", got)
 		}

@@ -17,7 +17,8 @@ func Middle(lo, hi float64) float64 {
 // f(above) ≥ 0 were computed, unless they are still lo and hi; a NaN counts as
 // < 0. It stops once above − below ≤ tolerance·above, at neighbouring floats,
 // or after steps evaluations.
-func Crossing(f func(x float64) (value, slope float64), lo, hi, start, tolerance float64, steps int) (below, above float64) {
+func Crossing(f func(x float64) (value, slope float64), lo, hi, start, tolerance float64,
+	steps int) (below, above float64) {
 	below, above = lo, hi
 	x := start
 	last := hi - lo // width two evaluations ago, to notice slow Newton steps

@@ -14,7 +14,8 @@ import (
 // (τ + ln(1/δ)/(α−1), δ)-DP, which the bound is never above at any order.
 func TestMironov2017(t *testing.T) {
 	g, l := mechanism.Gaussian{NoiseMultiplier: 4}, mechanism.Laplace{Scale: 5, Sensitivity: 1}
-	both := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: g, Count: 3}, mechanism.Event{Mechanism: l, Count: 2})
+	both := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: g, Count: 3},
+		mechanism.Event{Mechanism: l, Count: 2})
 	for _, alpha := range []float64{1.2, 2, 9, 50} {
 		s, e0 := alpha-1, 0.2
 		laplace := math.Log(alpha/(2*alpha-1)*math.Exp(s*e0) + s/(2*alpha-1)*math.Exp(-alpha*e0)) // Prop. 6
@@ -48,8 +49,10 @@ func TestSelectionsBelowRdpAccountant(t *testing.T) {
 		delta  float64
 		theirs float64
 	}{
-		{geometric(8), mechanism.Composed{Events: mechanism.ListOf(sampled(0.01, 1.1, 1000))}, 1, 0, 1e-5, 3.324815471564607},
-		{geometric(8), mechanism.Composed{Events: mechanism.ListOf(sampled(0.01, 1.1, 1000))}, 10, 0, 1e-5, 23.620056729595728},
+		{geometric(8), mechanism.Composed{Events: mechanism.ListOf(sampled(0.01, 1.1, 1000))}, 1, 0,
+			1e-5, 3.324815471564607},
+		{geometric(8), mechanism.Composed{Events: mechanism.ListOf(sampled(0.01, 1.1, 1000))}, 10, 0,
+			1e-5, 23.620056729595728},
 		{geometric(1.5), gaussian(4), 1, 0, 1e-5, 1.424159909858313},
 		{geometric(8), gaussian(4), 10, 0, 1e-5, 15.903366887110403},
 		{geometric(10), gaussian(1), 20, 0, 1e-6, 123.92525114445426},

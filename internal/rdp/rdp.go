@@ -16,12 +16,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// Epsilon returns an upper bound on ε at δ in (0, 1), never below the truth, and
-// the order α that proves it (+Inf: the sum of the largest losses). It is +Inf,
-// with order 0, where δ does not exceed δ_∞.
+// Epsilon returns an upper bound on ε at δ in (0, 1), never below the truth, and the order α
+// that proves it. An order of +Inf stands for the sum of the largest losses. If δ does not
+// exceed δ_∞ the bound is +Inf and the order 0.
 //
-// It tries one order at least in each direction; once stop, which may be nil,
-// returns true it tries no more.
+// It tries at least one order in each direction, and no more once in says that the time is
+// over.
 func Epsilon(c loss.Composition, delta float64, in *num.Interrupt) (epsilon, order float64) {
 	if len(c) == 0 {
 		return 0, 0
@@ -36,7 +36,8 @@ func Epsilon(c loss.Composition, delta float64, in *num.Interrupt) (epsilon, ord
 		logDelta[d] = num.LogDown(finite)
 	}
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
-		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt), within(in, curve(c, d, in), 0, orders(len(c)))
+		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt),
+			within(in, curve(c, d, in), 0, orders(len(c)))
 		_, first = loss.LeastEpsilon(rough.Curve, logDelta[d], first, rough.stop)
 		epsilon, s := loss.LeastEpsilon(exact.Curve, logDelta[d], first, exact.stop)
 		for _, knot := range c.Knots(s) {
@@ -53,8 +54,8 @@ func Epsilon(c loss.Composition, delta float64, in *num.Interrupt) (epsilon, ord
 	})
 }
 
-// LogDelta returns an upper bound on ln δ at ε ≥ 0, at most 0, and its order;
-// otherwise it is as Epsilon.
+// LogDelta returns an upper bound on ln δ at ε ≥ 0, never above 0, and the order that proves
+// it; otherwise it behaves like Epsilon.
 func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta, order float64) {
 	if len(c) == 0 {
 		return math.Inf(-1), 0
@@ -67,7 +68,8 @@ func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta,
 		if c.MaxLoss(d) <= epsilon {
 			return total(d, math.Inf(-1)), math.Inf(1)
 		}
-		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt), within(in, curve(c, d, in), 0, orders(len(c)))
+		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt),
+			within(in, curve(c, d, in), 0, orders(len(c)))
 		_, first = loss.LeastLogDelta(rough.Curve, epsilon, first, rough.stop)
 		finite, s := loss.LeastLogDelta(exact.Curve, epsilon, first, exact.stop)
 		for _, knot := range c.Knots(s) {
@@ -81,7 +83,7 @@ func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta,
 	})
 }
 
-// termWork is about what a loss takes that spends nothing itself.
+// termWork is roughly the work, in nanoseconds, of a loss that does not report its own.
 const termWork = 500
 
 func curve(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
@@ -95,8 +97,8 @@ func curve(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
 	}, Last: c.Last()}
 }
 
-// steer is curve without a proof, and fast: it finds the order that curve is then
-// asked about.
+// steer is an approximation of curve, fast and without a proof. It finds the order at which
+// curve is then evaluated.
 func steer(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
 	estimates := make([]loss.Estimate, len(c))
 	for i, t := range c {
@@ -116,9 +118,9 @@ func steer(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
 	return loss.Curve{At: at, Last: c.Last()}
 }
 
-// timed is a curve that is asked about some orders only: not about more than most, and
-// about no more than least once the time is over. It is infinite where it was interrupted,
-// and is then asked no more.
+// timed is a curve that is evaluated at a limited number of orders: at most most, and no more
+// than least once the time is over. It returns +Inf when it was interrupted, and is not
+// evaluated again.
 type timed struct {
 	loss.Curve
 	stop func() bool
@@ -139,15 +141,17 @@ func within(in *num.Interrupt, c loss.Curve, least, most int) timed {
 	}}
 }
 
-// orders are as many as are tried: mostExact of a loss or two, fewer where each costs more.
+// orders returns the number of orders to try: mostExact for one or two losses, and fewer where
+// each evaluation costs more.
 func orders(distinct int) int { return max(leastExact, mostExact*2/max(2, distinct)) }
 
-// Bounds on the orders that the bound itself is computed at. The first is the best by
-// the estimates, to more digits than matter where they are good.
+// These bound the number of orders at which the bound itself is evaluated. The first of them is
+// the best one according to the estimates, which is good enough wherever the estimates are
+// good.
 const leastExact, mostExact = 4, 16
 
-// leastEstimates are made however little time there is: they cost little, and one
-// order at random proves next to nothing.
+// leastEstimates is the number of estimates that are made even when no time is left: they cost
+// little, and one order chosen at random would prove next to nothing.
 const leastEstimates = 12
 
 // worst is the larger of both directions' bounds, with its order. The second

@@ -77,7 +77,8 @@ func TestSearchAgainstScan(t *testing.T) {
 		sigma := math.Exp(rapid.Float64Range(-0.7, 2).Draw(t, "ln σ"))
 		n := rapid.Uint32Range(1, 100000).Draw(t, "n")
 		delta := math.Exp(-rapid.Float64Range(0.01, 600).Draw(t, "−ln δ"))
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t,
+			"adjacency")
 		c := compose(t, adj, sampled(q, sigma, n))
 		got, order := Epsilon(c, delta, nil)
 		scan, itself := 0.0, false

@@ -53,12 +53,18 @@ func TestSearchEndsWithTheTable(t *testing.T) {
 			return worst
 		}
 		logDelta := -rapid.Float64Range(0.01, 100).Draw(t, "−ln δ")
-		epsilon := scan(func(d loss.Direction, s float64) float64 { return loss.EpsilonAt(s, c.Renyi(d, s).Upper(), logDelta) })
+		epsilon := scan(func(d loss.Direction,
+			s float64) float64 {
+			return loss.EpsilonAt(s, c.Renyi(d, s).Upper(), logDelta)
+		})
 		if got, order := Epsilon(c, math.Exp(logDelta), nil); !(got <= epsilon*(1+1e-9)+1e-12) {
 			t.Fatalf("ε = %v at order %v, a scan finds %v", got, order, epsilon)
 		}
 		at := rapid.Float64Range(0, 2).Draw(t, "ε") * math.Min(epsilon, 1e3)
-		least := scan(func(d loss.Direction, s float64) float64 { return loss.LogDeltaAt(s, c.Renyi(d, s).Upper(), at) })
+		least := scan(func(d loss.Direction,
+			s float64) float64 {
+			return loss.LogDeltaAt(s, c.Renyi(d, s).Upper(), at)
+		})
 		if got, order := LogDelta(c, at, nil); !(got <= least+1e-9*(1+math.Abs(least))) {
 			t.Fatalf("ln δ(%v) = %v at order %v, a scan finds %v", at, got, order, least)
 		}
@@ -68,7 +74,8 @@ func TestSearchEndsWithTheTable(t *testing.T) {
 // A million times fewer steps cost no more: the first guess at the best order of few small
 // steps is far beyond the last order at which anything is known of them.
 func TestFewStepsOfATableCostNoMore(t *testing.T) {
-	m := mechanism.FixedSizeSampled{BatchSize: 16, DatasetSize: 6_000_000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
+	m := mechanism.FixedSizeSampled{BatchSize: 16, DatasetSize: 6_000_000,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
 	before := 0.0
 	for _, n := range []uint32{1, 100, 10_000, 1_000_000} {
 		e, order := Epsilon(compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: n}), 1e-5, nil)

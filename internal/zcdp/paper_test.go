@@ -13,7 +13,8 @@ import (
 // ln(1/δ)), δ)-DP follows; the tight conversion is never above it.
 func TestBunSteinke2016(t *testing.T) {
 	for _, rho := range []float64{1e-4, 0.1, 3} {
-		sum := compose(t, one(mechanism.ZeroConcentratedDP{Rho: rho}, 3), one(mechanism.ZeroConcentratedDP{Rho: rho / 2}, 2))
+		sum := compose(t, one(mechanism.ZeroConcentratedDP{Rho: rho}, 3),
+			one(mechanism.ZeroConcentratedDP{Rho: rho / 2}, 2))
 		if got := Rho(sum); math.Abs(got/(4*rho)-1) > 1e-14 || got < 4*rho {
 			t.Errorf("3ρ + 2·ρ/2 = %v, want %v", got, 4*rho)
 		}

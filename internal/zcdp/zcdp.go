@@ -14,7 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// Rho returns Σ n_j·ρ_j, rounded up; +Inf where a mechanism has none.
+// Rho returns Σ n_j·ρ_j, rounded up, or +Inf if a mechanism has no ρ.
 func Rho(c loss.Composition) float64 {
 	var sum float64
 	for i, f := range c.Facts() {
