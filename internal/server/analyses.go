@@ -14,10 +14,10 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// analyses lets questions be answered without making charges wait: at most so many are
-// computed at once that a processor is left for charges. Those that are admitted take
-// turns, each a slice at a time, so that a short question is answered soon behind long
-// ones. What is over the bound is refused at once, with a time to come back.
+// analyses answers questions without making charges wait. It computes only so many at once that
+// a processor is left for charges. Admitted questions take turns, one slice at a time, so that
+// a short question is answered soon even behind long ones. A question beyond the bound is
+// refused at once, with the time after which to ask again.
 type analyses struct {
 	turns   chan struct{} // full: as many compute as may
 	most    int64         // admitted at once
@@ -31,17 +31,18 @@ type analyses struct {
 // slice is how long an analysis computes while others wait for their turn.
 const slice = 10 * time.Millisecond
 
-// While charges come in, a question rests for so many slices after each that it computes.
-// Where other programs want the processors, too, the system divides them between groups of
-// threads, and a daemon that used up its part for questions would have to wait for the next.
+// While charges come in, a question pauses for this many slices after each slice that it
+// computes. On a machine that is shared with other programs, the system divides the processors
+// between groups of threads; a daemon that used up its part for questions would have to wait
+// for the next one.
 const restSlices = 3
 
-// writesRecently is how long after a commit more charges are expected.
+// writesRecently is how long after a commit the daemon expects more charges.
 const writesRecently = 100 * time.Millisecond
 
-// admittedEach is how many questions are admitted for each one that computes. With it the
+// admittedEach is how many questions are admitted for each one that is computed. With 16, the
 // last of them waits a sixth of a second for its turn, four times as long while charges come
-// in, and some hundred megabytes are in use.
+// in, and all together use some hundred megabytes.
 const admittedEach = 16
 
 func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
@@ -51,8 +52,9 @@ func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
 	return &analyses{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest, metrics: m}
 }
 
-// admit takes a question in, or refuses it: where there are too many, or so many that most
-// of its time would pass before its first turn. Whoever has admitted it calls leave once.
+// admit admits a question or refuses it. It refuses when too many are waiting, or so many that
+// most of the question's time would pass before its first turn. The caller of a successful
+// admit calls leave once.
 func (a *analyses) admit(ctx context.Context) error {
 	n := a.admitted.Add(1)
 	wait := time.Duration(n-1) * (slice + a.rest()) / time.Duration(cap(a.turns))
@@ -65,7 +67,7 @@ func (a *analyses) admit(ctx context.Context) error {
 	return busyError{after: wait}
 }
 
-// rest is how long a question leaves the processors to charges after each slice.
+// rest returns how long a question leaves the processors to charges after each slice.
 func (a *analyses) rest() time.Duration {
 	if time.Now().UnixNano()-a.metrics.committed.Load() < int64(writesRecently) {
 		return restSlices * slice
@@ -75,19 +77,19 @@ func (a *analyses) rest() time.Duration {
 
 func (a *analyses) leave() { a.admitted.Add(-1) }
 
-// bounded is ctx with a deadline no later than the longest time of one question.
+// bounded returns ctx with a deadline no later than the longest time allowed for one question.
 func (a *analyses) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, a.longest)
 }
 
-// busyError refuses a question for which there is no room now.
+// busyError refuses a question because there is no room for it now.
 type busyError struct{ after time.Duration }
 
 func (e busyError) Error() string {
 	return fmt.Sprintf("too many questions are being answered: ask again in %v; nothing was written, charges are taken meanwhile", e.after.Round(time.Millisecond))
 }
 
-// GRPCStatus has the time to come back as a detail, which clients wait for.
+// GRPCStatus carries the time after which to ask again as a detail, which clients respect.
 func (e busyError) GRPCStatus() *status.Status {
 	s := status.New(codes.Unavailable, e.Error())
 	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(e.after)}); err == nil {
@@ -96,7 +98,7 @@ func (e busyError) GRPCStatus() *status.Status {
 	return s
 }
 
-// turn is the part of one analysis in taking turns. It is of one goroutine.
+// turn is one analysis's place in the rotation. Only one goroutine uses it.
 type turn struct {
 	all  *analyses
 	ctx  context.Context
@@ -107,7 +109,8 @@ type turn struct {
 	long bool // more than one slice: other threads go first
 }
 
-// begin waits for the first turn of an analysis that stops headroom before ctx ends.
+// begin waits for the first turn of an analysis. The analysis is to stop some time before ctx
+// ends, by headroom.
 func (a *analyses) begin(ctx context.Context) *turn {
 	now := time.Now()
 	t := &turn{all: a, ctx: ctx, end: now.Add(a.longest)}
@@ -118,7 +121,7 @@ func (a *analyses) begin(ctx context.Context) *turn {
 	return t
 }
 
-// take waits for a turn; without one, as there is no time left, the analysis is over.
+// take waits for a turn. If no time is left for one, the analysis is over.
 func (t *turn) take() {
 	t.all.waiting.Add(1)
 	defer t.all.waiting.Add(-1)
@@ -142,8 +145,8 @@ func (t *turn) give() {
 	}
 }
 
-// share is stop, or that a part of the time that is left is over: of several questions
-// the next then has its part too.
+// share returns a stop function for one of several questions in a row. It reports true when
+// this question has used its part of the remaining time, so that the next one has its part too.
 func (t *turn) share(questions int) func() bool {
 	now := time.Now()
 	end := now.Add(t.end.Sub(now) / time.Duration(questions))
@@ -163,8 +166,8 @@ func (t *turn) pause(d time.Duration) {
 	}
 }
 
-// stop is asked by the analysis: it reports whether it must end, and otherwise lets
-// charges and other questions go first when its slice is over.
+// stop is called by the analysis. It reports whether the analysis must end; if not, and its
+// slice is over, it lets charges and other questions go first.
 func (t *turn) stop() bool {
 	if t.over {
 		return true

@@ -12,16 +12,17 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// backupChunk is how many bytes of a copy one message has.
+// backupChunk is the number of bytes of the copy in one message.
 const backupChunk = 256 << 10
 
-// copier is a store that can be copied while it serves: a file, its size in bytes.
+// copier is a store that can be copied while it serves. The copy is a file, with its size in
+// bytes.
 type copier interface {
 	Backup() (content io.ReadCloser, size int64, err error)
 }
 
-// Backup implements the API. The copy is made at once and sent from there, however
-// slow the client is. It ends early with the server (UNAVAILABLE).
+// Backup implements the API. The copy is made at once and sent from there, so a slow client
+// holds up nothing. It ends early when the server stops (UNAVAILABLE).
 func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
 	if err := checkRequest(req); err != nil {
 		return err
@@ -40,7 +41,8 @@ func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_Back
 	return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{End: end}})
 }
 
-// backup sends all but the end; who has that can ask for another one at once.
+// backup sends everything but the final message. Once a client has that message it may ask for
+// another backup at once.
 func (s *service) backup(store copier, stream pb.AccountantService_BackupServer) (end *pb.BackupResponse_End, err error) {
 	if !s.copying.TryLock() {
 		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
@@ -62,8 +64,8 @@ func (s *service) backup(store copier, stream pb.AccountantService_BackupServer)
 	return &pb.BackupResponse_End{Size: uint64(size), Sha256: sum.Sum(nil)}, err
 }
 
-// send reads content to its end in chunks, each in memory of its own: gRPC may
-// still hold on to the one before.
+// send reads content to its end in chunks. Each chunk has memory of its own, because gRPC may
+// still hold the one before.
 func send(ctx, draining context.Context, content io.Reader, chunk func([]byte) error) error {
 	for {
 		if draining.Err() != nil {

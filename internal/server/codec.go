@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// encoded is a received message that is not decoded yet. It is used again for
-// the next one.
+// encoded is a received message that is not decoded yet. Its memory is reused for the next
+// message.
 type encoded []byte
 
 // codec is gRPC's protobuf codec, which leaves a message that is received into

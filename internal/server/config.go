@@ -19,14 +19,14 @@ type Config struct {
 	// stops and returns ErrStoreFailed. Nil: never.
 	Failed <-chan struct{}
 
-	// Listen are the addresses of the gRPC service: HOST:PORT, port 0 for any free
-	// one, or unix:///PATH of a socket for others. Empty: none.
+	// Listen are the addresses of the gRPC service: HOST:PORT, where port 0 means any free
+	// port, or unix:///PATH for a socket that others may open. Empty: none.
 	Listen []string
 	// SocketMode and SocketOwner (USER, USER:GROUP or :GROUP, names or numbers) say
 	// who may open the sockets in Listen. Zero: 0600, of the daemon's user and group.
 	SocketMode  fs.FileMode
 	SocketOwner string
-	// TLS is spoken on every TCP address if it names files.
+	// TLS, if it names files, is used on every TCP address.
 	TLS TLSFiles
 	// HTTP is the TCP address of /metrics and /healthz. Empty: none.
 	HTTP string
@@ -42,31 +42,32 @@ type Config struct {
 	// SigningKey signs heads (see the function of that name). Nil: none.
 	SigningKey ed25519.PrivateKey
 
-	// Data and Version are printed when the server is ready.
+	// Data and Version are shown when the server is ready.
 	Data, Version string
 
-	// Metrics are what /metrics shows; of one server only. Nil: new ones.
+	// Metrics are what /metrics shows. They belong to one server only. Nil: new ones.
 	Metrics *Metrics
 	// Logger takes one record a call and the server's own events. Nil: discarded.
 	Logger *slog.Logger
-	// BudgetLedgers is how many open ledgers with budgets /metrics shows the shares
-	// of: each adds three series a budget. Zero: 1,000; below zero: none.
+	// BudgetLedgers is the number of open ledgers with budgets whose shares /metrics shows;
+	// each adds three series for a budget. Zero: 1,000; below zero: none.
 	BudgetLedgers int
 	// Deadline is set for unary calls that come without one. Zero: 30 s.
 	Deadline time.Duration
-	// Analyses is how many questions are computed at once; up to 16 times as many are
-	// admitted and take turns. Zero: one less than there are processors, at least 1.
+	// Analyses is how many questions are computed at once. Up to 16 times as many are admitted,
+	// and take turns. Zero: the number of processors less one, at least 1.
 	Analyses int
 	// QuestionTime is the longest time of one question, whatever its client allows; then
 	// the best bound so far is the answer. Zero: 30 s.
 	QuestionTime time.Duration
-	// ScrubInterval is how long after one check of the store's file the next one begins;
-	// the first begins at the start. Zero: 1 h; below zero: none. ScrubRate is how many
-	// bytes a second it reads at most. Zero: 16 MiB.
+	// ScrubInterval is the time between the end of one check of the store's file and the
+	// beginning of the next; the first check begins at the start. Zero: 1 h; below zero: no
+	// checks. ScrubRate bounds how many bytes a second a check reads. Zero: 16 MiB.
 	ScrubInterval time.Duration
 	ScrubRate     int64
-	// DrainTimeout bounds stopping; after three quarters of it calls that still run
-	// are ended. Zero: 20 s, below the 30 s after which Kubernetes and systemd kill.
+	// DrainTimeout bounds how long stopping takes. After three quarters of it, calls that still
+	// run are ended. Zero: 20 s, which is below the 30 s after which Kubernetes and systemd
+	// kill the process.
 	DrainTimeout time.Duration
 }
 

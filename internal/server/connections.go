@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// connections are the raw connections that stopping has to end by itself. gRPC waits
-// for every connection in its handshake before it tells the others that it stops, so
-// that one silent peer would hold up everybody; and closing a TLS connection whose peer
-// does not read can take seconds.
+// connections are the raw connections that a stopping server has to close itself. gRPC waits
+// for every connection in its handshake before it tells the others that it stops, so one silent
+// peer would hold up everybody. And closing a TLS connection whose peer does not read can take
+// seconds.
 type connections struct {
 	mu      sync.Mutex
 	young   map[*accepted]bool // in their handshake
@@ -21,7 +21,7 @@ func newConnections() *connections {
 	return &connections{young: map[*accepted]bool{}, secure: map[*accepted]bool{}}
 }
 
-// begin adds a connection that starts its handshake. It reports whether it may.
+// begin adds a connection that starts its handshake, and reports whether it may start.
 func (s *connections) begin(c *accepted) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +31,7 @@ func (s *connections) begin(c *accepted) bool {
 	return !s.refuses
 }
 
-// shake notes that a connection's handshake is over. From here on only those with TLS
+// shake records that a connection's handshake is over. From here on only connections with TLS
 // need help to be closed.
 func (s *connections) shake(c *accepted) {
 	s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *connections) stopAll() {
 	}
 }
 
-// accepted is a connection that knows where it was accepted; the handshake asks.
+// accepted is a connection that knows which listener accepted it; the handshake needs to know.
 type accepted struct {
 	net.Conn
 	origin
@@ -81,8 +81,8 @@ type accepted struct {
 	secured bool // TLS is spoken on it; set in the handshake
 }
 
-// SetDeadline tells when the handshake is over: gRPC sets a deadline before it and takes
-// it away after (Server.handleRawConn; TestStopWithSilentPeers would notice a change).
+// SetDeadline detects the end of the handshake: gRPC sets a deadline before the handshake and
+// removes it after it (Server.handleRawConn; TestStopWithSilentPeers would notice a change).
 func (c *accepted) SetDeadline(t time.Time) error {
 	if t.IsZero() {
 		c.all.shake(c)

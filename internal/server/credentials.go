@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// proof is what a connection proves of who is at its other end.
+// proof is what a connection proves about its peer.
 type proof struct {
 	credentials.CommonAuthInfo
 	principal string // "" if nothing is proven
@@ -21,8 +21,8 @@ type proof struct {
 
 func (proof) AuthType() string { return "accountant" }
 
-// transport makes the handshake of each connection as its listener wants it: TLS on
-// TCP, if there are certificates; on a Unix socket the kernel says who is there.
+// transport makes each connection's handshake as its listener requires: TLS on TCP, if there
+// are certificates; on a Unix socket the kernel says who the peer is.
 type transport struct {
 	tls    credentials.TransportCredentials // nil: plain
 	logger *slog.Logger
@@ -36,8 +36,8 @@ func newTransport(c *certificates, logger *slog.Logger) *transport {
 	return t
 }
 
-// ServerHandshake returns the connection below raw where no TLS is spoken: gRPC sets
-// options of TCP on it.
+// ServerHandshake returns the raw connection where no TLS is used, because gRPC sets TCP
+// options on it.
 func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c, ok := raw.(*accepted)
 	if !ok {
@@ -69,7 +69,7 @@ func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 	return conn, from, err
 }
 
-// ClientHandshake is for clients, which this is not.
+// ClientHandshake is never called: it is for clients.
 func (t *transport) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("these are a server's credentials")
 }

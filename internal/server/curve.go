@@ -10,8 +10,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// QueryPrivacyCurve implements the API: of a ledger it reads one committed
-// position, and answers under its guarantee.
+// QueryPrivacyCurve implements the API. For a ledger it reads one committed position, and
+// answers under the ledger's guarantee.
 func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
 	q, err := wire.ToCurveQuestion(req)
 	if err != nil {
@@ -34,9 +34,9 @@ func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCur
 	return wire.FromCurve(curve, subject.standing), nil
 }
 
-// Calibrate implements the API: on top of one committed position of a ledger, if
-// one is named: of its plan, where that is what it guarantees, otherwise of what was
-// charged or is reserved, and then the answer is descriptive. Nothing is written.
+// Calibrate implements the API. If a ledger is named, it calibrates on top of one committed
+// position: on top of the plan if that is what the ledger guarantees, and otherwise on top of
+// what was charged or is reserved; the answer is then descriptive. Nothing is written.
 func (s *service) Calibrate(ctx context.Context, req *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {
 	q, err := wire.ToCalibration(req)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 // Errors that end a stream or the server.
 var (
-	// ErrStoreFailed: the store cannot tell any more what is durable. Serving
-	// has stopped; a restart finds out.
+	// ErrStoreFailed means that the store cannot tell any more what is durable. Serving has
+	// stopped; a restart reads what is durable.
 	ErrStoreFailed = errors.New("store failed: serving has stopped, a restart reads what is durable")
 
 	errDraining = errors.New("server is shutting down: continue at another time with the same writer and sequence")
@@ -28,14 +28,14 @@ var (
 	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data directory (accountctl --server unix:DIR/accountant.sock)")
 )
 
-// maxMessage bounds an error's message, in bytes. It travels twice in the headers, for
-// which many clients have room for 8 KiB and no more: then they say only that headers
-// are too large.
+// maxMessage bounds an error's message, in bytes. gRPC sends the message twice in the headers,
+// for which many clients have room for 8 KiB only; beyond that they report nothing but that the
+// headers are too large.
 const maxMessage = 2 << 10
 
-// table is the one place where the domain's errors become gRPC codes; the first
-// match counts. A refusal is definite: nothing was written and asking again
-// does not help. A stream answers it with rejected; other errors end the stream.
+// table is the one place where the domain's errors become gRPC codes; the first match counts. A
+// refusal is final: nothing was written, and asking again does not help. A stream answers a
+// refusal with "rejected"; other errors end the stream.
 var table = []struct {
 	err     error
 	code    codes.Code
@@ -88,7 +88,8 @@ func lookup(err error) (code codes.Code, refusal bool, message string) {
 	return codes.Internal, false, err.Error()
 }
 
-// reasonOf is why a write was refused, in a few fixed words: a label of the metrics.
+// reasonOf returns why a write was refused, in a few fixed words that are a label of the
+// metrics.
 func reasonOf(err error) string {
 	if isInvalid(err) {
 		return "invalid request"
@@ -116,9 +117,9 @@ func isRefusal(err error) bool {
 	return refusal
 }
 
-// statusOf returns err as a status, or nil for nil. A status stays as it is. What
-// budgets lack is its detail: by that a client tells it from the transport's own
-// RESOURCE_EXHAUSTED.
+// statusOf returns err as a status, or nil for nil. A status stays as it is. A refusal by
+// budgets carries what they lack as a detail, by which a client tells it from the transport's
+// own RESOURCE_EXHAUSTED.
 func statusOf(err error) *status.Status {
 	if s, ok := status.FromError(err); ok {
 		return s
@@ -133,7 +134,8 @@ func statusOf(err error) *status.Status {
 	return s
 }
 
-// exceededBy is what a refusal by budgets or the plan lacks; nil for other errors.
+// exceededBy returns what budgets or the plan lack, if err is a refusal by them, and nil for
+// other errors.
 func exceededBy(err error) *pb.BudgetExceeded {
 	if !errors.Is(err, ledger.ErrBudget) {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 )
 
-// maxExpiryWait bounds how long the daemon waits before it looks for reservations
-// whose time is over: a clock may have been set, or another process have made one.
+// maxExpiryWait bounds the time between two looks for reservations that have expired: the clock
+// may have been set, or another process may have made one.
 const maxExpiryWait = time.Minute
 
-// expiry writes the entries that end reservations whose time is over. Until such an
-// entry is written a commit is in time, so that it comes late costs nothing.
+// expiry writes the entries that end expired reservations. Until such an entry is written a
+// commit is still in time, so no harm is done if it is late.
 type expiry struct {
 	keeper *keeper.Keeper
 	logger *slog.Logger
@@ -24,7 +24,7 @@ func newExpiry(k *keeper.Keeper, logger *slog.Logger) *expiry {
 	return &expiry{k, logger, make(chan struct{}, 1)}
 }
 
-// wake has it look again at what ends next. It never waits.
+// wake makes it look again for the reservation that expires next. It never waits.
 func (e *expiry) wake() {
 	select {
 	case e.woken <- struct{}{}:
@@ -32,7 +32,7 @@ func (e *expiry) wake() {
 	}
 }
 
-// run works until ctx ends.
+// run writes these entries until ctx ends.
 func (e *expiry) run(ctx context.Context) {
 	for {
 		next, err := e.keeper.Expire(ctx)
@@ -56,7 +56,8 @@ func (e *expiry) run(ctx context.Context) {
 	}
 }
 
-// expiryWait is how long to wait for the next end; the zero time is none.
+// expiryWait returns how long to wait for the next expiry; a zero time means that there is
+// none.
 func expiryWait(next, now time.Time) time.Duration {
 	if next.IsZero() {
 		return maxExpiryWait

@@ -46,8 +46,8 @@ const (
 	hasModes = runtime.GOOS != "windows"
 )
 
-// SigningKey reads the Ed25519 key in a file, or makes it if there is no such file: with
-// mode 0600, durably, and all at once. Its caller holds the lock of the data directory.
+// SigningKey reads the Ed25519 key in a file. If there is no such file it makes one of mode
+// 0600, durably and all at once. The caller holds the lock of the data directory.
 func SigningKey(path string) (ed25519.PrivateKey, error) {
 	key, err := ReadSigningKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +56,8 @@ func SigningKey(path string) (ed25519.PrivateKey, error) {
 	return key, err
 }
 
-// ReadSigningKey reads the Ed25519 key in a file (PEM, PKCS #8). A file that others can
-// read, or that has no such key, is a *ConfigError.
+// ReadSigningKey reads the Ed25519 key in a file (PEM, PKCS #8). It returns a *ConfigError for
+// a file that others can read, or that has no such key.
 func ReadSigningKey(path string) (ed25519.PrivateKey, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -110,7 +110,8 @@ func makeSigningKey(path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// writeDurably makes a file of mode 0600 with this content: the whole of it, or none.
+// writeDurably makes a file of mode 0600 with this content. Afterwards the file is there as a
+// whole, or not at all.
 func writeDurably(path string, content []byte) (err error) {
 	making := path + ".new" // what a process that died has left is overwritten
 	if err := os.Remove(making); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,11 +9,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// VersionKey is the metadata key in which the answer to a health check has the
-// daemon's version.
+// VersionKey is the metadata key under which the answer to a health check carries the daemon's
+// version.
 const VersionKey = "accountant-version"
 
-// healthService is gRPC's own, and says which version it is of.
+// healthService is gRPC's own health service, with the daemon's version added to its answers.
 type healthService struct {
 	*health.Server
 	version string

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// newHTTP serves /metrics and /healthz, and profiles where they are asked for; with
-// mutual TLS all but /healthz only to those with a client certificate.
+// newHTTP serves /metrics and /healthz, and profiles if they are enabled. With mutual TLS it
+// serves everything but /healthz only to clients with a certificate.
 func (s *Server) newHTTP() *http.Server {
 	mux := http.NewServeMux()
 	handle := func(pattern string, handler http.HandlerFunc) {
@@ -52,8 +52,8 @@ func (s *Server) newHTTP() *http.Server {
 	}
 }
 
-// stopHTTP waits a moment for running requests, at most until ctx ends. A connection that
-// has not asked for anything, or does not read its answer, is then closed.
+// stopHTTP waits a moment for running requests, at most until ctx ends. Then it closes
+// connections that have not asked for anything, or do not read their answer.
 func stopHTTP(ctx context.Context, h *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

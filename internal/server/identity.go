@@ -12,10 +12,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// PrincipalKey is the metadata key in which a client says who it is. Where the
-// connection proves it, by a client certificate or a Unix socket's peer, that is
-// the principal ("cn:ann", "uid:1000") and what the client says is not heard;
-// elsewhere the principal starts with "unverified:".
+// PrincipalKey is the metadata key in which a client says who it is. If the connection proves
+// who calls, by a client certificate or a Unix socket's peer, that is the principal ("cn:ann",
+// "uid:1000"), and the metadata is ignored. Otherwise the principal is what the client says,
+// after "unverified:".
 const PrincipalKey = "accountant-principal"
 
 const (
@@ -23,7 +23,7 @@ const (
 	anonymous  = "anonymous"
 )
 
-// principal is who called; identify has found it out.
+// principal returns the caller's principal, which identify has found out.
 func principal(ctx context.Context) string {
 	if c := callerOf(ctx); c != nil {
 		return c.principal
@@ -31,7 +31,7 @@ func principal(ctx context.Context) string {
 	return ""
 }
 
-// holder is the principal whose rights in a ledger count for the call; "" on the
+// holder returns the principal whose rights in a ledger count for the call. It is "" on the
 // daemon's own socket, whose owner may do everything.
 func holder(ctx context.Context) string {
 	if checkOwnSocket(ctx) == nil {
@@ -40,8 +40,9 @@ func holder(ctx context.Context) string {
 	return principal(ctx)
 }
 
-// checkOwnSocket refuses a privileged action that did not come over the daemon's own
-// socket, which only its owner can open: until there are roles that is the proof.
+// checkOwnSocket refuses a privileged action that did not come over the daemon's own socket.
+// Only the daemon's owner can open that socket, which is the proof of privilege until there are
+// roles.
 func checkOwnSocket(ctx context.Context) error {
 	if c := callerOf(ctx); c == nil || !c.ownSocket {
 		return errNotOwnSocket
@@ -49,8 +50,8 @@ func checkOwnSocket(ctx context.Context) error {
 	return nil
 }
 
-// identify finds the caller's principal, whether it is the daemon's owner, and the
-// call's name in the log.
+// identify finds the caller's principal, whether the caller is the daemon's owner, and the name
+// of the call in the log.
 func identify(ctx context.Context) error {
 	c := callerOf(ctx)
 	said, err := given(ctx, PrincipalKey)
@@ -69,7 +70,7 @@ func identify(ctx context.Context) error {
 	return err
 }
 
-// given is what the client gives under a metadata key, "" if nothing.
+// given returns what the client sent under a metadata key, "" if nothing.
 func given(ctx context.Context, key string) (string, error) {
 	switch values := metadata.ValueFromIncomingContext(ctx, key); {
 	case len(values) == 0:

@@ -18,13 +18,13 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// maxReceive is the transport's limit: over it grpc itself ends the call with
-// RESOURCE_EXHAUSTED. wire.MaxRequestBytes is the service's own, lower one.
+// maxReceive is the transport's limit for a message; above it gRPC itself ends the call with
+// RESOURCE_EXHAUSTED. The service's own limit, wire.MaxRequestBytes, is lower.
 const maxReceive = 4 << 20
 
-// options are the transport's settings and the one chain that every call
-// passes: log, metrics, checked (identity, deadline, status, request), recover.
-// Recovery is innermost, so that panics are logged and counted as INTERNAL.
+// options returns the transport's settings and the one chain that every call passes: log,
+// metrics, checked (identity, deadline, status, request), recover. Recovery is innermost, so
+// that panics are logged and counted as INTERNAL.
 func (s *Server) options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(newTransport(s.tls, s.config.Logger)),
@@ -50,11 +50,10 @@ func (s *Server) options() []grpc.ServerOption {
 	}
 }
 
-// unaryChecked refuses calls that come when the server is stopping, finds out who calls,
-// bounds calls whose client set no deadline, refuses requests that are too large or come
-// from a newer API, and turns the
-// domain's errors into statuses. A report's request is not decoded yet: its
-// handler checks it.
+// unaryChecked refuses calls that arrive while the server is stopping, finds out who calls,
+// bounds calls whose client set no deadline, refuses requests that are too large or come from a
+// newer API, and turns the domain's errors into statuses. The request of a report is not
+// decoded yet; its handler checks it.
 func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	err := s.taking(info.FullMethod)
 	if err == nil {
@@ -78,8 +77,8 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 	return answer, nil
 }
 
-// taking returns errDraining for our own calls once the server is stopping. gRPC itself
-// takes calls on an open connection until its client has heard that the server stops.
+// taking returns errDraining for calls of our own service once the server is stopping. gRPC
+// itself accepts calls on an open connection until the client has heard that the server stops.
 func (s *Server) taking(method string) error {
 	if ours(method) && s.draining.Err() != nil {
 		return errDraining
@@ -87,9 +86,9 @@ func (s *Server) taking(method string) error {
 	return nil
 }
 
-// streamChecked, likewise, finds out who calls, turns the domain's errors into statuses, and
-// ends the streams of the health service when the server stops: they would
-// otherwise last as long as their clients. Our own end by themselves, in order.
+// streamChecked does for streams what unaryChecked does for calls. When the server stops it
+// also ends the streams of the health service, which would otherwise last as long as their
+// clients; our own streams end by themselves, in order.
 func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	err := s.taking(info.FullMethod)
 	if err == nil {
@@ -126,7 +125,7 @@ func checkRequest(m proto.Message) error {
 	return wire.RejectUnknown(m)
 }
 
-// recovered turns a panic into INTERNAL; what happened goes to the log only.
+// recovered turns a panic into INTERNAL. Only the log says what happened.
 func (s *Server) recovered(ctx context.Context, p any) error {
 	s.metrics.panics.Inc()
 	s.config.Logger.ErrorContext(ctx, "panic", "request_id", s.requestID(callerOf(ctx)), "value", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -10,16 +10,16 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 )
 
-// inTime answers questions before their calls end. recovered counts and logs a panic
-// and says what the caller gets.
+// inTime answers questions before their calls end. Its field recovered counts and logs a panic,
+// and returns the error that the caller gets.
 type inTime struct {
 	analyses  *analyses
 	recovered func(ctx context.Context, p any) error
 }
 
-// answer returns ask(q), which is told to stop a while before ctx ends. Should it not
-// return soon after that, the best that it has proven by then is the answer. ask then
-// ends on its own. The question has been admitted and leaves when ask has ended.
+// answer returns ask(q), where ask is told to stop some time before ctx ends. If ask does not
+// return soon after that, the answer is the best that it has proven so far, and ask ends on its
+// own. The question has been admitted, and leaves when ask has ended.
 func (t inTime) answer(ctx context.Context, q accountant.Question, ask func(accountant.Question) (accountant.Answer, error)) (accountant.Answer, error) {
 	var best atomic.Pointer[accountant.Answer]
 	q.Interim = func(a accountant.Answer) { best.Store(&a) }
@@ -29,9 +29,9 @@ func (t inTime) answer(ctx context.Context, q accountant.Question, ask func(acco
 	})
 }
 
-// forWrites has computations that writes need take turns with questions, no longer than
-// one question may take and not beyond the beginning of the end of the server: nothing
-// was written yet.
+// forWrites makes computations that a write needs take turns with questions. They may take no
+// longer than one question may, and end when the server begins to stop; nothing has been
+// written by then.
 func (t inTime) forWrites(draining context.Context) func(context.Context, func(stop func() bool) error) error {
 	return func(ctx context.Context, compute func(stop func() bool) error) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -48,9 +48,9 @@ func (t inTime) forWrites(draining context.Context) func(context.Context, func(s
 	}
 }
 
-// beside computes an admitted question beside its call, in turns with the others: so the
-// call ends in time whatever the computation does. interim is the best that is proven so
-// far, nil where nothing is.
+// beside computes an admitted question in a goroutine beside its call, in turns with others, so
+// that the call ends in time whatever the computation does. interim returns the best result
+// proven so far, nil if there is none.
 func beside[T any](ctx context.Context, t inTime, interim func() *T, compute func(*turn) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -104,14 +104,14 @@ func beside[T any](ctx context.Context, t inTime, interim func() *T, compute fun
 	}
 }
 
-// errNoTurn: all of a question's time passed before its first turn.
+// errNoTurn means that all of a question's time passed before its first turn.
 var errNoTurn = fmt.Errorf("%w: other questions were answered first", accountant.ErrStopped)
 
 // nothingYet is the interim result of computations that have none.
 func nothingYet[T any]() *T { return nil }
 
-// headroom is what is kept of a call's time for what follows a computation: a tenth,
-// 10 ms at least where that is not more than half.
+// headroom returns the part of a call's time that is kept for what follows a computation: a
+// tenth, and at least 10 ms unless that is more than half.
 func headroom(left time.Duration) time.Duration {
 	return max(left/10, min(10*time.Millisecond, left/2))
 }

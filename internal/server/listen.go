@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// maxSocketPath is what sockaddr_un.sun_path holds on Linux (unix(7)), without
-// the final zero. The temporary name that listenUnix binds ("s", up to ten
-// digits, "/s") is shorter than "accountant.sock".
+// maxSocketPath is the length of sockaddr_un.sun_path on Linux (unix(7)), without the final
+// zero. The temporary name that listenUnix binds ("s", up to ten digits, "/s") is shorter than
+// "accountant.sock".
 const maxSocketPath = 107
 
-// listener says of each connection where it was accepted, and keeps it among all.
+// listener marks each connection with where it was accepted, and registers it.
 type listener struct {
 	net.Listener
 	origin
@@ -58,7 +58,7 @@ func listen(address string, c Config, all *connections) (*listener, error) {
 	return &listener{l, fromTCP, all}, err
 }
 
-// socketPath is the path in unix:///PATH or unix:PATH, as gRPC spells it.
+// socketPath returns the path in unix:///PATH or unix:PATH, as gRPC spells it.
 func socketPath(address string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(address, "unix:")
 	if ok && strings.HasPrefix(path, "//") {
@@ -70,8 +70,8 @@ func socketPath(address string) (path string, ok bool) {
 // open reports whether addresses that other machines can reach are allowed.
 func (c Config) open() bool { return c.Insecure || c.TLS.Cert != "" }
 
-// resolve parses a TCP address and refuses one that other machines can reach,
-// unless open is set. A host name is resolved once, here.
+// resolve parses a TCP address. Unless open is set it refuses an address that other machines
+// can reach. A host name is resolved once, here.
 func resolve(field, address string, open bool) (*net.TCPAddr, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
@@ -102,7 +102,7 @@ type access struct {
 	uid, gid int // −1: the daemon's
 }
 
-// private is for the owner of the daemon only.
+// private allows only the daemon's owner.
 var private = access{0o600, -1, -1}
 
 func (c Config) socketAccess() access {
@@ -153,10 +153,10 @@ func parseOwner(s string) (access, error) {
 	return a, nil
 }
 
-// listenUnix makes a socket at path. It is bound in a directory that only its
-// owner can enter and renamed, so it is never open to others than a says, and a
-// stale one is replaced in one step. A data directory is such a directory: then
-// none is made, for which a full disk has no room.
+// listenUnix makes a socket at path. It binds the socket in a directory that only its owner can
+// enter, and then renames it. So it is never open to more than a allows, and a stale socket is
+// replaced in one step. If path lies in a data directory, which is such a directory, no other
+// one is made: a full disk has no room for it.
 func listenUnix(path string, a access) (net.Listener, error) {
 	if err := checkStale(path); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func listenUnix(path string, a access) (net.Listener, error) {
 	return &unixListener{l, path}, nil
 }
 
-// unixListener knows its final path, and removes it when it closes.
+// unixListener removes its socket, at the path after renaming, when it is closed.
 type unixListener struct {
 	*net.UnixListener
 	path string

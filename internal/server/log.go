@@ -17,12 +17,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// RequestIDKey is the metadata key of a call's number in the log: a client may
-// choose it, in the same bytes as a principal. A failed call's trailer has it.
+// RequestIDKey is the metadata key of a call's identifier in the log. A client may choose it,
+// of the same characters as a principal. The trailer of a failed call carries it.
 const RequestIDKey = "x-request-id"
 
-// caller is a call in the log. The outermost interceptor puts it into the context;
-// identify fills it in.
+// caller is what the log says about a call. The outermost interceptor puts it into the context,
+// and identify fills it in.
 type caller struct {
 	id        string // chosen by the client, "" otherwise
 	number    uint64 // of the call in this process
@@ -42,8 +42,8 @@ func (s *Server) withCaller(ctx context.Context) (context.Context, *caller) {
 	return context.WithValue(ctx, callerKey{}, c), c
 }
 
-// requestID is the text that tells a call from all others in the logs; a call
-// that succeeds seldom needs one, so it is made when asked for.
+// requestID returns the text that tells a call from all others in the logs. A call that
+// succeeds seldom needs one, so it is made on demand.
 func (s *Server) requestID(c *caller) string {
 	switch {
 	case c == nil:
@@ -54,7 +54,7 @@ func (s *Server) requestID(c *caller) string {
 	return s.process + "-" + strconv.FormatUint(c.number, 10)
 }
 
-// newProcessID is what this process's request ids begin with.
+// newProcessID returns the beginning of this process's request identifiers.
 func newProcessID() string {
 	id := uuid.New()
 	return hex.EncodeToString(id[:4])
@@ -76,7 +76,7 @@ func (s *Server) streamLog(srv any, stream grpc.ServerStream, info *grpc.StreamS
 	return err
 }
 
-// finished logs a call that has ended: good ones only for debugging.
+// finished logs a call that has ended; successful calls only at the debug level.
 func (s *Server) finished(ctx context.Context, c *caller, method, kind string, start time.Time, err error) {
 	level := slog.LevelDebug
 	code := status.Code(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// Metrics is everything the daemon measures, in a registry of its own.
+// Metrics holds everything that the daemon measures, in a registry of its own.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -113,8 +113,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Commit counts one durable commit of the store: how many batches and new
-// ledgers it made durable, their log records and bytes.
+// Commit counts one durable commit of the store: the number of batches and new ledgers in it,
+// of their log records, and of bytes.
 func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 	m.commitSeconds.Observe(took.Seconds())
 	m.commitGroup.Observe(float64(group))
@@ -123,7 +123,7 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 	m.committed.Store(time.Now().UnixNano())
 }
 
-// watch shows what waits in k, and the size of a store that knows it.
+// watch adds metrics of what waits in k, and of the store's size if the store knows it.
 func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "accountant_queue_depth", Help: "Writes that wait to be decided, of all ledgers; those in a commit are not among them."},
@@ -135,7 +135,7 @@ func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
 	}
 }
 
-// watchAnalyses shows how many questions are being answered.
+// watchAnalyses adds a metric of how many questions are being answered.
 func (m *Metrics) watchAnalyses(a *analyses) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "accountant_questions", Help: "Questions that are being answered, those that wait for their turn among them."},
@@ -169,7 +169,7 @@ func (m *Metrics) write(accepted, replayed bool, err error) {
 	}
 }
 
-// measured is a store whose writes are measured.
+// measured is a store whose writes are timed.
 type measured struct {
 	ledger.Store
 	metrics *Metrics

@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	// pageBytes bounds a page's items, so that the response with its token (at most some
-	// 8 KiB) stays below the 4 MiB that clients accept. A single item is smaller: a
-	// request's 512 KiB, which an entry of a raise has twice, and once more if raw.
+	// pageBytes bounds a page's items, so that the response with its token, at most about 8
+	// KiB, stays below the 4 MiB that clients accept. One item is smaller than that: a request
+	// has up to 512 KiB, which the entry of a raise holds twice, and once more if raw bytes are
+	// asked for.
 	pageBytes = 3 << 20
-	// readAhead is how many records are read at once: each may be a large one.
+	// readAhead is how many records are read at once; each may be large.
 	readAhead = 32
-	// smallRecord is up to where records are read in larger steps, in bytes.
+	// smallRecord is the size, in bytes, up to which records are read in larger steps.
 	smallRecord = 4 << 10
-	// maxScanned bounds the records that one call looks at: a filter that selects
-	// nothing takes some calls more, none of them long.
+	// maxScanned bounds the records that one call looks at. A filter that selects nothing takes
+	// a few calls more, none of them long.
 	maxScanned = 10_000
 )
 
 // room adds up the bytes of a page.
 type room struct{ used int }
 
-// fits reports whether an item fits into the page, and takes its place.
+// fits reports whether an item still fits into the page, and if so counts it.
 func (r *room) fits(m proto.Message) bool {
 	n := proto.Size(m) + 8 // tag and length
 	if r.used > 0 && r.used+n > pageBytes {

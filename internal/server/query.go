@@ -13,8 +13,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// QueryPrivacy implements the API: of a ledger it answers under its guarantee, with
-// what was charged until one committed position beside it.
+// QueryPrivacy implements the API. For a ledger it answers under the ledger's guarantee, and
+// shows beside it what was charged up to one committed position.
 func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest) (*pb.QueryPrivacyResponse, error) {
 	q, err := wire.ToQuestion(req)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	return wire.FromAnswer(q.Question, answer, on), nil
 }
 
-// ask answers about a ledger. What it stands on is read last: a refund or a raise
-// that came meanwhile makes the answer only more careful.
+// ask answers about a ledger. The ledger's standing is read last, so a refund or a raise that
+// came meanwhile makes the answer only more careful.
 func (s *service) ask(ctx context.Context, name string, q accountant.Question) (accountant.Answer, wire.Standing, error) {
 	running, summary, err := s.sessions.ask(ctx, name, q)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 
 func partsByOutputs(p mechanism.Part) bool { return mechanism.PartsByOutputs(p.Mechanism) }
 
-// planNotes warns of budgets that a plan no longer meets.
+// planNotes returns warnings about budgets that a plan no longer meets.
 func (s *service) planNotes(ctx context.Context, name string) (notes []string, err error) {
 	v, err := s.keeper.View(ctx, name)
 	if err != nil {
@@ -118,8 +118,8 @@ func (s *service) askSpent(ctx context.Context, name string, q accountant.Questi
 	return answer.stated, sub.standing, err
 }
 
-// plans has the plans of ledgers, for sessions about them: as committed as the
-// number of raises is high.
+// plans provides the plans of ledgers to sessions about them. The number of raises stands for
+// the committed position.
 type plans struct{ keeper *keeper.Keeper }
 
 // Summary implements committed.

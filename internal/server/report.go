@@ -15,8 +15,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// description is the service's with a handler of Report that leaves its request
-// encoded: most requests are then read without decoding them in full.
+// description returns the service's description with a handler of Report that leaves its
+// request encoded. Most requests are then read without being decoded in full.
 func description() *grpc.ServiceDesc {
 	d := pb.AccountantService_ServiceDesc
 	d.Methods = slices.Clone(d.Methods)
@@ -28,7 +28,7 @@ func description() *grpc.ServiceDesc {
 	return &d
 }
 
-// maxKeptRequest is how large a buffer is used again, in bytes.
+// maxKeptRequest is the size, in bytes, up to which a buffer is reused.
 const maxKeptRequest = 16 << 10
 
 func handleReport(srv any, ctx context.Context, receive func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
@@ -59,7 +59,8 @@ func growStack(i int) byte {
 	return room[i]
 }
 
-// report is Report of a request that is not decoded yet, and is not used after it.
+// report handles a Report whose request is not decoded yet. The request is not used after it
+// returns.
 func (s *service) report(ctx context.Context, in any) (any, error) {
 	b := *in.(*encoded)
 	r, ok := wire.ReadReport(b)
@@ -82,7 +83,8 @@ func (s *service) report(ctx context.Context, in any) (any, error) {
 	})
 }
 
-// decodeReport decodes a request in full, with the errors of gRPC and of unaryChecked.
+// decodeReport decodes a request in full, with the errors that gRPC and unaryChecked would
+// give.
 func decodeReport(b []byte) (*pb.ReportRequest, error) {
 	m := new(pb.ReportRequest)
 	if err := proto.Unmarshal(b, m); err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// checkable is a store whose file is checked while it serves.
+// checkable is a store whose file can be checked while it serves.
 type checkable interface {
 	// Scrub goes through all of the file once, reading at most rate bytes a second.
 	Scrub(ctx context.Context, rate int64) (read int64, err error)
-	// Damaged is closed when the file was found damaged, by whomever: the store refuses
-	// everything from then on. Damage says why.
+	// Damaged is closed once the file was found damaged, by whatever read it. From then on the
+	// store refuses everything, and Damage says why.
 	Damaged() <-chan struct{}
 	Damage() error
 }
 
-// damage says why the store's file is known to be damaged; nil if it is not.
+// damage returns why the store's file is known to be damaged, or nil.
 func (s *Server) damage() error {
 	if c, ok := s.config.Store.(checkable); ok {
 		return c.Damage()
@@ -30,9 +30,9 @@ func (s *Server) damage() error {
 	return nil
 }
 
-// scrub checks the store's file again and again, until ctx ends or damage is found: by
-// itself, by a charge or by a backup. Then health is red, until somebody has looked: a
-// restart would find the same.
+// scrub checks the store's file again and again until ctx ends or damage is found, by scrub
+// itself, by a charge or by a backup. From then on health is red until somebody has looked; a
+// restart would find the same damage.
 func (s *Server) scrub(ctx context.Context) {
 	store, ok := s.config.Store.(checkable)
 	if !ok {
@@ -56,7 +56,7 @@ func (s *Server) scrub(ctx context.Context) {
 	}
 }
 
-// scrubs goes through the file once after the start, and then at intervals.
+// scrubs checks the whole file once after the start, and then at intervals.
 func (s *Server) scrubs(ctx context.Context, store checkable) {
 	for {
 		began := time.Now()

@@ -12,9 +12,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// What the sessions hold, beside the questions that are being answered: a
-// thousand ledgers of a few distinct mechanisms take a few megabytes. A single
-// session may be larger than maxSessionBytes: pld.Cache bounds it.
+// These bound what the sessions hold besides the questions that are being answered. A thousand
+// ledgers with a few distinct mechanisms take a few megabytes. A single session may be larger
+// than maxSessionBytes; pld.Cache bounds it.
 const (
 	maxSessions     = 1024
 	maxSessionBytes = 64 << 20
@@ -34,13 +34,13 @@ type sessions struct {
 	bytes  int // of all sessions in recent
 }
 
-// committed is what a ledger has committed. *keeper.Keeper implements it.
+// committed provides what a ledger has committed. *keeper.Keeper implements it.
 type committed interface {
 	Summary(ctx context.Context, name string) (ledger.Summary, error)
 	Composition(ctx context.Context, name string) (mechanism.Composition, ledger.Summary, error)
 }
 
-// session is that of one ledger.
+// session is the session of one ledger.
 type session struct {
 	turn       chan struct{} // full while somebody asks
 	accountant accountant.Session
@@ -51,7 +51,7 @@ type session struct {
 	answers map[asked]accountant.Answer // about head
 }
 
-// asked is a question without its Stop.
+// asked is a question without its Stop function, so that it can be compared.
 type asked struct {
 	byDelta    bool
 	given, gap float64
@@ -79,10 +79,10 @@ func newSessions(ledgers committed, t inTime) *sessions {
 	return s
 }
 
-// ask answers q, which is checked, about a committed position of a ledger that is
-// not older than the call. It waits for the ledger's session for half of the time
-// there is; after that it answers without it, so that a long question does not make
-// those behind it fail.
+// ask answers q, which has been checked, about a committed position of a ledger that is not
+// older than the call. It waits for the ledger's session for half of the remaining time. After
+// that it answers without the session, so that a long question does not make those behind it
+// fail.
 func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
 	summary, err := s.ledgers.Summary(ctx, name)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 	return s.inTurn(ctx, name, se, q)
 }
 
-// cold answers q about a workload, of which nothing is kept.
+// cold answers q about a workload, for which no session is kept.
 func (s *sessions) cold(ctx context.Context, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
 	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return accountant.Answer{}, err
@@ -124,7 +124,7 @@ func (s *sessions) of(name string) *session {
 
 func newSession() *session { return &session{turn: make(chan struct{}, 1)} }
 
-// take reports whether the session is the caller's.
+// take waits for the session, and reports whether the caller now has it.
 func (se *session) take(ctx context.Context) bool {
 	select {
 	case se.turn <- struct{}{}:
@@ -144,8 +144,8 @@ func (se *session) take(ctx context.Context) bool {
 	}
 }
 
-// inTurn answers an admitted question with a session that is the caller's, and gives it
-// back: empty where the answer failed or panicked.
+// inTurn answers an admitted question with a session that the caller has, and gives the session
+// back. The session is emptied if the answer failed or panicked.
 func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
 	giveBack := func() {
 		s.settle(name, se)
@@ -181,7 +181,7 @@ func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accou
 	return a, summary, err
 }
 
-// known returns what was answered to q about the same position.
+// known returns the answer that q had about the same position, if there was one.
 func (s *sessions) known(se *session, head ledger.Head, q accountant.Question) (a accountant.Answer, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +200,8 @@ func (s *sessions) remember(se *session, head ledger.Head, q accountant.Question
 	se.answers[keyOf(q)] = a
 }
 
-// settle accounts for what the session has grown to, and forgets others for it.
+// settle counts the bytes that the session has grown to, and forgets other sessions if there
+// are too many.
 func (s *sessions) settle(name string, se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

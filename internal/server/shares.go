@@ -12,10 +12,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// budgetShares shows how much of each budget is spent, reserved and left. A ledger
-// that changes is only noted; its balance is read when the metrics are. Closed
-// ledgers are not shown, and at most a configured number of the open ones, those
-// that were there first.
+// budgetShares is the metric of how much of each budget is spent, reserved and left. When a
+// ledger changes this is only noted; its balance is read when the metrics are. Closed ledgers
+// are not shown, and of the open ones at most a configured number, those that were there first.
 type budgetShares struct {
 	gauge *prometheus.GaugeVec
 
@@ -32,7 +31,7 @@ func newBudgetShares() *budgetShares {
 	}, []string{"ledger", "budget", "state"})}
 }
 
-// read has balances read from k, of at most most ledgers.
+// read makes it read balances from k, of at most most ledgers.
 func (b *budgetShares) read(k *keeper.Keeper, most int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,8 +59,8 @@ func (b *budgetShares) changed(name string) {
 // Describe implements prometheus.Collector.
 func (b *budgetShares) Describe(to chan<- *prometheus.Desc) { b.gauge.Describe(to) }
 
-// sharesTime is how long one reading of the metrics waits for balances, in all. A ledger
-// that has to be read from the store first can take longer; it is shown the next time.
+// sharesTime bounds how long one reading of the metrics waits for balances, all together. A
+// ledger that has to be read from the store first can take longer; it is shown the next time.
 const sharesTime = time.Second
 
 // Collect implements prometheus.Collector.
@@ -79,7 +78,7 @@ func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
 	b.gauge.Collect(to)
 }
 
-// take returns the changed ledgers, which are changed no more.
+// take returns the ledgers that have changed since the last take.
 func (b *budgetShares) take() (names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,8 +106,8 @@ func (b *budgetShares) show(name string, v ledger.View) {
 	}
 }
 
-// shares are the amounts of each budget: of the guard's own sum or of δ, whichever
-// has the smaller share left; of a plan, of all its applications together.
+// shares returns the amounts of each budget: of the guard's own sum, or of δ if a smaller share
+// of that is left; of a plan, of all its applications together.
 func shares(balance ledger.Balance) map[string]ledger.Amount {
 	out := map[string]ledger.Amount{}
 	for i, b := range balance.Budgets {

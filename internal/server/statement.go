@@ -46,14 +46,14 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	return &pb.GetStatementResponse{Statement: wire.FromStatement(statement)}, nil
 }
 
-// stated are a statement's numbers.
+// stated holds a statement's numbers.
 type stated struct {
 	privacy            []wire.StatedPrivacy
 	advantage, rho, mu float64
 	stopped            bool // before they were as tight as they get
 }
 
-// state computes them, each in its share of the time.
+// state computes the numbers, each in its share of the time.
 func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
 	var stated, charged accountant.Session
 	curve := accountant.CurveQuestion{Epsilons: []float64{0}}

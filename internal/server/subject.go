@@ -10,12 +10,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// subject is what a question is about: a workload, or a ledger at one committed
-// position. What may be stated of a ledger follows from its guarantee
-// (docs/math/adaptivity.md §5): the cost of the whole plan, that of the whole budget, or that
-// of what was charged or is reserved, which assumes that nothing depended on outputs.
-// (What is reserved may have been used: a job commits afterwards. What child ledgers
-// hold counts as charged.)
+// subject is what a question is about: a workload, or a ledger at one committed position. What
+// may be stated about a ledger follows from its guarantee (docs/math/adaptivity.md §5): the
+// cost of the whole plan; the cost of the whole budget; or the cost of what was charged or is
+// reserved, which assumes that nothing depended on outputs. What is reserved counts because it
+// may have been used already: a job commits afterwards. What child ledgers hold counts as
+// charged.
 type subject struct {
 	stated   mechanism.Composition // what costs are stated of, unless a filter's are
 	limits   []accountant.Limit    // of a filter's budgets, otherwise nil
@@ -54,8 +54,8 @@ func subjectOf(v ledger.View) (subject, error) {
 	return sub, nil
 }
 
-// reserved is what open reservations hold, all together, but those of child ledgers:
-// what they hold is among what was charged.
+// reserved returns what open reservations hold, all together. It leaves out those of child
+// ledgers, which count as charged.
 func reserved(open []ledger.Reservation) (parts []mechanism.Part) {
 	at := map[mechanism.Mechanism]int{}
 	for _, r := range open {
@@ -75,15 +75,15 @@ func reserved(open []ledger.Reservation) (parts []mechanism.Part) {
 	return parts
 }
 
-// prefix reports whether what is stated is what was charged.
+// prefix reports whether the stated cost is that of what was charged.
 func (s subject) prefix() bool {
 	return s.standing.Guarantee == "" || s.standing.Guarantee == ledger.GuaranteeDescriptive && !slices.ContainsFunc(s.view.Reservations, func(r ledger.Reservation) bool { return r.Child == "" })
 }
 
-// filter reports whether what is stated is what the budgets imply.
+// filter reports whether the stated cost is what the budgets imply.
 func (s subject) filter() bool { return s.standing.Guarantee == ledger.GuaranteeFilter }
 
-// budgets are those in force.
+// budgets returns the budgets in force.
 func (s subject) budgets() (list []accountant.Budget) {
 	for _, b := range s.view.Balance.Budgets {
 		list = append(list, b.Budget)
@@ -99,7 +99,7 @@ func (s subject) ask(q accountant.Question) (accountant.Answer, error) {
 	return s.askIn(&accountant.Session{}, q)
 }
 
-// askIn is ask in a session about what is stated.
+// askIn is ask with a session about the stated composition.
 func (s subject) askIn(session *accountant.Session, q accountant.Question) (accountant.Answer, error) {
 	if s.filter() {
 		return accountant.AskFilter(s.limits, q)

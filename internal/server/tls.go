@@ -14,15 +14,15 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// TLSFiles names PEM files. They are read again at each handshake: a renewed
-// certificate is served from then on, to connections that open. Where a new file
-// is broken, what was read before stays in use and the log says why.
+// TLSFiles names PEM files. They are read again at each handshake, so that a renewed
+// certificate is used for every connection that opens from then on. If a new file is broken,
+// the content read before stays in use, and the log says why.
 type TLSFiles struct {
-	// Cert and Key are the server's; every TCP address then speaks TLS 1.3, and
-	// none without. Empty: no TLS.
+	// Cert and Key are the server's. If they are set, every TCP address speaks TLS 1.3 and
+	// nothing else. Empty: no TLS.
 	Cert, Key string
-	// ClientCA, if set, are the authorities whose client certificates are
-	// demanded; the certificate's name is the principal (see certified).
+	// ClientCA, if set, holds the authorities of client certificates, which are then demanded.
+	// The name in the certificate is the principal (see certified).
 	ClientCA string
 }
 
@@ -41,7 +41,7 @@ func (f TLSFiles) check() error {
 	return err
 }
 
-// certificates are the files' latest good content.
+// certificates holds the latest good content of the files.
 type certificates struct {
 	files  TLSFiles
 	logger *slog.Logger
@@ -59,7 +59,7 @@ func newCertificates(files TLSFiles, logger *slog.Logger) (*certificates, error)
 	return c, err
 }
 
-// read reads the files, and makes a new config if they are not what was seen.
+// read reads the files, and makes a new configuration if their content has changed.
 func (c *certificates) read() error {
 	var now [3][]byte
 	for i, f := range []struct{ field, path string }{
@@ -110,9 +110,9 @@ func (c *certificates) read() error {
 	return nil
 }
 
-// checkKeyMode refuses the file of a key that everybody on the machine can read or
-// change. Its group may read it: Kubernetes mounts secrets so for a daemon that is not
-// root, and servers share keys by groups. Who is in the group is not the daemon's to know.
+// checkKeyMode refuses a key file that everybody on the machine can read or change. Its group
+// may read it, because Kubernetes mounts secrets in this way for a daemon that is not root, and
+// servers share keys by groups. The daemon cannot know who is in the group.
 func checkKeyMode(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func checkKeyMode(path string) error {
 	return nil
 }
 
-// current is the config to use for a connection that opens now.
+// current returns the configuration for a connection that opens now.
 func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,11 +136,11 @@ func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	return c.config, nil
 }
 
-// grpc is the config of the gRPC service.
+// grpc returns the configuration of the gRPC service.
 func (c *certificates) grpc() *tls.Config { return &tls.Config{GetConfigForClient: c.current} }
 
-// http is the config of the HTTP port: probes have no certificate, so it asks for
-// none; who wants the metrics needs one (see newHTTP).
+// http returns the configuration of the HTTP port. It does not demand a client certificate,
+// because health probes have none; newHTTP demands one for the metrics.
 func (c *certificates) http() *tls.Config {
 	return &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		config, err := c.current(hello)
@@ -156,10 +156,10 @@ func (c *certificates) http() *tls.Config {
 	}}
 }
 
-// certified is the principal that a verified client certificate names: its one URI
-// (such as SPIFFE's), else its common name, else its one email address or DNS name,
-// as "uri:…", "cn:…", "email:…" or "dns:…", so that none reads like another. A
-// certificate that names nobody, or one of several, is refused.
+// certified returns the principal that a verified client certificate names: its only URI (such
+// as SPIFFE's), else its common name, else its only email address or DNS name. It has the form
+// "uri:…", "cn:…", "email:…" or "dns:…", so that no two can be confused. A certificate that
+// names nobody, or several, is refused.
 func certified(cert *x509.Certificate) (principal string, err error) {
 	switch {
 	case len(cert.URIs) == 1:

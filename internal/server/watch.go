@@ -9,13 +9,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// watchPause is the least time between two states that one watcher gets: a state
-// is copied for each, which a busy ledger should not have to wait for after every
-// commit.
+// watchPause is the least time between two states that one watcher gets. A state is copied for
+// each of them, and a busy ledger should not have to wait for that after every commit.
 const watchPause = 20 * time.Millisecond
 
-// WatchLedger implements the API. It ends with the ledger (OK), the client, or the
-// server (UNAVAILABLE).
+// WatchLedger implements the API. It ends when the ledger is closed (OK), the client goes away,
+// or the server stops (UNAVAILABLE).
 func (s *service) WatchLedger(req *pb.WatchLedgerRequest, stream pb.AccountantService_WatchLedgerServer) error {
 	if err := checkRequest(req); err != nil {
 		return err

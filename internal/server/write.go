@@ -20,7 +20,7 @@ type laned interface {
 	GetLastReceipt() *pb.Receipt
 }
 
-// write does an action in its lane and counts what became of it.
+// write performs an action in its lane and counts the outcome.
 func (s *service) write(ctx context.Context, in laned, checkOnly bool, action func(mechanism.Adjacency) (ledger.Action, error)) (keeper.Result, error) {
 	result, err := s.decide(ctx, in, checkOnly, action)
 	s.metrics.write(!checkOnly, result.Replayed, err)
