@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy
+.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy install release try-release
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -68,6 +68,25 @@ generate: $(BUF) ## gen/ from proto/
 docs: ## docs/mechanisms.md from the protos and the accountant's answers, docs/cli.md from the help
 	$(GO) run ./docs/mechanisms
 	$(GO) test ./cmd/accountctl -run TestReference -update
+
+PREFIX ?= /usr/local
+PLATFORMS ?=
+
+install: build ## the two commands into $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 bin/accountantd bin/accountctl $(DESTDIR)$(PREFIX)/bin
+
+release: tools/release/.venv/ready ## archives, packages, wheels, SBOMs and checksums of all platforms, in dist/
+	cd tools/release && $(GO) build -o ../../bin/release .
+	PATH="$(CURDIR)/tools/release/.venv/bin:$$PATH" bin/release --platforms "$(PLATFORMS)"
+
+try-release: ## what make release made for this machine, tried from empty directories
+	tools/release/try.sh dist
+
+tools/release/.venv/ready: tools/release/requirements.txt
+	python3 -m venv tools/release/.venv
+	tools/release/.venv/bin/pip install -q -r tools/release/requirements.txt
+	touch $@
 
 check: ## all that .ci/run does
 	.ci/run

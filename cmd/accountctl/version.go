@@ -15,13 +15,14 @@ func versionCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long:  "Print the version of this command and of the Go release that built it.",
+		Long:  "Print the version of this command, the commit it was built from with its date, and the Go release that built it.",
 		Example: `  accountctl version
   accountctl version --output json`,
 		Args: cli.Arguments(),
 	}
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(*cobra.Command, []string) error {
+		commit, date := version.Commit()
 		if output.Value == cli.FormatJSON {
 			e := json.NewEncoder(p.Out)
 			e.SetIndent("", "  ")
@@ -29,9 +30,15 @@ func versionCommand(p *cli.Program) *cobra.Command {
 				Version  string `json:"version"`
 				Go       string `json:"go"`
 				Platform string `json:"platform"`
-			}{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+				Commit   string `json:"commit,omitempty"`
+				Date     string `json:"date,omitempty"` // of the commit
+			}{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, commit, date})
 		}
-		_, err := fmt.Fprintf(p.Out, "accountctl %s (%s, %s/%s)\n", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		built := ""
+		if commit != "" {
+			built = fmt.Sprintf("commit %s of %s, ", commit[:min(len(commit), 12)], date)
+		}
+		_, err := fmt.Fprintf(p.Out, "accountctl %s (%s%s, %s/%s)\n", version.String(), built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	}
 	return c
