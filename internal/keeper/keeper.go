@@ -46,6 +46,12 @@ type Config struct {
 	// they are done at once.
 	Compute func(ctx context.Context, compute func(stop func() bool) error) error
 
+	// LongRead is called when the reading of a ledger takes longer than a few milliseconds, by
+	// a goroutine of its own. From then on the goroutine calls pause about every millisecond,
+	// which has other such readings take turns with it, and in the end done. Where LongRead is
+	// nil all are done at once.
+	LongRead func() (pause, done func())
+
 	MaxLedgers    int // ledgers kept loaded while nobody uses them; 10,000 if 0
 	MaxMechanisms int // their distinct mechanisms, all together; 1,048,576 if 0
 	MaxWriters    int // lanes kept while nobody uses them; 65,536 if 0

@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -82,8 +83,31 @@ func (q *queue) fetch(l *loading) {
 		l.err = err
 		return
 	}
+	stop, done := q.k.pauses()
+	defer done()
 	var ok bool
-	if state, ok = ledger.NewStateWithin(snapshot, tail, q.k.closed.Load); !ok {
+	if state, ok = ledger.NewStateWithin(snapshot, tail, stop); !ok {
 		l.err = errClosed
+	}
+}
+
+// pauses returns what is asked while a ledger is read, which pauses if that takes long, and
+// what is called in the end.
+func (k *Keeper) pauses() (stop func() bool, done func()) {
+	began := time.Now()
+	var pause, end func()
+	stop = func() bool {
+		if pause == nil && k.config.LongRead != nil && time.Since(began) > briefly {
+			pause, end = k.config.LongRead()
+		}
+		if pause != nil {
+			pause()
+		}
+		return k.closed.Load()
+	}
+	return stop, func() {
+		if end != nil {
+			end()
+		}
 	}
 }

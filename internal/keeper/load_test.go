@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // slowStore takes its time to load a ledger.
@@ -50,5 +52,44 @@ func TestLoadsAreShared(t *testing.T) {
 	}
 	if err := k.Close(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A ledger that takes long to read pauses again and again, and says when it has ended; one
+// that is read at once does not.
+func TestLongReadsPause(t *testing.T) {
+	store := newTestStore("quick")
+	spec := ledger.Spec{
+		Name: "costly", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Filtered,
+		Budgets: []accountant.Budget{{Guard: accountant.GuardRDP, Epsilon: 1e9, Delta: 1e-6, Order: 3.5}},
+	}
+	resolution, err := ledger.Resolve(spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := store.Create(ledger.Genesis{Spec: spec, Resolution: resolution}); err != nil {
+		t.Fatal(err)
+	}
+	step := mechanism.PoissonSampled{SamplingProbability: 0.003, Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}}
+	charge := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.Group{Size: 255, Mechanism: step}, Count: 1}}}
+	first := New(Config{Store: store})
+	if _, err := first.Do(t.Context(), "costly", ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "w"}, Sequence: 1, Action: charge}); err != nil {
+		t.Fatal(err)
+	}
+	begun, paused, ended := 0, 0, 0
+	k := New(Config{Store: store, LongRead: func() (pause, done func()) {
+		begun++
+		return func() { paused++ }, func() { ended++ }
+	}})
+	for _, c := range []struct {
+		name string
+		long int
+	}{{"quick", 0}, {"costly", 1}} {
+		if _, err := k.View(t.Context(), c.name); err != nil {
+			t.Fatal(err)
+		}
+		if begun != c.long || ended != c.long || paused < c.long {
+			t.Errorf("%s: began %d times, paused %d times, ended %d times", c.name, begun, paused, ended)
+		}
 	}
 }

@@ -24,6 +24,7 @@ type account struct {
 	used   []usage
 	held   []usage // of used, by open reservations
 	excess uint64  // what is used of mechanisms beyond the plan, by what was lost
+	work   int     // to find the prices of all mechanisms of which something is used
 	drafts uint64  // made so far
 	prices *prices
 	found  *Prices   // for the request that is decided; nil: nothing was
@@ -124,7 +125,9 @@ func newAccount(spec Spec, now amendments, spent, held []mechanism.Part, found *
 	}
 	d := a.draft()
 	for _, p := range spent {
-		d.add(a.line(p.Mechanism), p.Count)
+		if p.Count > 0 { // not all was refunded
+			d.add(a.line(p.Mechanism), p.Count)
+		}
 	}
 	for _, p := range held {
 		d.add(a.line(p.Mechanism), p.Count)
@@ -177,7 +180,7 @@ func (a *account) draft() *draft {
 		a.idle, a.recent = 0, [4]recent{}
 	}
 	a.drafts++
-	d := &draft{account: a, number: a.drafts, excess: a.excess}
+	d := &draft{account: a, number: a.drafts, excess: a.excess, work: a.work}
 	d.used = append(d.few[:0], a.used...)
 	return d
 }
@@ -185,7 +188,7 @@ func (a *account) draft() *draft {
 // apply makes a draft's changes.
 func (a *account) apply(d *draft) {
 	copy(a.used, d.used)
-	a.excess = d.excess
+	a.excess, a.work = d.excess, d.work
 	if d.held != nil {
 		copy(a.held, d.held)
 	}
@@ -206,6 +209,7 @@ type draft struct {
 	*account
 	number  uint64
 	excess  uint64
+	work    int
 	used    []usage
 	held    []usage // nil until it changes
 	changed []*line
@@ -223,6 +227,12 @@ func (d *draft) count(l *line) uint64 {
 func (d *draft) set(l *line, count uint64) {
 	if d.plan != nil {
 		d.excess += l.beyond(count) - l.beyond(d.count(l)) // modulo 2⁶⁴
+	}
+	switch before := d.count(l); {
+	case before == 0 && count > 0:
+		d.work += l.work
+	case before > 0 && count == 0:
+		d.work -= l.work
 	}
 	if l.draft != d.number {
 		l.draft = d.number

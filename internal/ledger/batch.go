@@ -56,7 +56,8 @@ func NewBatch(s *State) *Batch {
 func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
 
 // Bound has the batch refuse what would make a ledger too large to be read: too many
-// bytes of mechanisms, in all or in open reservations. These bounds came later than
+// bytes of mechanisms, in all or in open reservations, or prices that take too long to
+// find (MaxPriceWork). These bounds came later than
 // others, so who decides old entries again, as an audit does, does not ask for them.
 func (b *Batch) Bound() { b.bounded = true }
 
@@ -175,7 +176,22 @@ func (b *Batch) admit(events []mechanism.Event) error {
 	if err := b.inRange(events); err != nil {
 		return err
 	}
-	return b.take(events)
+	before := b.priceWork()
+	if err := b.take(events); err != nil {
+		return err
+	}
+	if now := b.priceWork(); b.bounded && now > before && now > MaxPriceWork {
+		return b.draft.unaffordable(events, before, now)
+	}
+	return nil
+}
+
+// priceWork is what it takes to find the prices of all that is charged or reserved.
+func (b *Batch) priceWork() int {
+	if b.draft == nil {
+		return 0
+	}
+	return b.draft.work
 }
 
 // inRange checks that events can be counted, whatever budgets say.

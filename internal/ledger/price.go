@@ -15,7 +15,16 @@ type price struct {
 	costs   []accountant.Cost // of each limit
 	large   []large           // of each limit, what one application takes where costs do not tell; nil if all do
 	reasons []string          // why a limit's guard cannot charge it; nil if all can
+	work    int               // to find this price, in about nanoseconds; 0 below leastWork
 }
+
+// MaxPriceWork bounds the work to find the prices of all distinct mechanisms of a ledger, in
+// about nanoseconds of one processor. Prices are not stored: whenever the ledger is read
+// from the store they are found anew, and nobody can charge it until then. Only mechanisms
+// that take leastWork or more count.
+const MaxPriceWork = 10_000_000_000
+
+const leastWork = 1_000_000
 
 // prices finds prices, of which each is a fact of the limits, and remembers some: what a
 // request has waited for is there when it is sent again. It is safe for concurrent use.
@@ -36,6 +45,10 @@ func newPrices(limits []accountant.Limit, adj mechanism.Adjacency) *prices {
 
 // find finds the price of m; in, which may be nil, interrupts it.
 func (p *prices) find(m mechanism.Mechanism, in *num.Interrupt) (out price) {
+	if in == nil {
+		in = new(num.Interrupt) // it only counts
+	}
+	before := in.Spent()
 	if len(p.limits) > 0 {
 		out.costs = make([]accountant.Cost, len(p.limits))
 	}
@@ -57,7 +70,31 @@ func (p *prices) find(m mechanism.Mechanism, in *num.Interrupt) (out price) {
 			out.large[i] = large{value, delta}
 		}
 	}
+	if out.work = in.Spent() - before; out.work < leastWork {
+		out.work = 0
+	}
 	return out
+}
+
+// unaffordable refuses events with new mechanisms whose prices take so long to find that the
+// ledger could hardly be read any more: before is the work without them, now with them.
+func (d *draft) unaffordable(events []mechanism.Event, before, now int) error {
+	longest := events[0].Mechanism
+	for _, e := range events {
+		if d.line(e.Mechanism).work > d.line(longest).work {
+			longest = e.Mechanism
+		}
+	}
+	return refuse(ErrOutOfRange, "distinct mechanisms: what each of them costs of the budgets is computed anew whenever the ledger is read, "+
+		"which would take %s of a processor's time, %s of it for what is new in this request (%s for %v); allowed: %s in one ledger, "+
+		"where %s are taken; charge mechanisms that the ledger has already, declare new ones as renyi_dp, or use another ledger or another guard",
+		seconds(now, num.FormatReadUp), seconds(now-before, num.FormatReadUp), seconds(d.line(longest).work, num.FormatReadUp), longest,
+		seconds(MaxPriceWork, num.FormatReadUp), seconds(before, num.FormatReadDown))
+}
+
+// seconds is work in words.
+func seconds(work int, format func(float64, int) string) string {
+	return format(float64(work)/1e9, 3) + " s"
 }
 
 func (p *prices) remembered(m mechanism.Mechanism) (price, bool) {
@@ -97,7 +134,7 @@ func (s *State) Unpriced(v Action) *Prices {
 	}
 	var p *Prices
 	for _, e := range d.Events {
-		if _, known := s.index[e.Mechanism]; known {
+		if i, known := s.index[e.Mechanism]; known && s.parts[i].Count > 0 { // not all was refunded
 			continue
 		}
 		if p == nil {

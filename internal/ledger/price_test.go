@@ -1,7 +1,12 @@
 package ledger
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -20,5 +25,72 @@ func TestReadingCanBeStopped(t *testing.T) {
 	st, ok := NewStateWithin(s, nil, func() bool { return false })
 	if want := NewState(s, nil); !ok || st.account.used[0] != want.account.used[0] || want.account.used[0] == (usage{}) {
 		t.Errorf("%v, used %v; want %v", ok, st.account.used, want.account.used)
+	}
+}
+
+// A bounded batch takes no new mechanism once the prices of all that a ledger has take too
+// long to find: neither in a charge nor in a reservation. What it has can be charged for
+// ever, and so can what is quick to find. An audit decides without this bound, as earlier
+// versions did.
+func TestPriceWorkIsBounded(t *testing.T) {
+	group := func(q float64) mechanism.Event {
+		step := mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}}
+		return mechanism.Event{Mechanism: mechanism.Group{Size: 255, Mechanism: step}, Count: 1}
+	}
+	quick := func(sigma float64) mechanism.Event {
+		return mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}, Count: 1}
+	}
+	snapshot := resolved(t, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-6, Order: 3.5}))
+	snapshot.Genesis.Spec.Adjacency = mechanism.AddOrRemoveOne
+	known, fresh, refunded := group(0.003), group(0.004), group(0.005)
+	snapshot.Parts = []mechanism.Part{{Mechanism: known.Mechanism, Count: 2}, {Mechanism: quick(30).Mechanism, Count: 1}, {Mechanism: refunded.Mechanism}}
+	s := NewState(snapshot, nil)
+	one := s.account.prices.find(known.Mechanism, nil).work
+	if s.account.work != one || one < leastWork {
+		t.Fatalf("one costly mechanism takes %d, the ledger %d; want the same: what is quick or refunded does not count", one, s.account.work)
+	}
+	prices := s.Unpriced(Charge{Events: []mechanism.Event{known, refunded, quick(30), fresh}})
+	if want := []mechanism.Mechanism{refunded.Mechanism, fresh.Mechanism}; prices == nil || !slices.Equal(prices.missing, want) {
+		t.Errorf("%+v; want to find the prices of %v before the decision", prices, want)
+	}
+	prices.Find(nil)
+	s.account.work = MaxPriceWork - one/2
+	next := uint64(0)
+	decide := func(b *Batch, v Action) error {
+		next++
+		return b.Decide(Request{Writer: Writer{"p", fmt.Sprint(next)}, Sequence: 1, Action: v, Prices: prices}, Lane{}, noon).Err
+	}
+	b := NewBatch(s)
+	b.Bound()
+	for name, v := range map[string]Action{
+		"a charge": Charge{Events: []mechanism.Event{fresh, quick(31)}}, "a reservation": Reserve{Events: []mechanism.Event{fresh}, Lifetime: time.Hour},
+		"what was refunded": Charge{Events: []mechanism.Event{refunded}},
+	} {
+		err := decide(b, v)
+		if !errors.Is(err, ErrOutOfRange) || !strings.Contains(err.Error(), "allowed: 10 s in one ledger") || !strings.Contains(err.Error(), "group(") {
+			t.Errorf("%s of a new mechanism: %v; want a refusal that names it and the limit", name, err)
+		}
+	}
+	for _, e := range []mechanism.Event{known, quick(30), quick(32)} {
+		if err := decide(b, Charge{Events: []mechanism.Event{e}}); err != nil {
+			t.Errorf("%v: %v", e.Mechanism, err)
+		}
+	}
+	if err := decide(NewBatch(s), Charge{Events: []mechanism.Event{fresh}}); err != nil {
+		t.Errorf("an audit: %v", err)
+	}
+	// What was lost is counted whatever it takes.
+	lost := NewBatch(s)
+	lost.Bound()
+	lost.amended.unreconciled, lost.amended.restored = true, make([]origin, 1)
+	if err := decide(lost, Reconcile{Events: []mechanism.Event{fresh}}); err != nil {
+		t.Errorf("reconciling: %v", err)
+	}
+	s.account.work = 0
+	b = NewBatch(s)
+	b.Bound()
+	want := prices.found[fresh.Mechanism].work + prices.found[refunded.Mechanism].work
+	if err := decide(b, Charge{Events: []mechanism.Event{fresh, refunded}}); err != nil || b.draft.work != want {
+		t.Errorf("with room: %v, %d of work; want %d", err, b.draft.work, want)
 	}
 }

@@ -65,7 +65,9 @@ func (s *State) costs(in *num.Interrupt) *Prices {
 	p := &Prices{from: newPrices(s.amended.resolution.Limits, s.summary.Genesis.Spec.Adjacency), found: make(map[mechanism.Mechanism]price, len(s.parts))}
 	for _, parts := range [][]mechanism.Part{s.parts, s.Reserved()} {
 		for _, part := range parts {
-			p.found[part.Mechanism] = p.from.find(part.Mechanism, in)
+			if part.Count > 0 { // not all was refunded
+				p.found[part.Mechanism] = p.from.find(part.Mechanism, in)
+			}
 		}
 	}
 	return p

@@ -7,9 +7,10 @@ package num
 //
 // A nil *Interrupt never ends anything. An Interrupt is not safe for concurrent use.
 type Interrupt struct {
-	stop func() bool
-	left int
-	over bool // stop has said so
+	stop  func() bool
+	left  int
+	spent int
+	over  bool // stop has said so
 }
 
 // asking is the work, in about nanoseconds, between two calls of the stop function. Shorter
@@ -49,10 +50,20 @@ func (i *Interrupt) Over() bool { return i != nil && i.over }
 // is over.
 func (i *Interrupt) Spend(work int) {
 	if i != nil {
+		i.spent += work
 		if i.left -= work; i.left <= 0 {
 			i.ask()
 		}
 	}
+}
+
+// Spent is the sum of all work that was said to be done, in about nanoseconds. It is the same
+// on every machine.
+func (i *Interrupt) Spent() int {
+	if i == nil {
+		return 0
+	}
+	return i.spent
 }
 
 func (i *Interrupt) ask() {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type analyses struct {
 	turns   chan struct{} // full: as many compute as may
 	most    int64         // admitted at once
 	longest time.Duration // of one question
+	rests   int           // slices, after each that is computed while charges come in
 	metrics *Metrics      // which know when something was last written
 
 	admitted atomic.Int64
@@ -49,7 +51,22 @@ func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
 	if atOnce == 0 {
 		atOnce = max(1, runtime.GOMAXPROCS(0)-1)
 	}
-	return &analyses{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest, metrics: m}
+	return &analyses{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest, rests: restSlices, metrics: m}
+}
+
+// newReadings lets ledgers of which the costs take long to find be read one at a time, in
+// turns. Charges wait for them, so they do not rest.
+func newReadings(m *Metrics) *analyses {
+	return &analyses{turns: make(chan struct{}, 1), longest: math.MaxInt64, metrics: m}
+}
+
+// long begins the long part of reading a ledger. The calling goroutine goes on in a thread of
+// low priority, which ends with it.
+func (a *analyses) long() (pause, done func()) {
+	yieldProcessor()
+	t := a.begin(context.Background())
+	t.long = true
+	return func() { t.stop() }, t.give
 }
 
 // admit admits a question or refuses it. It refuses when too many are waiting, or so many that
@@ -70,7 +87,7 @@ func (a *analyses) admit(ctx context.Context) error {
 // rest returns how long a question leaves the processors to charges after each slice.
 func (a *analyses) rest() time.Duration {
 	if time.Now().UnixNano()-a.metrics.committed.Load() < int64(writesRecently) {
-		return restSlices * slice
+		return time.Duration(a.rests) * slice
 	}
 	return 0
 }

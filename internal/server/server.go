@@ -65,7 +65,8 @@ func Start(config Config) (*Server, error) {
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	questions := inTime{newAnalyses(config.Analyses, config.QuestionTime, s.metrics), s.recovered}
-	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest, Compute: questions.forWrites(s.draining)})
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest,
+		Compute: questions.forWrites(s.draining), LongRead: newReadings(s.metrics).long})
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)
 	s.countLedgers()
