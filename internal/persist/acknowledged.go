@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// acknowledgedSuffix ends the name of the file beside a store that says which commit
-// was acknowledged last, after the store's name.
+// acknowledgedSuffix ends the name of the file beside a store that records which commit was
+// acknowledged last; the store's name comes before it.
 const acknowledgedSuffix = ".acknowledged"
 
-// acknowledged is what that file says. It is one line of fixed length, written in
-// place before each commit is acknowledged and not synced: it outlives the process,
-// not a power cut. Of an earlier boot it is therefore a lower bound, of this one exact.
+// acknowledged is the content of that file: one line of fixed length, written in place before
+// each commit is acknowledged, and not synced. It survives the process but not a power cut. So
+// a line from an earlier boot is a lower bound, and a line from this boot is exact.
 type acknowledged struct {
 	store       string
 	transaction uint64 // of bbolt
@@ -31,8 +31,8 @@ func (a acknowledged) line() []byte {
 	return fmt.Appendf(b, " crc32c %08x\n", crc32.Checksum(b, castagnoli))
 }
 
-// readAcknowledged reads the file beside a store. The zero value stands for one that is
-// not there, or that is damaged: it proves nothing.
+// readAcknowledged reads the file beside a store. It returns the zero value, which proves
+// nothing, if the file is missing or damaged.
 func readAcknowledged(path string) (a acknowledged, err error) {
 	content, err := readNote(path + acknowledgedSuffix)
 	if err != nil {
@@ -49,8 +49,8 @@ func readAcknowledged(path string) (a acknowledged, err error) {
 	return read, nil
 }
 
-// readNote reads what may be such a line, and one byte more, which shows that it is none.
-// A file that is not there is empty.
+// readNote reads as many bytes as such a line has and one more, which shows a file that is
+// longer. It returns nothing for a file that is missing.
 func readNote(path string) (content []byte, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +63,8 @@ func readNote(path string) (content []byte, err error) {
 	return content, errors.Join(err, f.Close())
 }
 
-// bootID is the kernel's identifier of its boot. While it stays, so does what was
-// written to files without a sync.
+// bootID returns the kernel's identifier of the current boot. While it is the same, what was
+// written to files without a sync is still there.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) keepAcknowledged() (err error) {
 	return s.acknowledged.Truncate(int64(len(acknowledged{}.line()))) // it may have been damaged
 }
 
-// noteAcknowledged writes down that a transaction is about to be acknowledged.
+// noteAcknowledged records that a transaction is about to be acknowledged.
 func (s *Store) noteAcknowledged(tx int) error {
 	if s.acknowledged == nil {
 		return nil
@@ -97,7 +97,7 @@ func (s *Store) noteAcknowledged(tx int) error {
 	return err
 }
 
-// syncAcknowledged makes durable what was written down.
+// syncAcknowledged makes that record durable.
 func (s *Store) syncAcknowledged() error {
 	if s.acknowledged == nil || s.config.hooks.noSync {
 		return nil

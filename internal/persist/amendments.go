@@ -6,7 +6,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// amendments reads the entries that amend a ledger from the log, by position.
+// amendments reads from the log the entries that amend a ledger, by position.
 func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 	err = v.rowsOf(amendmentsBucket, h.number, func(key, value []byte) error {
 		at, err := parseUint64(value)

@@ -12,23 +12,23 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
-// copySuffix ends the names of copies in the making, after the store's and before
-// something random.
+// copySuffix is in the names of unfinished copies, between the store's name and a random part.
 const copySuffix = ".copy-"
 
-// freeAfter is what a copy must leave free, in allocation steps: a copy that fills
+// freeAfter is the space that a copy must leave free, in allocation steps. A copy that filled
 // the disk would stop the ledgers.
 const freeAfter = 4
 
-// Backup makes a consistent copy of what is durable, in a file beside the store,
-// and returns it to be read. Its size is that of what bbolt uses of the store's
-// file. Closing it removes it; where the system allows that, its name is gone
-// already. It is refused where it would fill the disk, and where its pages or rows are
-// damaged: then the store refuses everything else, too. The copy says that it is a
-// backup, so that no daemon starts on it: a restore makes a store of it.
+// Backup makes a consistent copy of what is durable, in a file beside the store, and returns it
+// for reading. Its size is the part of the store's file that bbolt uses. Closing it removes it;
+// where the system allows it, its name is removed at once.
 //
-// The copy is made in a read transaction, within which bbolt uses no page again
-// and cannot enlarge its map: so to a local file, and nothing else.
+// Backup is refused if the copy would fill the disk. It is also refused if pages or rows of the
+// store are damaged; the store then refuses everything else, too. The copy is marked as a
+// backup, so that no daemon starts on it; a restore makes a store of it.
+//
+// The copy is made inside a read transaction, during which bbolt reuses no page and cannot
+// enlarge its map. That is why it goes to a local file and to nothing slower.
 func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(s.config.Path), filepath.Base(s.config.Path)+copySuffix)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) noCopy(err error) error {
 	return fmt.Errorf("a copy of %s: %w", s.config.Path, err)
 }
 
-// copied is a copy, removed when it is closed.
+// copied is a copy that is removed when it is closed.
 type copied struct{ *os.File }
 
 // Close implements io.Closer.
@@ -95,7 +95,7 @@ func (c *copied) Close() error {
 	return err
 }
 
-// removeCopies removes what a process that died has left. Its caller holds the
+// removeCopies removes copies that a killed process has left behind. The caller holds the
 // store's lock.
 func removeCopies(path string) error {
 	files, err := os.ReadDir(filepath.Dir(path))

@@ -36,8 +36,8 @@ const (
 	maxGroupBytes = 8 << 20
 )
 
-// commitAll is the committer: it takes what waits, makes it durable in one
-// transaction, and answers. It ends when the queue is closed and empty.
+// commitAll is the committer. It takes the operations that wait, makes them durable in one
+// transaction, and answers them. It ends when the queue is closed and empty.
 func (s *Store) commitAll(nextKey uint64) {
 	defer close(s.done)
 	debug.SetPanicOnFault(true) // for guard
@@ -70,9 +70,9 @@ type committer struct {
 	paths    pages.Paths // for its memory
 }
 
-// collect adds what waits in the queue. While calls overlap, it waits for those
-// that were just answered to come back: their next operation then shares this
-// commit instead of waiting for the one after.
+// collect adds the operations that wait in the queue. While calls overlap, it waits for the
+// callers that were just answered to come back; their next operations then share this commit,
+// instead of waiting for the one after.
 func (c *committer) collect(ops []*operation) []*operation {
 	var late <-chan time.Time
 	for len(ops) < maxGroup {
@@ -104,8 +104,8 @@ func (c *committer) collect(ops []*operation) []*operation {
 	return ops
 }
 
-// commit makes as many of ops durable as fit in one transaction, and returns how
-// many it has answered.
+// commit makes as many of ops durable as fit into one transaction, and returns how many it has
+// answered.
 func (c *committer) commit(ops []*operation) int {
 	if err := c.refused(); err != nil {
 		return answer(ops, err)
@@ -158,8 +158,8 @@ func (c *committer) commit(ops []*operation) int {
 	return n
 }
 
-// finish commits a transaction. It returns nil once it is durable, in the file that has
-// the store's name, and written down as acknowledged.
+// finish commits a transaction. It returns nil once the transaction is durable, in the file
+// that has the store's name, and recorded as acknowledged.
 func (s *Store) finish(w *writing) error {
 	if err := s.space.ensure(w.tx.Size() + w.growth(s.db)); err != nil {
 		s.rollback(w.tx)
@@ -185,7 +185,7 @@ func (s *Store) finish(w *writing) error {
 	return nil
 }
 
-// change makes a commit that is no ledger's. The committer may go on beside it.
+// change makes a commit that belongs to no ledger. The committer may continue at the same time.
 func (s *Store) change(f func(*writing) error) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -202,8 +202,8 @@ func (s *Store) change(f func(*writing) error) error {
 	return s.finish(w)
 }
 
-// answer gives all of ops the same error. What was decided on top of a
-// transaction that is given up does not hold either.
+// answer gives all of ops the same error. What was decided on top of an abandoned transaction
+// does not hold either.
 func answer(ops []*operation, err error) int {
 	for _, o := range ops {
 		o.err = err
@@ -211,17 +211,17 @@ func answer(ops []*operation, err error) int {
 	return len(ops)
 }
 
-// growth bounds by how much a commit may let the file grow: each row may change
-// a page of its own and split it, and the freelist is written anew. A bound that
-// failed would cost a failed commit, nothing else.
+// growth bounds how much a commit may enlarge the file: each row may change a page of its own
+// and split it, and the freelist is written anew. If the bound were wrong, a commit would fail,
+// and nothing worse.
 func (w *writing) growth(db *bolt.DB) int64 {
 	page := int64(db.Info().PageSize)
 	rows := int64(w.puts - w.entries) // the log's are neighbours
 	return 2*int64(w.bytes) + 2*rows*page + 2*int64(db.Stats().FreelistInuse) + 64*page
 }
 
-// guard runs f and turns a panic into ErrDamaged: bbolt panics on pages that
-// make no sense, and a file that was cut short faults.
+// guard runs f and turns a panic into ErrDamaged. bbolt panics on pages that make no sense, and
+// reading a file that was cut short faults.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -1,5 +1,5 @@
 package persist
 
-// syncDirectory has nothing to do: NTFS keeps names in its own log, and a
-// directory cannot be opened for syncing.
+// syncDirectory does nothing. NTFS keeps names in a log of its own, and a directory cannot be
+// opened for syncing.
 func syncDirectory(string) error { return nil }

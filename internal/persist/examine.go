@@ -10,12 +10,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ErrInUse is that another process has a store's file open.
+// ErrInUse means that another process has the store's file open.
 var ErrInUse = errInUse
 
-// Examine returns why Open would refuse what is at c.Path, as far as that shows without
-// going through the file, and the keys that sign the store's heads. It changes nothing.
-// While a daemon has the file open it returns ErrInUse: that daemon has looked.
+// Examine returns the reason why Open would refuse the file at c.Path, as far as it can be
+// found without reading the whole file, and the keys that sign the store's heads. It changes
+// nothing. While a daemon has the file open it returns ErrInUse; that daemon has made the same
+// checks.
 func Examine(c Config) (keys []BoundKey, err error) {
 	info, err := os.Stat(c.Path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -11,8 +11,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
-// formatVersion is the layout below; docs/decisions tells why it is so. The
-// meta bucket and its format row stay as they are in every version.
+// formatVersion is the version of the layout below; docs/decisions explains the layout. The
+// meta bucket and its format row are the same in every version.
 const formatVersion = 1
 
 // bucket is one of the file's buckets.
@@ -58,7 +58,7 @@ const (
 	buckets
 )
 
-// laterBuckets is the first of the buckets that older files may lack.
+// laterBuckets is the first of the buckets that files of earlier versions may lack.
 const laterBuckets = reservationsBucket
 
 var bucketNames = [buckets]string{
@@ -68,10 +68,11 @@ var bucketNames = [buckets]string{
 func (b bucket) String() string { return bucketNames[b] }
 
 const (
-	// inlineTotals is how many of a ledger's totals its head row holds. Most
-	// ledgers have fewer mechanisms; then a charge rewrites one small row.
+	// inlineTotals is how many of a ledger's totals are in its head row. Most ledgers have
+	// fewer mechanisms, so a charge rewrites one small row.
 	inlineTotals = 8
-	// indexEvery bounds how many records a read walks back before its first.
+	// indexEvery bounds how many records a read walks back before it reaches the first one it
+	// returns.
 	indexEvery = 256
 
 	checksumSize  = 4
@@ -80,8 +81,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is CRC-32C over the key and the value, started from the bucket's own
-// number: a value at a wrong place is as damaged as a changed one.
+// checksum is CRC-32C of the key and the value, started from the bucket's own number, so that a
+// value at a wrong place counts as damaged, too.
 func checksum(b bucket, key, value []byte) uint32 {
 	return crc32.Update(crc32.Update(uint32(b)+1, castagnoli, key), castagnoli, value)
 }
@@ -92,8 +93,8 @@ func seal(b bucket, key, stored []byte) []byte {
 	return stored
 }
 
-// maxRow bounds the bytes of a key and its value. It is more than a batch may have.
-// bbolt takes their lengths from the page, and a damaged page may state any.
+// maxRow bounds the bytes of a key and its value; it is more than a batch may have. bbolt reads
+// both lengths from the page, and a damaged page may state any length.
 const maxRow = 64 << 20
 
 // unseal returns the value of what is stored, or ErrDamaged.
@@ -111,12 +112,12 @@ func unseal(b bucket, key, stored []byte) ([]byte, error) {
 	return value, nil
 }
 
-// damaged says what is wrong with which record.
+// damaged returns an error that says what is wrong with which record.
 func damaged(b bucket, key []byte, format string, args ...any) error {
 	return fmt.Errorf("%w: bucket %s, key %s: %s", ledger.ErrDamaged, b, keyText(b, key), fmt.Sprintf(format, args...))
 }
 
-// damagedBytes says where the bytes are that package wire could not read.
+// damagedBytes returns an error that says where the bytes are that package wire could not read.
 func damagedBytes(key uint64, err error) error {
 	if errors.Is(err, ledger.ErrNewer) {
 		return fmt.Errorf("%w: bucket %s, key %d", err, logBucket, key)
@@ -124,11 +125,11 @@ func damagedBytes(key uint64, err error) error {
 	return damaged(logBucket, numberKey(key), "%s", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
 }
 
-// maxKeyText is longer than every key that this program stores: names have 256 bytes at
-// most, principals likewise.
+// maxKeyText is longer than every key that this program stores: names and principals have at
+// most 256 bytes.
 const maxKeyText = 1 << 10
 
-// keyText shows a key as a person would look for it.
+// keyText formats a key as a person would look for it.
 func keyText(b bucket, key []byte) string {
 	switch {
 	case len(key) > maxKeyText:
@@ -161,7 +162,7 @@ func appendIndex(b []byte, number uint64, index int) []byte {
 
 func appendBlock(b []byte, id, block uint64) []byte { return appendNumber(appendNumber(b, id), block) }
 
-// principalOf reads the principal in a writer's key.
+// principalOf returns the principal in a writer's key.
 func principalOf(key []byte) (string, bool) {
 	const at = 8 + 2
 	if len(key) < at {

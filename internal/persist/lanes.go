@@ -2,7 +2,7 @@ package persist
 
 import "github.com/dpaccountant/accountant/internal/ledger"
 
-// lanes are the lanes that a proposal writes to.
+// lanes holds the lanes that a proposal writes to.
 type lanes struct {
 	w       *writing
 	before  head // of the ledger, before the proposal
@@ -16,10 +16,10 @@ type touched struct {
 	fresh  bool // it has no row yet
 }
 
-// few is how many lanes are searched without an index.
+// few is the number of lanes up to which they are searched without an index.
 const few = 8
 
-// of returns a writer's lane, to be changed by advance before the next call.
+// of returns a writer's lane. The caller may change it with advance before it calls of again.
 func (ls *lanes) of(w ledger.Writer) (*touched, error) {
 	if i, ok := ls.find(w); ok {
 		return &ls.touched[i], nil
@@ -63,9 +63,9 @@ func (t *touched) advance(e ledger.Entry, key uint64) {
 	t.sequence, t.position, t.last = e.Sequence, e.Position, key
 }
 
-// stage writes the lanes' rows and returns the newest writer's lane, which is
-// kept in the head: its own row is only made, not rewritten. The lane that was
-// there before gets its row back.
+// stage writes the lanes' rows and returns the lane of the newest writer. That lane is kept in
+// the head; its own row is created but not rewritten. The lane that the head held before gets
+// its row back.
 func (ls *lanes) stage(newest ledger.Writer) (lane, error) {
 	var last lane
 	kept := ls.before.writer == 0 // nothing was in the head

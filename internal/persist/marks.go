@@ -12,8 +12,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Rows of the meta bucket that say what a file is. Files of earlier versions have none,
-// and programs of earlier versions do not look at them.
+// These rows of the meta bucket say what a file is. Files of earlier versions have none, and
+// programs of earlier versions ignore them.
 var (
 	// stoppedKey → the transaction (8 bytes) that closed the store in order. The one after
 	// it changes nothing; any later one makes the row say nothing about the present.
@@ -34,7 +34,7 @@ type BoundKey struct {
 	Since       time.Time
 }
 
-// stopped reports whether the state is one that closing in order has left.
+// stopped reports whether this is the state that an orderly close leaves.
 func (v *view) stopped() (bool, error) {
 	last, err := v.mark(stoppedKey)
 	tx := uint64(v.tx.ID())
@@ -47,7 +47,7 @@ func (v *view) settled() (bool, error) {
 	return last > 0 && uint64(v.tx.ID()) == last+1, err
 }
 
-// mark returns the number in a row, 0 if there is none.
+// mark returns the number in a row of the meta bucket, or 0 if there is no such row.
 func (v *view) mark(key []byte) (uint64, error) {
 	value, err := v.get(metaBucket, key)
 	if err != nil || value == nil {
@@ -60,10 +60,10 @@ func (v *view) mark(key []byte) (uint64, error) {
 	return n, nil
 }
 
-// stop says that this transaction closes the store.
+// stop marks this transaction as the one that closes the store.
 func (w *writing) stop() { w.stageUint64(metaBucket, stoppedKey, uint64(w.tx.ID())) }
 
-// checkMarks verifies every row of the meta bucket: a damaged key of one would hide it.
+// checkMarks verifies every row of the meta bucket, because a damaged key would hide its row.
 func (v *view) checkMarks() error {
 	bb, err := v.bucket(metaBucket)
 	if err != nil {
@@ -85,9 +85,8 @@ func (v *view) checkBackup(path string) error {
 		time.Unix(0, int64(made)).UTC().Format(time.RFC3339), path)
 }
 
-// markBackup says in a copy of a store that it is a backup. Both roots say so: without
-// either one it is a backup still. f is the copy, which may
-// have no name any more; it is closed.
+// markBackup marks a copy of a store as a backup, in both root pages: it stays a backup if
+// either one is lost. f is the copy, which may have no name any more; markBackup closes it.
 func markBackup(name string, f *os.File, now time.Time) (size int64, err error) {
 	db, err := bolt.Open(name, 0, &bolt.Options{
 		NoSync: true, NoGrowSync: true, FreelistType: bolt.FreelistMapType,
@@ -110,7 +109,7 @@ func markBackup(name string, f *os.File, now time.Time) (size int64, err error) 
 	return size, errors.Join(err, db.Close())
 }
 
-// Keys returns the keys that sign heads, the first that the store was bound to first.
+// Keys returns the keys that sign heads, in the order in which the store was bound to them.
 func (s *Store) Keys() (keys []BoundKey, err error) {
 	err = s.view(func(v *view) error {
 		keys, err = v.keys()
@@ -158,8 +157,8 @@ func (w *writing) stageBoundKey(k BoundKey) error {
 	return nil
 }
 
-// restored makes another store of a backup: it is none any more, and the next key will
-// be its own.
+// restored turns a backup into a store of its own: it removes the mark, and the next key that
+// is used will be the store's own.
 func (w *writing) restored(id string, now time.Time) error {
 	w.stageID(id)
 	w.staged = append(w.staged, row{bucket: metaBucket, key: backupKey})

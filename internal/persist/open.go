@@ -19,9 +19,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
-// Open opens the store at c.Path, or makes it. It fails, naming the file, if
-// another process has it open, if it is no store, if its format version is not
-// this program's, or if it is damaged in a way that shows at once.
+// Open opens the store at c.Path, or makes it. It fails, and names the file, if another process
+// has the file open, if it is not a store, if its format version is not this program's, or if
+// it is visibly damaged.
 func Open(c Config) (*Store, error) {
 	if c.Path == "" {
 		return nil, errors.New("store: no path given")
@@ -137,8 +137,8 @@ func (s *Store) open() error {
 	return nil
 }
 
-// initialMap reserves address space, so that the map need not grow (which waits
-// for readers) before the file has that size. It is not memory.
+// initialMap returns how much address space to reserve, so that the map need not grow before
+// the file has that size; growing waits for readers. This is address space, not memory.
 func initialMap() int {
 	if strconv.IntSize < 64 {
 		return 64 << 20
@@ -283,12 +283,12 @@ func (w *writing) makeBuckets(missing []bucket) error {
 	return nil
 }
 
-// stageID writes the store's identifier.
+// stageID stages the store's identifier.
 func (w *writing) stageID(id string) {
 	w.stage(metaBucket, []byte("store"), append(w.value(len(id)), id...))
 }
 
-// makeDirectory is os.MkdirAll that makes durable what it has made.
+// makeDirectory does what os.MkdirAll does, and makes the new directories durable.
 func makeDirectory(dir string) error {
 	if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err

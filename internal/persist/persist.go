@@ -31,7 +31,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
-// FileName is the store's in a daemon's data directory.
+// FileName is the name of the store's file in a daemon's data directory.
 const FileName = "accountant.db"
 
 // Config says where a store is and how it behaves. Only Path is required.
@@ -63,7 +63,7 @@ type Config struct {
 	hooks hooks
 }
 
-// Commit is what one durable commit took.
+// Commit describes one durable commit.
 type Commit struct {
 	Operations int // Appends and Creates that it answered, refusals among them
 	Entries    int // log records
@@ -71,7 +71,7 @@ type Commit struct {
 	Duration   time.Duration
 }
 
-// hooks are for tests of this package.
+// hooks let this package's tests intervene.
 type hooks struct {
 	commit   func(*bolt.Tx) error                   // instead of (*bolt.Tx).Commit
 	allocate func(f *os.File, from, to int64) error // instead of allocate
@@ -113,16 +113,16 @@ var _ ledger.Store = (*Store)(nil)
 // ID implements ledger.Store.
 func (s *Store) ID() string { return s.id }
 
-// Failed is closed when a commit has failed, or the file is no longer in its place:
-// the store refuses everything from then on, and the process should exit.
+// Failed is closed when a commit has failed, or the file is no longer in its place. The store
+// refuses everything from then on, and the process should exit.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
 // Damaged is closed when the file was found damaged in a way for which the store refuses
-// everything: a page that is not as bbolt writes it, or a row that Scrub could not read.
-// Damage says what it is. A process that starts anew would find it again.
+// everything: a page that is not as bbolt writes it, or a row that Scrub could not read. Damage
+// returns what it is. A new process would find the same damage.
 func (s *Store) Damaged() <-chan struct{} { return s.damaged }
 
-// Damage returns what Damaged tells of, nil before.
+// Damage returns the damage for which Damaged was closed, or nil.
 func (s *Store) Damage() error {
 	select {
 	case <-s.damaged:
@@ -132,8 +132,8 @@ func (s *Store) Damage() error {
 	}
 }
 
-// Size is how many bytes of the file its pages take, free ones among them; 0 when
-// the store is closed or refuses everything. The space allocated ahead is not counted.
+// Size returns how many bytes of the file its pages take, including free pages. It returns 0
+// when the store is closed or refuses everything. Space that is allocated ahead is not counted.
 func (s *Store) Size() (bytes int64) {
 	_ = s.view(func(v *view) error {
 		bytes = v.tx.Size()
@@ -182,8 +182,8 @@ func (s *Store) do(o *operation) error {
 	return o.err
 }
 
-// Close implements ledger.Store. Later calls fail with ErrUnavailable. What cannot be
-// closed any more, it leaves to the end of the process.
+// Close implements ledger.Store. Later calls fail with ErrUnavailable. What cannot be closed
+// any more is left to the end of the process.
 func (s *Store) Close() error {
 	s.gate.Lock()
 	first := !s.closed
@@ -218,9 +218,9 @@ func (s *Store) close() error {
 	return err
 }
 
-// settle makes both root pages name the same state, which says that the store was
-// closed in order: then neither can be damaged without a trace, nor take anything back.
-// Without room on the disk it is left undone.
+// settle makes both root pages name the same state, which marks an orderly close: from then on
+// neither page can be damaged unnoticed, or bring back an older state. If the disk is full this
+// is left undone.
 func (s *Store) settle() error {
 	if s.refused() != nil {
 		return nil
@@ -252,7 +252,7 @@ func (s *Store) errClosed() error {
 	return fmt.Errorf("%w: %s is closed", ledger.ErrUnavailable, s.config.Path)
 }
 
-// Failure returns what Failed tells of, nil before.
+// Failure returns the failure for which Failed was closed, or nil.
 func (s *Store) Failure() error {
 	select {
 	case <-s.failed:
@@ -288,9 +288,9 @@ func (s *Store) refused() error {
 	return nil
 }
 
-// view runs read in a transaction on what is durable. bbolt shows a commit as
-// soon as it is written, before it is synced: a read that sees such a one waits
-// for it, since what it tells may be an acknowledgement.
+// view runs read in a transaction on the durable state. bbolt shows a commit as soon as it is
+// written, before it is synced. A read that sees such a commit waits until it is durable,
+// because its answer may count as an acknowledgement.
 func (s *Store) view(read func(*view) error) error {
 	if err := s.refused(); err != nil {
 		return err
@@ -324,8 +324,9 @@ func (s *Store) view(read func(*view) error) error {
 	return err
 }
 
-// otherRoot makes the store refuse everything because bbolt shows another transaction than
-// the one that was published last. It takes an older root page if the newest is damaged.
+// otherRoot makes the store refuse everything because bbolt shows another transaction than the
+// newest published one. bbolt does so if the newest root page is damaged: it takes the older
+// one.
 func (s *Store) otherRoot(shown, published int) error {
 	err := lostCommit(s.path, "while the daemon uses it, its newest commit is number %d, but number %d was acknowledged last: a root page was damaged, or the content was replaced", shown, published)
 	s.refuse(err)

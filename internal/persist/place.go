@@ -11,12 +11,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// watchEvery is how often an idle store looks whether its file is in its place.
+// watchEvery is how often an idle store checks that its file is in its place.
 const watchEvery = time.Second
 
-// inPlace returns an error unless the open file is still the one under its name. If
-// not, whatever is written to it is gone when the process ends, and the next one
-// would open another file, or make one. A file that is shorter than its pages is ErrDamaged.
+// inPlace returns an error unless the open file is still the one under its name. If it is not,
+// everything written to it is lost when the process ends, and the next process would open
+// another file or make one. A file that is shorter than its pages is ErrDamaged.
 func (s *Store) inPlace() error {
 	found, err := os.Stat(s.path)
 	switch {
@@ -31,7 +31,7 @@ func (s *Store) inPlace() error {
 	return nil
 }
 
-// gone makes the store refuse everything because of what inPlace has found.
+// gone makes the store refuse everything because of an error from inPlace.
 func (s *Store) gone(err error) error {
 	if errors.Is(err, ledger.ErrDamaged) {
 		s.refuse(err)
@@ -40,7 +40,7 @@ func (s *Store) gone(err error) error {
 	return s.fail(err)
 }
 
-// watch fails a store whose file has left its place, also while nobody asks.
+// watch makes the store fail when its file leaves its place, even if nobody uses the store.
 func (s *Store) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -60,8 +60,7 @@ func (s *Store) watch() {
 	}
 }
 
-// trace returns the name of a file which shows that a store has been in a directory,
-// "" if there is none.
+// trace returns the name of a file that shows that there was a store in the directory, or "".
 func (c Config) trace() (string, error) {
 	files, err := os.ReadDir(filepath.Dir(c.Path))
 	if err != nil {
@@ -80,9 +79,9 @@ func (c Config) trace() (string, error) {
 	return "", nil
 }
 
-// checkNew returns an error if a store has been where a new one would be made, unless
-// that is asked for: a volume may be missing, or a file lost, and a new store would
-// have forgotten all that was charged.
+// checkNew returns an error if there was a store where a new one would be made, unless a new
+// one was asked for. A volume may be missing, or a file lost, and a new store would have
+// forgotten everything that was charged.
 func (c Config) checkNew() error {
 	name, err := c.trace()
 	if err != nil || name == "" || c.Init {
@@ -92,7 +91,7 @@ func (c Config) checkNew() error {
 		filepath.Join(filepath.Dir(c.Path), name))
 }
 
-// clear removes what a lost store has left and a new one would stumble over.
+// clear removes files of a lost store that would disturb a new one.
 func (c Config) clear() error {
 	for _, suffix := range []string{acknowledgedSuffix, restoringSuffix} {
 		if err := remove(c.Path + suffix); err != nil {

@@ -46,7 +46,7 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 	return snapshot, nil, nil
 }
 
-// parts reads all mechanisms of a ledger with their totals.
+// parts reads all mechanisms of a ledger and their totals.
 func (v *view) parts(h head) ([]mechanism.Part, error) {
 	parts := make([]mechanism.Part, h.distinct)
 	err := v.each(mechanismsBucket, h, 0, func(i int, value []byte) (err error) {
@@ -318,8 +318,8 @@ func (s *Store) GenesisRecord(name string) (raw []byte, hash ledger.Hash, err er
 	return raw, hash, err
 }
 
-// next returns the log key after the newest. A newer one that is overlooked would be
-// overwritten: so the pages at the end of the log are checked.
+// next returns the log key after the newest one. A newer record that was overlooked would be
+// overwritten, so the pages at the end of the log are checked.
 func (v *view) next() (uint64, error) {
 	if err := v.proven(logBucket, numberKey(math.MaxUint64)); err != nil {
 		return 0, err

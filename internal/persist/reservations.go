@@ -62,7 +62,7 @@ func (v *view) open(h head) (list []ledger.Reservation, err error) {
 	return list, nil
 }
 
-// reservations stages what has changed of them; before has those that are open.
+// reservations stages the changed reservations; before are those that were open.
 func (w *writing) reservations(h *head, changes, before []ledger.Reservation) error {
 	was := make(map[uint64]uint64, len(before))
 	for _, r := range before {

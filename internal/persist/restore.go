@@ -17,10 +17,11 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// restoringSuffix ends the name of a store that is being restored, after the store's.
+// restoringSuffix ends the name of a store that is being restored; the store's name comes
+// before it.
 const restoringSuffix = ".restoring"
 
-// RestoreConfig says what to restore to where. Backup and Path are required.
+// RestoreConfig says what to restore, and where to. Backup and Path are required.
 type RestoreConfig struct {
 	// Backup is the file, as Store.Backup made it.
 	Backup string
@@ -55,12 +56,12 @@ type RestoredStore struct {
 	Closed        uint64            // which have lost nothing, and stay as they are
 }
 
-// Restore makes a store of a backup: with an identifier of its own, and an entry in
-// every open ledger that says so (ledger.Restored). A backup that does not verify is
-// refused before anything is written.
+// Restore makes a store from a backup. The new store has an identifier of its own, and an entry
+// in every open ledger that records the restore (ledger.Restored). A backup that does not
+// verify is refused before anything is written.
 //
-// The store gets its name when all of it is durable. What is there until then has
-// another name, beside which Open fails. After an error nothing is left behind.
+// The store gets its name only when all of it is durable. Until then it has another name,
+// beside which Open fails. After an error nothing is left behind.
 func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err error) {
 	if c.Progress == nil {
 		c.Progress = func(RestoreStep, uint64, uint64) {}
@@ -127,8 +128,8 @@ func checkEmpty(dir string) (made bool, err error) {
 	return false, nil
 }
 
-// checkRestored returns an error if a restore to path goes on or was cut off: a new
-// store in its place would look as if nothing had ever been charged.
+// checkRestored returns an error if a restore to path is running or was cut off. A new store in
+// its place would look as if nothing had ever been charged.
 func checkRestored(path string) error {
 	_, err := os.Lstat(path + restoringSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +187,7 @@ func (c RestoreConfig) copy(ctx context.Context, to string) (sum [sha256.Size]by
 // restoreTogether is how many ledgers one Append restores.
 const restoreTogether = 64
 
-// restore makes another store of the copy, durably.
+// restore turns the copy into a store of its own, durably.
 func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64, done *RestoredStore) (err error) {
 	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true, alone: true}}) // synced once, below
 	if err != nil {
@@ -259,7 +260,7 @@ func (c RestoreConfig) restorePage(s *Store, page []ledger.Summary, done *Restor
 	return err
 }
 
-// proposal is the entry of one ledger.
+// proposal returns the entry that records the restore in one ledger.
 func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledger.Proposal, error) {
 	snapshot, tail, err := s.Load(name)
 	if err != nil {
@@ -275,7 +276,7 @@ func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledg
 	return b.Proposal(), d.Err
 }
 
-// rename makes another store of a backup. It is not used by anybody else yet.
+// rename gives a backup's copy the identity of another store. Nobody else uses the copy yet.
 func (s *Store) rename(now time.Time) error {
 	id, err := uuid.NewRandom()
 	if err != nil {

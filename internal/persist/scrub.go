@@ -9,17 +9,17 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 )
 
-// scrubSlice is how many bytes Scrub reads in one transaction: a few milliseconds, in
-// which bbolt uses no page again and cannot enlarge its map.
+// scrubSlice is how many bytes Scrub reads in one transaction. This takes a few milliseconds,
+// during which bbolt reuses no page and cannot enlarge its map.
 const scrubSlice = 1 << 20
 
-// Scrub goes through all pages and rows once, while the store is used, and returns how
-// many bytes it has read: at most rate in a second, 0 for no bound. What it finds is
-// ErrDamaged; the store then refuses everything (Damaged).
+// Scrub reads all pages and rows once while the store is in use, and returns how many bytes it
+// has read. It reads at most rate bytes a second, or without a bound if rate is 0. If it finds
+// damage it returns ErrDamaged, and the store then refuses everything (Damaged).
 //
-// It reads some leaves of a bucket in one short read transaction, with the way to each
-// of them, and goes on from the key after those in another. What is written meanwhile
-// was checked before it was written, or is part of the next pass.
+// It reads some leaves of a bucket, with the way to each of them, in one short read
+// transaction, and continues after their last key in the next. What is written in between was
+// checked before it was written, or belongs to the next pass.
 func (s *Store) Scrub(ctx context.Context, rate int64) (read int64, err error) {
 	pass := scrub{store: s}
 	for began := time.Now(); ; {

@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// space allocates the file's blocks ahead of bbolt, which extends files without:
-// a full disk would show only inside a commit, where nobody can tell what became
-// of it.
+// space allocates the file's blocks before bbolt needs them. bbolt extends files without
+// blocks, so a full disk would show only inside a commit, whose outcome nobody could tell.
 type space struct {
 	file      *os.File
 	noSync    bool
@@ -16,7 +15,7 @@ type space struct {
 	allocate  func(f *os.File, from, to int64) error
 }
 
-// ensure returns nil if the first size bytes of the file have their blocks.
+// ensure returns nil if the first size bytes of the file have blocks.
 func (s *space) ensure(size int64) error {
 	if size <= s.allocated {
 		return nil
@@ -33,7 +32,7 @@ func (s *space) ensure(size int64) error {
 	return nil
 }
 
-// writeZeros gives the file blocks up to size to by writing what is past its end.
+// writeZeros gives the file blocks up to size to, by writing zeros past its end.
 func writeZeros(f *os.File, to int64) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -54,7 +54,7 @@ var (
 	errNoPages = errors.New("bbolt cannot open it")
 )
 
-// pagesOf is a file as a transaction sees it.
+// pagesOf returns the file as a transaction sees it.
 func pagesOf(tx *bolt.Tx, file io.ReaderAt) pages.File {
 	size := int64(tx.DB().Info().PageSize)
 	return pages.File{Reader: file, PageSize: size, Pages: uint64(tx.Size() / size), Root: uint64(tx.Cursor().Bucket().Root())}
@@ -67,7 +67,7 @@ func checkPages(tx *bolt.Tx, file io.ReaderAt, c pages.Check) error {
 	return structural(f.Check(c))
 }
 
-// structural makes damage of pages ErrDamaged.
+// structural turns damage of pages into ErrDamaged.
 func structural(err error) error {
 	var d *pages.Damage
 	if errors.As(err, &d) {

@@ -11,8 +11,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// stuck is that bbolt has panicked where it holds locks, which it then holds for ever:
-// beginning a transaction reads the root pages, and a file that was cut short faults.
+// stuck means that bbolt has panicked while it held locks, which are then never released.
+// Beginning a transaction reads the root pages, and in a file that was cut short this faults.
 type stuck struct {
 	once sync.Once
 	done chan struct{}
@@ -22,7 +22,7 @@ func (s *stuck) note() { s.once.Do(func() { close(s.done) }) }
 
 func (s *stuck) noted() <-chan struct{} { return s.done }
 
-// locking runs what takes or releases bbolt's locks. If that panics, the store refuses
+// locking runs f, which takes or releases bbolt's locks. If f panics, the store refuses
 // everything, and nobody waits for bbolt any more.
 func (s *Store) locking(f func() error) error {
 	err := guard(f)
@@ -37,7 +37,7 @@ func (s *Store) locking(f func() error) error {
 	return err
 }
 
-// begin begins a transaction, in a file that is in its place and as long as it has to be.
+// begin begins a transaction, after checking that the file is in its place and long enough.
 func (s *Store) begin(writable bool) (tx *bolt.Tx, err error) {
 	if err := s.inPlace(); err != nil {
 		return nil, s.gone(err)
@@ -63,8 +63,7 @@ func (s *Store) begin(writable bool) (tx *bolt.Tx, err error) {
 	return tx, nil
 }
 
-// beginNext begins the transaction that follows the one published last. Its caller has
-// the turn.
+// beginNext begins the transaction after the newest published one. The caller has the turn.
 func (s *Store) beginNext() (*bolt.Tx, error) {
 	tx, err := s.begin(true)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Store) beginNext() (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// rollback gives up a transaction, whatever its state: it may be given up already.
+// rollback abandons a transaction. It may have been abandoned already.
 func (s *Store) rollback(tx *bolt.Tx) {
 	select {
 	case <-s.stuck.noted(): // it might wait for ever
@@ -86,8 +85,7 @@ func (s *Store) rollback(tx *bolt.Tx) {
 	}
 }
 
-// uses notes how many bytes of the file are in use. It reports whether these are more than
-// before.
+// uses records how many bytes of the file are in use, and reports whether the number has grown.
 func (s *Store) uses(size int64) bool {
 	for {
 		before := s.used.Load()

@@ -24,7 +24,7 @@ type VerifyConfig struct {
 	Path string
 	// LockTimeout is as Config's.
 	LockTimeout time.Duration
-	// Kept is what must be in the file: receipts and signed heads.
+	// Kept are receipts and signed heads whose entries must be in the file.
 	Kept []audit.Witness
 	// Progress, if set, is told now and then how many of all log records were gone
 	// through.
@@ -33,7 +33,7 @@ type VerifyConfig struct {
 	anyRoot bool // a restore goes on from what is there
 }
 
-// Verified is what was gone through.
+// Verified counts what a verification has read.
 type Verified struct {
 	Ledgers, Entries uint64
 	Witnesses        int       // kept, compared, and in agreement
@@ -150,7 +150,7 @@ func (v *verifier) run() error {
 	return v.strays()
 }
 
-// survey goes through the log once: keys without a gap, and which ledgers there are.
+// survey reads the log once. It checks that keys have no gap, and finds all ledgers.
 func (v *verifier) survey() error {
 	bb, err := v.bucket(logBucket)
 	if err != nil {
@@ -184,7 +184,7 @@ func (v *verifier) survey() error {
 	return nil
 }
 
-// interrupted asks now and then whether to go on.
+// interrupted checks now and then whether to stop.
 func (v *verifier) interrupted(n uint64) error {
 	if n%1024 == 0 {
 		return v.ctx.Err()
@@ -197,7 +197,7 @@ const (
 	groupParts   = 1 << 20
 )
 
-// group takes as many ledgers as are followed at once.
+// group returns as many ledgers as are followed at once.
 func (v *verifier) group(numbers []uint64) (map[uint64]*followed, error) {
 	group, parts := map[uint64]*followed{}, 0
 	for _, number := range numbers {
@@ -213,7 +213,7 @@ func (v *verifier) group(numbers []uint64) (map[uint64]*followed, error) {
 	return group, nil
 }
 
-// follow goes through the log of a group of ledgers.
+// follow reads the log for a group of ledgers.
 func (v *verifier) follow(group map[uint64]*followed) error {
 	return v.eachRecord(func(number, key uint64, l logged) (err error) {
 		f, ours := group[number]
@@ -228,7 +228,7 @@ func (v *verifier) follow(group map[uint64]*followed) error {
 	})
 }
 
-// again goes through the log a second time, for those ledgers that need it.
+// again reads the log a second time, for the ledgers that need it.
 func (v *verifier) again(group map[uint64]*followed) error {
 	second := map[uint64]*audit.Replay{}
 	for number, f := range group {
@@ -255,7 +255,7 @@ func (v *verifier) again(group map[uint64]*followed) error {
 	return err
 }
 
-// eachRecord goes through the log, which the survey has verified.
+// eachRecord calls record for each record of the log, which survey has verified.
 func (v *verifier) eachRecord(record func(number, key uint64, l logged) error) error {
 	bb, err := v.bucket(logBucket)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// view reads rows within one transaction. Everything is verified when it is
-// read; what does not fit is ErrDamaged.
+// view reads rows within one transaction. Everything is verified when it is read, and an
+// inconsistency is ErrDamaged.
 type view struct {
 	tx      *bolt.Tx
 	opened  [buckets]*bolt.Bucket
@@ -37,8 +37,8 @@ func (v *view) bucket(b bucket) (*bolt.Bucket, error) {
 	return v.opened[b], nil
 }
 
-// get returns a verified value, which is valid within the transaction only; nil
-// if there is none.
+// get returns a verified value, which is valid only within the transaction, or nil if there is
+// no such row.
 func (v *view) get(b bucket, key []byte) ([]byte, error) {
 	if err := v.way(b, key); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (v *view) cursor(b bucket) (*bolt.Cursor, error) {
 	return v.cursors[b], nil
 }
 
-// must is get for a row that has to be there, read by parse.
+// must reads a row that has to exist, and parses it.
 func must[T any](v *view, b bucket, key []byte, parse func([]byte) (T, error)) (T, error) {
 	var zero T
 	value, err := v.get(b, key)

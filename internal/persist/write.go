@@ -8,8 +8,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// writing is one write transaction. Each operation is first decided, which only
-// reads and may fail alone, and then put, which only fails for all.
+// writing is one write transaction. Each operation is first decided, which only reads, and may
+// fail for this operation alone. Then its rows are put, which can fail only for the whole
+// transaction.
 type writing struct {
 	view
 	nextKey   uint64 // of the log
@@ -29,7 +30,7 @@ type row struct {
 	key, value []byte // no value: to be deleted
 }
 
-// arena is room for keys and values, which bbolt holds on to until the commit.
+// arena is memory for keys and values, which bbolt refers to until the commit.
 type arena struct {
 	chunks [][]byte
 	used   int // chunks in use; the last of them has room left
@@ -57,7 +58,8 @@ func (a *arena) room(n int) []byte {
 	return (*chunk)[start : start : start+n]
 }
 
-// reset gives all room back: nothing that came from it may be used any more.
+// reset makes all memory of the arena free again. Nothing that came from it may be used
+// afterwards.
 func (a *arena) reset() {
 	a.chunks = a.chunks[:min(len(a.chunks), maxChunks)]
 	for i := range a.chunks {
@@ -99,8 +101,8 @@ func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
 	w.stage(writersBucket, key, l.append(w.value(maxLaneSize)))
 }
 
-// decide runs an operation that stages rows. Its error is that operation's own:
-// then nothing of it is put. fatal means that the transaction is to be given up.
+// decide runs an operation that stages rows. err is the operation's own error, after which none
+// of its rows are put. fatal means that the whole transaction has to be abandoned.
 func (w *writing) decide(operation func() error) (err, fatal error) {
 	w.staged = w.staged[:0]
 	key := w.nextKey
@@ -184,8 +186,8 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	return sum, true, nil
 }
 
-// existing finds the ledger of an equal spec; ErrNotFound, or ErrExists with
-// another spec.
+// existing finds a ledger with an equal spec. It returns ErrNotFound if there is no ledger of
+// that name, and ErrExists if its spec differs.
 func (v *view) existing(spec ledger.Spec) (ledger.Summary, error) {
 	h, err := v.find(spec.Name)
 	if err != nil {
