@@ -9,8 +9,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/zcdp"
 )
 
-// classicalGaussian is the condition σ ≥ Δ√(2·ln(1.25/δ))/ε solved for ε or δ; it
-// is proven for ε < 1 and false above.
+// classicalGaussian solves the condition σ ≥ Δ√(2·ln(1.25/δ))/ε for ε or δ. The condition is
+// proven for ε < 1, and false above.
 func classicalGaussian(w *work) (bound, string) {
 	mu, _ := loss.MuOf(w.losses[0].Loss)
 	switch {
@@ -36,8 +36,8 @@ func classicalGaussian(w *work) (bound, string) {
 	return b, ""
 }
 
-// classicalZCDP is approximate zCDP where mechanisms can fail: δ = δ_∞ + (1 −
-// δ_∞)·δ_zCDP.
+// classicalZCDP converts zCDP. Where mechanisms can fail altogether it is approximate zCDP,
+// with δ = δ_∞ + (1 − δ_∞)·δ_zCDP.
 func classicalZCDP(w *work) (bound, string) {
 	for _, f := range w.losses.Facts() {
 		if math.IsInf(f.Rho, 1) {
@@ -57,12 +57,12 @@ func classicalZCDP(w *work) (bound, string) {
 	}), ""
 }
 
-// concentrated is ρ + 2√(ρ·ln(1/δ)), rounded up, for ln δ ≥ logDelta.
+// concentrated returns ρ + 2√(ρ·ln(1/δ)), rounded up, for ln δ ≥ logDelta.
 func concentrated(rho, logDelta float64) float64 {
 	return num.AddUp(rho, 2*num.SqrtUp(num.MulUp(rho, -logDelta)))
 }
 
-// concentratedLogDelta is ln δ ≤ −(ε − ρ)²/4ρ, rounded up; 0 for ε ≤ ρ.
+// concentratedLogDelta returns the bound −(ε − ρ)²/4ρ on ln δ, rounded up, or 0 for ε ≤ ρ.
 func concentratedLogDelta(rho, epsilon float64) float64 {
 	over := num.Down(epsilon - rho)
 	if !(over > 0) {
@@ -71,7 +71,7 @@ func concentratedLogDelta(rho, epsilon float64) float64 {
 	return -math.Max(0, num.Down(over*num.Down(over/(4*rho))))
 }
 
-// classicalRDP is the larger of both directions' bounds, as in package rdp.
+// classicalRDP returns the larger of both directions' bounds, as package rdp does.
 func classicalRDP(w *work) (bound, string) {
 	var worst bound
 	for _, d := range [...]loss.Direction{loss.Remove, loss.Add} {
@@ -105,14 +105,14 @@ func classicalRDP(w *work) (bound, string) {
 	return worst, ""
 }
 
-// renyi is K(s)/s + ln(1/δ)/s rounded up, for K(s) ≤ k and ln δ ≥ logDelta: Mironov
-// 2017, Prop. 3, with s = α − 1.
+// renyi returns K(s)/s + ln(1/δ)/s, rounded up, for K(s) ≤ k and ln δ ≥ logDelta: Mironov 2017,
+// Prop. 3, with s = α − 1.
 func renyi(s, k, logDelta float64) float64 {
 	a, b := k/s, -logDelta/s
 	return math.Max(0, num.UpBy(a+b, 4*num.Ulp*(math.Abs(a)+b)))
 }
 
-// renyiLogDelta is K(s) − sε rounded up, at most 0.
+// renyiLogDelta returns K(s) − sε, rounded up and at most 0.
 func renyiLogDelta(s, k, epsilon float64) float64 {
 	v := num.UpBy(k-s*epsilon, 4*num.Ulp*(math.Abs(k)+s*epsilon))
 	if math.IsNaN(v) {
@@ -121,9 +121,9 @@ func renyiLogDelta(s, k, epsilon float64) float64 {
 	return math.Min(0, v)
 }
 
-// bestOrder looks for the s = α − 1 > 0 at which cost is least, by golden sections
-// of ln s on estimates of K, and returns it with a proven bound on K(s). Every s is
-// valid.
+// bestOrder finds the s = α − 1 > 0 at which cost is least, by golden sections of ln s with
+// estimates of K. It returns this s with a proven bound on K(s). Every s is valid, so the
+// search needs no proof.
 func (w *work) bestOrder(d loss.Direction, cost func(s, k float64) float64) (s, upper float64) {
 	estimates := make([]loss.Estimate, len(w.losses))
 	for i, t := range w.losses {

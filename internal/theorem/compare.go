@@ -9,19 +9,19 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// Bound is what one theorem says beside the accountant's answer.
+// Bound is the bound of one theorem, beside the accountant's answer.
 type Bound struct {
 	Theorem
 	accountant.Result
 
-	// Loose is how far the bound is above the answer: the quotient of the ε, or the
-	// difference of ln δ. 1 or 0 where they are equal, maybe +Inf; not rounded to
-	// either side.
+	// Loose says how far the bound is above the answer: the quotient of both ε, or the
+	// difference of both ln δ. It is 1 or 0 where they are equal, may be +Inf, and is not
+	// rounded to either side.
 	Loose float64
 }
 
-// Compare is the accountant's answer with the bound of every theorem about
-// neighbours, the least first; at the end those that do not apply, in their order.
+// Compare returns the accountant's answer, and the bounds of all theorems about neighbouring
+// datasets, the least first. Theorems that do not apply come last, in their own order.
 func Compare(c mechanism.Composition, q accountant.Question) (accountant.Answer, []Bound, error) {
 	best, err := accountant.Ask(c, q)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// repeated is k mechanisms that are all (ε, δ)-DP: one (ε, δ) for all is the
-// largest of each, since a guarantee implies every weaker one.
+// repeated describes k mechanisms that are all (ε, δ)-DP. Its ε and δ are the largest of all
+// mechanisms, since a guarantee implies every weaker one.
 type repeated struct {
 	k              uint64
 	epsilon, delta float64
 }
 
-// repeated finds the largest ε and δ, or says which mechanism has none.
+// repeated finds the largest ε and the largest δ, or names a mechanism that has neither.
 func (w *work) repeated() (r repeated, reason string) {
 	for i, f := range w.losses.Facts() {
 		if math.IsInf(f.Epsilon, 1) {
@@ -35,8 +35,7 @@ func (w *work) repeated() (r repeated, reason string) {
 
 func noEpsilon(f loss.Facts) string { return "a " + f.Name + " has no single (ε, δ)" }
 
-// advancedComposition splits δ into kδ₀, which basic composition takes, and the
-// rest δ'.
+// advancedComposition divides δ into kδ₀, which basic composition uses, and the rest δ'.
 func advancedComposition(w *work) (bound, string) {
 	r, reason := w.repeated()
 	if reason != "" {
@@ -66,7 +65,7 @@ func advancedComposition(w *work) (bound, string) {
 	}), ""
 }
 
-// mironovComposition refuses where ln(1/δ) < kε².
+// mironovComposition does not apply where ln(1/δ) < kε².
 func mironovComposition(w *work) (bound, string) {
 	r, reason := w.repeated()
 	switch {
@@ -95,9 +94,9 @@ func mironovComposition(w *work) (bound, string) {
 	return b, outside(logDelta)
 }
 
-// optimalComposition is the exact curve of k-fold randomized response with a
-// failure probability, which Theorem 3.3 proves to be the worst of all: the
-// accountant's closed form sums it.
+// optimalComposition is the exact privacy curve of k-fold randomized response with a failure
+// probability. Theorem 3.3 proves that this is the worst case of all, and the accountant's
+// closed form computes it.
 func optimalComposition(w *work) (bound, string) {
 	r, reason := w.repeated()
 	if reason != "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// The kinds of guarantees, and what one can be turned into besides.
+// These are the kinds of guarantees, followed by other things that a guarantee can be turned
+// into.
 const (
 	Pure         = "pure-dp"              // ε
 	Approximate  = "approximate-dp"       // (ε, δ)
@@ -23,11 +24,11 @@ const (
 	Testing = "hypothesis-test" // what a test of neighbours can reach
 )
 
-// Kinds are the guarantees that can be converted; Targets what they can become.
+// Kinds lists the guarantees that can be converted. Targets lists what they can become.
 func Kinds() []string   { return []string{Pure, Approximate, Concentrated, Renyi, Gaussian} }
 func Targets() []string { return append(Kinds(), Group, Sampled, Testing) }
 
-// Guarantee is a privacy guarantee; what its kind does not have is 0.
+// Guarantee is a privacy guarantee. Parameters that its kind does not have are 0.
 type Guarantee struct {
 	Kind    string
 	Epsilon float64 // of Pure, Approximate, Renyi; in nats
@@ -37,9 +38,9 @@ type Guarantee struct {
 	Order   float64 // α > 1 of Renyi
 }
 
-// Target is what a guarantee is turned into, with the parameters that it takes: one
-// of Delta and Epsilon for Approximate, Order for Renyi, GroupSize for Group,
-// SamplingProbability and Adjacency for Sampled, Alpha for Testing.
+// Target is what a guarantee is to be turned into, with the parameters for it: one of Delta and
+// Epsilon for Approximate, Order for Renyi, GroupSize for Group, SamplingProbability and
+// Adjacency for Sampled, Alpha for Testing.
 type Target struct {
 	Kind                string
 	Delta, Epsilon      *float64
@@ -59,15 +60,15 @@ type Converted struct {
 	Tight     bool // some mechanism with the guarantee has no smaller one
 }
 
-// RefusedError says that no theorem turns the one guarantee into the other.
+// RefusedError means that no theorem turns one guarantee into another.
 type RefusedError struct{ From, To, Reason string }
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s → %s is no theorem: %s", e.From, e.To, e.Reason)
 }
 
-// Convert turns g into t. It fails with a *RefusedError where that is no theorem and
-// with a *mechanism.ParameterError where a parameter is not allowed.
+// Convert turns g into t. It returns a *RefusedError if no theorem does this, and a
+// *mechanism.ParameterError if a parameter is not allowed.
 func Convert(g Guarantee, t Target) (Converted, error) {
 	m, err := g.check()
 	if err != nil {
@@ -99,7 +100,8 @@ func Convert(g Guarantee, t Target) (Converted, error) {
 	return tested(g, t), nil
 }
 
-// check is the descriptor's own; nil for Renyi, which here has a single order.
+// check checks g as its mechanism's descriptor does, and returns that descriptor. It returns
+// nil for Renyi, which has a single order here.
 func (g Guarantee) check() (mechanism.Mechanism, error) {
 	var m mechanism.Mechanism
 	switch g.Kind {
@@ -164,7 +166,8 @@ func (t Target) check() error {
 	return nil
 }
 
-// toApproximate is the exact curve of the worst such mechanism where there is one.
+// toApproximate returns the exact curve of the worst mechanism with the guarantee, where that
+// is known.
 func toApproximate(g Guarantee, m mechanism.Mechanism, t Target) (Converted, error) {
 	const conversion = "ε = τ + ln((α−1)/α) − (ln δ + ln α)/(α−1)"
 	out := Converted{Guarantee: Guarantee{Kind: Approximate}}

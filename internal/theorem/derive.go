@@ -8,7 +8,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// ofGroup is what g says of k records that differ.
+// ofGroup returns what g implies for a group of k records.
 func ofGroup(g Guarantee, t Target) (Converted, error) {
 	k := num.Count(t.GroupSize)
 	out := Converted{Guarantee: g, Tight: true}
@@ -46,8 +46,8 @@ func ofGroup(g Guarantee, t Target) (Converted, error) {
 	return out, nil
 }
 
-// ofSampled is what g, pure or approximate DP, says of a mechanism on a Poisson
-// sample; both are tight.
+// ofSampled returns what g, pure or approximate DP, implies for a mechanism that runs on a
+// Poisson sample. Both results are tight.
 func ofSampled(g Guarantee, t Target) (Converted, error) {
 	out := Converted{
 		Guarantee: g, Tight: true,
@@ -68,8 +68,8 @@ type Test struct {
 	Advantage  float64  // true positives minus false positives are at most this
 }
 
-// tested reads a trade-off function: G_μ(α) = Φ(Φ⁻¹(1 − α) − μ) of Gaussian, else
-// max{0, 1 − δ − e^ε·α, e^{−ε}(1 − δ − α)}.
+// tested evaluates the trade-off function: G_μ(α) = Φ(Φ⁻¹(1 − α) − μ) for Gaussian DP, and
+// otherwise max{0, 1 − δ − e^ε·α, e^{−ε}(1 − δ − α)}.
 func tested(g Guarantee, t Target) Converted {
 	if g.Kind == Gaussian {
 		equal := math.Max(0, num.Down(num.NormalTail(g.Mu/2)*(1-32*num.Ulp)))
@@ -97,7 +97,7 @@ func tested(g Guarantee, t Target) Converted {
 	return Converted{Test: &out, Tight: true, Theorem: "α + e^ε·β ≥ 1 − δ and e^ε·α + β ≥ 1 − δ", Source: "Wasserman–Zhou 2010, Thm 2.4; Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 2.1"}
 }
 
-// gaussianBeta is Φ(z − μ) with Φ(−z) = α, rounded down.
+// gaussianBeta returns Φ(z − μ) with Φ(−z) = α, rounded down.
 func gaussianBeta(mu, alpha float64) float64 {
 	switch alpha {
 	case 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// amplification is basic composition of (ε_j, δ_j) that sampling lowers.
+// amplification is basic composition of guarantees (ε_j, δ_j) that sampling has lowered.
 func amplification(w *work) (bound, string) {
 	adj := w.composition.Adjacency
 	var epsilon, delta float64
@@ -54,13 +54,13 @@ func amplification(w *work) (bound, string) {
 	}), ""
 }
 
-// amplified is ln(1 + q(e^ε − 1)), rounded up, and at most ε.
+// amplified returns ln(1 + q(e^ε − 1)), rounded up and at most ε.
 func amplified(epsilon, q float64) float64 {
 	return math.Min(epsilon, num.Log1pUp(num.MulUp(q, num.Expm1Up(epsilon))))
 }
 
-// groupOf follows k neighbouring steps from one dataset to the other: δ(ε) at each
-// grows by the factor Σ_{i<k} e^{iε}.
+// groupOf walks from one dataset to the other in k neighbouring steps. At each ε, δ grows by
+// the factor Σ_{i<k} e^{iε}.
 func groupOf(w *work) (bound, string) {
 	var session accountant.Session
 	ask := func(epsilon float64) (float64, error) {
@@ -109,8 +109,8 @@ func groupOf(w *work) (bound, string) {
 	return bound{epsilon: num.MulUp(k, hi)}, ""
 }
 
-// logGroup is ln[δ·(e^{kε} − 1)/(e^ε − 1)], rounded up, at most 0; at ε = 0 the
-// factor is k.
+// logGroup returns ln[δ·(e^{kε} − 1)/(e^ε − 1)], rounded up and at most 0. At ε = 0 the factor
+// is k.
 func logGroup(k uint64, epsilon, logDelta float64) float64 {
 	n := num.Count(k)
 	factor := num.LogUp(n)

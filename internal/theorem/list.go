@@ -35,7 +35,7 @@ func engine() []Theorem {
 
 const groupPrivacy = "group-privacy"
 
-// classical are the theorems that the accountant does not need.
+// classical returns the theorems that the accountant's analyses do not need.
 func classical() []Theorem {
 	list := []Theorem{
 		{

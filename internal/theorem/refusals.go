@@ -5,7 +5,7 @@ const (
 	sometime = "with probability δ the loss may be infinite, and so is every divergence; δ-approximate zCDP is what holds"
 )
 
-// refusals say why no theorem turns the first into the second.
+// refusals says why no theorem turns the first guarantee into the second.
 var refusals = map[string]map[string]string{
 	Pure: {Pure: "it is one already"},
 	Approximate: {

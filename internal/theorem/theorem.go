@@ -25,17 +25,17 @@ type Theorem struct {
 	Assumes string // when it holds, and what it leaves out
 	Source  string
 
-	// Classical: not an analysis of the accountant, which has others that are never
-	// worse.
+	// Classical is true for a theorem that is not an analysis of the accountant; the accountant
+	// has analyses that are never worse.
 	Classical bool
 
 	prove func(*work) (bound, string)
 }
 
-// All are the accountant's analyses in their order and then the classical theorems.
+// All returns the accountant's analyses, in their order, followed by the classical theorems.
 func All() []Theorem { return append(engine(), classical()...) }
 
-// Names are the names of all.
+// Names returns the names of all theorems.
 func Names() []string {
 	var names []string
 	for _, t := range All() {
@@ -48,15 +48,14 @@ func Names() []string {
 type Question struct {
 	accountant.Question
 
-	// GroupSize is k ≥ 1, the number of records that differ, for group-privacy; it
-	// is 0 for all others.
+	// GroupSize is the number k ≥ 1 of records that differ, for group-privacy. It is 0 for all
+	// other theorems.
 	GroupSize uint64
 }
 
-// Ask answers q for c by the theorem that is named alone. Where it does not apply
-// the only result says why, as accountant.AskBy does. c must come from
-// mechanism.Compose. It fails with a *mechanism.ParameterError where q or the name is
-// not allowed.
+// Ask answers q about c by the named theorem alone. If the theorem does not apply, the only
+// result says why, as for accountant.AskBy. c must come from mechanism.Compose. Ask returns a
+// *mechanism.ParameterError if q or the name is not allowed.
 func Ask(c mechanism.Composition, q Question, name string) (accountant.Answer, error) {
 	for _, t := range All() {
 		if t.Name == name {
@@ -99,14 +98,14 @@ type work struct {
 	losses      loss.Composition
 }
 
-// bound is what a theorem proves: of ε where asked by δ, else of ln δ.
+// bound is what a theorem proves: a bound on ε if δ was given, and otherwise on ln δ.
 type bound struct {
 	epsilon  float64 // ≥ 0, maybe +Inf
 	logDelta float64 // ≤ 0, maybe −Inf
 	order    float64 // the Rényi order, or 0
 }
 
-// by picks the direction that is asked for.
+// by calls the function for the direction of the question.
 func (w *work) by(epsilon func(delta float64) bound, logDelta func(epsilon float64) bound) bound {
 	if w.Delta != nil {
 		return epsilon(*w.Delta)
