@@ -110,9 +110,18 @@ func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
+// names changes the names of files in a directory. Until they are synced, a power cut may
+// take changes back.
+type names struct {
+	rename func(from, to string) error
+	sync   func(dir string) error
+}
+
+var onDisk = names{os.Rename, persist.SyncDirectory}
+
 // rotateKey replaces the key of the store in a data directory. Wherever it is cut off, it
-// can be run again.
-func rotateKey(data string, now time.Time, stdout io.Writer) (err error) {
+// can be run again: the store is bound to a key once that is durably in its place.
+func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err error) {
 	file := filepath.Join(data, persist.FileName)
 	switch info, err := os.Stat(file); { // none is made
 	case err != nil:
@@ -147,15 +156,18 @@ func rotateKey(data string, now time.Time, stdout io.Writer) (err error) {
 		if key, err = server.SigningKey(fresh); err != nil {
 			return err
 		}
-		if err := os.Rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := names.rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := os.Rename(fresh, path); err != nil {
+		if err := names.rename(fresh, path); err != nil {
 			return err
 		}
 		if found, err = fingerprint(key); err != nil {
 			return err
 		}
+	}
+	if err := names.sync(data); err != nil {
+		return err
 	}
 	if err := store.BindKey(persist.BoundKey{Fingerprint: found, Since: now}); err != nil {
 		return err

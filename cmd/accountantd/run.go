@@ -31,7 +31,7 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) })
 	command.AddCommand(
 		restoreCommand(env, func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) }),
-		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), stdout) }),
+		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) }),
 	)
 	command.SetArgs(args)
 	command.SetOut(stdout)

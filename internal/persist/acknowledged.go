@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 // acknowledgedSuffix ends the name of the file beside a store that records which commit was
@@ -32,22 +34,39 @@ func (a acknowledged) line() []byte {
 }
 
 // readAcknowledged reads the file beside a store. It returns the zero value, which proves
-// nothing, if the file is missing or damaged.
+// nothing, if the file is missing or nothing was ever written to it. If the file holds anything
+// but a line of this program, the error is a *noteError.
 func readAcknowledged(path string) (a acknowledged, err error) {
 	content, err := readNote(path + acknowledgedSuffix)
-	if err != nil {
+	if err != nil || len(bytes.Trim(content, "\x00")) == 0 { // a power cut may leave it empty when it is new
 		return a, err
 	}
 	var read acknowledged
-	_, err = fmt.Sscanf(string(content), "accountant acknowledged v1 store %s transaction %d boot %s", &read.store, &read.transaction, &read.boot)
+	_, err = fmt.Sscanf(string(content), "accountant acknowledged v1 store %s transaction %d boot %s",
+		&read.store, &read.transaction, &read.boot)
 	if strings.HasPrefix(read.boot, "crc32c") { // there was none
 		read.boot = ""
 	}
 	if err != nil || !bytes.Equal(content, read.line()) {
-		return acknowledged{}, nil //nolint:nilerr // it is damaged
+		return a, &noteError{path}
 	}
 	return read, nil
 }
+
+// noteError says that the file beside the store at path does not hold such a line. The daemon
+// never leaves one like that behind: it writes one line in place, within one sector of the
+// disk.
+type noteError struct{ path string }
+
+func (e *noteError) Error() string {
+	return fmt.Sprintf("%s, which says what commit was acknowledged last, is damaged: "+
+		"nothing shows that %s has that commit and was not put back as it was earlier; "+
+		"if you know that it was not, move %[1]s away, and the daemon makes a new one; "+
+		"otherwise \"accountantd restore FILE --data NEWDIR\" makes a store whose ledgers ask to be reconciled",
+		e.path+acknowledgedSuffix, e.path)
+}
+
+func (e *noteError) Unwrap() error { return ledger.ErrDamaged }
 
 // readNote reads as many bytes as such a line has and one more, which shows a file that is
 // longer. It returns nothing for a file that is missing.
@@ -85,7 +104,7 @@ func (s *Store) keepAcknowledged() (err error) {
 	if err := s.noteAcknowledged(s.published.tx); err != nil {
 		return err
 	}
-	return s.acknowledged.Truncate(int64(len(acknowledged{}.line()))) // it may have been damaged
+	return s.acknowledged.Truncate(int64(len(acknowledged{}.line()))) // it may have been longer: zeros
 }
 
 // noteAcknowledged records that a transaction is about to be acknowledged.

@@ -1,9 +1,12 @@
 package persist
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 // Of the note beside a store no more is read than it may have, whatever lies there.
@@ -18,7 +21,7 @@ func TestNoteOfAnySize(t *testing.T) {
 	if err := os.Truncate(path+acknowledgedSuffix, 1<<40); err != nil {
 		t.Skip(err)
 	}
-	if a, err := readAcknowledged(path); err != nil || a != (acknowledged{}) {
+	if a, err := readAcknowledged(path); !errors.Is(err, ledger.ErrDamaged) || a != (acknowledged{}) {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -215,7 +215,7 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	if err := s.syncAcknowledged(); err != nil {
 		return 0, err
 	}
-	return nextKey, syncDirectory(filepath.Dir(s.config.Path))
+	return nextKey, SyncDirectory(filepath.Dir(s.config.Path))
 }
 
 func (s *Store) checkFormat(v *view) error {
@@ -300,5 +300,5 @@ func makeDirectory(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncDirectory(parent)
+	return SyncDirectory(parent)
 }

@@ -109,7 +109,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		return done, err
 	}
 	c.at()
-	return done, syncDirectory(dir)
+	return done, SyncDirectory(dir)
 }
 
 // checkEmpty returns an error unless a directory is empty, or is not there: then made.

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -23,12 +24,14 @@ func damagedRoot(tx *bolt.Tx, file io.ReaderAt) (int, error) {
 //   - The transaction is older than the newest that was acknowledged: a commit is lost,
 //     or the file was put back as it was earlier.
 //   - One root is invalid, and nothing proves that its commit was not acknowledged.
+//   - What was acknowledged is no longer known, as the file beside the store is damaged.
 //
 // path is where what was acknowledged is kept beside.
 func checkRoots(v *view, file io.ReaderAt, path, store string) error {
 	shown := uint64(v.tx.ID())
 	known, err := readAcknowledged(path)
-	if err != nil {
+	var unknown *noteError
+	if err != nil && !errors.As(err, &unknown) {
 		return err
 	}
 	if known.store != "" && known.store != store {
@@ -48,6 +51,8 @@ func checkRoots(v *view, file io.ReaderAt, path, store string) error {
 		return lostCommit(path, "root page %d is damaged: both were valid when the store was closed in order", damaged)
 	case shown < known.transaction:
 		return lostCommit(path, "its newest commit is number %d, but number %d was acknowledged: the file was put back as it was earlier, or what was written last was damaged", shown, known.transaction)
+	case damaged < 0 && unknown != nil:
+		return unknown
 	case damaged < 0:
 		return nil
 	case known.transaction > 0 && known.boot == bootID() && known.boot != "":

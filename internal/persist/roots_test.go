@@ -72,6 +72,10 @@ func TestRoots(t *testing.T) {
 		f.note = known.line()
 		return f
 	}
+	noteOf := func(f rootFile, change func([]byte) []byte) rootFile {
+		f.note = change(bytes.Clone(f.note))
+		return f
+	}
 	type file struct {
 		name string
 		rootFile
@@ -84,7 +88,13 @@ func TestRoots(t *testing.T) {
 		{"of an earlier program", unknown(after), 2, ""},
 		{"put back", rootFile{before.store, after.note}, 1, "was acknowledged"},
 		{"of another store", note(after, func(a *acknowledged) { a.store = "11111111-1111-4111-8111-111111111111" }), 2, "was kept for store"},
-		{"a note that is damaged", rootFile{after.store, []byte("x")}, 2, ""},
+		{"a note that is damaged", rootFile{after.store, []byte("x")}, 2, "move "},
+		{"a note that is damaged in one bit", noteOf(after, func(b []byte) []byte { b[80] ^= 1; return b }), 2, "nothing shows"},
+		{"a note that was cut short", noteOf(after, func(b []byte) []byte { return b[:100] }), 2, "nothing shows"},
+		{"a note with something after it", noteOf(after, func(b []byte) []byte { return append(b, 'x') }), 2, "nothing shows"},
+		{"a damaged note beside a file that was put back", rootFile{before.store, []byte("x")}, 1, "nothing shows"},
+		{"a note that nothing was written to", noteOf(after, func([]byte) []byte { return []byte{} }), 2, ""},
+		{"a note of zeros", noteOf(after, func(b []byte) []byte { return make([]byte, len(b)) }), 2, ""},
 		{"a note of an earlier boot", note(after, func(a *acknowledged) { a.boot = "earlier" }), 2, ""},
 		{"a note that an earlier program has left behind", note(after, func(a *acknowledged) { a.transaction -= 2 }), 2, ""},
 	}
@@ -93,6 +103,7 @@ func TestRoots(t *testing.T) {
 		files = append(files,
 			file{"newest", newestGone, 1, "was acknowledged"},
 			file{"newest, nothing known", unknown(newestGone), 1, "perhaps a commit"},
+			file{"newest, with a damaged note", rootFile{newestGone.store, []byte("x")}, 1, "perhaps a commit"},
 			file{"newest, which nobody was told of", rootFile{newestGone.store, before.note}, 1, ""},
 			file{"newest, known of an earlier boot", note(newestGone, func(a *acknowledged) { a.boot, a.transaction = "earlier", a.transaction-1 }), 1, "perhaps a commit"},
 			file{"newest, no boots here", note(newestGone, func(a *acknowledged) { a.boot, a.transaction = "", a.transaction-1 }), 1, "perhaps a commit"},

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/persist"
 )
 
 func backup(p *cli.Program) *cobra.Command {
@@ -85,17 +85,5 @@ func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file str
 	if err != nil {
 		return nil, err
 	}
-	return end, syncDirectory(dir)
-}
-
-// syncDirectory makes the names in a directory durable, where that is possible.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return end, persist.SyncDirectory(dir)
 }
