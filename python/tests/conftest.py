@@ -17,6 +17,7 @@ import pytest
 from privacy_accountant import Client, gaussian, poisson_sampled
 
 BINARY = os.environ.get("ACCOUNTANTD", str(Path(__file__).parents[2] / "bin" / "accountantd"))
+os.environ["PATH"] += os.pathsep + str(Path(BINARY).resolve().parent)  # where accountctl is, too
 STEP = poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01)
 
 

@@ -13,9 +13,12 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import privacy_accountant
-from privacy_accountant import *  # noqa: F403  (for type checkers; at run time the name is replaced below)
+
+if TYPE_CHECKING:
+    from privacy_accountant import *  # noqa: F403
 
 _FORMER, _PRESENT = "dp_accountant", "privacy_accountant"
 

@@ -1,4 +1,10 @@
-"""Client of accountantd: ledgers of differentially private releases, charged from training jobs.
+"""What differentially private mechanisms cost, and ledgers of what was released.
+
+    import privacy_accountant as pa
+
+    step = pa.poisson_sampled(pa.gaussian(noise_multiplier=1.1), batch_size=256, dataset_size=60000)
+    pa.epsilon((step, 14100), delta=1e-6)     # needs no daemon
+    client = pa.Client()                      # asks the daemon accountantd, which keeps ledgers
 
 The modules, from the bottom up. Each imports only from those above it in this list:
 
@@ -13,6 +19,9 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _kinds        a function for each kind of mechanism, generated
     mechanisms    mechanisms, events and workloads
     answers       what the daemon answers, for Python: curves, calibrations, frames
+    _questions    questions: arguments in, a request out
+    _process      accountctl as a child process that answers questions
+    offline       answers without a daemon
     _settings     where the daemon is, and how patient to be
     _contact      whether the daemon answers, and what the log says of that
     _rpc          the service's methods on a channel
@@ -29,29 +38,55 @@ The modules, from the bottom up. Each imports only from those above it in this l
     opacus        Opacus's accountant whose books are a ledger
 """
 
+from __future__ import annotations
+
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+from .answers import Calibration, Curve, entries_frame, round_up
+from .mechanisms import (
+    Event, Mechanism, Workload, approximate_dp, dp_sgd, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
+    randomized_response, workload, zero_concentrated_dp,
+)
+from .offline import calibrate, curve, delta, epsilon, explain, query
+
+if TYPE_CHECKING:
+    from .aio import AsyncClient, AsyncRun
+    from .client import Client
+    from .errors import (
+        AccountantError, BudgetExceeded, Closed, Conflict, DataLoss, FailedPrecondition, InvalidArgument, NotFound, NotSent, OutOfRange,
+        PermissionDenied, Shortfall, StreamOpen, TooLarge, Unavailable,
+    )
+    from .run import Run
+
+__all__ = [
+    "AccountantError", "AsyncClient", "AsyncRun", "BudgetExceeded", "Calibration", "Client", "Closed", "Conflict", "Curve", "DataLoss", "Event",
+    "FailedPrecondition", "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen",
+    "TooLarge", "Unavailable", "Workload", "__version__", "approximate_dp", "calibrate", "curve", "delta", "dp_sgd", "entries_frame", "epsilon",
+    "event", "explain", "gaussian", "gaussian_dp", "laplace", "mechanism", "poisson_sampled", "pure_dp", "query", "randomized_response", "round_up",
+    "workload", "zero_concentrated_dp",
+]
 
 # What gRPC's C library would write to standard error, at each attempt to connect, is in
 # this package's errors and log. It reads this once, when it is imported first.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
-from ._version import __version__
-from .aio import AsyncClient, AsyncRun
-from .answers import Calibration, Curve, entries_frame, round_up
-from .client import Client
-from .errors import (
-    AccountantError, BudgetExceeded, Closed, Conflict, DataLoss, FailedPrecondition, InvalidArgument, NotFound, NotSent, OutOfRange,
-    PermissionDenied, Shortfall, StreamOpen, TooLarge, Unavailable,
-)
-from .mechanisms import (
-    Event, Mechanism, Workload, approximate_dp, dp_sgd, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
-    randomized_response, workload, zero_concentrated_dp,
-)
-from .run import Run
+# What needs gRPC or asyncio is loaded when it is used first: a question without a daemon needs neither.
+_LATER = {"aio": ["AsyncClient", "AsyncRun"], "client": ["Client"], "run": ["Run"], "plots": [], "opacus": []}
+_HOME = {name: module for module, names in _LATER.items() for name in (module, *names)}
 
-__all__ = [
-    "AccountantError", "AsyncClient", "AsyncRun", "BudgetExceeded", "Calibration", "Client", "Closed", "Conflict", "Curve", "DataLoss", "Event", "FailedPrecondition",
-    "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen", "TooLarge",
-    "Unavailable", "Workload", "approximate_dp", "dp_sgd", "entries_frame", "event", "gaussian", "gaussian_dp", "laplace", "mechanism",
-    "__version__", "poisson_sampled", "pure_dp", "randomized_response", "round_up", "workload", "zero_concentrated_dp",
-]
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name, "errors" if name in __all__ or name == "errors" else None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{home}")
+    value = module if name == home else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_HOME, "errors"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
@@ -10,13 +9,13 @@ from typing import Any, Union
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from . import _questions as questions
 from . import proto as pb
 from ._core import Plan
+from ._fields import Events, events, fill, workload
+from ._questions import Subject
 from .answers import Calibration, Curve
-from ._fields import Events, enum_value, event, events, fill, workload
 
-# A ledger by name, or a workload that is in no ledger.
-Subject = Union[str, pb.Workload]
 Labels = Union[Mapping[str, str], None]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -145,47 +144,18 @@ def signed_head(ledger: str) -> Plan[pb.SignedHead]:
     return Plan("signed_head", ledger, "GetSignedHead", pb.GetSignedHeadRequest(ledger=ledger), lambda a: a.signed_head)
 
 
-def _of(subject: Subject) -> dict[str, Any]:
-    return {"ledger": subject} if isinstance(subject, str) else {"workload": subject}
-
-
 def query(subject: Subject, delta: float | None, epsilon: float | None, max_gap: float | None) -> Plan[pb.QueryPrivacyResponse]:
-    if (delta is None) == (epsilon is None):
-        raise TypeError("query: delta or epsilon; allowed: exactly one of them")
-    request = fill(pb.QueryPrivacyRequest(**_of(subject)), "query", {"delta": delta, "epsilon": epsilon, "max_gap": max_gap})
-    return Plan("query", _name(subject), "QueryPrivacy", request, _same)
-
-
-def stated(answer: pb.QueryPrivacyResponse, number: str) -> float:
-    """The answer's ε or δ. An absent one must not read as 0: no bound is known."""
-    if answer.HasField(number):
-        return float(getattr(answer, number))
-    return math.inf if number == "epsilon" else 1.0
-
-
-def _name(subject: Subject) -> str:
-    return subject if isinstance(subject, str) else ""
+    request = questions.query(subject, delta, epsilon, max_gap)
+    return Plan("query", request.ledger, "QueryPrivacy", request, _same)
 
 
 def curve(subject: Subject, fields: Mapping[str, Any]) -> Plan[Curve]:
-    request = fill(pb.QueryPrivacyCurveRequest(**_of(subject)), "curve", fields)
-    return Plan("curve", _name(subject), "QueryPrivacyCurve", request, Curve.of)
-
-
-# The answer's names of the field that STANDARD_DEVIATION solves for.
-_NOISE = {"noise_multiplier", "scale"}
+    request = questions.curve(subject, fields)
+    return Plan("curve", request.ledger, "QueryPrivacyCurve", request, Curve.of)
 
 
 def calibrate(
     solve: str, what: Any, target_epsilon: float, target_delta: float, ledger: str, fixed: Any, adjacency: str | int | None,
 ) -> Plan[Calibration]:
-    if isinstance(solve, str) and solve.lower().replace("-", "_") in _NOISE:
-        solve = "STANDARD_DEVIATION"
-    request = pb.CalibrateRequest(
-        ledger=ledger, target_epsilon=target_epsilon, target_delta=target_delta,
-        event=what if isinstance(what, pb.Event) else event(*what) if isinstance(what, tuple) else event(what),
-        solve=enum_value(pb.CalibrateRequest.Solve.DESCRIPTOR, "solve", solve),  # type: ignore[arg-type]
-    )
-    if fixed is not None or adjacency is not None:
-        request.workload.CopyFrom(fixed if isinstance(fixed, pb.Workload) else workload(fixed or (), adjacency=adjacency or 0))
+    request = questions.calibrate(solve, what, target_epsilon, target_delta, ledger, fixed, adjacency)
     return Plan("calibrate", ledger, "Calibrate", request, Calibration.of)

@@ -19,6 +19,7 @@ from ._backup import Receiver
 from ._contact import Contact
 from ._core import Call, Core, Lane, Plan, Steps
 from ._fields import Events
+from ._questions import Subject, stated
 from ._rpc import methods
 from ._settings import Settings
 from .answers import Calibration, Curve
@@ -193,18 +194,18 @@ class AsyncClient:
     # Questions
 
     async def query(
-        self, subject: verbs.Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
+        self, subject: Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
         deadline: float | None = None,
     ) -> pb.QueryPrivacyResponse:
         return await self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 
-    async def epsilon(self, subject: verbs.Subject, delta: float, *, deadline: float | None = None) -> float:
-        return verbs.stated(await self.query(subject, delta=delta, deadline=deadline), "epsilon")
+    async def epsilon(self, subject: Subject, delta: float, *, deadline: float | None = None) -> float:
+        return stated(await self.query(subject, delta=delta, deadline=deadline), "epsilon")
 
-    async def delta(self, subject: verbs.Subject, epsilon: float, *, deadline: float | None = None) -> float:
-        return verbs.stated(await self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
+    async def delta(self, subject: Subject, epsilon: float, *, deadline: float | None = None) -> float:
+        return stated(await self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
 
-    async def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
+    async def curve(self, subject: Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         return await self._carry_out(verbs.curve(subject, fields), deadline)
 
     async def calibrate(

@@ -12,14 +12,13 @@ from typing import Any
 from . import _draw
 from . import proto as pb
 
-try:
-    import numpy as _numpy
-except ImportError:
-    _numpy = None  # type: ignore[assignment]
-
 
 def _column(values: Iterable[float]) -> Any:
-    return tuple(values) if _numpy is None else _numpy.array(list(values), dtype=float)
+    try:
+        import numpy  # here: it takes longer to load than this package
+    except ImportError:
+        return tuple(values)
+    return numpy.array(list(values), dtype=float)
 
 
 @dataclass(frozen=True)

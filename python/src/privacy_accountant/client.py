@@ -14,6 +14,7 @@ from . import proto as pb
 from ._backup import Receiver
 from ._caller import Caller
 from ._fields import Events, check_names
+from ._questions import Subject, stated
 from ._settings import Settings
 from ._stream import Stream
 from .answers import Calibration, Curve
@@ -199,23 +200,23 @@ class Client(Caller):
     # Questions
 
     def query(
-        self, subject: verbs.Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
+        self, subject: Subject, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None,
         deadline: float | None = None,
     ) -> pb.QueryPrivacyResponse:
         """What a ledger (by name) or a workload costs: ε at delta, or δ at epsilon, with every
         analysis's bound and a lower bound where one is proven."""
         return self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 
-    def epsilon(self, subject: verbs.Subject, delta: float, *, deadline: float | None = None) -> float:
+    def epsilon(self, subject: Subject, delta: float, *, deadline: float | None = None) -> float:
         """The least proven upper bound on ε at delta, under the ledger's guarantee: of a PLAN the
         whole plan's, of a FILTER its budgets'. It may be infinite. (query has `running`.)"""
-        return verbs.stated(self.query(subject, delta=delta, deadline=deadline), "epsilon")
+        return stated(self.query(subject, delta=delta, deadline=deadline), "epsilon")
 
-    def delta(self, subject: verbs.Subject, epsilon: float, *, deadline: float | None = None) -> float:
+    def delta(self, subject: Subject, epsilon: float, *, deadline: float | None = None) -> float:
         """The least proven upper bound on δ at epsilon."""
-        return verbs.stated(self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
+        return stated(self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
 
-    def curve(self, subject: verbs.Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
+    def curve(self, subject: Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         """δ at many ε and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas; max_gap."""
         return self._carry_out(verbs.curve(subject, fields), deadline)
 

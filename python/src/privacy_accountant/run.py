@@ -21,6 +21,7 @@ from ._contact import log
 from ._core import Plan
 from ._cover import Cover, Kind, Order, Supply
 from ._fields import Events
+from ._questions import stated
 from .errors import (
     AccountantError, BudgetExceeded, Closed, DataLoss, FailedPrecondition, NotSent, PermissionDenied, Unavailable,
 )
@@ -333,7 +334,7 @@ class Run:
 
     def epsilon(self, delta: float) -> float:
         """ε of the ledger at delta under its guarantee, with every step made so far."""
-        return verbs.stated(self.query(delta=delta), "epsilon")
+        return stated(self.query(delta=delta), "epsilon")
 
     def query(self, *, delta: float | None = None, epsilon: float | None = None, max_gap: float | None = None) -> pb.QueryPrivacyResponse:
         """As Client.query of the ledger, with every step made so far."""

@@ -8,6 +8,7 @@
 //     draws what curve has asked (plot.go) or a ledger's spending over time, which it
 //     follows entry by entry (plot_budget.go).
 //   - calibrate finds the noise, the count or the sampling probability for a target.
+//   - answer answers the questions of a program (answer.go).
 //   - import and export read and write what other accountants keep (interchange.go).
 package costs
 
@@ -19,5 +20,5 @@ import (
 
 // Commands are this package's commands, in the order of the help.
 func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), calibrate(p), convert(p), importWorkload(p), exportWorkload(p), listMechanisms(p)}
+	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), calibrate(p), convert(p), importWorkload(p), exportWorkload(p), listMechanisms(p), answer(p)}
 }

@@ -1,0 +1,53 @@
+"""Questions about what mechanisms cost: arguments in, a request of the API out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Union
+
+from . import proto as pb
+from ._fields import enum_value, event, fill, workload
+
+# A ledger by name, or a workload that is in no ledger.
+Subject = Union[str, pb.Workload]
+
+
+def _of(subject: Subject) -> dict[str, Any]:
+    return {"ledger": subject} if isinstance(subject, str) else {"workload": subject}
+
+
+def query(subject: Subject, delta: float | None, epsilon: float | None, max_gap: float | None) -> pb.QueryPrivacyRequest:
+    if (delta is None) == (epsilon is None):
+        raise TypeError("query: delta or epsilon; allowed: exactly one of them")
+    return fill(pb.QueryPrivacyRequest(**_of(subject)), "query", {"delta": delta, "epsilon": epsilon, "max_gap": max_gap})
+
+
+def stated(answer: pb.QueryPrivacyResponse, number: str) -> float:
+    """The answer's ε or δ. An absent one must not read as 0: no bound is known."""
+    if answer.HasField(number):
+        return float(getattr(answer, number))
+    return math.inf if number == "epsilon" else 1.0
+
+
+def curve(subject: Subject, fields: Mapping[str, Any]) -> pb.QueryPrivacyCurveRequest:
+    return fill(pb.QueryPrivacyCurveRequest(**_of(subject)), "curve", fields)
+
+
+# The answer's names of the field that STANDARD_DEVIATION solves for.
+_NOISE = {"noise_multiplier", "scale"}
+
+
+def calibrate(
+    solve: str, what: Any, target_epsilon: float, target_delta: float, ledger: str, fixed: Any, adjacency: str | int | None,
+) -> pb.CalibrateRequest:
+    if isinstance(solve, str) and solve.lower().replace("-", "_") in _NOISE:
+        solve = "STANDARD_DEVIATION"
+    request = pb.CalibrateRequest(
+        ledger=ledger, target_epsilon=target_epsilon, target_delta=target_delta,
+        event=what if isinstance(what, pb.Event) else event(*what) if isinstance(what, tuple) else event(what),
+        solve=enum_value(pb.CalibrateRequest.Solve.DESCRIPTOR, "solve", solve),  # type: ignore[arg-type]
+    )
+    if fixed is not None or adjacency is not None:
+        request.workload.CopyFrom(fixed if isinstance(fixed, pb.Workload) else workload(fixed or (), adjacency=adjacency or 0))
+    return request

@@ -1,0 +1,129 @@
+"""Answers without a daemon: what mechanisms cost, from the program accountctl that comes with this package.
+
+    import privacy_accountant as pa
+
+    step = pa.poisson_sampled(pa.gaussian(noise_multiplier=1.1), batch_size=256, dataset_size=60000)
+    pa.epsilon([(step, 14100)], delta=1e-6)
+
+The numbers are those of the daemon and of `accountctl compute`. The first question starts
+accountctl as a child process, which is kept for the next ones; an answer is kept, too, for
+when the same is asked again. Threads may ask at the same time and wait for each other.
+
+adjacency: which datasets are neighbours, "add-or-remove-one" unless said otherwise,
+"replace-one" or "zero-out". deadline: seconds that the answer may take; what is not finished
+then gives a looser bound, which says so, or a TimeoutError.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import _questions as questions
+from . import proto as pb
+from ._fields import Events, workload
+from ._process import Process
+from .answers import Calibration, Curve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CurveOptions
+
+_process = Process()
+_DEADLINE_EXCEEDED = 4
+
+
+def epsilon(
+    what: Events | pb.Workload, delta: float, *, adjacency: str | int = "add-or-remove-one", max_gap: float | None = None,
+    deadline: float | None = None,
+) -> float:
+    """The least proven upper bound on ε at delta of events, or of a workload. It may be infinite."""
+    return questions.stated(query(what, delta=delta, adjacency=adjacency, max_gap=max_gap, deadline=deadline), "epsilon")
+
+
+def delta(
+    what: Events | pb.Workload, epsilon: float, *, adjacency: str | int = "add-or-remove-one", max_gap: float | None = None,
+    deadline: float | None = None,
+) -> float:
+    """The least proven upper bound on δ at epsilon of events, or of a workload."""
+    return questions.stated(query(what, epsilon=epsilon, adjacency=adjacency, max_gap=max_gap, deadline=deadline), "delta")
+
+
+def query(
+    what: Events | pb.Workload, *, delta: float | None = None, epsilon: float | None = None, adjacency: str | int = "add-or-remove-one",
+    max_gap: float | None = None, deadline: float | None = None,
+) -> pb.QueryPrivacyResponse:
+    """ε at delta, or δ at epsilon, with every analysis's bound, a lower bound where one is proven, and warnings."""
+    request = questions.query(_workload(what, adjacency), delta, epsilon, max_gap)
+    answer = pb.QueryPrivacyResponse()
+    answer.ParseFromString(_ask("q", request, deadline))
+    return answer
+
+
+def curve(
+    what: Events | pb.Workload, *, adjacency: str | int = "add-or-remove-one", deadline: float | None = None, **fields: Unpack[CurveOptions],
+) -> Curve:
+    """δ at many ε, and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas; max_gap."""
+    request = questions.curve(_workload(what, adjacency), fields)
+    return Curve.of(pb.QueryPrivacyCurveResponse.FromString(_ask("c", request, deadline)))
+
+
+def calibrate(
+    solve: str, event: Any, *, target_epsilon: float, target_delta: float, fixed: Events | pb.Workload | None = None,
+    adjacency: str | int = "add-or-remove-one", deadline: float | None = None,
+) -> Calibration:
+    """The parameter of one event with which it, and all that stays fixed (events or a workload), cost at most the target.
+
+    solve: "noise-multiplier" (or "scale", "standard-deviation": the smallest noise), "count" or "sampling-probability"
+    (the largest). event: a mechanism, a pair (mechanism, count), or an event.
+    """
+    stays = fixed if isinstance(fixed, pb.Workload) else workload(fixed or (), adjacency=adjacency)
+    request = questions.calibrate(solve, event, target_epsilon, target_delta, "", stays, None)
+    return Calibration.of(pb.CalibrateResponse.FromString(_ask("s", request, deadline)))
+
+
+def explain(
+    what: Events | pb.Workload, *, delta: float | None = None, epsilon: float | None = None, adjacency: str | int = "add-or-remove-one",
+    deadline: float | None = None,
+) -> dict[str, Any]:
+    """What each analysis and each classical theorem says, how loose it is, what it assumes, and its source:
+    the JSON of `accountctl explain`."""
+    request = questions.query(_workload(what, adjacency), delta, epsilon, None)
+    return json.loads(_ask("e", request, deadline))  # type: ignore[no-any-return]
+
+
+def _workload(what: Events | pb.Workload, adjacency: str | int) -> pb.Workload:
+    if isinstance(what, str):
+        raise TypeError(f"events: {what!r}; allowed: a mechanism, a pair (mechanism, count), several of these, or a workload; "
+                        "for a ledger ask the daemon that keeps it: Client(...)")
+    return what if isinstance(what, pb.Workload) else workload(what, adjacency=adjacency)
+
+
+def _ask(kind: str, request: Any, deadline: float | None) -> bytes:
+    question = request.SerializeToString(deterministic=True)
+    if deadline is None:
+        return _kept(kind, question)
+    if not deadline > 0:
+        raise ValueError(f"deadline: {deadline}; allowed: a positive number of seconds, or None for no bound")
+    return _answer(kind, question, deadline)  # not kept: with more time it may be tighter
+
+
+@functools.lru_cache(maxsize=1024)
+def _kept(kind: str, question: bytes) -> bytes:
+    return _answer(kind, question, None)
+
+
+def _answer(kind: str, question: bytes, deadline: float | None) -> bytes:
+    code, content = _process.ask(kind, question, deadline)
+    if code == 0:
+        return content
+    message = content.decode()
+    if code == _DEADLINE_EXCEEDED:
+        raise TimeoutError(message)
+    from .errors import AccountantError, InvalidArgument, code_of  # which need gRPC, and so are not loaded before
+
+    if code_of(code) is InvalidArgument.code:
+        raise InvalidArgument("question", "", message)
+    raise AccountantError("question", "", message, code=code_of(code))
