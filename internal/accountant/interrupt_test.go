@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 )
 
 // costly are workloads of which single steps take long, or which have many of them.
@@ -32,7 +34,47 @@ func costly() map[string][]mechanism.Event {
 		all["many"] = append(all["many"], mechanism.Event{Mechanism: sampled(0.01+p, mechanism.Gaussian{NoiseMultiplier: 1}), Count: 3},
 			mechanism.Event{Mechanism: sampled(0.01+p, laplace(1)), Count: 2})
 	}
+	for i := range 40 {
+		all["tables"] = append(all["tables"], of(tableOf(4096, 0.02+float64(i)/1e5), 1)...)
+	}
+	all["a sampled table"] = of(sampled(0.01, tableOf(4096, 0.3)), 100)
+	all["a mixture"] = of(mixtureOf(256), 10)
+	all["a release on parts"] = of(partsOf(16, true), 1)
+	all["parts by outputs"] = of(partsOf(16, false), 2)
 	return all
+}
+
+// tableOf is a table of n losses of about the same mass, between about −width/2 and width/2.
+func tableOf(n int, width float64) mechanism.Mechanism {
+	losses, masses, sum := make([]float64, n), make([]float64, n), 0.0
+	for i := range n {
+		losses[i], masses[i] = (float64(i)/float64(n)-0.5)*width, 1/float64(n)
+		sum += masses[i] * math.Exp(-losses[i])
+	}
+	for i := range losses { // Q has no more than 1
+		losses[i] += math.Log(sum)
+	}
+	return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(losses...), Masses: mechanism.NumbersOf(masses...)}
+}
+
+// mixtureOf is a mixture of n Gaussians.
+func mixtureOf(n int) mechanism.Mechanism {
+	distances, shares := make([]float64, n), make([]float64, n)
+	for i := range n {
+		distances[i], shares[i] = 2*float64(i)/float64(n), 1/float64(n)
+	}
+	return mechanism.MixtureOfGaussians{StandardDeviation: 2,
+		Sensitivities: mechanism.NumbersOf(distances...), Probabilities: mechanism.NumbersOf(shares...)}
+}
+
+// partsOf is a release on n disjoint parts, each of a group of 255 with another sample.
+func partsOf(n int, fixed bool) mechanism.Mechanism {
+	var parts []mechanism.Mechanism
+	for i := range n {
+		step := mechanism.PoissonSampled{SamplingProbability: 0.001 + float64(i)/1e5, Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}}
+		parts = append(parts, mechanism.Group{Size: 255, Mechanism: step})
+	}
+	return mechanism.Parallel{Parts: mechanism.ListOf(parts...), PartitionFixedInAdvance: fixed}
 }
 
 // Wherever a question is stopped, the answer is a bound: never below what is proven from
@@ -44,7 +86,7 @@ func TestStopAnywhere(t *testing.T) {
 	var names []string
 	full := map[string][2]Answer{}
 	for name, events := range workloads {
-		if name == "a group of 255" { // takes too long at leisure
+		if strings.Contains(name, "group") || strings.Contains(name, "part") { // takes too long at leisure
 			continue
 		}
 		names = append(names, name)
@@ -127,6 +169,109 @@ func TestStopEnds(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// asks are the ways to compute what events cost, each told when to stop by in.
+func asks(events []mechanism.Event) map[string]func(t testing.TB, in *num.Interrupt, stop func() bool) {
+	ways := map[string]func(t testing.TB, in *num.Interrupt, stop func() bool){}
+	for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
+		c, err := mechanism.Compose(adj, events)
+		if err != nil {
+			continue
+		}
+		for name, q := range map[string]Question{"by δ": AtDelta(1e-5), "by ε": AtEpsilon(1)} {
+			ways[fmt.Sprint(adj, " ", name)] = func(t testing.TB, in *num.Interrupt, stop func() bool) {
+				q.Stop = stop
+				if _, err := (&Session{in: in}).Ask(c, q); err != nil && !errors.Is(err, ErrStopped) {
+					t.Error(err)
+				}
+			}
+		}
+		for _, b := range []Budget{
+			{Guard: GuardBasic, Epsilon: 1, Delta: 1e-3}, {Guard: GuardApproximateZCDP, Rho: 1, Delta: 1e-3},
+			{Guard: GuardGDP, Mu: 1}, {Guard: GuardRDP, Epsilon: 1, Delta: 1e-6},
+		} {
+			ways[fmt.Sprint(adj, " ", b.Guard)] = func(t testing.TB, in *num.Interrupt, stop func() bool) {
+				in.Ask(stop)
+				in.Try(func() {
+					l, err := b.ResolveWithin(c, in) // an order is looked for; some have none
+					if err != nil {
+						return
+					}
+					for _, p := range c.Parts {
+						l.Shares(p.Mechanism, adj, in)
+					}
+				})
+			}
+		}
+	}
+	return ways
+}
+
+// However a question is asked and whatever about, no more work is declared between two
+// questions whether to stop than takes 10 ms.
+func TestStopIsAskedOften(t *testing.T) {
+	t.Parallel()
+	const checks = 30
+	for name, events := range costly() {
+		for way, ask := range asks(events) {
+			var in num.Interrupt
+			last, asked := 0, 0
+			ask(t, &in, func() bool {
+				if work := in.Spent() - last; work > 10_000_000 {
+					t.Errorf("%s, %s: %d ms of work without a question whether to stop", name, way, work/1_000_000)
+				}
+				last = in.Spent()
+				asked++
+				return asked > checks
+			})
+		}
+	}
+}
+
+// What takes longer for a larger mechanism says so: a loop that declares nothing would run
+// on after a stop, however long it is.
+func TestWorkIsDeclared(t *testing.T) {
+	t.Parallel()
+	rate := func(m mechanism.Mechanism) mechanism.Mechanism {
+		return mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: m}
+	}
+	orders := func(n int) mechanism.Mechanism {
+		at, epsilons := make([]float64, n), make([]float64, n)
+		for i := range n {
+			at[i], epsilons[i] = 2+float64(i), 0.1+float64(i)/float64(n)
+		}
+		return mechanism.RenyiDP{Orders: mechanism.NumbersOf(at...), Epsilons: mechanism.NumbersOf(epsilons...)}
+	}
+	for _, c := range []struct {
+		name string
+		of   func(n int) mechanism.Mechanism
+		n    int // and eight times as many
+	}{
+		{"losses", func(n int) mechanism.Mechanism { return tableOf(n, 0.3) }, 512},
+		{"sampled losses", func(n int) mechanism.Mechanism { return rate(tableOf(n, 0.3)) }, 512},
+		{"orders", orders, 16},
+		{"components", mixtureOf, 32},
+		{"parts that are tables", func(n int) mechanism.Mechanism {
+			var parts []mechanism.Mechanism
+			for i := range n {
+				parts = append(parts, tableOf(64, 0.1+float64(i)/100))
+			}
+			return mechanism.Parallel{Parts: mechanism.ListOf(parts...)}
+		}, 8},
+	} {
+		declared := func(n int) float64 {
+			var in num.Interrupt
+			q := AtDelta(1e-3)
+			if _, err := (&Session{in: &in}).Ask(compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: c.of(n), Count: 1}), q); err != nil {
+				t.Fatal(err)
+			}
+			return float64(in.Spent())
+		}
+		if few, many := declared(c.n), declared(8*c.n); !(few > 0) || many < 2*few {
+			t.Errorf("%d %s: %.3g ms of work are declared; of eight times as many %.3g", c.n, c.name, few/1e6, many/1e6)
 		}
 	}
 }

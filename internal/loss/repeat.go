@@ -324,6 +324,9 @@ func bestOf(log, k float64) float64 {
 	return num.UpBy(b, 16*num.Ulp*(b+math.Min(1, b)*(math.Abs(log)+math.Abs(excess))))
 }
 
+// conversionWork is about what it takes to convert a bound at one order, in nanoseconds.
+const conversionWork = 150
+
 // failing is δ̂ of a run at ε̂ = ln(1 + 1/s), by the conversion at the table's orders or
 // by the largest loss, and −d ln δ̂/dε̂.
 func (r selection) failing(s float64) (delta, at float64) {
@@ -332,6 +335,7 @@ func (r selection) failing(s float64) (delta, at float64) {
 		return 0, 0
 	}
 	best := 0.0 // ln δ̂
+	r.table.in.Spend(conversionWork * r.table.orders.Len())
 	for _, k := range r.table.knots() {
 		if v := LogDeltaAt(k.s, k.k, epsilon); v < best {
 			best, at = v, k.s
