@@ -28,7 +28,7 @@ type Solve uint8
 
 // What can be solved for.
 const (
-	SolveStandardDeviation   Solve = iota + 1 // the smallest noise of a Gaussian or Laplace, sampled or not
+	SolveStandardDeviation   Solve = iota + 1 // the smallest noise (mechanism.NoiseOf)
 	SolveCount                                // the largest count
 	SolveSamplingProbability                  // the largest sampling probability, instead of sizes
 )
@@ -74,7 +74,9 @@ var ErrStopped = errors.New("no time left: nothing was proven yet")
 // errs to the safe side exactly as Ask does. It searches on the logarithm of
 // the value, in a bracket, for the equality of the logarithms of ε; the true ε
 // is monotone in each parameter (less noise, more steps and larger samples are
-// each simulated by the other with post-processing).
+// each simulated by the other with post-processing). Of discrete Gaussian noise that
+// is not proven: there too the value found fits and the next one does not, but a smaller one
+// might fit again.
 //
 // After Stop the best value so far is returned. It fails with a
 // *mechanism.ParameterError where the question is not allowed or nothing fits,
@@ -109,7 +111,7 @@ func (q Calibration) check() (knob, error) {
 	if err != nil {
 		return knob{}, err
 	}
-	if err := k.set(k.own()).Check(q.Fixed.Adjacency); err != nil {
+	if err := k.set(k.startValue()).Check(q.Fixed.Adjacency); err != nil {
 		return knob{}, inEvent(err)
 	}
 	return k, nil

@@ -113,6 +113,50 @@ func TestCalibrateClosedForms(t *testing.T) {
 	}
 }
 
+// The noise of every kind that has one is found. Where the analysis has a closed form the answer
+// is that: ε = d/b of discrete Laplace noise and of selections, at a δ that nothing else can use,
+// and the σ of one Gaussian release where what is asked is the same release by another name.
+func TestCalibrateNoiseOfEveryKind(t *testing.T) {
+	g := mechanism.Gaussian{NoiseMultiplier: 1}
+	run := mechanism.Participation{Steps: 1}
+	const tiny, small = 1e-300, 1e-5
+	sigma := calibrate(t, Calibration{Fixed: compose(t, mechanism.AddOrRemoveOne), Solve: SolveStandardDeviation, Epsilon: 1, Delta: small,
+		Event: mechanism.Event{Mechanism: g, Count: 1}}).Value
+	for _, c := range []struct {
+		m     mechanism.Mechanism
+		adj   mechanism.Adjacency
+		delta float64
+		field string
+		want  float64 // 0: only that it holds
+	}{
+		{mechanism.DiscreteLaplace{Sensitivity: 3}, mechanism.AddOrRemoveOne, tiny, "scale", 3},
+		{mechanism.DiscreteLaplace{Sensitivity: 3}, mechanism.ReplaceOne, tiny, "scale", 6},
+		{mechanism.Exponential{Sensitivity: 2}, mechanism.AddOrRemoveOne, tiny, "scale", 4},
+		{mechanism.Exponential{Sensitivity: 2, Monotone: true}, mechanism.AddOrRemoveOne, tiny, "scale", 2},
+		{mechanism.ReportNoisyMax{Distribution: mechanism.ExponentialMax, Sensitivity: 2}, mechanism.AddOrRemoveOne, tiny, "scale", 4},
+		{mechanism.Histogram{LaplaceScale: 9}, mechanism.ReplaceOne, tiny, "laplace_scale", 2},
+		{mechanism.Histogram{StandardDeviation: 9}, mechanism.AddOrRemoveOne, small, "standard_deviation", sigma},
+		{mechanism.MixtureOfGaussians{Sensitivities: mechanism.NumbersOf(3), Probabilities: mechanism.NumbersOf(1)}, mechanism.AddOrRemoveOne, small, "standard_deviation", 3 * sigma},
+		{mechanism.TreeAggregation{Sensitivity: 3, Participation: run}, mechanism.AddOrRemoveOne, small, "standard_deviation", 3 * sigma},
+		{mechanism.BandedMatrix{Coefficients: mechanism.NumbersOf(1), Participation: run}, mechanism.AddOrRemoveOne, small, "noise_multiplier", sigma},
+		{mechanism.Shuffled{BatchSize: 5, DatasetSize: 5, Mechanism: g}, mechanism.AddOrRemoveOne, small, "noise_multiplier", sigma},
+		{mechanism.Group{Size: 4, Mechanism: g}, mechanism.AddOrRemoveOne, small, "noise_multiplier", 4 * sigma},
+		{mechanism.DiscreteGaussian{Sensitivity: 1}, mechanism.AddOrRemoveOne, small, "standard_deviation", 0},
+		{mechanism.DiscreteGaussian{Sensitivity: 1, Coordinates: 7}, mechanism.ReplaceOne, small, "standard_deviation", 0},
+		{mechanism.FixedSizeSampled{BatchSize: 5, DatasetSize: 50, Mechanism: g}, mechanism.ReplaceOne, small, "noise_multiplier", 0},
+		{mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 50, MaximumBatchSize: 9, Mechanism: g}, mechanism.AddOrRemoveOne, small, "noise_multiplier", 0},
+		{mechanism.RepeatAndSelect{Gamma: 0.1, Eta: 1, Mechanism: g}, mechanism.AddOrRemoveOne, small, "noise_multiplier", 0},
+		{mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.DiscreteGaussian{Sensitivity: 1}}, mechanism.AddOrRemoveOne, small, "standard_deviation", 0},
+	} {
+		q := Calibration{Fixed: compose(t, c.adj), Event: mechanism.Event{Mechanism: c.m, Count: 1}, Solve: SolveStandardDeviation, Epsilon: 1, Delta: c.delta}
+		got := calibrate(t, q)
+		holds(t, q, got)
+		if got.Field != c.field || c.want != 0 && math.Abs(got.Value/c.want-1) > 3*Tolerance {
+			t.Errorf("%#v: %s = %v, want %s = %v", c.m, got.Field, got.Value, c.field, c.want)
+		}
+	}
+}
+
 // The least noise of known runs (q = 0.01, 10,000 steps, δ = 1e−5) is found:
 // never undercut, met by pld. σ from the oracle's curve, to the digits given.
 func TestCalibrateReference(t *testing.T) {
@@ -149,7 +193,7 @@ func TestCalibrateProperties(t *testing.T) {
 		adj, events := drawOrdinary(t)
 		event := events[0]
 		solves := []Solve{SolveCount}
-		if _, _, set := noise(event.Mechanism); set != nil {
+		if _, none := mechanism.NoiseOf(event.Mechanism); none == "" {
 			solves = append(solves, SolveStandardDeviation)
 		}
 		if _, ok := event.Mechanism.(mechanism.PoissonSampled); ok {
@@ -263,6 +307,13 @@ func TestCalibrateCheck(t *testing.T) {
 		"sampled pure": {func(q *Calibration) {
 			q.Event.Mechanism = mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.PureDP{Epsilon: 1}}
 		}, "solve", "COUNT for a poisson_sampled"},
+		"no noise of its own": {func(q *Calibration) {
+			q.Event.Mechanism = mechanism.TruncatedLaplace{Scale: 1, Bound: 9, Sensitivity: 1}
+		}, "solve", "COUNT for a truncated_laplace, which fails more often"},
+		"two noises": {func(q *Calibration) {
+			q.Event.Mechanism = mechanism.AboveThreshold{ThresholdScale: 1, QueryScale: 2, Sensitivity: 1, Positives: 1}
+		}, "solve", "COUNT for a above_threshold, which has two noises"},
+		"either noise": {func(q *Calibration) { q.Event.Mechanism = mechanism.Histogram{} }, "solve", "given of laplace_scale and standard_deviation"},
 		"not sampled": {func(q *Calibration) {
 			q.Solve, q.Event.Mechanism = SolveSamplingProbability, mechanism.Gaussian{NoiseMultiplier: 1}
 		}, "solve", "a gaussian"},

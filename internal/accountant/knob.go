@@ -36,12 +36,12 @@ func (q Calibration) knob() (knob, error) {
 		return knob{field: "count", least: 1, most: float64(most), whole: true, start: float64(e.Count),
 			set: func(v float64) mechanism.Event { return mechanism.Event{Mechanism: e.Mechanism, Count: uint32(v)} }}, nil
 	case SolveStandardDeviation:
-		field, own, set := noise(e.Mechanism)
-		if set == nil {
-			return bad("COUNT for a " + e.Mechanism.Kind() + ", which has no noise that is described")
+		noise, none := mechanism.NoiseOf(e.Mechanism)
+		if none != "" {
+			return bad("COUNT for a " + e.Mechanism.Kind() + ", which " + none)
 		}
-		return knob{field: field, least: leastParameter, most: mostParameter, falls: true, start: inRange(own, mostParameter),
-			set: func(v float64) mechanism.Event { return mechanism.Event{Mechanism: set(v), Count: e.Count} }}, nil
+		return knob{field: noise.Field, least: leastParameter, most: mostParameter, falls: true, start: inRange(noise.Value, mostParameter),
+			set: func(v float64) mechanism.Event { return mechanism.Event{Mechanism: noise.With(v), Count: e.Count} }}, nil
 	case SolveSamplingProbability:
 		s, ok := e.Mechanism.(mechanism.PoissonSampled)
 		if !ok {
@@ -61,44 +61,6 @@ func inRange(v, most float64) float64 {
 		return v
 	}
 	return 0
-}
-
-// noise returns the field that holds m's noise, its value, and m with another;
-// nil where m has no noise.
-func noise(m mechanism.Mechanism) (field string, own float64, set func(float64) mechanism.Mechanism) {
-	switch m := m.(type) {
-	case mechanism.Gaussian:
-		if m.StandardDeviation == 0 && m.Sensitivity == 0 && m.Distance == 0 {
-			return "noise_multiplier", m.NoiseMultiplier, func(v float64) mechanism.Mechanism {
-				m.NoiseMultiplier = v
-				return m
-			}
-		}
-		return "standard_deviation", m.StandardDeviation, func(v float64) mechanism.Mechanism {
-			m.StandardDeviation = v
-			return m
-		}
-	case mechanism.Laplace:
-		return "scale", m.Scale, func(v float64) mechanism.Mechanism {
-			m.Scale = v
-			return m
-		}
-	case mechanism.DPSGD:
-		return "noise_multiplier", m.NoiseMultiplier, func(v float64) mechanism.Mechanism {
-			m.NoiseMultiplier = v
-			return m
-		}
-	case mechanism.PoissonSampled:
-		field, own, inner := noise(m.Mechanism)
-		if inner == nil {
-			return "", 0, nil
-		}
-		return field, own, func(v float64) mechanism.Mechanism {
-			m.Mechanism = inner(v)
-			return m
-		}
-	}
-	return "", 0, nil
 }
 
 // guess starts the search where the central limit theorem puts the answer, or at
@@ -121,15 +83,13 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 	if s, ok := m.(mechanism.PoissonSampled); ok {
 		p, m = s.Probability(), s.Mechanism
 	}
-	var scale, distance float64
-	switch m := m.(type) {
-	case mechanism.Gaussian:
-		scale, distance = m.Ratio(q.Fixed.Adjacency)
-	case mechanism.Laplace:
-		scale, distance = m.Ratio(q.Fixed.Adjacency)
-	default:
-		return k.own()
+	noise, ok := m.(interface {
+		Ratio(mechanism.Adjacency) (scale, distance float64)
+	})
+	if !ok {
+		return k.startValue()
 	}
+	scale, distance := noise.Ratio(q.Fixed.Adjacency)
 	perStep := distance / scale * distance / scale
 	if p < 1 || k.field == "sampling_probability" {
 		perStep = math.Expm1(perStep)
@@ -146,13 +106,13 @@ func (q Calibration) guess(k knob, spent float64) float64 {
 		v = math.Sqrt(room / (n * perStep))
 	}
 	if !(v >= k.least && v <= k.most) {
-		return k.own()
+		return k.startValue()
 	}
 	return v
 }
 
-// own is the event's own value, or one in the range.
-func (k knob) own() float64 {
+// startValue is the event's own value, or one in the range.
+func (k knob) startValue() float64 {
 	if k.start == 0 {
 		return math.Min(k.most, 1)
 	}

@@ -101,4 +101,8 @@ func (a AboveThreshold) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
 	return times(size, first.Add(first, second))
 }
 
+func (AboveThreshold) hasNoOneNoise() string {
+	return "has two noises: that of the threshold and that of the queries"
+}
+
 func (AboveThreshold) places() place { return inGroup }

@@ -60,6 +60,10 @@ func (l TruncatedLaplace) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat
 
 func (TruncatedLaplace) places() place { return inGroup | onPoissonSample }
 
+func (TruncatedLaplace) hasNoOneNoise() string {
+	return "fails more often with more noise within the same bound"
+}
+
 func (l TruncatedLaplace) byDistance() (distance float64, instead string) {
 	return l.Distance, "sensitivity"
 }

@@ -80,6 +80,24 @@ func ToCalibration(r *pb.CalibrateRequest) (CalibrationQuery, error) {
 	return q, nil
 }
 
+// HasParameter reports whether an event has the parameter that is solved for, and whether it has no
+// value of it. An event that cannot be read has none.
+func HasParameter(e *pb.Event, solve pb.CalibrateRequest_Solve) (has, lacks bool) {
+	if solve == pb.CalibrateRequest_COUNT {
+		return true, e.GetCount() == 0
+	}
+	m, err := toMechanism(e.GetMechanism(), 0)
+	if err != nil {
+		return false, false
+	}
+	if solve == pb.CalibrateRequest_SAMPLING_PROBABILITY {
+		s, ok := m.(mechanism.PoissonSampled)
+		return ok, ok && s.SamplingProbability == 0 && s.BatchSize == 0
+	}
+	noise, none := mechanism.NoiseOf(m)
+	return none == "", none == "" && noise.Value == 0
+}
+
 // With adds what stays fixed of the ledger: its plan, or what was charged.
 func (q CalibrationQuery) With(charged mechanism.Composition) (accountant.Calibration, error) {
 	c := q.Calibration

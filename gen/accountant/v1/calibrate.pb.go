@@ -30,9 +30,10 @@ type CalibrateRequest_Solve int32
 const (
 	// Not given: refused.
 	CalibrateRequest_SOLVE_UNSPECIFIED CalibrateRequest_Solve = 0
-	// The smallest noise: standard_deviation of a Gaussian, or noise_multiplier
-	// where that is given or no sensitivity is; scale of a Laplace; of the inner
-	// mechanism where it is sampled.
+	// The smallest noise: standard_deviation, scale or laplace_scale, whichever the
+	// mechanism has, or noise_multiplier where that is given or no sensitivity is; of
+	// the inner mechanism where it is sampled, repeated or that of a group. A mechanism
+	// that is described by its guarantee has none, and neither has one with two noises.
 	CalibrateRequest_STANDARD_DEVIATION CalibrateRequest_Solve = 1
 	// The largest count. Range of the answer: 1 to 4294967295.
 	CalibrateRequest_COUNT CalibrateRequest_Solve = 2
@@ -184,7 +185,7 @@ func (x *CalibrateRequest) GetTargetDelta() float64 {
 type CalibrateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The field that was solved for: "standard_deviation", "noise_multiplier",
-	// "scale", "count" or "sampling_probability".
+	// "scale", "laplace_scale", "count" or "sampling_probability".
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// Its value: a noise within a relative 1e-6 of the smallest that fits, rounded
 	// up; a sampling probability within that of the largest, rounded down; the

@@ -35,7 +35,7 @@ def curve(subject: Subject, fields: Mapping[str, Any]) -> pb.QueryPrivacyCurveRe
 
 
 # The answer's names of the field that STANDARD_DEVIATION solves for.
-_NOISE = {"noise_multiplier", "scale"}
+_NOISE = {"noise_multiplier", "scale", "laplace_scale"}
 
 
 def calibrate(

@@ -49,7 +49,7 @@ size: round its product with the dataset size down.
 	source := workloads.AddSource(p, c, "a mechanism or --file",
 		"accountctl calibrate %s --solve count --target-epsilon 3 --target-delta 1e-6")
 	var solve, ledger string
-	c.Flags().StringVar(&solve, "solve", "", "one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last two are other names of the noise")
+	c.Flags().StringVar(&solve, "solve", "", "one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last three are other names of the noise")
 	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
 	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
 	delta := c.Flags().Float64("target-delta", 0, "δ in (0, 1) of the target")
@@ -128,7 +128,7 @@ func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described, r *acc
 }
 
 // fields are the names of the noise in an answer, which are taken for --solve, too.
-var fields = []string{"noise-multiplier", "scale"}
+var fields = []string{"noise-multiplier", "scale", "laplace-scale"}
 
 // solvables are the API's parameters, as the flag spells them.
 func solvables() []string {
@@ -171,7 +171,7 @@ func chooseEvent(c *cobra.Command, w *accountantv1.Workload, solve accountantv1.
 	}
 	var have, lack []int
 	for i, e := range w.GetEvents() {
-		has, lacks := parameterOf(e, solve)
+		has, lacks := wire.HasParameter(e, solve)
 		if has {
 			have = append(have, i)
 		}
@@ -185,31 +185,6 @@ func chooseEvent(c *cobra.Command, w *accountantv1.Workload, solve accountantv1.
 		}
 	}
 	return 0, cli.Usage(c, "--event is missing; allowed: %s", indices)
-}
-
-// parameterOf reports whether an event has the parameter at all, and whether it
-// has it but no value for it.
-func parameterOf(e *accountantv1.Event, solve accountantv1.CalibrateRequest_Solve) (has, lacks bool) {
-	m := e.GetMechanism()
-	switch solve {
-	case accountantv1.CalibrateRequest_COUNT:
-		return true, e.GetCount() == 0
-	case accountantv1.CalibrateRequest_SAMPLING_PROBABILITY:
-		s := m.GetPoissonSampled()
-		return s != nil, s != nil && s.SamplingProbability == nil && s.BatchSize == nil
-	}
-	for m.GetPoissonSampled() != nil {
-		m = m.GetPoissonSampled().GetMechanism()
-	}
-	switch k := m.GetKind().(type) {
-	case *accountantv1.Mechanism_Gaussian:
-		return true, k.Gaussian.StandardDeviation == nil && k.Gaussian.NoiseMultiplier == nil
-	case *accountantv1.Mechanism_Laplace:
-		return true, k.Laplace.Scale == nil
-	case *accountantv1.Mechanism_DpSgd:
-		return true, k.DpSgd.NoiseMultiplier == nil
-	}
-	return false, false
 }
 
 // checkOthers validates the events that stay, by their places.
