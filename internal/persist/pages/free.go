@@ -20,7 +20,7 @@ func (f *File) CheckFreeSize(transaction uint64) error {
 		return err
 	}
 	b := make([]byte, headerSize+8)
-	if _, err := f.Reader.ReadAt(b, int64(id)*f.PageSize); err != nil {
+	if err := f.fill(b, int64(id)*f.PageSize); err != nil {
 		return err
 	}
 	if found, flags := order.Uint64(b), order.Uint16(b[8:]); found != id || flags != freePage {
@@ -71,7 +71,7 @@ func (f *File) eachFree(id uint64, pace func(int64) error, found func(uint64) er
 		if err := pace(f.PageSize); err != nil {
 			return err
 		}
-		_, err := f.Reader.ReadAt(b, at)
+		err := f.fill(b, at)
 		at += f.PageSize
 		return err
 	}

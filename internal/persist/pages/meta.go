@@ -19,7 +19,7 @@ const (
 // meta returns the content of meta page n, 0 or 1. ok: it is valid.
 func (f *File) meta(n int) (meta []byte, ok bool, err error) {
 	meta = make([]byte, metaSize)
-	if _, err := f.Reader.ReadAt(meta, int64(n)*f.PageSize+headerSize); err != nil {
+	if err := f.fill(meta, int64(n)*f.PageSize+headerSize); err != nil {
 		return nil, false, err
 	}
 	sum := fnv.New64a()

@@ -155,6 +155,15 @@ func (p *page) find(key []byte) int {
 	return max(low-1, 0)
 }
 
+// fill reads as many bytes as b has from the file. A file that ends before them is damaged.
+func (f *File) fill(b []byte, at int64) error {
+	_, err := f.Reader.ReadAt(b, at)
+	if errors.Is(err, io.EOF) {
+		return damage(uint64(at/f.PageSize), "the end of the file", "a page of it")
+	}
+	return err
+}
+
 // read reads a page and checks its layout. It uses b for it, if that is large enough.
 func (f *File) read(id uint64, b []byte) (p *page, err error) {
 	if id < 2 || id >= f.Pages {
@@ -164,7 +173,7 @@ func (f *File) read(id uint64, b []byte) (p *page, err error) {
 		b = make([]byte, f.PageSize)
 	}
 	b = b[:f.PageSize]
-	if _, err := f.Reader.ReadAt(b, int64(id)*f.PageSize); err != nil {
+	if err := f.fill(b, int64(id)*f.PageSize); err != nil {
 		return nil, err
 	}
 	if found := order.Uint64(b); found != id {
@@ -176,7 +185,7 @@ func (f *File) read(id uint64, b []byte) (p *page, err error) {
 			return nil, err
 		}
 		b = append(b, make([]byte, int64(whole-1)*f.PageSize)...)
-		if _, err := f.Reader.ReadAt(b[f.PageSize:], int64(id+1)*f.PageSize); err != nil {
+		if err := f.fill(b[f.PageSize:], int64(id+1)*f.PageSize); err != nil {
 			return nil, err
 		}
 	}
@@ -206,7 +215,7 @@ func (f *File) checkWhole(id, whole uint64, b []byte) error {
 		return damage(id, fmt.Sprintf("%d elements", count), fmt.Sprintf("as many as fit into %d pages", whole))
 	}
 	var element [elementSize]byte
-	if _, err := f.Reader.ReadAt(element[:], int64(id)*f.PageSize+last); err != nil {
+	if err := f.fill(element[:], int64(id)*f.PageSize+last); err != nil {
 		return err
 	}
 	number := func(n int) int64 { return int64(order.Uint32(element[4*n:])) }
