@@ -180,8 +180,7 @@ func (b Budget) bestOrder(run mechanism.Composition, in *num.Interrupt) (float64
 		try(center * math.Pow(10, step))
 		try(center / math.Pow(10, step))
 	}
-	digits := math.Pow(10, 2-math.Floor(math.Log10(best)))
-	if rounded := math.Round(best*digits) / digits; rounded > 0 && !math.IsInf(share(rounded), 1) {
+	if rounded := threeDigits(best); rounded > 0 && !math.IsInf(share(rounded), 1) {
 		best = rounded
 	}
 	return 1 + best, nil

@@ -29,7 +29,7 @@ func toPolicy(s *pb.LedgerSpec, spec *ledger.Spec) (err error) {
 		return err
 	}
 	for i, b := range s.GetBudgets() {
-		budget, err := toBudget(b)
+		budget, err := ToBudget(b)
 		if err != nil {
 			return under(fmt.Sprintf("budgets[%d]", i), err)
 		}
@@ -88,9 +88,9 @@ var guards = map[pb.Budget_Guard]accountant.Guard{
 	pb.Budget_RDP:               accountant.GuardRDP,
 }
 
-// toBudget converts a budget. A number that is given must not be 0, which stands
+// ToBudget converts a budget. A number that is given must not be 0, which stands
 // for one that is not.
-func toBudget(b *pb.Budget) (budget accountant.Budget, err error) {
+func ToBudget(b *pb.Budget) (budget accountant.Budget, err error) {
 	if err := known("budget", b); err != nil {
 		return budget, err
 	}
@@ -121,19 +121,24 @@ func toBudget(b *pb.Budget) (budget accountant.Budget, err error) {
 }
 
 func fromBudgets(budgets []accountant.Budget) (out []*pb.Budget) {
+	for _, b := range budgets {
+		out = append(out, FromBudget(b))
+	}
+	return out
+}
+
+// FromBudget is the inverse of ToBudget.
+func FromBudget(b accountant.Budget) *pb.Budget {
 	given := func(v float64) *float64 {
 		if v == 0 {
 			return nil
 		}
 		return &v
 	}
-	for _, b := range budgets {
-		out = append(out, &pb.Budget{
-			Guard: fromGuard(b.Guard), Epsilon: given(b.Epsilon), Delta: given(b.Delta),
-			Rho: given(b.Rho), Mu: given(b.Mu), Order: given(b.Order),
-		})
+	return &pb.Budget{
+		Guard: fromGuard(b.Guard), Epsilon: given(b.Epsilon), Delta: given(b.Delta),
+		Rho: given(b.Rho), Mu: given(b.Mu), Order: given(b.Order),
 	}
-	return out
 }
 
 func fromGuard(g accountant.Guard) pb.Budget_Guard {

@@ -43,7 +43,7 @@ func toRaising(r *pb.Raise) (ledger.Raise, error) {
 	}
 	v := ledger.Raise{Independent: r.GetIndependentOfOutputs(), Reason: r.GetReason()}
 	for i, b := range r.GetBudgets() {
-		budget, err := toBudget(b)
+		budget, err := ToBudget(b)
 		if err != nil {
 			return ledger.Raise{}, under(fmt.Sprintf("raise.budgets[%d]", i), err)
 		}

@@ -15,11 +15,12 @@ import (
 
 func raise(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "raise NAME (--budget BUDGET … | --plan FILE) --reason REASON",
+		Use:   "raise NAME (--budget BUDGET … | --plan MECHANISM flags … | --plan FILE) --reason REASON",
 		Short: "Make a ledger's budgets, or its plan, larger",
 		Long: `Make the budgets of a ledger larger: give all of them, with the same guards and
 orders, none smaller than before. Or give the whole new plan of a ledger that has
 one, with no count smaller than before; --budget then says what it must keep within.
+The plan is a mechanism with its flags, others after a lone +, or a workload file.
 
 Once something was charged or set aside, the guarantee of later answers is
 descriptive: whoever raises a budget after having seen outputs may have done so
@@ -32,12 +33,13 @@ because of them. With --independent-of-outputs you assert that it was not so.
 ` + writes.RequestIDHelp,
 		Example: `  accountctl raise shared --budget epsilon=10,delta=1e-5,guard=rdp,order=12 --reason "planned for the second quarter" --independent-of-outputs --server unix:data/accountant.sock
   accountctl raise team/mnist --plan longer.json --reason "more epochs" --server unix:data/accountant.sock`,
-		Args:              cli.Arguments("NAME"),
+		Args:              workloads.ChargeArgs,
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	raise := &accountantv1.Raise{}
 	budgets := spelling.BudgetsFlag(c)
-	plan := c.Flags().String("plan", "", "a workload `FILE`: the whole new plan; - is standard input")
+	plan := c.Flags().String("plan", "", "the whole new plan: a `MECHANISM` with its flags, or a workload file; - is standard input")
+	described := workloads.AddPlanFlags(p, c, "accountctl raise NAME --plan %s --reason REASON", "plan")
 	c.Flags().StringVar(&raise.Reason, "reason", "", "why; kept in the ledger and shown with every answer")
 	c.Flags().BoolVar(&raise.IndependentOfOutputs, "independent-of-outputs", false, "assert that the decision to raise did not depend on outputs")
 	w := writes.AddFlags(p, c)
@@ -49,15 +51,43 @@ because of them. With --independent-of-outputs you assert that it was not so.
 			return err
 		}
 		raise.Budgets = *budgets
-		if *plan != "" {
-			var err error
-			if raise.Plan, err = workloads.Read(c.Context(), p, *plan); err != nil {
-				return err
-			}
+		longer, err := readPlan(described, *plan, args[1:])
+		if err != nil {
+			return err
 		}
+		raise.Plan = longer.Workload
 		return w.Run(c, "raised", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+			if err := complete(ctx, daemon, args[0], raise); err != nil {
+				return nil, err
+			}
 			return daemon.RaiseOnce(ctx, args[0], key, raise)
 		})
 	}
 	return c
+}
+
+// readPlan reads the new plan, if there is one.
+func readPlan(described *workloads.PlanFlags, plan string, more []string) (*workloads.Planned, error) {
+	if plan == "" {
+		return &workloads.Planned{}, described.None(more)
+	}
+	return described.Read(plan, more)
+}
+
+// complete gives a raise what was not given and cannot be other than the ledger's: the
+// adjacency of a plan from flags, and the guards of the budgets with their orders.
+func complete(ctx context.Context, daemon *client.Client, ledger string, raise *accountantv1.Raise) error {
+	answer, err := daemon.GetLedger(ctx, ledger)
+	if err != nil {
+		return err
+	}
+	if raise.Plan != nil && raise.Plan.Adjacency == accountantv1.Workload_ADJACENCY_UNSPECIFIED {
+		raise.Plan.Adjacency = answer.GetLedger().GetSpec().GetAdjacency()
+	}
+	for i, b := range raise.GetBudgets() {
+		if has := answer.GetLedger().GetBudgets(); i < len(has) && b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED {
+			b.Guard, b.Order = has[i].GetBudget().GetGuard(), has[i].GetBudget().Order
+		}
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ import (
 const (
 	ExitDone     = 0
 	ExitFailed   = 1
-	exitUsage    = 2 // flags or files are wrong
+	ExitUsage    = 2 // flags or files are wrong
 	exitRefused  = 3 // the ledger refused: FAILED_PRECONDITION, RESOURCE_EXHAUSTED
 	exitNoAnswer = 4 // UNAVAILABLE or DEADLINE_EXCEEDED
 )
@@ -56,11 +56,11 @@ func ExitStatus(err error) int {
 	switch {
 	case errors.As(err, &bad), errors.As(err, &invalid), errors.As(err, &parameter), errors.As(err, &adjacency),
 		errors.Is(err, client.ErrTooLarge):
-		return exitUsage
+		return ExitUsage
 	}
 	switch codeOf(err) {
 	case codes.InvalidArgument:
-		return exitUsage
+		return ExitUsage
 	case codes.FailedPrecondition, codes.ResourceExhausted:
 		return exitRefused
 	case codes.Unavailable, codes.DeadlineExceeded:

@@ -17,15 +17,15 @@ const BudgetHelp = `A budget is KEY=VALUE,KEY=VALUE,… with
   rho, mu           instead: of zero-concentrated DP, of Gaussian DP
   guard             what enforces it: ` + guardNames + `
   order             the Rényi order of the guard rdp, > 1
-such as epsilon=8,delta=1e-5,guard=rdp. Together with --plan a budget has no guard:
-the plan must keep within it.`
+such as epsilon=8,delta=1e-6. Together with --plan a budget has no guard: the plan must
+keep within it.`
 
 const guardNames = "basic, zcdp, approximate-zcdp, gdp or rdp"
 
 // BudgetsFlag adds --budget.
 func BudgetsFlag(c *cobra.Command) *BudgetsValue {
 	b := &BudgetsValue{}
-	c.Flags().Var(b, "budget", "such as epsilon=8,delta=1e-5,guard=rdp; may be repeated: all are enforced")
+	c.Flags().Var(b, "budget", "such as epsilon=8,delta=1e-6; may be repeated: all are enforced")
 	_ = c.RegisterFlagCompletionFunc("budget", completeBudget)
 	return b
 }
