@@ -35,7 +35,8 @@ func TestSecondDaemon(t *testing.T) {
 	client := dial(t, "unix:"+d.ready["socket"])
 	create(t, client, "first")
 	code, stdout, stderr := exitCode(t, "--listen", "127.0.0.1:0", "--http", "", "--data", dir)
-	if code != 1 || stdout != "" || !strings.Contains(stderr, dir) || !strings.Contains(stderr, "another process") || strings.Count(stderr, "\n") != 1 {
+	if code != 1 || stdout != "" || !strings.Contains(stderr, dir) || !strings.Contains(stderr, "another process") ||
+		strings.Count(stderr, "\n") != 1 {
 		t.Errorf("second daemon: exit %d, %q, %q; want 1 and one line that names the file", code, stdout, stderr)
 	}
 	create(t, client, "second") // over the same socket
@@ -60,7 +61,8 @@ func TestTerminate(t *testing.T) {
 	}
 	for _, m := range []*pb.ReportStreamRequest{
 		{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{Ledger: "open", Writer: w}}},
-		{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1, Charge: charge()}}},
+		{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1,
+			Charge: charge()}}},
 	} {
 		if err := stream.Send(m); err != nil {
 			t.Fatal(err)
@@ -70,13 +72,15 @@ func TestTerminate(t *testing.T) {
 		}
 	}
 	d.stop(syscall.SIGTERM)
-	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "shutting down") {
+	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable ||
+		!strings.Contains(err.Error(), "shutting down") {
 		t.Errorf("stream: %v; want UNAVAILABLE", err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "accountant.sock")); err == nil {
 		t.Error("the socket is still there")
 	}
-	if log := d.stderr.String(); !strings.Contains(log, `"msg":"stopping"`) || !strings.Contains(log, `"grpc.method":"ReportStream"`) {
+	if log := d.stderr.String(); !strings.Contains(log, `"msg":"stopping"`) ||
+		!strings.Contains(log, `"grpc.method":"ReportStream"`) {
 		t.Errorf("log %s", log)
 	}
 	d = start(t, dir)
@@ -121,7 +125,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--lisen", "x"}, 2, "", "unknown flag: --lisen"},
 		{[]string{"start"}, 2, "", `argument: "start"; allowed: flags only`},
 		{[]string{"--insecure=maybe"}, 2, "", "--insecure"},
-		{[]string{"--listen", "0.0.0.0:0"}, 2, "", `listen: "0.0.0.0:0", which other machines can reach without TLS; allowed: a loopback address`},
+		{[]string{"--listen", "0.0.0.0:0"}, 2, "",
+			`listen: "0.0.0.0:0", which other machines can reach without TLS; allowed: a loopback address`},
 		{[]string{"--http", ":0"}, 2, "", "http: "},
 		{[]string{"--listen", "0.0.0.0:0,unix:///x"}, 2, "", "--tls-cert"},
 		{[]string{"--listen", "unix:"}, 2, "", `listen: "unix:"; allowed: unix:///PATH`},
@@ -148,7 +153,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"restore", file, "--listen", "x"}, 2, "", "unknown flag: --listen"},
 		{[]string{"restore", "--help"}, 0, "accountctl ledger reconcile NAME", ""},
 		{[]string{"restore", file, "--data", filepath.Dir(file)}, 1, "", "allowed: an empty directory"},
-		{[]string{"restore", file, "--data", filepath.Join(filepath.Dir(file), "new")}, 1, "", "is refused, nothing was written: "},
+		{[]string{"restore", file, "--data", filepath.Join(filepath.Dir(file), "new")}, 1, "",
+			"is refused, nothing was written: "},
 		{[]string{"--data", "/" + strings.Repeat("d", 120)}, 2, "", "allowed: at most 107 bytes"},
 		{[]string{"--listen", "127.0.0.1:0", "--http", "", "--data", file}, 1, "", "not a directory"},
 	} {
@@ -171,18 +177,25 @@ func TestEnvironment(t *testing.T) {
 		return got, c.ExecuteContext(t.Context())
 	}
 	got, err := parse(nil, nil)
-	want := settings{listen: []string{"127.0.0.1:7878"}, http: "127.0.0.1:7879", data: "./data", socketMode: "0600", gracePeriod: 20 * time.Second, questionTime: 30 * time.Second, metricsLedgers: 1000,
+	want := settings{listen: []string{"127.0.0.1:7878"}, http: "127.0.0.1:7879", data: "./data", socketMode: "0600",
+		gracePeriod: 20 * time.Second, questionTime: 30 * time.Second, metricsLedgers: 1000,
 		scrubInterval: time.Hour, scrubRate: 16, logLevel: "info", logFormat: "text"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
-	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1,unix:///s", "ACCOUNTANT_SOCKET_MODE=0660", "ACCOUNTANT_SOCKET_OWNER=:7",
-		"ACCOUNTANT_TLS_CERT=c", "ACCOUNTANT_TLS_KEY=k", "ACCOUNTANT_TLS_CLIENT_CA=a", "ACCOUNTANT_GRACE_PERIOD=5s", "ACCOUNTANT_ANALYSES=3", "ACCOUNTANT_QUESTION_TIME=2s", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d", "ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7",
+	env := []string{"ACCOUNTANT_LISTEN=127.0.0.1:1,unix:///s", "ACCOUNTANT_SOCKET_MODE=0660",
+		"ACCOUNTANT_SOCKET_OWNER=:7",
+		"ACCOUNTANT_TLS_CERT=c", "ACCOUNTANT_TLS_KEY=k", "ACCOUNTANT_TLS_CLIENT_CA=a", "ACCOUNTANT_GRACE_PERIOD=5s",
+		"ACCOUNTANT_ANALYSES=3", "ACCOUNTANT_QUESTION_TIME=2s", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d",
+		"ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7",
 		"ACCOUNTANT_SCRUB_INTERVAL=90m", "ACCOUNTANT_SCRUB_RATE=5",
-		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_PPROF=1", "ACCOUNTANT_SERVER=elsewhere", "ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
+		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_PPROF=1", "ACCOUNTANT_SERVER=elsewhere",
+		"ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
 	got, err = parse(env, nil)
-	want = settings{listen: []string{"127.0.0.1:1", "unix:///s"}, data: "/d", socketMode: "0660", socketOwner: ":7", gracePeriod: 5 * time.Second, analyses: 3, questionTime: 2 * time.Second,
-		tls: server.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}, insecure: true, metricsLedgers: 7, scrubInterval: 90 * time.Minute, scrubRate: 5, pprof: true, logLevel: "debug", logFormat: "json"}
+	want = settings{listen: []string{"127.0.0.1:1", "unix:///s"}, data: "/d", socketMode: "0660", socketOwner: ":7",
+		gracePeriod: 5 * time.Second, analyses: 3, questionTime: 2 * time.Second,
+		tls: server.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}, insecure: true, metricsLedgers: 7,
+		scrubInterval: 90 * time.Minute, scrubRate: 5, pprof: true, logLevel: "debug", logFormat: "json"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("environment: %+v, %v", got, err)
 	}
@@ -192,7 +205,8 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("flags: %+v, %v", got, err)
 	}
 	_, err = parse([]string{"ACCOUNTANT_INSECURE=maybe"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "ACCOUNTANT_INSECURE") || exitStatus(err, false, &bytes.Buffer{}) != 2 {
+	if err == nil || !strings.Contains(err.Error(), "ACCOUNTANT_INSECURE") ||
+		exitStatus(err, false, &bytes.Buffer{}) != 2 {
 		t.Errorf("bad environment: %v", err)
 	}
 }

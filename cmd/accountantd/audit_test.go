@@ -73,7 +73,8 @@ func TestAuditTrail(t *testing.T) {
 	for i := range backups {
 		l.more(t, 150)
 		receipt := filepath.Join(files, fmt.Sprint(i, ".json"))
-		answer, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: names[0], Writer: one, Sequence: uint64(i + 1), Charge: charge()})
+		answer, err := client.Report(patiently(t),
+			&pb.ReportRequest{Ledger: names[0], Writer: one, Sequence: uint64(i + 1), Charge: charge()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,8 @@ func TestAuditTrail(t *testing.T) {
 	}
 	l.finish()
 	for i := range backups {
-		must("what was kept agrees (1)", "verify", "--backup", filepath.Join(files, fmt.Sprint(i, ".backup")), "--receipt", filepath.Join(files, fmt.Sprint(i, ".json")))
+		must("what was kept agrees (1)", "verify", "--backup", filepath.Join(files, fmt.Sprint(i, ".backup")),
+			"--receipt", filepath.Join(files, fmt.Sprint(i, ".json")))
 	}
 	head := filepath.Join(files, "head.json")
 	code, out := ctl("head", names[0], "--output", "json", "--server", socket)
@@ -102,10 +104,12 @@ func TestAuditTrail(t *testing.T) {
 		t.Errorf("verify of a file in use: %d, %s", code, out)
 	}
 	d.kill()
-	must(fmt.Sprintf("verified: 2 ledgers, %d entries; what was kept agrees (1)", l.acknowledged()+backups), "verify", "--data", dir, "--signed-head", head)
+	must(fmt.Sprintf("verified: 2 ledgers, %d entries; what was kept agrees (1)", l.acknowledged()+backups), "verify",
+		"--data", dir, "--signed-head", head)
 
 	rollBack(t, older, file)
-	if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dir); code != 1 || !strings.Contains(stderr, "was acknowledged") {
+	if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dir); code != 1 ||
+		!strings.Contains(stderr, "was acknowledged") {
 		t.Errorf("the file alone was put back: %d, %s", code, stderr)
 	}
 	if err := os.Remove(file + ".acknowledged"); err != nil { // as if it had been put back, too

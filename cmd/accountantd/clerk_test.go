@@ -38,7 +38,8 @@ func (l *load) addClerks(t *testing.T, socket string, ledgers ...string) (clerks
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := client.New(client.Config{Server: socket, BackoffMin: 10 * time.Millisecond, BackoffMax: 10 * time.Millisecond})
+		c, err := client.New(client.Config{Server: socket, BackoffMin: 10 * time.Millisecond,
+			BackoffMax: 10 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,8 @@ func (k *clerk) charge(ctx context.Context, ledger string) (*pb.Receipt, error) 
 
 func (k *clerk) reserve(ctx context.Context) (position uint64, err error) {
 	r, err := keep(k, k.ledger, func(key string) (*pb.ReserveResponse, error) {
-		return k.client.ReserveOnce(ctx, k.ledger, key, append(charge().GetEvents(), charge().GetEvents()...), time.Hour, nil)
+		return k.client.ReserveOnce(ctx, k.ledger, key,
+			append(charge().GetEvents(), charge().GetEvents()...), time.Hour, nil)
 	})
 	return r.GetPosition(), err
 }
@@ -123,7 +125,8 @@ func (k *clerk) raise(ctx context.Context) error {
 	_, err := keep(k, k.ledger, func(key string) (*pb.RaiseResponse, error) {
 		more := k.limit + 1
 		return k.client.RaiseOnce(ctx, k.ledger, key, &pb.Raise{
-			Budgets: []*pb.Budget{{Guard: pb.Budget_ZCDP, Rho: &more}}, IndependentOfOutputs: true, Reason: "more is allowed"})
+			Budgets: []*pb.Budget{{Guard: pb.Budget_ZCDP, Rho: &more}}, IndependentOfOutputs: true,
+			Reason: "more is allowed"})
 	})
 	k.limit++
 	return err
@@ -135,7 +138,8 @@ func (k *clerk) refund(ctx context.Context) error {
 		return err
 	}
 	_, err = keep(k, k.ledger, func(key string) (*pb.RefundResponse, error) {
-		return k.client.RefundOnce(ctx, k.ledger, key, &pb.Refund{Position: r.GetPosition(), NothingReleased: true, Reason: "it never ran"})
+		return k.client.RefundOnce(ctx, k.ledger, key,
+			&pb.Refund{Position: r.GetPosition(), NothingReleased: true, Reason: "it never ran"})
 	})
 	return err
 }
@@ -145,7 +149,8 @@ func (k *clerk) expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = keep(k, k.ledger, func(key string) (*pb.ExpireResponse, error) { return k.client.ExpireOnce(ctx, k.ledger, key, at) })
+	_, err = keep(k, k.ledger,
+		func(key string) (*pb.ExpireResponse, error) { return k.client.ExpireOnce(ctx, k.ledger, key, at) })
 	return err
 }
 
@@ -155,7 +160,8 @@ func (k *clerk) free(ctx context.Context) error {
 		return err
 	}
 	_, err = keep(k, k.ledger, func(key string) (*pb.FreeResponse, error) {
-		return k.client.FreeOnce(ctx, k.ledger, key, &pb.Free{Reservation: at, NothingReleased: true, Reason: "its job is dead"})
+		return k.client.FreeOnce(ctx, k.ledger, key,
+			&pb.Free{Reservation: at, NothingReleased: true, Reason: "its job is dead"})
 	})
 	return err
 }
@@ -163,8 +169,11 @@ func (k *clerk) free(ctx context.Context) error {
 // child gives a ledger of its own a share, uses a part of it and closes it.
 func (k *clerk) child(ctx context.Context) error {
 	name := k.ledger + "/" + uuid.NewString()
-	_, err := k.client.CreateLedger(ctx, &pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Parent: k.ledger,
-		Policy: pb.LedgerSpec_PLAN, Plan: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: append(charge().GetEvents(), charge().GetEvents()...)}})
+	_, err := k.client.CreateLedger(ctx,
+		&pb.LedgerSpec{Name: name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Parent: k.ledger,
+			Policy: pb.LedgerSpec_PLAN,
+			Plan: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+				Events: append(charge().GetEvents(), charge().GetEvents()...)}})
 	if err != nil {
 		return err
 	}

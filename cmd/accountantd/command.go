@@ -72,7 +72,8 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("argument: %q; allowed: flags only, restore or rotate-key (see --help)", args[0])}
+				return usageError{fmt.Errorf("argument: %q; allowed: flags only, restore or rotate-key (see --help)",
+					args[0])}
 			}
 			return nil
 		},
@@ -80,25 +81,35 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		RunE:    func(c *cobra.Command, _ []string) error { return serve(c.Context(), s) },
 	}
 	c.SetVersionTemplate("accountantd {{.Version}}\n")
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w (see --help)", err)} })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see --help)", err)}
+	})
 	c.CompletionOptions.DisableDefaultCmd = true
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&s.listen, "listen", []string{"127.0.0.1:7878"}, "`addresses` of the gRPC service, HOST:PORT or unix:///PATH, separated by commas or given again; port 0 takes any free one, \"\" none")
+	f.StringSliceVar(&s.listen, "listen", []string{"127.0.0.1:7878"}, "`addresses` of the gRPC service, HOST:PORT or "+
+		"unix:///PATH, separated by commas or given again; port 0 takes any free one, \"\" none")
 	f.StringVar(&s.socketMode, "socket-mode", "0600", "octal `permissions` of the sockets in --listen")
-	f.StringVar(&s.socketOwner, "socket-owner", "", "`owner` of the sockets in --listen: USER, USER:GROUP or :GROUP, names or numbers (default: the daemon's)")
+	f.StringVar(&s.socketOwner, "socket-owner", "",
+		"`owner` of the sockets in --listen: USER, USER:GROUP or :GROUP, names or numbers (default: the daemon's)")
 	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics and /healthz; \"\" turns it off")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
-	f.BoolVar(&s.init, "init", false, "start anew, with nothing charged, in a directory whose store is gone; refused where there is one")
+	f.BoolVar(&s.init, "init", false,
+		"start anew, with nothing charged, in a directory whose store is gone; refused where there is one")
 	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the server's certificate, and those that certify it")
 	f.StringVar(&s.tls.Key, "tls-key", "", "PEM `file` of its key")
-	f.StringVar(&s.tls.ClientCA, "tls-client-ca", "", "PEM `file` of the authorities whose client certificates are demanded")
+	f.StringVar(&s.tls.ClientCA, "tls-client-ca", "",
+		"PEM `file` of the authorities whose client certificates are demanded")
 	f.BoolVar(&s.insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
-	f.DurationVar(&s.gracePeriod, "grace-period", 20*time.Second, "the longest `time` that stopping takes; keep it below that after which you are killed (Kubernetes: 30 s)")
+	f.DurationVar(&s.gracePeriod, "grace-period", 20*time.Second,
+		"the longest `time` that stopping takes; keep it below that after which you are killed (Kubernetes: 30 s)")
 	f.IntVar(&s.analyses, "analyses", 0, "how many `questions` are computed at once; 0 leaves one processor to charges")
-	f.DurationVar(&s.questionTime, "question-time", 30*time.Second, "the longest `time` of one question; then the best bound so far is the answer")
-	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000, "the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
-	f.DurationVar(&s.scrubInterval, "scrub-interval", time.Hour, "`time` from the end of one check of the ledgers' file for damage to the next; the first is at the start; 0 turns them off")
+	f.DurationVar(&s.questionTime, "question-time", 30*time.Second,
+		"the longest `time` of one question; then the best bound so far is the answer")
+	f.IntVar(&s.metricsLedgers, "metrics-ledgers", 1000,
+		"the most open `ledgers` with budgets whose shares /metrics shows; 0 turns that off")
+	f.DurationVar(&s.scrubInterval, "scrub-interval", time.Hour, "`time` from the end of one check of the ledgers' "+
+		"file for damage to the next; the first is at the start; 0 turns them off")
 	f.IntVar(&s.scrubRate, "scrub-rate", 16, "the most `MiB` a second that such a check reads")
 	f.BoolVar(&s.pprof, "pprof", false, "serve profiles of this process at /debug/pprof of the HTTP port")
 	f.StringVar(&s.logLevel, "log-level", "info", "least `level` logged on standard error: debug, info, warn or error")

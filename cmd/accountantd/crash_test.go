@@ -61,7 +61,8 @@ func TestCrash(t *testing.T) {
 // verified goes through all of a daemon's file.
 func verified(t *testing.T, dir string) {
 	t.Helper()
-	if done, err := persist.Verify(patiently(t), persist.VerifyConfig{Path: filepath.Join(dir, persist.FileName)}); err != nil {
+	if done, err := persist.Verify(patiently(t),
+		persist.VerifyConfig{Path: filepath.Join(dir, persist.FileName)}); err != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -73,7 +74,8 @@ func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, e
 	t.Helper()
 	position := uint64(0)
 	for token := ""; ; {
-		page, err := client.ListEntries(patiently(t), &pb.ListEntriesRequest{Ledger: name, PageSize: 1000, PageToken: token})
+		page, err := client.ListEntries(patiently(t),
+			&pb.ListEntriesRequest{Ledger: name, PageSize: 1000, PageToken: token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +95,8 @@ func readEntries(t *testing.T, client pb.AccountantServiceClient, name string, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := answer.GetLedger(); l.GetPosition() != position || l.GetTotalCount() != position || l.GetDistinctMechanisms() != 1 {
+	if l := answer.GetLedger(); l.GetPosition() != position || l.GetTotalCount() != position ||
+		l.GetDistinctMechanisms() != 1 {
 		t.Errorf("%s: %v; want %d steps of one mechanism", name, l, position)
 	}
 }
@@ -116,7 +119,8 @@ func checkTrainer(t *testing.T, client pb.AccountantServiceClient, r *trainer, e
 		}
 	}
 	for i, receipt := range r.receipts {
-		again, err := client.Report(patiently(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: i, Charge: charge()})
+		again, err := client.Report(patiently(t),
+			&pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: i, Charge: charge()})
 		if err != nil || !again.GetReplayed() || again.GetReceipt().String() != receipt.String() {
 			t.Errorf("step %d again: %v, %v; want the first receipt %v", i, again, err, receipt)
 		}

@@ -24,7 +24,8 @@ func TestCreatorIsAUser(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	plan := filepath.Join(dir, "plan.json")
-	if err := os.WriteFile(plan, []byte(`{"adjacency": "ADD_OR_REMOVE_ONE", "events": [{"count": 100, "mechanism": {"gaussian": {"noiseMultiplier": 1}}}]}`), 0o600); err != nil {
+	if err := os.WriteFile(plan,
+		[]byte(`{"adjacency": "ADD_OR_REMOVE_ONE", "events": [{"count": 100, "mechanism": {"gaussian": {"noiseMultiplier": 1}}}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(plan, 0o644); err != nil {
@@ -51,9 +52,12 @@ func TestCreatorIsAUser(t *testing.T) {
 		args   []string
 	}{
 		{ann, shared, 0, "", []string{"ledger", "create", "anns", "--adjacency", "add-or-remove-one", "--plan", plan}},
-		{bob, shared, 1, "created by uid:20001: only uid:20001, or a caller on the daemon's own socket", []string{"ledger", "close", "anns", "--yes"}},
-		{bob, d.ready["listen"][:strings.Index(d.ready["listen"], ",")], 1, "you are unverified:", []string{"ledger", "close", "anns", "--yes"}},
-		{bob, shared, 1, "may reserve more than half", append([]string{"reserve", "anns", "--lifetime", "1h"}, append(step, "51")...)},
+		{bob, shared, 1, "created by uid:20001: only uid:20001, or a caller on the daemon's own socket",
+			[]string{"ledger", "close", "anns", "--yes"}},
+		{bob, d.ready["listen"][:strings.Index(d.ready["listen"], ",")], 1, "you are unverified:",
+			[]string{"ledger", "close", "anns", "--yes"}},
+		{bob, shared, 1, "may reserve more than half",
+			append([]string{"reserve", "anns", "--lifetime", "1h"}, append(step, "51")...)},
 		{bob, shared, 0, "", append([]string{"reserve", "anns", "--lifetime", "1h"}, append(step, "50")...)},
 		{bob, shared, 0, "", append([]string{"report", "anns"}, append(step, "20")...)},
 		{bob, own, 4, "permission denied", []string{"ledger", "close", "anns", "--yes"}},
@@ -64,7 +68,8 @@ func TestCreatorIsAUser(t *testing.T) {
 		{0, own, 0, "", []string{"ledger", "close", "bobs", "--yes"}},
 	} {
 		if said, status := run(c.uid, c.server, c.args...); status != c.status || !strings.Contains(said, c.wants) {
-			t.Fatalf("uid %d on %s: %q: status %d, want %d, and %q in what it says:\n%s", c.uid, c.server, c.args, status, c.status, c.wants, said)
+			t.Fatalf("uid %d on %s: %q: status %d, want %d, and %q in what it says:\n%s", c.uid, c.server, c.args,
+				status, c.status, c.wants, said)
 		}
 	}
 	d.stop(syscall.SIGTERM)

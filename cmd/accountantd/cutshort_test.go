@@ -45,7 +45,8 @@ func TestFileCutShort(t *testing.T) {
 			api := dial(t, d.ready["listen"])
 			create(t, api, "a")
 			report := func(writer string) error {
-				_, err := api.Report(patiently(t), &pb.ReportRequest{Ledger: "a", Writer: writer, Sequence: 1, Charge: charge()})
+				_, err := api.Report(patiently(t),
+					&pb.ReportRequest{Ledger: "a", Writer: writer, Sequence: 1, Charge: charge()})
 				return err
 			}
 			if err := report("request/one"); err != nil {
@@ -63,7 +64,8 @@ func TestFileCutShort(t *testing.T) {
 				var calls sync.WaitGroup
 				for i := range 20 {
 					calls.Go(func() {
-						if err := report("request/" + string(rune('a'+i))); status.Code(err) != codes.DataLoss || !strings.Contains(err.Error(), says) {
+						if err := report("request/" + string(rune('a'+i))); status.Code(err) != codes.DataLoss ||
+							!strings.Contains(err.Error(), says) {
 							t.Errorf("a charge: %v", err)
 						}
 						_, err := api.ListEntries(patiently(t), &pb.ListEntriesRequest{Ledger: "a"})
@@ -84,7 +86,8 @@ func TestFileCutShort(t *testing.T) {
 				}
 			}
 			d.stop(syscall.SIGTERM)
-			if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dir); code != 1 || size > 0 && size < 8192 && !strings.Contains(stderr, "a store has at least 16384: it was cut short") {
+			if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dir); code != 1 ||
+				size > 0 && size < 8192 && !strings.Contains(stderr, "a store has at least 16384: it was cut short") {
 				t.Errorf("started anew: %d, %s", code, stderr)
 			}
 		})

@@ -87,7 +87,8 @@ func (l *lockedBuffer) String() string {
 // start runs the daemon on free ports and waits until it is ready.
 func start(t *testing.T, dir string, args ...string) *daemon {
 	t.Helper()
-	return startBy(t, binary, append([]string{"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", dir}, args...)...)
+	return startBy(t, binary,
+		append([]string{"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", dir}, args...)...)
 }
 
 // startBy is start by a command of its own.

@@ -43,7 +43,8 @@ func TestEmptyRoot(t *testing.T) {
 		c.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		return c
 	}
-	d := startCommand(t, inside("/accountantd", "--listen", "unix:///run/accountant.sock", "--socket-mode", "0660", "--socket-owner", "65532:65532",
+	d := startCommand(t, inside("/accountantd", "--listen", "unix:///run/accountant.sock", "--socket-mode", "0660",
+		"--socket-owner", "65532:65532",
 		"--http", "", "--data", "/data/ledgers"))
 	client := dial(t, "unix:"+filepath.Join(root, "run", "accountant.sock"))
 	create(t, client, "inside") // by root, whom no permissions keep out
@@ -52,7 +53,8 @@ func TestEmptyRoot(t *testing.T) {
 		t.Errorf("principal %q, %v; want uid:0", answer.GetLedger().GetPrincipal(), err)
 	}
 	for _, args := range [][]string{
-		{"doctor"}, {"doctor", "--data", "/data/ledgers"}, {"report", "inside", "gaussian", "--noise-multiplier", "1"}} {
+		{"doctor"}, {"doctor", "--data", "/data/ledgers"},
+		{"report", "inside", "gaussian", "--noise-multiplier", "1"}} {
 		if out, err := inside("/accountctl", args...).CombinedOutput(); err != nil {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
@@ -62,7 +64,8 @@ func TestEmptyRoot(t *testing.T) {
 		t.Errorf("entries %v, %v; want one of uid:65532", entries, err)
 	}
 	d.stop(syscall.SIGTERM)
-	if out, err := inside("/accountctl", "doctor").CombinedOutput(); err == nil || !strings.Contains(string(out), "fail") {
+	if out, err := inside("/accountctl", "doctor").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "fail") {
 		t.Errorf("doctor without a daemon: %v\n%s", err, out)
 	}
 }

@@ -25,7 +25,8 @@ func (d *daemon) limit(size uint64) {
 	if size == 0 {
 		size = unix.RLIM_INFINITY
 	}
-	if err := unix.Prlimit(d.command.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
+	if err := unix.Prlimit(d.command.Process.Pid, unix.RLIMIT_FSIZE,
+		&unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -37,13 +38,15 @@ func (d *daemon) limit(size uint64) {
 func TestFullDisk(t *testing.T) {
 	dir := dataDir(t)
 	d := start(t, dir)
-	c, err := client.New(client.Config{Server: "unix:" + d.ready["socket"], MaxAttempts: 1, Window: 600, Timeout: 20 * time.Second})
+	c, err := client.New(client.Config{Server: "unix:" + d.ready["socket"], MaxAttempts: 1, Window: 600,
+		Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	ctx := patiently(t)
-	if _, err := c.CreateLedger(ctx, &pb.LedgerSpec{Name: "full", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}); err != nil {
+	if _, err := c.CreateLedger(ctx,
+		&pb.LedgerSpec{Name: "full", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Stat(filepath.Join(dir, persist.FileName))
@@ -81,7 +84,8 @@ func TestFullDisk(t *testing.T) {
 	serves := func() {
 		t.Helper()
 		noRoom(c.Settle(ctx, "full")) // what it is sent alone may still fit; the rest stays pending
-		if l, err := c.GetLedger(ctx, "full"); err != nil || l.GetLedger().GetPosition() < acknowledged || l.GetLedger().GetTotalCount()+uint64(len(c.Pending("full"))) != taken {
+		if l, err := c.GetLedger(ctx, "full"); err != nil || l.GetLedger().GetPosition() < acknowledged ||
+			l.GetLedger().GetTotalCount()+uint64(len(c.Pending("full"))) != taken {
 			t.Fatalf("ledger: %v, %v; want %d, of which %d are pending", l, err, taken, len(c.Pending("full")))
 		}
 		if _, err := c.Query(ctx, "full", client.Delta(1e-6)); err != nil {
@@ -92,7 +96,8 @@ func TestFullDisk(t *testing.T) {
 
 	// The limit is there from the start on; sh counts it in blocks of 512 bytes or of 1,024.
 	again := func() {
-		d = startBy(t, "sh", "-c", fmt.Sprintf(`ulimit -S -f %d; exec "$0" "$@"`, size/512), binary, "--listen", "", "--http", "", "--data", dir)
+		d = startBy(t, "sh", "-c", fmt.Sprintf(`ulimit -S -f %d; exec "$0" "$@"`, size/512), binary, "--listen", "",
+			"--http", "", "--data", dir)
 		d.limit(size)
 	}
 	d.stop(syscall.SIGTERM)
@@ -138,7 +143,8 @@ func TestFailedCommitEndsDaemon(t *testing.T) {
 		t.Fatalf("%v; want an unknown outcome", err)
 	}
 	var exit *exec.ExitError
-	if err := <-d.done; !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(d.stderr.String(), "store failed") {
+	if err := <-d.done; !errors.As(err, &exit) || exit.ExitCode() != 1 ||
+		!strings.Contains(d.stderr.String(), "store failed") {
 		t.Fatalf("%v\n%s; want exit status 1: store failed", err, d.stderr)
 	}
 	verified(t, dir)

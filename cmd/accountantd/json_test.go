@@ -83,7 +83,8 @@ func TestKeyThatOthersCanRead(t *testing.T) {
 	t.Parallel()
 	a := servertest.NewAuthority(t)
 	cert, key := a.Issue("server", nil)
-	for mode, wrong := range map[os.FileMode]bool{0o644: true, 0o604: true, 0o660: true, 0o640: false, 0o440: false, 0o600: false, 0o400: false} {
+	for mode, wrong := range map[os.FileMode]bool{0o644: true, 0o604: true, 0o660: true, 0o640: false, 0o440: false,
+		0o600: false, 0o400: false} {
 		own := filepath.Join(t.TempDir(), "tls.key")
 		content, err := os.ReadFile(key)
 		if err == nil {
@@ -96,7 +97,8 @@ func TestKeyThatOthersCanRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wrong {
-			code, _, stderr := exitCode(t, "--listen", "127.0.0.1:0", "--http", "", "--data", dataDir(t), "--tls-cert", cert, "--tls-key", own)
+			code, _, stderr := exitCode(t, "--listen", "127.0.0.1:0", "--http", "", "--data", dataDir(t),
+				"--tls-cert", cert, "--tls-key", own)
 			if code != 2 || !strings.Contains(stderr, "chmod 0640 "+own) {
 				t.Errorf("mode %o: exit %d, %s", mode, code, stderr)
 			}

@@ -52,7 +52,8 @@ func rotateKeyCommand(env []string, rotate func(data string) error) *cobra.Comma
 				return err
 			}
 			if data == "" {
-				return usageError{errors.New("--data: missing; allowed: the data directory of a daemon that has stopped")}
+				return usageError{errors.New(
+					"--data: missing; allowed: the data directory of a daemon that has stopped")}
 			}
 			return nil
 		},
@@ -93,7 +94,8 @@ func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
 	}
 	key, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("signing key: %s is missing; heads of this store are signed with the key %x: put it back, or replace it by \"accountantd rotate-key --data %s\"", path, last.Fingerprint, data)
+		return nil, fmt.Errorf("signing key: %s is missing; heads of this store are signed with the key %x: put it "+
+			"back, or replace it by \"accountantd rotate-key --data %s\"", path, last.Fingerprint, data)
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +107,9 @@ func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
 	case none:
 		return key, store.BindKey(persist.BoundKey{Fingerprint: found, Since: time.Now()})
 	case found != last.Fingerprint:
-		return nil, fmt.Errorf("signing key: %s is the key %x; heads of this store are signed with %x: put that key back, or, if the other one is to take its place, run \"accountantd rotate-key --data %s\"", path, found, last.Fingerprint, data)
+		return nil, fmt.Errorf("signing key: %s is the key %x; heads of this store are signed with %x: put that key "+
+			"back, or, if the other one is to take its place, run \"accountantd rotate-key --data %s\"", path,
+			found, last.Fingerprint, data)
 	}
 	return key, nil
 }
@@ -127,7 +131,8 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 	case err != nil:
 		return fmt.Errorf("--data: %w; allowed: a directory with ledgers", err)
 	case info.Size() == 0:
-		return fmt.Errorf("--data: %s is empty; allowed: a directory with ledgers: put the file back, or restore a backup to another directory", file)
+		return fmt.Errorf("--data: %s is empty; allowed: a directory with ledgers: put the file back, or restore a "+
+			"backup to another directory", file)
 	}
 	store, err := persist.Open(persist.Config{Path: file})
 	if err != nil {
@@ -156,7 +161,8 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 		if key, err = server.SigningKey(fresh); err != nil {
 			return err
 		}
-		if err := names.rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := names.rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if err := names.rename(fresh, path); err != nil {

@@ -89,7 +89,8 @@ func TestBoundKey(t *testing.T) {
 		start(t, dir).stop(syscall.SIGTERM)
 	}
 	d := start(t, dir)
-	if code, _, stderr := exitCode(t, "rotate-key", "--data", dir); code != 1 || !strings.Contains(stderr, "another process has it open") {
+	if code, _, stderr := exitCode(t, "rotate-key", "--data", dir); code != 1 ||
+		!strings.Contains(stderr, "another process has it open") {
 		t.Errorf("beside a daemon: %d, %s", code, stderr)
 	}
 	d.stop(syscall.SIGTERM)
@@ -155,7 +156,8 @@ func TestBoundKey(t *testing.T) {
 	if strings.Count(verbose, `"fingerprint"`) != 5 {
 		t.Errorf("verify: %s", verbose)
 	}
-	if code, _, stderr := exitCode(t, "rotate-key", "--data", t.TempDir()); code != 1 || !strings.Contains(stderr, "allowed: a directory with ledgers") {
+	if code, _, stderr := exitCode(t, "rotate-key", "--data", t.TempDir()); code != 1 ||
+		!strings.Contains(stderr, "allowed: a directory with ledgers") {
 		t.Errorf("no store: %d, %s", code, stderr)
 	}
 }
@@ -163,8 +165,10 @@ func TestBoundKey(t *testing.T) {
 // What help says prints a fingerprint: of the public key in DER.
 func TestFingerprint(t *testing.T) {
 	// RFC 8410, section 10.3, a private key, and 10.1, its public key.
-	private := "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n"
-	public, _ := pem.Decode([]byte("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"))
+	private := "-----BEGIN PRIVATE KEY-----\n" +
+		"MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n"
+	public, _ := pem.Decode([]byte("-----BEGIN PUBLIC KEY-----\n" +
+		"MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"))
 	path := filepath.Join(t.TempDir(), "k")
 	if err := os.WriteFile(path, []byte(private), 0o600); err != nil {
 		t.Fatal(err)
@@ -203,7 +207,8 @@ func TestBackupIsNoStore(t *testing.T) {
 		}
 		rollBack(t, backup, file)
 		code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", in)
-		if code != 1 || !strings.Contains(stderr, "it is a backup, made ") || !strings.Contains(stderr, "accountantd restore "+file+" --data NEWDIR") {
+		if code != 1 || !strings.Contains(stderr, "it is a backup, made ") ||
+			!strings.Contains(stderr, "accountantd restore "+file+" --data NEWDIR") {
 			t.Errorf("in %s: %d, %s", name, code, stderr)
 		}
 		if in == dir {
@@ -228,7 +233,8 @@ func TestBackupIsNoStore(t *testing.T) {
 		if err := os.Remove(filepath.Join(restored, keyFile)); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", restored); code != 1 || !strings.Contains(stderr, "is missing") {
+		if code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", restored); code != 1 ||
+			!strings.Contains(stderr, "is missing") {
 			t.Errorf("%s, then without: %d, %s", name, code, stderr)
 		}
 	}

@@ -14,15 +14,16 @@ func TestLinearizableThroughKills(t *testing.T) {
 	dir := dataDir(t)
 	d := start(t, dir)
 	client := dial(t, "unix:"+d.ready["socket"])
-	lineartest.Game{Client: client, Ledger: "killed", Seed: 8, Clients: 6, Calls: 60, Disturb: func(ctx context.Context) error {
-		for n := range 4 {
-			for range 10 * (n + 1) { // some time passes
-				waitForMore(ctx, client, "killed")
+	lineartest.Game{Client: client, Ledger: "killed", Seed: 8, Clients: 6, Calls: 60,
+		Disturb: func(ctx context.Context) error {
+			for n := range 4 {
+				for range 10 * (n + 1) { // some time passes
+					waitForMore(ctx, client, "killed")
+				}
+				d.kill()
+				verified(t, dir)
+				d = start(t, dir)
 			}
-			d.kill()
-			verified(t, dir)
-			d = start(t, dir)
-		}
-		return nil
-	}}.Play(t)
+			return nil
+		}}.Play(t)
 }

@@ -35,7 +35,8 @@ func startLoad(t *testing.T, target string, n int, ledgers ...string) *load {
 	l.ctx, l.cancel = context.WithCancel(t.Context())
 	t.Cleanup(l.giveUp)
 	for i := range n {
-		r := &trainer{load: l, client: dial(t, target), ledger: ledgers[i%len(ledgers)], writer: uuid.NewString(), receipts: map[uint64]*pb.Receipt{}}
+		r := &trainer{load: l, client: dial(t, target), ledger: ledgers[i%len(ledgers)], writer: uuid.NewString(),
+			receipts: map[uint64]*pb.Receipt{}}
 		l.trainers = append(l.trainers, r)
 		l.group.Go(func() {
 			if err := r.run(l.ctx); err != nil && l.ctx.Err() == nil {

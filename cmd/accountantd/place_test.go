@@ -49,7 +49,8 @@ func TestFileTakenAway(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
 				for range n {
-					if _, err := c1.Report(ctx, "l", []*pb.Event{client.Event(client.Gaussian(2), 1)}, nil); err == nil {
+					if _, err := c1.Report(ctx, "l",
+						[]*pb.Event{client.Event(client.Gaussian(2), 1)}, nil); err == nil {
 						acknowledged++
 					}
 				}
@@ -69,7 +70,9 @@ func TestFileTakenAway(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatal("the daemon goes on")
 			}
-			if code, log := d.command.ProcessState.ExitCode(), d.stderr.String(); code != 1 || !strings.Contains(log, "store failed") || !strings.Contains(log, "the open file is no longer there") {
+			if code, log := d.command.ProcessState.ExitCode(),
+				d.stderr.String(); code != 1 || !strings.Contains(log, "store failed") ||
+				!strings.Contains(log, "the open file is no longer there") {
 				t.Errorf("exit %d, %s", code, log)
 			}
 			if c.again == "" {

@@ -32,16 +32,20 @@ func TestReservationThroughKill(t *testing.T) {
 	}
 	epsilon, tenth := 1.0, 0.1
 	events := func(n uint32) []*pb.Event {
-		return []*pb.Event{{Count: n, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &tenth}}}}}
+		return []*pb.Event{{Count: n,
+			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &tenth}}}}}
 	}
 	first := start(t, dir)
 	c := connect(first.ready["listen"])
-	_, err := c.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: "a", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
-		Policy: pb.LedgerSpec_FILTER, Budgets: []*pb.Budget{{Guard: pb.Budget_BASIC, Epsilon: &epsilon}}}})
+	_, err := c.CreateLedger(ctx,
+		&pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: "a", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+			Policy: pb.LedgerSpec_FILTER, Budgets: []*pb.Budget{{Guard: pb.Budget_BASIC, Epsilon: &epsilon}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := c.Reserve(ctx, &pb.ReserveRequest{Ledger: "a", Writer: "request/hold", Sequence: 1, Reserve: &pb.Reserve{Events: events(6), LifetimeSeconds: 1}})
+	held, err := c.Reserve(ctx,
+		&pb.ReserveRequest{Ledger: "a", Writer: "request/hold", Sequence: 1,
+			Reserve: &pb.Reserve{Events: events(6), LifetimeSeconds: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +58,8 @@ func TestReservationThroughKill(t *testing.T) {
 
 	second := start(t, dir)
 	c = connect(second.ready["listen"])
-	_, err = c.Report(ctx, &pb.ReportRequest{Ledger: "a", Writer: "request/more", Sequence: 1, Charge: &pb.Charge{Events: events(5)}})
+	_, err = c.Report(ctx, &pb.ReportRequest{Ledger: "a", Writer: "request/more", Sequence: 1,
+		Charge: &pb.Charge{Events: events(5)}})
 	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("more than is left: %v", err)
 	}
@@ -70,14 +75,16 @@ func TestReservationThroughKill(t *testing.T) {
 		}
 		l = m.GetLedger()
 	}
-	if v := l.GetBudgets()[0].GetValue(); l.GetPosition() != 3 || v.GetSpent() != 0.6 || v.GetReserved() != 0 || v.GetRemaining() != 0.4 {
+	if v := l.GetBudgets()[0].GetValue(); l.GetPosition() != 3 || v.GetSpent() != 0.6 || v.GetReserved() != 0 ||
+		v.GetRemaining() != 0.4 {
 		t.Errorf("after the time: %v", l)
 	}
 	entries, err := c.ListEntries(ctx, &pb.ListEntriesRequest{Ledger: "a"})
 	if err != nil || len(entries.GetEntries()) != 3 || entries.GetEntries()[2].GetExpire().GetReservation() != 1 {
 		t.Errorf("entries: %v, %v", entries, err)
 	}
-	refund := &pb.RefundRequest{Ledger: "a", Writer: "request/back", Sequence: 1, Refund: &pb.Refund{Position: 3, NothingReleased: true, Reason: "killed"}}
+	refund := &pb.RefundRequest{Ledger: "a", Writer: "request/back", Sequence: 1,
+		Refund: &pb.Refund{Position: 3, NothingReleased: true, Reason: "killed"}}
 	if _, err := c.Refund(ctx, refund); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("refund over TCP: %v", err)
 	}

@@ -71,7 +71,8 @@ func restore(ctx context.Context, file, data string, stdout, stderr io.Writer) e
 	if f, ok := stderr.(*os.File); ok {
 		shown.terminal = term.IsTerminal(int(f.Fd()))
 	}
-	done, err := persist.Restore(ctx, persist.RestoreConfig{Backup: file, Path: filepath.Join(data, persist.FileName), Progress: shown.show})
+	done, err := persist.Restore(ctx,
+		persist.RestoreConfig{Backup: file, Path: filepath.Join(data, persist.FileName), Progress: shown.show})
 	shown.clear()
 	if err != nil {
 		return err
@@ -80,7 +81,8 @@ func restore(ctx context.Context, file, data string, stdout, stderr io.Writer) e
 	if !done.Newest.IsZero() { // it has ledgers
 		when = " as it was at " + done.Newest.UTC().Format(time.RFC3339) + " or later,"
 	}
-	_, err = fmt.Fprintf(stdout, "restored: %d ledgers, which need reconciling, and %d closed ones, of store %s%s to %s as store %s\n",
+	_, err = fmt.Fprintf(stdout,
+		"restored: %d ledgers, which need reconciling, and %d closed ones, of store %s%s to %s as store %s\n",
 		done.Ledgers, done.Closed, done.From, when, data, done.StoreID)
 	return err
 }

@@ -23,7 +23,8 @@ import (
 // declared is n times ε = 0.1.
 func declared(n uint32) []*pb.Event {
 	tenth := 0.1
-	return []*pb.Event{{Count: n, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &tenth}}}}}
+	return []*pb.Event{{Count: n,
+		Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &tenth}}}}}
 }
 
 // A backup is taken while clients report; the daemon goes on, and is killed. What is
@@ -47,7 +48,8 @@ func TestRestore(t *testing.T) {
 	// Streams go to two of them; the others are of one client each.
 	const plain, filter, small, closed = "restore/plain", "restore/filter", "restore/small", "restore/closed"
 	create(t, api, plain)
-	must("", "ledger", "create", filter, "--adjacency", "add-or-remove-one", "--budget", "epsilon=1000,delta=1e-5,guard=rdp,order=8")
+	must("", "ledger", "create", filter, "--adjacency", "add-or-remove-one", "--budget",
+		"epsilon=1000,delta=1e-5,guard=rdp,order=8")
 	must("", "ledger", "create", small, "--adjacency", "add-or-remove-one", "--budget", "epsilon=1,guard=basic")
 	create(t, api, closed)
 	must("", "ledger", "close", closed, "--request-id", "close")
@@ -102,7 +104,8 @@ func TestRestore(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir + ".old") })
 	code, out, stderr := exitCode(t, "restore", filepath.Join(files, "backup"), "--data", dir)
-	if code != 0 || !strings.Contains(out, "restored: 3 ledgers, which need reconciling, and 1 closed ones, of store "+old) {
+	if code != 0 || !strings.Contains(out,
+		"restored: 3 ledgers, which need reconciling, and 1 closed ones, of store "+old) {
 		t.Fatalf("%d: %s%s", code, out, stderr)
 	}
 	if code, out := ctl("verify", "--data", dir); code != 0 {
@@ -121,7 +124,8 @@ func TestRestore(t *testing.T) {
 	if lost[plain] == 0 || lost[filter] == 0 {
 		t.Errorf("nothing was lost: %v", lost)
 	}
-	if code, out := ctl("ledger", "close", closed, "--request-id", "close", "--server", socket); code != 0 || !strings.Contains(out, "already closed (replayed)") {
+	if code, out := ctl("ledger", "close", closed, "--request-id", "close", "--server", socket); code != 0 ||
+		!strings.Contains(out, "already closed (replayed)") {
 		t.Errorf("a closed ledger: %d, %s", code, out)
 	}
 	// Clients that hold a lost receipt notice, by unary calls and by streams.
@@ -140,16 +144,19 @@ func TestRestore(t *testing.T) {
 	if !strings.Contains(small1, "0.5    0         0.5") { // 0.1 + 0.1 + 0.3, which was reserved
 		t.Errorf("the reservation is not spent: %s", small1)
 	}
-	if err := report(early, 1); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "accountctl ledger reconcile "+small) {
+	if err := report(early, 1); status.Code(err) != codes.FailedPrecondition ||
+		!strings.Contains(err.Error(), "accountctl ledger reconcile "+small) {
 		t.Errorf("a new client: %v", err)
 	}
-	if code, out := ctl("report", plain, "pure-dp", "--epsilon", "0.1", "--server", socket); code != 3 || !strings.Contains(out, "needs reconciling") {
+	if code, out := ctl("report", plain, "pure-dp", "--epsilon", "0.1", "--server", socket); code != 3 ||
+		!strings.Contains(out, "needs reconciling") {
 		t.Errorf("report: %d, %s", code, out)
 	}
 	must(`"guarantee": "descriptive"`, "query", filter, "--delta", "1e-5", "--output", "json")
 	must("is not reconciled", "statement", filter)
-	_, err = dial(t, d.ready["listen"]).Reconcile(patiently(t), &pb.ReconcileRequest{Ledger: plain, Writer: "request/r", Sequence: 1,
-		Reconcile: &pb.Reconcile{AcceptLoss: true, Reason: "r"}})
+	_, err = dial(t, d.ready["listen"]).Reconcile(patiently(t),
+		&pb.ReconcileRequest{Ledger: plain, Writer: "request/r", Sequence: 1,
+			Reconcile: &pb.Reconcile{AcceptLoss: true, Reason: "r"}})
 	if status.Code(err) != codes.PermissionDenied {
 		t.Errorf("over TCP: %v", err)
 	}
@@ -158,17 +165,20 @@ func TestRestore(t *testing.T) {
 	workload := func(name string, events string) string {
 		t.Helper()
 		file := filepath.Join(files, name)
-		if err := os.WriteFile(file, []byte(`{"adjacency": "ADD_OR_REMOVE_ONE", "events": [`+events+`]}`), 0o600); err != nil {
+		if err := os.WriteFile(file,
+			[]byte(`{"adjacency": "ADD_OR_REMOVE_ONE", "events": [`+events+`]}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return file
 	}
-	trained := workload("filter.json", fmt.Sprintf(`{"count": %d, "mechanism": {"poissonSampled": {"samplingProbability": 0.01, "mechanism": {"gaussian": {"noiseMultiplier": 1}}}}}`, lost[filter]))
+	trained := workload("filter.json",
+		fmt.Sprintf(`{"count": %d, "mechanism": {"poissonSampled": {"samplingProbability": 0.01, "mechanism": {"gaussian": {"noiseMultiplier": 1}}}}}`, lost[filter]))
 	must("reconciled", "ledger", "reconcile", filter, "--charge", trained, "--request-id", "known")
 	must("already reconciled (replayed)", "ledger", "reconcile", filter, "--charge", trained, "--request-id", "known")
 	must(`"guarantee": "filter"`, "query", filter, "--delta", "1e-5", "--output", "json")
 	must("is no more than", "statement", filter)
-	must("reconciled", "ledger", "reconcile", small, "--charge", workload("small.json", `{"count": 6, "mechanism": {"pureDp": {"epsilon": 0.1}}}`))
+	must("reconciled", "ledger", "reconcile", small, "--charge",
+		workload("small.json", `{"count": 6, "mechanism": {"pureDp": {"epsilon": 0.1}}}`))
 	must(`"guarantee": "descriptive"`, "query", small, "--delta", "1e-5", "--output", "json")
 	must("1.1    0         0", "ledger", "get", small)
 	must("reconciled", "ledger", "reconcile", plain, "--accept-loss", "the logs burnt")
@@ -221,7 +231,8 @@ func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *train
 		t.Fatal(err)
 	}
 	again := func(sequence uint64) (*pb.ReportResponse, error) {
-		return api.Report(patiently(t), &pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: sequence, Charge: charge()})
+		return api.Report(patiently(t),
+			&pb.ReportRequest{Ledger: r.ledger, Writer: r.writer, Sequence: sequence, Charge: charge()})
 	}
 	compared := false
 	for sequence, receipt := range r.receipts {
@@ -234,7 +245,8 @@ func checkRestoredTrainer(t *testing.T, api pb.AccountantServiceClient, r *train
 		}
 		compared = true
 	}
-	if _, err := again(at.GetLastSequence() + 1); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "a new writer") {
+	if _, err := again(at.GetLastSequence() + 1); status.Code(err) != codes.FailedPrecondition ||
+		!strings.Contains(err.Error(), "a new writer") {
 		t.Errorf("the next step: %v; want that a new writer is needed", err)
 	}
 	return r.acked.Load() - min(r.acked.Load(), at.GetLastSequence())

@@ -23,7 +23,8 @@ const (
 
 // newestRoot returns which root page has the newest transaction.
 func newestRoot(content []byte) int {
-	first, second := order.NativeEndian.Uint64(content[rootTx:]), order.NativeEndian.Uint64(content[rootPageSize+rootTx:])
+	first, second := order.NativeEndian.Uint64(content[rootTx:]),
+		order.NativeEndian.Uint64(content[rootPageSize+rootTx:])
 	if second > first {
 		return 1
 	}
@@ -50,7 +51,8 @@ func TestDamagedRoot(t *testing.T) {
 					t.Fatalf("%v: %d, %s", args, code, out)
 				}
 			}
-			must("ledger", "create", "l", "--adjacency", "add-or-remove-one", "--budget", fmt.Sprintf("epsilon=%d,guard=basic", budget))
+			must("ledger", "create", "l", "--adjacency", "add-or-remove-one", "--budget",
+				fmt.Sprintf("epsilon=%d,guard=basic", budget))
 			for range budget {
 				must("report", "l", "pure-dp", "--epsilon", "1")
 			}
@@ -95,7 +97,8 @@ func TestDamagedRoot(t *testing.T) {
 				if code != 1 || !strings.Contains(stderr, "accountantd restore") || strings.Count(stderr, "\n") != 1 {
 					t.Errorf("byte %d of root %d: exit %d, %s", field, page, code, stderr)
 				}
-				if code, out := ctl("verify", "--data", dir); code != 1 || !strings.Contains(out, "accountantd restore") {
+				if code, out := ctl("verify", "--data", dir); code != 1 ||
+					!strings.Contains(out, "accountantd restore") {
 					t.Errorf("byte %d of root %d: verify %d, %s", field, page, code, out)
 				}
 			}
@@ -107,7 +110,8 @@ func TestDamagedRoot(t *testing.T) {
 				t.Fatalf("%d: %s%s", code, out, stderr)
 			}
 			d = start(t, restored)
-			if code, out := ctl("report", "l", "pure-dp", "--epsilon", "1", "--server", "unix:"+d.ready["socket"]); code != 3 || !strings.Contains(out, "needs reconciling") {
+			if code, out := ctl("report", "l", "pure-dp", "--epsilon", "1", "--server",
+				"unix:"+d.ready["socket"]); code != 3 || !strings.Contains(out, "needs reconciling") {
 				t.Errorf("%d: %s", code, out)
 			}
 			d.stop(syscall.SIGTERM)

@@ -28,9 +28,11 @@ const (
 // run is the daemon, or one of its commands: it returns when ctx has ended and everything
 // is closed, or when the command is done.
 func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
-	command := newCommand(env, func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) })
+	command := newCommand(env,
+		func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) })
 	command.AddCommand(
-		restoreCommand(env, func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) }),
+		restoreCommand(env,
+			func(ctx context.Context, file, data string) error { return restore(ctx, file, data, stdout, stderr) }),
 		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) }),
 	)
 	command.SetArgs(args)
@@ -56,7 +58,8 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	}
 	switch {
 	case s.metricsLedgers < 0:
-		return &server.ConfigError{Field: "metrics-ledgers", Value: fmt.Sprint(s.metricsLedgers), Allowed: "a whole number ≥ 0"}
+		return &server.ConfigError{Field: "metrics-ledgers", Value: fmt.Sprint(s.metricsLedgers),
+			Allowed: "a whole number ≥ 0"}
 	case s.metricsLedgers == 0:
 		config.BudgetLedgers = -1 // the server's 0 is its default
 	}
@@ -65,21 +68,26 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	}
 	config.ScrubRate = int64(s.scrubRate) << 20
 	if s.scrubInterval < 0 {
-		return &server.ConfigError{Field: "scrub-interval", Value: s.scrubInterval.String(), Allowed: "a duration ≥ 0, such as 1h"}
+		return &server.ConfigError{Field: "scrub-interval", Value: s.scrubInterval.String(),
+			Allowed: "a duration ≥ 0, such as 1h"}
 	}
 	if s.scrubRate < 1 || s.scrubRate > 1<<20 {
-		return &server.ConfigError{Field: "scrub-rate", Value: fmt.Sprint(s.scrubRate), Allowed: "a whole number from 1 to 1048576"}
+		return &server.ConfigError{Field: "scrub-rate", Value: fmt.Sprint(s.scrubRate),
+			Allowed: "a whole number from 1 to 1048576"}
 	}
 	mode, err := strconv.ParseUint(s.socketMode, 8, 32)
 	if err != nil {
-		return &server.ConfigError{Field: "socket-mode", Value: fmt.Sprintf("%q", s.socketMode), Allowed: "octal permissions, such as 0660"}
+		return &server.ConfigError{Field: "socket-mode", Value: fmt.Sprintf("%q", s.socketMode),
+			Allowed: "octal permissions, such as 0660"}
 	}
 	config.SocketMode = fs.FileMode(mode)
 	if s.gracePeriod <= 0 {
-		return &server.ConfigError{Field: "grace-period", Value: s.gracePeriod.String(), Allowed: "a duration > 0, such as 20s"}
+		return &server.ConfigError{Field: "grace-period", Value: s.gracePeriod.String(),
+			Allowed: "a duration > 0, such as 20s"}
 	}
 	if s.questionTime <= 0 {
-		return &server.ConfigError{Field: "question-time", Value: s.questionTime.String(), Allowed: "a duration > 0, such as 30s"}
+		return &server.ConfigError{Field: "question-time", Value: s.questionTime.String(),
+			Allowed: "a duration > 0, such as 30s"}
 	}
 	if s.data == "" {
 		return &server.ConfigError{Field: "data", Value: `""`, Allowed: "a directory"}
@@ -114,7 +122,8 @@ func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 		}
 		options.Level = l
 	default:
-		return nil, &server.ConfigError{Field: "log-level", Value: fmt.Sprintf("%q", level), Allowed: "debug, info, warn or error"}
+		return nil, &server.ConfigError{Field: "log-level", Value: fmt.Sprintf("%q", level),
+			Allowed: "debug, info, warn or error"}
 	}
 	switch format {
 	case "text":

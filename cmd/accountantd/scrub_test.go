@@ -95,7 +95,8 @@ func TestDamageIsFoundWhileServing(t *testing.T) {
 		t.Errorf("log: %s", d.stderr)
 	}
 	d.stop(syscall.SIGTERM)
-	if code, _, stderr := exitCode(t, "--listen", "127.0.0.1:0", "--http", "", "--data", dir); code != 1 || !strings.Contains(stderr, "damaged") {
+	if code, _, stderr := exitCode(t, "--listen", "127.0.0.1:0", "--http", "", "--data", dir); code != 1 ||
+		!strings.Contains(stderr, "damaged") {
 		t.Errorf("started anew: %d, %s", code, stderr)
 	}
 }

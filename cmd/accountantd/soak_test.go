@@ -39,7 +39,8 @@ func TestKillRounds(t *testing.T) {
 	}
 	for done := 0; done < rounds; done += roundsOfStore {
 		n := min(roundsOfStore, rounds-done)
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { killAgainAndAgain(t, n, rand.New(rand.NewPCG(seed, 0))) })
+		t.Run(fmt.Sprintf("seed %d", seed),
+			func(t *testing.T) { killAgainAndAgain(t, n, rand.New(rand.NewPCG(seed, 0))) })
 		seed++
 	}
 }
@@ -82,7 +83,8 @@ func killAgainAndAgain(t *testing.T, rounds int, random *rand.Rand) {
 	writes := checkClerks(t, clerks)
 	d.stop(syscall.SIGTERM)
 	verified(t, dir)
-	t.Logf("%d kills, %d streamed charges acknowledged, %d written; %d other writes acknowledged", rounds, l.acknowledged(), len(entries), writes)
+	t.Logf("%d kills, %d streamed charges acknowledged, %d written; %d other writes acknowledged", rounds,
+		l.acknowledged(), len(entries), writes)
 }
 
 // killEarly kills a daemon a while after it was started, ready or not.

@@ -25,7 +25,8 @@ const (
 // program double it; RdpAccountant leaves that to its user.
 func readDPEvent(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, error) {
 	if adj == pb.Workload_ADJACENCY_UNSPECIFIED {
-		return nil, nil, bad("adjacency", "missing", "ADD_OR_REMOVE_ONE, REPLACE_ONE or ZERO_OUT: a DpEvent does not say for which it is")
+		return nil, nil, bad("adjacency", "missing",
+			"ADD_OR_REMOVE_ONE, REPLACE_ONE or ZERO_OUT: a DpEvent does not say for which it is")
 	}
 	r := &dpEventReader{adj: adj}
 	if err := r.read("event", value, 1, 0); err != nil {
@@ -33,13 +34,16 @@ func readDPEvent(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, 
 	}
 	var notes []string
 	if adj == pb.Workload_REPLACE_ONE && r.has["GaussianDpEvent"] {
-		notes = append(notes, "dp_accounting's RdpAccountant takes REPLACE_ONE's distance for the noise_multiplier's sensitivity; here, as in its PLDAccountant, it is twice that")
+		notes = append(notes, "dp_accounting's RdpAccountant takes REPLACE_ONE's distance for the noise_multiplier's "+
+			"sensitivity; here, as in its PLDAccountant, it is twice that")
 	}
 	if r.has["RandomizedResponseDpEvent"] && r.repeatedResponse {
-		notes = append(notes, "dp_accounting (PLDAccountant, at least to 0.6.0) composes randomized response once whatever its count; here every repetition counts")
+		notes = append(notes, "dp_accounting (PLDAccountant, at least to 0.6.0) composes randomized response once "+
+			"whatever its count; here every repetition counts")
 	}
 	if r.has["RandomizedResponseDpEvent"] && adj == pb.Workload_ZERO_OUT {
-		notes = append(notes, "dp_accounting's null record (REPLACE_SPECIAL) answers randomized response uniformly at random; "+
+		notes = append(notes, "dp_accounting's null record (REPLACE_SPECIAL) answers randomized response uniformly "+
+			"at random; "+
 			"here it has one of the true answers, as every record has, and the loss is larger")
 	}
 	return &pb.Workload{Adjacency: adj, Events: r.events}, notes, nil
@@ -55,16 +59,18 @@ type dpEventReader struct {
 // fieldsOf are each class's fields that this program has a word for.
 var fieldsOf = map[string][]string{
 	"NoOpDpEvent": {}, "NonPrivateDpEvent": {}, "UnsupportedDpEvent": {},
-	"GaussianDpEvent": {"noise_multiplier"}, "LaplaceDpEvent": {"noise_multiplier"}, "DiscreteLaplaceDpEvent": {"noise_parameter", "sensitivity"},
+	"GaussianDpEvent": {"noise_multiplier"}, "LaplaceDpEvent": {"noise_multiplier"},
+	"DiscreteLaplaceDpEvent":    {"noise_parameter", "sensitivity"},
 	"RandomizedResponseDpEvent": {"noise_parameter", "num_buckets"},
 	"ZCDpEvent":                 {"rho", "xi"},
 	"SelfComposedDpEvent":       {"event", "count"}, "ComposedDpEvent": {"events"},
-	"PoissonSampledDpEvent":              {"sampling_probability", "event"},
-	"MixtureOfGaussiansDpEvent":          {"standard_deviation", "sensitivities", "sampling_probs"},
-	"SampledWithoutReplacementDpEvent":   {"source_dataset_size", "sample_size", "event"},
-	"TruncatedSubsampledGaussianDpEvent": {"dataset_size", "sampling_probability", "truncated_batch_size", "noise_multiplier"},
-	"SingleEpochTreeAggregationDpEvent":  {"noise_multiplier", "step_counts"},
-	"RepeatAndSelectDpEvent":             {"event", "mean", "shape"},
+	"PoissonSampledDpEvent":            {"sampling_probability", "event"},
+	"MixtureOfGaussiansDpEvent":        {"standard_deviation", "sensitivities", "sampling_probs"},
+	"SampledWithoutReplacementDpEvent": {"source_dataset_size", "sample_size", "event"},
+	"TruncatedSubsampledGaussianDpEvent": {"dataset_size", "sampling_probability",
+		"truncated_batch_size", "noise_multiplier"},
+	"SingleEpochTreeAggregationDpEvent": {"noise_multiplier", "step_counts"},
+	"RepeatAndSelectDpEvent":            {"event", "mean", "shape"},
 }
 
 // node is one event of the tree: its class and fields.
@@ -74,7 +80,8 @@ func (r *dpEventReader) node(path string, value any, depth int) (class string, f
 	}
 	fields, ok := value.(map[string]any)
 	if _, list := value.([]any); list {
-		return "", nil, bad(path, "a list", `an object with "class_name": json.dumps drops a named tuple's field names, use _asdict()`)
+		return "", nil, bad(path, "a list",
+			`an object with "class_name": json.dumps drops a named tuple's field names, use _asdict()`)
 	}
 	if !ok {
 		return "", nil, bad(path, text(value), "an event, an object")
@@ -85,7 +92,10 @@ func (r *dpEventReader) node(path string, value any, depth int) (class string, f
 	class, _ = fields["class_name"].(string)
 	known, ok := fieldsOf[class]
 	if !ok {
-		return "", nil, bad(path+".class_name", text(fields["class_name"]), "a class that a mechanism expresses: Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, ZC, MixtureOfGaussians, PoissonSampled, SampledWithoutReplacement, TruncatedSubsampledGaussian, SingleEpochTreeAggregation, RepeatAndSelect, Composed, SelfComposed or NoOp DpEvent")
+		return "", nil, bad(path+".class_name", text(fields["class_name"]), "a class that a mechanism expresses: "+
+			"Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, ZC, MixtureOfGaussians, PoissonSampled, "+
+			"SampledWithoutReplacement, TruncatedSubsampledGaussian, SingleEpochTreeAggregation, RepeatAndSelect, "+
+			"Composed, SelfComposed or NoOp DpEvent")
 	}
 	for _, name := range sortedKeys(fields) {
 		if name != "module_name" && name != "class_name" && !slices.Contains(known, name) {
@@ -155,7 +165,8 @@ func (r *dpEventReader) read(path string, value any, count uint64, depth int) er
 	}
 	r.events.add(m, count)
 	if len(r.events) > wire.MaxWorkloadEvents {
-		return bad(path, "one event too many", fmt.Sprintf("at most %d different ones, of up to 2^32 − 1 each", wire.MaxWorkloadEvents))
+		return bad(path, "one event too many",
+			fmt.Sprintf("at most %d different ones, of up to 2^32 − 1 each", wire.MaxWorkloadEvents))
 	}
 	return nil
 }
@@ -165,7 +176,8 @@ func (r *dpEventReader) mechanism(path, class string, fields map[string]any, dep
 	switch class {
 	case "PoissonSampledDpEvent":
 		return r.sampled(path, fields, depth)
-	case "MixtureOfGaussiansDpEvent", "SampledWithoutReplacementDpEvent", "TruncatedSubsampledGaussianDpEvent", "SingleEpochTreeAggregationDpEvent", "RepeatAndSelectDpEvent":
+	case "MixtureOfGaussiansDpEvent", "SampledWithoutReplacementDpEvent", "TruncatedSubsampledGaussianDpEvent",
+		"SingleEpochTreeAggregationDpEvent", "RepeatAndSelectDpEvent":
 		return r.structured(path, class, fields, depth)
 	}
 	number := func(name string) (*float64, error) {
@@ -193,7 +205,8 @@ func (r *dpEventReader) mechanism(path, class string, fields map[string]any, dep
 			return nil, err
 		}
 		b, sensitivity := ratioDown(1, *a), float64(d)
-		return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteLaplace{DiscreteLaplace: &pb.DiscreteLaplace{Scale: &b, Sensitivity: &sensitivity}}}, nil
+		return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteLaplace{DiscreteLaplace: &pb.DiscreteLaplace{Scale: &b,
+			Sensitivity: &sensitivity}}}, nil
 	case "ZCDpEvent":
 		if xi, ok := fields["xi"]; ok {
 			if v, err := toNumber(path+".xi", xi); err != nil || v != 0 {
@@ -201,7 +214,8 @@ func (r *dpEventReader) mechanism(path, class string, fields map[string]any, dep
 			}
 		}
 		v, err := number("rho")
-		return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: v}}}, err
+		return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{
+			ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: v}}}, err
 	default: // RandomizedResponseDpEvent
 		k, err := toCount(path+".num_buckets", fields["num_buckets"])
 		if err != nil || k == 1 { // there is one answer only
@@ -211,7 +225,8 @@ func (r *dpEventReader) mechanism(path, class string, fields map[string]any, dep
 		if err == nil && *v == 1 { // the answer is drawn at random
 			return nil, nil
 		}
-		return &pb.Mechanism{Kind: &pb.Mechanism_RandomizedResponse{RandomizedResponse: &pb.RandomizedResponse{Noise: v, Buckets: &k}}}, err
+		return &pb.Mechanism{Kind: &pb.Mechanism_RandomizedResponse{RandomizedResponse: &pb.RandomizedResponse{Noise: v,
+			Buckets: &k}}}, err
 	}
 }
 
@@ -222,23 +237,27 @@ func (r *dpEventReader) sampled(path string, fields map[string]any, depth int) (
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.within(path, fields, depth, "PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent", "TruncatedSubsampledGaussianDpEvent")
+	m, err := r.within(path, fields, depth, "PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent",
+		"TruncatedSubsampledGaussianDpEvent")
 	if err != nil || m == nil || q == 0 {
 		return nil, err
 	}
-	return &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: m}}}, nil
+	return &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q,
+		Mechanism: m}}}, nil
 }
 
 // within reads the event inside another one as one mechanism, nil if it releases
 // nothing; it must have none of the samples that are named.
-func (r *dpEventReader) within(path string, fields map[string]any, depth int, samples ...string) (*pb.Mechanism, error) {
+func (r *dpEventReader) within(path string, fields map[string]any, depth int,
+	samples ...string) (*pb.Mechanism, error) {
 	inside := &dpEventReader{adj: r.adj, has: map[string]bool{}}
 	if err := inside.read(path+".event", fields["event"], 1, depth+1); err != nil {
 		return nil, err
 	}
 	for _, class := range samples {
 		if inside.has[class] {
-			return nil, bad(path+".event", "a sample of a sample", "what takes no sample of its own; two Poisson samples are one with the product of their probabilities")
+			return nil, bad(path+".event", "a sample of a sample",
+				"what takes no sample of its own; two Poisson samples are one with the product of their probabilities")
 		}
 	}
 	for class := range inside.has {

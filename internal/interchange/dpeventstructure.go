@@ -15,8 +15,10 @@ func (r *dpEventReader) structured(path, class string, fields map[string]any, de
 		refused bool
 		why     string
 	}{
-		{"MixtureOfGaussiansDpEvent", r.adj == pb.Workload_REPLACE_ONE, "ADD_OR_REMOVE_ONE or ZERO_OUT: it is one record beside none"},
-		{"SampledWithoutReplacementDpEvent", r.adj != pb.Workload_REPLACE_ONE, "REPLACE_ONE: otherwise every batch's chance changes"},
+		{"MixtureOfGaussiansDpEvent", r.adj == pb.Workload_REPLACE_ONE,
+			"ADD_OR_REMOVE_ONE or ZERO_OUT: it is one record beside none"},
+		{"SampledWithoutReplacementDpEvent", r.adj != pb.Workload_REPLACE_ONE,
+			"REPLACE_ONE: otherwise every batch's chance changes"},
 		{"SingleEpochTreeAggregationDpEvent", r.adj != pb.Workload_ZERO_OUT, "ZERO_OUT, as in dp_accounting"},
 	} {
 		if only.class == class && only.refused {
@@ -59,11 +61,13 @@ func (r *dpEventReader) batch(path string, fields map[string]any, depth int) (*p
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.within(path, fields, depth, "SampledWithoutReplacementDpEvent", "PoissonSampledDpEvent", "TruncatedSubsampledGaussianDpEvent")
+	m, err := r.within(path, fields, depth, "SampledWithoutReplacementDpEvent", "PoissonSampledDpEvent",
+		"TruncatedSubsampledGaussianDpEvent")
 	if err != nil || m == nil {
 		return nil, err
 	}
-	return &pb.Mechanism{Kind: &pb.Mechanism_FixedSizeSampled{FixedSizeSampled: &pb.FixedSizeSampled{BatchSize: &b, DatasetSize: &n, Mechanism: m}}}, nil
+	return &pb.Mechanism{Kind: &pb.Mechanism_FixedSizeSampled{FixedSizeSampled: &pb.FixedSizeSampled{BatchSize: &b,
+		DatasetSize: &n, Mechanism: m}}}, nil
 }
 
 // truncated takes dataset_size as it is: under ADD_OR_REMOVE_ONE this program has one
@@ -82,9 +86,12 @@ func truncated(path string, fields map[string]any) (*pb.Mechanism, error) {
 		return nil, err
 	}
 	sigma, err := toNumber(path+".noise_multiplier", fields["noise_multiplier"])
-	return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedPoissonSampled{TruncatedPoissonSampled: &pb.TruncatedPoissonSampled{
-		SamplingProbability: &q, DatasetSize: &n, MaximumBatchSize: &most,
-		Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &sigma}}}}}}, err
+	return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedPoissonSampled{
+			TruncatedPoissonSampled: &pb.TruncatedPoissonSampled{
+				SamplingProbability: &q, DatasetSize: &n, MaximumBatchSize: &most,
+				Mechanism: &pb.Mechanism{
+					Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &sigma}}}}}},
+		err
 }
 
 // tree is the largest of several trees: a record is in one of them only.
@@ -102,7 +109,8 @@ func tree(path string, fields map[string]any) (*pb.Mechanism, error) {
 	for _, n := range counts {
 		steps = max(steps, n)
 	}
-	return &pb.Mechanism{Kind: &pb.Mechanism_TreeAggregation{TreeAggregation: &pb.TreeAggregation{NoiseMultiplier: &sigma, Steps: &steps}}}, err
+	return &pb.Mechanism{Kind: &pb.Mechanism_TreeAggregation{
+		TreeAggregation: &pb.TreeAggregation{NoiseMultiplier: &sigma, Steps: &steps}}}, err
 }
 
 // repeated reads how the number of runs is distributed. Shape 1 is the geometric
@@ -113,7 +121,8 @@ func (r *dpEventReader) repeated(path string, fields map[string]any, depth int) 
 	if poisson {
 		least = 0
 	} else if shape, err := toNumber(path+".shape", fields["shape"]); err != nil || shape != 1 {
-		return nil, bad(path+".shape", text(fields["shape"]), "1, the geometric distribution, or Infinity, the Poisson distribution: of others gamma has to be known, which the mean does not say in closed form")
+		return nil, bad(path+".shape", text(fields["shape"]), "1, the geometric distribution, or Infinity, the "+
+			"Poisson distribution: of others gamma has to be known, which the mean does not say in closed form")
 	}
 	mean, err := toNumber(path+".mean", fields["mean"])
 	if err == nil && !(mean > least) {
@@ -156,12 +165,14 @@ func (w *dpEventWriter) mixture(m mechanism.MixtureOfGaussians) (object, bool) {
 		return w.refuse(m, "dp_accounting has mixtures of Gaussians under add/remove and zero-out only")
 	}
 	e := event("MixtureOfGaussians")
-	e.StandardDeviation, e.Sensitivities, e.Probabilities = &m.StandardDeviation, m.Sensitivities.Values(), m.Probabilities.Values()
+	e.StandardDeviation, e.Sensitivities, e.Probabilities = &m.StandardDeviation, m.Sensitivities.Values(),
+		m.Probabilities.Values()
 	return e, true
 }
 
 func (w *dpEventWriter) fixedSizeSampled(m mechanism.FixedSizeSampled) (object, bool) {
-	return w.refuse(m, "only RdpAccountant knows such batches, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
+	return w.refuse(m, "only RdpAccountant knows such batches, and it takes REPLACE_ONE's distance for the noise "+
+		"multiplier's sensitivity")
 }
 
 func (w *dpEventWriter) truncated(m mechanism.TruncatedPoissonSampled) (object, bool) {
@@ -172,7 +183,8 @@ func (w *dpEventWriter) truncated(m mechanism.TruncatedPoissonSampled) (object, 
 	case w.adj == mechanism.AddOrRemoveOne:
 		return w.refuse(m, "dp_accounting counts the added record in dataset_size; here it may be beyond it")
 	}
-	e, q, sigma := event("TruncatedSubsampledGaussian"), m.Probability(), noise{g.StandardDeviation, g.Sensitivity, 0, g.NoiseMultiplier}.multiplier(w.adj)
+	e, q, sigma := event("TruncatedSubsampledGaussian"), m.Probability(),
+		noise{g.StandardDeviation, g.Sensitivity, 0, g.NoiseMultiplier}.multiplier(w.adj)
 	e.DatasetSize, e.Probability, e.MaximumBatch, e.Multiplier = &m.DatasetSize, &q, &m.MaximumBatchSize, &sigma
 	return e, true
 }
@@ -181,7 +193,8 @@ func (w *dpEventWriter) tree(m mechanism.TreeAggregation) (object, bool) {
 	if n, _ := m.Most(); n > 1 || w.adj != mechanism.ZeroOut {
 		return w.refuse(m, "dp_accounting has trees with one participation under zero-out only")
 	}
-	e, sigma := event("SingleEpochTreeAggregation"), noise{m.StandardDeviation, m.Sensitivity, 0, m.NoiseMultiplier}.multiplier(w.adj)
+	e, sigma := event("SingleEpochTreeAggregation"),
+		noise{m.StandardDeviation, m.Sensitivity, 0, m.NoiseMultiplier}.multiplier(w.adj)
 	e.Multiplier, e.Steps, w.rdp = &sigma, &m.Steps, true
 	return e, true
 }
@@ -189,9 +202,11 @@ func (w *dpEventWriter) tree(m mechanism.TreeAggregation) (object, bool) {
 func (w *dpEventWriter) repeated(m mechanism.RepeatAndSelect) (object, bool) {
 	switch {
 	case m.Gamma == 0 || m.Eta != 1:
-		return w.refuse(m, "only the geometric distribution (eta 1) has the same parameter there in JSON, which has no Infinity")
+		return w.refuse(m, "only the geometric distribution (eta 1) has the same parameter there in JSON, which has "+
+			"no Infinity")
 	case w.adj == mechanism.ReplaceOne:
-		return w.refuse(m, "only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise multiplier's sensitivity")
+		return w.refuse(m, "only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise "+
+			"multiplier's sensitivity")
 	}
 	inside, ok := w.one(m.Mechanism)
 	e, mean, shape := event("RepeatAndSelect"), reciprocalUp(m.Gamma), 1.0

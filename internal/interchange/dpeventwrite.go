@@ -50,9 +50,11 @@ func writeDPEvent(c mechanism.Composition) ([]byte, []string, error) {
 		all = event("NoOp")
 	}
 	relation := map[mechanism.Adjacency]string{
-		mechanism.AddOrRemoveOne: "ADD_OR_REMOVE_ONE", mechanism.ReplaceOne: "REPLACE_ONE", mechanism.ZeroOut: "REPLACE_SPECIAL",
+		mechanism.AddOrRemoveOne: "ADD_OR_REMOVE_ONE", mechanism.ReplaceOne: "REPLACE_ONE",
+		mechanism.ZeroOut: "REPLACE_SPECIAL",
 	}[c.Adjacency]
-	notes := []string{"a DpEvent does not say for which neighbours it is: give PLDAccountant NeighboringRelation." + relation}
+	notes := []string{"a DpEvent does not say for which neighbours it is: give PLDAccountant NeighboringRelation." +
+		relation}
 	if w.rdp {
 		notes = append(notes, "trees and repetitions are for RdpAccountant: PLDAccountant does not know them")
 	}
@@ -92,7 +94,8 @@ var dpEventKinds = map[string]dpEventKind{
 }
 
 // written takes a function for one kind of descriptor as one for any mechanism of that kind.
-func written[M mechanism.Mechanism](write func(*dpEventWriter, M) (object, bool)) func(*dpEventWriter, mechanism.Mechanism) (object, bool) {
+func written[M mechanism.Mechanism](write func(*dpEventWriter,
+	M) (object, bool)) func(*dpEventWriter, mechanism.Mechanism) (object, bool) {
 	return func(w *dpEventWriter, m mechanism.Mechanism) (object, bool) { return write(w, m.(M)) }
 }
 
@@ -113,7 +116,9 @@ func (w *dpEventWriter) times(p mechanism.Part) []object {
 		return []object{one}
 	case one.responsesEach:
 		if p.Count > maxCopies {
-			w.cannot.add(p.Mechanism, fmt.Sprintf("%d times; PLDAccountant composes it once, so that it is written one by one, at most %d times", p.Count, maxCopies))
+			w.cannot.add(p.Mechanism,
+				fmt.Sprintf("%d times; PLDAccountant composes it once, so that it is written one by one, at most %d "+
+					"times", p.Count, maxCopies))
 			return nil
 		}
 		copies := make([]object, p.Count)
@@ -137,7 +142,8 @@ func (w *dpEventWriter) one(m mechanism.Mechanism) (object, bool) {
 }
 
 func (w *dpEventWriter) gaussian(m mechanism.Gaussian) (object, bool) {
-	e, sigma := event("Gaussian"), noise{m.StandardDeviation, m.Sensitivity, m.Distance, m.NoiseMultiplier}.multiplier(w.adj)
+	e, sigma := event("Gaussian"),
+		noise{m.StandardDeviation, m.Sensitivity, m.Distance, m.NoiseMultiplier}.multiplier(w.adj)
 	e.Multiplier = &sigma
 	return e, true
 }
@@ -194,7 +200,8 @@ func (w *dpEventWriter) list(m mechanism.Mechanism) (object, bool) {
 // randomizedResponse gives ν rounded down: a lower ν is less noise.
 func (w *dpEventWriter) randomizedResponse(m mechanism.RandomizedResponse) (object, bool) {
 	if w.adj == mechanism.ZeroOut {
-		return w.refuse(m, "dp_accounting's null record (REPLACE_SPECIAL) answers uniformly at random, and not as every record does: it would take this for less; under REPLACE_ONE both mean the same")
+		return w.refuse(m, "dp_accounting's null record (REPLACE_SPECIAL) answers uniformly at random, and not as "+
+			"every record does: it would take this for less; under REPLACE_ONE both mean the same")
 	}
 	k, nu := m.K(), m.Noise
 	if nu == 0 {

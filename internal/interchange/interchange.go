@@ -38,7 +38,8 @@ func Formats() []string { return []string{DPEvent, Opacus} }
 // read may still fail wire.ToWorkload.
 func Read(format string, data []byte, adj pb.Workload_Adjacency) (w *pb.Workload, notes []string, err error) {
 	if len(data) > wire.MaxJSONBytes {
-		return nil, nil, bad("file", fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d bytes", wire.MaxJSONBytes))
+		return nil, nil, bad("file", fmt.Sprintf("%d bytes", len(data)),
+			fmt.Sprintf("at most %d bytes", wire.MaxJSONBytes))
 	}
 	var value any
 	d := json.NewDecoder(bytes.NewReader(quoted(data)))

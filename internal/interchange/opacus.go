@@ -63,13 +63,16 @@ func readOpacus(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, e
 		}
 		out.add(&pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
 			SamplingProbability: &q,
-			Mechanism:           &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &sigma}}},
+			Mechanism: &pb.Mechanism{
+				Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &sigma}}},
 		}}}, count)
 		if len(out) > wire.MaxWorkloadEvents {
-			return nil, nil, bad(path, "one event too many", fmt.Sprintf("at most %d different ones, of up to 2^32 − 1 each", wire.MaxWorkloadEvents))
+			return nil, nil, bad(path, "one event too many",
+				fmt.Sprintf("at most %d different ones, of up to 2^32 − 1 each", wire.MaxWorkloadEvents))
 		}
 	}
-	notes := []string{"Opacus records shuffled batches (poisson_sampling=False) as if they were Poisson samples; for those this workload claims too little"}
+	notes := []string{"Opacus records shuffled batches (poisson_sampling=False) as if they were Poisson samples; for " +
+		"those this workload claims too little"}
 	return &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: out}, notes, nil
 }
 
@@ -94,7 +97,9 @@ func writeOpacus(c mechanism.Composition) ([]byte, []string, error) {
 			case p.Count > math.MaxInt64/part.Count:
 				cannot.add(p.Mechanism, "more than 2^63 − 1 times")
 			default:
-				history = append(history, [3]any{noise{g.StandardDeviation, g.Sensitivity, g.Distance, g.NoiseMultiplier}.multiplier(c.Adjacency), q, total})
+				history = append(history,
+					[3]any{noise{g.StandardDeviation, g.Sensitivity, g.Distance,
+						g.NoiseMultiplier}.multiplier(c.Adjacency), q, total})
 			}
 		}
 	}

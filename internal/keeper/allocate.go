@@ -21,7 +21,9 @@ import (
 // aside for another spec is released.
 func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
 	if k.config.Digest == nil {
-		return ledger.Summary{}, false, errors.New("keeper: Config.Digest: missing; allowed: the digest of actions, without which no ledger has a parent")
+		return ledger.Summary{}, false,
+			errors.New("keeper: Config.Digest: missing; allowed: the digest of actions, without which no ledger has " +
+				"a parent")
 	}
 	select {
 	case k.allocating <- struct{}{}:
@@ -70,7 +72,8 @@ func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis, caller string) 
 		}
 		position, open := record.Entry.Position, false
 		err = k.read(ctx, g.Spec.Parent, func(s *ledger.State) { // as it is now: the record may be newer than parent
-			open = slices.ContainsFunc(s.Reservations(), func(r ledger.Reservation) bool { return r.Position == position })
+			open = slices.ContainsFunc(s.Reservations(),
+				func(r ledger.Reservation) bool { return r.Position == position })
 		})
 		if err != nil {
 			return 0, err
@@ -150,7 +153,8 @@ func (k *Keeper) write(ctx context.Context, name, lane string, v ledger.Action) 
 // writeFor is write of what a caller must have the right to.
 func (k *Keeper) writeFor(ctx context.Context, name, lane string, v ledger.Action, caller string) (Result, error) {
 	return k.Do(ctx, name, ledger.Request{
-		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v), Action: v, Caller: caller,
+		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Sequence: 1, Digest: k.config.Digest(v),
+		Action: v, Caller: caller,
 	})
 }
 

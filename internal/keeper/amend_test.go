@@ -24,7 +24,8 @@ func wholeDigest(v ledger.Action) ledger.Digest {
 }
 
 // asking makes a keeper over a store and a function that asks it, writer by writer.
-func asking(t *testing.T, store ledger.Store, now *time.Time) (*Keeper, func(name, writer string, v ledger.Action) (Result, error)) {
+func asking(t *testing.T, store ledger.Store,
+	now *time.Time) (*Keeper, func(name, writer string, v ledger.Action) (Result, error)) {
 	t.Helper()
 	k := newKeeper(t, Config{Store: store, Digest: wholeDigest, Now: func() time.Time { return *now }})
 	return k, func(name, writer string, v ledger.Action) (Result, error) {
@@ -32,7 +33,8 @@ func asking(t *testing.T, store ledger.Store, now *time.Time) (*Keeper, func(nam
 		if err != nil {
 			return Result{}, err
 		}
-		return k.Do(t.Context(), name, ledger.Request{Writer: lane(writer), Sequence: last + 1, Digest: wholeDigest(v), Action: v})
+		return k.Do(t.Context(), name,
+			ledger.Request{Writer: lane(writer), Sequence: last + 1, Digest: wholeDigest(v), Action: v})
 	}
 }
 
@@ -74,8 +76,10 @@ func TestRefundsAreOfWhatWasCharged(t *testing.T) {
 	for _, c := range []struct {
 		position uint64
 		says     string
-	}{{2, "position: 2 is a reserve; allowed: the position of a charge"}, {6, "position: 6 is not there"}, {0, "position: 0"}} {
-		if _, err := ask("a", "w", refundOf(c.position)); !errors.Is(err, ledger.ErrRefund) || !strings.Contains(err.Error(), c.says) {
+	}{{2, "position: 2 is a reserve; allowed: the position of a charge"},
+		{6, "position: 6 is not there"}, {0, "position: 0"}} {
+		if _, err := ask("a", "w", refundOf(c.position)); !errors.Is(err, ledger.ErrRefund) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v; want %s", err, c.says)
 		}
 	}
@@ -92,18 +96,23 @@ func TestRefundsAreOfWhatWasCharged(t *testing.T) {
 	_, err = ask("a", "w", refundOf(4))
 	wantErr(t, err, ledger.ErrRefund)
 	must(ledger.Charge{Events: tenths(9)})
-	if v, err := k.View(t.Context(), "a"); err != nil || v.Guarantee != "descriptive" || len(v.Assumptions) != 3 || v.Budgets[0].Value.Remaining != 0 {
+	if v, err := k.View(t.Context(), "a"); err != nil || v.Guarantee != "descriptive" || len(v.Assumptions) != 3 ||
+		v.Budgets[0].Value.Remaining != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	must(ledger.Close{})
 	_, err = ask("a", "w", refundOf(3))
 	wantErr(t, err, ledger.ErrClosed)
 	// A retry gets its receipt, closed or not.
-	again, err := k.Do(t.Context(), "a", ledger.Request{Writer: first.Writer, Sequence: first.Sequence, Digest: wholeDigest(refundOf(5)), Action: refundOf(5)})
+	again, err := k.Do(t.Context(), "a",
+		ledger.Request{Writer: first.Writer, Sequence: first.Sequence,
+			Digest: wholeDigest(refundOf(5)), Action: refundOf(5)})
 	if err != nil || !again.Replayed || again.Receipt != first {
 		t.Errorf("again: %+v, %v; want %+v", again, err, first)
 	}
-	_, err = k.Do(t.Context(), "a", ledger.Request{Writer: first.Writer, Sequence: first.Sequence, Digest: wholeDigest(refundOf(3)), Action: refundOf(3)})
+	_, err = k.Do(t.Context(), "a",
+		ledger.Request{Writer: first.Writer, Sequence: first.Sequence,
+			Digest: wholeDigest(refundOf(3)), Action: refundOf(3)})
 	wantErr(t, err, ledger.ErrReused)
 }
 
@@ -137,7 +146,8 @@ func TestRaisesAreResolved(t *testing.T) {
 	}
 	_, err = ask("a", "w", ledger.Charge{Events: tenths(1)})
 	wantErr(t, err, ledger.ErrBudget)
-	if v, err := k.View(t.Context(), "a"); err != nil || v.Guarantee != "descriptive" || v.Budgets[0].Budget.Epsilon != 1.5 ||
+	if v, err := k.View(t.Context(), "a"); err != nil || v.Guarantee != "descriptive" ||
+		v.Budgets[0].Budget.Epsilon != 1.5 ||
 		v.Resolution.Limits[0].Value != 1.5 || v.Genesis.Spec.Budgets[0].Epsilon != 1 {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -165,7 +175,8 @@ func plannedChild(name string, n uint32) ledger.Genesis {
 }
 
 func filteredChild(name string, epsilon float64) ledger.Genesis {
-	return childOf(name, ledger.Spec{Policy: ledger.Filtered, Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: epsilon}}})
+	return childOf(name, ledger.Spec{Policy: ledger.Filtered,
+		Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: epsilon}}})
 }
 
 // checkParent: so many tenths are spent and held by children.
@@ -194,13 +205,15 @@ func TestChildren(t *testing.T) {
 		_, _, err := k.Create(t.Context(), g)
 		return err
 	}
-	for _, g := range []ledger.Genesis{plannedChild("p", 5), plannedChild("p", 5), filteredChild("f", 0.3)} { // p twice: one share
+	// p twice: one share
+	for _, g := range []ledger.Genesis{plannedChild("p", 5), plannedChild("p", 5), filteredChild("f", 0.3)} {
 		if err := create(g); err != nil {
 			t.Fatal(err)
 		}
 	}
 	checkParent(t, k, 0, 8)
-	if err := create(plannedChild("q", 3)); !errors.Is(err, ledger.ErrBudget) || !strings.HasPrefix(err.Error(), "parent: a: budget exceeded") {
+	if err := create(plannedChild("q", 3)); !errors.Is(err, ledger.ErrBudget) ||
+		!strings.HasPrefix(err.Error(), "parent: a: budget exceeded") {
 		t.Errorf("above what is left: %v", err)
 	}
 	wantErr(t, create(plannedChild("p", 4)), ledger.ErrExists)
@@ -238,7 +251,8 @@ func TestChildren(t *testing.T) {
 	refuse("a", ledger.Release{Reservation: 1}, ledger.ErrReservation)
 	refuse("a", ledger.Commit{Reservation: 1, Events: tenths(1)}, ledger.ErrReservation)
 	refuse("p", refundOf(1), ledger.ErrRefund)
-	refuse("f", ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1}}, Reason: "r"}, ledger.ErrRaise)
+	refuse("f", ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1}}, Reason: "r"},
+		ledger.ErrRaise)
 	now = now.Add(1000 * time.Hour)
 	if _, err := k.Expire(t.Context()); err != nil { // the reservation in p, not those in a
 		t.Fatal(err)
@@ -271,7 +285,8 @@ func TestChildren(t *testing.T) {
 // child, its parent never holds less than the child may have spent, and trying again
 // completes it.
 func TestChildrenThroughCrashes(t *testing.T) {
-	for _, failure := range []memory.Failure{memory.FailAndKeep, memory.FailAndLose, memory.Unavailable, memory.TooLarge, memory.Conflict} {
+	for _, failure := range []memory.Failure{memory.FailAndKeep, memory.FailAndLose, memory.Unavailable,
+		memory.TooLarge, memory.Conflict} {
 		for _, planned := range []bool{true, false} {
 			for at := range map[bool]int{true: 6, false: 5}[planned] { // writes there are
 				t.Run(fmt.Sprintf("%d/%v/%d", failure, planned, at), func(t *testing.T) {

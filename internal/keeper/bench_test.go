@@ -20,7 +20,8 @@ type nullStore struct {
 func (s *nullStore) ID() string { return "store" }
 
 func (s *nullStore) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
-	return ledger.Snapshot{Summary: ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: name, Adjacency: mechanism.AddOrRemoveOne}}}}, nil, nil
+	return ledger.Snapshot{Summary: ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: name,
+		Adjacency: mechanism.AddOrRemoveOne}}}}, nil, nil
 }
 
 func (s *nullStore) Writer(string, ledger.Writer) (uint64, uint64, error) { return 0, 0, nil }

@@ -145,7 +145,8 @@ func TestExpire(t *testing.T) {
 		}
 		snapshot, _, err := store.Load("a")
 		if err != nil || snapshot.Total != uint64(wantSpent) || len(snapshot.Open) != wantOpen {
-			t.Errorf("at %d: %d spent, %d open, %v; want %d, %d", at, snapshot.Total, len(snapshot.Open), err, wantSpent, wantOpen)
+			t.Errorf("at %d: %d spent, %d open, %v; want %d, %d", at, snapshot.Total, len(snapshot.Open),
+				err, wantSpent, wantOpen)
 		}
 	}
 	expect(k, 1009, 1010, 0, 2)
@@ -184,7 +185,8 @@ func TestExpireGoesOn(t *testing.T) {
 		if _, _, err := k.Create(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := k.Do(t.Context(), name, action("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: time.Second})); err != nil {
+		if _, err := k.Do(t.Context(), name,
+			action("w", 1, ledger.Reserve{Events: tenths(4), Lifetime: time.Second})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,7 +210,8 @@ func TestRefusalsAreByTheNewestState(t *testing.T) {
 	if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Do(t.Context(), "a", action("w", 1, ledger.Reserve{Events: tenths(10), Lifetime: time.Hour})); err != nil {
+	if _, err := k.Do(t.Context(), "a",
+		action("w", 1, ledger.Reserve{Events: tenths(10), Lifetime: time.Hour})); err != nil {
 		t.Fatal(err)
 	}
 	_, err := other.Do(t.Context(), "a", action("v", 1, ledger.Charge{Events: tenths(1)}))
@@ -219,7 +222,8 @@ func TestRefusalsAreByTheNewestState(t *testing.T) {
 	if _, err := other.Do(t.Context(), "a", action("v", 1, ledger.Charge{Events: tenths(1)})); err != nil {
 		t.Errorf("after the release: %v", err)
 	}
-	if _, err := other.Do(t.Context(), "a", action("v", 2, ledger.Reserve{Events: tenths(2), Lifetime: time.Hour})); err != nil {
+	if _, err := other.Do(t.Context(), "a",
+		action("v", 2, ledger.Reserve{Events: tenths(2), Lifetime: time.Hour})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.Do(t.Context(), "a", action("w", 3, ledger.Commit{Reservation: 4, Events: tenths(1)})); err != nil {

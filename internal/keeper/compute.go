@@ -56,7 +56,8 @@ func (k *Keeper) resolve(ctx context.Context, s interface {
 	Resolve(stop func() bool) (ledger.Resolution, error)
 }) (r ledger.Resolution, err error) {
 	var found ledger.Resolution
-	err = k.compute(ctx, "what the budgets and the described run or plan come to was not found; allowed: a longer call, or fewer or simpler mechanisms", func(stop func() bool) (err error) {
+	err = k.compute(ctx, "what the budgets and the described run or plan come to was not found; allowed: a longer "+
+		"call, or fewer or simpler mechanisms", func(stop func() bool) (err error) {
 		found, err = s.Resolve(stop)
 		return err
 	})
@@ -86,7 +87,8 @@ func (k *Keeper) find(ctx context.Context, p *ledger.Prices) (*ledger.Prices, er
 	if p == nil {
 		return nil, nil
 	}
-	err := k.compute(ctx, "the costs of all mechanisms that are new in this ledger were not found; allowed: the same request again, "+
+	err := k.compute(ctx, "the costs of all mechanisms that are new in this ledger were not found; allowed: the same "+
+		"request again, "+
 		"which goes on from here, in a longer call, or fewer mechanisms in each request", func(stop func() bool) error {
 		if !p.Find(stop) {
 			return ErrLate

@@ -160,7 +160,8 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 // their Append tells. All other refusals hold on every later state too: a close is
 // final, and so is a lane's end.
 func (q *queue) compare(b *ledger.Batch, refusal error) error {
-	if len(b.Entries()) > 0 || q.compared == q.attempt || errors.Is(refusal, ledger.ErrClosed) || errors.Is(refusal, ledger.ErrGap) || errors.Is(refusal, ledger.ErrEnded) {
+	if len(b.Entries()) > 0 || q.compared == q.attempt || errors.Is(refusal, ledger.ErrClosed) ||
+		errors.Is(refusal, ledger.ErrGap) || errors.Is(refusal, ledger.ErrEnded) {
 		return nil
 	}
 	q.compared = q.attempt
@@ -183,7 +184,8 @@ const requestPrefix = "request/"
 
 func reused(r ledger.Request) error {
 	if id, ok := strings.CutPrefix(r.Writer.Name, requestPrefix); ok { // the key of one charge: it has no next number
-		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID", ledger.ErrReused, id)
+		return fmt.Errorf("%w: request ID: %s; allowed: the first content again, or a new request ID",
+			ledger.ErrReused, id)
 	}
 	return fmt.Errorf("%w: sequence: %d of writer %s; allowed: the first content again, or the next number",
 		ledger.ErrReused, r.Sequence, r.Writer.Name)
@@ -265,7 +267,8 @@ func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Has
 			case failure == nil && v.entry >= 0 && !drop:
 				result = Result{entries[v.entry].Receipt(q.k.storeID, q.name, hashes[v.entry]), v.replayed}
 				if !v.replayed {
-					it.w.last, it.w.at, it.w.first = it.request.Sequence, result.Receipt.Position, receipt{it.request.Digest, result.Receipt}
+					it.w.last, it.w.at, it.w.first = it.request.Sequence, result.Receipt.Position,
+						receipt{it.request.Digest, result.Receipt}
 				}
 			}
 		}

@@ -24,7 +24,8 @@ func TestBudgetsHold(t *testing.T) {
 		h := &holding{rt: rt, now: time.Unix(1000, 0)}
 		h.store = memory.New(memory.Config{Plan: h.failure})
 		h.plan = rapid.SliceOfN(rapid.SampledFrom([]memory.Failure{
-			memory.None, memory.None, memory.None, memory.FailAndKeep, memory.FailAndLose, memory.Conflict, memory.Unavailable,
+			memory.None, memory.None, memory.None, memory.FailAndKeep, memory.FailAndLose,
+			memory.Conflict, memory.Unavailable,
 		}), 0, 60).Draw(rt, "failures")
 		h.restart()
 		if _, _, err := h.keeper().Create(rt.Context(), budgeted()); err != nil {
@@ -34,7 +35,8 @@ func TestBudgetsHold(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(rt, "rounds") {
 			var workers sync.WaitGroup
 			for i := range rapid.IntRange(1, 4).Draw(rt, "workers") {
-				w := &worker{holding: h, name: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), moves: rapid.SliceOfN(rapid.Uint16(), 1, 20).Draw(rt, "moves")}
+				w := &worker{holding: h, name: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+					moves: rapid.SliceOfN(rapid.Uint16(), 1, 20).Draw(rt, "moves")}
 				workers.Go(w.run)
 			}
 			workers.Wait()
@@ -122,7 +124,8 @@ func (w *worker) move(m int) {
 	case 7, 8:
 		w.do("a", refundOf(position))
 	case 9:
-		w.do("a", ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1 + float64(some(5))/10}}, Reason: "r"})
+		w.do("a", ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic,
+			Epsilon: 1 + float64(some(5))/10}}, Reason: "r"})
 	case 10:
 		w.do(child, ledger.Close{})
 	default:
@@ -204,7 +207,8 @@ func (h *holding) replay(name string) (*tally, error) {
 	for _, r := range records {
 		e := r.Entry
 		if seen[e.Writer]++; seen[e.Writer] != e.Sequence || y.closed {
-			return nil, fmt.Errorf("entry %d: sequence %d of %v; closed: %v", e.Position, e.Sequence, e.Writer, y.closed)
+			return nil, fmt.Errorf("entry %d: sequence %d of %v; closed: %v", e.Position,
+				e.Sequence, e.Writer, y.closed)
 		}
 		switch v := e.Action.(type) {
 		case ledger.Charge:
@@ -214,7 +218,8 @@ func (h *holding) replay(name string) (*tally, error) {
 			y.held[e.Position], y.child[e.Position] = tenthsIn(v.Events), v.Child
 		case ledger.Commit:
 			if y.held[v.Reservation] < tenthsIn(v.Events) {
-				return nil, fmt.Errorf("entry %d commits %d of %d", e.Position, tenthsIn(v.Events), y.held[v.Reservation])
+				return nil, fmt.Errorf("entry %d commits %d of %d", e.Position,
+					tenthsIn(v.Events), y.held[v.Reservation])
 			}
 			y.held[v.Reservation] -= tenthsIn(v.Events)
 			y.spent += tenthsIn(v.Events)
@@ -262,7 +267,8 @@ func (h *holding) check() {
 		h.rt.Fatalf("a: %v", err)
 	}
 	view, err := h.keeper().View(h.rt.Context(), "a")
-	if err != nil || view.Budgets[0].Value.Spent != float64(parent.spent)/10 || view.Budgets[0].Value.Reserved != float64(parent.open())/10 {
+	if err != nil || view.Budgets[0].Value.Spent != float64(parent.spent)/10 ||
+		view.Budgets[0].Value.Reserved != float64(parent.open())/10 {
 		h.rt.Fatalf("%+v, %v; the log has %d spent, %d held", view, err, parent.spent, parent.open())
 	}
 	for _, name := range []string{"c0", "c1", "c2"} {

@@ -305,7 +305,8 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Errorf("records: %d; want 3", n)
 		}
 		if q := k.queues["a"]; q.waiting != 0 || q.bytes != 0 || q.running || len(q.writers) != 1 {
-			t.Errorf("queue: %d waiting, %d bytes, running %v, %d writers; want it at rest with 1", q.waiting, q.bytes, q.running, len(q.writers))
+			t.Errorf("queue: %d waiting, %d bytes, running %v, %d writers; want it at rest with 1", q.waiting, q.bytes,
+				q.running, len(q.writers))
 		}
 	})
 }
@@ -413,7 +414,8 @@ func TestIdleIsBounded(t *testing.T) {
 					}
 					synctest.Wait()
 					if len(k.queues) > 2 || k.writers.list.n > 3 || k.pins != 0 {
-						t.Fatalf("%d ledgers and %d writers are kept; allowed: 2 and 3", len(k.queues), k.writers.list.n)
+						t.Fatalf("%d ledgers and %d writers are kept; allowed: 2 and 3",
+							len(k.queues), k.writers.list.n)
 					}
 				}
 			}

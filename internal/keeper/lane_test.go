@@ -79,9 +79,11 @@ func TestGoBackN(t *testing.T) {
 			{"duplicates", numbered(1, 1, 2, 1, 3), "1 1r 2 1r 3"},
 			{"gap, dropped until it comes again", numbered(1, 2, 4, 5, 6, 4, 5), "1 2 4! 4!"},
 			{"a smaller number resumes", numbered(1, 2, 4, 5, 3, 4, 5), "1 2 4! 3 4 5"},
-			{"reused, then right", append(append(numbered(1, 2), charge("", 2, 99)), numbered(3, 4, 2, 3, 4)...), "1 2 2! 2r 3 4"},
+			{"reused, then right", append(append(numbered(1, 2), charge("", 2, 99)), numbered(3, 4, 2, 3, 4)...),
+				"1 2 2! 2r 3 4"},
 			{"number 0 is refused alone", numbered(1, 0, 2), "1 0! 2"},
-			{"after a close", append(append(numbered(1), closing("", 2)), numbered(3, 4, 3, 2, 1)...), "1 2 3! 3! 2! 1r"},
+			{"after a close", append(append(numbered(1), closing("", 2)), numbered(3, 4, 3, 2, 1)...),
+				"1 2 3! 3! 2! 1r"},
 		} {
 			t.Run(fmt.Sprintf("%s/apart=%v", c.name, apart), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -71,9 +71,11 @@ func TestLongReadsPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := mechanism.PoissonSampled{SamplingProbability: 0.003, Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}}
-	charge := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.Group{Size: 255, Mechanism: step}, Count: 1}}}
+	charge := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.Group{Size: 255, Mechanism: step},
+		Count: 1}}}
 	first := New(Config{Store: store})
-	if _, err := first.Do(t.Context(), "costly", ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "w"}, Sequence: 1, Action: charge}); err != nil {
+	if _, err := first.Do(t.Context(), "costly",
+		ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "w"}, Sequence: 1, Action: charge}); err != nil {
 		t.Fatal(err)
 	}
 	begun, paused, ended := 0, 0, 0

@@ -61,7 +61,8 @@ func (s *sources) ChargedBy(position uint64) ([]mechanism.Event, error) {
 	}
 	charging, ok := e.Action.(ledger.Refundable)
 	if !ok {
-		return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position, e.Action.Kind(), allowed)
+		return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position,
+			e.Action.Kind(), allowed)
 	}
 	return charging.Charged(func(reservation uint64) ([]mechanism.Event, error) {
 		return s.keeper.leftBefore(s.ctx, s.queue.name, reservation, position)
@@ -101,7 +102,8 @@ func (k *Keeper) leftBefore(ctx context.Context, name string, reservation, end u
 	}
 	left, ok := ledger.Left(made, later)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s: the entries of reservation %d do not fit together", ledger.ErrDamaged, name, reservation)
+		return nil, fmt.Errorf("%w: %s: the entries of reservation %d do not fit together",
+			ledger.ErrDamaged, name, reservation)
 	}
 	return left, nil
 }

@@ -108,8 +108,9 @@ type Result struct {
 // A refund's events and a raise's resolution need not be given: Do finds them.
 //
 // Errors of the request: ledger.ErrGap, ErrReused, ErrTaken, ErrClosed, ErrBudget,
-// ErrReservation, ErrRefund, ErrRaise, ErrEnded, ErrUnreconciled, ErrReconcile, ErrOutOfRange, ErrTooLarge, or of ledger.Resolve; of the store: ledger.ErrUnavailable (nothing was written),
-// ErrUnknown (send it again to find out), ErrDamaged, ErrNotFound.
+// ErrReservation, ErrRefund, ErrRaise, ErrEnded, ErrUnreconciled, ErrReconcile, ErrOutOfRange,
+// ErrTooLarge, or those of ledger.Resolve. Errors of the store: ledger.ErrUnavailable (nothing
+// was written), ErrUnknown (send the request again to find out), ErrDamaged, ErrNotFound.
 func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result, error) {
 	q, err := k.acquire(ctx, name)
 	if err != nil {

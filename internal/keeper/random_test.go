@@ -77,7 +77,8 @@ func drawWorld(rt *rapid.T) *world {
 		}
 	}
 	w.plan = rapid.SliceOfN(rapid.SampledFrom([]memory.Failure{
-		memory.None, memory.None, memory.FailAndKeep, memory.FailAndLose, memory.Conflict, memory.TooLarge, memory.Unavailable,
+		memory.None, memory.None, memory.FailAndKeep, memory.FailAndLose, memory.Conflict,
+		memory.TooLarge, memory.Unavailable,
 	}), 0, 30).Draw(rt, "failures")
 	w.hangUps = rapid.SliceOfN(rapid.IntRange(0, 5), 0, 5).Draw(rt, "hang up after")
 	for range rapid.IntRange(1, 2).Draw(rt, "keepers") {
@@ -165,7 +166,8 @@ func (w *world) run() {
 	close(done)
 	readers.Wait()
 	for _, k := range w.keepers {
-		if err := k.Close(context.Background()); err != nil || k.pins != 0 || len(k.queues) > max(k.config.MaxLedgers, 1) {
+		if err := k.Close(context.Background()); err != nil || k.pins != 0 ||
+			len(k.queues) > max(k.config.MaxLedgers, 1) {
 			w.fail("Close: %v, %d pins, %d ledgers", err, k.pins, len(k.queues))
 		}
 	}
@@ -209,7 +211,8 @@ func (c *client) run() {
 	for i := 0; c.next <= uint64(len(c.counts)) && !c.refused && !c.failed(); i++ {
 		move := c.moves[i%len(c.moves)]
 		if i > maxMoves {
-			c.fail("%s %s: stands at %d of %d after %d moves, last error: %w", c.ledger, c.name, c.next, len(c.counts), i, c.last)
+			c.fail("%s %s: stands at %d of %d after %d moves, last error: %w", c.ledger, c.name, c.next,
+				len(c.counts), i, c.last)
 			return
 		}
 		k := c.keepers[move%len(c.keepers)]
@@ -228,7 +231,8 @@ func (c *client) run() {
 
 // answered takes in the answer to a request and reports whether to go on.
 func (c *client) answered(sequence uint64, result Result, err error) bool {
-	for _, transient := range []error{ErrBusy, ledger.ErrUnavailable, ledger.ErrUnknown, ledger.ErrTooLarge, context.Canceled} {
+	for _, transient := range []error{ErrBusy, ledger.ErrUnavailable, ledger.ErrUnknown,
+		ledger.ErrTooLarge, context.Canceled} {
 		if errors.Is(err, transient) {
 			c.last = err
 			return false
@@ -365,7 +369,8 @@ func (w *world) check(rt *rapid.T) {
 			rt.Errorf("%s: entries of nobody: %v", name, lanes)
 		}
 		comp, sum, err := k.Composition(context.Background(), name)
-		if err != nil || sum.Closed != closed || len(comp.Parts) != len(counts) || sum.Head.Position != uint64(len(records)) {
+		if err != nil || sum.Closed != closed || len(comp.Parts) != len(counts) ||
+			sum.Head.Position != uint64(len(records)) {
 			rt.Fatalf("%s: %+v, %v; want %v", name, sum, err, counts)
 		}
 		for _, p := range comp.Parts {
@@ -378,14 +383,16 @@ func (w *world) check(rt *rapid.T) {
 
 func (c *client) check(rt *rapid.T, lane []ledger.Record) {
 	if uint64(len(lane)) != c.next-1 || !c.refused && len(lane) != len(c.counts) {
-		rt.Fatalf("%s %s: %d entries; want %d of %d, refused %v", c.ledger, c.name, len(lane), c.next-1, len(c.counts), c.refused)
+		rt.Fatalf("%s %s: %d entries; want %d of %d, refused %v", c.ledger, c.name, len(lane), c.next-1,
+			len(c.counts), c.refused)
 	}
 	for i, r := range lane {
 		if r.Entry.Sequence != uint64(i+1) || r.Entry.Digest != c.request(uint64(i+1)).Digest {
 			rt.Errorf("%s %s: entry %d: %+v", c.ledger, c.name, i+1, r.Entry)
 		}
 		if receipt, ok := c.acked[r.Entry.Sequence]; ok && receipt != r.Receipt(c.store.ID(), c.ledger) {
-			rt.Errorf("%s %s: receipt %+v; the log has %+v", c.ledger, c.name, receipt, r.Receipt(c.store.ID(), c.ledger))
+			rt.Errorf("%s %s: receipt %+v; the log has %+v", c.ledger, c.name, receipt,
+				r.Receipt(c.store.ID(), c.ledger))
 		}
 	}
 }

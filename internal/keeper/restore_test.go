@@ -26,7 +26,8 @@ func restoredFrom(t *testing.T, s *memory.Store, name string) restoredStore {
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
 	v := ledger.Restored{From: s.ID(), StoreID: restoredID, Newest: time.Unix(1000, 0)}
-	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: "request/restore"}, Sequence: 1, Digest: wholeDigest(v), Action: v}, ledger.Lane{}, time.Unix(1000, 0))
+	d := b.Decide(ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: "request/restore"}, Sequence: 1,
+		Digest: wholeDigest(v), Action: v}, ledger.Lane{}, time.Unix(1000, 0))
 	if d.Err != nil {
 		t.Fatal(d.Err)
 	}
@@ -56,7 +57,8 @@ func TestRestoredLedger(t *testing.T) {
 	}
 	k, ask = asking(t, restoredFrom(t, store, "a"), &now)
 	again := func(sequence uint64) (Result, error) {
-		return k.Do(t.Context(), "a", ledger.Request{Writer: lane("w"), Sequence: sequence, Digest: wholeDigest(charge), Action: charge})
+		return k.Do(t.Context(), "a",
+			ledger.Request{Writer: lane("w"), Sequence: sequence, Digest: wholeDigest(charge), Action: charge})
 	}
 	if r, err := again(1); err != nil || !r.Replayed || r.Receipt != first.Receipt {
 		t.Errorf("again: %+v, %v; want %+v", r, err, first.Receipt)
@@ -73,7 +75,8 @@ func TestRestoredLedger(t *testing.T) {
 	if err != nil || last != 2 {
 		t.Fatalf("%d, %v", last, err)
 	}
-	if err := l.Send(t.Context(), ledger.Request{Sequence: 3, Digest: wholeDigest(charge), Action: charge}); err != nil {
+	if err := l.Send(t.Context(),
+		ledger.Request{Sequence: 3, Digest: wholeDigest(charge), Action: charge}); err != nil {
 		t.Fatal(err)
 	}
 	answers, err := l.Receive(t.Context())

@@ -44,7 +44,8 @@ type fault struct {
 func newTestStore(names ...string) *testStore {
 	s := &testStore{ledgers: map[string]*testLedger{}, damaged: map[string]bool{}}
 	for _, name := range names {
-		if _, _, err := s.Create(ledger.Genesis{Spec: ledger.Spec{Name: name, Adjacency: mechanism.AddOrRemoveOne}}); err != nil {
+		if _, _, err := s.Create(
+			ledger.Genesis{Spec: ledger.Spec{Name: name, Adjacency: mechanism.AddOrRemoveOne}}); err != nil {
 			panic(err)
 		}
 	}
@@ -226,7 +227,8 @@ func (l *testLedger) write(p ledger.Proposal, limit int) ([]ledger.Hash, error) 
 	}
 	for _, c := range p.Counts {
 		if counts[c.Mechanism] != c.Total {
-			return nil, fmt.Errorf("test store: %v: count %d proposed for %d", c.Mechanism, c.Total, counts[c.Mechanism])
+			return nil, fmt.Errorf("test store: %v: count %d proposed for %d", c.Mechanism,
+				c.Total, counts[c.Mechanism])
 		}
 	}
 	l.records = records
@@ -242,7 +244,8 @@ func count(records []ledger.Record) (counts map[mechanism.Mechanism]uint64, clos
 	for i, r := range records {
 		e := r.Entry
 		if e.Position != uint64(i+1) || e.Sequence != last[e.Writer]+1 || closed {
-			return nil, false, fmt.Errorf("test store: record %d after close %v: position %d, sequence %d of %s after %d",
+			return nil, false, fmt.Errorf(
+				"test store: record %d after close %v: position %d, sequence %d of %s after %d",
 				i+1, closed, e.Position, e.Sequence, e.Writer.Name, last[e.Writer])
 		}
 		last[e.Writer] = e.Sequence

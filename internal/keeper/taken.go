@@ -34,7 +34,8 @@ func (q *queue) taken(r ledger.Request) error {
 		return err
 	}
 	for _, f := range first {
-		if f.Entry.Digest == r.Digest && f.Entry.Writer.Principal != ledger.Daemon && !sameKind(f.Entry.Writer, r.Writer) {
+		if f.Entry.Digest == r.Digest && f.Entry.Writer.Principal != ledger.Daemon &&
+			!sameKind(f.Entry.Writer, r.Writer) {
 			return takenBy(f.Entry, r)
 		}
 	}
@@ -62,7 +63,9 @@ func takenBy(first ledger.Entry, r ledger.Request) error {
 	if id, ok := strings.CutPrefix(name, requestPrefix); ok {
 		what, name = "request ID", id
 	}
-	return fmt.Errorf("%w: %s: %s; it was written as entry %d by %s, and you are %s over this connection; nothing was written now; "+
-		"allowed: nothing more to do if you are sending the same request again (entry %[4]d counts it), otherwise a new %[2]s",
+	return fmt.Errorf("%w: %s: %s; it was written as entry %d by %s, and you are %s over this connection; nothing "+
+		"was written now; "+
+		"allowed: nothing more to do if you are sending the same request again (entry %[4]d counts it), otherwise a "+
+		"new %[2]s",
 		ledger.ErrTaken, what, name, first.Position, first.Writer.Principal, r.Writer.Principal)
 }

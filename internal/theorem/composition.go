@@ -111,7 +111,8 @@ func optimalComposition(w *work) (bound, string) {
 	if err := worst.Check(adj); err != nil {
 		return bound{}, err.Error()
 	}
-	a, err := accountant.AskBy(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: worst, Count: r.k}}}, w.Question.Question, accountant.PLD)
+	a, err := accountant.AskBy(mechanism.Composition{Adjacency: adj,
+		Parts: []mechanism.Part{{Mechanism: worst, Count: r.k}}}, w.Question.Question, accountant.PLD)
 	if err != nil {
 		return bound{}, err.Error()
 	}

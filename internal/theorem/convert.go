@@ -90,7 +90,8 @@ func Convert(g Guarantee, t Target) (Converted, error) {
 	case Gaussian:
 		return Converted{
 			Guarantee: Guarantee{Kind: Gaussian, Mu: muOfPure(g.Epsilon)}, Tight: true,
-			Theorem: "μ = 2Φ⁻¹(e^ε/(1 + e^ε))", Source: "Dong–Roth–Su 2022 (arXiv 1905.02383v3), §2; docs/math/conversions.md §4.5.5",
+			Theorem: "μ = 2Φ⁻¹(e^ε/(1 + e^ε))",
+			Source:  "Dong–Roth–Su 2022 (arXiv 1905.02383v3), §2; docs/math/conversions.md §4.5.5",
 		}, nil
 	case Group:
 		return ofGroup(g, t)
@@ -115,11 +116,13 @@ func (g Guarantee) check() (mechanism.Mechanism, error) {
 		m = mechanism.GaussianDP{Mu: g.Mu}
 	case Renyi:
 		if err := (mechanism.PureDP{Epsilon: g.Epsilon}).Check(mechanism.AddOrRemoveOne); err != nil {
-			return nil, &mechanism.ParameterError{Field: "renyi_dp.epsilon", Value: fmt.Sprint(g.Epsilon), Allowed: "a finite number > 0"}
+			return nil, &mechanism.ParameterError{Field: "renyi_dp.epsilon", Value: fmt.Sprint(g.Epsilon),
+				Allowed: "a finite number > 0"}
 		}
 		return nil, checkOrder("order", g.Order)
 	default:
-		return nil, &mechanism.ParameterError{Field: "guarantee", Value: fmt.Sprintf("%q", g.Kind), Allowed: strings.Join(Kinds(), ", ")}
+		return nil, &mechanism.ParameterError{Field: "guarantee", Value: fmt.Sprintf("%q", g.Kind),
+			Allowed: strings.Join(Kinds(), ", ")}
 	}
 	return m, m.Check(mechanism.AddOrRemoveOne)
 }
@@ -140,7 +143,8 @@ func (t Target) check() error {
 	case Approximate:
 		err := accountant.Question{Delta: t.Delta, Epsilon: t.Epsilon}.Check()
 		if e, ok := err.(*mechanism.ParameterError); ok {
-			e.Field, e.Allowed = "target_"+e.Field, strings.Replace(e.Allowed, "delta, epsilon", "target_delta, target_epsilon", 1)
+			e.Field, e.Allowed = "target_"+e.Field,
+				strings.Replace(e.Allowed, "delta, epsilon", "target_delta, target_epsilon", 1)
 		}
 		return err
 	case Renyi:
@@ -154,7 +158,8 @@ func (t Target) check() error {
 			return bad("sampling_probability", q, "a number in (0, 1]")
 		}
 		if t.Adjacency != mechanism.AddOrRemoveOne {
-			return bad("adjacency", t.Adjacency, "ADD_OR_REMOVE_ONE: elsewhere a guarantee between batches of one size says nothing of the batch without the record")
+			return bad("adjacency", t.Adjacency, "ADD_OR_REMOVE_ONE: elsewhere a guarantee between batches of one "+
+				"size says nothing of the batch without the record")
 		}
 	case Testing:
 		if a := t.Alpha; a != nil && !(*a >= 0 && *a <= 1) {
@@ -179,22 +184,27 @@ func toApproximate(g Guarantee, m mechanism.Mechanism, t Target) (Converted, err
 		if t.Delta != nil {
 			out.Guarantee.Delta, out.Guarantee.Epsilon = *t.Delta, loss.EpsilonAt(s, k, num.LogDown(*t.Delta))
 		} else {
-			out.Guarantee.Epsilon, out.Guarantee.Delta = *t.Epsilon, min(1, num.ExpUp(loss.LogDeltaAt(s, k, *t.Epsilon)))
+			out.Guarantee.Epsilon, out.Guarantee.Delta = *t.Epsilon,
+				min(1, num.ExpUp(loss.LogDeltaAt(s, k, *t.Epsilon)))
 		}
 		return out, nil
 	}
 	analysis := accountant.PLD
 	switch g.Kind {
 	case Pure:
-		out.Theorem, out.Source, out.Tight = "δ' = (e^ε − e^ε')/(1 + e^ε)", "Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 3.3 with k = 1", true
+		out.Theorem, out.Source, out.Tight = "δ' = (e^ε − e^ε')/(1 + e^ε)",
+			"Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 3.3 with k = 1", true
 	case Approximate:
-		out.Theorem, out.Source, out.Tight = "δ' = δ + (1 − δ)·(e^ε − e^ε')/(1 + e^ε)", "Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 3.3 with k = 1", true
+		out.Theorem, out.Source, out.Tight = "δ' = δ + (1 − δ)·(e^ε − e^ε')/(1 + e^ε)",
+			"Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 3.3 with k = 1", true
 	case Concentrated:
 		analysis = accountant.ZCDP
-		out.Theorem, out.Source = "least over α > 1 of "+conversion+" with τ = αρ", "Canonne–Kamath–Steinke 2020 (arXiv 2004.00010v3), Prop. 12"
+		out.Theorem, out.Source = "least over α > 1 of "+conversion+" with τ = αρ",
+			"Canonne–Kamath–Steinke 2020 (arXiv 2004.00010v3), Prop. 12"
 	case Gaussian:
 		analysis = accountant.GDP
-		out.Theorem, out.Source, out.Tight = "δ = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)", "Balle–Wang 2018 (arXiv 1805.06530v2), Thm 8; Dong–Roth–Su 2022, Cor. 2.13", true
+		out.Theorem, out.Source, out.Tight = "δ = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)",
+			"Balle–Wang 2018 (arXiv 1805.06530v2), Thm 8; Dong–Roth–Su 2022, Cor. 2.13", true
 	}
 	c := mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{{Mechanism: m, Count: 1}}}
 	a, err := accountant.AskBy(c, accountant.Question{Delta: t.Delta, Epsilon: t.Epsilon}, analysis)
@@ -212,7 +222,8 @@ func toConcentrated(g Guarantee) Converted {
 	facts, _ := loss.Of(mechanism.PureDP{Epsilon: g.Epsilon}, mechanism.AddOrRemoveOne) // it has one
 	return Converted{
 		Guarantee: Guarantee{Kind: Concentrated, Rho: facts.Facts().Rho}, Tight: true,
-		Theorem: "ρ = ε·tanh(ε/2), at most the classical ε²/2", Source: "Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 1.4; docs/math/conversions.md §4.5.4",
+		Theorem: "ρ = ε·tanh(ε/2), at most the classical ε²/2",
+		Source:  "Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 1.4; docs/math/conversions.md §4.5.4",
 	}
 }
 
@@ -226,7 +237,8 @@ func toRenyi(g Guarantee, m mechanism.Mechanism, t Target) (Converted, error) {
 		}
 		s := num.Up(t.Order - 1) // K(s)/s does not fall
 		out.Guarantee.Epsilon = min(g.Epsilon, num.DivUp(l.Cumulant(loss.Remove, s).Upper(), s))
-		out.Theorem, out.Source = "τ = ln[(sinh αε − sinh (α−1)ε)/sinh ε]/(α−1)", "Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 3.3 with its proof"
+		out.Theorem, out.Source = "τ = ln[(sinh αε − sinh (α−1)ε)/sinh ε]/(α−1)",
+			"Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 3.3 with its proof"
 	case Concentrated:
 		out.Guarantee.Epsilon = num.MulUp(g.Rho, t.Order)
 		out.Theorem, out.Source = "τ = αρ", "Bun–Steinke 2016 (arXiv 1605.02065v1), Def. 1.1"
@@ -235,10 +247,12 @@ func toRenyi(g Guarantee, m mechanism.Mechanism, t Target) (Converted, error) {
 		out.Theorem, out.Source = "τ = αμ²/2", "Dong–Roth–Su 2022 (arXiv 1905.02383v3), Cor. B.6"
 	case Renyi:
 		if t.Order > g.Order {
-			return Converted{}, &RefusedError{g.Kind, t.Kind, fmt.Sprintf("a divergence at order %v bounds those at smaller orders only", g.Order)}
+			return Converted{}, &RefusedError{g.Kind, t.Kind,
+				fmt.Sprintf("a divergence at order %v bounds those at smaller orders only", g.Order)}
 		}
 		out.Guarantee.Epsilon, out.Tight = g.Epsilon, t.Order == g.Order
-		out.Theorem, out.Source = "the divergence does not fall with the order", "van Erven–Harremoës 2014 (arXiv 1206.2459), Thm 3"
+		out.Theorem, out.Source = "the divergence does not fall with the order",
+			"van Erven–Harremoës 2014 (arXiv 1206.2459), Thm 3"
 	}
 	return out, nil
 }

@@ -32,7 +32,8 @@ func TestEveryPairIsDecided(t *testing.T) {
 	for _, from := range Kinds() {
 		g := Guarantee{Kind: from, Epsilon: 0.5, Delta: 1e-6, Rho: 0.1, Mu: 0.5, Order: 8}
 		for _, kind := range Targets() {
-			to := Target{Kind: kind, Delta: at(1e-5), Order: 4, GroupSize: 2, SamplingProbability: 0.1, Adjacency: mechanism.AddOrRemoveOne, Alpha: at(0.05)}
+			to := Target{Kind: kind, Delta: at(1e-5), Order: 4, GroupSize: 2, SamplingProbability: 0.1,
+				Adjacency: mechanism.AddOrRemoveOne, Alpha: at(0.05)}
 			c, err := Convert(g, to)
 			var refused *RefusedError
 			switch {
@@ -44,7 +45,8 @@ func TestEveryPairIsDecided(t *testing.T) {
 			}
 		}
 	}
-	for _, pair := range [][2]string{{Concentrated, Gaussian}, {Approximate, Concentrated}, {Concentrated, Pure}, {Renyi, Concentrated}, {Gaussian, Sampled}} {
+	for _, pair := range [][2]string{{Concentrated, Gaussian}, {Approximate, Concentrated}, {Concentrated, Pure},
+		{Renyi, Concentrated}, {Gaussian, Sampled}} {
 		if refusals[pair[0]][pair[1]] == "" {
 			t.Errorf("%v is not refused", pair)
 		}
@@ -69,7 +71,8 @@ func TestConversionsAgainstOracle(t *testing.T) {
 	}
 	for _, r := range data.Rows {
 		g := Guarantee{r.From, r.Epsilon.Value, r.Delta.Value, r.Rho.Value, r.Mu.Value, r.Order.Value}
-		to := Target{Kind: r.To, Order: r.TargetOrder.Value, GroupSize: r.GroupSize, SamplingProbability: r.Q.Value, Adjacency: mechanism.AddOrRemoveOne}
+		to := Target{Kind: r.To, Order: r.TargetOrder.Value, GroupSize: r.GroupSize, SamplingProbability: r.Q.Value,
+			Adjacency: mechanism.AddOrRemoveOne}
 		for _, p := range []struct {
 			from losstest.Number
 			to   **float64
@@ -129,7 +132,8 @@ func TestPureImplies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b, _ := loss.GaussianLogDelta(gdp.Guarantee.Mu, at); a.LogDeltaLower != nil && b.Upper < *a.LogDeltaLower {
-			t.Fatalf("%v-DP as %v-GDP: ln δ(%v) = %v, but it is at least %v", epsilon, gdp.Guarantee.Mu, at, b.Upper, *a.LogDeltaLower)
+			t.Fatalf("%v-DP as %v-GDP: ln δ(%v) = %v, but it is at least %v", epsilon, gdp.Guarantee.Mu, at,
+				b.Upper, *a.LogDeltaLower)
 		}
 		order := 1 + math.Exp(rapid.Float64Range(-3, 6).Draw(t, "ln(α−1)"))
 		renyi, err := Convert(g, Target{Kind: Renyi, Order: order})
@@ -161,10 +165,13 @@ func TestConversionsThatAreNotAllowed(t *testing.T) {
 		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Renyi, Order: 1}, "target_order"},
 		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Approximate}, "target_delta"},
 		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Approximate, Delta: at(1)}, "target_delta"},
-		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Approximate, Delta: at(0.1), Epsilon: at(1)}, "target_epsilon"},
+		{Guarantee{Kind: Pure, Epsilon: 1},
+			Target{Kind: Approximate, Delta: at(0.1), Epsilon: at(1)}, "target_epsilon"},
 		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Group}, "group_size"},
-		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Sampled, Adjacency: mechanism.AddOrRemoveOne}, "sampling_probability"},
-		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Sampled, SamplingProbability: 0.1, Adjacency: mechanism.ReplaceOne}, "adjacency"},
+		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Sampled, Adjacency: mechanism.AddOrRemoveOne},
+			"sampling_probability"},
+		{Guarantee{Kind: Pure, Epsilon: 1},
+			Target{Kind: Sampled, SamplingProbability: 0.1, Adjacency: mechanism.ReplaceOne}, "adjacency"},
 		{Guarantee{Kind: Pure, Epsilon: 1}, Target{Kind: Testing, Alpha: at(math.NaN())}, "alpha"},
 	} {
 		_, err := Convert(test.g, test.t)

@@ -25,7 +25,8 @@ func ofGroup(g Guarantee, t Target) (Converted, error) {
 		if out.Guarantee.Delta == 1 {
 			return Converted{}, &RefusedError{g.Kind, t.Kind, "δ reaches 1"}
 		}
-		out.Theorem, out.Source, out.Tight = "(kε, δ·(e^{kε} − 1)/(e^ε − 1))", "Vadhan 2017, Lemma 2.2 with its proof", false
+		out.Theorem, out.Source, out.Tight = "(kε, δ·(e^{kε} − 1)/(e^ε − 1))",
+			"Vadhan 2017, Lemma 2.2 with its proof", false
 	case Concentrated:
 		out.Guarantee.Rho = num.MulUp(num.MulUp(k, k), g.Rho)
 		out.Theorem, out.Source = "k²ρ", "Bun–Steinke 2016 (arXiv 1605.02065v1), Prop. 1.9"
@@ -35,13 +36,16 @@ func ofGroup(g Guarantee, t Target) (Converted, error) {
 	case Renyi:
 		c := bits.Len64(t.GroupSize) - 1
 		if t.GroupSize != 1<<c || g.Order < math.Ldexp(2, c) {
-			return Converted{}, &RefusedError{g.Kind, t.Kind, fmt.Sprintf("it is known for k = 2^c with order ≥ 2k; here k = %d and the order is %v", t.GroupSize, g.Order)}
+			return Converted{}, &RefusedError{g.Kind, t.Kind,
+				fmt.Sprintf("it is known for k = 2^c with order ≥ 2k; here k = %d and the order is %v",
+					t.GroupSize, g.Order)}
 		}
 		out.Guarantee.Order = math.Ldexp(g.Order, -c)
 		for range c {
 			out.Guarantee.Epsilon = num.MulUp(3, out.Guarantee.Epsilon)
 		}
-		out.Theorem, out.Source, out.Tight = "order α/2^c, 3^c·τ for k = 2^c", "Mironov 2017 (arXiv 1702.07476v3), Prop. 2", c == 0
+		out.Theorem, out.Source, out.Tight = "order α/2^c, 3^c·τ for k = 2^c",
+			"Mironov 2017 (arXiv 1702.07476v3), Prop. 2", c == 0
 	}
 	return out, nil
 }
@@ -77,7 +81,8 @@ func tested(g Guarantee, t Target) Converted {
 		if t.Alpha != nil {
 			out.Beta = gaussianBeta(g.Mu, *t.Alpha)
 		}
-		return Converted{Test: &out, Tight: true, Theorem: "β ≥ G_μ(α) = Φ(Φ⁻¹(1 − α) − μ)", Source: "Dong–Roth–Su 2022 (arXiv 1905.02383v3), Def. 4"}
+		return Converted{Test: &out, Tight: true, Theorem: "β ≥ G_μ(α) = Φ(Φ⁻¹(1 − α) − μ)",
+			Source: "Dong–Roth–Su 2022 (arXiv 1905.02383v3), Def. 4"}
 	}
 	rest := 1.0 // 1 − δ, rounded down
 	if g.Delta > 0 {
@@ -94,7 +99,8 @@ func tested(g Guarantee, t Target) Converted {
 		}
 		out.Beta = math.Max(0, math.Max(steep, flat))
 	}
-	return Converted{Test: &out, Tight: true, Theorem: "α + e^ε·β ≥ 1 − δ and e^ε·α + β ≥ 1 − δ", Source: "Wasserman–Zhou 2010, Thm 2.4; Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 2.1"}
+	return Converted{Test: &out, Tight: true, Theorem: "α + e^ε·β ≥ 1 − δ and e^ε·α + β ≥ 1 − δ",
+		Source: "Wasserman–Zhou 2010, Thm 2.4; Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 2.1"}
 }
 
 // gaussianBeta returns Φ(z − μ) with Φ(−z) = α, rounded down.

@@ -18,11 +18,13 @@ func amplification(w *work) (bound, string) {
 		m, q := p.Mechanism, 1.0
 		if s, ok := m.(mechanism.PoissonSampled); ok {
 			if adj != mechanism.AddOrRemoveOne {
-				return bound{}, "adjacency " + adj.String() + "; it is false where the record's place in the batch is taken"
+				return bound{}, "adjacency " + adj.String() +
+					"; it is false where the record's place in the batch is taken"
 			}
 			m, q, sampled = s.Mechanism, s.Probability(), true
 		}
-		one, err := loss.Compose(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: m, Count: 1}}})
+		one, err := loss.Compose(mechanism.Composition{Adjacency: adj,
+			Parts: []mechanism.Part{{Mechanism: m, Count: 1}}})
 		if err != nil {
 			return bound{}, err.Error()
 		}

@@ -46,7 +46,8 @@ func examples(t *testing.T) []mechanism.Mechanism {
 
 // drawWorkload draws some events of any kinds, applied up to ten million times.
 func drawWorkload(t *rapid.T, examples []mechanism.Mechanism) (mechanism.Adjacency, []mechanism.Event) {
-	adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+	adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+		mechanism.ZeroOut}).Draw(t, "adjacency")
 	var defined []mechanism.Mechanism
 	for _, m := range examples {
 		if m.Check(adj) == nil {
@@ -119,7 +120,8 @@ func TestAnswerRisesWithTheWorkload(t *testing.T) {
 		more := append([]mechanism.Event(nil), events...)
 		if rapid.Bool().Draw(t, "of the same") {
 			i := rapid.IntRange(0, len(more)-1).Draw(t, "which")
-			more[i].Count += 1 + uint32(float64(more[i].Count)*(math.Expm1(rapid.Float64Range(0, 4).Draw(t, "ln factor"))))
+			more[i].Count += 1 + uint32(float64(more[i].Count)*
+				(math.Expm1(rapid.Float64Range(0, 4).Draw(t, "ln factor"))))
 		} else {
 			_, others := drawWorkload(t, known)
 			more = append(more, others[0])

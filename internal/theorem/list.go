@@ -16,7 +16,8 @@ func engine() []Theorem {
 			Source:  "Sommer–Meiser–Mohammadi 2019; Doroshenko et al. 2022; Zhu–Dong–Wang 2022",
 		},
 		{
-			Name: string(accountant.RDP), Says: "least over α > 1 of τ(α) + ln((α−1)/α) − (ln δ + ln α)/(α−1), τ the sum of Rényi divergences",
+			Name:    string(accountant.RDP),
+			Says:    "least over α > 1 of τ(α) + ln((α−1)/α) − (ln δ + ln α)/(α−1), τ the sum of Rényi divergences",
 			Assumes: "nothing further",
 			Source:  "Mironov 2017, Prop. 1; Canonne–Kamath–Steinke 2020, Prop. 12",
 		},
@@ -51,7 +52,8 @@ func classical() []Theorem {
 			prove:   mironovComposition,
 		},
 		{
-			Name: "optimal-composition", Says: "((k−2i)ε, 1 − (1−δ)^k·(1−δ_i)) with δ_i = Σ_{l<i} C(k,l)(e^{(k−l)ε} − e^{(k−2i+l)ε})/(1+e^ε)^k, and the lines between",
+			Name: "optimal-composition", Says: "((k−2i)ε, 1 − (1−δ)^k·(1−δ_i)) with δ_i = Σ_{l<i} C(k,l)(e^{(k−l)ε} " +
+				"− e^{(k−2i+l)ε})/(1+e^ε)^k, and the lines between",
 			Assumes: "every mechanism is (ε, δ)-DP, for the largest ε and δ among them; then exact",
 			Source:  "Kairouz–Oh–Viswanath 2015 (arXiv 1311.0776), Thm 3.3",
 			prove:   optimalComposition,
@@ -81,7 +83,8 @@ func classical() []Theorem {
 			prove:   amplification,
 		},
 		{
-			Name: groupPrivacy, Says: "(kε, δ(ε)·(e^{kε} − 1)/(e^ε − 1)) for k differing records, at the best ε of the accountant's curve δ(ε)",
+			Name: groupPrivacy, Says: "(kε, δ(ε)·(e^{kε} − 1)/(e^ε − 1)) for k differing records, at the best ε of " +
+				"the accountant's curve δ(ε)",
 			Assumes: "the group size k (--group-size); all else as the accountant's answer",
 			Source:  "Dwork–Roth 2014, Thm 2.2; Vadhan 2017, Lemma 2.2",
 			prove:   groupOf,

@@ -15,7 +15,8 @@ import (
 // formula must not be used there. Where it holds it is above the exact curve.
 func TestDworkRoth2014TheoremA1(t *testing.T) {
 	exact := func(sigma, epsilon float64) float64 {
-		a, err := accountant.Ask(compose(t, mechanism.AddOrRemoveOne, times(mechanism.Gaussian{NoiseMultiplier: sigma}, 1)), accountant.AtEpsilon(epsilon))
+		a, err := accountant.Ask(compose(t, mechanism.AddOrRemoveOne,
+			times(mechanism.Gaussian{NoiseMultiplier: sigma}, 1)), accountant.AtEpsilon(epsilon))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,8 @@ package theorem
 
 const (
 	noPure   = "noise with unbounded losses has it, and is ε-DP for no ε"
-	sometime = "with probability δ the loss may be infinite, and so is every divergence; δ-approximate zCDP is what holds"
+	sometime = "with probability δ the loss may be infinite, and so is every divergence; δ-approximate zCDP is what " +
+		"holds"
 )
 
 // refusals says why no theorem turns the first guarantee into the second.
@@ -17,16 +18,18 @@ var refusals = map[string]map[string]string{
 	Concentrated: {
 		Pure:         noPure,
 		Concentrated: "it is one already",
-		Gaussian:     "μ = √(2ρ) is false: randomized response is (ε²/2)-zCDP and not ε-GDP (Dong–Roth–Su 2022, App. B)",
-		Sampled:      "no smaller ρ holds at all orders; sampling lowers the divergence at small orders only",
-		Testing:      "it has no trade-off function of its own; convert it to approximate-dp first",
+		Gaussian: "μ = √(2ρ) is false: randomized response is (ε²/2)-zCDP and not ε-GDP (Dong–Roth–Su 2022, App. " +
+			"B)",
+		Sampled: "no smaller ρ holds at all orders; sampling lowers the divergence at small orders only",
+		Testing: "it has no trade-off function of its own; convert it to approximate-dp first",
 	},
 	Renyi: {
 		Pure:         noPure,
 		Concentrated: "one order says nothing of larger ones",
 		Gaussian:     "one order allows heavier tails than any Gaussian's",
-		Sampled:      "one order does not determine the divergence of the mixture; report the mechanism itself, sampled",
-		Testing:      "it has no trade-off function of its own; convert it to approximate-dp first",
+		Sampled: "one order does not determine the divergence of the mixture; report the mechanism itself, " +
+			"sampled",
+		Testing: "it has no trade-off function of its own; convert it to approximate-dp first",
 	},
 	Gaussian: {
 		Pure:     noPure,

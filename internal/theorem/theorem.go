@@ -62,16 +62,22 @@ func Ask(c mechanism.Composition, q Question, name string) (accountant.Answer, e
 			return t.ask(c, q)
 		}
 	}
-	return accountant.Answer{}, &mechanism.ParameterError{Field: "analysis", Value: fmt.Sprintf("%q", name), Allowed: strings.Join(Names(), ", ")}
+	return accountant.Answer{},
+		&mechanism.ParameterError{Field: "analysis", Value: fmt.Sprintf("%q", name),
+			Allowed: strings.Join(Names(), ", ")}
 }
 
 func (t Theorem) ask(c mechanism.Composition, q Question) (accountant.Answer, error) {
 	const most = 1 << 32
 	switch grouped := t.Name == groupPrivacy; {
 	case grouped && (q.GroupSize == 0 || q.GroupSize > most):
-		return accountant.Answer{}, &mechanism.ParameterError{Field: "group_size", Value: fmt.Sprint(q.GroupSize), Allowed: "a whole number from 1 to 2^32"}
+		return accountant.Answer{},
+			&mechanism.ParameterError{Field: "group_size", Value: fmt.Sprint(q.GroupSize),
+				Allowed: "a whole number from 1 to 2^32"}
 	case !grouped && q.GroupSize != 0:
-		return accountant.Answer{}, &mechanism.ParameterError{Field: "group_size", Value: fmt.Sprint(q.GroupSize), Allowed: "none: it belongs to " + groupPrivacy}
+		return accountant.Answer{},
+			&mechanism.ParameterError{Field: "group_size", Value: fmt.Sprint(q.GroupSize),
+				Allowed: "none: it belongs to " + groupPrivacy}
 	}
 	if !t.Classical {
 		return accountant.AskBy(c, q.Question, accountant.Analysis(t.Name))

@@ -119,7 +119,8 @@ func draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 			return mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 1), Delta: positive("δ", 1e-12, 1e-5)}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 8), Epsilons: mechanism.NumbersOf(positive("τ", 1e-4, 1), 2)}
+			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 8),
+				Epsilons: mechanism.NumbersOf(positive("τ", 1e-4, 1), 2)}
 		},
 		func() mechanism.Mechanism {
 			return mechanism.Composed{Events: mechanism.ListOf(times(noise(), 2), times(declared(), 1))}
@@ -133,7 +134,8 @@ func draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 			return p
 		},
 		func() mechanism.Mechanism {
-			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 3), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
+			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 3),
+				Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
 		},
 	}
 	n := len(all)
@@ -147,7 +149,8 @@ func draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 // release or one kind of mechanism more of them apply.
 func TestNoTheoremBeatsTheLowerBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+			mechanism.ZeroOut}).Draw(t, "adjacency")
 		events := make([]mechanism.Event, rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "events"))
 		for i := range events {
 			events[i] = draw(t, adj)
@@ -201,7 +204,8 @@ func provenOf(t rapid.TB, c mechanism.Composition, q accountant.Question, group 
 			continue
 		}
 		proven = append(proven, name)
-		if math.IsNaN(r.Epsilon) || r.Epsilon < 0 || math.IsNaN(r.LogDelta) || r.LogDelta > 0 || r.Delta < 0 || r.Delta > 1 {
+		if math.IsNaN(r.Epsilon) || r.Epsilon < 0 || math.IsNaN(r.LogDelta) || r.LogDelta > 0 ||
+			r.Delta < 0 || r.Delta > 1 {
 			t.Fatalf("%s: %+v", name, r)
 		}
 		if a.EpsilonLower != nil && r.Epsilon < *a.EpsilonLower {
@@ -217,7 +221,8 @@ func provenOf(t rapid.TB, c mechanism.Composition, q accountant.Question, group 
 // A theorem outside its conditions refuses, by name and with the reason.
 func TestConditions(t *testing.T) {
 	pure := func(epsilon float64) mechanism.Mechanism { return mechanism.PureDP{Epsilon: epsilon} }
-	sampled := mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: 1}}
+	sampled := mechanism.PoissonSampled{SamplingProbability: 0.1,
+		Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: 1}}
 	gaussian := mechanism.Gaussian{NoiseMultiplier: 1}
 	for _, test := range []struct {
 		theorem string
@@ -226,22 +231,33 @@ func TestConditions(t *testing.T) {
 		q       accountant.Question
 		reason  string // "" where it applies
 	}{
-		{"advanced-composition", mechanism.AddOrRemoveOne, times(gaussian, 1), accountant.AtDelta(1e-5), "a Gaussian has no single (ε, δ)"},
-		{"mironov-composition", mechanism.AddOrRemoveOne, times(pure(1), 12), accountant.AtDelta(1e-5), "below kε²"}, // ln 1e5 = 11.51
+		{"advanced-composition", mechanism.AddOrRemoveOne, times(gaussian, 1), accountant.AtDelta(1e-5),
+			"a Gaussian has no single (ε, δ)"},
+		// ln 1e5 = 11.51
+		{"mironov-composition", mechanism.AddOrRemoveOne, times(pure(1), 12), accountant.AtDelta(1e-5), "below kε²"},
 		{"mironov-composition", mechanism.AddOrRemoveOne, times(pure(1), 11), accountant.AtDelta(1e-5), ""},
-		{"mironov-composition", mechanism.AddOrRemoveOne, times(pure(1), 10), accountant.AtEpsilon(56), "below kε²"}, // 4√2·10 = 56.57
+		// 4√2·10 = 56.57
+		{"mironov-composition", mechanism.AddOrRemoveOne, times(pure(1), 10), accountant.AtEpsilon(56), "below kε²"},
 		{"mironov-composition", mechanism.AddOrRemoveOne, times(pure(1), 10), accountant.AtEpsilon(57), ""},
-		{"mironov-composition", mechanism.AddOrRemoveOne, times(mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-9}, 2), accountant.AtDelta(1e-5), "pure DP"},
-		{"optimal-composition", mechanism.AddOrRemoveOne, times(gaussian, 1), accountant.AtDelta(1e-5), "no single (ε, δ)"},
-		{"classical-gaussian", mechanism.AddOrRemoveOne, times(gaussian, 1), accountant.AtDelta(1e-5), "proven for ε < 1"}, // √(2 ln 1.25e5) = 4.84
-		{"classical-gaussian", mechanism.AddOrRemoveOne, times(mechanism.Gaussian{NoiseMultiplier: 5}, 1), accountant.AtDelta(1e-5), ""},
-		{"classical-gaussian", mechanism.AddOrRemoveOne, times(gaussian, 1), accountant.AtEpsilon(1), "proven for ε < 1"},
-		{"classical-gaussian", mechanism.AddOrRemoveOne, times(gaussian, 2), accountant.AtEpsilon(0.5), "more than one release"},
+		{"mironov-composition", mechanism.AddOrRemoveOne, times(mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-9}, 2),
+			accountant.AtDelta(1e-5), "pure DP"},
+		{"optimal-composition", mechanism.AddOrRemoveOne, times(gaussian, 1),
+			accountant.AtDelta(1e-5), "no single (ε, δ)"},
+		// √(2 ln 1.25e5) = 4.84
+		{"classical-gaussian", mechanism.AddOrRemoveOne, times(gaussian, 1),
+			accountant.AtDelta(1e-5), "proven for ε < 1"},
+		{"classical-gaussian", mechanism.AddOrRemoveOne, times(mechanism.Gaussian{NoiseMultiplier: 5}, 1),
+			accountant.AtDelta(1e-5), ""},
+		{"classical-gaussian", mechanism.AddOrRemoveOne, times(gaussian, 1),
+			accountant.AtEpsilon(1), "proven for ε < 1"},
+		{"classical-gaussian", mechanism.AddOrRemoveOne, times(gaussian, 2), accountant.AtEpsilon(0.5),
+			"more than one release"},
 		{"classical-gaussian", mechanism.AddOrRemoveOne, times(pure(1), 1), accountant.AtEpsilon(0.5), "no Gaussian"},
 		{"classical-zcdp", mechanism.AddOrRemoveOne, times(gaussian, 1), accountant.AtDelta(1e-5), ""},
 		{"amplification", mechanism.AddOrRemoveOne, times(sampled, 1), accountant.AtDelta(1e-5), ""},
 		{"amplification", mechanism.ReplaceOne, times(sampled, 1), accountant.AtDelta(1e-5), "adjacency REPLACE_ONE"},
-		{"amplification", mechanism.AddOrRemoveOne, times(pure(1), 1), accountant.AtDelta(1e-5), "nothing is Poisson-sampled"},
+		{"amplification", mechanism.AddOrRemoveOne, times(pure(1), 1), accountant.AtDelta(1e-5),
+			"nothing is Poisson-sampled"},
 	} {
 		r := by(t, test.theorem, compose(t, test.adj, test.event), test.q)
 		if test.reason == "" && r.Unsupported != "" || !strings.Contains(r.Unsupported, test.reason) {
@@ -254,7 +270,8 @@ func TestConditions(t *testing.T) {
 func TestNothing(t *testing.T) {
 	for _, name := range Names() {
 		for _, q := range []accountant.Question{accountant.AtDelta(1e-5), accountant.AtEpsilon(0)} {
-			if r := by(t, name, compose(t, mechanism.ReplaceOne), q); r.Unsupported != "" || r.Epsilon != 0 || r.Delta != 0 {
+			if r := by(t, name, compose(t, mechanism.ReplaceOne), q); r.Unsupported != "" ||
+				r.Epsilon != 0 || r.Delta != 0 {
 				t.Errorf("%s: %+v", name, r)
 			}
 		}
@@ -297,18 +314,22 @@ func TestGroups(t *testing.T) {
 		t.Errorf("7 records of a 0.5-DP mechanism: ε = %v, want 3.5", e)
 	}
 	for _, k := range []uint64{1, 2, 5} {
-		exact, err := accountant.Ask(compose(t, mechanism.AddOrRemoveOne, times(mechanism.GaussianDP{Mu: 0.5 * float64(k)}, 1)), accountant.AtDelta(1e-5))
+		exact, err := accountant.Ask(compose(t, mechanism.AddOrRemoveOne,
+			times(mechanism.GaussianDP{Mu: 0.5 * float64(k)}, 1)), accountant.AtDelta(1e-5))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e := ask(mechanism.GaussianDP{Mu: 0.5}, accountant.AtDelta(1e-5), k).Epsilon; e < exact.Epsilon || k == 1 && e > exact.Epsilon*(1+1e-6) {
+		if e := ask(mechanism.GaussianDP{Mu: 0.5}, accountant.AtDelta(1e-5), k).Epsilon; e < exact.Epsilon ||
+			k == 1 && e > exact.Epsilon*(1+1e-6) {
 			t.Errorf("%d records: ε = %v, exactly %v", k, e, exact.Epsilon)
 		}
-		exact, err = accountant.Ask(compose(t, mechanism.AddOrRemoveOne, times(mechanism.GaussianDP{Mu: 0.5 * float64(k)}, 1)), accountant.AtEpsilon(2))
+		exact, err = accountant.Ask(compose(t, mechanism.AddOrRemoveOne,
+			times(mechanism.GaussianDP{Mu: 0.5 * float64(k)}, 1)), accountant.AtEpsilon(2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := ask(mechanism.GaussianDP{Mu: 0.5}, accountant.AtEpsilon(2), k).LogDelta; d < *exact.LogDeltaLower || k == 1 && d > exact.LogDelta+1e-9 {
+		if d := ask(mechanism.GaussianDP{Mu: 0.5}, accountant.AtEpsilon(2), k).LogDelta; d < *exact.LogDeltaLower ||
+			k == 1 && d > exact.LogDelta+1e-9 {
 			t.Errorf("%d records: ln δ = %v, exactly %v", k, d, exact.LogDelta)
 		}
 	}
@@ -317,17 +338,20 @@ func TestGroups(t *testing.T) {
 // The bounds beside an answer: the answer's own first, no other below it, and what
 // does not apply at the end.
 func TestCompare(t *testing.T) {
-	for _, m := range []mechanism.Mechanism{mechanism.Gaussian{NoiseMultiplier: 7}, mechanism.PureDP{Epsilon: 0.1}, mechanism.ApproximateDP{Epsilon: 0.1, Delta: 1e-4}} {
+	for _, m := range []mechanism.Mechanism{mechanism.Gaussian{NoiseMultiplier: 7}, mechanism.PureDP{Epsilon: 0.1},
+		mechanism.ApproximateDP{Epsilon: 0.1, Delta: 1e-4}} {
 		for _, q := range []accountant.Question{accountant.AtDelta(1e-5), accountant.AtEpsilon(0.5)} {
 			answer, bounds, err := Compare(compose(t, mechanism.AddOrRemoveOne, times(m, 1)), q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(bounds) != len(All())-1 || bounds[0].Result.Epsilon != answer.Epsilon && q.Delta != nil || bounds[0].LogDelta != answer.LogDelta {
+			if len(bounds) != len(All())-1 || bounds[0].Result.Epsilon != answer.Epsilon && q.Delta != nil ||
+				bounds[0].LogDelta != answer.LogDelta {
 				t.Errorf("%v: %+v first of %d, answer %+v", m, bounds[0], len(bounds), answer)
 			}
 			for i, b := range bounds[1:] {
-				if b.Unsupported == "" && (bounds[i].Unsupported != "" || b.Epsilon < bounds[i].Epsilon || b.LogDelta < bounds[i].LogDelta) {
+				if b.Unsupported == "" &&
+					(bounds[i].Unsupported != "" || b.Epsilon < bounds[i].Epsilon || b.LogDelta < bounds[i].LogDelta) {
 					t.Errorf("%v: %+v after %+v", m, b, bounds[i])
 				}
 				least := 0.0 // of differences
