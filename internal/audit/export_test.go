@@ -13,6 +13,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -164,7 +165,7 @@ func FuzzStoredBytes(f *testing.F) {
 }
 
 func (l log) renamed() bool {
-	g, err := wire.UnmarshalGenesis(l.genesis)
+	g, err := record.UnmarshalGenesis(l.genesis)
 	return err == nil && g.Spec.Name != "a"
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // batchEntries is how many entries are decided before they become the state.
@@ -48,11 +48,11 @@ func LaneOf(w ledger.Writer) Lane {
 // Begin starts with the stored bytes of a genesis, and what was kept of any
 // ledgers: of others than this one it is passed over.
 func Begin(genesis []byte, kept []Witness) (*Replay, error) {
-	g, err := wire.UnmarshalGenesis(genesis)
+	g, err := record.UnmarshalGenesis(genesis)
 	if err != nil {
 		return nil, &Finding{What: "genesis", Expected: "a genesis record", Found: undamaged(err)}
 	}
-	hash := ledger.GenesisHash(genesis)
+	hash := record.GenesisHash(genesis)
 	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
@@ -86,7 +86,7 @@ func (r *Replay) State() *ledger.State {
 
 // NextRaw is Next of stored bytes alone.
 func (r *Replay) NextRaw(raw []byte) (ledger.Record, error) {
-	e, _, _, err := wire.UnmarshalEntry(raw)
+	e, _, _, err := record.UnmarshalEntry(raw)
 	if err != nil {
 		return ledger.Record{}, r.finding("stored bytes", "an entry", undamaged(err))
 	}
@@ -112,12 +112,12 @@ func (r *Replay) Next(e ledger.Entry, raw []byte) (ledger.Record, error) {
 	}
 	r.lanes[lane] = ledger.Lane{Sequence: e.Sequence, Position: e.Position}
 	r.allocated(e)
-	record := ledger.Record{Entry: e, Hash: ledger.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
-	r.head = ledger.Head{Position: e.Position, Hash: record.Hash}
+	added := ledger.Record{Entry: e, Hash: record.EntryHash(r.head.Hash, raw), Previous: r.head.Hash, Raw: raw}
+	r.head = ledger.Head{Position: e.Position, Hash: added.Hash}
 	if len(r.batch.Entries()) >= batchEntries {
 		r.State()
 	}
-	return record, r.compareKept(e)
+	return added, r.compareKept(e)
 }
 
 // check compares what an entry says of itself.
@@ -128,7 +128,7 @@ func (r *Replay) check(e ledger.Entry) error {
 	if want := r.lanes[LaneOf(e.Writer)].Sequence + 1; e.Sequence != want {
 		return r.finding("sequence of writer "+e.Writer.Name, fmt.Sprint(want), fmt.Sprint(e.Sequence))
 	}
-	if want := wire.Digest(e.Action); e.Digest != want {
+	if want := record.Digest(e.Action); e.Digest != want {
 		return r.finding("digest", fmt.Sprintf("%x", want), fmt.Sprintf("%x", e.Digest))
 	}
 	for i, event := range e.Action.Details().Events {

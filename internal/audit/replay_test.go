@@ -17,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -157,7 +158,7 @@ func writtenTo(t *testing.T, spec ledger.Spec, actions ...ledger.Action) log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	genesis, err := wire.MarshalGenesis(ledger.Genesis{Spec: spec, Resolution: resolution, StoreID: writer, Principal: "p", Time: noon})
+	genesis, err := record.MarshalGenesis(ledger.Genesis{Spec: spec, Resolution: resolution, StoreID: writer, Principal: "p", Time: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,12 +170,12 @@ func writtenTo(t *testing.T, spec ledger.Spec, actions ...ledger.Action) log {
 }
 
 func entry(n uint64, v ledger.Action) ledger.Entry {
-	return ledger.Entry{Position: n, Writer: ledger.Writer{Principal: "p", Name: writer}, Sequence: n, Digest: wire.Digest(v), Time: noon, Action: v}
+	return ledger.Entry{Position: n, Writer: ledger.Writer{Principal: "p", Name: writer}, Sequence: n, Digest: record.Digest(v), Time: noon, Action: v}
 }
 
 func encode(t *testing.T, e ledger.Entry) []byte {
 	t.Helper()
-	raw, err := wire.MarshalEntry(e, 7, 7) // the store's links are the store's matter
+	raw, err := record.MarshalEntry(e, 7, 7) // the store's links are the store's matter
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestTamperedLogs(t *testing.T) {
 	head := audit.Witness{Source: "receipt r.json", Ledger: "a", Position: 6, Hash: honest.Head().Hash, StoreID: writer}
 	edit := func(n int, change func(e *ledger.Entry)) func(l *log) {
 		return func(l *log) {
-			e, _, _, err := wire.UnmarshalEntry(l.entries[n-1])
+			e, _, _, err := record.UnmarshalEntry(l.entries[n-1])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +204,7 @@ func TestTamperedLogs(t *testing.T) {
 		}
 	}
 	action := func(n int, v ledger.Action) func(l *log) {
-		return edit(n, func(e *ledger.Entry) { e.Action, e.Digest = v, wire.Digest(v) })
+		return edit(n, func(e *ledger.Entry) { e.Action, e.Digest = v, record.Digest(v) })
 	}
 	const kept = "ledger a: entry 6: receipt r.json: "
 	for _, c := range []struct {
@@ -257,7 +258,7 @@ func TestTamperedLogs(t *testing.T) {
 // doubled is a genesis with twice its budget.
 func doubled(t *testing.T, genesis []byte) []byte {
 	t.Helper()
-	g, err := wire.UnmarshalGenesis(genesis)
+	g, err := record.UnmarshalGenesis(genesis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,7 @@ func doubled(t *testing.T, genesis []byte) []byte {
 	if g.Resolution, err = ledger.Resolve(g.Spec, nil); err != nil {
 		t.Fatal(err)
 	}
-	if genesis, err = wire.MarshalGenesis(g); err != nil {
+	if genesis, err = record.MarshalGenesis(g); err != nil {
 		t.Fatal(err)
 	}
 	return genesis

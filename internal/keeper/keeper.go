@@ -37,7 +37,7 @@ type Config struct {
 	Store ledger.Store     // not closed by the Keeper
 	Now   func() time.Time // clock of entries; time.Now if nil
 
-	// Digest is that of a request's action (wire.Digest), for what the Keeper itself
+	// Digest is that of a request's action (record.Digest), for what the Keeper itself
 	// writes. Only Expire and ledgers with a parent need it.
 	Digest func(ledger.Action) ledger.Digest
 

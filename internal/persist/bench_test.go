@@ -11,7 +11,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // appender is one lane of one ledger that appends without reading.
@@ -34,7 +34,7 @@ func newAppender(s *Store, i int) (*appender, error) {
 		Labels: []ledger.Label{{Key: "step", Value: "1234"}},
 	}
 	return &appender{
-		s: s, action: v, digest: wire.Digest(v), proposal: ledger.Proposal{Ledger: name, Expected: sum.Head},
+		s: s, action: v, digest: record.Digest(v), proposal: ledger.Proposal{Ledger: name, Expected: sum.Head},
 		writer: ledger.Writer{Principal: "unverified:anonymous", Name: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i)*2654435761, i+1)},
 	}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // boundedPath, set in the environment, makes this test's process the one with little memory.
@@ -96,7 +96,7 @@ func readBounded(path string) {
 
 // charges rewrites pages of every bucket.
 func charges(s *Store) error {
-	k := keeper.New(keeper.Config{Store: s, Digest: wire.Digest})
+	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	for i := range 20 {
 		name := fmt.Sprint("new", i)
 		if _, _, err := k.Create(context.Background(), ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p", Time: audittest.Time(0)}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // crashPath, set in the environment, makes this test binary the child of
@@ -99,7 +99,7 @@ func next(s *Store, name string, i int) (ledger.Proposal, error) {
 	if at := snapshot.Head.Position; at%refundEvery == refundEvery-1 && len(snapshot.Amended) < ledger.MaxAmendments { // the newest is a charge
 		v := ledger.Refund{Position: at, Events: onePure, Reason: "r"}
 		b := ledger.NewBatch(st)
-		b.Decide(ledger.Request{Writer: lane1(i), Sequence: last + 1, Digest: wire.Digest(v), Action: v}, ledger.Lane{Sequence: last}, snapshot.Genesis.Time)
+		b.Decide(ledger.Request{Writer: lane1(i), Sequence: last + 1, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: last}, snapshot.Genesis.Time)
 		return b.Proposal(), nil
 	}
 	return proposeOn(st, lane1(i), last), nil

@@ -16,7 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 func lane1(i int) ledger.Writer {
@@ -72,7 +72,7 @@ func reserveAt(t *testing.T, s ledger.Store) {
 			ledger.Refund{Position: uint64(3*i + 2), Events: events, Reason: "r"})
 	}
 	for i, v := range actions {
-		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: wire.Digest(v), Action: v}
+		r := ledger.Request{Writer: lane1(0), Sequence: uint64(i + 1), Digest: record.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{}, g.Time); d.Outcome != ledger.Accepted {
 			t.Fatal(d.Err)
 		}
@@ -90,7 +90,7 @@ func tryAppend(s ledger.Store, sum ledger.Summary, n int) error {
 		w := lane1(i / 3 % 2)
 		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%20)}, Count: 1}}}
 		last[w]++
-		r := ledger.Request{Writer: w, Sequence: last[w], Digest: wire.Digest(v), Action: v}
+		r := ledger.Request{Writer: w, Sequence: last[w], Digest: record.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{Sequence: last[w] - 1}, sum.Genesis.Time); d.Outcome != ledger.Accepted {
 			return d.Err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // propose makes a proposal of one charge on top of what the store holds.
@@ -36,7 +36,7 @@ func propose(t testing.TB, s *Store, name string, w ledger.Writer) ledger.Propos
 func proposeOn(st *ledger.State, w ledger.Writer, last uint64) ledger.Proposal {
 	v := ledger.Charge{Events: onePure}
 	b := ledger.NewBatch(st)
-	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: wire.Digest(v), Action: v}
+	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: record.Digest(v), Action: v}
 	b.Decide(r, ledger.Lane{Sequence: last}, storetest.Genesis("l").Time) // were it refused, the store would refuse the empty proposal
 	return b.Proposal()
 }

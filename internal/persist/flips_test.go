@@ -19,7 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // sent is a request that was charged, and where.
@@ -31,7 +31,7 @@ type sent struct {
 
 func newCharge(name string, w ledger.Writer, sequence uint64, kind int) sent {
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: audittest.Mechanism(1 + kind%40), Count: 1}}}
-	return sent{ledger: name, request: ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(v), Action: v}}
+	return sent{ledger: name, request: ledger.Request{Writer: w, Sequence: sequence, Digest: record.Digest(v), Action: v}}
 }
 
 // flippedStore is a store with pages of every kind, and of what was charged in it what
@@ -41,7 +41,7 @@ func flippedStore(t *testing.T) (content []byte, all []sent) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	audittest.Fill(t, s, audittest.Spec("drawn", 0), 400, 1) // reservations and refunds
-	k := keeper.New(keeper.Config{Store: s, Digest: wire.Digest})
+	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	charge := func(c sent, again bool) {
 		r, err := k.Do(t.Context(), c.ledger, c.request)
 		if err != nil || r.Replayed {
@@ -173,7 +173,7 @@ func outcome(t *testing.T, content []byte, all []sent, seed uint64) (outcomes []
 
 // use sends again what was sent, between new charges. named is the first error.
 func use(s *Store, all []sent, random *rand.Rand) (twice, named error) {
-	k := keeper.New(keeper.Config{Store: s, Digest: wire.Digest})
+	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

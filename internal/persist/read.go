@@ -8,7 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // Load implements ledger.Store: the snapshot is up to date, there is no tail.
@@ -50,7 +50,7 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 func (v *view) parts(h head) ([]mechanism.Part, error) {
 	parts := make([]mechanism.Part, h.distinct)
 	err := v.each(mechanismsBucket, h, 0, func(i int, value []byte) (err error) {
-		parts[i].Mechanism, err = wire.UnmarshalMechanism(value)
+		parts[i].Mechanism, err = record.UnmarshalMechanism(value)
 		return err
 	})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // openOf reads the open reservations that a proposal changes.
@@ -29,7 +29,7 @@ func (w *writing) openOf(h head, p *ledger.Proposal) ([]ledger.Reservation, erro
 }
 
 func parseReservation(key, value []byte) (ledger.Reservation, error) {
-	r, err := wire.UnmarshalReservation(binary.BigEndian.Uint64(key[8:]), value)
+	r, err := record.UnmarshalReservation(binary.BigEndian.Uint64(key[8:]), value)
 	if err != nil {
 		return r, damaged(reservationsBucket, key, "%v", err)
 	}
@@ -80,7 +80,7 @@ func (w *writing) reservations(h *head, changes, before []ledger.Reservation) er
 		}
 		h.open++
 		h.held += r.Total()
-		raw, err := wire.MarshalReservation(r)
+		raw, err := record.MarshalReservation(r)
 		if err != nil {
 			return err
 		}

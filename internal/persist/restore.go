@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // restoringSuffix ends the name of a store that is being restored; the store's name comes
@@ -271,7 +271,7 @@ func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledg
 	b := ledger.NewBatch(state)
 	d := b.Decide(ledger.Request{
 		Writer:   ledger.Writer{Principal: ledger.Daemon, Name: "request/restore-" + done.StoreID},
-		Sequence: 1, Digest: wire.Digest(v), Action: v,
+		Sequence: 1, Digest: record.Digest(v), Action: v,
 	}, ledger.Lane{}, c.Now)
 	return b.Proposal(), d.Err
 }

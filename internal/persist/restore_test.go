@@ -16,7 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // backedUp is a backup of n ledgers of each kind and a closed one.
@@ -175,7 +175,7 @@ func reconcile(t *testing.T, s *Store, name string, accept bool) {
 		t.Fatal(err)
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
-	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: wire.Digest(v), Action: v}, ledger.Lane{}, audittest.Time(9)); d.Err != nil {
+	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: record.Digest(v), Action: v}, ledger.Lane{}, audittest.Time(9)); d.Err != nil {
 		t.Fatal(d.Err)
 	}
 	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // One wrong bit in how many pages a page takes, while the store is used: no commit frees
@@ -63,7 +63,7 @@ func overflowOutcome(t *testing.T, content []byte, all []sent, header, bit int, 
 	defer s.Close()
 	at := header + 12 + bit/8
 	writeByte(t, path, at, content[at]^1<<(bit%8))
-	k := keeper.New(keeper.Config{Store: s, Digest: wire.Digest})
+	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	defer k.Close(t.Context())
 	for i := range 20 {
 		c := newCharge(all[random.IntN(len(all))].ledger, audittest.Writer(5000+random.IntN(1<<20)), 1, i)

@@ -19,7 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // One wrong bit that gets into any page while the store is used changes no answer: what is
@@ -124,7 +124,7 @@ func TestReadsThroughFreePages(t *testing.T) {
 		return mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	}
 	s := open(content)
-	k := keeper.New(keeper.Config{Store: s, Digest: wire.Digest})
+	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	c := newCharge("many", audittest.Writer(1040), 1, 1)
 	c.request.Writer.Name += "-newest" // among writers that were there before
 	if _, err := k.Do(t.Context(), c.ledger, c.request); err != nil {

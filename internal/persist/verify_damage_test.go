@@ -14,7 +14,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // honest writes two ledgers with rows in every bucket and returns the file.
@@ -153,7 +153,7 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 			at = r.previousInLedger
 		}
 	}
-	edit := func(change func(r *record)) func(tx *bolt.Tx) error {
+	edit := func(change func(r *linked)) func(tx *bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
 			at := key(tx, position)
 			r, err := (&view{tx: tx}).entry(number, at)
@@ -161,7 +161,7 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 				return err
 			}
 			change(&r)
-			raw, err := wire.MarshalEntry(r.Entry, r.previousInLedger, r.previousOfWriter)
+			raw, err := record.MarshalEntry(r.Entry, r.previousInLedger, r.previousOfWriter)
 			if err != nil {
 				return err
 			}
@@ -174,13 +174,13 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 		change func(tx *bolt.Tx) error
 		says   string
 	}{
-		{"time", edit(func(r *record) { r.Entry.Time = audittest.Time(1) }), "ledger a: entry 301: previous hash: "},
-		{"previous hash", edit(func(r *record) { r.Previous[0] ^= 1 }), "ledger a: entry 300: previous hash: "},
-		{"previous in ledger", edit(func(r *record) { r.previousInLedger-- }), "ledger a: entry 300: previous_in_ledger: "},
-		{"previous of writer", edit(func(r *record) { r.previousOfWriter-- }), "ledger a: entry 300: previous_of_writer: "},
-		{"position", edit(func(r *record) { r.Entry.Position++ }), "ledger a: entry 300: position: 301; expected: 300"},
-		{"sequence", edit(func(r *record) { r.Entry.Sequence++ }), "ledger a: entry 300: sequence of writer "},
-		{"digest", edit(func(r *record) { r.Entry.Digest[31] ^= 1 }), "ledger a: entry 300: digest: "},
+		{"time", edit(func(r *linked) { r.Entry.Time = audittest.Time(1) }), "ledger a: entry 301: previous hash: "},
+		{"previous hash", edit(func(r *linked) { r.Previous[0] ^= 1 }), "ledger a: entry 300: previous hash: "},
+		{"previous in ledger", edit(func(r *linked) { r.previousInLedger-- }), "ledger a: entry 300: previous_in_ledger: "},
+		{"previous of writer", edit(func(r *linked) { r.previousOfWriter-- }), "ledger a: entry 300: previous_of_writer: "},
+		{"position", edit(func(r *linked) { r.Entry.Position++ }), "ledger a: entry 300: position: 301; expected: 300"},
+		{"sequence", edit(func(r *linked) { r.Entry.Sequence++ }), "ledger a: entry 300: sequence of writer "},
+		{"digest", edit(func(r *linked) { r.Entry.Digest[31] ^= 1 }), "ledger a: entry 300: digest: "},
 		{"another's record", func(tx *bolt.Tx) error {
 			at := key(tx, position)
 			bb := tx.Bucket([]byte("log"))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // followed is a ledger as far as its log was gone through.
@@ -53,7 +53,7 @@ func (v *verifier) next(f *followed, l logged, key uint64) error {
 	if l.previous != before.Hash {
 		return wrong("previous hash", fmt.Sprintf("%x, the hash of entry %d", before.Hash, before.Position), fmt.Sprintf("%x", l.previous))
 	}
-	e, inLedger, ofWriter, err := wire.UnmarshalEntry(l.raw)
+	e, inLedger, ofWriter, err := record.UnmarshalEntry(l.raw)
 	if err != nil {
 		return wrong("stored bytes", "an entry", damagedBytes(key, err))
 	}

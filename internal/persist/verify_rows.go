@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/audit"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // rows compares the rows of a ledger that follow from its log.
@@ -116,11 +116,11 @@ func (v *verifier) reservations(f *followed) error {
 		return err
 	}
 	for i, r := range expected {
-		want, err := wire.MarshalReservation(r)
+		want, err := record.MarshalReservation(r)
 		if err != nil {
 			return err
 		}
-		got, err := wire.MarshalReservation(stored[i]) // as many: the head row has their number
+		got, err := record.MarshalReservation(stored[i]) // as many: the head row has their number
 		if err != nil || stored[i].Position != r.Position || !bytes.Equal(want, got) {
 			return f.wrong(reservationsBucket, fmt.Sprintf("reservation %d", r.Position), fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", stored[i]))
 		}

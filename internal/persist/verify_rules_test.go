@@ -13,7 +13,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/audit/audittest"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // A store checks the sums of what it appends, not the rules by which a ledger decides.
@@ -65,14 +65,14 @@ func TestVerifyFindsWhatTheRulesForbid(t *testing.T) {
 			position := uint64(0)
 			write := func(a ledger.Action, written func(ledger.Action) ledger.Action) error {
 				b := ledger.NewBatch(state)
-				r := ledger.Request{Writer: audittest.Writer(0), Sequence: position + 1, Digest: wire.Digest(a), Action: a}
+				r := ledger.Request{Writer: audittest.Writer(0), Sequence: position + 1, Digest: record.Digest(a), Action: a}
 				if d := b.Decide(r, ledger.Lane{Sequence: position, Position: position}, audittest.Time(0)); d.Outcome != ledger.Accepted {
 					t.Fatal(d.Err)
 				}
 				p := b.Proposal()
 				p.Entries = slices.Clone(p.Entries)
 				p.Entries[0].Action = written(p.Entries[0].Action)
-				p.Entries[0].Digest = wire.Digest(p.Entries[0].Action)
+				p.Entries[0].Digest = record.Digest(p.Entries[0].Action)
 				hashes, err := s.Append([]ledger.Proposal{p})
 				if err == nil {
 					position++

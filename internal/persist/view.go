@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // view reads rows within one transaction. Everything is verified when it is read, and an
@@ -171,10 +171,10 @@ func (v *view) genesis(number uint64) (g ledger.Genesis, raw []byte, hash ledger
 	if l.number != number || l.previous != (ledger.Hash{}) {
 		return g, nil, hash, damaged(logBucket, numberKey(number), "a record of ledger %d, not a genesis", l.number)
 	}
-	if g, err = wire.UnmarshalGenesis(l.raw); err != nil {
+	if g, err = record.UnmarshalGenesis(l.raw); err != nil {
 		return g, nil, hash, damagedBytes(number, err)
 	}
-	return g, bytes.Clone(l.raw), ledger.GenesisHash(l.raw), nil
+	return g, bytes.Clone(l.raw), record.GenesisHash(l.raw), nil
 }
 
 // summary completes a head's summary.
@@ -194,32 +194,32 @@ func (v *view) summary(name string, h head) (ledger.Summary, error) {
 	return s, nil
 }
 
-// record is an entry with the log keys of those before it.
-type record struct {
+// linked is an entry with the log keys of those before it.
+type linked struct {
 	ledger.Record
 	previousInLedger, previousOfWriter uint64
 }
 
 // entry reads an entry of a ledger, and computes its hash.
-func (v *view) entry(number, key uint64) (record, error) {
+func (v *view) entry(number, key uint64) (linked, error) {
 	l, err := v.logged(key)
 	if err != nil {
-		return record{}, err
+		return linked{}, err
 	}
 	if l.number != number {
-		return record{}, damaged(logBucket, numberKey(key), "a record of ledger %d; want one of %d", l.number, number)
+		return linked{}, damaged(logBucket, numberKey(key), "a record of ledger %d; want one of %d", l.number, number)
 	}
-	var r record
-	r.Entry, r.previousInLedger, r.previousOfWriter, err = wire.UnmarshalEntry(l.raw)
+	var r linked
+	r.Entry, r.previousInLedger, r.previousOfWriter, err = record.UnmarshalEntry(l.raw)
 	if err != nil {
-		return record{}, damagedBytes(key, err)
+		return linked{}, damagedBytes(key, err)
 	}
 	if r.previousInLedger >= key || r.previousOfWriter >= key {
-		return record{}, damaged(logBucket, numberKey(key), "earlier entries at %d and %d", r.previousInLedger, r.previousOfWriter)
+		return linked{}, damaged(logBucket, numberKey(key), "earlier entries at %d and %d", r.previousInLedger, r.previousOfWriter)
 	}
 	r.Previous = l.previous
 	r.Raw = bytes.Clone(l.raw)
-	r.Hash = ledger.EntryHash(l.previous, l.raw)
+	r.Hash = record.EntryHash(l.previous, l.raw)
 	return r, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // writing is one write transaction. Each operation is first decided, which only reads, and may
@@ -170,15 +170,15 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, err
 	}
-	raw, err := wire.MarshalGenesis(g)
+	raw, err := record.MarshalGenesis(g)
 	if err != nil {
 		return ledger.Summary{}, false, err
 	}
-	if g, err = wire.UnmarshalGenesis(raw); err != nil { // what later calls will read
+	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
 		return ledger.Summary{}, false, err
 	}
 	number := w.stageLog(0, ledger.Hash{}, raw)
-	h := head{number: number, at: ledger.Head{Hash: ledger.GenesisHash(raw)}}
+	h := head{number: number, at: ledger.Head{Hash: record.GenesisHash(raw)}}
 	w.stageUint64(ledgersBucket, []byte(g.Spec.Name), number)
 	w.stageHead(h)
 	sum = h.summary()
@@ -258,13 +258,13 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 		if e.Sequence != l.sequence+1 {
 			return nil, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger, e.Writer.Name, e.Sequence, l.sequence+1)
 		}
-		raw, err := wire.AppendEntry(w.encoded[:0], e, h.last, l.last)
+		raw, err := record.AppendEntry(w.encoded[:0], e, h.last, l.last)
 		if err != nil {
 			return nil, err
 		}
 		w.encoded = raw
 		key := w.stageLog(h.number, h.at.Hash, raw)
-		h.at = ledger.Head{Position: e.Position, Hash: ledger.EntryHash(h.at.Hash, raw)}
+		h.at = ledger.Head{Position: e.Position, Hash: record.EntryHash(h.at.Hash, raw)}
 		h.last = key
 		l.advance(e, key)
 		if e.Position%indexEvery == 0 {
@@ -298,7 +298,7 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 func (w *writing) counts(h *head, changes []ledger.CountChange) error {
 	for _, c := range changes {
 		if c.Index == h.distinct {
-			raw, err := wire.MarshalMechanism(c.Mechanism)
+			raw, err := record.MarshalMechanism(c.Mechanism)
 			if err != nil {
 				return err
 			}

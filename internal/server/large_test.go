@@ -15,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -43,7 +44,7 @@ func appendUnbounded(t *testing.T, store ledger.Store, name string, actions ...l
 			t.Fatal(err)
 		}
 		b := ledger.NewBatch(ledger.NewState(snapshot, tail))
-		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)}, Sequence: 1, Digest: wire.Digest(v), Action: v}
+		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)}, Sequence: 1, Digest: record.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{}, time.Now()); d.Err != nil {
 			t.Fatal(d.Err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -30,11 +31,11 @@ func readLog(t *testing.T, client pb.AccountantServiceClient, name string, pageS
 			t.Errorf("page %d has a genesis of %d bytes; want it on the first page only", page, len(answer.GetGenesis()))
 		}
 		if page == 0 {
-			hash = ledger.GenesisHash(answer.GetGenesis())
+			hash = record.GenesisHash(answer.GetGenesis())
 		}
 		for _, e := range answer.GetEntries() {
 			all = append(all, e)
-			hash = ledger.EntryHash(hash, e.GetRaw())
+			hash = record.EntryHash(hash, e.GetRaw())
 			if e.GetPosition() != uint64(len(all)) || string(e.GetHash()) != string(hash[:]) {
 				t.Fatalf("entry %d has position %d and hash %x; want %x", len(all), e.GetPosition(), e.GetHash(), hash)
 			}

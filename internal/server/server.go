@@ -28,6 +28,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -65,7 +66,7 @@ func Start(config Config) (*Server, error) {
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	questions := inTime{newAnalyses(config.Analyses, config.QuestionTime, s.metrics), s.recovered}
-	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: wire.Digest,
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: record.Digest,
 		Compute: questions.forWrites(s.draining), LongRead: newReadings(s.metrics).long})
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)

@@ -9,6 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -64,7 +65,7 @@ func request(ctx context.Context, w ledger.Writer, sequence uint64, action ledge
 	if err := wire.CheckSequence(w, sequence); err != nil {
 		return ledger.Request{}, err
 	}
-	return ledger.Request{Writer: w, Sequence: sequence, Digest: wire.Digest(action), Action: action, Caller: holder(ctx)}, nil
+	return ledger.Request{Writer: w, Sequence: sequence, Digest: record.Digest(action), Action: action, Caller: holder(ctx)}, nil
 }
 
 // closing is a CloseLedgerRequest, which calls its ledger "name".

@@ -11,11 +11,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // What the API takes is what entries show, less what the daemon has found.
@@ -24,7 +24,7 @@ func TestAmendmentsRoundTrip(t *testing.T) {
 	if got, err := ToRefund(fromRefund(refund)); err != nil || !reflect.DeepEqual(got, refund) {
 		t.Errorf("%+v, %v; want %+v", got, err, refund)
 	}
-	for _, want := range []ledger.Raise{raisedFilter(), raisedPlan()} {
+	for _, want := range []ledger.Raise{wiretest.RaisedFilter(), wiretest.RaisedPlan()} {
 		want.Resolution, want.Late = ledger.Resolution{}, false
 		r := fromRaise(want)
 		if r.Plan != nil {
@@ -34,7 +34,7 @@ func TestAmendmentsRoundTrip(t *testing.T) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
-	many := &pb.Raise{Reason: "r", Plan: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE, Events: FromEvents([]mechanism.Event{{Mechanism: everyMechanism[0]}})}}
+	many := &pb.Raise{Reason: "r", Plan: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE, Events: FromEvents([]mechanism.Event{{Mechanism: wiretest.EveryMechanism[0]}})}}
 	if got, err := ToRaise(mechanism.ReplaceOne, many); err != nil || got.Plan.Events[0].Count != 0 {
 		t.Errorf("as many as fit: %+v, %v", got, err)
 	}
@@ -49,7 +49,7 @@ func TestAmendmentErrors(t *testing.T) {
 		{"refund.nothing_released", func(r *pb.Refund) { r.NothingReleased = false }},
 		{"refund.reason", func(r *pb.Refund) { r.Reason = "" }},
 		{"refund.reason", func(r *pb.Refund) { r.Reason = strings.Repeat("r", 1025) }},
-		{"refund.events", func(r *pb.Refund) { r.Events = FromEvents(stepCharge.Events) }},
+		{"refund.events", func(r *pb.Refund) { r.Events = FromEvents(wiretest.StepCharge.Events) }},
 		{"refund", func(r *pb.Refund) { r.ProtoReflect().SetUnknown(unknownField) }},
 	} {
 		r := &pb.Refund{Position: 1, NothingReleased: true, Reason: "r"}
@@ -65,7 +65,7 @@ func TestAmendmentErrors(t *testing.T) {
 		{"free.nothing_released", func(f *pb.Free) { f.NothingReleased = false }},
 		{"free.reason", func(f *pb.Free) { f.Reason = "" }},
 		{"free.reason", func(f *pb.Free) { f.Reason = strings.Repeat("r", 1025) }},
-		{"free.events", func(f *pb.Free) { f.Events = FromEvents(stepCharge.Events) }},
+		{"free.events", func(f *pb.Free) { f.Events = FromEvents(wiretest.StepCharge.Events) }},
 		{"free", func(f *pb.Free) { f.ProtoReflect().SetUnknown(unknownField) }},
 	} {
 		f := &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}
@@ -103,7 +103,7 @@ func TestAmendmentErrors(t *testing.T) {
 		{"raise.reason", func(r *pb.Raise) { r.Reason = "" }},
 		{"raise", func(r *pb.Raise) { r.ProtoReflect().SetUnknown(unknownField) }},
 	} {
-		r := fromRaise(raisedPlan())
+		r := fromRaise(wiretest.RaisedPlan())
 		r.Plan.Adjacency = pb.Workload_REPLACE_ONE
 		c.change(r)
 		_, err := ToRaise(mechanism.ReplaceOne, r)
@@ -118,13 +118,13 @@ func TestAmendmentErrors(t *testing.T) {
 func TestReservationErrors(t *testing.T) {
 	adj := mechanism.AddOrRemoveOne
 	reserve := func(change func(*pb.Reserve)) error {
-		r := &pb.Reserve{Events: FromEvents(stepCharge.Events), LifetimeSeconds: 60}
+		r := &pb.Reserve{Events: FromEvents(wiretest.StepCharge.Events), LifetimeSeconds: 60}
 		change(r)
 		_, err := ToReserve(adj, r)
 		return err
 	}
 	commit := func(change func(*pb.Commit)) error {
-		c := &pb.Commit{Events: FromEvents(stepCharge.Events), Reservation: 3}
+		c := &pb.Commit{Events: FromEvents(wiretest.StepCharge.Events), Reservation: 3}
 		change(c)
 		_, err := ToCommit(adj, c)
 		return err
@@ -153,68 +153,18 @@ func TestReservationErrors(t *testing.T) {
 	checkInvalid(t, err, "release.reason")
 }
 
-func TestDamagedAmendments(t *testing.T) {
-	for _, c := range []struct {
-		action ledger.Action
-		change func(*recordv1.Entry)
-		says   string
-	}{
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution = nil }, "raise.resolution.limits: 0 limits"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise = nil }, "raise.budgets: missing"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Value = math.Inf(1) }, "raise.resolution.limits[0].value: +Inf"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Order = math.NaN() }, "raise.resolution.limits[0].order: NaN"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits[0].Guard = 2 }, "raise.resolution.limits[0].guard: ZCDP; allowed: BASIC"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 0 }, "raise.budgets[0].bound"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Raise.Reason = "" }, "raise.reason: missing"},
-		{raisedFilter(), func(e *recordv1.Entry) { e.GetRaise().Resolution.ProtoReflect().SetUnknown(unknownField) }, "unknown field 99"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Plan = nil }, "raise.resolution.plan: 0 mechanisms"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Plan[1] = e.GetRaise().Resolution.Plan[0] }, "raise.resolution.plan[1].mechanism"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Adjacency = 1 }, "raise.plan.adjacency: ADD_OR_REMOVE_ONE"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events = nil }, "raise.plan.events: missing"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Plan.Events[0].Count = 0 }, "raise.plan.events[0].count: 0"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Raise.Budgets[0].Guard = 1 }, "raise.budgets[0].guard: BASIC"},
-		{raisedPlan(), func(e *recordv1.Entry) { e.GetRaise().Resolution.Limits = []*recordv1.Limit{{Guard: 1, Value: 1}} }, "raise.resolution.limits: 1 limits"},
-		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().NothingReleased = false }, "free.nothing_released: false"},
-		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().Events = nil }, "free.events: missing"},
-		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().Reservation = 0 }, "free.reservation: missing"},
-		{ledger.Free{Reservation: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetFree().Reason = "" }, "free.reason: missing"},
-		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().NothingReleased = false }, "refund.nothing_released: false"},
-		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Events = nil }, "refund.events: missing"},
-		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Position = 0 }, "refund.position: missing"},
-		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Reason = "" }, "refund.reason: missing"},
-		{ledger.Refund{Position: 1, Events: stepCharge.Events, Reason: "r"}, func(e *recordv1.Entry) { e.GetRefund().Events[0].Count = 0 }, "refund.events[0].count: 0"},
-		{ledger.Reserve{Events: stepCharge.Events, Child: "a"}, func(e *recordv1.Entry) { e.GetReserve().LifetimeSeconds = 1 }, "reserve.lifetime_seconds: 1; allowed: 0 with a child"},
-		{ledger.Reserve{Events: stepCharge.Events, Child: "a"}, func(e *recordv1.Entry) { e.GetReserve().Child = "A" }, "reserve.child"},
-	} {
-		entry := stepEntry()
-		entry.Action = c.action
-		var e recordv1.Entry
-		if err := proto.Unmarshal(plainEntry(t, entry, 16, 16), &e); err != nil {
-			t.Fatal(err)
-		}
-		c.change(&e)
-		raw, err := proto.Marshal(&e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, _, _, err := UnmarshalEntry(raw); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Entry{}) {
-			t.Errorf("%+v, %v; want damaged: %s", got, err, c.says)
-		}
-	}
-}
-
 // A view shows every balance, and what answers rest on.
 func TestFromView(t *testing.T) {
-	filtered := filteredGenesis()
+	filtered := wiretest.FilteredGenesis()
 	v := ledger.View{Summary: ledger.Summary{Genesis: filtered}, Balance: ledger.Balance{
 		Budgets: []ledger.BudgetBalance{
 			{Budget: accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 12},
 				Value: ledger.Amount{Unit: "u", Limit: 4, Spent: 1, Reserved: 2, Remaining: 1}},
 			{Budget: accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 8, Delta: 1e-5}, Delta: ledger.Amount{Unit: "δ", Limit: 1e-5}}},
-		Plan: []ledger.PlanBalance{{Mechanism: everyMechanism[0], Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}},
+		Plan: []ledger.PlanBalance{{Mechanism: wiretest.EveryMechanism[0], Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}},
 		Reservations: []ledger.Reservation{
-			{Position: 3, Deadline: time.Unix(100, 5), Principal: "p", Rest: []mechanism.Part{{Mechanism: everyMechanism[0], Count: 1<<32 + 5}}},
-			{Position: 4, Child: "c", Principal: ledger.Daemon, Rest: []mechanism.Part{{Mechanism: everyMechanism[1], Count: 1}}}},
+			{Position: 3, Deadline: time.Unix(100, 5), Principal: "p", Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[0], Count: 1<<32 + 5}}},
+			{Position: 4, Child: "c", Principal: ledger.Daemon, Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[1], Count: 1}}}},
 		Assumptions: []ledger.Assumption{{Position: 9, Kind: "refund", Text: "t", Descriptive: true}},
 	}}
 	got := FromView(v)
@@ -223,7 +173,7 @@ func TestFromView(t *testing.T) {
 		{Budget: &pb.Budget{Guard: pb.Budget_RDP, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5), Order: proto.Float64(12)},
 			Value: &pb.Amount{Unit: "u", Limit: 4, Spent: 1, Reserved: 2, Remaining: 1}},
 		{Budget: &pb.Budget{Guard: pb.Budget_BASIC, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5)}, Value: &pb.Amount{}, Delta: &pb.Amount{Unit: "δ", Limit: 1e-5}}}
-	want.Plan = []*pb.PlanBalance{{Mechanism: FromMechanism(everyMechanism[0]), Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}}
+	want.Plan = []*pb.PlanBalance{{Mechanism: FromMechanism(wiretest.EveryMechanism[0]), Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}}
 	want.Assumptions = []*pb.Assumption{{Position: 9, Kind: "refund", Text: "t", Descriptive: true}}
 	if len(got.Reservations) != 2 {
 		t.Fatalf("%v", got)
@@ -240,7 +190,7 @@ func TestFromView(t *testing.T) {
 
 // Entries of amendments show in the API what they are.
 func TestAmendmentViews(t *testing.T) {
-	names, entries := goldenEntries()
+	names, entries := wiretest.GoldenEntries()
 	shown := 0
 	for i, e := range entries {
 		p := FromRecord(ledger.Record{Entry: e}, false)

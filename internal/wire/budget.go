@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"math"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -165,47 +164,6 @@ func checkPolicy(s ledger.Spec) error {
 	}
 	if err := s.CheckPolicy(); err != nil {
 		return fromDomain(err)
-	}
-	return nil
-}
-
-// checkResolution checks that a resolution is one of the spec's policy and that
-// its numbers are in their ranges. It is not found anew: it is a fact.
-func checkResolution(s ledger.Spec, r ledger.Resolution) error {
-	limits, plan := 0, 0
-	switch s.Policy {
-	case ledger.Filtered:
-		limits = len(s.Budgets)
-	case ledger.Planned:
-		plan = 1
-	}
-	if len(r.Limits) != limits {
-		return invalid("resolution.limits", fmt.Sprintf("%d limits", len(r.Limits)), fmt.Sprintf("%d, one of each FILTER budget", limits))
-	}
-	if min(len(r.Plan), 1) != plan {
-		return invalid("resolution.plan", fmt.Sprintf("%d mechanisms", len(r.Plan)), "at least one with the policy PLAN, none with others")
-	}
-	for i, l := range r.Limits {
-		if err := checkLimit(s.Budgets[i], l); err != nil {
-			return under(fmt.Sprintf("resolution.limits[%d]", i), err)
-		}
-	}
-	return checkParts("resolution.plan", r.Plan, func(m mechanism.Mechanism) error {
-		return mechanism.Event{Mechanism: m, Count: 1}.Check(s.Adjacency)
-	})
-}
-
-func checkLimit(b accountant.Budget, l accountant.Limit) error {
-	finite := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	switch {
-	case l.Guard != b.Guard:
-		return invalid("guard", l.Guard.String(), b.Guard.String()+", the budget's")
-	case !finite(l.Value):
-		return invalid("value", fmt.Sprint(l.Value), "a finite number > 0")
-	case !(l.Delta >= 0 && l.Delta < 1):
-		return invalid("delta", fmt.Sprint(l.Delta), "a number in [0, 1)")
-	case l.Guard == accountant.GuardRDP && !(l.Order > 1 && !math.IsInf(l.Order, 1)) || l.Guard != accountant.GuardRDP && l.Order != 0:
-		return invalid("order", fmt.Sprint(l.Order), "a finite number > 1 with the guard RDP, otherwise 0")
 	}
 	return nil
 }

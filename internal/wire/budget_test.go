@@ -8,26 +8,26 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // Specs with budgets come back as they were requested.
 func TestBudgetSpecs(t *testing.T) {
-	for _, g := range []ledger.Genesis{plannedGenesis(), filteredGenesis()} {
+	for _, g := range []ledger.Genesis{wiretest.PlannedGenesis(), wiretest.FilteredGenesis()} {
 		got, err := toSpec(FromSpec(g.Spec))
 		if err != nil || !reflect.DeepEqual(got, g.Spec) {
 			t.Errorf("%+v came back as %+v, %v", g.Spec, got, err)
 		}
 	}
-	for _, g := range []ledger.Genesis{plannedGenesis(), filteredGenesis()} { // as a client asks
+	for _, g := range []ledger.Genesis{wiretest.PlannedGenesis(), wiretest.FilteredGenesis()} { // as a client asks
 		g.Spec.Parent = "team/all"
 		if got, err := ToSpec(FromSpec(g.Spec)); err != nil || !reflect.DeepEqual(got, g.Spec) {
 			t.Errorf("%+v came back as %+v, %v", g.Spec, got, err)
 		}
 	}
-	many := plannedGenesis().Spec
+	many := wiretest.PlannedGenesis().Spec
 	many.Plan.Events = many.Plan.Events[:1]
 	many.Plan.Events[0].Count = 0
 	if got, err := toSpec(FromSpec(many)); err != nil || !reflect.DeepEqual(got, many) {
@@ -36,8 +36,8 @@ func TestBudgetSpecs(t *testing.T) {
 }
 
 func TestBudgetSpecErrors(t *testing.T) {
-	planned := func() *pb.LedgerSpec { return FromSpec(plannedGenesis().Spec) }
-	filtered := func() *pb.LedgerSpec { return FromSpec(filteredGenesis().Spec) }
+	planned := func() *pb.LedgerSpec { return FromSpec(wiretest.PlannedGenesis().Spec) }
+	filtered := func() *pb.LedgerSpec { return FromSpec(wiretest.FilteredGenesis().Spec) }
 	for _, c := range []struct {
 		field  string
 		spec   *pb.LedgerSpec
@@ -78,52 +78,5 @@ func TestBudgetSpecErrors(t *testing.T) {
 			continue
 		}
 		checkInvalid(t, err, c.field)
-	}
-}
-
-func TestDamagedResolutions(t *testing.T) {
-	for _, c := range []struct {
-		says   string
-		from   ledger.Genesis
-		change func(*recordv1.Genesis)
-	}{
-		{"resolution.limits: 0 limits; allowed: 6", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution = nil }},
-		{"resolution.limits: 5 limits", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits = g.Resolution.Limits[1:] }},
-		{"resolution.limits[0].guard: ZCDP; allowed: BASIC", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = pb.Budget_ZCDP }},
-		{"resolution.limits[0].guard: 9", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = 9 }},
-		{"resolution.limits[1].value: 0", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Value = 0 }},
-		{"resolution.limits[1].delta: 1", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Delta = 1 }},
-		{"resolution.limits[1].order: 2", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Order = 2 }},
-		{"resolution.limits[4].order: 1", filteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[4].Order = 1 }},
-		{"resolution.plan: 0 mechanisms", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan = nil }},
-		{"resolution.plan[1].count: 0", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 0 }},
-		{"resolution.plan[1].count: 9223372036854775807", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 1<<63 - 1 }},
-		{"resolution.plan[1].mechanism: missing", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = nil }},
-		{"again; allowed: distinct mechanisms", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = g.Resolution.Plan[0].Mechanism }},
-		{"resolution.plan: 2 mechanisms", someGenesis(), func(g *recordv1.Genesis) {
-			g.Resolution = fromResolution(plannedGenesis().Resolution)
-		}},
-		{"unknown field 99", plannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.ProtoReflect().SetUnknown(unknownField) }},
-	} {
-		raw, err := MarshalGenesis(c.from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var g recordv1.Genesis
-		if err := proto.Unmarshal(raw, &g); err != nil {
-			t.Fatal(err)
-		}
-		c.change(&g)
-		if raw, err = proto.Marshal(&g); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := UnmarshalGenesis(raw); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Genesis{}) {
-			t.Errorf("%+v, %v; want damaged: %s", got, err, c.says)
-		}
-	}
-	unresolved := filteredGenesis()
-	unresolved.Resolution = ledger.Resolution{}
-	if _, err := MarshalGenesis(unresolved); err == nil {
-		t.Error("a FILTER ledger was written without its limits")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // calibration is a good request, changed.
@@ -163,7 +164,7 @@ func TestFromCalibrated(t *testing.T) {
 // FuzzCalibration: whatever a client sends is refused with a short *InvalidError
 // or becomes a question that the accountant accepts.
 func FuzzCalibration(f *testing.F) {
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		b, err := proto.Marshal(calibration(func(r *pb.CalibrateRequest) { r.Event.Mechanism = FromMechanism(m) }))
 		if err != nil {
 			f.Fatal(err)

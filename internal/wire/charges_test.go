@@ -10,6 +10,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 func streamed(sequence uint64, c *pb.Charge) *pb.ReportStreamRequest {
@@ -33,10 +34,10 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
 		r := NewCharges(adj)
 		charges := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ledger.Charge {
-			if v, ok := fewActions().Draw(t, "action").(ledger.Charge); ok {
+			if v, ok := wiretest.FewActions().Draw(t, "action").(ledger.Charge); ok {
 				return v
 			}
-			return stepCharge
+			return wiretest.StepCharge
 		}), 1, 4).Draw(t, "charges")
 		for i, c := range append(charges, charges...) {
 			sequence := rapid.Uint64Min(1).Draw(t, "sequence")
@@ -60,7 +61,7 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 func TestChargesForgetsNothingItWasTold(t *testing.T) {
 	r := NewCharges(mechanism.AddOrRemoveOne)
 	for n := range uint32(3 * maxKnownEvents) { // more than are kept
-		b, err := proto.Marshal(streamed(1, &pb.Charge{Events: []*pb.Event{{Mechanism: FromMechanism(stepCharge.Events[0].Mechanism), Count: n + 1}}}))
+		b, err := proto.Marshal(streamed(1, &pb.Charge{Events: []*pb.Event{{Mechanism: FromMechanism(wiretest.StepCharge.Events[0].Mechanism), Count: n + 1}}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,8 +76,8 @@ func TestChargesForgetsNothingItWasTold(t *testing.T) {
 
 // Whatever the bytes: what is read is what decoding in full makes of them.
 func FuzzCharges(f *testing.F) {
-	for _, m := range everyMechanism {
-		b, err := proto.Marshal(streamed(3, FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: stepCharge.Labels})))
+	for _, m := range wiretest.EveryMechanism {
+		b, err := proto.Marshal(streamed(3, FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels})))
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func TestToCurveQuestionErrors(t *testing.T) {
 	}
 }
 
-// A positive δ stays positive, what is not known is absent, and zeros are shown.
+// A wiretest.Positive δ stays wiretest.Positive, what is not known is absent, and zeros are shown.
 func TestFromCurve(t *testing.T) {
 	lower, position := 0.25, uint64(9)
 	log := math.Log(lower)

@@ -1,6 +1,6 @@
 // Package wire stands between the API's protobuf messages and the domain: it
 // converts in both directions, holds all validation of what comes from outside,
-// the bytes of stored records, the digest of a request and the JSON spelling.
+// and the JSON spelling. Stored bytes are package record's.
 //
 // What has passed a To… function is valid: the rooms below need not check it
 // again. In descriptors absent and zero differ: an absent parameter becomes the

@@ -7,12 +7,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // What a refusal says of differences names fields as the API does, of every kind.
 func TestDifferencesNameFields(t *testing.T) {
 	t.Parallel()
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		empty := reflect.Zero(reflect.TypeOf(m)).Interface().(mechanism.Mechanism)
 		fields := kindOf(FromMechanism(m)).Descriptor().Fields()
 		found := mechanism.Differences(m, empty)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -44,7 +45,7 @@ func toEntryFilter(r *pb.ListEntriesRequest) (f EntryFilter, err error) {
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 		return f, invalid("until", f.Until.Format(time.RFC3339Nano), "after since, "+f.Since.Format(time.RFC3339Nano))
 	}
-	b, err := marshal(&pb.ListEntriesRequest{EndPosition: r.GetEndPosition(), Writer: r.GetWriter(), Labels: r.GetLabels(), Since: r.GetSince(), Until: r.GetUntil()})
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.ListEntriesRequest{EndPosition: r.GetEndPosition(), Writer: r.GetWriter(), Labels: r.GetLabels(), Since: r.GetSince(), Until: r.GetUntil()})
 	if err == nil && len(b) > 0 {
 		f.key = fmt.Sprintf(" %x", sha256.Sum256(b))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // Size is at least what a mechanism takes in an answer, of each kind, and not very much
@@ -22,10 +23,10 @@ func TestMechanismSize(t *testing.T) {
 		mechanism.MixtureOfGaussians{StandardDeviation: 1, Sensitivities: long, Probabilities: long},
 		mechanism.BandedMatrix{NoiseMultiplier: 1, Coefficients: long},
 	}
-	all := append(append([]mechanism.Mechanism{}, everyMechanism...), lists...)
+	all := append(append([]mechanism.Mechanism{}, wiretest.EveryMechanism...), lists...)
 	for _, m := range lists { // within whatever can hold them
 		event := mechanism.Event{Mechanism: m, Count: 1 << 30}
-		all = append(all, composedOf(event, event, event), mechanism.Parallel{Parts: mechanism.ListOf(m, m)}, mechanism.Group{Size: 3, Mechanism: m},
+		all = append(all, wiretest.ComposedOf(event, event, event), mechanism.Parallel{Parts: mechanism.ListOf(m, m)}, mechanism.Group{Size: 3, Mechanism: m},
 			mechanism.PoissonSampled{SamplingProbability: 0.5, Mechanism: m}, mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 9, Mechanism: m},
 			mechanism.TruncatedPoissonSampled{BatchSize: 3, DatasetSize: 9, MaximumBatchSize: 5, Mechanism: m},
 			mechanism.Shuffled{BatchSize: 3, DatasetSize: 9, Mechanism: m}, mechanism.RepeatAndSelect{Mean: 3, Mechanism: m})

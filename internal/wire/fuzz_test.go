@@ -14,99 +14,16 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
-
-// FuzzEntry: whatever the bytes are, they are an entry or damaged; an entry is
-// written again and read as the same.
-func FuzzEntry(f *testing.F) {
-	_, entries := goldenEntries()
-	for _, e := range entries {
-		b, err := MarshalEntry(e, 1, 2)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		e, inLedger, ofWriter, err := UnmarshalEntry(b)
-		if err != nil {
-			if !errors.Is(err, ledger.ErrDamaged) {
-				t.Fatalf("error %v is not ErrDamaged", err)
-			}
-			return
-		}
-		again, err := MarshalEntry(e, inLedger, ofWriter)
-		if err != nil {
-			t.Fatalf("read %+v, but cannot write it: %v", e, err)
-		}
-		back, x, y, err := UnmarshalEntry(again)
-		if err != nil || !reflect.DeepEqual(back, e) || x != inLedger || y != ofWriter {
-			t.Fatalf("%+v came back as %+v, %v", e, back, err)
-		}
-	})
-}
-
-func FuzzGenesis(f *testing.F) {
-	for _, g := range []ledger.Genesis{someGenesis(), plannedGenesis(), filteredGenesis()} {
-		b, err := MarshalGenesis(g)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		g, err := UnmarshalGenesis(b)
-		if err != nil {
-			if !errors.Is(err, ledger.ErrDamaged) {
-				t.Fatalf("error %v is not ErrDamaged", err)
-			}
-			return
-		}
-		again, err := MarshalGenesis(g)
-		if err != nil {
-			t.Fatalf("read %+v, but cannot write it: %v", g, err)
-		}
-		if back, err := UnmarshalGenesis(again); err != nil || !reflect.DeepEqual(back, g) {
-			t.Fatalf("%+v came back as %+v, %v", g, back, err)
-		}
-	})
-}
-
-// FuzzReservation: as FuzzEntry, of what is left of a reservation.
-func FuzzReservation(f *testing.F) {
-	rest := plannedGenesis().Resolution.Plan
-	for _, r := range []ledger.Reservation{{Rest: rest, Deadline: fromNanos(5), Principal: somePrincipal}, {Rest: rest, Child: "a/b", Principal: ledger.Daemon}} {
-		b, err := MarshalReservation(r)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := UnmarshalReservation(1, b)
-		if err != nil {
-			if !errors.Is(err, ledger.ErrDamaged) {
-				t.Fatalf("error %v is not ErrDamaged", err)
-			}
-			return
-		}
-		again, err := MarshalReservation(r)
-		if err != nil {
-			t.Fatalf("read %+v, but cannot write it: %v", r, err)
-		}
-		if back, err := UnmarshalReservation(1, again); err != nil || !reflect.DeepEqual(back, r) {
-			t.Fatalf("%+v came back as %+v, %v", r, back, err)
-		}
-	})
-}
 
 // FuzzReport: whatever a client sends is refused with a short *InvalidError or
 // becomes a charge that the domain accepts, that can be stored, and that comes
 // back from the API's view as the same.
 func FuzzReport(f *testing.F) {
-	for _, m := range everyMechanism {
-		c := ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: stepCharge.Labels}
-		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: someUUID, Sequence: 3, Charge: FromCharge(c)})
+	for _, m := range wiretest.EveryMechanism {
+		c := ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels}
+		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: wiretest.UUID, Sequence: 3, Charge: FromCharge(c)})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -122,7 +39,7 @@ func FuzzReport(f *testing.F) {
 		if err == nil {
 			err = errors.Join(RejectUnknown(&r), CheckLedgerName("ledger", r.Ledger))
 		}
-		w, bad := ToWriter(somePrincipal, r.Writer)
+		w, bad := ToWriter(wiretest.Principal, r.Writer)
 		if bad == nil {
 			bad = CheckSequence(w, r.Sequence)
 		}
@@ -140,21 +57,19 @@ func FuzzReport(f *testing.F) {
 				t.Fatalf("%v passed, but %v", e, err)
 			}
 		}
-		if back, err := ToCharge(adj, FromCharge(charge)); err != nil || !reflect.DeepEqual(back, charge) || Digest(back) != Digest(charge) {
+		if back, err := ToCharge(adj, FromCharge(charge)); err != nil || !reflect.DeepEqual(back, charge) {
 			t.Fatalf("%+v came back as %+v, %v", charge, back, err)
 		}
-		e := stepEntry()
-		e.Writer, e.Sequence, e.Action = w, r.Sequence, charge
-		if _, err := MarshalEntry(e, 0, 0); err != nil {
-			t.Fatalf("%+v cannot be stored: %v", e, err)
+		if err := CheckAction(charge); err != nil {
+			t.Fatalf("%+v cannot be stored: %v", charge, err)
 		}
 	})
 }
 
 func FuzzSpec(f *testing.F) {
-	child := filteredGenesis()
+	child := wiretest.FilteredGenesis()
 	child.Spec.Parent = "team/all"
-	for _, g := range []ledger.Genesis{someGenesis(), plannedGenesis(), child} {
+	for _, g := range []ledger.Genesis{wiretest.Genesis(), wiretest.PlannedGenesis(), child} {
 		b, err := proto.Marshal(FromSpec(g.Spec))
 		if err != nil {
 			f.Fatal(err)

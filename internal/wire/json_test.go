@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"math"
 	"os"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 const gaussianFile = `{
@@ -103,10 +105,12 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write testdata/messages.json anew")
+
 // TestMarshalJSONGolden compares the output of several messages with testdata.
 func TestMarshalJSONGolden(t *testing.T) {
-	summary := ledger.Summary{Genesis: someGenesis(), Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}}, Distinct: 2, Total: maxExact + 1}
-	entry := ledger.Record{Entry: stepEntry()}
+	summary := ledger.Summary{Genesis: wiretest.Genesis(), Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}}, Distinct: 2, Total: maxExact + 1}
+	entry := ledger.Record{Entry: wiretest.StepEntry()}
 	lower := 1.8282366
 	answer := accountant.Answer{Delta: 1e-5, Epsilon: 1.8282367, EpsilonLower: &lower, Analysis: accountant.GDP, Analyses: []accountant.Result{
 		{Analysis: accountant.GDP, Epsilon: 1.8282367}, {Analysis: accountant.PLD, Unsupported: "why <&> \u2028"},
@@ -177,8 +181,8 @@ func TestMarshalJSONRefusesBrokenText(t *testing.T) {
 // package and by protojson, and is written again as the same bytes.
 func TestJSONRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		spec := FromSpec(someSpec().Draw(t, "spec"))
-		e := someEntry().Draw(t, "entry")
+		spec := FromSpec(wiretest.Specs().Draw(t, "spec"))
+		e := wiretest.Entries().Draw(t, "entry")
 		year := time.Date(rapid.IntRange(1, 9999).Draw(t, "year"), 1, 2, 3, 4, 5, 678, time.UTC)
 		entry := FromRecord(ledger.Record{Entry: e, Raw: []byte(e.Writer.Name)}, true)
 		entry.Time = timestamppb.New(year)

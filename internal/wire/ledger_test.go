@@ -15,11 +15,12 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 func TestChargeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := ledger.Charge{Events: someEvents(1, 5).Draw(t, "events"), Labels: someLabels().Draw(t, "labels")}
+		want := ledger.Charge{Events: wiretest.Events(1, 5).Draw(t, "events"), Labels: wiretest.Labels().Draw(t, "labels")}
 		got, err := ToCharge(mechanism.ReplaceOne, FromCharge(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v came back as %v, %v", want, got, err)
@@ -29,7 +30,7 @@ func TestChargeRoundTrip(t *testing.T) {
 
 func TestSpecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := someSpec().Draw(t, "spec")
+		want := wiretest.Specs().Draw(t, "spec")
 		got, err := ToSpec(FromSpec(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v came back as %+v, %v", want, got, err)
@@ -165,7 +166,7 @@ func TestWorkload(t *testing.T) {
 }
 
 func TestSpecErrors(t *testing.T) {
-	good := func() *pb.LedgerSpec { return FromSpec(someGenesis().Spec) }
+	good := func() *pb.LedgerSpec { return FromSpec(wiretest.Genesis().Spec) }
 	for _, c := range []struct {
 		field  string
 		change func(*pb.LedgerSpec)
@@ -205,7 +206,7 @@ func TestSpecErrors(t *testing.T) {
 }
 
 func TestViews(t *testing.T) {
-	g := someGenesis()
+	g := wiretest.Genesis()
 	s := ledger.Summary{Genesis: g, Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}}, Closed: true, Distinct: 2, Total: math.MaxInt64}
 	l := FromSummary(s)
 	spec, err := ToSpec(l.Spec)
@@ -214,18 +215,18 @@ func TestViews(t *testing.T) {
 		l.Principal != g.Principal || !l.CreateTime.AsTime().Equal(g.Time) {
 		t.Errorf("FromSummary = %v", l)
 	}
-	e := stepEntry()
+	e := wiretest.StepEntry()
 	record := ledger.Record{Entry: e, Hash: ledger.Hash{2}, Previous: ledger.Hash{1}, Raw: []byte("raw")}
 	r := FromReceipt(record.Receipt("store", "a/b"))
-	if r.StoreId != "store" || r.Ledger != "a/b" || r.Writer != someUUID || r.Sequence != 17 || r.Position != 17 ||
+	if r.StoreId != "store" || r.Ledger != "a/b" || r.Writer != wiretest.UUID || r.Sequence != 17 || r.Position != 17 ||
 		r.HeadHash[0] != 2 || len(r.HeadHash) != 32 || !r.Time.AsTime().Equal(e.Time) {
 		t.Errorf("FromReceipt = %v", r)
 	}
 	for _, raw := range []bool{false, true} {
 		p := FromRecord(record, raw)
 		charge, err := ToCharge(mechanism.AddOrRemoveOne, p.GetCharge())
-		if err != nil || !reflect.DeepEqual(charge, stepCharge) || (string(p.Raw) == "raw") != raw || p.Hash[0] != 2 ||
-			p.Position != 17 || p.Sequence != 17 || p.Writer != someUUID || p.Principal != somePrincipal || !p.Time.AsTime().Equal(e.Time) {
+		if err != nil || !reflect.DeepEqual(charge, wiretest.StepCharge) || (string(p.Raw) == "raw") != raw || p.Hash[0] != 2 ||
+			p.Position != 17 || p.Sequence != 17 || p.Writer != wiretest.UUID || p.Principal != wiretest.Principal || !p.Time.AsTime().Equal(e.Time) {
 			t.Errorf("FromRecord = %v, %v", p, err)
 		}
 	}
@@ -236,7 +237,7 @@ func TestViews(t *testing.T) {
 }
 
 func BenchmarkToCharge(b *testing.B) {
-	c := FromCharge(stepCharge)
+	c := FromCharge(wiretest.StepCharge)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := ToCharge(mechanism.AddOrRemoveOne, c); err != nil {
@@ -246,7 +247,7 @@ func BenchmarkToCharge(b *testing.B) {
 }
 
 func BenchmarkFromReceipt(b *testing.B) {
-	r := ledger.Record{Entry: stepEntry()}.Receipt(someUUID, "a/b")
+	r := ledger.Record{Entry: wiretest.StepEntry()}.Receipt(wiretest.UUID, "a/b")
 	b.ReportAllocs()
 	for b.Loop() {
 		if FromReceipt(r).Time.AsTime() == (time.Time{}) {

@@ -8,6 +8,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 func TestLedgerName(t *testing.T) {
@@ -48,15 +49,15 @@ func TestPrefix(t *testing.T) {
 func TestWriter(t *testing.T) {
 	key := strings.Repeat("Kk0._-", 21) + "ab" // 128 bytes
 	for name, ok := range map[string]bool{
-		someUUID: true, "request/x": true, "request/" + key: true,
+		wiretest.UUID: true, "request/x": true, "request/" + key: true,
 		"request/" + key + "c": false, "request/": false, "request/a/b": false, "request/a b": false, "request/é": false,
-		"": false, "x": false, strings.ToUpper(someUUID): false, someUUID[:35]: false, someUUID + "0": false,
-		"{" + someUUID[1:35] + "}": false, strings.ReplaceAll(someUUID, "-", ""): false, strings.ReplaceAll(someUUID, "-", "0"): false,
+		"": false, "x": false, strings.ToUpper(wiretest.UUID): false, wiretest.UUID[:35]: false, wiretest.UUID + "0": false,
+		"{" + wiretest.UUID[1:35] + "}": false, strings.ReplaceAll(wiretest.UUID, "-", ""): false, strings.ReplaceAll(wiretest.UUID, "-", "0"): false,
 		"3f2b8a4e-6f0d-4b9a-9c0e-2a1d5e7f9b1g": false, "3f2b8a4e-6f0d-4b9a-9c0e2-a1d5e7f9b10": false,
 		"00000000-0000-0000-0000-000000000000": false, // the nil UUID
 	} {
-		w, err := ToWriter(somePrincipal, name)
-		if (err == nil) != ok || ok && (w != ledger.Writer{Principal: somePrincipal, Name: name}) {
+		w, err := ToWriter(wiretest.Principal, name)
+		if (err == nil) != ok || ok && (w != ledger.Writer{Principal: wiretest.Principal, Name: name}) {
 			t.Errorf("ToWriter(%q) = %v, %v", name, w, err)
 		}
 		if err != nil {
@@ -64,7 +65,7 @@ func TestWriter(t *testing.T) {
 		}
 	}
 	for _, principal := range []string{"", "\xff", strings.Repeat("p", 257)} {
-		_, err := ToWriter(principal, someUUID)
+		_, err := ToWriter(principal, wiretest.UUID)
 		checkInvalid(t, err, "principal")
 	}
 }
@@ -75,7 +76,7 @@ func TestSequence(t *testing.T) {
 		sequence uint64
 		ok       bool
 	}{
-		{someUUID, 0, false}, {someUUID, 1, true}, {someUUID, math.MaxUint64, true},
+		{wiretest.UUID, 0, false}, {wiretest.UUID, 1, true}, {wiretest.UUID, math.MaxUint64, true},
 		{"request/x", 0, false}, {"request/x", 1, true}, {"request/x", 2, false},
 	} {
 		err := CheckSequence(ledger.Writer{Name: c.writer}, c.sequence)
@@ -83,7 +84,7 @@ func TestSequence(t *testing.T) {
 			t.Errorf("CheckSequence(%s, %d) = %v", c.writer, c.sequence, err)
 		}
 	}
-	if err := CheckStreamWriter(ledger.Writer{Name: someUUID}); err != nil {
+	if err := CheckStreamWriter(ledger.Writer{Name: wiretest.UUID}); err != nil {
 		t.Error(err)
 	}
 	checkInvalid(t, CheckStreamWriter(ledger.Writer{Name: "request/x"}), "open.writer")

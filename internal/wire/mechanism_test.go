@@ -12,6 +12,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // kindOf returns the message of the mechanism's own kind, to change it.
@@ -36,7 +37,7 @@ func checkInvalid(t *testing.T, err error, field string) *InvalidError {
 func TestEveryKindHasASample(t *testing.T) {
 	kinds := (&pb.Mechanism{}).ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields()
 	seen := map[string]bool{}
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		seen[m.Kind()] = true
 	}
 	for i := range kinds.Len() {
@@ -57,10 +58,10 @@ func TestMechanismRoundTrip(t *testing.T) {
 			t.Fatalf("%v came back as %v, %v", m, back, err)
 		}
 	}
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		check(t, m)
 	}
-	rapid.Check(t, func(t *rapid.T) { check(t, someMechanism().Draw(t, "mechanism")) })
+	rapid.Check(t, func(t *rapid.T) { check(t, wiretest.Mechanisms().Draw(t, "mechanism")) })
 }
 
 var kindOneof = (&pb.Mechanism{}).ProtoReflect().Descriptor().Oneofs().ByName("kind")
@@ -68,7 +69,7 @@ var kindOneof = (&pb.Mechanism{}).ProtoReflect().Descriptor().Oneofs().ByName("k
 // TestPresentParameters puts every value that no parameter may have into every
 // parameter of every kind, those that were absent too.
 func TestPresentParameters(t *testing.T) {
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		all := kindOf(FromMechanism(m)).Descriptor().Fields()
 		for i := range all.Len() {
 			fd := all.Get(i)
@@ -105,7 +106,7 @@ func TestPresentParameters(t *testing.T) {
 // TestListsOfNumbers: none, too many, and every value that no number of a list may be.
 func TestListsOfNumbers(t *testing.T) {
 	seen := 0
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		all := kindOf(FromMechanism(m)).Descriptor().Fields()
 		for i := range all.Len() {
 			fd := all.Get(i)
@@ -139,7 +140,7 @@ func TestListsOfNumbers(t *testing.T) {
 }
 
 func TestUnknownParameters(t *testing.T) {
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		inside := FromMechanism(m)
 		kindOf(inside).SetUnknown(unknownField)
 		_, err := ToMechanism(inside)

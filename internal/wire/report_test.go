@@ -10,6 +10,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // readReport reads a request as the server does; ok: without decoding it in full.
@@ -37,9 +38,9 @@ func same(b []byte, adj mechanism.Adjacency, r *Report, got ledger.Charge) bool 
 func TestReadReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
-		charge, ok := fewActions().Draw(t, "action").(ledger.Charge)
+		charge, ok := wiretest.FewActions().Draw(t, "action").(ledger.Charge)
 		if !ok {
-			charge = stepCharge
+			charge = wiretest.StepCharge
 		}
 		b, err := proto.Marshal(&pb.ReportRequest{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"), Writer: rapid.StringN(1, 50, -1).Draw(t, "writer"),
 			Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check"), Charge: FromCharge(charge)})
@@ -60,7 +61,7 @@ func TestReadReport(t *testing.T) {
 }
 
 func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
-	usual := &pb.ReportRequest{Ledger: "a", Writer: "w", Sequence: 1, Charge: FromCharge(stepCharge)}
+	usual := &pb.ReportRequest{Ledger: "a", Writer: "w", Sequence: 1, Charge: FromCharge(wiretest.StepCharge)}
 	for name, change := range map[string]func(b []byte) []byte{
 		"unknown field": func(b []byte) []byte { return append(b, 0x78, 1) },
 		"twice":         func(b []byte) []byte { return append(b, b...) },
@@ -82,9 +83,9 @@ func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
 
 // Whatever the bytes: what is read is what decoding in full makes of them.
 func FuzzReadReport(f *testing.F) {
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: "request/x", Sequence: 300, CheckOnly: true,
-			Charge: FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: stepCharge.Labels})})
+			Charge: FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels})})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func checkRestored(v ledger.Restored) error {
 			return invalid("restored."+f.field, show(f.id), "a UUID in lower case")
 		}
 	}
-	if _, err := toNanos(v.Newest); err != nil {
+	if _, err := Nanos(v.Newest); err != nil {
 		return under("restored.newest_time", err)
 	}
 	return nil

@@ -20,7 +20,7 @@ const signedHeadTag = "accountant signed head v1\x00"
 // SignHead makes the statement that a ledger of a store had this head at a time,
 // to the nanosecond from 1678 to 2262.
 func SignHead(key ed25519.PrivateKey, storeID, name string, head ledger.Head, at time.Time) (*pb.SignedHead, error) {
-	nanos, err := toNanos(at)
+	nanos, err := Nanos(at)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func CheckSignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
 	if err := h.GetTime().CheckValid(); err != nil {
 		return invalid("time", err.Error(), "a time")
 	}
-	nanos, err := toNanos(h.GetTime().AsTime())
+	nanos, err := Nanos(h.GetTime().AsTime())
 	if err != nil {
 		return err
 	}

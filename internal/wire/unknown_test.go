@@ -11,12 +11,13 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 var unknownField = protoreflect.RawFields(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
 
 func TestRejectUnknown(t *testing.T) {
-	charge := FromCharge(stepCharge)
+	charge := FromCharge(wiretest.StepCharge)
 	for _, c := range []struct {
 		name   string
 		whole  proto.Message
@@ -24,7 +25,7 @@ func TestRejectUnknown(t *testing.T) {
 		field  string
 	}{
 		{"at the top", &pb.GetLedgerRequest{Name: "a"}, nil, "request"},
-		{"a spec", &pb.CreateLedgerRequest{Spec: FromSpec(someGenesis().Spec)}, nil, "spec"},
+		{"a spec", &pb.CreateLedgerRequest{Spec: FromSpec(wiretest.Genesis().Spec)}, nil, "spec"},
 		{"a report", &pb.ReportRequest{Charge: charge}, nil, "request"},
 		{"a stream's message", &pb.ReportStreamRequest{}, nil, "request"},
 		{"a stream's opening", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{}}}, nil, "open"},
@@ -90,7 +91,7 @@ func TestUnknownFieldDeepInside(t *testing.T) {
 }
 
 func BenchmarkRejectUnknown(b *testing.B) {
-	r := &pb.ReportRequest{Ledger: "a", Writer: someUUID, Sequence: 1, Charge: FromCharge(stepCharge)}
+	r := &pb.ReportRequest{Ledger: "a", Writer: wiretest.UUID, Sequence: 1, Charge: FromCharge(wiretest.StepCharge)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := RejectUnknown(r); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -149,7 +150,7 @@ func (w *writing) decide(v ledger.Action) {
 	}
 	position := summary.Head.Position + uint64(len(w.batch.Entries())) + 1
 	charged := w.willCharge(v)
-	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: wire.Digest(v), Action: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
+	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
 	if d.Outcome != ledger.Accepted {
 		return
 	}

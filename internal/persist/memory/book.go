@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // book is one ledger. A book in data.ledgers never changes: a write replaces it.
@@ -32,7 +32,7 @@ type stored struct {
 }
 
 func newBook(genesis []byte) *book {
-	hash := ledger.GenesisHash(genesis)
+	hash := record.GenesisHash(genesis)
 	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{}, open: map[uint64][]byte{}}
 }
 
@@ -78,12 +78,12 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 			previous = lane[len(lane)-1]
 		}
 		// Positions serve as log keys.
-		raw, err := wire.MarshalEntry(e, e.Position-1, previous)
+		raw, err := record.MarshalEntry(e, e.Position-1, previous)
 		if err != nil {
 			return nil, 0, err
 		}
 		size += len(raw)
-		r := stored{raw, n.head.Hash, ledger.EntryHash(n.head.Hash, raw)}
+		r := stored{raw, n.head.Hash, record.EntryHash(n.head.Hash, raw)}
 		n.log = append(n.log, r)
 		n.lanes[e.Writer] = append(lane, e.Position)
 		if e.Amends() {
@@ -106,7 +106,7 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 		if len(r.Rest) == 0 {
 			continue
 		}
-		raw, err := wire.MarshalReservation(r)
+		raw, err := record.MarshalReservation(r)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -120,7 +120,7 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 // reservations reads the open ones, by position.
 func (b *book) reservations() (list []ledger.Reservation, err error) {
 	for _, position := range slices.Sorted(maps.Keys(b.open)) {
-		r, err := wire.UnmarshalReservation(position, b.open[position])
+		r, err := record.UnmarshalReservation(position, b.open[position])
 		if err != nil {
 			return nil, err
 		}
@@ -142,14 +142,14 @@ func (b *book) amendments() (list []ledger.Entry, err error) {
 }
 
 func (b *book) summary() (ledger.Summary, error) {
-	g, err := wire.UnmarshalGenesis(b.genesis)
+	g, err := record.UnmarshalGenesis(b.genesis)
 	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}, err
 }
 
 // record reads the record at a position in 1 … head.
 func (b *book) record(position uint64) (ledger.Record, error) {
 	r := b.log[position-1]
-	e, _, _, err := wire.UnmarshalEntry(r.raw)
+	e, _, _, err := record.UnmarshalEntry(r.raw)
 	return ledger.Record{Entry: e, Hash: r.hash, Previous: r.previous, Raw: slices.Clone(r.raw)}, err
 }
 

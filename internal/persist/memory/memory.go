@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // Failure is what happens to a write instead of success.
@@ -156,7 +156,7 @@ func (s *Store) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 		return ledger.Summary{}, false, s.failed(f)
 	}
 	g.StoreID = s.config.StoreID
-	raw, err := wire.MarshalGenesis(g)
+	raw, err := record.MarshalGenesis(g)
 	if err != nil {
 		return ledger.Summary{}, false, err
 	}

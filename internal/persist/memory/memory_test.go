@@ -8,7 +8,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 func TestContract(t *testing.T) {
@@ -33,7 +33,7 @@ func proposal(s ledger.Summary, sequence uint64) ledger.Proposal {
 	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: s}, nil))
 	b.Decide(ledger.Request{
 		Writer:   ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000001"},
-		Sequence: sequence, Digest: wire.Digest(v), Action: v}, ledger.Lane{Sequence: sequence - 1}, storetest.Genesis("l").Time)
+		Sequence: sequence, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: sequence - 1}, storetest.Genesis("l").Time)
 	return b.Proposal()
 }
 

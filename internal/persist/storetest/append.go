@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 func testAppend(t *testing.T, h Harness) {
@@ -315,7 +316,7 @@ func testIsolation(t *testing.T, h Harness) {
 	}
 	clear(snapshot.Genesis.Spec.Labels)
 	b.check()
-	if raw, hash, err := s.GenesisRecord("l"); err != nil || ledger.GenesisHash(raw) != hash {
+	if raw, hash, err := s.GenesisRecord("l"); err != nil || record.GenesisHash(raw) != hash {
 		t.Errorf("the genesis changed with what a caller was given: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // book writes to one ledger as package keeper does, and remembers everything.
@@ -68,7 +68,7 @@ func mech(i int) mechanism.Mechanism {
 
 func (b *book) request(w ledger.Writer, v ledger.Action) ledger.Request {
 	b.last[w]++ // undone by nobody: a test appends what it asks for
-	return ledger.Request{Writer: w, Sequence: b.last[w], Digest: wire.Digest(v), Action: v}
+	return ledger.Request{Writer: w, Sequence: b.last[w], Digest: record.Digest(v), Action: v}
 }
 
 // lane is where the committed log has the lane of r's writer.
@@ -183,10 +183,10 @@ func (b *book) checkState() {
 // checkRecord compares a record and recomputes its hash.
 func (b *book) checkRecord(got, want ledger.Record) {
 	b.t.Helper()
-	if hash := ledger.EntryHash(got.Previous, got.Raw); hash != got.Hash {
+	if hash := record.EntryHash(got.Previous, got.Raw); hash != got.Hash {
 		b.t.Fatalf("ledger %s: record %d: its bytes hash to %x, it says %x", b.name, got.Entry.Position, hash, got.Hash)
 	}
-	e, _, _, err := wire.UnmarshalEntry(got.Raw)
+	e, _, _, err := record.UnmarshalEntry(got.Raw)
 	if err != nil || !reflect.DeepEqual(e, got.Entry) {
 		b.t.Fatalf("ledger %s: record %d: its bytes say %+v (%v), it says %+v", b.name, got.Entry.Position, e, err, got.Entry)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 func testCreate(t *testing.T, h Harness) {
@@ -29,10 +29,10 @@ func testCreate(t *testing.T, h Harness) {
 	if !reflect.DeepEqual(sum, want) {
 		t.Errorf("Create =\n%+v, want\n%+v", sum, want)
 	}
-	if ledger.GenesisHash(raw) != hash {
-		t.Errorf("the genesis hashes to %x, want %x", ledger.GenesisHash(raw), hash)
+	if record.GenesisHash(raw) != hash {
+		t.Errorf("the genesis hashes to %x, want %x", record.GenesisHash(raw), hash)
 	}
-	stored, err := wire.UnmarshalGenesis(raw)
+	stored, err := record.UnmarshalGenesis(raw)
 	if err != nil || !reflect.DeepEqual(stored, g) {
 		t.Errorf("stored genesis = %+v, %v; want %+v", stored, err, g)
 	}

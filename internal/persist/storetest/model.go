@@ -12,7 +12,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // model is what a store must do, as plainly as it can be said: a list of
@@ -146,7 +146,7 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 		case rapid.IntRange(0, 12).Draw(rt, "restore") == 0:
 			e.Action = ledger.Restored{From: restoredFrom, StoreID: restoredTo, Newest: timeOf(3)}
 		}
-		e.Digest = wire.Digest(e.Action)
+		e.Digest = record.Digest(e.Action)
 		after.entries = append(after.entries, e)
 		if last {
 			break
@@ -358,7 +358,7 @@ func (l *modelLedger) same(r ledger.Record, e ledger.Entry) error {
 		return fmt.Errorf("entry %+v, want %+v", r.Entry, e)
 	case r.Previous != previous || r.Hash != l.hashes[e.Position-1]:
 		return fmt.Errorf("record %d: hash %x after %x, want %x after %x", e.Position, r.Hash, r.Previous, l.hashes[e.Position-1], previous)
-	case ledger.EntryHash(r.Previous, r.Raw) != r.Hash:
+	case record.EntryHash(r.Previous, r.Raw) != r.Hash:
 		return fmt.Errorf("record %d: the bytes do not match the hash", e.Position)
 	}
 	return nil

@@ -1,6 +1,10 @@
-package ledger
+package record
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
 
 // The domain tags of the chain's hashes; their version counts what follows them.
 const (
@@ -10,14 +14,14 @@ const (
 
 // GenesisHash is the first hash of a ledger's chain: SHA-256 over its tag and
 // the stored bytes of the genesis.
-func GenesisHash(raw []byte) Hash {
+func GenesisHash(raw []byte) ledger.Hash {
 	var room [1024]byte // most records fit, without an allocation
 	return sha256.Sum256(append(append(room[:0], genesisTag...), raw...))
 }
 
 // EntryHash is the hash of an entry: SHA-256 over its tag, the hash of the entry
 // before (or of the genesis) and the stored bytes of the entry.
-func EntryHash(previous Hash, raw []byte) Hash {
+func EntryHash(previous ledger.Hash, raw []byte) ledger.Hash {
 	var room [1024]byte
 	b := append(append(room[:0], entryTag...), previous[:]...)
 	return sha256.Sum256(append(b, raw...))

@@ -1,16 +1,20 @@
-package wire
+package record
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// The entry's frame is written by hand, with protobuf's numbers and in their
-// order: package proto takes several times as long, most of it for sorting the
-// labels' map. The test compares both byte for byte.
+// An entry's frame and a charge are written by hand, with protobuf's numbers and in their
+// order: this is on the way of every charge in a stream. With package proto a stream takes
+// 8.4 µs a charge instead of 5.7 (BenchmarkReportStream, in turns), most of it for the
+// descriptor and for sorting the labels' map. The test compares both byte for byte. All
+// other actions are written by package proto.
 
 // appendEntry appends an accountant.record.v1.Entry.
 func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previousOfWriter uint64) ([]byte, error) {
@@ -28,9 +32,9 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 		var room [512]byte
 		return protowire.AppendBytes(appendTag(b, field), appendCharge(room[:0], v)), nil
 	}
-	m := FromAction(e.Action)
+	m := wire.FromAction(e.Action)
 	if v, ok := e.Action.(ledger.Raise); ok {
-		m = &recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late}
+		m = &recordv1.Raise{Raise: m.(*pb.Raise), Resolution: fromResolution(v.Resolution), Late: v.Late}
 	}
 	body, err := marshal(m)
 	return protowire.AppendBytes(appendTag(b, field), body), err
@@ -40,7 +44,7 @@ func appendEntry(b []byte, e ledger.Entry, nanos int64, previousInLedger, previo
 func appendCharge(b []byte, c ledger.Charge) []byte {
 	var room [128]byte
 	for _, e := range c.Events {
-		m := appendRecorded(room[:0], e.Mechanism)
+		m := wire.AppendMechanism(room[:0], e.Mechanism)
 		size := sizeBytes(len(m)) + protowire.SizeTag(2) + protowire.SizeVarint(uint64(e.Count))
 		b = protowire.AppendVarint(appendTag(b, 1), uint64(size))
 		b = protowire.AppendBytes(appendTag(b, 1), m)

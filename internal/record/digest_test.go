@@ -1,4 +1,4 @@
-package wire
+package record
 
 import (
 	"bytes"
@@ -6,75 +6,20 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 // The digests of fixed actions are in testdata/records.txt, within the entries.
 
-// fewActions draws from so few values that equal ones come often, and with texts
-// whose boundaries could be confused.
-func fewActions() *rapid.Generator[ledger.Action] {
-	text := rapid.SampledFrom([]string{"", "a", "aa", "\x00", "a\x00"})
-	return rapid.Custom(func(t *rapid.T) ledger.Action {
-		reservation := rapid.Uint64Range(1, 2).Draw(t, "reservation")
-		action := rapid.IntRange(0, 15).Draw(t, "action")
-		switch action {
-		case 0, 1:
-			return ledger.Close{Reason: text.Draw(t, "reason")}
-		case 2, 3:
-			return ledger.Release{Reservation: reservation, Reason: text.Draw(t, "reason")}
-		case 4:
-			return ledger.Expire{Reservation: reservation}
-		case 13:
-			return ledger.Restored{From: text.Draw(t, "from"), StoreID: text.Draw(t, "to"), Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest"))}
-		case 14, 15:
-			v := ledger.Reconcile{AcceptLoss: rapid.Bool().Draw(t, "accept"), Reason: text.Draw(t, "reason")}
-			if rapid.Bool().Draw(t, "with events") {
-				v.Events = stepCharge.Events
-			}
-			return v
-		case 5:
-			return ledger.Free{Reservation: reservation, Reason: text.Draw(t, "reason")}
-		case 9:
-			return ledger.Refund{Position: reservation, Reason: text.Draw(t, "reason")}
-		case 10, 11:
-			v := ledger.Raise{Independent: rapid.Bool().Draw(t, "independent"), Reason: text.Draw(t, "reason"), Plan: ledger.Workload{Name: text.Draw(t, "name")}}
-			v.Budgets = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) accountant.Budget {
-				n := rapid.SampledFrom([]float64{0, 0, 1, 2})
-				return accountant.Budget{Guard: accountant.Guard(rapid.IntRange(0, 1).Draw(t, "guard")), Epsilon: n.Draw(t, "ε"), Delta: n.Draw(t, "δ"),
-					Rho: n.Draw(t, "ρ"), Mu: n.Draw(t, "μ"), Order: n.Draw(t, "α")}
-			}), 0, 2).Draw(t, "budgets")
-			v.Plan.Events = rapid.SliceOfN(rapid.Just(stepCharge.Events[0]), 0, 2).Draw(t, "plan")
-			return v
-		}
-		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
-			return mechanism.Event{Mechanism: rapid.SampledFrom(everyMechanism).Draw(t, "mechanism"), Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
-		}), 1, 2).Draw(t, "events")
-		labels := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) ledger.Label {
-			return ledger.Label{Key: text.Draw(t, "key"), Value: text.Draw(t, "value")}
-		}), 0, 2, func(l ledger.Label) string { return l.Key }).Draw(t, "labels")
-		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
-		switch action {
-		case 12:
-			return ledger.Reserve{Events: events, Labels: labels, Child: rapid.SampledFrom([]string{"a", "aa"}).Draw(t, "child")}
-		case 5:
-			return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(reservation) * time.Second}
-		case 6:
-			return ledger.Commit{Events: events, Labels: labels, Reservation: reservation}
-		}
-		return ledger.Charge{Events: events, Labels: labels}
-	})
-}
-
 func TestDigestTellsActionsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := fewActions().Draw(t, "a"), fewActions().Draw(t, "b")
+		a, b := wiretest.FewActions().Draw(t, "a"), wiretest.FewActions().Draw(t, "b")
 		equal := reflect.DeepEqual(a, b)
 		if same := bytes.Equal(appendAction(nil, a), appendAction(nil, b)); same != equal {
 			t.Fatalf("%v, %v: equal %v, encodings equal %v", a, b, equal, same)
@@ -104,7 +49,7 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 	action := func(m reflect.Value) ledger.Charge {
 		return ledger.Charge{Events: []mechanism.Event{{Mechanism: m.Interface().(mechanism.Mechanism), Count: 1}}}
 	}
-	for _, m := range everyMechanism {
+	for _, m := range wiretest.EveryMechanism {
 		base := reflect.New(reflect.TypeOf(m)).Elem()
 		base.Set(reflect.ValueOf(m))
 		for i := range base.NumField() {
@@ -144,15 +89,15 @@ func TestDigestCoversEveryParameter(t *testing.T) {
 
 func TestDigestIgnoresTheOrderOfLabels(t *testing.T) {
 	a, b := ledger.Label{Key: "a", Value: "1"}, ledger.Label{Key: "b", Value: "2"}
-	x := ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{a, b}}
-	y := ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{b, a}}
+	x := ledger.Charge{Events: wiretest.StepCharge.Events, Labels: []ledger.Label{a, b}}
+	y := ledger.Charge{Events: wiretest.StepCharge.Events, Labels: []ledger.Label{b, a}}
 	if Digest(x) != Digest(y) || y.Labels[0] != b {
 		t.Error("digests differ, or the labels were moved")
 	}
 }
 
 func TestDigestOfLargeCharges(t *testing.T) {
-	events := slices.Repeat(stepCharge.Events, MaxChargeEvents)
+	events := slices.Repeat(wiretest.StepCharge.Events, wire.MaxChargeEvents)
 	a := Digest(ledger.Charge{Events: events})
 	events[len(events)-1].Count++
 	if Digest(ledger.Charge{Events: events}) == a {
@@ -177,7 +122,7 @@ func TestDigestPanicsWithoutEncoding(t *testing.T) {
 }
 
 func BenchmarkDigest(b *testing.B) {
-	var action ledger.Action = stepCharge
+	var action ledger.Action = wiretest.StepCharge
 	b.ReportAllocs()
 	for b.Loop() {
 		Digest(action)

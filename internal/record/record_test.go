@@ -1,4 +1,4 @@
-package wire
+package record
 
 import (
 	"bytes"
@@ -13,18 +13,22 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/wiretest"
 )
 
 func TestEntryRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := someEntry().Draw(t, "entry")
+		want := wiretest.Entries().Draw(t, "entry")
 		inLedger, ofWriter := rapid.Uint64().Draw(t, "previous in ledger"), rapid.Uint64().Draw(t, "previous of writer")
 		raw, err := MarshalEntry(want, inLedger, ofWriter)
 		if err != nil {
@@ -49,28 +53,28 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 	}
 	switch v := e.Action.(type) {
 	case ledger.Charge:
-		r.Action = &recordv1.Entry_Charge{Charge: FromCharge(v)}
+		r.Action = &recordv1.Entry_Charge{Charge: wire.FromAction(v).(*pb.Charge)}
 	case ledger.Close:
 		r.Action = &recordv1.Entry_Close{Close: &pb.Close{Reason: v.Reason}}
 	case ledger.Reserve:
-		r.Action = &recordv1.Entry_Reserve{Reserve: fromReserve(v)}
+		r.Action = &recordv1.Entry_Reserve{Reserve: wire.FromAction(v).(*pb.Reserve)}
 	case ledger.Commit:
-		r.Action = &recordv1.Entry_Commit{Commit: fromCommit(v)}
+		r.Action = &recordv1.Entry_Commit{Commit: wire.FromAction(v).(*pb.Commit)}
 	case ledger.Release:
 		r.Action = &recordv1.Entry_Release{Release: &pb.Release{Reservation: v.Reservation, Reason: v.Reason}}
 	case ledger.Expire:
 		r.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
 	case ledger.Free:
-		r.Action = &recordv1.Entry_Free{Free: &pb.Free{Reservation: v.Reservation, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}}
+		r.Action = &recordv1.Entry_Free{Free: &pb.Free{Reservation: v.Reservation, NothingReleased: true, Reason: v.Reason, Events: wire.FromEvents(v.Events)}}
 	case ledger.Refund:
-		r.Action = &recordv1.Entry_Refund{Refund: &pb.Refund{Position: v.Position, NothingReleased: true, Reason: v.Reason, Events: FromEvents(v.Events)}}
+		r.Action = &recordv1.Entry_Refund{Refund: &pb.Refund{Position: v.Position, NothingReleased: true, Reason: v.Reason, Events: wire.FromEvents(v.Events)}}
 	case ledger.Raise:
-		raise := &recordv1.Raise{Raise: fromRaise(v), Resolution: fromResolution(v.Resolution), Late: v.Late}
+		raise := &recordv1.Raise{Raise: wire.FromAction(v).(*pb.Raise), Resolution: fromResolution(v.Resolution), Late: v.Late}
 		r.Action = &recordv1.Entry_Raise{Raise: raise}
 	case ledger.Restored:
-		r.Action = &recordv1.Entry_Restored{Restored: fromRestored(v)}
+		r.Action = &recordv1.Entry_Restored{Restored: wire.FromAction(v).(*pb.Restored)}
 	case ledger.Reconcile:
-		r.Action = &recordv1.Entry_Reconcile{Reconcile: fromReconcile(v)}
+		r.Action = &recordv1.Entry_Reconcile{Reconcile: wire.FromAction(v).(*pb.Reconcile)}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {
@@ -81,7 +85,7 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 
 func TestGenesisRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := ledger.Genesis{Spec: someSpec().Draw(t, "spec"), StoreID: someUUID, Principal: somePrincipal, Time: someTime().Draw(t, "time")}
+		want := ledger.Genesis{Spec: wiretest.Specs().Draw(t, "spec"), StoreID: wiretest.UUID, Principal: wiretest.Principal, Time: wiretest.Times().Draw(t, "time")}
 		raw, err := MarshalGenesis(want)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +100,7 @@ func TestGenesisRoundTrip(t *testing.T) {
 
 func TestMechanismBytesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := someMechanism().Draw(t, "mechanism")
+		want := wiretest.Mechanisms().Draw(t, "mechanism")
 		raw, err := MarshalMechanism(want)
 		if err != nil {
 			t.Fatal(err)
@@ -107,32 +111,22 @@ func TestMechanismBytesRoundTrip(t *testing.T) {
 	})
 }
 
-// goldenEntries are entries of every kind, each with its name.
+// goldenEntries are those of package wiretest, with their digests.
 func goldenEntries() (names []string, entries []ledger.Entry) {
-	add := func(name string, v ledger.Action) {
-		e := stepEntry()
-		e.Action, e.Digest = v, Digest(v)
-		names, entries = append(names, name), append(entries, e)
+	names, entries = wiretest.GoldenEntries()
+	for i := range entries {
+		entries[i].Digest = Digest(entries[i].Action)
 	}
-	add("step", stepCharge)
-	for i, m := range everyMechanism {
-		add(fmt.Sprintf("%s-%d", m.Kind(), i), ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 300}}})
-	}
-	add("close", ledger.Close{Reason: "done"})
-	add("reserve", ledger.Reserve{Events: stepCharge.Events, Lifetime: time.Hour, Labels: stepCharge.Labels})
-	add("commit", ledger.Commit{Reservation: 16, Events: stepCharge.Events, Labels: stepCharge.Labels})
-	add("release", ledger.Release{Reservation: 16, Reason: "job failed"})
-	add("expire", ledger.Expire{Reservation: 16})
-	add("refund", ledger.Refund{Position: 16, Events: stepCharge.Events, Reason: "it never ran"})
-	add("raise", raisedFilter())
-	add("raise-plan", raisedPlan())
-	add("restored", restoredEntry())
-	add("reconcile", ledger.Reconcile{Events: stepCharge.Events, Reason: "from a log", Over: true})
-	add("reconcile-nothing", ledger.Reconcile{})
-	add("accept-loss", ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"})
-	add("free", ledger.Free{Reservation: 16, Events: stepCharge.Events, Reason: "the job died"})
-	add("allocate", ledger.Reserve{Events: stepCharge.Events, Child: "team/project-1/a"})
 	return names, entries
+}
+
+// unknownField is one that no message has.
+var unknownField = protoreflect.RawFields(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+
+// kindOf returns the message of the mechanism's own kind, to change it.
+func kindOf(m *pb.Mechanism) protoreflect.Message {
+	r := m.ProtoReflect()
+	return r.Mutable(r.WhichOneof(r.Descriptor().Oneofs().ByName("kind"))).Message()
 }
 
 var update = flag.Bool("update", false, "write testdata/records.txt anew: only for a new record, never to change a line")
@@ -151,7 +145,7 @@ func TestGoldenRecords(t *testing.T) {
 		}
 		fmt.Fprintf(&now, "entry %s %x\n", names[i], b)
 	}
-	geneses := map[string]ledger.Genesis{"project": someGenesis(), "planned": plannedGenesis(), "filtered": filteredGenesis(), "child": plannedGenesis()}
+	geneses := map[string]ledger.Genesis{"project": wiretest.Genesis(), "planned": wiretest.PlannedGenesis(), "filtered": wiretest.FilteredGenesis(), "child": wiretest.PlannedGenesis()}
 	child := geneses["child"]
 	child.Spec.Parent = "team/all"
 	geneses["child"] = child
@@ -269,7 +263,7 @@ func TestDamagedEntries(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var e recordv1.Entry
-			if err := proto.Unmarshal(plainEntry(t, stepEntry(), 16, 16), &e); err != nil {
+			if err := proto.Unmarshal(plainEntry(t, wiretest.StepEntry(), 16, 16), &e); err != nil {
 				t.Fatal(err)
 			}
 			c.change(&e)
@@ -299,7 +293,7 @@ func TestDamagedGenesisAndMechanism(t *testing.T) {
 		"unknown":         func(g *recordv1.Genesis) { g.ProtoReflect().SetUnknown(unknownField) },
 		"unknown in spec": func(g *recordv1.Genesis) { g.Spec.ProtoReflect().SetUnknown(unknownField) },
 	} {
-		raw, err := MarshalGenesis(someGenesis())
+		raw, err := MarshalGenesis(wiretest.Genesis())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,14 +334,14 @@ func TestNothingIsWrittenThatCannotBeRead(t *testing.T) {
 			e.Action = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: math.NaN()}, Count: 1}}}
 		},
 		"labels": func(e *ledger.Entry) {
-			e.Action = ledger.Charge{Events: stepCharge.Events, Labels: []ledger.Label{{Key: "b"}, {Key: "a"}}}
+			e.Action = ledger.Charge{Events: wiretest.StepCharge.Events, Labels: []ledger.Label{{Key: "b"}, {Key: "a"}}}
 		},
 		"reason": func(e *ledger.Entry) { e.Action = ledger.Close{Reason: "\xff"} },
 		"time":   func(e *ledger.Entry) { e.Time = time.Time{} },
 	} {
-		e := stepEntry()
+		e := wiretest.StepEntry()
 		change(&e)
-		var invalid *InvalidError
+		var invalid *wire.InvalidError
 		if raw, err := MarshalEntry(e, 0, 0); !errors.As(err, &invalid) || raw != nil {
 			t.Errorf("entry with wrong %s: %x, %v", name, raw, err)
 		}
@@ -361,9 +355,9 @@ func TestNothingIsWrittenThatCannotBeRead(t *testing.T) {
 		"principal": func(g *ledger.Genesis) { g.Principal = "" },
 		"time":      func(g *ledger.Genesis) { g.Time = time.Time{} },
 	} {
-		g := someGenesis()
+		g := wiretest.Genesis()
 		change(&g)
-		var invalid *InvalidError
+		var invalid *wire.InvalidError
 		if raw, err := MarshalGenesis(g); !errors.As(err, &invalid) || raw != nil {
 			t.Errorf("genesis with wrong %s: %x, %v", name, raw, err)
 		}
@@ -374,7 +368,7 @@ func TestNothingIsWrittenThatCannotBeRead(t *testing.T) {
 }
 
 func BenchmarkMarshalEntry(b *testing.B) {
-	e := stepEntry()
+	e := wiretest.StepEntry()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := MarshalEntry(e, 16, 16); err != nil {
@@ -384,7 +378,7 @@ func BenchmarkMarshalEntry(b *testing.B) {
 }
 
 func BenchmarkUnmarshalEntry(b *testing.B) {
-	raw, err := MarshalEntry(stepEntry(), 16, 16)
+	raw, err := MarshalEntry(wiretest.StepEntry(), 16, 16)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -400,7 +394,7 @@ func BenchmarkUnmarshalEntry(b *testing.B) {
 // is damaged.
 func TestNewerRecords(t *testing.T) {
 	var e recordv1.Entry
-	if err := proto.Unmarshal(plainEntry(t, stepEntry(), 16, 16), &e); err != nil {
+	if err := proto.Unmarshal(plainEntry(t, wiretest.StepEntry(), 16, 16), &e); err != nil {
 		t.Fatal(err)
 	}
 	e.Action = nil

@@ -1,4 +1,4 @@
-package wire
+package record
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // MarshalReservation makes the bytes of what is left of a reservation
@@ -15,7 +16,7 @@ import (
 func MarshalReservation(r ledger.Reservation) ([]byte, error) {
 	nanos, err := int64(0), checkRest(r)
 	if err == nil && r.Child == "" {
-		nanos, err = toNanos(r.Deadline)
+		nanos, err = wire.Nanos(r.Deadline)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reservation %d: %w", r.Position, err)
@@ -29,7 +30,7 @@ func UnmarshalReservation(position uint64, b []byte) (ledger.Reservation, error)
 	var m recordv1.Reservation
 	err := proto.Unmarshal(b, &m)
 	if err == nil {
-		err = RejectUnknown(&m)
+		err = wire.RejectUnknown(&m)
 	}
 	if err != nil {
 		return ledger.Reservation{}, damaged("reservation", err)
@@ -51,16 +52,18 @@ func checkRest(r ledger.Reservation) error {
 	if len(r.Rest) == 0 {
 		return absent("rest", "at least one mechanism")
 	}
-	if err := checkText("principal", r.Principal, maxText); err != nil { // not kept at first
-		return err
+	if r.Principal != "" { // it was not kept at first
+		if err := wire.CheckPrincipal(r.Principal); err != nil {
+			return err
+		}
 	}
 	if r.Child != "" {
 		if !r.Deadline.IsZero() {
 			return invalid("deadline_unix_nanos", r.Deadline.UTC().Format(time.RFC3339), "none with a child")
 		}
-		if err := CheckLedgerName("child", r.Child); err != nil {
+		if err := wire.CheckLedgerName("child", r.Child); err != nil {
 			return err
 		}
 	}
-	return checkParts("rest", r.Rest, checkAnywhere)
+	return checkParts("rest", r.Rest, wire.CheckMechanism)
 }

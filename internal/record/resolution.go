@@ -1,4 +1,4 @@
-package wire
+package record
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // toResolution converts without a check of ranges, which is checkResolution's.
 func toResolution(r *recordv1.Resolution) (out ledger.Resolution, err error) {
 	for i, l := range r.GetLimits() {
-		guard, ok := guards[l.GetGuard()]
+		guard, ok := wire.ToGuard(l.GetGuard())
 		if !ok {
 			return ledger.Resolution{}, invalid(fmt.Sprintf("resolution.limits[%d].guard", i), l.GetGuard().String(), "a known guard")
 		}
@@ -33,7 +34,7 @@ func fromResolution(r ledger.Resolution) *recordv1.Resolution {
 	}
 	out := &recordv1.Resolution{Plan: fromParts(r.Plan)}
 	for _, l := range r.Limits {
-		out.Limits = append(out.Limits, &recordv1.Limit{Guard: fromGuard(l.Guard), Value: l.Value, Delta: l.Delta, Order: l.Order})
+		out.Limits = append(out.Limits, &recordv1.Limit{Guard: wire.FromGuard(l.Guard), Value: l.Value, Delta: l.Delta, Order: l.Order})
 	}
 	return out
 }
@@ -41,9 +42,9 @@ func fromResolution(r ledger.Resolution) *recordv1.Resolution {
 // toParts converts without a check of ranges, which is checkParts's.
 func toParts(field string, parts []*recordv1.Part) (out []mechanism.Part, err error) {
 	for i, p := range parts {
-		m, err := toMechanism(p.GetMechanism(), 0)
+		m, err := wire.ToMechanism(p.GetMechanism())
 		if err != nil {
-			return nil, under(fmt.Sprintf("%s[%d]", field, i), err)
+			return nil, wire.InEvent(field, i, err)
 		}
 		out = append(out, mechanism.Part{Mechanism: m, Count: p.GetCount()})
 	}
@@ -52,7 +53,7 @@ func toParts(field string, parts []*recordv1.Part) (out []mechanism.Part, err er
 
 func fromParts(parts []mechanism.Part) (out []*recordv1.Part) {
 	for _, p := range parts {
-		out = append(out, &recordv1.Part{Mechanism: FromMechanism(p.Mechanism), Count: p.Count})
+		out = append(out, &recordv1.Part{Mechanism: wire.FromMechanism(p.Mechanism), Count: p.Count})
 	}
 	return out
 }
@@ -67,7 +68,7 @@ func checkParts(field string, parts []mechanism.Part, check func(mechanism.Mecha
 		err := check(p.Mechanism)
 		switch {
 		case err != nil:
-			return inEvent(field, i, err)
+			return wire.InEvent(field, i, err)
 		case seen[p.Mechanism]:
 			return invalid(at+".mechanism", p.Mechanism.String()+" again", "distinct mechanisms")
 		case p.Count == 0 || p.Count > math.MaxInt64-total:
@@ -81,13 +82,14 @@ func checkParts(field string, parts []mechanism.Part, check func(mechanism.Mecha
 
 // toStoredRaise converts a raise with what it has come to, without a check of ranges.
 func toStoredRaise(r *recordv1.Raise) (ledger.Raise, error) {
-	if err := RejectUnknown(r); err != nil {
-		return ledger.Raise{}, under("raise", err)
+	if err := wire.RejectUnknown(r); err != nil {
+		return ledger.Raise{}, wire.Under("raise", err)
 	}
-	v, err := toRaise(r.GetRaise())
+	action, err := wire.ReadAction("raise", r.GetRaise())
 	if err != nil {
 		return ledger.Raise{}, err
 	}
+	v := action.(ledger.Raise)
 	v.Late = r.GetLate()
 	v.Resolution, err = toResolution(r.GetResolution())
 	return v, err
@@ -104,8 +106,49 @@ func checkRaised(v ledger.Raise) error {
 	}
 	for i, l := range v.Resolution.Limits {
 		if err := checkLimit(v.Budgets[i], l); err != nil {
-			return under(fmt.Sprintf("raise.resolution.limits[%d]", i), err)
+			return wire.Under(fmt.Sprintf("raise.resolution.limits[%d]", i), err)
 		}
 	}
-	return checkParts("raise.resolution.plan", v.Resolution.Plan, checkAnywhere)
+	return checkParts("raise.resolution.plan", v.Resolution.Plan, wire.CheckMechanism)
+}
+
+// checkResolution checks that a resolution is one of the spec's policy and that
+// its numbers are in their ranges. It is not found anew: it is a fact.
+func checkResolution(s ledger.Spec, r ledger.Resolution) error {
+	limits, plan := 0, 0
+	switch s.Policy {
+	case ledger.Filtered:
+		limits = len(s.Budgets)
+	case ledger.Planned:
+		plan = 1
+	}
+	if len(r.Limits) != limits {
+		return invalid("resolution.limits", fmt.Sprintf("%d limits", len(r.Limits)), fmt.Sprintf("%d, one of each FILTER budget", limits))
+	}
+	if min(len(r.Plan), 1) != plan {
+		return invalid("resolution.plan", fmt.Sprintf("%d mechanisms", len(r.Plan)), "at least one with the policy PLAN, none with others")
+	}
+	for i, l := range r.Limits {
+		if err := checkLimit(s.Budgets[i], l); err != nil {
+			return wire.Under(fmt.Sprintf("resolution.limits[%d]", i), err)
+		}
+	}
+	return checkParts("resolution.plan", r.Plan, func(m mechanism.Mechanism) error {
+		return mechanism.Event{Mechanism: m, Count: 1}.Check(s.Adjacency)
+	})
+}
+
+func checkLimit(b accountant.Budget, l accountant.Limit) error {
+	finite := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	switch {
+	case l.Guard != b.Guard:
+		return invalid("guard", l.Guard.String(), b.Guard.String()+", the budget's")
+	case !finite(l.Value):
+		return invalid("value", fmt.Sprint(l.Value), "a finite number > 0")
+	case !(l.Delta >= 0 && l.Delta < 1):
+		return invalid("delta", fmt.Sprint(l.Delta), "a number in [0, 1)")
+	case l.Guard == accountant.GuardRDP && !(l.Order > 1 && !math.IsInf(l.Order, 1)) || l.Guard != accountant.GuardRDP && l.Order != 0:
+		return invalid("order", fmt.Sprint(l.Order), "a finite number > 1 with the guard RDP, otherwise 0")
+	}
+	return nil
 }

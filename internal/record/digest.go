@@ -1,0 +1,113 @@
+package record
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// digestTag separates these hashes from all others. Its version counts the
+// encoding below: another encoding gets another tag, never the same one.
+const digestTag = "accountant request digest v1\x00"
+
+// Digest is SHA-256 over a domain tag with a version and the canonical encoding
+// of what an action asks: events as reported, in order; labels by key. Equal actions
+// have equal digests and distinct ones distinct encodings: every value has a tag
+// and a fixed width or a length before it. It does not depend on protobuf.
+func Digest(v ledger.Action) ledger.Digest {
+	b := append(make([]byte, 0, 512), digestTag...) // most encodings fit
+	return sha256.Sum256(appendAction(b, v))
+}
+
+func appendAction(b []byte, v ledger.Action) []byte { return canonical[v.Kind()](b, v) }
+
+// canonical appends the canonical encoding of what an action of each kind asks. The tag
+// that it begins with is never changed or used again; 9 is that of a Reserve for a child.
+var canonical = map[string]func(b []byte, v ledger.Action) []byte{
+	"charge": asks(1, func(b []byte, v ledger.Charge) []byte { return appendCharged(b, v.Events, v.Labels) }),
+	"close":  asks(2, func(b []byte, v ledger.Close) []byte { return appendText(b, v.Reason) }),
+	"reserve": func(b []byte, action ledger.Action) []byte {
+		v := action.(ledger.Reserve)
+		if v.Child != "" {
+			b = appendText(append(b, 9), v.Child)
+		} else {
+			b = appendUint64(append(b, 3), uint64(v.Lifetime/time.Second))
+		}
+		return appendCharged(b, v.Events, v.Labels)
+	},
+	"commit": asks(4, func(b []byte, v ledger.Commit) []byte {
+		return appendCharged(appendUint64(b, v.Reservation), v.Events, v.Labels)
+	}),
+	"release": asks(5, func(b []byte, v ledger.Release) []byte { return appendText(appendUint64(b, v.Reservation), v.Reason) }),
+	"expire":  asks(6, func(b []byte, v ledger.Expire) []byte { return appendUint64(b, v.Reservation) }),
+	// What a refund gives back follows from the position.
+	"refund": asks(7, func(b []byte, v ledger.Refund) []byte { return appendText(appendUint64(b, v.Position), v.Reason) }),
+	// What a raise comes to follows from the rest.
+	"raise": asks(8, appendRaise),
+	"restored": asks(10, func(b []byte, v ledger.Restored) []byte {
+		b = append(appendText(appendText(b, v.From), v.StoreID), v.Copy[:]...)
+		return appendUint64(b, uint64(v.Newest.UnixNano()))
+	}),
+	// Whether it is over a budget follows from the ledger.
+	"reconcile": asks(11, func(b []byte, v ledger.Reconcile) []byte {
+		return appendText(append(appendCharged(b, v.Events, nil), bit(v.AcceptLoss)), v.Reason)
+	}),
+	// What a freed reservation gives back follows from the reservation.
+	"free": asks(12, func(b []byte, v ledger.Free) []byte { return appendText(appendUint64(b, v.Reservation), v.Reason) }),
+}
+
+// asks puts a tag before the encoding of an action.
+func asks[A ledger.Action](tag byte, appended func([]byte, A) []byte) func([]byte, ledger.Action) []byte {
+	return func(b []byte, v ledger.Action) []byte { return appended(append(b, tag), v.(A)) }
+}
+
+func appendRaise(b []byte, v ledger.Raise) []byte {
+	b = appendUint64(b, uint64(len(v.Budgets)))
+	for _, g := range v.Budgets {
+		b = append(b, byte(g.Guard))
+		for _, n := range [...]float64{g.Epsilon, g.Delta, g.Rho, g.Mu, g.Order} {
+			b = appendUint64(b, math.Float64bits(n))
+		}
+	}
+	b = appendCharged(appendText(b, v.Plan.Name), v.Plan.Events, nil)
+	return appendText(append(b, bit(v.Independent)), v.Reason)
+}
+
+func bit(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+func appendCharged(b []byte, events []mechanism.Event, labels []ledger.Label) []byte {
+	return appendLabels(wire.AppendEvents(b, events), labels)
+}
+
+func appendLabels(b []byte, labels []ledger.Label) []byte {
+	byKey := func(x, y ledger.Label) int {
+		return cmp.Or(strings.Compare(x.Key, y.Key), strings.Compare(x.Value, y.Value))
+	}
+	if !slices.IsSortedFunc(labels, byKey) {
+		labels = slices.SortedFunc(slices.Values(labels), byKey)
+	}
+	b = appendUint64(b, uint64(len(labels)))
+	for _, l := range labels {
+		b = appendText(appendText(b, l.Key), l.Value)
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(appendUint64(b, uint64(len(s))), s...)
+}
+
+func appendUint64(b []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(b, n) }

@@ -1,0 +1,7 @@
+// Package record makes the bytes on disk and reads them again (accountant.record.v1),
+// the digest of what an action asks, and the hashes that chain a ledger's records.
+//
+// What it writes passes the same checks as what it reads, so that nothing is stored that
+// could not be read again. Hashes cover the bytes as stored: reading never encodes anew.
+// Stored bytes and digests never change; testdata/records.txt has them.
+package record

@@ -1,0 +1,96 @@
+package record
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	recordv1 "github.com/dpaccountant/accountant/gen/accountant/record/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// Records are written with the map keys in order. What is written passes the
+// same checks as what is read, so nothing is stored that could not be read
+// again. Hashes cover the bytes as stored: reading never encodes anew.
+
+// MarshalEntry makes the bytes of a log entry (accountant.record.v1.Entry) with
+// the log keys of the entries before it: of its ledger and of its writer's lane.
+func MarshalEntry(e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]byte, error) {
+	return AppendEntry(nil, e, previousInLedger, previousOfWriter)
+}
+
+// AppendEntry appends what MarshalEntry makes.
+func AppendEntry(b []byte, e ledger.Entry, previousInLedger, previousOfWriter uint64) ([]byte, error) {
+	nanos, err := wire.Nanos(e.Time)
+	if err == nil {
+		err = checkEntry(e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("entry %d of writer %s: %w", e.Position, wire.Quote(e.Writer.Name), err)
+	}
+	return appendEntry(b, e, nanos, previousInLedger, previousOfWriter)
+}
+
+// UnmarshalEntry is the inverse of MarshalEntry. Unknown fields, values outside
+// their ranges and an action that is not set are ledger.ErrDamaged.
+func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWriter uint64, err error) {
+	var r recordv1.Entry
+	if err := proto.Unmarshal(b, &r); err != nil {
+		return e, 0, 0, damaged("entry", err)
+	}
+	e = ledger.Entry{
+		Position: r.Position, Writer: ledger.Writer{Principal: r.Principal, Name: r.Writer},
+		Sequence: r.Sequence, Time: fromNanos(r.TimeUnixNanos),
+	}
+	if n := copy(e.Digest[:], r.Digest); n != len(r.Digest) || n != len(e.Digest) {
+		return ledger.Entry{}, 0, 0, damaged("entry", invalid("digest", fmt.Sprintf("%d bytes", len(r.Digest)), "32 bytes"))
+	}
+	if e.Action, err = toAction(&r); err == nil {
+		err = checkEntry(e)
+	}
+	if err != nil {
+		return ledger.Entry{}, 0, 0, damaged("entry", err)
+	}
+	return e, r.PreviousInLedger, r.PreviousOfWriter, nil
+}
+
+func toAction(r *recordv1.Entry) (ledger.Action, error) {
+	if err := wire.Known("entry", r); err != nil {
+		return nil, err
+	}
+	fd := r.ProtoReflect().WhichOneof(entryAction)
+	if fd == nil {
+		return wire.ReadAction("", nil) // which says what there is
+	}
+	m := r.ProtoReflect().Get(fd).Message().Interface()
+	if stored, ok := m.(*recordv1.Raise); ok {
+		return toStoredRaise(stored)
+	}
+	return wire.ReadAction(string(fd.Name()), m)
+}
+
+// entryAction is the oneof of a stored entry's action. Its fields have the names of the
+// kinds of actions.
+var entryAction = (*recordv1.Entry)(nil).ProtoReflect().Descriptor().Oneofs().ByName("action")
+
+// checkEntry checks what an entry says by itself. Its ledger's adjacency is not
+// in it: a descriptor must be valid under one.
+func checkEntry(e ledger.Entry) error {
+	if e.Position == 0 {
+		return invalid("position", "0", "a whole number ≥ 1")
+	}
+	if _, err := wire.ToWriter(e.Writer.Principal, e.Writer.Name); err != nil {
+		return err
+	}
+	if err := wire.CheckSequence(e.Writer, e.Sequence); err != nil {
+		return err
+	}
+	if err := wire.CheckAction(e.Action); err != nil {
+		return err
+	}
+	if v, ok := e.Action.(ledger.Raise); ok {
+		return checkRaised(v)
+	}
+	return nil
+}
