@@ -84,6 +84,11 @@ func TestCostlyMechanismsBlockNobody(t *testing.T) {
 		t.Errorf("a ledger that was not created in time: %v", err)
 	}
 
+	child := servertest.Plan("child", many...)
+	child.Parent = "costly"
+	_, err = s.Client.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: child})
+	wantLate(t, "a child's plan", err)
+
 	goesOn(costly(15)) // ten at most in a call
 	if n := s.Position("costly"); n != 3 {
 		t.Errorf("%d entries; want the three that were acknowledged", n)
