@@ -52,7 +52,7 @@ func (p platform) program(name string) string {
 
 // release is what is built, and of which commit.
 type release struct {
-	root    string // of the clone
+	root    string // of the sources
 	dist    string // where everything goes
 	version string // "0.2.0"
 	commit  string
@@ -82,6 +82,11 @@ func run(only, dist string, dirty bool) error {
 	}
 	if err := errors.Join(os.RemoveAll(r.dist), os.MkdirAll(r.dist, 0o755)); err != nil {
 		return err
+	}
+	if !dirty {
+		if err := r.export(); err != nil {
+			return err
+		}
 	}
 	pure, err := r.python()
 	if err != nil {
@@ -151,6 +156,29 @@ func describe(dist string, dirty bool) (*release, error) {
 		r.commit += "-dirty"
 	}
 	return r, nil
+}
+
+// export copies the commit's files, and builds from those: what happens in the clone meanwhile
+// changes nothing, and files that are not the commit's cannot get in.
+func (r *release) export() error {
+	c := exec.Command("git", "archive", "--format=tar.gz", r.commit)
+	c.Dir, c.Stderr = r.root, os.Stderr
+	b, err := c.Output()
+	if err != nil {
+		return fmt.Errorf("git archive: %w", err)
+	}
+	entries, err := readTar(b)
+	if err != nil {
+		return err
+	}
+	r.root = filepath.Join(r.work(), "source")
+	for _, e := range entries {
+		file := filepath.Join(r.root, e.name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, e.body, e.mode)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // work is where intermediate files are.
