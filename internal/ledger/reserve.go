@@ -27,6 +27,8 @@ func (v Reserve) Details() Details {
 	return Details{Events: v.Events, Labels: v.Labels, Child: v.Child, From: PotBudget, To: PotReserved}
 }
 
+func (v Reserve) since() uint32 { return sinceOf(v.Events) }
+
 func (v Reserve) decide(b *Batch) error {
 	parts := merged(v.Events)
 	switch {

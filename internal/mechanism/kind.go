@@ -159,6 +159,25 @@ func KindOf(m Mechanism) *Kind {
 	return schema.byType[reflect.TypeOf(m)]
 }
 
+// Since returns the version of the stored format since which m can be stored: 2 if it has,
+// or runs a mechanism that has, a parameter which its kind gained later, otherwise 1.
+func Since(m Mechanism) uint32 {
+	k := KindOf(m)
+	if k == nil {
+		return 1
+	}
+	for _, p := range k.Parameters {
+		if p.Later && !p.Of(reflect.ValueOf(m)).IsZero() {
+			return 2
+		}
+	}
+	since := uint32(1)
+	for _, inner := range Inside(m) {
+		since = max(since, Since(inner))
+	}
+	return since
+}
+
 // KindNumbered returns the kind with this number, or nil.
 func KindNumbered(number int) *Kind { return schema.byNumber[number] }
 

@@ -118,7 +118,10 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops, err)
 	}
 	c.arena.reset()
-	w := &writing{view: view{tx: tx, file: c.space.file, paths: &c.paths}, nextKey: c.nextKey, limit: c.config.MaxBatchBytes, arena: &c.arena}
+	w := &writing{
+		view: view{tx: tx, file: c.space.file, paths: &c.paths}, nextKey: c.nextKey, format: c.format,
+		limit: c.config.MaxBatchBytes, arena: &c.arena,
+	}
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {
 		o := ops[n]
@@ -181,6 +184,7 @@ func (s *Store) finish(w *writing) error {
 	if err := s.noteAcknowledged(id); err != nil {
 		return s.fail(err)
 	}
+	s.format = w.format
 	s.published.set(id)
 	return nil
 }
@@ -193,7 +197,7 @@ func (s *Store) change(f func(*writing) error) error {
 	if err != nil {
 		return err
 	}
-	w := &writing{view: view{tx: tx, file: s.space.file}, arena: &arena{}}
+	w := &writing{view: view{tx: tx, file: s.space.file}, arena: &arena{}, format: s.format}
 	if err := guard(func() error { return errors.Join(f(w), w.provenRows(), w.put()) }); err != nil {
 		s.rollback(tx)
 		s.damagedPage(err)

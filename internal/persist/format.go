@@ -13,7 +13,15 @@ import (
 
 // formatVersion is the version of the layout below; docs/decisions explains the layout. The
 // meta bucket and its format row are the same in every version.
-const formatVersion = 1
+//
+// Version 2 has what programs of version 1 cannot read: freed reservations, and mechanisms with
+// a parameter that their kind gained later. A file has version 1 until the first of these is
+// written; the same commit raises its version. So a file without them is still read by
+// programs of version 1, and one with them is called newer by those, not damaged.
+const (
+	firstFormat   = 1
+	formatVersion = 2
+)
 
 // bucket is one of the file's buckets.
 type bucket uint8

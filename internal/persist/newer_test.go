@@ -42,7 +42,7 @@ func TestNewerStore(t *testing.T) {
 	}
 	newer := func(what string, err error) {
 		t.Helper()
-		if err == nil || errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "format version 2, of a newer version of this program; this one supports 1") {
+		if err == nil || errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "format version 3, of a newer version of this program; this one supports 2") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -30,7 +30,7 @@ func Open(c Config) (*Store, error) {
 	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 4<<20)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	c.AllocationStep = cmp.Or(c.AllocationStep, 16<<20)
-	c.hooks.version = cmp.Or(c.hooks.version, formatVersion)
+	c.hooks.version = cmp.Or(c.hooks.version, firstFormat)
 	if c.hooks.commit == nil {
 		c.hooks.commit = (*bolt.Tx).Commit
 	}
@@ -234,9 +234,10 @@ func (s *Store) checkFormat(v *view) error {
 	if version > formatVersion {
 		return fmt.Errorf("format version %d, of a newer version of this program; this one supports %d: use the newer one", version, formatVersion)
 	}
-	if version != formatVersion {
-		return fmt.Errorf("format version %d; this program supports %d", version, formatVersion)
+	if version < firstFormat {
+		return fmt.Errorf("format version %d; this program supports %d to %d", version, firstFormat, formatVersion)
 	}
+	s.format = version
 	if err := v.checkMarks(); err != nil {
 		return err
 	}
@@ -268,7 +269,8 @@ func (s *Store) initialise() error {
 			all[b] = b
 		}
 		w.file = nil // of which nothing is to be checked yet
-		w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), s.config.hooks.version))
+		w.stageFormat(s.config.hooks.version)
+		w.format = s.config.hooks.version
 		w.stageID(s.id)
 		return w.makeBuckets(all)
 	})

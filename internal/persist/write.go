@@ -1,10 +1,12 @@
 package persist
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
@@ -19,6 +21,9 @@ type writing struct {
 	puts      int
 	bytes     int // of keys and values put
 	entries   int
+
+	format uint32 // version of the file, with what was put
+	needs  uint32 // version that the operation at hand needs
 
 	staged  []row  // of the operation at hand
 	encoded []byte // room to encode one
@@ -104,11 +109,14 @@ func (w *writing) stageLane(h head, name ledger.Writer, l lane) {
 // decide runs an operation that stages rows. err is the operation's own error, after which none
 // of its rows are put. fatal means that the whole transaction has to be abandoned.
 func (w *writing) decide(operation func() error) (err, fatal error) {
-	w.staged = w.staged[:0]
+	w.staged, w.needs = w.staged[:0], w.format
 	key := w.nextKey
 	err = guard(func() error {
 		if err := operation(); err != nil {
 			return err
+		}
+		if w.needs > w.format {
+			w.stageFormat(w.needs)
 		}
 		return w.provenRows()
 	})
@@ -120,6 +128,7 @@ func (w *writing) decide(operation func() error) (err, fatal error) {
 		return err, nil
 	}
 	w.entries += int(w.nextKey - key)
+	w.format = w.needs
 	return nil, guard(w.put)
 }
 
@@ -164,6 +173,11 @@ const (
 	headsFill = 0.8
 )
 
+// stageFormat writes the version of the file.
+func (w *writing) stageFormat(version uint32) {
+	w.stage(metaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), version))
+}
+
 // create stages a new ledger, or finds the one of an equal spec.
 func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	sum, err := w.existing(g.Spec)
@@ -176,6 +190,9 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	}
 	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
 		return ledger.Summary{}, false, err
+	}
+	for _, e := range g.Spec.Plan.Events {
+		w.needs = max(w.needs, mechanism.Since(e.Mechanism))
 	}
 	number := w.stageLog(0, ledger.Hash{}, raw)
 	h := head{number: number, at: ledger.Head{Hash: record.GenesisHash(raw)}}
@@ -263,6 +280,7 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 			return nil, err
 		}
 		w.encoded = raw
+		w.needs = max(w.needs, e.Since())
 		key := w.stageLog(h.number, h.at.Hash, raw)
 		h.at = ledger.Head{Position: e.Position, Hash: record.EntryHash(h.at.Hash, raw)}
 		h.last = key
@@ -303,6 +321,7 @@ func (w *writing) counts(h *head, changes []ledger.CountChange) error {
 				return err
 			}
 			w.stage(mechanismsBucket, indexKey(h.number, c.Index), append(w.value(len(raw)), raw...))
+			w.needs = max(w.needs, mechanism.Since(c.Mechanism))
 			h.distinct++
 			if c.Index < inlineTotals {
 				h.totals = append(h.totals, 0)
