@@ -19,7 +19,7 @@ from opacus.utils.batch_memory_manager import BatchMemoryManager  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
 import privacy_accountant.opacus as remote  # noqa: E402
-from privacy_accountant import BudgetExceeded, Client, Closed, gaussian, workload  # noqa: E402
+from privacy_accountant import BudgetExceeded, Client, Closed, FailedPrecondition, NotFound, gaussian, workload  # noqa: E402
 from privacy_accountant import proto as pb  # noqa: E402
 
 warnings.filterwarnings("ignore", message="Secure RNG turned off")
@@ -238,12 +238,21 @@ def test_worker_processes(client: Client) -> None:
     assert job.charged() == {str(STEP): 2 * LENGTH}
 
 
-def test_not_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_connected(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
     monkeypatch.delenv("ACCOUNTANT_LEDGER", raising=False)
     with pytest.raises(ValueError, match="ACCOUNTANT_LEDGER"):
         remote.connect()
     with pytest.raises(ValueError, match="connect"):
         remote.RemoteAccountant()
+    with pytest.raises(NotFound, match="none"):  # not at the first step
+        remote.connect("none", client=client)
+    with pytest.raises(NotFound, match="none"):
+        remote.connect("none", server=client.server)
+    ledger = client.create_ledger(f"c/{uuid.uuid4()}", "add-or-remove-one").spec.name
+    remote.connect(ledger, server=client.server)
+    client.close_ledger(ledger)
+    with pytest.raises(FailedPrecondition, match="closed"):
+        remote.connect(ledger, client=client)
     for bad in ({"noise_multiplier": 0, "sample_rate": 0.5}, {"noise_multiplier": 1, "sample_rate": 0}):
         with pytest.raises(ValueError, match="allowed"):
             remote.step_mechanism(**bad)  # type: ignore[arg-type]

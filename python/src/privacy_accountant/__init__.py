@@ -13,6 +13,8 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _environment  which environment variables are read; a warning about those that are misspelt
     _tls          TLS from the environment
     _draw         curves drawn with matplotlib
+    _html         small cards and charts for notebooks
+    _shown        how messages look: one line, or a card
     errors        what calls end with
     _fields       messages from keyword arguments
     _options      the types of keyword arguments that are fields, generated
@@ -45,7 +47,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
-from .answers import Calibration, Curve, entries_frame, round_up
+from .answers import Calibration, Curve, entries_frame, round_up, to_frame
 from .mechanisms import (
     Event, Mechanism, Workload, approximate_dp, dp_sgd, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
     randomized_response, workload, zero_concentrated_dp,
@@ -66,7 +68,7 @@ __all__ = [
     "FailedPrecondition", "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen",
     "TooLarge", "Unavailable", "Workload", "__version__", "approximate_dp", "calibrate", "curve", "delta", "dp_sgd", "entries_frame", "epsilon",
     "event", "explain", "gaussian", "gaussian_dp", "laplace", "mechanism", "poisson_sampled", "pure_dp", "query", "randomized_response", "round_up",
-    "workload", "zero_concentrated_dp",
+    "to_frame", "workload", "zero_concentrated_dp",
 ]
 
 # What gRPC's C library would write to standard error, at each attempt to connect, is in

@@ -21,14 +21,16 @@ BUNDLED = Path(__file__).parent / "bin"  # where a wheel for a platform has the 
 
 
 def find() -> str:
-    """The path of accountctl: in this package, beside the interpreter, or on PATH."""
-    for folder in (BUNDLED, Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
+    """The path of accountctl: in this package, beside the interpreter, where installers put scripts, or on PATH."""
+    scripts = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
+    target = BUNDLED.parents[1] / "bin"  # of pip install --target
+    for folder in (BUNDLED, Path(sys.executable).parent, *map(Path, scripts), target):
         if os.access(folder / PROGRAM, os.X_OK):
             return str(folder / PROGRAM)
     found = shutil.which(PROGRAM)
     if found is None:
         raise FileNotFoundError(
-            f"{PROGRAM} is missing: looked in {BUNDLED}, beside {sys.executable} and on PATH. Install a wheel of privacy-accountant that has it, "
+            f"{PROGRAM} is missing: looked in {BUNDLED}, beside {sys.executable}, where installers put scripts, and on PATH. Install a wheel of privacy-accountant that has it, "
             "or build it (`make build`) and put its folder on PATH; or ask a daemon: Client(...).epsilon(...)")
     return found
 

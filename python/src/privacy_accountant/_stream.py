@@ -185,6 +185,9 @@ class Stream:
     def __reduce__(self) -> Any:
         raise TypeError("a Stream cannot be copied or stored")
 
+    def __repr__(self) -> str:
+        return f"<stream to {self._lane.ledger!r}: {self.acknowledged} acknowledged, {self.outstanding} outstanding>"
+
     @property
     def outstanding(self) -> int:
         """How many writes wait for an acknowledgement."""

@@ -86,6 +86,9 @@ class AsyncClient:
     def __reduce__(self) -> Any:
         raise TypeError("an AsyncClient cannot be copied or stored: its writer would be used twice; allowed: a new one")
 
+    def __repr__(self) -> str:
+        return f"<AsyncClient of {self._settings.server}{', closed' if self._core.closed else ''}>"
+
     # Ledgers
 
     async def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Unpack[LedgerOptions]) -> pb.Ledger:
@@ -329,6 +332,9 @@ class AsyncRun:
     def ledger(self) -> str:
         """The ledger's name."""
         return self._run.ledger
+
+    def __repr__(self) -> str:
+        return f"<async {self._run!r}>"
 
     async def __aenter__(self) -> AsyncRun:
         await asyncio.to_thread(self._run.open)

@@ -9,8 +9,10 @@ from dataclasses import field as _field
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from . import _draw
+from . import _draw, _html, _shown
 from . import proto as pb
+
+_shown.install()
 
 
 def _column(values: Iterable[float]) -> Any:
@@ -62,6 +64,16 @@ class Curve:
             message=answer,
         )
 
+    def __repr__(self) -> str:
+        ends = f", ε from {self.epsilon[0]:g} to {self.epsilon[-1]:g}" if len(self.epsilon) else ""
+        return f"<curve: {len(self.epsilon)} points{ends}, guarantee: {self.guarantee}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("guarantee", self.guarantee)]
+        if self.advantage is not None:
+            rows.append(("advantage of an attacker who tests for a record", f"at most {_shown.up(self.advantage, 4)}"))
+        return _html.card("Privacy curve", rows, _html.line(self.epsilon, self.delta, "ε", "δ"), self.warnings)
+
     def to_frame(self) -> Any:
         """A pandas data frame of the points; needs pandas."""
         pandas = _pandas()
@@ -92,6 +104,18 @@ class Calibration:
     warnings: tuple[str, ...]
     message: pb.CalibrateResponse = _field(repr=False)
 
+    def __repr__(self) -> str:
+        epsilon = "" if self.epsilon is None else f", ε ≤ {_shown.up(self.epsilon)}"
+        return f"<{self.field} = {self.value!r}{epsilon}: {self.event!r}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("event", repr(self.event)), ("guarantee", self.guarantee)]
+        if self.epsilon is not None:
+            rows.append(("ε of everything", f"at most {_shown.up(self.epsilon)}"))
+        if self.exceeding is not None:
+            rows.append(("does not fit any more", repr(self.exceeding)))
+        return _html.card(f"{self.field} = {self.value!r}", rows, notes=self.warnings)
+
     @staticmethod
     def of(answer: pb.CalibrateResponse) -> Calibration:
         return Calibration(
@@ -120,6 +144,31 @@ def _pandas() -> Any:
     except ImportError as e:
         raise ImportError("data frames need pandas: pip install pandas", name=e.name) from e
     return pandas
+
+
+def to_frame(what: Any) -> Any:
+    """A pandas data frame: of a curve its points; of an answer the analyses; of a ledger the plan, or the budgets; of a
+    statement ε at each δ; of several ledgers or entries a row each. Needs pandas."""
+    pandas = _pandas()
+    if isinstance(what, Curve):
+        return what.to_frame()
+    if isinstance(what, pb.QueryPrivacyResponse):
+        return pandas.DataFrame([{"analysis": a.analysis, "epsilon": a.epsilon if a.HasField("epsilon") else None,
+                                  "delta": a.delta if a.HasField("delta") else None, "unsupported": a.unsupported or None} for a in what.analyses])
+    if isinstance(what, pb.Ledger):
+        if what.plan:
+            return pandas.DataFrame([{"mechanism": _shown.mechanism(p.mechanism), "planned": p.planned, "spent": p.spent, "reserved": p.reserved,
+                                      "remaining": p.remaining} for p in what.plan])
+        return pandas.DataFrame([{"unit": b.value.unit, "limit": b.value.limit, "spent": b.value.spent, "reserved": b.value.reserved,
+                                  "remaining": b.value.remaining} for b in what.budgets])
+    if isinstance(what, pb.Statement):
+        return pandas.DataFrame([{"delta": p.delta, "epsilon": p.epsilon, "epsilon_lower": p.epsilon_lower if p.HasField("epsilon_lower") else None,
+                                  "analysis": p.analysis, "running": p.running if p.HasField("running") else None} for p in what.privacy])
+    rows = list(what)
+    if rows and all(isinstance(x, pb.Ledger) for x in rows):
+        return pandas.DataFrame([{"name": x.spec.name, "policy": pb.LedgerSpec.Policy.Name(x.spec.policy).lower(), "charged": x.total_count,
+                                  "closed": x.closed} for x in rows])
+    return entries_frame(rows)
 
 
 def entries_frame(entries: Iterable[pb.Entry]) -> Any:

@@ -66,6 +66,9 @@ class Client(Caller):
             max_attempts=max_attempts, backoff_min=backoff_min, backoff_max=backoff_max,
         ))
 
+    def __repr__(self) -> str:
+        return f"<Client of {self.server}{', closed' if self._core.closed else ''}>"
+
     # Ledgers
 
     def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None, **spec: Unpack[LedgerOptions]) -> pb.Ledger:

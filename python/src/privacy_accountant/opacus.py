@@ -24,7 +24,7 @@ from opacus.utils.uniform_sampler import DistributedUniformWithReplacementSample
 from . import proto as pb
 from ._cover import Kind
 from .client import Client
-from .errors import Closed
+from .errors import Closed, FailedPrecondition
 from .mechanisms import gaussian, poisson_sampled, workload
 from .run import Run
 
@@ -61,12 +61,25 @@ def _step_kind(noise_multiplier: float, sample_rate: float, iterations: int, poi
 
 def connect(ledger: str | None = None, *, server: str | None = None, client: Client | None = None, **run: Any) -> None:
     """Makes PrivacyEngine(accountant="remote") charge a ledger; by default that of the
-    environment's ACCOUNTANT_LEDGER, of the daemon at ACCOUNTANT_SERVER. run: Run's options."""
+    environment's ACCOUNTANT_LEDGER, of the daemon at ACCOUNTANT_SERVER. run: Run's options.
+    A ledger that is missing or closed is an error here, and so is a daemon that does not answer."""
     name = ledger or os.environ.get("ACCOUNTANT_LEDGER")
     if not name:
         raise ValueError("ledger: missing; allowed: a ledger's name, here or in ACCOUNTANT_LEDGER")
+    _find(name, client, server)
     settings = {"ledger": name, "server": server, "client": client, "options": run}
     register_accountant("remote", type("RemoteAccountant", (RemoteAccountant,), {"_settings": settings}), force=True)
+
+
+def _find(ledger: str, client: Client | None, server: str | None) -> None:
+    """Asks for the ledger now: before a training run begins, not at its first step."""
+    if client is not None:
+        state = client.get_ledger(ledger)
+    else:
+        with Client(server) as own:
+            state = own.get_ledger(ledger)
+    if state.closed:
+        raise FailedPrecondition("connect", ledger, "the ledger is closed; allowed: an open one")
 
 
 class RemoteAccountant(IAccountant):  # type: ignore[misc]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import atexit
 import functools
 import math
+import operator
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypedDict, TypeVar
 
 import grpc
 
+from . import _html
 from . import _verbs as verbs
 from . import proto as pb
 from ._caller import Caller
@@ -26,6 +28,7 @@ from .errors import (
     AccountantError, BudgetExceeded, Closed, DataLoss, FailedPrecondition, NotSent, PermissionDenied, Unavailable,
 )
 
+T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMMIT_INTERVAL = 2.0  # seconds between commits while steps go on
@@ -182,7 +185,34 @@ class Run:
     def __reduce__(self) -> Any:
         raise TypeError("a Run cannot be copied or stored: its writer would be used twice; allowed: state_dict")
 
+    def progress(self) -> dict[str, int]:
+        """How many steps were made, and how many more need not wait for the daemon: for a progress bar, such as
+        `bar.set_postfix(run.progress())` of tqdm. It asks nobody."""
+        with self._lock:
+            return {"steps": self.steps, "ahead": sum(s.left for s in self._supplies.values())}
+
+    def __repr__(self) -> str:
+        state = "not begun" if self._writer is None else "ended" if self._ended else "failed" if self._error is not None else "open"
+        return f"<run of {self.ledger!r}: {self.steps} steps, {state}>"
+
+    def _repr_html_(self) -> str:
+        p = self.progress()
+        with self._lock:
+            waiting = sum(c.used - c.charged for c in self._books)
+        rows = [("steps", str(p["steps"])), ("made and not committed yet", str(waiting)), ("set aside for the next steps", str(p["ahead"]))]
+        whole = max(1, p["steps"] + p["ahead"])
+        parts = [((p["steps"] - waiting) / whole, _html.USED), (waiting / whole, _html.HELD), (p["ahead"] / whole, _html.FREE)]
+        return _html.card(repr(self)[1:-1], rows, _html.bars([("steps", parts, str(p["steps"]))]))
+
     # Steps
+
+    def over(self, batches: Iterable[T], mechanism: Events | Kind, count: int = 1) -> Iterable[T]:
+        """batches, with a step covered before each is handed out. It has a length if they have one:
+
+            for batch in tqdm(run.over(loader, step)):
+                ...                              # draw the noise
+        """
+        return _Over(self, batches, mechanism, count)
 
     def step(self, mechanism: Events | Kind, count: int = 1) -> None:
         """Covers count steps of a mechanism, or of several events each. On return they are
@@ -561,6 +591,25 @@ class Run:
             order.answered, order.error = True, error
         self._monitor.notify_all()
         return bool(mine)
+
+
+class _Over(Iterable[T]):
+    """Run.over."""
+
+    def __init__(self, run: Run, batches: Iterable[T], mechanism: Events | Kind, count: int) -> None:
+        self._run, self._batches, self._count = run, batches, count
+        self._kind = mechanism if isinstance(mechanism, Kind) else Kind(mechanism)
+
+    def __iter__(self) -> Iterator[T]:
+        for batch in self._batches:
+            self._run.step(self._kind, self._count)
+            yield batch
+
+    def __len__(self) -> int:
+        return len(self._batches)  # type: ignore[arg-type]
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self._batches)
 
 
 def _refusal(error: Exception) -> Exception:
