@@ -56,7 +56,7 @@ func Begin(genesis []byte, kept []Witness) (*Replay, error) {
 	state := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: g, Head: ledger.Head{Hash: hash}}}, nil)
 	r := &Replay{
 		genesis: g, state: state, batch: ledger.NewBatch(state),
-		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: of(g.Spec.Name, kept),
+		head: ledger.Head{Hash: hash}, lanes: map[Lane]ledger.Lane{}, kept: ofLedger(g.Spec.Name, kept),
 		raw: slices.Clone(genesis), refunds: map[uint64]refund{}, shares: map[uint64]*share{},
 	}
 	return r, r.compareKept(ledger.Entry{})

@@ -74,8 +74,8 @@ func readWithin(data []byte, m proto.Message, names ...string) error {
 	return wire.UnmarshalJSON(data, m)
 }
 
-// of selects what was kept of one ledger, by position.
-func of(name string, kept []Witness) (out []Witness) {
+// ofLedger selects what was kept of one ledger, by position.
+func ofLedger(name string, kept []Witness) (out []Witness) {
 	for _, w := range kept {
 		if w.Ledger == name {
 			out = append(out, w)

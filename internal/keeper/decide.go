@@ -285,7 +285,7 @@ func (q *queue) answer(items []item, entries []ledger.Entry, hashes []ledger.Has
 
 	var old []*writer
 	rest := func(w *writer) {
-		if o := q.rest(w); o != nil {
+		if o := q.cameFree(w); o != nil {
 			old = append(old, o)
 		}
 		pins++

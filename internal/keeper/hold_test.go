@@ -116,20 +116,20 @@ func (w *worker) move(m int) {
 	case 1:
 		w.create(filteredChild(child, float64(some(4))/10))
 	case 2, 3:
-		w.do(on, ledger.Reserve{Events: tenths(some(4)), Lifetime: time.Hour})
+		w.write(on, ledger.Reserve{Events: tenths(some(4)), Lifetime: time.Hour})
 	case 4, 5:
-		w.do(on, ledger.Commit{Reservation: position, Events: tenths(some(3))})
+		w.write(on, ledger.Commit{Reservation: position, Events: tenths(some(3))})
 	case 6:
-		w.do(on, ledger.Release{Reservation: position})
+		w.write(on, ledger.Release{Reservation: position})
 	case 7, 8:
-		w.do("a", refundOf(position))
+		w.write("a", refundOf(position))
 	case 9:
-		w.do("a", ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic,
+		w.write("a", ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic,
 			Epsilon: 1 + float64(some(5))/10}}, Reason: "r"})
 	case 10:
-		w.do(child, ledger.Close{})
+		w.write(child, ledger.Close{})
 	default:
-		w.do(on, ledger.Charge{Events: tenths(some(3))})
+		w.write(on, ledger.Charge{Events: tenths(some(3))})
 	}
 }
 
@@ -138,7 +138,7 @@ func again(err error) bool {
 	return errors.Is(err, ledger.ErrUnknown) || errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ErrBusy)
 }
 
-func (w *worker) do(name string, v ledger.Action) {
+func (w *worker) write(name string, v ledger.Action) {
 	var last uint64
 	for {
 		var err error

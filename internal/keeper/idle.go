@@ -2,9 +2,11 @@ package keeper
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // What nobody uses stays loaded, up to a bound: the ledgers here, under
@@ -28,10 +30,9 @@ func (k *Keeper) acquire(ctx context.Context, name string) (*queue, error) {
 	q, ok := k.queues[name]
 	if !ok {
 		q = &queue{k: k, name: name, writers: map[ledger.Writer]*writer{}, epoch: 1}
-		q.idle.value = q
 		k.queues[name] = q
 	}
-	if k.idle.remove(&q.idle) {
+	if k.idle.Remove(q) {
 		k.parts -= q.parts
 	}
 	q.pins++
@@ -65,10 +66,9 @@ func (k *Keeper) release(q *queue, n int) {
 	default:
 		q.parts = max(q.state.Summary().Distinct, q.state.Bytes()/usualSize)
 		k.parts += q.parts
-		k.idle.push(&q.idle)
-		for k.idle.n > 1 && (k.idle.n > k.config.MaxLedgers || k.parts > k.config.MaxMechanisms) {
-			old := k.idle.oldest()
-			k.idle.remove(&old.idle)
+		k.idle.push(q)
+		for k.idle.Len() > 1 && (k.idle.Len() > k.config.MaxLedgers || k.parts > k.config.MaxMechanisms) {
+			old, _, _ := k.idle.RemoveOldest()
 			k.parts -= old.parts
 			delete(k.queues, old.name)
 			dropped = append(dropped, old)
@@ -113,7 +113,7 @@ func (k *Keeper) leave() {
 type idleWriters struct {
 	max  int
 	mu   sync.Mutex
-	list list[*writer]
+	list recent[*writer]
 }
 
 // add takes in w and returns the writer that must make room for it, if any. Its
@@ -121,19 +121,18 @@ type idleWriters struct {
 func (i *idleWriters) add(w *writer) *writer {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.list.push(&w.idle)
-	if i.list.n <= i.max {
+	i.list.push(w)
+	if i.list.Len() <= i.max {
 		return nil
 	}
-	old := i.list.oldest()
-	i.list.remove(&old.idle)
+	old, _, _ := i.list.RemoveOldest()
 	return old
 }
 
 func (i *idleWriters) remove(w *writer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.list.remove(&w.idle)
+	i.list.Remove(w)
 }
 
 // drop forgets writers that add returned, unless they came into use again.
@@ -148,51 +147,16 @@ func (i *idleWriters) drop(old []*writer) {
 	}
 }
 
-// list is a doubly linked list of nodes that live inside their values.
-type list[T any] struct {
-	first, last *node[T]
-	n           int
+// recent is a list of what nobody uses, the oldest first.
+type recent[T comparable] struct{ *simplelru.LRU[T, struct{}] }
+
+func newRecent[T comparable]() recent[T] {
+	l, _ := simplelru.NewLRU[T, struct{}](math.MaxInt, nil) // which refuses only a size below 1
+	return recent[T]{l}
 }
 
-type node[T any] struct {
-	prev, next *node[T]
-	in         bool
-	value      T
-}
-
-func (l *list[T]) oldest() T { return l.first.value }
-
-func (l *list[T]) push(e *node[T]) {
-	l.remove(e)
-	e.prev, e.next, e.in = l.last, nil, true
-	if l.last == nil {
-		l.first = e
-	} else {
-		l.last.next = e
-	}
-	l.last = e
-	l.n++
-}
-
-// remove reports whether e was in the list.
-func (l *list[T]) remove(e *node[T]) bool {
-	if !e.in {
-		return false
-	}
-	if e.prev == nil {
-		l.first = e.next
-	} else {
-		e.prev.next = e.next
-	}
-	if e.next == nil {
-		l.last = e.prev
-	} else {
-		e.next.prev = e.prev
-	}
-	e.prev, e.next, e.in = nil, nil, false
-	l.n--
-	return true
-}
+// push makes v the newest.
+func (r recent[T]) push(v T) { r.Add(v, struct{}{}) }
 
 // signal wakes those who wait for a change. Its owner's mutex guards it.
 type signal struct{ c chan struct{} }

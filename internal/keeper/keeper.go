@@ -104,7 +104,7 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	queues  map[string]*queue // loaded or in use
-	idle    list[*queue]      // of queues, those that nobody uses, oldest first
+	idle    recent[*queue]    // of queues, those that nobody uses, oldest first
 	parts   int               // distinct mechanisms of the idle
 	pins    int               // uses of queues and calls in flight
 	drained signal            // pins came to 0
@@ -117,7 +117,8 @@ func New(config Config) *Keeper {
 	return &Keeper{
 		config:  config,
 		storeID: config.Store.ID(),
-		writers: idleWriters{max: config.MaxWriters},
+		writers: idleWriters{max: config.MaxWriters, list: newRecent[*writer]()},
+		idle:    newRecent[*queue](),
 		queues:  map[string]*queue{},
 		work:    make(chan *queue), allocating: make(chan struct{}, 1),
 	}

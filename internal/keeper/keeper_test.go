@@ -110,8 +110,8 @@ func TestCreateAndReads(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if len(k.queues) != 1 || k.writers.list.n != 0 {
-			t.Errorf("%d queues, %d writers kept; want nothing of a missing ledger", len(k.queues), k.writers.list.n)
+		if len(k.queues) != 1 || k.writers.list.Len() != 0 {
+			t.Errorf("%d queues, %d writers kept; want nothing of a missing ledger", len(k.queues), k.writers.list.Len())
 		}
 	})
 }
@@ -413,9 +413,9 @@ func TestIdleIsBounded(t *testing.T) {
 						t.Fatal(err)
 					}
 					synctest.Wait()
-					if len(k.queues) > 2 || k.writers.list.n > 3 || k.pins != 0 {
+					if len(k.queues) > 2 || k.writers.list.Len() > 3 || k.pins != 0 {
 						t.Fatalf("%d ledgers and %d writers are kept; allowed: 2 and 3",
-							len(k.queues), k.writers.list.n)
+							len(k.queues), k.writers.list.Len())
 					}
 				}
 			}
@@ -433,8 +433,8 @@ func TestIdleIsBounded(t *testing.T) {
 		for range 3 {
 			for _, name := range names {
 				checkLedger(t, k, s, name)
-				if k.idle.n != 1 || len(k.queues) != 1 {
-					t.Fatalf("idle ledgers: %d; want 1", k.idle.n)
+				if k.idle.Len() != 1 || len(k.queues) != 1 {
+					t.Fatalf("idle ledgers: %d; want 1", k.idle.Len())
 				}
 			}
 		}

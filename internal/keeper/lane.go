@@ -108,7 +108,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 		w.stream = l
 	}
 	var old []*writer
-	if o := q.rest(w); o != nil {
+	if o := q.cameFree(w); o != nil {
 		old = append(old, o)
 	}
 	q.mu.Unlock()
@@ -240,7 +240,7 @@ func (l *Lane) finish(reason error) {
 	var old []*writer
 	if free {
 		l.w.stream = nil
-		if o := q.rest(l.w); o != nil {
+		if o := q.cameFree(l.w); o != nil {
 			old = append(old, o)
 		}
 	}

@@ -17,7 +17,6 @@ type queue struct {
 
 	pins  int // by Keeper.mu, like the two below
 	parts int // distinct mechanisms, while idle
-	idle  node[*queue]
 
 	stateMu sync.RWMutex
 	state   *ledger.State // nil until read; only the deciding goroutine changes or forgets it
@@ -44,9 +43,8 @@ type queue struct {
 
 // writer is a lane: who sends in it, and where it stands.
 type writer struct {
-	q    *queue
-	key  ledger.Writer
-	idle node[*writer] // by idleWriters.mu
+	q   *queue
+	key ledger.Writer
 
 	// By queue.mu.
 	call    *call // unary, in flight
@@ -168,7 +166,6 @@ func (q *queue) writer(key ledger.Writer) *writer {
 	w, ok := q.writers[key]
 	if !ok {
 		w = &writer{q: q, key: key}
-		w.idle.value = w
 		q.writers[key] = w
 	} else if !w.busy() {
 		q.k.writers.remove(w)
@@ -176,9 +173,9 @@ func (q *queue) writer(key ledger.Writer) *writer {
 	return w
 }
 
-// rest is called when w may have come free. It returns the idle writer that
+// cameFree is called when w may have come free. It returns the idle writer that
 // makes room for it, if any, to be dropped when mu is released.
-func (q *queue) rest(w *writer) *writer {
+func (q *queue) cameFree(w *writer) *writer {
 	w.freed.wake()
 	if w.busy() {
 		return nil

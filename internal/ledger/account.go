@@ -156,7 +156,7 @@ func (a *account) line(m mechanism.Mechanism) *line {
 }
 
 func (a *account) open(m mechanism.Mechanism) *line {
-	p, found := a.found.of(a, m)
+	p, found := a.found.price(a, m)
 	if !found {
 		p = a.prices.find(m, nil)
 	}

@@ -167,8 +167,8 @@ func (p *Prices) Find(stop func() bool) bool {
 	})
 }
 
-// of is the price of m for an account, if it was found for its limits.
-func (p *Prices) of(a *account, m mechanism.Mechanism) (price, bool) {
+// price is the price of m for an account, if it was found for its limits.
+func (p *Prices) price(a *account, m mechanism.Mechanism) (price, bool) {
 	if p == nil || p.from != a.prices && !slices.Equal(p.from.limits, a.limits) {
 		return price{}, false
 	}

@@ -19,8 +19,9 @@ type touched struct {
 // few is the number of lanes up to which they are searched without an index.
 const few = 8
 
-// of returns a writer's lane. The caller may change it with advance before it calls of again.
-func (ls *lanes) of(w ledger.Writer) (*touched, error) {
+// lane returns a writer's lane. The caller may change it with advance before it calls lane
+// again.
+func (ls *lanes) lane(w ledger.Writer) (*touched, error) {
 	if i, ok := ls.find(w); ok {
 		return &ls.touched[i], nil
 	}

@@ -155,7 +155,7 @@ func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err 
 	}
 	g.StoreID = s.id
 	o := &operation{create: &creation{genesis: g}, done: make(chan struct{})}
-	if err := s.do(o); err != nil {
+	if err := s.submit(o); err != nil {
 		return ledger.Summary{}, false, err
 	}
 	return o.create.summary, o.create.created, nil
@@ -164,14 +164,14 @@ func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err 
 // Append implements ledger.Store.
 func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	o := &operation{batch: batch, done: make(chan struct{})}
-	if err := s.do(o); err != nil {
+	if err := s.submit(o); err != nil {
 		return nil, err
 	}
 	return o.hashes, nil
 }
 
-// do hands an operation to the committer and waits for it.
-func (s *Store) do(o *operation) error {
+// submit hands an operation to the committer and waits for it.
+func (s *Store) submit(o *operation) error {
 	s.gate.RLock()
 	if s.closed {
 		s.gate.RUnlock()

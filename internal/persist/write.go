@@ -268,7 +268,7 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	lanes := lanes{w: w, before: h}
 	hashes := make([]ledger.Hash, 0, len(p.Entries))
 	for _, e := range p.Entries {
-		l, err := lanes.of(e.Writer)
+		l, err := lanes.lane(e.Writer)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (a *analyses) long() (pause, done func()) {
 // admit calls leave once.
 func (a *analyses) admit(ctx context.Context) error {
 	n := a.admitted.Add(1)
-	wait := time.Duration(n-1) * (slice + a.rest()) / time.Duration(cap(a.turns))
+	wait := time.Duration(n-1) * (slice + a.idleTime()) / time.Duration(cap(a.turns))
 	deadline, ok := ctx.Deadline()
 	if n <= a.most && (wait < slice || !ok || wait < time.Until(deadline)/2) {
 		return nil
@@ -84,8 +84,8 @@ func (a *analyses) admit(ctx context.Context) error {
 	return busyError{after: wait}
 }
 
-// rest returns how long a question leaves the processors to charges after each slice.
-func (a *analyses) rest() time.Duration {
+// idleTime returns how long a question leaves the processors to charges after each slice.
+func (a *analyses) idleTime() time.Duration {
 	if time.Now().UnixNano()-a.metrics.committed.Load() < int64(writesRecently) {
 		return time.Duration(a.rests) * slice
 	}
@@ -197,7 +197,7 @@ func (t *turn) stop() bool {
 		t.long = true
 		yieldProcessor()
 	}
-	t.pause(t.all.rest()) // with the turn: nobody else computes meanwhile
+	t.pause(t.all.idleTime()) // with the turn: nobody else computes meanwhile
 	if t.all.waiting.Load() > 0 {
 		t.give()
 		t.take()

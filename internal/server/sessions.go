@@ -88,7 +88,7 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 	if err != nil {
 		return accountant.Answer{}, summary, err
 	}
-	se := s.of(name)
+	se := s.session(name)
 	if a, ok := s.known(se, summary.Head, q); ok {
 		return a, summary, nil
 	}
@@ -110,8 +110,8 @@ func (s *sessions) cold(ctx context.Context, c mechanism.Composition, q accounta
 	return s.inTime.answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) { return accountant.Ask(c, q) })
 }
 
-// of returns the session of a ledger that exists.
-func (s *sessions) of(name string) *session {
+// session returns the session of a ledger that exists.
+func (s *sessions) session(name string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	se, ok := s.recent.Get(name)

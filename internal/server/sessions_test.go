@@ -134,7 +134,7 @@ func TestSessionsKnowAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if se := s.of("a"); *n != 5+2*maxAnswers || len(se.answers) > maxAnswers {
+	if se := s.session("a"); *n != 5+2*maxAnswers || len(se.answers) > maxAnswers {
 		t.Errorf("%d computed, %d kept", *n, len(se.answers))
 	}
 }
@@ -149,7 +149,7 @@ func TestSessionsWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan error)
-	answer, slow := s.answer, s.of("a")
+	answer, slow := s.answer, s.session("a")
 	s.answer = func(a *accountant.Session, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
 		if *q.Delta == 0.5 {
 			close(begun)

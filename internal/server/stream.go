@@ -90,18 +90,11 @@ func (s *service) first(stream pb.AccountantService_ReportStreamServer) (*pb.Rep
 	}
 }
 
+// kindOf names the kind of a message of a stream.
 func kindOf(m *pb.ReportStreamRequest) string {
-	switch m.GetMessage().(type) {
-	case *pb.ReportStreamRequest_Open_:
-		return "open"
-	case *pb.ReportStreamRequest_Charge:
-		return "charge"
-	case *pb.ReportStreamRequest_Reserve:
-		return "reserve"
-	case *pb.ReportStreamRequest_Commit:
-		return "commit"
-	case *pb.ReportStreamRequest_Release:
-		return "release"
+	r := m.ProtoReflect()
+	if fd := r.WhichOneof(r.Descriptor().Oneofs().ByName("message")); fd != nil {
+		return string(fd.Name())
 	}
 	return "missing"
 }

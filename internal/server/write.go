@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -22,13 +25,41 @@ type laned interface {
 }
 
 // write performs an action in its lane and counts the outcome.
-func (s *service) write(ctx context.Context, in laned, checkOnly bool, action func(mechanism.Adjacency) (ledger.Action, error)) (keeper.Result, error) {
-	result, err := s.decide(ctx, in, checkOnly, action)
-	s.metrics.write(!checkOnly, result.Replayed, err)
+func (s *service) write(ctx context.Context, in laned, action toAction[ledger.Action]) (keeper.Result, error) {
+	result, err := s.decide(ctx, in, false, action)
+	s.metrics.write(true, result.Replayed, err)
 	return result, err
 }
 
-func (s *service) decide(ctx context.Context, in laned, checkOnly bool, action func(mechanism.Adjacency) (ledger.Action, error)) (keeper.Result, error) {
+// toAction converts a request's action, which must be valid under the ledger's adjacency.
+type toAction[A ledger.Action] func(mechanism.Adjacency) (A, error)
+
+// written is the handler of every write that travels alone: it has an action written and
+// answers with a message of type M, which says its receipt and whether it was replayed.
+// Privileged actions must come over the daemon's own socket.
+func written[M any, P interface {
+	*M
+	proto.Message
+}, A ledger.Action](ctx context.Context, s *service, in laned, action toAction[A]) (P, error) {
+	var asked A
+	if asked.Privileged() {
+		if err := checkOwnSocket(ctx); err != nil {
+			return nil, err
+		}
+	}
+	result, err := s.write(ctx, in, func(adj mechanism.Adjacency) (ledger.Action, error) { return action(adj) })
+	if err != nil {
+		return nil, err
+	}
+	answer := P(new(M))
+	m := answer.ProtoReflect()
+	fields := m.Descriptor().Fields()
+	m.Set(fields.ByName("receipt"), protoreflect.ValueOfMessage(wire.FromReceipt(result.Receipt).ProtoReflect()))
+	m.Set(fields.ByName("replayed"), protoreflect.ValueOfBool(result.Replayed))
+	return answer, nil
+}
+
+func (s *service) decide(ctx context.Context, in laned, checkOnly bool, action toAction[ledger.Action]) (keeper.Result, error) {
 	w, err := s.lane(ctx, "ledger", in.GetLedger(), in.GetWriter())
 	if err != nil {
 		return keeper.Result{}, err
@@ -78,118 +109,70 @@ func (s *service) CloseLedger(ctx context.Context, req *pb.CloseLedgerRequest) (
 	if err := wire.CheckLedgerName("name", req.GetName()); err != nil {
 		return nil, err
 	}
-	result, err := s.write(ctx, closing{req}, false, func(mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.CloseLedgerResponse](ctx, s, closing{req}, func(mechanism.Adjacency) (ledger.Close, error) {
 		return wire.ToClose(req.GetReason())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.CloseLedgerResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
 // Reserve implements the API.
 func (s *service) Reserve(ctx context.Context, req *pb.ReserveRequest) (*pb.ReserveResponse, error) {
-	var action ledger.Reserve
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (_ ledger.Action, err error) {
-		action, err = wire.ToReserve(adj, req.GetReserve())
-		return action, err
+	answer, err := written[pb.ReserveResponse](ctx, s, req, func(adj mechanism.Adjacency) (ledger.Reserve, error) {
+		return wire.ToReserve(adj, req.GetReserve())
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.expiry.wake()
-	return &pb.ReserveResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed,
-		ExpireTime: timestamppb.New(result.Receipt.Time.Add(action.Lifetime))}, nil
+	lifetime := time.Duration(req.GetReserve().GetLifetimeSeconds()) * time.Second
+	answer.ExpireTime = timestamppb.New(answer.GetReceipt().GetTime().AsTime().Add(lifetime))
+	return answer, nil
 }
 
 // Commit implements the API.
 func (s *service) Commit(ctx context.Context, req *pb.CommitRequest) (*pb.CommitResponse, error) {
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.CommitResponse](ctx, s, req, func(adj mechanism.Adjacency) (ledger.Commit, error) {
 		return wire.ToCommit(adj, req.GetCommit())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.CommitResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
 // Release implements the API.
 func (s *service) Release(ctx context.Context, req *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.ReleaseResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Release, error) {
 		return wire.ToRelease(req.GetRelease())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.ReleaseResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
-// Expire implements the API: on the daemon's own socket only.
+// Expire implements the API.
 func (s *service) Expire(ctx context.Context, req *pb.ExpireRequest) (*pb.ExpireResponse, error) {
-	if err := checkOwnSocket(ctx); err != nil {
-		return nil, err
-	}
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.ExpireResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Expire, error) {
 		return wire.ToExpire(req.GetExpire())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.ExpireResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
-// Free implements the API: on the daemon's own socket only.
+// Free implements the API.
 func (s *service) Free(ctx context.Context, req *pb.FreeRequest) (*pb.FreeResponse, error) {
-	if err := checkOwnSocket(ctx); err != nil {
-		return nil, err
-	}
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.FreeResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Free, error) {
 		return wire.ToFree(req.GetFree())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.FreeResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
-// Refund implements the API: on the daemon's own socket only.
+// Refund implements the API.
 func (s *service) Refund(ctx context.Context, req *pb.RefundRequest) (*pb.RefundResponse, error) {
-	if err := checkOwnSocket(ctx); err != nil {
-		return nil, err
-	}
-	result, err := s.write(ctx, req, false, func(mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.RefundResponse](ctx, s, req, func(_ mechanism.Adjacency) (ledger.Refund, error) {
 		return wire.ToRefund(req.GetRefund())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.RefundResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
-// Raise implements the API: on the daemon's own socket only.
+// Raise implements the API.
 func (s *service) Raise(ctx context.Context, req *pb.RaiseRequest) (*pb.RaiseResponse, error) {
-	if err := checkOwnSocket(ctx); err != nil {
-		return nil, err
-	}
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.RaiseResponse](ctx, s, req, func(adj mechanism.Adjacency) (ledger.Raise, error) {
 		return wire.ToRaise(adj, req.GetRaise())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.RaiseResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }
 
-// Reconcile implements the API: on the daemon's own socket only.
+// Reconcile implements the API.
 func (s *service) Reconcile(ctx context.Context, req *pb.ReconcileRequest) (*pb.ReconcileResponse, error) {
-	if err := checkOwnSocket(ctx); err != nil {
-		return nil, err
-	}
-	result, err := s.write(ctx, req, false, func(adj mechanism.Adjacency) (ledger.Action, error) {
+	return written[pb.ReconcileResponse](ctx, s, req, func(adj mechanism.Adjacency) (ledger.Reconcile, error) {
 		return wire.ToReconcile(adj, req.GetReconcile())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.ReconcileResponse{Receipt: wire.FromReceipt(result.Receipt), Replayed: result.Replayed}, nil
 }

@@ -23,17 +23,9 @@ func RejectUnknown(m proto.Message) error {
 		if err := known("request", m); err != nil {
 			return err
 		}
-		switch k := m.GetMessage().(type) {
-		case *pb.ReportStreamRequest_Open_:
-			return known("open", k.Open)
-		case *pb.ReportStreamRequest_Charge:
-			return known("charge", k.Charge)
-		case *pb.ReportStreamRequest_Reserve:
-			return known("reserve", k.Reserve)
-		case *pb.ReportStreamRequest_Commit:
-			return known("commit", k.Commit)
-		case *pb.ReportStreamRequest_Release:
-			return known("release", k.Release)
+		r := m.ProtoReflect()
+		if fd := r.WhichOneof(r.Descriptor().Oneofs().ByName("message")); fd != nil {
+			return known(string(fd.Name()), r.Get(fd).Message().Interface())
 		}
 		return nil
 	case *pb.QueryPrivacyRequest, *pb.QueryPrivacyCurveRequest, *pb.CalibrateRequest:

@@ -118,8 +118,8 @@ func (p *page) element(i int) []byte { return p.b[headerSize+i*elementSize:] }
 // position, key size, value size.
 func (p *page) field(i, n int) uint64 { return uint64(order.Uint32(p.element(i)[4*n:])) }
 
-// at returns where the key of element i begins, and how long key and value are.
-func (p *page) at(i int) (begin, key, value uint64) {
+// span returns where the key of element i begins, and how long key and value are.
+func (p *page) span(i int) (begin, key, value uint64) {
 	begin = uint64(headerSize + i*elementSize)
 	if p.leaf {
 		return begin + p.field(i, 1), p.field(i, 2), p.field(i, 3)
@@ -128,12 +128,12 @@ func (p *page) at(i int) (begin, key, value uint64) {
 }
 
 func (p *page) key(i int) []byte {
-	begin, key, _ := p.at(i)
+	begin, key, _ := p.span(i)
 	return p.b[begin : begin+key : begin+key]
 }
 
 func (p *page) value(i int) []byte {
-	begin, key, value := p.at(i)
+	begin, key, value := p.span(i)
 	return p.b[begin+key : begin+key+value : begin+key+value]
 }
 
@@ -245,7 +245,7 @@ func (p *page) check() (end uint64, err error) {
 		return 0, damage(p.id, "no elements", "a branch that leads somewhere")
 	}
 	for i := range p.count {
-		begin, key, value := p.at(i)
+		begin, key, value := p.span(i)
 		if begin != end {
 			return 0, damage(p.id, fmt.Sprintf("element %d at byte %d", i, begin), fmt.Sprintf("at byte %d, after what is before it", end))
 		}

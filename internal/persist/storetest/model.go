@@ -97,7 +97,7 @@ func (m *model) append(rt *rapid.T) {
 		if rapid.IntRange(0, 9).Draw(rt, "stale") == 0 && at > 0 {
 			at, stale = rapid.IntRange(0, at-1).Draw(rt, "head"), true
 		}
-		closed = closed || l.at(at).Closed
+		closed = closed || l.after(at).Closed
 		batch = append(batch, l.propose(rt, at))
 	}
 	hashes, err := m.s.Append(batch)
@@ -121,7 +121,7 @@ func (m *model) append(rt *rapid.T) {
 
 // propose makes random entries after the first at ones.
 func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
-	before := l.at(at)
+	before := l.after(at)
 	after := &modelLedger{spec: l.spec, genesis: l.genesis, entries: slices.Clone(l.entries[:at])}
 	for i := range rapid.IntRange(1, 5).Draw(rt, "entries") {
 		w := writer(rapid.IntRange(0, 3).Draw(rt, "writer"))
@@ -139,7 +139,7 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 		}
 		last := rapid.IntRange(0, 60).Draw(rt, "close") == 0
 		switch {
-		case after.at(len(after.entries)).Unreconciled:
+		case after.after(len(after.entries)).Unreconciled:
 			e.Action, last = ledger.Reconcile{Events: charge.Events}, false
 		case last:
 			e.Action = ledger.Close{Reason: "r"}
@@ -152,7 +152,7 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 			break
 		}
 	}
-	now := after.at(len(after.entries))
+	now := after.after(len(after.entries))
 	p := ledger.Proposal{
 		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed, Unreconciled: now.Unreconciled}
 	refunded := map[mechanism.Mechanism]bool{} // their counts are listed though they may not change
@@ -171,8 +171,8 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 	return p
 }
 
-// at counts the state after the first n entries.
-func (l *modelLedger) at(n int) ledger.Snapshot {
+// after counts the state after the first n entries.
+func (l *modelLedger) after(n int) ledger.Snapshot {
 	var s ledger.Snapshot
 	s.Genesis.Spec = l.spec
 	s.Head.Hash = l.genesis
@@ -240,7 +240,7 @@ func (l *modelLedger) last(w ledger.Writer) (sequence, position uint64) {
 
 func (l *modelLedger) compare(rt *rapid.T, got ledger.Summary) {
 	rt.Helper()
-	want := l.at(len(l.entries)).Summary
+	want := l.after(len(l.entries)).Summary
 	if !got.Genesis.Spec.Equal(l.spec) || got.Head != want.Head || got.Closed != want.Closed || got.Unreconciled != want.Unreconciled || got.Distinct != want.Distinct || got.Total != want.Total {
 		rt.Fatalf("summary of %s is\n%+v, want\n%+v", l.spec.Name, got, want)
 	}
@@ -268,7 +268,7 @@ func (m *model) load(rt *rapid.T) {
 	}
 	got := ledger.NewState(snapshot, tail)
 	l.compare(rt, got.Summary())
-	want := l.at(len(l.entries))
+	want := l.after(len(l.entries))
 	if !slices.Equal(got.Parts(), want.Parts) {
 		rt.Fatalf("Load(%s) = %v, want %v", name, got.Parts(), want.Parts)
 	}

@@ -57,11 +57,11 @@ func (g Game) Explore() *Tree {
 		}
 		s := &state{path: path, next: map[int]*state{}}
 		known[key] = s
-		ledgers := g.at(path)
+		ledgers := g.played(path)
 		for m := range g.Moves {
 			if ledgers.Accept(m) {
 				s.next[m] = explore(append(path[:len(path):len(path)], m))
-				ledgers = g.at(path)
+				ledgers = g.played(path)
 			}
 		}
 		return s
@@ -80,8 +80,8 @@ func (g Game) key(path []int) string {
 	return string(counts)
 }
 
-// at are fresh ledgers that have accepted the moves of a path; nil where they do not.
-func (g Game) at(path []int) Ledgers {
+// played returns fresh ledgers that have accepted the moves of a path; nil where they do not.
+func (g Game) played(path []int) Ledgers {
 	ledgers := g.Fresh()
 	for _, m := range path {
 		if !ledgers.Accept(m) {

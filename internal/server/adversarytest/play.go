@@ -14,7 +14,7 @@ func (s *Strategy) Play(epsilon float64) (*big.Float, error) {
 	play = func(ledgers Ledgers, st *state, path []int, p, q *big.Float) error {
 		a, _ := p.Float64()
 		b, _ := q.Float64()
-		c := s.at(st, a/(a+b))
+		c := s.choose(st, a/(a+b))
 		if c.move < 0 {
 			if gain := number(0).Sub(p, number(0).Mul(bound, q)); gain.Sign() > 0 {
 				reached.Add(reached, gain)
@@ -29,7 +29,7 @@ func (s *Strategy) Play(epsilon float64) (*big.Float, error) {
 		path = append(path[:len(path):len(path)], c.move)
 		for i, o := range outcomes {
 			if i > 0 { // the ledgers are spent: others for another output
-				if ledgers = s.tree.game.at(path[:len(path)-1]); ledgers == nil {
+				if ledgers = s.tree.game.played(path[:len(path)-1]); ledgers == nil {
 					return fmt.Errorf("fresh ledgers refuse the moves %v that others have accepted", path[:len(path)-1])
 				}
 			}

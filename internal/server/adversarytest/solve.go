@@ -31,11 +31,11 @@ func (t *Tree) Best(epsilon float64, swapped bool) *Strategy {
 }
 
 // Value is what the best strategy reaches, rounded.
-func (s *Strategy) Value() float64 { return 2 * s.at(s.tree.root, 0.5).value }
+func (s *Strategy) Value() float64 { return 2 * s.choose(s.tree.root, 0.5).value }
 
-// at is the best choice where P and Q of the transcript are in the proportion share to
+// choose returns the best choice where P and Q of the transcript are in the proportion share to
 // 1 − share; its value is in units of their sum.
-func (s *Strategy) at(st *state, share float64) choice {
+func (s *Strategy) choose(st *state, share float64) choice {
 	key := position{st, int64(math.Round(share * 0x1p50))}
 	if c, ok := s.memo[key]; ok {
 		return c
@@ -48,7 +48,7 @@ func (s *Strategy) at(st *state, share float64) choice {
 		}
 		faces := s.tree.game.Moves[m].Faces
 		if len(faces) == 0 {
-			if v := s.at(next, share).value; v > best.value {
+			if v := s.choose(next, share).value; v > best.value {
 				best = choice{m, 0, v}
 			}
 			continue
@@ -59,7 +59,7 @@ func (s *Strategy) at(st *state, share float64) choice {
 				a, b := s.probabilities(o)
 				p, q := share*a, (1-share)*b
 				if p+q > 0 {
-					sum += (p + q) * s.at(next, p/(p+q)).value
+					sum += (p + q) * s.choose(next, p/(p+q)).value
 				}
 			}
 			if sum > best.value*(1+1e-12) {

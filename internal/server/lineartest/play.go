@@ -214,11 +214,11 @@ func (p *player) draw() call {
 // call calls until the answer is definite, and writes it down.
 func (p *player) call(ctx context.Context, c call) error {
 	begun := time.Since(p.start).Nanoseconds()
-	a, err := c.do(ctx, p.game)
+	a, err := c.send(ctx, p.game)
 	tries := 1
 	for ; err == nil && !definite(a.code); tries++ {
 		if err = ctx.Err(); err == nil {
-			a, err = c.do(ctx, p.game)
+			a, err = c.send(ctx, p.game)
 			a.retried = true
 		}
 	}
@@ -251,7 +251,7 @@ func definite(c codes.Code) bool {
 const lasting = time.Hour
 
 // do makes the call once.
-func (c call) do(ctx context.Context, g Game) (answer, error) {
+func (c call) send(ctx context.Context, g Game) (answer, error) {
 	wait := grpc.WaitForReady(true)
 	var r interface {
 		GetReceipt() *pb.Receipt
