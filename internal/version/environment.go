@@ -24,8 +24,8 @@ var variables = []string{
 var ofKubernetes = regexp.MustCompile(
 	`^([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// Misspelt is a warning about each variable in env ("NAME=value") that begins like ours
-// and that nothing reads, with the nearest one that is read.
+// Misspelt returns a warning about each variable in env ("NAME=value") that begins like ours
+// and that nothing reads, with the one that is probably meant, if there is one.
 func Misspelt(env []string) (warnings []string) {
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
@@ -33,33 +33,76 @@ func Misspelt(env []string) (warnings []string) {
 		if !ours || slices.Contains(variables, rest) || ofKubernetes.MatchString(rest) {
 			continue
 		}
-		nearest := slices.MinFunc(variables, func(a, b string) int { return distance(rest, a) - distance(rest, b) })
-		warnings = append(warnings,
-			fmt.Sprintf("environment variable %.100q is not read by anything; the nearest that is: %s%s",
-				name, Prefix, nearest))
+		warning := fmt.Sprintf("environment variable %.100q is not read by anything", name)
+		if meant := meant(rest); len(meant) > 0 {
+			warning += "; did you mean " + Prefix + strings.Join(meant, " or "+Prefix) + "?"
+		} else {
+			warning += `; "accountantd --help" and "accountctl --help" say what is`
+		}
+		warnings = append(warnings, warning)
 	}
 	slices.Sort(warnings)
 	return warnings
 }
 
-// distance is how many letters have to be added, taken away or replaced to make b of a
-// (Levenshtein).
+// meant returns the variables that a name is probably meant to be: those that differ from it
+// in the fewest letters, but at most in a third of them, where one that begins with another
+// word counts as one letter further away; otherwise those that the name continues by whole
+// words, or that continue it.
+func meant(name string) (list []string) {
+	best := len(name)/3 + 1
+	for _, v := range variables {
+		d := distance(name, v)
+		if d > max(1, len(name)/3) {
+			continue
+		}
+		if firstWord(v) != firstWord(name) {
+			d++
+		}
+		if d < best || list == nil {
+			best, list = d, nil
+		}
+		if d == best {
+			list = append(list, v)
+		}
+	}
+	if list != nil {
+		return list
+	}
+	for _, v := range variables {
+		if strings.HasPrefix(name, v+"_") || strings.HasPrefix(v, name+"_") {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(name, "_")
+	return word
+}
+
+// distance returns how many letters have to be added, taken away, replaced or swapped with
+// their neighbours to make b of a (the optimal string alignment distance).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			replaced := diagonal
+			replaced := row[j]
 			if a[i] != b[j] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			next[j+1] = min(replaced, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(b)]
 }

@@ -16,11 +16,21 @@ func TestMisspelt(t *testing.T) {
 		"ACCOUNTANTS_X=1", "")); got != nil {
 		t.Errorf("%q", got)
 	}
-	for name, nearest := range map[string]string{"SEVER": "SERVER", "TLS_CRT": "TLS_CERT", "LISTN": "LISTEN",
-		"DATA_DIR": "DATA", "LOGLEVEL": "LOG_LEVEL", "TLS_CLIENTCA": "TLS_CLIENT_CA"} {
+	const help = `; "accountantd --help" and "accountctl --help" say what is`
+	for name, says := range map[string]string{
+		"SEVER": "; did you mean ACCOUNTANT_SERVER?", "SREVER": "; did you mean ACCOUNTANT_SERVER?",
+		"TLS_CRT": "; did you mean ACCOUNTANT_TLS_CERT?", "LISTN": "; did you mean ACCOUNTANT_LISTEN?",
+		"DATA_DIR": "; did you mean ACCOUNTANT_DATA?", "LOGLEVEL": "; did you mean ACCOUNTANT_LOG_LEVEL?",
+		"TLS_CLIENTCA": "; did you mean ACCOUNTANT_TLS_CLIENT_CA?", "TLS_CAA": "; did you mean ACCOUNTANT_TLS_CA?",
+		"TLS_SERVER": "; did you mean ACCOUNTANT_TLS_SERVER_NAME?",
+		"SOCKET":     "; did you mean ACCOUNTANT_SOCKET_MODE or ACCOUNTANT_SOCKET_OWNER?",
+		"LOG":        "; did you mean ACCOUNTANT_LOG_FORMAT or ACCOUNTANT_LOG_LEVEL?",
+		"PASSWORD":   help, "TIMEOUT": help, "X": help, "": help, "HTML": help, "LOG_FILE": help, "USER": help,
+		"DATABASE_URL": help, "HOST": help, "TOKEN": help, "BACKUP_DIR": help, "EPSILON": help,
+	} {
 		got := Misspelt([]string{"A=b", Prefix + name + "=secret"})
 		if len(got) != 1 || !strings.Contains(got[0], `"ACCOUNTANT_`+name+`" is not read`) ||
-			!strings.HasSuffix(got[0], ": ACCOUNTANT_"+nearest) || strings.Contains(got[0], "secret") {
+			!strings.HasSuffix(got[0], " by anything"+says) || strings.Contains(got[0], "secret") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -20,9 +20,20 @@ def test_kubernetes_and_known_names_pass() -> None:
 @pytest.mark.parametrize(("name", "nearest"), [("SEVER", "SERVER"), ("TLS_CRT", "TLS_CERT"), ("LEDGR", "LEDGER")])
 def test_misspelt_names_are_told(name: str, nearest: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PREFIX + name, "secret")
-    with pytest.warns(UserWarning, match=f"{PREFIX}{name}.* nearest that is: {PREFIX}{nearest}$") as told:
+    with pytest.warns(UserWarning, match=f"{PREFIX}{name}.*; did you mean {PREFIX}{nearest}\\?$") as told:
         Client("127.0.0.1:1").close()
     assert not any("secret" in str(w.message) for w in told)
+
+
+@pytest.mark.parametrize("name", ["PASSWORD", "TIMEOUT", "X", "", "HTML", "LOG_FILE", "USER", "DATABASE_URL", "HOST"])
+def test_nothing_far_fetched_is_suggested(name: str) -> None:
+    assert misspelt([PREFIX + name]) == [f"environment variable {PREFIX + name!r} is not read by anything"]
+
+
+def test_other_names_of_the_same_words_are_suggested() -> None:
+    for name, meant in {"DATA_DIR": "DATA", "TLS_SERVER": "TLS_SERVER_NAME", "SREVER": "SERVER",
+                        "LOG": "LOG_FORMAT or ACCOUNTANT_LOG_LEVEL"}.items():
+        assert misspelt([PREFIX + name])[0].endswith(f"; did you mean {PREFIX}{meant}?")
 
 
 def test_the_names_are_those_of_the_other_programs() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -22,12 +21,39 @@ _KUBERNETES = re.compile(
 
 
 def misspelt(names: Iterable[str]) -> list[str]:
-    """A warning about each name that begins like ours and that nothing reads, with the nearest one that is read."""
+    """A warning about each name that begins like ours and that nothing reads, with the one that is probably meant."""
     out = []
     for name in sorted(names):
         rest = name[len(PREFIX):]
         if not name.startswith(PREFIX) or rest in VARIABLES or _KUBERNETES.fullmatch(rest):
             continue
-        nearest = difflib.get_close_matches(rest, VARIABLES, n=1, cutoff=0.0)[0]
-        out.append(f"environment variable {name!r} is not read by anything; the nearest that is: {PREFIX}{nearest}")
+        near = [PREFIX + v for v in _meant(rest)]
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        out.append(f"environment variable {name!r} is not read by anything{hint}")
     return out
+
+
+def _meant(name: str) -> list[str]:
+    """What a name is probably meant to be, by the rules of internal/version/environment.go."""
+    near: dict[int, list[str]] = {}
+    for v in VARIABLES:
+        letters = _distance(name, v)
+        if letters <= max(1, len(name) // 3):
+            near.setdefault(letters + (v.split("_")[0] != name.split("_")[0]), []).append(v)
+    if near:
+        return near[min(near)]
+    return [v for v in VARIABLES if name.startswith(v + "_") or v.startswith(name + "_")]
+
+
+def _distance(a: str, b: str) -> int:
+    """How many letters to add, take away, replace or swap with their neighbours to make b of a."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i in range(len(a)):
+        after = [i + 1]
+        for j in range(len(b)):
+            after.append(min(row[j] + (a[i] != b[j]), after[j] + 1, row[j + 1] + 1))
+            if i and j and a[i] == b[j - 1] and a[i - 1] == b[j]:
+                after[-1] = min(after[-1], before[j - 1] + 1)
+        before, row = row, after
+    return row[-1]
