@@ -163,6 +163,9 @@ func shares(n uint64, k, most int) [][]uint64 {
 
 // Adaptive is c with every partition as one that may depend on outputs: no less is lost.
 func (c Composition) Adaptive() Composition {
+	if !c.parted(fixedInAdvance) {
+		return c
+	}
 	all := slices.Clone(c)
 	for i, t := range all {
 		if p, ok := t.Loss.(parallel); ok {

@@ -42,21 +42,21 @@ func Of(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, string) {
 		return l, ""
 	}
 	total := 0.0
-	facts := c.Facts()
+	epsilon := c[0].Loss.Facts().Epsilon
 	first, _ := loss.BucketsOf(c[0].Loss)
-	for i, f := range facts {
-		buckets, ok := loss.BucketsOf(c[i].Loss)
-		switch {
+	for _, t := range c {
+		buckets, ok := loss.BucketsOf(t.Loss)
+		switch f := t.Loss.Facts(); {
 		case !ok && closed && len(c) == 1:
 			return nil, "more than one release of a " + f.Name + " has no closed form"
 		case !ok:
 			return nil, "a composition with a " + f.Name + " has no closed form"
-		case f.Epsilon != facts[0].Epsilon:
+		case f.Epsilon != epsilon:
 			return nil, "guarantees or randomized response of different ε have no closed form"
 		case buckets != first:
 			return nil, "randomized response with different numbers of buckets has no closed form"
 		}
-		total += float64(c[i].Count)
+		total += float64(t.Count)
 	}
 	return newResponses(c, first, total, in)
 }

@@ -27,7 +27,7 @@ type outcomes struct {
 const outcomeWork = 100
 
 func newFewOutcomes(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
-	l := fewOutcomes{most: math.Max(0, c.MaxLoss(loss.Remove)), in: in}
+	l := fewOutcomes{in: in}
 	for side, o := range map[loss.Side]*outcomes{loss.Dominating: &l.above, loss.Dominated: &l.below} {
 		list, infinite, ok := c.Outcomes(side, in)
 		if !ok || !(infinite < 0.99) {
@@ -35,6 +35,7 @@ func newFewOutcomes(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, b
 		}
 		*o = outcomes{list, math.Log1p(-infinite)}
 	}
+	l.most = math.Max(0, c.MaxLoss(loss.Remove))
 	return l, true
 }
 

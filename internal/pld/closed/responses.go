@@ -31,7 +31,7 @@ type responses struct {
 	in *num.Interrupt
 }
 
-// maxSteps bounds the walk along the lattice, a tenth of a second. A walk
+// maxSteps bounds the walk down the losses, a tenth of a second. A walk
 // that would be longer ends with the bound proven so far.
 const maxSteps = 1 << 22
 
