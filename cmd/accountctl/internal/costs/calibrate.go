@@ -84,9 +84,7 @@ size: round its product with the dataset size down.
 		if err != nil {
 			return w.Explain(ofEvent(at, err))
 		}
-		if w.Assumed != "" {
-			answer.Warnings = append(answer.Warnings, w.Assumed)
-		}
+		answer.Assumptions = append(answer.Assumptions, w.Assumptions()...)
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}

@@ -68,9 +68,7 @@ says and assumes.
 			return w.Explain(err)
 		}
 		p.Warn(answer.GetWarnings())
-		if w.Assumed != "" {
-			answer.Assumptions = append(answer.Assumptions, &accountantv1.Assumption{Text: w.Assumed})
-		}
+		answer.Assumptions = append(answer.Assumptions, w.Assumptions()...)
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}

@@ -137,9 +137,7 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command, r *accountantv1.Que
 		return nil, err
 	}
 	out := wire.FromCurve(curve, wire.Standing{Mechanisms: q.Workload})
-	if s.workload.Assumed != "" {
-		out.Warnings = append(out.Warnings, s.workload.Assumed)
-	}
+	out.Assumptions = append(out.Assumptions, s.workload.Assumptions()...)
 	return out, nil
 }
 

@@ -140,6 +140,14 @@ type Described struct {
 	names  []string
 }
 
+// Assumptions are what the answer assumes because it was not given.
+func (d *Described) Assumptions() []*accountantv1.Assumption {
+	if d.Assumed == "" {
+		return nil
+	}
+	return []*accountantv1.Assumption{{Text: d.Assumed}}
+}
+
 // Check validates the workload as the daemon would.
 func (d *Described) Check() error { return d.Explain(checked(d.Workload)) }
 
