@@ -50,7 +50,7 @@ there and durable. The key that signs heads is not in it. "accountctl verify
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(end)
 		}
-		_, err = fmt.Fprintf(p.Out, "backed up: %s, %s, SHA-256 %x\n", cli.Clean(file), cli.Bytes(end.GetSize()), end.GetSha256())
+		_, err = fmt.Fprintf(p.Out, "backed up: %s, %s, SHA-256 %x\n", cli.Clean(file), byteText(end.GetSize()), end.GetSha256())
 		return err
 	}
 	return c
@@ -68,9 +68,9 @@ func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file str
 			err = errors.Join(err, e)
 		}
 	}()
-	progress := p.Bar("backup", cli.Bytes)
+	progress := p.ProgressOf("backup", byteText)
 	end, err = daemon.Backup(ctx, f, progress.Set)
-	progress.Clear()
+	progress.End()
 	if err == nil {
 		err = f.Sync()
 	}

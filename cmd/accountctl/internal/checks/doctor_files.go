@@ -31,7 +31,7 @@ func diskFinding(data string) (finding, bool) {
 	case err != nil:
 		return finding{"disk", foundFail, fmt.Sprintf("%s: %v", data, err), "give the data directory with --data"}, true
 	}
-	f := finding{"disk", foundOK, cli.Bytes(free) + " free for " + data, ""}
+	f := finding{"disk", foundOK, byteText(free) + " free for " + data, ""}
 	switch {
 	case free < diskFail:
 		f.Result, f.Advice = foundFail, "make room: new charges are refused, questions are answered"

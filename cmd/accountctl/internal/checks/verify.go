@@ -156,8 +156,8 @@ func (v *verification) readKept(c *cobra.Command) error {
 
 // run verifies; after a finding the result says how far it came.
 func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error) {
-	progress := v.Bar("verify", entryText)
-	defer progress.Clear()
+	progress := v.ProgressOf("verify", entryText)
+	defer progress.End()
 	var (
 		r   *audit.Replay
 		err error

@@ -13,7 +13,7 @@ import (
 )
 
 // online verifies a ledger as far as it was when it was asked about.
-func (v *verification) online(ctx context.Context, daemon *client.Client, progress *cli.Bar) (*audit.Replay, error) {
+func (v *verification) online(ctx context.Context, daemon *client.Client, progress *cli.Progress) (*audit.Replay, error) {
 	answer, err := daemon.GetLedger(ctx, v.name)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (v *verification) online(ctx context.Context, daemon *client.Client, progre
 }
 
 // served goes through a ledger's entries up to a position.
-func (v *verification) served(ctx context.Context, daemon *client.Client, end uint64, progress *cli.Bar, begin func(genesis []byte) (*audit.Replay, error)) error {
+func (v *verification) served(ctx context.Context, daemon *client.Client, end uint64, progress *cli.Progress, begin func(genesis []byte) (*audit.Replay, error)) error {
 	var (
 		r     *audit.Replay
 		begun error
@@ -86,7 +86,7 @@ func (v *verification) served(ctx context.Context, daemon *client.Client, end ui
 }
 
 // exported verifies a file of entries.
-func (v *verification) exported(ctx context.Context, progress *cli.Bar) (*audit.Replay, error) {
+func (v *verification) exported(ctx context.Context, progress *cli.Progress) (*audit.Replay, error) {
 	in := v.In
 	if v.entries != "-" {
 		f, err := os.Open(v.entries)

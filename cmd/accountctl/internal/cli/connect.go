@@ -49,8 +49,7 @@ func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 // Ask connects, makes one call and disconnects. It shows that it waits.
 func Ask[T any](p *Program, c *cobra.Command, call func(context.Context, *client.Client) (T, error)) (T, error) {
 	var answer T
-	done := p.Progress("waiting for " + p.Server)
-	defer done()
+	defer p.Progress("waiting for " + p.Server).End()
 	err := p.With(c, func(daemon *client.Client) (err error) {
 		answer, err = call(c.Context(), daemon)
 		return err

@@ -3,40 +3,75 @@ package cli
 import (
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 )
 
-// Progress shows on a terminal that something is under way, once it has taken a
-// second. The function it returns ends that and clears the line.
-func (p *Program) Progress(what string) (done func()) {
-	if !IsTerminal(p.Err) {
-		return func() {}
+// Progress is a line on a terminal about something that takes longer than a second.
+type Progress struct {
+	what        string
+	unit        func(uint64) string // writes an amount; nil: only the time is shown
+	done, total atomic.Uint64       // a total of 0 is not known
+	stop, ended chan struct{}       // nil where nothing is shown
+}
+
+// Progress starts such a line about what takes time.
+func (p *Program) Progress(what string) *Progress { return p.ProgressOf(what, nil) }
+
+// ProgressOf is Progress for something of which Set says how much is done; unit writes an amount.
+// Nothing is shown where standard error is no terminal.
+func (p *Program) ProgressOf(what string, unit func(uint64) string) *Progress {
+	line := &Progress{what: what, unit: unit}
+	if IsTerminal(p.Err) {
+		line.stop, line.ended = make(chan struct{}), make(chan struct{})
+		tick := time.NewTicker(time.Second)
+		go func() {
+			defer tick.Stop()
+			line.show(p.Err, tick.C)
+		}()
 	}
-	tick := time.NewTicker(time.Second)
-	stop, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		showProgress(p.Err, what, tick.C, stop)
-	}()
-	return func() {
-		tick.Stop()
-		close(stop)
-		<-ended
+	return line
+}
+
+// Set says how much is done of a total, which may be 0 where nobody knows it.
+func (l *Progress) Set(done, total uint64) {
+	l.done.Store(done)
+	l.total.Store(total)
+}
+
+// End clears the line.
+func (l *Progress) End() {
+	if l.stop != nil {
+		close(l.stop)
+		<-l.ended
 	}
 }
 
-// showProgress rewrites one line at each tick, and clears it in the end.
-func showProgress(w io.Writer, what string, tick <-chan time.Time, stop <-chan struct{}) {
+// show rewrites the line at each tick, and clears it in the end.
+func (l *Progress) show(w io.Writer, tick <-chan time.Time) {
+	defer close(l.ended)
 	for n := 0; ; {
 		select {
 		case <-tick:
 			n++
-			_, _ = fmt.Fprintf(w, "\r\033[K%s … %d s", what, n)
-		case <-stop:
+			_, _ = fmt.Fprintf(w, "\r\033[K%s … %s", l.what, l.text(n))
+		case <-l.stop:
 			if n > 0 {
 				_, _ = fmt.Fprint(w, "\r\033[K")
 			}
 			return
 		}
 	}
+}
+
+// text is how far it is after some seconds.
+func (l *Progress) text(seconds int) string {
+	done, total := l.done.Load(), l.total.Load()
+	switch {
+	case l.unit == nil:
+		return fmt.Sprintf("%d s", seconds)
+	case total == 0:
+		return l.unit(done)
+	}
+	return fmt.Sprintf("%.0f %%: %s of %s", 100*min(1, float64(done)/float64(total)), l.unit(done), l.unit(total))
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -13,15 +14,29 @@ func TestProgressIsCleared(t *testing.T) {
 		want  string
 	}{{0, ""}, {2, "\r\033[Kcomputing … 1 s\r\033[Kcomputing … 2 s\r\033[K"}} {
 		var w bytes.Buffer
-		tick, stop, ended := make(chan time.Time), make(chan struct{}), make(chan struct{})
-		go func() { defer close(ended); showProgress(&w, "computing", tick, stop) }()
+		tick := make(chan time.Time)
+		line := &Progress{what: "computing", stop: make(chan struct{}), ended: make(chan struct{})}
+		go line.show(&w, tick)
 		for range c.ticks {
 			tick <- time.Time{}
 		}
-		close(stop)
-		<-ended
+		line.End()
 		if w.String() != c.want {
 			t.Errorf("after %d ticks: %q, want %q", c.ticks, w.String(), c.want)
+		}
+	}
+}
+
+// How much is done is shown of what somebody counts.
+func TestProgressCounts(t *testing.T) {
+	line := &Progress{unit: func(n uint64) string { return fmt.Sprintf("%d entries", n) }}
+	for _, c := range []struct {
+		done, total uint64
+		want        string
+	}{{0, 0, "0 entries"}, {7, 0, "7 entries"}, {45, 60, "75 %: 45 entries of 60 entries"}, {61, 60, "100 %: 61 entries of 60 entries"}} {
+		line.Set(c.done, c.total)
+		if got := line.text(3); got != c.want {
+			t.Errorf("%d of %d: %q, want %q", c.done, c.total, got, c.want)
 		}
 	}
 }

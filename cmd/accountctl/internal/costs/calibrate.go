@@ -113,7 +113,7 @@ func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described, r *acc
 	if err != nil {
 		return nil, err
 	}
-	defer p.Progress("calibrating")()
+	defer p.Progress("calibrating").End()
 	q.Calibration.Stop = func() bool { return c.Context().Err() != nil }
 	found, err := accountant.Calibrate(q.Calibration)
 	if interrupted := c.Context().Err(); interrupted != nil {

@@ -61,9 +61,9 @@ says and assumes.
 			}
 			return explainWorkload(p, c, w, request, output.Value)
 		}
-		done := p.Progress("computing")
+		progress := p.Progress("computing")
 		answer, err := solve(c.Context().Err, request, named)
-		done()
+		progress.End()
 		if err != nil {
 			return w.Explain(err)
 		}

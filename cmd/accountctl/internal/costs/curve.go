@@ -127,7 +127,7 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command, r *accountantv1.Que
 	if err != nil {
 		return nil, err
 	}
-	defer p.Progress("computing")()
+	defer p.Progress("computing").End()
 	q.Question.Stop = func() bool { return c.Context().Err() != nil }
 	curve, err := accountant.AskCurve(q.Workload, q.Question)
 	if interrupted := c.Context().Err(); interrupted != nil {

@@ -56,9 +56,9 @@ func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described, r
 		return w.Explain(err)
 	}
 	asked.Question.Stop = func() bool { return c.Context().Err() != nil }
-	done := p.Progress("computing")
+	progress := p.Progress("computing")
 	answer, bounds, err := theorem.Compare(asked.Workload, asked.Question)
-	done()
+	progress.End()
 	if interrupted := c.Context().Err(); interrupted != nil {
 		return interrupted
 	}

@@ -40,9 +40,9 @@ func chooseGuards(p *cli.Program, c *cobra.Command, spec *accountantv1.LedgerSpe
 		if err != nil {
 			return nil, err
 		}
-		done := p.Progress("choosing a guard")
+		progress := p.Progress("choosing a guard")
 		among, err := budget.Choices(runs, num.NewInterrupt(func() bool { return c.Context().Err() != nil }))
-		done()
+		progress.End()
 		if err != nil {
 			return nil, cli.Usage(c, "--budget %s: %v; such as: --budget epsilon=8,delta=1e-6", spelling.Budget(b), err)
 		}

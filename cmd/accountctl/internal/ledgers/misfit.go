@@ -35,7 +35,7 @@ func explainMisfit(p *cli.Program, spec *accountantv1.LedgerSpec, dashes string,
 	if spec.GetPolicy() != accountantv1.LedgerSpec_PLAN || cli.ExitStatus(err) != cli.ExitUsage {
 		return err
 	}
-	defer p.Progress("looking for what would fit")()
+	defer p.Progress("looking for what would fit").End()
 	for _, b := range spec.GetBudgets() {
 		within, invalid := wire.ToBudget(b)
 		if invalid != nil || within.Check() != nil || within.Epsilon == 0 {
