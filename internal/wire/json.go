@@ -21,7 +21,7 @@ func UnmarshalJSON(data []byte, m proto.Message) error {
 		return invalid("JSON", fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d bytes", MaxJSONBytes))
 	}
 	if err := (protojson.UnmarshalOptions{RecursionLimit: maxDepth}).Unmarshal(data, m); err != nil {
-		return explainJSON(data, m.ProtoReflect().Descriptor(), err)
+		return explainJSON(data, m.ProtoReflect().Descriptor())
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,30 +65,30 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 		{"duplicate", change(`"count": 1`, `"count": 1, "count": 2`), `events[0].count: duplicate field "count" (line 5, column 93); allowed: each name once`},
 		{"duplicate in two spellings", change(`"sensitivity": 1.0`, `"noiseMultiplier": 1, "noise_multiplier": 1`),
 			`events[0].mechanism.gaussian.noise_multiplier: duplicate field "noise_multiplier"`},
-		{"two mechanisms", change(`}}, "count"`, `}, "pureDp": {"epsilon": 1}}, "count"`), "events[0].mechanism.pureDp: error parsing"},
+		{"two mechanisms", change(`}}, "count"`, `}, "pureDp": {"epsilon": 1}}, "count"`), "events[0].mechanism.pureDp: given together with gaussian (line 5, column 80); allowed: one of the fields that exclude each other"},
 		{"text for a number", change(`"sensitivity": 1.0`, `"sensitivity": "one"`),
-			`events[0].mechanism.gaussian.sensitivity: invalid value for double field sensitivity: "one" (line 5, column 74); allowed: a double`},
-		{"too large", change(`"sensitivity": 1.0`, `"sensitivity": 1e999`), "events[0].mechanism.gaussian.sensitivity: invalid value for double field sensitivity: 1e999"},
-		{"negative count", change(`"count": 1`, `"count": -1`), "events[0].count: invalid value for uint32 field count: -1"},
-		{"large count", change(`"count": 1`, `"count": 4294967296`), "events[0].count: invalid value for uint32 field count: 4294967296"},
-		{"fraction", change(`"count": 1`, `"count": 1.5`), "events[0].count: invalid value for uint32 field count: 1.5"},
-		{"enum", change("ADD_OR_REMOVE_ONE", "ADD"), `adjacency: invalid value for enum field adjacency: "ADD" (line 3, column 16); allowed: one of ADJACENCY_UNSPECIFIED, ADD_OR_REMOVE_ONE, REPLACE_ONE, ZERO_OUT`},
-		{"list for an object", change(`{"gaussian"`, `[{"gaussian"`), "events[0].mechanism: unexpected token ["},
-		{"object for a list", change(`[`, `{`), "events: unexpected token {"},
-		{"trailing data", gaussianFile + " {}", "unexpected token { (line 7, column 3)"},
+			`events[0].mechanism.gaussian.sensitivity: "one" (line 5, column 74); allowed: a number`},
+		{"too large", change(`"sensitivity": 1.0`, `"sensitivity": 1e999`), "events[0].mechanism.gaussian.sensitivity: 1e999 (line 5, column 74); allowed: a number"},
+		{"negative count", change(`"count": 1`, `"count": -1`), "events[0].count: -1 (line 5, column 90); allowed: a whole number from 1 to 4294967295"},
+		{"large count", change(`"count": 1`, `"count": 4294967296`), "events[0].count: 4294967296 (line 5, column 90); allowed: a whole number"},
+		{"fraction", change(`"count": 1`, `"count": 1.5`), "events[0].count: 1.5 (line 5, column 90); allowed: a whole number"},
+		{"enum", change("ADD_OR_REMOVE_ONE", "ADD"), `adjacency: "ADD" (line 3, column 16); allowed: one of ADJACENCY_UNSPECIFIED, ADD_OR_REMOVE_ONE, REPLACE_ONE, ZERO_OUT`},
+		{"list for an object", change(`{"gaussian"`, `[{"gaussian"`), "events[0].mechanism: a list (line 5, column 19); allowed: an object of accountant.v1.Mechanism"},
+		{"object for a list", change(`[`, `{`), "events: an object (line 4, column 13); allowed: a list: each an object of accountant.v1.Event"},
+		{"trailing data", gaussianFile + " {}", "JSON: text after the object (line 7, column 3)"},
 		{"trailing text", gaussianFile + "x", "line 7, column 2"},
 		{"two documents", gaussianFile + gaussianFile, "line 7, column 2"},
 		{"cut off", gaussianFile[:len(gaussianFile)-1], "JSON: "},
 		{"empty", "", "JSON: "},
-		{"null", "null", "unexpected token null"},
-		{"list", "[]", "unexpected token ["},
-		{"text", `"x"`, "unexpected token"},
+		{"null", "null", "JSON: null (line 1, column 1); allowed: one object of accountant.v1.Workload"},
+		{"list", "[]", "JSON: a list (line 1, column 1)"},
+		{"text", `"x"`, `JSON: "x" (line 1, column 1)`},
 		{"comment", "// x\n" + gaussianFile, "line 1, column 1"},
-		{"NaN", change(`1.0`, `NaN`), "invalid value"},
+		{"NaN", change(`1.0`, `NaN`), "events[0].mechanism.gaussian.standardDeviation: NaN (line 5, column 54); allowed: a number"},
 		{"not UTF-8", change(`"w"`, "\"\xff\""), "UTF-8"},
 		{"long name", change("sensitivity", strings.Repeat("s", 10000)), "unknown field"},
 		{"deep", strings.Repeat(`{"mechanism":`, 50000), ""},
-		{"deep in a mechanism", change(`{"gaussian"`, strings.Repeat(`{"poissonSampled":{"mechanism":`, 50)+`{"gaussian"`), "JSON: exceeded max recursion depth"},
+		{"deep in a mechanism", change(`{"gaussian"`, strings.Repeat(`{"poissonSampled":{"mechanism":`, 50)+`{"gaussian"`), "JSON: nested more than 32 deep"},
 		{"large", strings.Repeat(" ", MaxJSONBytes) + "{}", "JSON: 4194306 bytes; allowed: at most 4194304 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,6 +107,38 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 }
 
 var update = flag.Bool("update", false, "write testdata/messages.json anew")
+
+// Whatever is wrong with a document, the error says where.
+func TestUnmarshalJSONFindsThePlace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec, err := MarshalJSON(FromSpec(wiretest.Specs().Draw(t, "spec")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := rapid.SampledFrom([][]byte{spec, []byte(gaussianFile)}).Draw(t, "document")
+		m := proto.Message(&pb.LedgerSpec{})
+		if bytes.Equal(data, []byte(gaussianFile)) {
+			m = &pb.Workload{}
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
+			end := at + rapid.IntRange(0, min(4, len(data)-at)).Draw(t, "cut")
+			put := rapid.SampledFrom([]string{"", "{", "}", "[", "]", ",", ":", `"`, "null", "1", "-", "e", "\\ud800", "\xff", "NaN", `"x":1,`}).Draw(t, "put")
+			data = append(append(slices.Clone(data[:at]), put...), data[end:]...)
+			if len(data) == 0 {
+				return
+			}
+		}
+		refused := UnmarshalJSON(data, m)
+		if refused == nil {
+			return
+		}
+		wrong, ok := refused.(*InvalidError)
+		if !ok || wrong.Value == "no message" || !strings.Contains(wrong.Value, "(line ") {
+			t.Fatalf("%v\nof %s", refused, data)
+		}
+	})
+}
 
 // TestMarshalJSONGolden compares the output of several messages with testdata.
 func TestMarshalJSONGolden(t *testing.T) {

@@ -44,8 +44,8 @@ status code; and the message of the API, or for e the JSON of the command explai
 or after a status code the text of the error. When the input ends, so does the
 question that is being answered.`,
 		Example: "  accountctl answer < questions > answers",
-		Args: cli.Arguments(),
-		RunE: func(c *cobra.Command, _ []string) error { return answerAll(c.Context(), p.In, p.Out) },
+		Args:    cli.Arguments(),
+		RunE:    func(c *cobra.Command, _ []string) error { return answerAll(c.Context(), p.In, p.Out) },
 	}
 }
 
