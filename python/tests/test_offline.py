@@ -76,6 +76,14 @@ def test_explain_is_the_commands(tmp_path: Path) -> None:
     assert pa.explain(w, delta=1e-6) == json.loads(told.stdout)
 
 
+def test_a_statement_is_the_commands(client: Client, ledger: str) -> None:
+    client.report(ledger, (STEP, 1000))
+    told = subprocess.run([_process.find(), "statement", ledger, "--server", client.server, "--delta", "1e-5"], capture_output=True, check=True, text=True)
+    without_time = [line for line in told.stdout.splitlines() if not line.startswith("Made by")]
+    mine = pa.statement_markdown(client.statement(ledger, [1e-5])).splitlines()
+    assert [line for line in mine if not line.startswith("Made by")] == without_time and len(without_time) > 20 and len(mine) == len(without_time) + 1
+
+
 def test_what_is_wrong() -> None:
     with pytest.raises(InvalidArgument, match="noise_multiplier: -1"):
         pa.epsilon(pa.gaussian(noise_multiplier=-1), delta=1e-6)

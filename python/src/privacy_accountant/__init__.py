@@ -52,7 +52,7 @@ from .mechanisms import (
     Event, Mechanism, Workload, approximate_dp, dp_sgd, event, gaussian, gaussian_dp, laplace, mechanism, poisson_sampled, pure_dp,
     randomized_response, workload, zero_concentrated_dp,
 )
-from .offline import calibrate, curve, delta, epsilon, explain, query
+from .offline import calibrate, curve, delta, epsilon, explain, query, statement_markdown
 
 if TYPE_CHECKING:
     from .aio import AsyncClient, AsyncRun
@@ -68,7 +68,7 @@ __all__ = [
     "FailedPrecondition", "InvalidArgument", "Mechanism", "NotFound", "NotSent", "OutOfRange", "PermissionDenied", "Run", "Shortfall", "StreamOpen",
     "TooLarge", "Unavailable", "Workload", "__version__", "approximate_dp", "calibrate", "curve", "delta", "dp_sgd", "entries_frame", "epsilon",
     "event", "explain", "gaussian", "gaussian_dp", "laplace", "mechanism", "poisson_sampled", "pure_dp", "query", "randomized_response", "round_up",
-    "to_frame", "workload", "zero_concentrated_dp",
+    "statement_markdown", "to_frame", "workload", "zero_concentrated_dp",
 ]
 
 # What gRPC's C library would write to standard error, at each attempt to connect, is in

@@ -109,7 +109,8 @@ class Client(Caller):
         return self._carry_out(verbs.signed_head(ledger), deadline)
 
     def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
-        """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own."""
+        """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own.
+        privacy_accountant.statement_markdown writes it out."""
         return self._carry_out(verbs.statement(ledger, deltas), deadline)
 
     # Writes

@@ -94,6 +94,11 @@ def explain(
     return json.loads(_ask("e", request, deadline))  # type: ignore[no-any-return]
 
 
+def statement_markdown(statement: pb.Statement) -> str:
+    """A ledger's statement, as Client.statement returns it, for a model card: the Markdown of `accountctl statement`."""
+    return _ask("t", statement, None).decode()
+
+
 def _workload(what: Events | pb.Workload, adjacency: str | int) -> pb.Workload:
     if isinstance(what, str):
         raise TypeError(f"events: {what!r}; allowed: a mechanism, a pair (mechanism, count), several of these, or a workload; "

@@ -1,5 +1,6 @@
 // Package answers reads the question that flags ask of a workload or a ledger
-// (question.go), and writes what the accountant answers (answer.go).
+// (question.go), and writes what the accountant answers (answer.go) and states
+// (statement.go).
 package answers
 
 import (

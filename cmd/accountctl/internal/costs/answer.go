@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -35,14 +36,14 @@ as the Python package, keeps one such process and saves its start.
 
 A question is the number of bytes that follow (4 bytes, the most significant
 first); one letter: q for QueryPrivacyRequest, c for QueryPrivacyCurveRequest,
-s for CalibrateRequest, e for QueryPrivacyRequest explained; the seconds that the
-answer may take (8 bytes, a double, the most significant first; 0: no bound); and
-the message of the API in its binary form.
+s for CalibrateRequest, e for QueryPrivacyRequest explained, t for a Statement that
+is to be written out; the seconds that the answer may take (8 bytes, a double, the
+most significant first; 0: no bound); and the message of the API in its binary form.
 
 An answer is the number of bytes that follow; one byte, 0 or the number of a gRPC
 status code; and the message of the API, or for e the JSON of the command explain,
-or after a status code the text of the error. When the input ends, so does the
-question that is being answered.`,
+for t the Markdown of the command statement, or after a status code the text of the
+error. When the input ends, so does the question that is being answered.`,
 		Example: "  accountctl answer < questions > answers",
 		Args:    cli.Arguments(),
 		RunE:    func(c *cobra.Command, _ []string) error { return answerAll(c.Context(), p.In, p.Out) },
@@ -189,8 +190,14 @@ func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
 			return nil, err
 		}
 		return proto.Marshal(wire.FromCalibrated(q.Calibration, found, wire.Standing{}))
+	case 't':
+		s := &accountantv1.Statement{}
+		if err := read(content, s, func() string { return "" }); err != nil {
+			return nil, err
+		}
+		return []byte(answers.Markdown(s)), nil
 	}
-	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s or e; see accountctl answer --help", kind))
+	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s, e or t; see accountctl answer --help", kind))
 }
 
 // read reads a request, which must not be about a ledger: a daemon keeps those.

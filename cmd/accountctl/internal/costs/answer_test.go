@@ -119,6 +119,9 @@ func TestAnswers(t *testing.T) {
 			a := &accountantv1.CalibrateResponse{}
 			return proto.Unmarshal([]byte(s), a) == nil && a.GetValue() >= 8 && a.GetField() == "count" // 8 × 0.25 = 2
 		}},
+		{question(t, 't', 0, &accountantv1.Statement{Ledger: &accountantv1.Ledger{Name: "team/mnist"}}), codes.OK, func(s string) bool {
+			return strings.HasPrefix(s, "# Privacy statement: team/mnist\n")
+		}},
 		{question(t, 'q', 0, query(workload(t, wrong), 1e-5)), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "epsilon: -1") }},
 		{question(t, 'q', 0, query(exact, 2)), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "delta: 2") }},
 		{question(t, 'q', 0, onLedger), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "team/mnist") }},

@@ -1,20 +1,14 @@
 package ledgers
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/num"
 )
 
 const formatMarkdown = "markdown"
@@ -44,149 +38,8 @@ number is rounded to the safe side.`,
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(s)
 		}
-		_, err = p.Out.WriteString(markdown(s))
+		_, err = p.Out.WriteString(answers.Markdown(s))
 		return err
 	}
 	return c
-}
-
-// markdown is a statement for people: bounds on what is lost rounded up, lower
-// bounds down. Text that others wrote cannot break out of its place.
-func markdown(s *accountantv1.Statement) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	l, spec := s.GetLedger(), s.GetLedger().GetSpec()
-	line("# Privacy statement: %s", escape(l.GetName()))
-	line("")
-	line("%s", headline(s))
-	line("")
-	if l.GetNeedsReconciling() {
-		line("**It was restored from a backup and is not reconciled: what was charged after the backup is not counted.**")
-		line("")
-	}
-	line("| | |")
-	line("|---|---|")
-	for _, f := range []struct{ name, value string }{
-		{"unit of privacy", cmp.Or(spec.GetPrivacyUnit(), "not given: one record")},
-		{"dataset", cmp.Or(strings.TrimSpace(spec.GetDatasetId()+" "+spec.GetDatasetVersion()), "not given")},
-		{"neighbouring datasets", spelling.Adjacency(spec.GetAdjacency())},
-		{"policy", spelling.Policy(spec)},
-		{"guarantee", s.GetGuarantee() + ": " + answers.Guarantees[s.GetGuarantee()]},
-		{"budgets", budgetList(l)},
-		{"parent", spec.GetParent()},
-		{"owner", spec.GetOwner()},
-	} {
-		if f.value != "" {
-			line("| %s | %s |", f.name, escape(f.value))
-		}
-	}
-	line("")
-	line("## Loss")
-	line("")
-	line("| δ | ε at most | ε at least | by | of what was charged so far |")
-	line("|---|---|---|---|---|")
-	for _, p := range s.GetPrivacy() {
-		lower := "–"
-		if p.EpsilonLower != nil {
-			lower = num.FormatDown(p.GetEpsilonLower(), spelling.Digits)
-		}
-		line("| %s | %s | %s | %s | %s |", spelling.Exact(p.GetDelta()), num.FormatUp(p.GetEpsilon(), spelling.Digits), lower, escape(p.GetAnalysis()), num.FormatUp(p.GetRunning(), spelling.Digits))
-	}
-	line("")
-	but := ""
-	if slices.ContainsFunc(s.GetMechanisms(), func(m *accountantv1.MechanismCount) bool { return samples(m.GetMechanism()) }) {
-		but = ", without the amplification by sampling"
-	}
-	if s.Rho != nil {
-		line("- zero-concentrated differential privacy: ρ = %s%s", num.FormatReadUp(s.GetRho(), spelling.Digits), but)
-	}
-	if s.Mu != nil {
-		line("- Gaussian differential privacy: μ = %s%s", num.FormatReadUp(s.GetMu(), spelling.Digits), but)
-	}
-	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(cmp.Or(spec.GetPrivacyUnit(), "record")), num.FormatUp(s.GetAdvantage(), spelling.Digits))
-	line("")
-	what := "What was charged"
-	switch {
-	case s.GetGuarantee() == "plan":
-		what = "The plan"
-	case countsReserved(s):
-		what += " or is reserved"
-	}
-	line("## %s", what)
-	line("")
-	line("| mechanism | count |")
-	line("|---|---|")
-	for _, m := range s.GetMechanisms() {
-		line("| %s | %d |", escape(spelling.Mechanism(m.GetMechanism())), m.GetCount())
-	}
-	if n := s.GetMechanismsOmitted(); n > 0 {
-		line("| and %d more mechanisms, which the answer has no room for; the numbers are of those too | |", n)
-	}
-	line("")
-	line("## What this rests on")
-	line("")
-	for _, a := range s.GetAssumptions() {
-		line("- %s", escape(a))
-	}
-	if len(s.GetWarnings()) > 0 {
-		line("")
-		line("## Warnings")
-		line("")
-		for _, w := range s.GetWarnings() {
-			line("- %s", escape(w))
-		}
-	}
-	line("")
-	line("Made by accountantd %s on %s from ledger `%s` (%s), created in store `%s`, at position %d, head `%x`.",
-		escape(s.GetVersion()), spelling.Time(s.GetTime()), l.GetName(), spelling.State(l), l.GetStoreId(), l.GetPosition(), l.GetHeadHash())
-	return b.String()
-}
-
-// countsReserved reports whether the numbers are also of what is reserved, other than
-// for child ledgers: where they are of what was charged.
-func countsReserved(s *accountantv1.Statement) bool {
-	return s.GetGuarantee() == "descriptive" && slices.ContainsFunc(s.GetLedger().GetReservations(), func(r *accountantv1.Reservation) bool { return r.GetChild() == "" })
-}
-
-// headline is the statement in one sentence, at the first δ with a finite ε.
-func headline(s *accountantv1.Statement) string {
-	what := map[string]string{
-		"plan":   "All that this ledger's plan allows",
-		"filter": "All that this ledger's budgets allow",
-	}[s.GetGuarantee()]
-	if what == "" {
-		what = "All that was charged to this ledger"
-		if countsReserved(s) {
-			what = "All that was charged to this ledger or is reserved in it"
-		}
-	}
-	for _, p := range s.GetPrivacy() {
-		if e := num.FormatUp(p.GetEpsilon(), spelling.Digits); e != "∞" {
-			return fmt.Sprintf("%s is (%s, %s)-differentially private.", what, e, spelling.Exact(p.GetDelta()))
-		}
-	}
-	return what + " has no finite ε at the given δ."
-}
-
-func budgetList(l *accountantv1.Ledger) string {
-	var all []string
-	for _, b := range l.GetBudgets() {
-		all = append(all, spelling.Budget(b.GetBudget()))
-	}
-	return strings.Join(all, "; ")
-}
-
-// escape keeps text that others wrote from being read as Markdown or HTML.
-func escape(s string) string {
-	return markdownEscaper.Replace(cli.Clean(s))
-}
-
-var markdownEscaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`",
-	"*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")
-
-// samples reports whether a mechanism runs on Poisson samples, or one within it does.
-func samples(m *accountantv1.Mechanism) bool {
-	return m.GetPoissonSampled() != nil || m.GetDpSgd() != nil ||
-		slices.ContainsFunc(m.GetComposed().GetEvents(), func(e *accountantv1.Event) bool { return samples(e.GetMechanism()) }) ||
-		slices.ContainsFunc(m.GetParallel().GetParts(), samples)
 }

@@ -1,4 +1,4 @@
-package ledgers
+package answers
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // Text that others wrote stays in its place: it makes no row, heading, link or tag.
 func TestStatementEscapes(t *testing.T) {
 	evil := "x |\n# Free <b>of</b> [charge](http://e) `a` *b*"
-	text := markdown(&accountantv1.Statement{
+	text := Markdown(&accountantv1.Statement{
 		Guarantee: "plan", Advantage: proto.Float64(0.5),
 		Ledger: &accountantv1.Ledger{Name: "a", Spec: &accountantv1.LedgerSpec{
 			Adjacency: accountantv1.Workload_ZERO_OUT, PrivacyUnit: evil, DatasetId: evil, Owner: evil}},
@@ -31,7 +31,7 @@ func TestStatementEscapes(t *testing.T) {
 
 // Bounds are rounded to the safe side, and none is made up.
 func TestStatementNumbers(t *testing.T) {
-	text := markdown(&accountantv1.Statement{
+	text := Markdown(&accountantv1.Statement{
 		Guarantee: "filter", Rho: proto.Float64(0.1), Advantage: proto.Float64(0.123456789),
 		Ledger: &accountantv1.Ledger{Name: "a", Spec: &accountantv1.LedgerSpec{Policy: accountantv1.LedgerSpec_FILTER}},
 		Privacy: []*accountantv1.StatedPrivacy{
@@ -60,7 +60,7 @@ func TestStatementOfReserved(t *testing.T) {
 		guarantee, child string
 		says             bool
 	}{{"descriptive", "", true}, {"descriptive", "a/child", false}, {"plan", "", false}, {"filter", "", false}} {
-		text := markdown(&accountantv1.Statement{
+		text := Markdown(&accountantv1.Statement{
 			Guarantee: c.guarantee, Advantage: proto.Float64(0.5),
 			Ledger:  &accountantv1.Ledger{Name: "a", Spec: &accountantv1.LedgerSpec{}, Reservations: []*accountantv1.Reservation{{Position: 1, Child: c.child}}},
 			Privacy: []*accountantv1.StatedPrivacy{{Delta: 1e-5, Epsilon: 1, Analysis: "pld", Running: proto.Float64(0.5)}},
