@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/gdp"
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/pld"
@@ -48,7 +49,7 @@ func (q *Question) begin(in *num.Interrupt) error {
 
 // compose makes the losses of all that c has.
 func (q *Question) compose(c mechanism.Composition) (losses loss.Composition, err error) {
-	if !q.in.Try(func() { losses, err = loss.ComposeWithin(c, q.in) }) {
+	if !q.in.Try(func() { losses, err = kinds.ComposeWithin(c, q.in) }) {
 		return nil, ErrStopped
 	}
 	return losses, err

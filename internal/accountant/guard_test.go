@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"pgregory.net/rapid"
 )
 
 func TestBudgetsAreRefused(t *testing.T) {
@@ -185,7 +185,7 @@ func TestCostsRoundUp(t *testing.T) {
 			mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Gamma: 0.5, Eta: 1},
 			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.2, 0.7), InfiniteMass: 0.1},
 		}).Draw(t, "mechanism")
-		one, err := loss.Of(m, adj)
+		one, err := kinds.Of(m, adj)
 		if err != nil {
 			t.Fatal(err)
 		}

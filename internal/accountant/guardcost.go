@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -71,7 +72,7 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.I
 			continue
 		}
 		in.Spend(costWork)
-		one, err := loss.OfWithin(p.Mechanism, adj, in)
+		one, err := kinds.OfWithin(p.Mechanism, adj, in)
 		if err != nil {
 			return nil, nil, err.Error()
 		}
@@ -176,7 +177,7 @@ func muSquared(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Loss) *b
 	inner, size := mechanism.OneRecord(m)
 	if inner != m {
 		var err error
-		if one, err = loss.Of(inner, adj); err != nil {
+		if one, err = kinds.Of(inner, adj); err != nil {
 			return nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -149,7 +150,7 @@ func (b Budget) bestOrder(run mechanism.Composition, in *num.Interrupt) (float64
 	if len(run.Parts) == 0 {
 		return 0, missing
 	}
-	c, err := loss.ComposeWithin(run, in)
+	c, err := kinds.ComposeWithin(run, in)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -19,7 +20,7 @@ func compose(t testing.TB, ms ...mechanism.Mechanism) loss.Composition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := loss.Compose(c)
+	l, err := kinds.Compose(c)
 	if err != nil {
 		t.Fatal(err)
 	}

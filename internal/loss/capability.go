@@ -75,9 +75,9 @@ type Ranked interface {
 	Renyi(s float64) Value
 }
 
-// boundOnly is what a loss has of which nothing but a bound on K is known: neither a pair
+// BoundOnly is what a loss has of which nothing but a bound on K is known: neither a pair
 // nor a characteristic function.
-type boundOnly struct{}
+type BoundOnly struct{}
 
-func (boundOnly) Pair(Direction, Side) Pair             { return nil }
-func (boundOnly) Decay(Direction, float64, Value) Decay { return Undecayed }
+func (BoundOnly) Pair(Direction, Side) Pair             { return nil }
+func (BoundOnly) Decay(Direction, float64, Value) Decay { return Undecayed }

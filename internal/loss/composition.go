@@ -3,6 +3,7 @@ package loss
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ type Term struct {
 // order that does not depend on the order of the reports.
 type Composition []Term
 
-// merged has equal losses as one term, in the canonical order.
-func (c Composition) merged() Composition {
+// Merged has equal losses as one term, in the canonical order.
+func (c Composition) Merged() Composition {
 	at := make(map[Loss]int, len(c))
 	var terms Composition
 	for _, t := range c {
@@ -46,8 +47,8 @@ func (c Composition) merged() Composition {
 	return terms
 }
 
-// key has the losses in words, for the order of what is made of them.
-func (c Composition) key() string {
+// Key has the losses in words, for the order of what is made of them.
+func (c Composition) Key() string {
 	var b strings.Builder
 	for _, t := range c {
 		fmt.Fprintf(&b, "%s %v %d ", t.Loss.Facts().Name, t.Loss.Order(), t.Count)
@@ -152,17 +153,17 @@ func (c Composition) MaxLoss(d Direction) float64 {
 // where no term has an atom. See docs/math/cumulant.md §1.
 func (c Composition) Atom() (lower, upper float64) {
 	return c.atoms(func(f Facts) float64 { return f.Atom }, func(l partlyLost) float64 {
-		return math.Max(l.lostAtLeast(Remove), l.lostAtLeast(Add))
+		return math.Max(l.LostAtLeast(Remove), l.LostAtLeast(Add))
 	})
 }
 
 // AtomOf is Atom in one direction.
 func (c Composition) AtomOf(d Direction) (lower, upper float64) {
-	return c.atoms(func(f Facts) float64 { return f.AtomIn(d) }, func(l partlyLost) float64 { return l.lostAtLeast(d) })
+	return c.atoms(func(f Facts) float64 { return f.AtomIn(d) }, func(l partlyLost) float64 { return l.LostAtLeast(d) })
 }
 
 // partlyLost is a loss whose atom may have been rounded up by much, and bounds it from below.
-type partlyLost interface{ lostAtLeast(d Direction) float64 }
+type partlyLost interface{ LostAtLeast(d Direction) float64 }
 
 func (c Composition) atoms(of func(Facts) float64, atLeast func(partlyLost) float64) (lower, upper float64) {
 	var sum, certain num.Sum
@@ -229,4 +230,26 @@ func LogTotalDown(logFinite, atom float64) float64 {
 	}
 	v := num.LogAddExp(num.Log(atom), math.Log1p(-atom)+logFinite)
 	return num.DownBy(v, 16*num.Ulp*(1+math.Abs(v)))
+}
+
+// OrderOf is a key of long values.
+func OrderOf(values ...string) [4]float64 {
+	key := [4]float64{float64(len(values))}
+	for i, v := range values {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(v)) // never fails
+		sum := h.Sum64()
+		key[1+i%3] = key[1+i%3]*3 + float64(sum>>12)
+	}
+	return key
+}
+
+// Times is all of c n times.
+func (c Composition) Times(n uint64) (terms Composition) {
+	for _, t := range c {
+		if n > 0 {
+			terms = append(terms, timesTerm(t, n))
+		}
+	}
+	return terms
 }

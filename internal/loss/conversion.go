@@ -150,3 +150,22 @@ func search(curve Curve, balance func(s float64) (float64, float64), guess func(
 		s = next
 	}
 }
+
+// ZeroConcentrated bounds K of every ρ-zCDP mechanism: ρ·s(s+1) for s ≥ 0, +Inf
+// below 0.
+func ZeroConcentrated(rho, s float64) Value {
+	if s < 0 {
+		return Value{K: math.Inf(1)}
+	}
+	v := Value{Slope: (2*s + 1) * rho, Curvature: 2 * rho}
+	if s > 0 {
+		v.K = (s * rho) * (s + 1)
+		v.Err = 4*num.Ulp*v.K + math.SmallestNonzeroFloat64*(2+s)
+	}
+	return v
+}
+
+// ConcentratedCurve is ZeroConcentrated as a function of s.
+func ConcentratedCurve(rho float64) Curve {
+	return Curve{At: func(s float64) Value { return ZeroConcentrated(rho, s) }, Last: math.Inf(1)}
+}

@@ -37,8 +37,8 @@ type ComplexValue struct {
 // depends on θ alone is computed once; a Line is not for concurrent use.
 type Line func(t float64) ComplexValue
 
-// fromExcess returns K = ln(1 + excess) for an excess M − 1 known within err.
-func fromExcess(excess, err float64) (k, kerr float64) {
+// FromExcess returns K = ln(1 + excess) for an excess M − 1 known within err.
+func FromExcess(excess, err float64) (k, kerr float64) {
 	k = math.Log1p(excess)
 	rest := 1 + excess - err
 	if !(rest > 0) {
@@ -47,8 +47,8 @@ func fromExcess(excess, err float64) (k, kerr float64) {
 	return k, err/rest + 2*num.Ulp*math.Abs(k)
 }
 
-// fromComplexExcess is fromExcess for complex values.
-func fromComplexExcess(excess complex128, err float64) ComplexValue {
+// FromComplexExcess is fromExcess for complex values.
+func FromComplexExcess(excess complex128, err float64) ComplexValue {
 	k := num.ComplexLog1p(excess)
 	modulus := cmplx.Abs(1 + excess)
 	upper := num.Up(num.Log(modulus+err) + 4*num.Ulp)
@@ -61,14 +61,14 @@ func fromComplexExcess(excess complex128, err float64) ComplexValue {
 	return ComplexValue{k, bound, math.Min(upper, num.UpBy(real(k), bound))}
 }
 
-// around is a value with its error and the upper bound that follows from it.
-func around(k complex128, err float64) ComplexValue {
+// Around is a value with its error and the upper bound that follows from it.
+func Around(k complex128, err float64) ComplexValue {
 	return ComplexValue{k, err, num.UpBy(real(k), err)}
 }
 
-// guarded is line with |M(s)| ≤ M(θ) as a further bound, and with no NaN: what
+// Guarded is line with |M(s)| ≤ M(θ) as a further bound, and with no NaN: what
 // overflowed has an infinite error.
-func guarded(line Line, onAxis Value) Line {
+func Guarded(line Line, onAxis Value) Line {
 	upper := onAxis.Upper()
 	return func(t float64) ComplexValue {
 		v := line(t)
@@ -80,8 +80,8 @@ func guarded(line Line, onAxis Value) Line {
 	}
 }
 
-// realValue is a real value with slopes from its line, +Inf where it overflows.
-func realValue(s float64, line Line) Value {
+// RealValue is a real value with slopes from its line, +Inf where it overflows.
+func RealValue(s float64, line Line) Value {
 	at := line(0)
 	v := Value{K: real(at.K), Err: at.Err}
 	if math.IsNaN(v.K) || math.IsInf(v.K, 1) || !(v.Err >= 0) {
@@ -100,22 +100,27 @@ func withSlopes(v Value, s float64, line Line) Value {
 	return v
 }
 
-// mirrored maps s to the half line s ≥ −½ by K_d(s) = K_e(−1−s), e the other
+// Mirrored maps s to the half line s ≥ −½ by K_d(s) = K_e(−1−s), e the other
 // direction (docs/math/cumulant.md §1.0.2), and says whether it did.
-func mirrored(s float64) (float64, bool) {
+func Mirrored(s float64) (float64, bool) {
 	if s < -0.5 {
 		return -1 - s, true
 	}
 	return s, false
 }
 
-// mirroredLine is the line at θ of a cumulant whose lines at θ ≥ −½ are given
+// MirroredLine is the line at θ of a cumulant whose lines at θ ≥ −½ are given
 // by right; for symmetric losses, or with right of the other direction.
-func mirroredLine(theta float64, right func(theta float64) Line) Line {
-	m, flip := mirrored(theta)
+func MirroredLine(theta float64, right func(theta float64) Line) Line {
+	m, flip := Mirrored(theta)
 	line := right(m)
 	if !flip {
 		return line
 	}
 	return func(t float64) ComplexValue { return line(-t) }
+}
+
+func BoundLine(onAxis Value) Line {
+	upper := onAxis.Upper()
+	return func(float64) ComplexValue { return ComplexValue{cmplx.NaN(), math.Inf(1), upper} }
 }

@@ -13,14 +13,14 @@ import (
 // straight between knots and known up to the last one only.
 type Guarantee struct {
 	rho   float64
-	knots []knot  // rising, K convex through (0, 0)
+	knots []Knot  // rising, K convex through (0, 0)
 	atom  float64 // of all, rounded up
 
 	unlimited bool // something has no bound that could be computed
 }
 
-// knot is a bound on K at one s.
-type knot struct{ s, k float64 }
+// Knot is a bound on K at one s.
+type Knot struct{ S, K float64 }
 
 // Bounds on the knots that are added up, and on tables times knots.
 const mostKnots, mostTabled = 1 << 15, 1 << 22
@@ -32,7 +32,7 @@ func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee,
 	var tables []table
 	var only Composition
 	for _, t := range c {
-		if !t.Loss.Facts().BoundOnly || paired(t.Loss) {
+		if !t.Loss.Facts().BoundOnly || Paired(t.Loss) {
 			rest = append(rest, t)
 			continue
 		}
@@ -67,13 +67,22 @@ func guaranteeOf(l Loss) Guarantee {
 	if d, ok := l.(Guaranteed); ok {
 		return d.Guarantee()
 	}
-	knots := tabulate(Composition{{l, 1}})
-	return Guarantee{knots: knots, unlimited: len(knots) == 0}
+	knots := Tabulate(Composition{{l, 1}})
+	return TabledGuarantee(knots)
 }
 
-// paired reports whether a loss has a pair from above in every direction.
-func paired(l Loss) bool {
+// Paired reports whether a loss has a pair from above in every direction.
+func Paired(l Loss) bool {
 	return l.Pair(Remove, Dominating) != nil && (l.Facts().Symmetric || l.Pair(Add, Dominating) != nil)
+}
+
+// ConcentratedGuarantee is K(s) ≤ ρ·s(s+1).
+func ConcentratedGuarantee(rho float64) Guarantee { return Guarantee{rho: rho} }
+
+// TabledGuarantee is straight between knots, whose s rise and through which K is convex; of
+// none nothing is known.
+func TabledGuarantee(knots []Knot) Guarantee {
+	return Guarantee{knots: knots, unlimited: len(knots) == 0}
 }
 
 // none: nothing is lost.
@@ -82,15 +91,15 @@ func (g Guarantee) none() bool { return g.rho == 0 && len(g.knots) == 0 && !g.un
 // table is a number of times a convex bound on K by its knots.
 type table struct {
 	n     float64
-	knots []knot
+	knots []Knot
 }
 
 // sumOf adds tables up, to where the shortest one ends; nil where that is too much
 // work. See docs/math/cumulant.md §1.1.7.
-func sumOf(tables []table, in *num.Interrupt) []knot {
+func sumOf(tables []table, in *num.Interrupt) []Knot {
 	end, all := math.Inf(1), 0
 	for _, t := range tables {
-		end = math.Min(end, t.knots[len(t.knots)-1].s)
+		end = math.Min(end, t.knots[len(t.knots)-1].S)
 		all += len(t.knots)
 	}
 	if all > mostKnots || all*len(tables) > mostTabled {
@@ -99,35 +108,35 @@ func sumOf(tables []table, in *num.Interrupt) []knot {
 	var at []float64
 	for _, t := range tables {
 		for _, k := range t.knots {
-			if k.s <= end {
-				at = append(at, k.s)
+			if k.S <= end {
+				at = append(at, k.S)
 			}
 		}
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
-	sum := make([]knot, len(at))
+	sum := make([]Knot, len(at))
 	for i, s := range at {
 		in.Spend(60 * len(tables))
-		sum[i].s = s
+		sum[i].S = s
 		for _, t := range tables {
-			sum[i].k = num.AddUp(sum[i].k, num.MulUp(t.n, straight(t.knots, s).Upper()))
+			sum[i].K = num.AddUp(sum[i].K, num.MulUp(t.n, Straight(t.knots, s).Upper()))
 		}
 	}
-	return hull(sum)
+	return Hull(sum)
 }
 
-// hull is the lower convex hull of (0, 0) and points of rising s: K is convex with
+// Hull is the lower convex hull of (0, 0) and points of rising s: K is convex with
 // K(0) = 0, so that a bound at two points bounds it between them.
-func hull(points []knot) []knot {
-	out := []knot{{}}
+func Hull(points []Knot) []Knot {
+	out := []Knot{{}}
 	for _, p := range points {
-		if !(p.k < math.MaxFloat64) {
+		if !(p.K < math.MaxFloat64) {
 			continue
 		}
 		for len(out) > 1 {
 			a, b := out[len(out)-2], out[len(out)-1]
-			if (b.k-a.k)/(b.s-a.s) < (p.k-b.k)/(p.s-b.s) {
+			if (b.K-a.K)/(b.S-a.S) < (p.K-b.K)/(p.S-b.S) {
 				break
 			}
 			out = out[:len(out)-1]
@@ -137,31 +146,31 @@ func hull(points []knot) []knot {
 	return out[1:]
 }
 
-// straight is the bound between knots, +Inf beyond the last one and below 0.
-func straight(knots []knot, s float64) Value {
-	if s < 0 || !(s <= knots[len(knots)-1].s) {
+// Straight is the bound between knots, +Inf beyond the last one and below 0.
+func Straight(knots []Knot, s float64) Value {
+	if s < 0 || !(s <= knots[len(knots)-1].S) {
 		return Value{K: math.Inf(1)}
 	}
-	i, _ := slices.BinarySearchFunc(knots, s, func(k knot, s float64) int { return cmp.Compare(k.s, s) })
-	from, to := knot{}, knots[i]
+	i, _ := slices.BinarySearchFunc(knots, s, func(k Knot, s float64) int { return cmp.Compare(k.S, s) })
+	from, to := Knot{}, knots[i]
 	if i > 0 {
 		from = knots[i-1]
 	}
-	v := Value{Slope: (to.k - from.k) / (to.s - from.s)}
+	v := Value{Slope: (to.K - from.K) / (to.S - from.S)}
 	switch s {
 	case 0:
-	case to.s:
-		v.K = to.k
+	case to.S:
+		v.K = to.K
 	default:
-		v.K = from.k + (to.k-from.k)*((s-from.s)/(to.s-from.s))
-		v.Err = 8*num.Ulp*(from.k+to.k) + math.SmallestNonzeroFloat64
+		v.K = from.K + (to.K-from.K)*((s-from.S)/(to.S-from.S))
+		v.Err = 8*num.Ulp*(from.K+to.K) + math.SmallestNonzeroFloat64
 	}
 	return v
 }
 
-// tabulate bounds K of a composition in both directions by knots at fixed orders, and at
+// Tabulate bounds K of a composition in both directions by knots at fixed orders, and at
 // the last one where there is one; nil where it is nowhere finite. See docs/math/declared.md §4.9.
-func tabulate(c Composition) []knot {
+func Tabulate(c Composition) []Knot {
 	last := c.Last()
 	var orders []float64
 	for i := -24; i <= 40; i++ {
@@ -172,13 +181,13 @@ func tabulate(c Composition) []knot {
 	if !math.IsInf(last, 1) {
 		orders = append(orders, last)
 	}
-	points := make([]knot, 0, len(orders))
+	points := make([]Knot, 0, len(orders))
 	for _, s := range orders {
 		k := math.Max(0, c.Renyi(Remove, s).Upper())
 		if !c.Symmetric() {
 			k = math.Max(k, c.Renyi(Add, s).Upper())
 		}
-		points = append(points, knot{s, k})
+		points = append(points, Knot{s, k})
 	}
-	return hull(points)
+	return Hull(points)
 }

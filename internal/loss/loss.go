@@ -1,10 +1,20 @@
-// Package loss holds the one numeric primitive the analyses share: the privacy
-// loss of each mechanism under an adjacency, through its cumulant K(s) and its
-// dominating pair (docs/math/cumulant.md §1).
+// Package loss is what the analyses share: the privacy loss of a mechanism under an
+// adjacency, through its cumulant K(s) and its dominating pair
+// (docs/math/cumulant.md §1). It knows no kind of mechanism.
 //
 // For neighbouring outputs' distributions P and Q, L = ln(P/Q)(x) with x ~ P is
 // the loss and K(s) = ln E_P[e^{sL} | L < ∞]. Everything here either bounds its
 // own error or errs upwards.
+//
+// The files, from the bottom: cumulant (values of K), mass and atoms (pairs as masses), curve
+// and conversion (from K to ε and δ), loss and capability (what a loss is, and what it may
+// have beside), spread and tilted (a loss along a line, and its decay), estimate, composition,
+// ranks (bounds on K at an order), guarantee and guaranteepair (what is known by bounds on K
+// alone), make (how a kind of mechanism becomes a loss).
+//
+// The packages, from the bottom: quadrature and poisson are numerics; pairs are losses that
+// many kinds have; declared, noise, selection, sampling and compound are the families of kinds;
+// kinds lists them all. A new kind is a file in its family and a line in that family's Kinds.
 package loss
 
 // Direction is which of two neighbours' outputs is P. An asymmetric mechanism

@@ -56,13 +56,13 @@ type Kinds map[string]Kind
 
 // NewKinds joins lists of kinds.
 func NewKinds(lists ...[]Kind) Kinds {
-	kinds := Kinds{}
+	kindList := Kinds{}
 	for _, list := range lists {
 		for _, k := range list {
-			kinds[k.Name] = k
+			kindList[k.Name] = k
 		}
 	}
-	return kinds
+	return kindList
 }
 
 // Under makes losses under adj that in, which may be nil, interrupts wherever they are
@@ -139,7 +139,7 @@ func (x Maker) Compose(parts ...mechanism.Part) (Composition, error) {
 			terms = append(terms, timesTerm(t, p.Count))
 		}
 	}
-	return terms.merged(), nil
+	return terms.Merged(), nil
 }
 
 // composeWork is about what it takes to make the loss of a mechanism.
@@ -149,7 +149,27 @@ const composeWork = 2000
 func timesTerm(t Term, n uint64) Term {
 	high, count := bits.Mul64(t.Count, n)
 	if high > 0 {
-		return Term{gaussian{mu: math.Inf(1)}, 1}
+		return Term{everything{}, 1}
 	}
 	return Term{t.Loss, count}
 }
+
+// everything is lost: a loss that nothing is known of.
+type everything struct{ BoundOnly }
+
+func (everything) Facts() Facts {
+	return Facts{Name: "number of releases above 2^64", Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+}
+
+func (everything) Cumulant(_ Direction, s float64) Value {
+	if s == 0 {
+		return Value{}
+	}
+	return Value{K: math.Inf(1), Err: math.Inf(1)}
+}
+
+func (l everything) Line(d Direction, theta float64) Line { return BoundLine(l.Cumulant(d, theta)) }
+func (everything) MaxLoss(Direction) float64              { return math.Inf(1) }
+func (everything) Covers(Loss) bool                       { return true }
+func (l everything) Grouped(uint64) (Loss, error)         { return l, nil }
+func (everything) Order() [4]float64                      { return [4]float64{} }

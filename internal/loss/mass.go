@@ -58,7 +58,7 @@ func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
 }
 
 // joint is a pair of which a cell depends on the other cells' edges too.
-type joint interface{ joint() }
+type joint interface{ Joint() }
 
 // Separable reports whether Cells may be asked for some cells at a time: whether each cell
 // depends on its own edges only.
@@ -67,14 +67,63 @@ func Separable(p Pair) bool {
 	return !ok
 }
 
-// sided returns a parameter v > 0 as it is, or rounded down by what it may have
+// Sided returns a parameter v > 0 as it is, or rounded down by what it may have
 // been rounded up.
-func sided(v float64, side Side) float64 {
+func Sided(v float64, side Side) float64 {
 	if side == Dominated {
 		return v * (1 - 16*num.Ulp)
 	}
 	return v
 }
 
-// nothing is the mass of an empty set.
-func nothing() Mass { return Mass{LogP: math.Inf(-1)} }
+// Nothing is the mass of an empty set.
+func Nothing() Mass { return Mass{LogP: math.Inf(-1)} }
+
+// latticed is a pair all of whose finite losses are whole multiples of a span apart
+// from its anchor: a grid with a step that divides the span loses nothing.
+type latticed interface{ Span() float64 }
+
+// SpanOf is the span of a pair on a lattice of its own, 0 for every other.
+// See docs/math/noise.md §1.4.9.
+func SpanOf(p Pair) float64 {
+	if l, ok := p.(latticed); ok {
+		return l.Span()
+	}
+	return 0
+}
+
+type mixed interface{ PartCount() int }
+
+// PartsOf is how many distributions each cell of a pair has to be summed of, 1 for
+// most pairs: what a cell costs.
+func PartsOf(p Pair) int {
+	if m, ok := p.(mixed); ok {
+		return m.PartCount()
+	}
+	return 1
+}
+
+// Exchanged exchanges P and Q of an outcome.
+func Exchanged(m Mass) Mass {
+	if math.IsInf(m.LogP, -1) {
+		return m
+	}
+	return Mass{
+		LogP: m.LogP - m.Loss, Loss: -m.Loss,
+		LogErr: m.LogErr + m.LossErr + num.Ulp*(math.Abs(m.LogP)+math.Abs(m.Loss)), LossErr: m.LossErr,
+	}
+}
+
+// Union is the union of two sets of outcomes.
+func Union(a, b Mass) Mass {
+	switch {
+	case math.IsInf(a.LogP, -1):
+		return b
+	case math.IsInf(b.LogP, -1):
+		return a
+	}
+	p, q := num.LogAddExp(a.LogP, b.LogP), num.LogAddExp(a.LogP-a.Loss, b.LogP-b.Loss)
+	logErr, lossErr := math.Max(a.LogErr, b.LogErr), math.Max(a.LossErr, b.LossErr)
+	rounding := num.Ulp * 8 * (1 + math.Abs(p) + math.Abs(q) + math.Abs(a.LogP) + math.Abs(b.LogP))
+	return Mass{LogP: p, Loss: p - q, LogErr: logErr + rounding, LossErr: 2*logErr + lossErr + 2*rounding}
+}

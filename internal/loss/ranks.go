@@ -1,5 +1,7 @@
 package loss
 
+import "math"
+
 // Renyi is Cumulant where a bound on K at the order 1 + s > 1 is all that is asked for:
 // of a class of mechanisms the largest K of any of them, which may be less than that
 // of the pair that dominates them all (docs/math/noise.md §1.4.6).
@@ -35,7 +37,7 @@ func (c Composition) Renyi(d Direction, s float64) Value {
 type member interface {
 	// attained is the loss of some mechanism that the report may mean, nil where none is
 	// known; the loss itself where it is exact.
-	attained() Loss
+	Attained() Loss
 }
 
 // Dominating reports whether some term's pair need not be attained.
@@ -58,11 +60,36 @@ func (c Composition) Attained() Composition {
 			if !ok {
 				continue
 			}
-			if t.Loss = m.attained(); t.Loss == nil {
+			if t.Loss = m.Attained(); t.Loss == nil {
 				continue
 			}
 		}
 		least = append(least, t)
 	}
 	return least
+}
+
+// Knots are the orders, less 1, next to s on either side at which declared tables of a
+// composition have a corner: there its best order often is, exactly.
+func (c Composition) Knots(s float64) []float64 {
+	below, above := c.Corners(s)
+	var knots []float64
+	for _, k := range [...]float64{below, above} {
+		if k > 0 && !math.IsInf(k, 1) {
+			knots = append(knots, k)
+		}
+	}
+	return knots
+}
+
+// Corners are the last corner up to s, or 0, and the first beyond, or +Inf.
+func (c Composition) Corners(s float64) (below, above float64) {
+	above = math.Inf(1)
+	for _, t := range c {
+		if l, ok := t.Loss.(Tabled); ok {
+			b, a := l.Corners(s)
+			below, above = math.Max(below, b), math.Min(above, a)
+		}
+	}
+	return below, above
 }

@@ -60,7 +60,7 @@ func Tilt(l Loss, d Direction, theta float64) *Tilted {
 	if s, ok := l.(Stepped); ok {
 		t.steps = s.Steps(d, theta)
 	} else {
-		t.steps = oneByOne(l, d, theta, nil)
+		t.steps = OneByOne(l, d, theta, nil)
 	}
 	t.make = func() Decay { return l.Decay(d, theta, t.steps.K()) }
 	return t
@@ -90,9 +90,9 @@ func (t *Tilted) Decay(t0, t1 float64, closely bool) float64 {
 	return log
 }
 
-// oneByOne takes a loss's steps one by one along its Line. work is about what K(θ+it)
+// OneByOne takes a loss's steps one by one along its Line. work is about what K(θ+it)
 // costs, in the units of Spent; nil for closed forms.
-func oneByOne(l Loss, d Direction, theta float64, work func(t float64) float64) Steps {
+func OneByOne(l Loss, d Direction, theta float64, work func(t float64) float64) Steps {
 	return &singleSteps{loss: l, d: d, theta: theta, k: l.Cumulant(d, theta), work: work}
 }
 
@@ -123,7 +123,7 @@ func (p *singleSteps) Along(step float64, n int, stop func() bool) []ComplexValu
 		if p.work != nil {
 			if stop != nil && stop() {
 				for ; k < n; k++ {
-					out[k] = unknown
+					out[k] = Unknown()
 				}
 				break
 			}
@@ -133,11 +133,11 @@ func (p *singleSteps) Along(step float64, n int, stop func() bool) []ComplexValu
 		v.K -= complex(p.k.K, 0)
 		out[k] = ComplexValue{v.K, v.Err + p.k.Err + num.Ulp*cmplx.Abs(v.K), math.Min(0, num.Up(v.Upper-p.k.Lower()))}
 		if cmplx.IsNaN(v.K) || !(out[k].Err >= 0) {
-			out[k] = unknown
+			out[k] = Unknown()
 		}
 	}
 	return out
 }
 
-// unknown is all that is known where nothing is: |φ| ≤ 1.
-var unknown = ComplexValue{Err: math.Inf(1)}
+// Unknown is all that is known where nothing is: |φ| ≤ 1.
+func Unknown() ComplexValue { return ComplexValue{Err: math.Inf(1)} }

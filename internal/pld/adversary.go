@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/compound"
 )
 
 // overall answers for every composition that c may stand for; nothing is the answer if
@@ -26,7 +27,7 @@ const mostChoices, mostReached = 16, 8
 // too. Where there are too many to ask, or one has no answer, these releases count from above
 // as if they had been parted later.
 func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
-	if all := c.Choices(mostChoices); len(all) > 1 {
+	if all := compound.Choices(c, mostChoices); len(all) > 1 {
 		b, reason := largest(all, func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) })
 		if reason == "" {
 			return b, ""
@@ -40,17 +41,17 @@ func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (lo
 // reach, for whom those that were fixed in advance are fixed (docs/math/parallel.md §1.5.3). A single
 // release alone is all its parts.
 func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
-	if parts := c.Alone(); parts != nil {
+	if parts := compound.Alone(c); parts != nil {
 		each := func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) }
 		if b, reason := largest(parts, each); reason == "" {
 			return b, ""
 		}
 	}
-	b, reason := ask(c.Adaptive())
+	b, reason := ask(compound.Adaptive(c))
 	if reason != "" {
 		return b, reason
 	}
-	if reached := c.Reached(mostReached); reached != nil {
+	if reached := compound.Reached(c, mostReached); reached != nil {
 		b.Lower = nothing
 		for _, one := range reached {
 			if least, none := ask(one); none == "" {

@@ -4,12 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"pgregory.net/rapid"
 )
 
 // One cache asked about every reference workload in turn, twice: what it keeps of
@@ -44,7 +44,7 @@ func TestCacheAgainstReference(t *testing.T) {
 // A ledger that grows, and now and then is replaced by a smaller one: the cache's
 // intervals meet those computed from nothing and are as narrow as wanted.
 func TestCacheAgreesWithNone(t *testing.T) {
-	kinds := []mechanism.Mechanism{
+	mechanisms := []mechanism.Mechanism{
 		mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}},
 		mechanism.PoissonSampled{SamplingProbability: 0.02, Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.8}},
 		mechanism.PoissonSampled{SamplingProbability: 0.3, Mechanism: mechanism.Gaussian{NoiseMultiplier: 3}},
@@ -54,11 +54,11 @@ func TestCacheAgreesWithNone(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var cache Cache
-		counts := make([]uint32, len(kinds))
+		counts := make([]uint32, len(mechanisms))
 		counts[0] = rapid.Uint32Range(200, 2000).Draw(t, "first")
 		delta := math.Pow(10, -rapid.Float64Range(3, 12).Draw(t, "−lg δ"))
 		for range rapid.IntRange(2, 4).Draw(t, "steps") {
-			k := rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")
+			k := rapid.IntRange(0, len(mechanisms)-1).Draw(t, "kind")
 			if rapid.IntRange(0, 4).Draw(t, "shrink") == 0 {
 				counts[k] /= 2
 			} else {
@@ -67,14 +67,14 @@ func TestCacheAgreesWithNone(t *testing.T) {
 			var events []mechanism.Event
 			for i, n := range counts {
 				if n > 0 {
-					events = append(events, mechanism.Event{Mechanism: kinds[i], Count: n})
+					events = append(events, mechanism.Event{Mechanism: mechanisms[i], Count: n})
 				}
 			}
 			c, err := mechanism.Compose(mechanism.AddOrRemoveOne, events)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := loss.Compose(c)
+			l, err := kinds.Compose(c)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/lattice"
@@ -111,7 +112,7 @@ func TestDeclaredAgainstOracle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := loss.Compose(m)
+		c, err := kinds.Compose(m)
 		if err != nil {
 			t.Fatal(err)
 		}

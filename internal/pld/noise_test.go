@@ -4,12 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"pgregory.net/rapid"
 )
 
 // Noise on whole numbers and cut-off noise against the oracle's sums: enclosed, within what
@@ -23,7 +23,7 @@ func TestNoiseAgainstOracle(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", w.Name, err)
 		}
-		l, err := loss.Compose(c)
+		l, err := kinds.Compose(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,13 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/compound"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/lattice"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"pgregory.net/rapid"
 )
 
 func parallelOf(parts ...mechanism.Mechanism) mechanism.Parallel {
@@ -65,7 +66,7 @@ func TestFixedPartitionOfManyUses(t *testing.T) {
 	g, l := mechanism.Gaussian{NoiseMultiplier: 20}, mechanism.Laplace{Scale: 20, Sensitivity: 1}
 	beside := mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 3}
 	c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: fixedOf(g, l), Count: 100}, beside)
-	if len(c.Choices(mostChoices)) > 0 {
+	if len(compound.Choices(c, mostChoices)) > 0 {
 		t.Fatal("a hundred uses were listed")
 	}
 	for _, delta := range []float64{1e-8, 1e-3} {
@@ -103,7 +104,7 @@ func TestChoices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := loss.Compose(m)
+		c, err := kinds.Compose(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,10 +112,10 @@ func TestChoices(t *testing.T) {
 		for i := 1; i < k; i++ { // C(n+k−1, k−1)
 			want = want * (n + i) / i
 		}
-		if c.Choices(want-1) != nil {
+		if compound.Choices(c, want-1) != nil {
 			t.Fatalf("more choices than %d", want-1)
 		}
-		all := c.Choices(want)
+		all := compound.Choices(c, want)
 		if len(all) != want {
 			t.Fatalf("%d choices, want %d", len(all), want)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 )
 
@@ -19,7 +20,7 @@ func TestClosedFormsAgainstOracle(t *testing.T) {
 			t.Errorf("%s: %v", w.Name, err)
 			continue
 		}
-		l, err := loss.Compose(c)
+		l, err := kinds.Compose(c)
 		if err != nil {
 			t.Fatal(err)
 		}

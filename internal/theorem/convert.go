@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -219,7 +220,7 @@ func toConcentrated(g Guarantee) Converted {
 			Theorem: "ρ = μ²/2", Source: "Dong–Roth–Su 2022 (arXiv 1905.02383v3), Cor. B.6",
 		}
 	}
-	facts, _ := loss.Of(mechanism.PureDP{Epsilon: g.Epsilon}, mechanism.AddOrRemoveOne) // it has one
+	facts, _ := kinds.Of(mechanism.PureDP{Epsilon: g.Epsilon}, mechanism.AddOrRemoveOne) // it has one
 	return Converted{
 		Guarantee: Guarantee{Kind: Concentrated, Rho: facts.Facts().Rho}, Tight: true,
 		Theorem: "ρ = ε·tanh(ε/2), at most the classical ε²/2",
@@ -231,7 +232,7 @@ func toRenyi(g Guarantee, m mechanism.Mechanism, t Target) (Converted, error) {
 	out := Converted{Guarantee: Guarantee{Kind: Renyi, Order: t.Order}, Tight: true}
 	switch g.Kind {
 	case Pure:
-		l, err := loss.Of(m, mechanism.AddOrRemoveOne)
+		l, err := kinds.Of(m, mechanism.AddOrRemoveOne)
 		if err != nil {
 			return Converted{}, err
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -23,7 +23,7 @@ func amplification(w *work) (bound, string) {
 			}
 			m, q, sampled = s.Mechanism, s.Probability(), true
 		}
-		one, err := loss.Compose(mechanism.Composition{Adjacency: adj,
+		one, err := kinds.Compose(mechanism.Composition{Adjacency: adj,
 			Parts: []mechanism.Part{{Mechanism: m, Count: 1}}})
 		if err != nil {
 			return bound{}, err.Error()

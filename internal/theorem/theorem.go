@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -85,7 +86,7 @@ func (t Theorem) ask(c mechanism.Composition, q Question) (accountant.Answer, er
 	if err := q.Check(); err != nil {
 		return accountant.Answer{}, err
 	}
-	losses, err := loss.Compose(c)
+	losses, err := kinds.Compose(c)
 	if err != nil {
 		return accountant.Answer{}, err
 	}

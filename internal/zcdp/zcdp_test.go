@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"pgregory.net/rapid"
@@ -15,7 +16,7 @@ func compose(t interface{ Fatal(...any) }, events ...mechanism.Event) loss.Compo
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := loss.Compose(c)
+	l, err := kinds.Compose(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/compound"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
@@ -29,7 +30,7 @@ const outcomeWork = 100
 func newFewOutcomes(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
 	l := fewOutcomes{in: in}
 	for side, o := range map[loss.Side]*outcomes{loss.Dominating: &l.above, loss.Dominated: &l.below} {
-		list, infinite, ok := c.Outcomes(side, in)
+		list, infinite, ok := compound.Outcomes(c, side, in)
 		if !ok || !(infinite < 0.99) {
 			return nil, false
 		}

@@ -4,15 +4,15 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/pld/closed"
 	"github.com/dpaccountant/accountant/internal/pld/interval"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"pgregory.net/rapid"
 )
 
 // Of the reference, the workloads without a decaying characteristic function:
@@ -58,7 +58,7 @@ func TestContourAgainstReference(t *testing.T) {
 
 // draw returns between one and three groups of releases, of any size that a
 // ledger may hold.
-func draw(t *rapid.T, kinds int) (loss.Composition, mechanism.Adjacency) {
+func draw(t *rapid.T, some int) (loss.Composition, mechanism.Adjacency) {
 	adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
 	logs := func(name string, lo, hi float64) float64 {
 		return math.Exp(rapid.Float64Range(math.Log(lo), math.Log(hi)).Draw(t, name))
@@ -66,7 +66,7 @@ func draw(t *rapid.T, kinds int) (loss.Composition, mechanism.Adjacency) {
 	var events []mechanism.Event
 	for range rapid.IntRange(1, 3).Draw(t, "groups") {
 		var m mechanism.Mechanism
-		switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+		switch rapid.IntRange(0, some-1).Draw(t, "kind") {
 		case 0, 1, 2:
 			m = mechanism.PoissonSampled{SamplingProbability: math.Min(1, logs("q", 1e-12, 1)),
 				Mechanism: mechanism.Gaussian{NoiseMultiplier: logs("σ", 1e-3, 1e6)}}
@@ -83,7 +83,7 @@ func draw(t *rapid.T, kinds int) (loss.Composition, mechanism.Adjacency) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := loss.Compose(c)
+	l, err := kinds.Compose(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestContourDirectionsMirror(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := loss.Compose(c)
+		l, err := kinds.Compose(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"math"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/pairs"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/pld/interval"
 )
@@ -50,8 +51,8 @@ func newProblem(c loss.Composition, d loss.Direction, in *num.Interrupt) (*probl
 	}
 	if s := squares.Value(); s > 0 {
 		mu := math.Sqrt(s)
-		upper := loss.GaussianPair(mu * (1 + 16*num.Ulp))
-		lower := loss.GaussianPair(mu * (1 - 32*num.Ulp))
+		upper := pairs.GaussianPair(mu * (1 + 16*num.Ulp))
+		lower := pairs.GaussianPair(mu * (1 - 32*num.Ulp))
 		if upper == nil || lower == nil {
 			return nil, "the Gaussians together are out of the range of the lattice"
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 )
 
@@ -16,7 +17,7 @@ func problemsOf(t *testing.T, w losstest.Workload) []*problem {
 	if err != nil {
 		t.Fatalf("%s: %v", w.Name, err)
 	}
-	c, err := loss.Compose(m)
+	c, err := kinds.Compose(m)
 	if err != nil {
 		t.Fatalf("%s: %v", w.Name, err)
 	}

@@ -5,11 +5,11 @@ import (
 	"math/big"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/poisson"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"pgregory.net/rapid"
 )
 
 // exactOutcome is what P and Q give an outcome.
@@ -75,7 +75,7 @@ func TestLatticeAgainstAllOutcomes(t *testing.T) {
 			}
 			if rapid.IntRange(0, 2).Draw(t, "sampled") == 0 {
 				rate := rapid.Float64Range(0.001, 0.9).Draw(t, "rate")
-				upper, lower = loss.SampledPair(upper, rate, d), loss.SampledPair(lower, rate, d)
+				upper, lower = poisson.SampledPair(upper, rate, d), poisson.SampledPair(lower, rate, d)
 				for i, o := range outcomes {
 					mix := exactSum(exactMul(exactSub(exact(1), exact(rate)), o.q), exactMul(exact(rate), o.p))
 					if outcomes[i].p = mix; d == loss.Add {

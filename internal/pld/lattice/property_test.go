@@ -4,12 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/pairs"
+	"github.com/dpaccountant/accountant/internal/loss/poisson"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/interval"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"pgregory.net/rapid"
 )
 
 // drawAtomic draws a mechanism with finitely many losses.
@@ -233,7 +234,7 @@ func TestLatticeWorkIsBounded(t *testing.T) {
 func TestLatticeStepTooWide(t *testing.T) {
 	for _, theta := range []float64{1e3, 1e9, 1e15} {
 		for _, step := range []float64{1, 50, 1e4} {
-			task := task{pair: loss.SampledPair(loss.GaussianPair(1), 1e-3, loss.Remove), theta: theta, lo: -1, hi: 100}
+			task := task{pair: poisson.SampledPair(pairs.GaussianPair(1), 1e-3, loss.Remove), theta: theta, lo: -1, hi: 100}
 			m := task.optimistic(grid{task.pair.Anchor(), step})
 			for _, w := range m.weights {
 				if !(w >= 0 && w <= 1+1e-9) {

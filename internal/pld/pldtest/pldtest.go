@@ -4,6 +4,7 @@ package pldtest
 
 import (
 	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -13,7 +14,7 @@ type T interface{ Fatal(...any) }
 
 // Loss is the loss of one release of m.
 func Loss(t T, m mechanism.Mechanism, adj mechanism.Adjacency) loss.Loss {
-	l, err := loss.Of(m, adj)
+	l, err := kinds.Of(m, adj)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func Workload(t T, w losstest.Workload) loss.Composition {
 }
 
 func composed(t T, c mechanism.Composition) loss.Composition {
-	l, err := loss.Compose(c)
+	l, err := kinds.Compose(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,183 @@
+package declared
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/pairs"
+	"github.com/dpaccountant/accountant/internal/loss/quadrature"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// lossTable is a mechanism whose loss takes finitely many values, as reported: a pair
+// of atoms, and what P and Q have where the other has nothing. See docs/math/cumulant.md §1.1.8.
+type lossTable struct {
+	losses, masses mechanism.Numbers // rising; of P, adding up to 1 − infinite
+	infinite       float64           // P where Q has nothing
+	missing        loss.Bounds       // encloses what Q has where P has nothing
+	key            [4]float64        // of its order, which takes long to find
+
+	in *num.Interrupt // of its sums
+}
+
+// ofTable normalises: P by its sum, and Q to at most 1 by raising every loss by the
+// logarithm of what it sums to. Both are what the table means (see its message), so
+// that nothing here is but rounded.
+func ofTable(m mechanism.PrivacyLossTable, in *num.Interrupt) loss.Loss {
+	in.Spend(tableWork * m.Losses.Len())
+	losses, masses := m.Losses.Values(), m.Masses.Values()
+	var sumP, sumQ num.Sum
+	sumP.Add(m.InfiniteMass)
+	for _, p := range masses {
+		sumP.Add(p)
+	}
+	for i, p := range masses {
+		masses[i] = p / sumP.Value()
+		sumQ.Add(masses[i] * math.Exp(-losses[i]))
+	}
+	if q := sumQ.Value(); q > 1 {
+		raise := math.Log(q) * (1 + 4*num.Ulp)
+		for i := range losses {
+			losses[i] = num.AddUp(losses[i], raise)
+		}
+	}
+	t := lossTable{
+		losses: mechanism.NumbersOf(losses...), masses: mechanism.NumbersOf(masses...),
+		missing: missing(losses, masses), in: in,
+	}
+	if m.InfiniteMass > 0 {
+		t.infinite = num.Up(num.DivUp(m.InfiniteMass, sumP.Value()))
+	}
+	t.key = loss.OrderOf(string(t.losses), string(t.masses))
+	t.key[3] = t.infinite
+	return t
+}
+
+// tableWork is about what it takes to normalise one loss of a table, in nanoseconds.
+const tableWork = 100
+
+// missing encloses what Q has where P, with these losses and masses, has nothing. See
+// docs/math/cumulant.md §1.1.8.
+func missing(losses, masses []float64) loss.Bounds {
+	var sum num.Sum
+	var err float64
+	for i, p := range masses {
+		q := p * math.Exp(-losses[i])
+		sum.Add(q)
+		err += num.Ulp * q * (8 + math.Abs(losses[i]))
+	}
+	rest := 1 - sum.Value()
+	err += 4 * num.Ulp
+	return loss.Bounds{Lower: math.Max(0, num.Down(rest-err)), Upper: math.Max(0, num.Up(rest+err))}
+}
+
+// LostAtLeast is the least that a direction's atom may be.
+func (l lossTable) LostAtLeast(d loss.Direction) float64 {
+	if d == loss.Add {
+		return l.missing.Lower
+	}
+	return l.infinite * (1 - 8*num.Ulp)
+}
+
+func (l lossTable) Facts() loss.Facts {
+	lost := [2]float64{l.infinite, l.missing.Upper}
+	e := math.Max(0, math.Max(l.MaxLoss(loss.Remove), l.MaxLoss(loss.Add)))
+	return loss.Facts{
+		Name: "privacy loss table", Atom: math.Max(lost[0], lost[1]), Uneven: true, Atoms: lost,
+		Rho: pairs.RhoOfPure(e), Epsilon: e,
+	}
+}
+
+func (l lossTable) MaxLoss(d loss.Direction) float64 {
+	if d == loss.Add {
+		return -l.losses.At(0)
+	}
+	return l.losses.At(l.losses.Len() - 1)
+}
+
+func (l lossTable) Cumulant(d loss.Direction, s float64) loss.Value {
+	m, flip := loss.Mirrored(s)
+	v := l.line(d, m, flip).Cumulant()
+	if v.K-v.K != 0 || v.Err-v.Err != 0 { // overflow
+		return loss.Value{K: math.Inf(1), Err: math.Inf(1)}
+	}
+	if flip {
+		v.Slope = -v.Slope
+	}
+	return v
+}
+
+func (l lossTable) Line(d loss.Direction, theta float64) loss.Line {
+	m, flip := loss.Mirrored(theta)
+	line := l.line(d, m, flip)
+	at := line.ComplexCumulant
+	if flip {
+		at = func(t float64) loss.ComplexValue { return line.ComplexCumulant(-t) }
+	}
+	return loss.Guarded(at, l.Cumulant(d, theta))
+}
+
+// line is K of the direction at m ≥ −½, or with flip at −1−m.
+func (l lossTable) line(d loss.Direction, m float64, flip bool) *quadrature.OutcomesLine {
+	o := l.outcomes()
+	if d == loss.Add {
+		o = o.Mirror()
+	}
+	if flip {
+		o = o.Mirror()
+		o.Flipped = true
+	}
+	return quadrature.NewOutcomesLine(func(float64) *quadrature.Outcomes { return o }, m)
+}
+
+// outcomes: P's mass is w and Q's w·e^{−l}.
+func (l lossTable) outcomes() *quadrature.Outcomes {
+	missing := l.missing
+	l.in.Spend(quadrature.TiltWork * l.losses.Len())
+	o := &quadrature.Outcomes{
+		In: l.in, WeightErr: 8, LostP: l.infinite, LostQ: (missing.Lower + missing.Upper) / 2, Reach: math.Inf(1),
+		LostErr: (missing.Upper-missing.Lower)/2 + 8*num.Ulp,
+	}
+	for i, p := range l.masses.Values() {
+		lossAt := l.losses.At(i)
+		o.Nodes = append(o.Nodes, quadrature.Node{Half: -num.Log(p), LogQ: -lossAt, ErrQ: math.Abs(lossAt) * 2})
+	}
+	return o
+}
+
+func (l lossTable) Order() [4]float64 { return l.key }
+
+// Pair: below, what is missing counts as little as it may be.
+func (l lossTable) Pair(d loss.Direction, side loss.Side) loss.Pair {
+	missing := l.missing
+	l.in.Spend(quadrature.TiltWork * l.losses.Len())
+	lost := [2]float64{l.infinite, missing.Upper}
+	if side == loss.Dominated {
+		lost = [2]float64{l.LostAtLeast(loss.Remove), missing.Lower}
+	}
+	n := l.losses.Len()
+	atoms := make([]loss.Mass, n)
+	for i, p := range l.masses.Values() {
+		v, log := l.losses.At(i), num.Log(p)
+		m := loss.Mass{LogP: log, Loss: v, LogErr: num.Ulp * (8 + 2*math.Abs(log))} // v is exact
+		if d == loss.Remove {
+			atoms[i] = m
+		} else {
+			atoms[n-1-i] = loss.Exchanged(m)
+		}
+	}
+	if d == loss.Remove {
+		return loss.NewAtomicPair(atoms, lost[0], lost[1])
+	}
+	return loss.NewAtomicPair(atoms, lost[1], lost[0])
+}
+
+// Decay: atoms alone have none.
+func (lossTable) Decay(loss.Direction, float64, loss.Value) loss.Decay { return loss.Undecayed }
+
+// Covers: only itself is known to be covered.
+func (l lossTable) Covers(loss.Loss) bool { return false }
+
+// Grouped: a table of one record's losses says nothing of groups.
+func (l lossTable) Grouped(uint64) (loss.Loss, error) { return nil, nil }

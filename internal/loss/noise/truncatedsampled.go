@@ -1,0 +1,52 @@
+package noise
+
+import (
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/pairs"
+	"github.com/dpaccountant/accountant/internal/loss/poisson"
+	"github.com/dpaccountant/accountant/internal/loss/quadrature"
+)
+
+// InBatch: a replaced record's pair is not known.
+func (truncatedLaplace) InBatch(replace bool) (poisson.Batch, bool) { return poisson.Without, !replace }
+
+// SampledOutcomes: nothing is known of the atoms where the bound is very near the distance.
+func (l truncatedLaplace) SampledOutcomes(s poisson.Sample, size float64) *quadrature.Outcomes {
+	if !(l.bound-l.e0 > 1e-9) {
+		return nil
+	}
+	return pairs.SampledSloped(s, l.Pair(loss.Remove, loss.Dominating), l.e0, l.atom, size)
+}
+
+// SampledDecay: none is proven.
+func (truncatedLaplace) SampledDecay(poisson.Sample, loss.Direction, float64, loss.Value) loss.Decay {
+	return loss.Undecayed
+}
+
+func (l truncatedLaplace) SampledPair(s poisson.Sample, d loss.Direction, side loss.Side) loss.Pair {
+	return s.Pair(l, d, side)
+}
+
+func (l truncatedLaplace) SampledWork(s poisson.Sample, size float64) float64 {
+	return s.PanelWork(l.e0, size)
+}
+
+// InBatch: a replaced record's pair is not known.
+func (overlapping) InBatch(replace bool) (poisson.Batch, bool) { return poisson.Without, !replace }
+
+func (l overlapping) SampledOutcomes(s poisson.Sample, size float64) *quadrature.Outcomes {
+	return pairs.SampledSloped(s, l.Pair(loss.Remove, loss.Dominating), l.R, l.atom, size)
+}
+
+// SampledDecay: none is proven.
+func (overlapping) SampledDecay(poisson.Sample, loss.Direction, float64, loss.Value) loss.Decay {
+	return loss.Undecayed
+}
+
+func (l overlapping) SampledPair(s poisson.Sample, d loss.Direction, side loss.Side) loss.Pair {
+	return s.Pair(l, d, side)
+}
+
+func (l overlapping) SampledWork(s poisson.Sample, size float64) float64 {
+	return s.PanelWork(l.R, size)
+}
