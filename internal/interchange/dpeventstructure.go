@@ -7,107 +7,98 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// structured reads the classes whose loss follows from how they are used: mixtures,
-// batches, trees and the best of several runs.
-func (r *dpEventReader) structured(path, class string, fields map[string]any, depth int) (*pb.Mechanism, error) {
-	for _, only := range []struct {
-		class   string
-		refused bool
-		why     string
-	}{
-		{"MixtureOfGaussiansDpEvent", r.adj == pb.Workload_REPLACE_ONE,
-			"ADD_OR_REMOVE_ONE or ZERO_OUT: it is one record beside none"},
-		{"SampledWithoutReplacementDpEvent", r.adj != pb.Workload_REPLACE_ONE,
-			"REPLACE_ONE: otherwise every batch's chance changes"},
-		{"SingleEpochTreeAggregationDpEvent", r.adj != pb.Workload_ZERO_OUT, "ZERO_OUT, as in dp_accounting"},
-	} {
-		if only.class == class && only.refused {
-			return nil, bad(path+".class_name", class+" under "+r.adj.String(), only.why)
-		}
+// Of these classes the loss follows from how they are used: mixtures, batches, trees and the best
+// of several runs.
+
+// only refuses a class under adjacencies for which it is not meant.
+func (r *dpEventReader) only(n node, allowed bool, why string) error {
+	if allowed {
+		return nil
 	}
-	switch class {
-	case "MixtureOfGaussiansDpEvent":
-		return mixture(path, fields)
-	case "SampledWithoutReplacementDpEvent":
-		return r.batch(path, fields, depth)
-	case "TruncatedSubsampledGaussianDpEvent":
-		return truncated(path, fields)
-	case "SingleEpochTreeAggregationDpEvent":
-		return tree(path, fields)
-	}
-	return r.repeated(path, fields, depth)
+	return bad(n.path+".class_name", n.class+" under "+r.adj.String(), why)
 }
 
-func mixture(path string, fields map[string]any) (*pb.Mechanism, error) {
-	sigma, err := toNumber(path+".standard_deviation", fields["standard_deviation"])
+func mixture(r *dpEventReader, n node) (*pb.Mechanism, error) {
+	const why = "ADD_OR_REMOVE_ONE or ZERO_OUT: it is one record beside none"
+	if err := r.only(n, r.adj != pb.Workload_REPLACE_ONE, why); err != nil {
+		return nil, err
+	}
+	sigma, err := toNumber(n.path+".standard_deviation", n.fields["standard_deviation"])
 	if err != nil {
 		return nil, err
 	}
-	sensitivities, err := toList(path+".sensitivities", fields["sensitivities"], toNumber)
+	sensitivities, err := toList(n.path+".sensitivities", n.fields["sensitivities"], toNumber)
 	if err != nil {
 		return nil, err
 	}
-	probabilities, err := toList(path+".sampling_probs", fields["sampling_probs"], toNumber)
+	probabilities, err := toList(n.path+".sampling_probs", n.fields["sampling_probs"], toNumber)
 	return &pb.Mechanism{Kind: &pb.Mechanism_MixtureOfGaussians{MixtureOfGaussians: &pb.MixtureOfGaussians{
 		StandardDeviation: &sigma, Sensitivities: sensitivities, Probabilities: probabilities}}}, err
 }
 
-func (r *dpEventReader) batch(path string, fields map[string]any, depth int) (*pb.Mechanism, error) {
-	n, err := toCount(path+".source_dataset_size", fields["source_dataset_size"])
+func (r *dpEventReader) batch(n node) (*pb.Mechanism, error) {
+	const why = "REPLACE_ONE: otherwise every batch's chance changes"
+	if err := r.only(n, r.adj == pb.Workload_REPLACE_ONE, why); err != nil {
+		return nil, err
+	}
+	size, err := toCount(n.path+".source_dataset_size", n.fields["source_dataset_size"])
 	if err != nil {
 		return nil, err
 	}
-	b, err := toCount(path+".sample_size", fields["sample_size"])
+	b, err := toCount(n.path+".sample_size", n.fields["sample_size"])
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.within(path, fields, depth, "SampledWithoutReplacementDpEvent", "PoissonSampledDpEvent",
+	m, err := r.within(n, "SampledWithoutReplacementDpEvent", "PoissonSampledDpEvent",
 		"TruncatedSubsampledGaussianDpEvent")
 	if err != nil || m == nil {
 		return nil, err
 	}
 	return &pb.Mechanism{Kind: &pb.Mechanism_FixedSizeSampled{FixedSizeSampled: &pb.FixedSizeSampled{BatchSize: &b,
-		DatasetSize: &n, Mechanism: m}}}, nil
+		DatasetSize: &size, Mechanism: m}}}, nil
 }
 
 // truncated takes dataset_size as it is: under ADD_OR_REMOVE_ONE this program has one
 // record beyond it, dp_accounting has none, so the loss is no smaller here.
-func truncated(path string, fields map[string]any) (*pb.Mechanism, error) {
-	n, err := toCount(path+".dataset_size", fields["dataset_size"])
+func truncated(_ *dpEventReader, n node) (*pb.Mechanism, error) {
+	size, err := toCount(n.path+".dataset_size", n.fields["dataset_size"])
 	if err != nil {
 		return nil, err
 	}
-	most, err := toCount(path+".truncated_batch_size", fields["truncated_batch_size"])
+	most, err := toCount(n.path+".truncated_batch_size", n.fields["truncated_batch_size"])
 	if err != nil {
 		return nil, err
 	}
-	q, err := toNumber(path+".sampling_probability", fields["sampling_probability"])
+	q, err := toNumber(n.path+".sampling_probability", n.fields["sampling_probability"])
 	if err != nil {
 		return nil, err
 	}
-	sigma, err := toNumber(path+".noise_multiplier", fields["noise_multiplier"])
+	sigma, err := toNumber(n.path+".noise_multiplier", n.fields["noise_multiplier"])
 	return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedPoissonSampled{
 			TruncatedPoissonSampled: &pb.TruncatedPoissonSampled{
-				SamplingProbability: &q, DatasetSize: &n, MaximumBatchSize: &most,
+				SamplingProbability: &q, DatasetSize: &size, MaximumBatchSize: &most,
 				Mechanism: &pb.Mechanism{
 					Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &sigma}}}}}},
 		err
 }
 
 // tree is the largest of several trees: a record is in one of them only.
-func tree(path string, fields map[string]any) (*pb.Mechanism, error) {
-	sigma, err := toNumber(path+".noise_multiplier", fields["noise_multiplier"])
+func tree(r *dpEventReader, n node) (*pb.Mechanism, error) {
+	if err := r.only(n, r.adj == pb.Workload_ZERO_OUT, "ZERO_OUT, as in dp_accounting"); err != nil {
+		return nil, err
+	}
+	sigma, err := toNumber(n.path+".noise_multiplier", n.fields["noise_multiplier"])
 	if err != nil {
 		return nil, err
 	}
-	value := fields["step_counts"]
+	value := n.fields["step_counts"]
 	if _, list := value.([]any); !list {
 		value = []any{value}
 	}
-	counts, err := toList(path+".step_counts", value, toCount)
+	counts, err := toList(n.path+".step_counts", value, toCount)
 	var steps uint64
-	for _, n := range counts {
-		steps = max(steps, n)
+	for _, count := range counts {
+		steps = max(steps, count)
 	}
 	return &pb.Mechanism{Kind: &pb.Mechanism_TreeAggregation{
 		TreeAggregation: &pb.TreeAggregation{NoiseMultiplier: &sigma, Steps: &steps}}}, err
@@ -116,22 +107,22 @@ func tree(path string, fields map[string]any) (*pb.Mechanism, error) {
 // repeated reads how the number of runs is distributed. Shape 1 is the geometric
 // distribution, with γ = 1/mean, rounded down: more runs. An infinite shape is the Poisson
 // distribution of the mean. Of others γ is no closed form of the mean.
-func (r *dpEventReader) repeated(path string, fields map[string]any, depth int) (*pb.Mechanism, error) {
-	least, poisson := 1.0, fields["shape"] == infinity
+func (r *dpEventReader) repeated(n node) (*pb.Mechanism, error) {
+	least, poisson := 1.0, n.fields["shape"] == infinity
 	if poisson {
 		least = 0
-	} else if shape, err := toNumber(path+".shape", fields["shape"]); err != nil || shape != 1 {
-		return nil, bad(path+".shape", text(fields["shape"]), "1, the geometric distribution, or Infinity, the "+
+	} else if shape, err := toNumber(n.path+".shape", n.fields["shape"]); err != nil || shape != 1 {
+		return nil, bad(n.path+".shape", text(n.fields["shape"]), "1, the geometric distribution, or Infinity, the "+
 			"Poisson distribution: of others gamma has to be known, which the mean does not say in closed form")
 	}
-	mean, err := toNumber(path+".mean", fields["mean"])
+	mean, err := toNumber(n.path+".mean", n.fields["mean"])
 	if err == nil && !(mean > least) {
-		err = bad(path+".mean", text(fields["mean"]), fmt.Sprintf("a number > %g", least))
+		err = bad(n.path+".mean", text(n.fields["mean"]), fmt.Sprintf("a number > %g", least))
 	}
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.within(path, fields, depth)
+	m, err := r.within(n)
 	if err != nil || m == nil {
 		return nil, err
 	}
