@@ -139,6 +139,9 @@ func (p Parameter) isList() bool {
 	return p.Type == reflect.TypeFor[Numbers]() || p.Type == reflect.TypeFor[List[Mechanism]]() || p.Type == reflect.TypeFor[List[Event]]()
 }
 
+// Type is the Go type of the kind's descriptors.
+func (k *Kind) Type() reflect.Type { return k.descriptor }
+
 // New returns a descriptor whose parameters set has filled in.
 func (k *Kind) New(set func(p *Parameter, field reflect.Value)) Mechanism {
 	d := reflect.New(k.descriptor).Elem()
