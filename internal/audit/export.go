@@ -33,7 +33,8 @@ func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Rep
 		return r, err
 	}
 	if r == nil {
-		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl entries --raw --output jsonl writes it")}
+		return nil, &LineError{1, errors.New("nothing; allowed: the genesis first, as accountctl entries --raw " +
+			"--output jsonl writes it")}
 	}
 	if err := r.End(); err != nil {
 		return r, err
@@ -47,7 +48,8 @@ func Export(in io.Reader, kept []Witness, done func(entries uint64) error) (*Rep
 		_, err = seeker.Seek(0, io.SeekStart)
 	}
 	if !ok || err != nil {
-		return r, fmt.Errorf("ledger %s has refunds, for which its entries are read twice; allowed: a file, no pipe", r.Name())
+		return r, fmt.Errorf("ledger %s has refunds, for which its entries are read twice; allowed: a file, no pipe",
+			r.Name())
 	}
 	if _, err := lines(in, second, nil, done); err != nil {
 		return r, err
@@ -86,10 +88,12 @@ func exported(r *Replay, line []byte, kept []Witness) (*Replay, error) {
 	if r == nil {
 		first := &pb.ListEntriesResponse{}
 		if err := wire.UnmarshalJSON(line, first); err != nil {
-			return nil, fmt.Errorf("%w (the first line has the genesis, as accountctl entries --raw --output jsonl writes it)", err)
+			return nil, fmt.Errorf("%w (the first line has the genesis, as accountctl entries --raw --output jsonl "+
+				"writes it)", err)
 		}
 		if len(first.GetGenesis()) == 0 || len(first.GetEntries()) > 0 {
-			return nil, errors.New("genesis: missing, or with entries; allowed: the genesis alone, as accountctl entries --raw --output jsonl writes it")
+			return nil, errors.New("genesis: missing, or with entries; allowed: the genesis alone, as accountctl " +
+				"entries --raw --output jsonl writes it")
 		}
 		return Begin(first.GetGenesis(), kept)
 	}

@@ -55,7 +55,8 @@ func verify(lines []string) error {
 func TestExport(t *testing.T) {
 	lines := export(t, 0, 60)
 	n := uint64(0)
-	r, err := audit.Export(strings.NewReader(strings.Join(lines, "\n")+"\n"), nil, func(done uint64) error { n = done; return nil })
+	r, err := audit.Export(strings.NewReader(strings.Join(lines, "\n")+"\n"), nil,
+		func(done uint64) error { n = done; return nil })
 	if err != nil || r.Head().Position != uint64(len(lines)-1) || n != r.Head().Position {
 		t.Fatalf("%v; %d entries", err, n)
 	}
@@ -63,11 +64,13 @@ func TestExport(t *testing.T) {
 		t.Fatal("no refunds in it")
 	}
 	pipe := struct{ io.Reader }{strings.NewReader(strings.Join(lines, "\n"))}
-	if _, err := audit.Export(pipe, nil, func(uint64) error { return nil }); err == nil || !strings.Contains(err.Error(), "a file, no pipe") {
+	if _, err := audit.Export(pipe, nil, func(uint64) error { return nil }); err == nil ||
+		!strings.Contains(err.Error(), "a file, no pipe") {
 		t.Errorf("refunds through a pipe: %v", err)
 	}
 	stop := errors.New("stop")
-	if _, err := audit.Export(strings.NewReader(lines[0]), nil, func(uint64) error { return stop }); !errors.Is(err, stop) {
+	if _, err := audit.Export(strings.NewReader(lines[0]), nil,
+		func(uint64) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 }
@@ -93,21 +96,26 @@ func TestTamperedExports(t *testing.T) {
 		{"position", replace(3, `"position":2`, `"position":3`), "ledger a: entry 2: position: 3; expected: 2"},
 		{"writer", replace(3, `"writer":"`, `"writer":"x`), "ledger a: entry 2: writer: "},
 		{"sequence", replace(3, `"sequence":`, `"sequence":1`), "ledger a: entry 2: sequence: "},
-		{"principal", replace(3, `unverified:p`, `unverified:q`), `ledger a: entry 2: principal: "unverified:q"; expected: "unverified:p"`},
+		{"principal", replace(3, `unverified:p`, `unverified:q`),
+			`ledger a: entry 2: principal: "unverified:q"; expected: "unverified:p"`},
 		{"time", replace(3, `"time":"2026`, `"time":"2025`), "ledger a: entry 2: time: "},
 		{"count", replace(3, `"count":`, `"count":1`), "ledger a: entry 2: charge: "},
 		{"label", replace(3, `"run":"`, `"run":"x`), "ledger a: entry 2: charge: "},
 		{"hash", replace(3, `"hash":"`, `"hash":"AAAA`), "ledger a: entry 2: hash: "},
 		{"raw", replace(3, `"raw":"CAI`, `"raw":"CAM`), "ledger a: entry 2: position: 3; expected: 2"},
 		{"no raw", replace(3, `"raw":"`, `"raw":"","writer":"`), "line 3: "},
-		{"without raw", func(l []string) []string { l[2] = l[2][:strings.Index(l[2], `,"raw"`)] + "}"; return l }, "line 3: raw: missing"},
+		{"without raw", func(l []string) []string { l[2] = l[2][:strings.Index(l[2], `,"raw"`)] + "}"; return l },
+			"line 3: raw: missing"},
 		{"no genesis", func(l []string) []string { return l[1:] }, "line 1: "},
 		{"empty genesis", func(l []string) []string { l[0] = "{}"; return l }, "line 1: genesis: missing"},
 		{"nothing", func([]string) []string { return nil }, "line 1: nothing"},
 		{"cut short", func(l []string) []string { l[3] = l[3][:20]; return l[:4] }, "line 4: "},
-		{"a longer line", func(l []string) []string { l[3] = strings.Repeat(" ", 2*wire.MaxJSONBytes); return l }, "line 4: over "},
-		{"a long line", func(l []string) []string { l[3] = strings.Repeat(" ", wire.MaxJSONBytes+100); return l }, "line 4: JSON: 4194404 bytes"},
-		{"dropped", func(l []string) []string { return append(l[:2], l[3:]...) }, "ledger a: entry 2: position: 3; expected: 2"},
+		{"a longer line",
+			func(l []string) []string { l[3] = strings.Repeat(" ", 2*wire.MaxJSONBytes); return l }, "line 4: over "},
+		{"a long line", func(l []string) []string { l[3] = strings.Repeat(" ", wire.MaxJSONBytes+100); return l },
+			"line 4: JSON: 4194404 bytes"},
+		{"dropped", func(l []string) []string { return append(l[:2], l[3:]...) },
+			"ledger a: entry 2: position: 3; expected: 2"},
 		{"an unknown field", replace(3, `"position"`, `"x":1,"position"`), "line 3: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -186,7 +194,8 @@ func TestReadWitnesses(t *testing.T) {
 		{``, "JSON"},
 	} {
 		w, err := audit.ReadReceipt("receipt", []byte(c.text))
-		if c.says == "" && (err != nil || w.Ledger != "a" || w.Position != 3) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && (err != nil || w.Ledger != "a" || w.Position != 3) ||
+			c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %+v, %v; want %s", c.text, w, err, c.says)
 		}
 	}

@@ -35,7 +35,8 @@ func TestFamilies(t *testing.T) {
 	commit := func(events ...mechanism.Event) ledger.Commit {
 		return ledger.Commit{Reservation: 1, Events: events}
 	}
-	plan := ledger.Spec{Name: "c", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Planned, Parent: "p", Plan: ledger.Workload{Events: []mechanism.Event{e(0.1, 3), e(0.2, 1)}}}
+	plan := ledger.Spec{Name: "c", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Planned, Parent: "p",
+		Plan: ledger.Workload{Events: []mechanism.Event{e(0.1, 3), e(0.2, 1)}}}
 	filter := ledger.Spec{Name: "c", Adjacency: mechanism.AddOrRemoveOne, Policy: ledger.Filtered, Parent: "p",
 		Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 1}}}
 	share := []mechanism.Event{e(0.1, 3), e(0.2, 1)}
@@ -51,18 +52,21 @@ func TestFamilies(t *testing.T) {
 	}{
 		{"held", plan, open, []ledger.Action{reserve("c", share...)}, ""},
 		{"held in another order", plan, open, []ledger.Action{reserve("c", e(0.2, 1), e(0.1, 1), e(0.1, 2))}, ""},
-		{"after an attempt that was given back", plan, open, []ledger.Action{reserve("c", e(0.1, 1)), release, reserve("c", share...)}, ""},
+		{"after an attempt that was given back", plan, open,
+			[]ledger.Action{reserve("c", e(0.1, 1)), release, reserve("c", share...)}, ""},
 		{"not held", plan, open, nil, wrong},
 		{"held for another", plan, open, []ledger.Action{reserve("d", share...)}, wrong},
 		{"too little held", plan, open, []ledger.Action{reserve("c", e(0.1, 3))}, wrong},
 		{"given back", plan, open, []ledger.Action{reserve("c", share...), release}, wrong},
-		{"settled while it is open", plan, open, []ledger.Action{reserve("c", share...), commit(e(0.1, 2)), release}, wrong},
+		{"settled while it is open", plan, open,
+			[]ledger.Action{reserve("c", share...), commit(e(0.1, 2)), release}, wrong},
 		{"the parent was closed", plan, open, []ledger.Action{reserve("c", share...), ledger.Close{}}, ""},
 		{"settled", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.1, 2)), release}, ""},
 		{"not settled yet", plan, closed, []ledger.Action{reserve("c", share...)}, ""},
 		{"half settled", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.1, 2))}, ""},
 		{"settled for less", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.1, 1)), release}, wrong},
-		{"settled for something else", plan, closed, []ledger.Action{reserve("c", share...), commit(e(0.2, 1), e(0.1, 1)), release}, wrong},
+		{"settled for something else", plan, closed,
+			[]ledger.Action{reserve("c", share...), commit(e(0.2, 1), e(0.1, 1)), release}, wrong},
 		{"a filter's bound", filter, open, []ledger.Action{reserve("c", e(1, 1))}, ""},
 		{"less than a filter's bound", filter, open, []ledger.Action{reserve("c", e(0.5, 1))}, wrong},
 		{"a filter settled", filter, closed, []ledger.Action{reserve("c", e(1, 1)), commit(e(1, 1))}, ""},
@@ -77,7 +81,8 @@ func TestFamilies(t *testing.T) {
 				}
 				f.Add(r)
 			}
-			if err := f.Check(); c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+			if err := f.Check(); c.says == "" && err != nil ||
+				c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
 				t.Errorf("found: %v; want: %s", err, c.says)
 			}
 		})

@@ -56,8 +56,10 @@ func (r *Replay) compareRefund(e ledger.Entry) error {
 }
 
 func (r *Replay) wrongRefund(claim refund, m mechanism.Mechanism, charged uint64) error {
-	return &Finding{Ledger: r.Name(), Position: claim.position, What: fmt.Sprintf("refund of entry %d", r.head.Position+1),
-		Expected: fmt.Sprintf("%d × %v, what that entry charged", charged, m), Found: fmt.Sprintf("%d", claim.counts[m])}
+	return &Finding{Ledger: r.Name(), Position: claim.position,
+		What:     fmt.Sprintf("refund of entry %d", r.head.Position+1),
+		Expected: fmt.Sprintf("%d × %v, what that entry charged", charged, m),
+		Found:    fmt.Sprintf("%d", claim.counts[m])}
 }
 
 // charged is what an entry charges, on top of those before it.

@@ -133,7 +133,8 @@ func (r *Replay) check(e ledger.Entry) error {
 	}
 	for i, event := range e.Action.Details().Events {
 		if err := event.Check(r.genesis.Spec.Adjacency); err != nil {
-			return r.finding(fmt.Sprintf("events[%d]", i), "an event that is defined for the ledger's adjacency", err.Error())
+			return r.finding(fmt.Sprintf("events[%d]", i),
+				"an event that is defined for the ledger's adjacency", err.Error())
 		}
 	}
 	return nil

@@ -93,18 +93,23 @@ func (r *Replay) compareKept(e ledger.Entry) error {
 	for ; r.agreed < len(r.kept) && r.kept[r.agreed].Position == r.head.Position; r.agreed++ {
 		w := r.kept[r.agreed]
 		wrong := func(expected, found string) error {
-			return &Finding{Ledger: r.Name(), Position: w.Position, What: w.Source, Expected: expected, Found: found + w.elsewhere(r.genesis.StoreID)}
+			return &Finding{Ledger: r.Name(), Position: w.Position, What: w.Source, Expected: expected,
+				Found: found + w.elsewhere(r.genesis.StoreID)}
 		}
 		if w.Hash != r.head.Hash {
-			return wrong(fmt.Sprintf("hash %x, as was kept", w.Hash), fmt.Sprintf("hash %x: %s", r.head.Hash, editedOrRolledBack))
+			return wrong(fmt.Sprintf("hash %x, as was kept", w.Hash),
+				fmt.Sprintf("hash %x: %s", r.head.Hash, editedOrRolledBack))
 		}
 		if w.receipt != nil && (w.receipt.GetWriter() != e.Writer.Name || w.receipt.GetSequence() != e.Sequence) {
-			return wrong(fmt.Sprintf("writer %s, sequence %d, as was kept", w.receipt.GetWriter(), w.receipt.GetSequence()),
-				fmt.Sprintf("writer %s, sequence %d: the receipt itself was edited, its hash agrees", e.Writer.Name, e.Sequence))
+			return wrong(fmt.Sprintf("writer %s, sequence %d, as was kept", w.receipt.GetWriter(),
+				w.receipt.GetSequence()),
+				fmt.Sprintf("writer %s, sequence %d: the receipt itself was edited, its hash agrees",
+					e.Writer.Name, e.Sequence))
 		}
 		if t := w.receipt.GetTime(); t != nil && !t.AsTime().Equal(e.Time) {
 			return wrong(fmt.Sprintf("time %s, as was kept", t.AsTime().Format(time.RFC3339Nano)),
-				fmt.Sprintf("time %s: the receipt itself was edited, its hash agrees", e.Time.UTC().Format(time.RFC3339Nano)))
+				fmt.Sprintf("time %s: the receipt itself was edited, its hash agrees",
+					e.Time.UTC().Format(time.RFC3339Nano)))
 		}
 	}
 	return nil
@@ -114,15 +119,18 @@ func (r *Replay) compareKept(e ledger.Entry) error {
 // and the second time that it was the same log.
 func (r *Replay) End() error {
 	if r.first != nil && r.head != r.first.head {
-		return &Finding{Ledger: r.Name(), Position: r.head.Position, What: "hash", Expected: fmt.Sprintf("%x at %d, as the first time", r.first.head.Hash, r.first.head.Position),
-			Found: fmt.Sprintf("%x", r.head.Hash)}
+		return &Finding{Ledger: r.Name(), Position: r.head.Position, What: "hash",
+			Expected: fmt.Sprintf("%x at %d, as the first time", r.first.head.Hash, r.first.head.Position),
+			Found:    fmt.Sprintf("%x", r.head.Hash)}
 	}
 	if r.agreed == len(r.kept) {
 		return nil
 	}
 	w := r.kept[r.agreed]
-	return &Finding{Ledger: r.Name(), Position: w.Position, What: w.Source, Expected: fmt.Sprintf("an entry with hash %x, as was kept", w.Hash),
-		Found: fmt.Sprintf("no entry after %d: %s", r.head.Position, editedOrRolledBack) + w.elsewhere(r.genesis.StoreID)}
+	return &Finding{Ledger: r.Name(), Position: w.Position, What: w.Source,
+		Expected: fmt.Sprintf("an entry with hash %x, as was kept", w.Hash),
+		Found: fmt.Sprintf("no entry after %d: %s", r.head.Position, editedOrRolledBack) +
+			w.elsewhere(r.genesis.StoreID)}
 }
 
 // Missing is the finding for the first of kept whose ledger is not there; nil if
@@ -131,7 +139,8 @@ func Missing(kept []Witness, there func(ledger string) bool) error {
 	for _, w := range kept {
 		if !there(w.Ledger) {
 			return &Finding{Ledger: w.Ledger, Position: w.Position, What: w.Source,
-				Expected: fmt.Sprintf("an entry with hash %x, as was kept", w.Hash), Found: "no such ledger: the store was rolled back, or is another one"}
+				Expected: fmt.Sprintf("an entry with hash %x, as was kept", w.Hash),
+				Found:    "no such ledger: the store was rolled back, or is another one"}
 		}
 	}
 	return nil

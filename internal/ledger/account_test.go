@@ -74,7 +74,8 @@ func TestBudgetsEndExactly(t *testing.T) {
 
 // A refusal lists every budget it breaks, the shortfall, and what would still fit.
 func TestRefusalsSayWhatIsMissing(t *testing.T) {
-	two := filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1}, accountant.Budget{Guard: accountant.GuardZCDP, Rho: 0.01})
+	two := filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1},
+		accountant.Budget{Guard: accountant.GuardZCDP, Rho: 0.01})
 	dp := mechanism.ApproximateDP{Epsilon: 0.1, Delta: 1e-6}
 	for _, c := range []struct {
 		name   string
@@ -83,17 +84,22 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 		says   []string
 	}{
 		{"one of two", two, []mechanism.Event{pure(0.05, 5), pure(0.05, 5)}, []string{
-			"budget exceeded: budgets[1] (ρ = 0.01 by ZCDP): needs 0.00624", "is left, short by", "; allowed: 3 × pure_dp(ε=0.05)"}},
+			"budget exceeded: budgets[1] (ρ = 0.01 by ZCDP): needs 0.00624", "is left, short by",
+			"; allowed: 3 × pure_dp(ε=0.05)"}},
 		{"both", two, []mechanism.Event{pure(0.7, 2)}, []string{
-			"budgets[0] (ε = 1 by BASIC): needs 1.4 of ε, 1 is left, short by 0.4; budgets[1]", "allowed: 0 × pure_dp(ε=0.7)"}},
+			"budgets[0] (ε = 1 by BASIC): needs 1.4 of ε, 1 is left, short by 0.4; budgets[1]",
+			"allowed: 0 × pure_dp(ε=0.7)"}},
 		{"a guard that cannot charge it", two, []mechanism.Event{event(50, 1)}, []string{
 			"budgets[0] (ε = 1 by BASIC): a gaussian has no single (ε, δ), which the guard BASIC adds up; allowed: 0"}},
-		{"δ", filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 9, Delta: 1e-6}), []mechanism.Event{{Mechanism: dp, Count: 3}}, []string{
-			"needs 3e-6 of δ, 1e-6 is left, short by 2e-6; allowed: 1 × approximate_dp"}},
-		{"no δ", filter(accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1}), []mechanism.Event{{Mechanism: dp, Count: 1}}, []string{
-			"leaves δ = 1e-06 to failures, of which the guard ZCDP of this budget allows none"}},
+		{"δ", filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 9, Delta: 1e-6}),
+			[]mechanism.Event{{Mechanism: dp, Count: 3}}, []string{
+				"needs 3e-6 of δ, 1e-6 is left, short by 2e-6; allowed: 1 × approximate_dp"}},
+		{"no δ", filter(accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1}),
+			[]mechanism.Event{{Mechanism: dp, Count: 1}}, []string{
+				"leaves δ = 1e-06 to failures, of which the guard ZCDP of this budget allows none"}},
 		{"not in the plan", plan(event(1, 3)), []mechanism.Event{event(2, 1)}, []string{
-			"plan: gaussian(σ=2, Δ=1) is not in it; nearest is gaussian(σ=1, Δ=1), from which yours differs in standard_deviation: 2 instead of 1; allowed: 3 × gaussian(σ=1, Δ=1) (3 are planned)"}},
+			"plan: gaussian(σ=2, Δ=1) is not in it; nearest is gaussian(σ=1, Δ=1), from which yours differs in " +
+				"standard_deviation: 2 instead of 1; allowed: 3 × gaussian(σ=1, Δ=1) (3 are planned)"}},
 		{"more than the plan", plan(event(1, 3), event(2, 9)), []mechanism.Event{event(1, 1), event(1, 3)}, []string{
 			"plan: needs 3 of gaussian(σ=1, Δ=1), 2 is left, short by 1; allowed: 2 × gaussian(σ=1, Δ=1)"}},
 	} {
@@ -117,7 +123,8 @@ func TestRefusalsUseUpNothing(t *testing.T) {
 		if d := b.Decide(check(request("w", 1, pure(1, 1))), Lane{}, noon); d.Outcome != Accepted {
 			t.Fatal(d.Err)
 		}
-		if d := b.Decide(request("w", 1, pure(0.5, 1), pure(0.25, 1), pure(0.5, 1)), Lane{}, noon); !errors.Is(d.Err, ErrBudget) {
+		if d := b.Decide(request("w", 1, pure(0.5, 1), pure(0.25, 1), pure(0.5, 1)), Lane{},
+			noon); !errors.Is(d.Err, ErrBudget) {
 			t.Fatalf("%+v", d)
 		}
 	}
@@ -146,7 +153,8 @@ func TestIdleLinesAreBounded(t *testing.T) {
 // Most is the largest number.
 func TestMost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		want := rapid.OneOf(rapid.Uint64Range(0, 40), rapid.Uint64Range(0, 1<<63-1), rapid.Just(uint64(1<<63-1))).Draw(rt, "most")
+		want := rapid.OneOf(rapid.Uint64Range(0, 40), rapid.Uint64Range(0, 1<<63-1),
+			rapid.Just(uint64(1<<63-1))).Draw(rt, "most")
 		got, err := most(func(n uint64) (bool, error) { return n <= want, nil })
 		if got != want || err != nil {
 			rt.Fatalf("%d, %v; want %d", got, err, want)

@@ -127,7 +127,8 @@ func swing(first mechanism.Mechanism, failure, finer float64) func(*transcript) 
 
 // estimate plays and returns the empirical δ at ε in the worse direction, and its
 // standard error.
-func estimate(games int, epsilon float64, play func(*transcript), guard func() func(mechanism.Mechanism) bool) (delta, deviation float64) {
+func estimate(games int, epsilon float64, play func(*transcript),
+	guard func() func(mechanism.Mechanism) bool) (delta, deviation float64) {
 	for i, remove := range []bool{true, false} {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
 		var sum, squares float64
@@ -153,7 +154,8 @@ func ledgerGuard(t *testing.T, spec Spec) func() func(mechanism.Mechanism) bool 
 		b := NewBatch(s)
 		sequence := uint64(0)
 		return func(m mechanism.Mechanism) bool {
-			d := b.Decide(request("adversary", sequence+1, mechanism.Event{Mechanism: m, Count: 1}), Lane{}, time.Time{})
+			d := b.Decide(request("adversary", sequence+1, mechanism.Event{Mechanism: m, Count: 1}),
+				Lane{}, time.Time{})
 			if d.Outcome == Accepted {
 				sequence++
 			}
@@ -251,12 +253,14 @@ func TestGuardsAgainstAdversaries(t *testing.T) {
 		for _, a := range c.adversaries {
 			got, deviation := estimate(2000, epsilon, a.play, guard)
 			if got > delta+5*deviation {
-				t.Errorf("%s, %s: empirical δ(%v) = %.4f ± %.4f; stated %v", c.name, a.name, epsilon, got, deviation, delta)
+				t.Errorf("%s, %s: empirical δ(%v) = %.4f ± %.4f; stated %v", c.name, a.name,
+					epsilon, got, deviation, delta)
 			}
 			most = math.Max(most, got)
 		}
 		if most < c.reached*delta {
-			t.Errorf("%s: no adversary came above δ = %.4f; want %.4f, or nothing is tested", c.name, most, c.reached*delta)
+			t.Errorf("%s: no adversary came above δ = %.4f; want %.4f, or nothing is tested",
+				c.name, most, c.reached*delta)
 		}
 	}
 }
@@ -269,7 +273,9 @@ func TestPlansAgainstAdversaries(t *testing.T) {
 		events      []mechanism.Event
 		adversaries map[string]func(*transcript)
 	}{
-		{"coins and failures", []mechanism.Event{pure(0.99, 1), pure(0.137, 1), {Mechanism: mechanism.ApproximateDP{Epsilon: 1e-6, Delta: 0.02}, Count: 1}},
+		{"coins and failures",
+			[]mechanism.Event{pure(0.99, 1), pure(0.137, 1),
+				{Mechanism: mechanism.ApproximateDP{Epsilon: 1e-6, Delta: 0.02}, Count: 1}},
 			map[string]func(*transcript){
 				"swing": func(g *transcript) {
 					g.release(mechanism.PureDP{Epsilon: 0.99})
@@ -280,12 +286,15 @@ func TestPlansAgainstAdversaries(t *testing.T) {
 					}
 				},
 				"everything": func(g *transcript) {
-					for _, m := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: 0.99}, mechanism.PureDP{Epsilon: 0.137}, mechanism.ApproximateDP{Epsilon: 1e-6, Delta: 0.02}} {
+					for _, m := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: 0.99},
+						mechanism.PureDP{Epsilon: 0.137}, mechanism.ApproximateDP{Epsilon: 1e-6, Delta: 0.02}} {
 						g.release(m)
 					}
 				},
 			}},
-		{"training and noise", []mechanism.Event{{Mechanism: trainStep, Count: 20}, {Mechanism: quietNoise, Count: 20}, {Mechanism: loudNoise, Count: 2}},
+		{"training and noise",
+			[]mechanism.Event{{Mechanism: trainStep, Count: 20}, {Mechanism: quietNoise, Count: 20},
+				{Mechanism: loudNoise, Count: 2}},
 			map[string]func(*transcript){
 				"stop when lucky":    untilHigh(0.5, trainStep),
 				"louder when behind": byLoss(0.5, loudNoise, quietNoise),
@@ -306,7 +315,8 @@ func TestPlansAgainstAdversaries(t *testing.T) {
 		for name, play := range c.adversaries {
 			got, deviation := estimate(2000, stated.Epsilon, play, guard)
 			if got > delta+5*deviation {
-				t.Errorf("%s, %s: empirical δ(%v) = %.4f ± %.4f; stated %v", c.name, name, stated.Epsilon, got, deviation, delta)
+				t.Errorf("%s, %s: empirical δ(%v) = %.4f ± %.4f; stated %v", c.name, name,
+					stated.Epsilon, got, deviation, delta)
 			}
 		}
 	}
@@ -316,7 +326,8 @@ func TestPlansAgainstAdversaries(t *testing.T) {
 // overrun, with the adversary that the real guards hold.
 func TestRunningGuardIsOverrun(t *testing.T) {
 	const epsilon, delta = 1.0, 0.05
-	got, deviation := estimate(20_000, epsilon, swing(mechanism.PureDP{Epsilon: 0.99}, delta, 0.8), runningGuard(t, epsilon, delta))
+	got, deviation := estimate(20_000, epsilon, swing(mechanism.PureDP{Epsilon: 0.99}, delta, 0.8),
+		runningGuard(t, epsilon, delta))
 	if !(got > delta+5*deviation) {
 		t.Errorf("the wrong guard held: empirical δ(%v) = %.4f ± %.4f; it states %v", epsilon, got, deviation, delta)
 	}

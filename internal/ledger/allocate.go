@@ -34,7 +34,8 @@ func Allocate(parent View, child Spec, r Resolution) (Reserve, error) {
 	}
 	switch {
 	case p.Policy == Descriptive:
-		return Reserve{}, refuse(ErrParent, "ledger %s: it has no budget; allowed: a ledger with the policy PLAN or FILTER", p.Name)
+		return Reserve{}, refuse(ErrParent, "ledger %s: it has no budget; allowed: a ledger with the policy PLAN or "+
+			"FILTER", p.Name)
 	case parent.Closed:
 		return Reserve{}, refuse(ErrParent, "ledger %s: it is closed; allowed: an open ledger", p.Name)
 	}
@@ -42,7 +43,8 @@ func Allocate(parent View, child Spec, r Resolution) (Reserve, error) {
 	switch child.Policy {
 	case Planned:
 		if v.Events = Events(r.Plan); len(v.Events) > maxAllocated {
-			return Reserve{}, refuse(ErrParent, "plan: %d mechanisms and 2^32 of one mechanism; allowed: at most %d with a parent", len(v.Events), maxAllocated)
+			return Reserve{}, refuse(ErrParent, "plan: %d mechanisms and 2^32 of one mechanism; allowed: at most %d "+
+				"with a parent", len(v.Events), maxAllocated)
 		}
 		return v, nil
 	case Filtered:
@@ -59,9 +61,11 @@ func Allocate(parent View, child Spec, r Resolution) (Reserve, error) {
 			v.Events = []mechanism.Event{{Mechanism: m, Count: 1}}
 			return v, nil
 		}
-		return Reserve{}, refuse(ErrParent, "ledger %s: budgets: it can charge none of them%s; allowed: at least one budget with a bound that the parent can charge", p.Name, why)
+		return Reserve{}, refuse(ErrParent, "ledger %s: budgets: it can charge none of them%s; allowed: at least one "+
+			"budget with a bound that the parent can charge", p.Name, why)
 	}
-	return Reserve{}, refuse(ErrParent, "policy: %v; allowed: PLAN or FILTER, which have a bound to set aside", child.Policy)
+	return Reserve{}, refuse(ErrParent, "policy: %v; allowed: PLAN or FILTER, which have a bound to set aside",
+		child.Policy)
 }
 
 // cannot is why a ledger can never charge m, "" if it can.

@@ -28,11 +28,13 @@ func TestAllocate(t *testing.T) {
 		"gdp":              filter(accountant.Budget{Guard: accountant.GuardGDP, Mu: 1e3}),
 		"rdp":              filter(budget(accountant.GuardRDP, big, 1e-5)),
 		"approximate zcdp": filter(accountant.Budget{Guard: accountant.GuardApproximateZCDP, Rho: big, Delta: 0.1}),
-		"zcdp and gdp":     filter(accountant.Budget{Guard: accountant.GuardZCDP, Rho: big}, accountant.Budget{Guard: accountant.GuardGDP, Mu: 1e3}),
+		"zcdp and gdp": filter(accountant.Budget{Guard: accountant.GuardZCDP, Rho: big},
+			accountant.Budget{Guard: accountant.GuardGDP, Mu: 1e3}),
 		"plan": plan(mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.5}, Count: 2},
 			event(1, 100)),
 	}
-	zcdp, gdp := accountant.Budget{Guard: accountant.GuardZCDP, Rho: 0.5}, accountant.Budget{Guard: accountant.GuardGDP, Mu: 0.7}
+	zcdp, gdp := accountant.Budget{Guard: accountant.GuardZCDP, Rho: 0.5},
+		accountant.Budget{Guard: accountant.GuardGDP, Mu: 0.7}
 	basic, pureBasic := budget(accountant.GuardBasic, 2, 1e-6), budget(accountant.GuardBasic, 2, 0)
 	rdp := budget(accountant.GuardRDP, 4, 1e-5)
 	approximate := accountant.Budget{Guard: accountant.GuardApproximateZCDP, Rho: 0.5, Delta: 1e-6}
@@ -53,10 +55,12 @@ func TestAllocate(t *testing.T) {
 		{"rdp", filter(zcdp), mechanism.ZeroConcentratedDP{Rho: 0.5}, ""},
 		{"plan", filter(zcdp), mechanism.ZeroConcentratedDP{Rho: 0.5}, ""},
 		{"plan", plan(event(1, 7)), noise(1), ""},
-		{"pure", filter(rdp), nil, "budgets[0] (ε = 4 at δ = 1e-05 by RDP): a approximate_dp leaves δ = 1e-05 to failures, of which the guard BASIC of this budget allows none"},
+		{"pure", filter(rdp), nil, "budgets[0] (ε = 4 at δ = 1e-05 by RDP): a approximate_dp leaves δ = 1e-05 to " +
+			"failures, of which the guard BASIC of this budget allows none"},
 		{"rdp", filter(rdp), nil, "it can charge none of them; budgets[0]"},
 		{"gdp", filter(zcdp), nil, "a zero_concentrated_dp has no μ"},
-		{"approximate zcdp", filter(approximate), nil, "it can charge none of them; allowed: at least one budget with a bound that the parent can charge"},
+		{"approximate zcdp", filter(approximate), nil,
+			"it can charge none of them; allowed: at least one budget with a bound that the parent can charge"},
 		{"plan", filter(gdp), nil, "gaussian_dp(μ=0.7) is not in the parent's plan"},
 	} {
 		parent := NewState(resolved(t, parents[c.parent]), nil)
@@ -69,11 +73,13 @@ func TestAllocate(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || v.Child != "child" || v.Lifetime != 0 || len(v.Events) != 1 || v.Events[0].Mechanism != c.want {
+		if err != nil || v.Child != "child" || v.Lifetime != 0 || len(v.Events) != 1 ||
+			v.Events[0].Mechanism != c.want {
 			t.Errorf("%v of %s: %+v, %v; want %v", c.child.Budgets, c.parent, v, err, c.want)
 			continue
 		}
-		if d := NewBatch(parent).Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Action: v}, Lane{}, noon); d.Outcome != Accepted {
+		if d := NewBatch(parent).Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Action: v}, Lane{},
+			noon); d.Outcome != Accepted {
 			t.Errorf("%v of %s: %v", c.child.Budgets, c.parent, d.Err)
 		}
 	}
@@ -87,8 +93,10 @@ func TestAllocateRefusals(t *testing.T) {
 		says   string
 		change func(parent *Snapshot, child *Spec)
 	}{
-		{"ledger a: adjacency: ZERO_OUT; allowed: ADD_OR_REMOVE_ONE, the parent's", func(_ *Snapshot, s *Spec) { s.Adjacency = mechanism.ZeroOut }},
-		{`privacy_unit: "example"; allowed: "user", the parent's`, func(_ *Snapshot, s *Spec) { s.PrivacyUnit = "example" }},
+		{"ledger a: adjacency: ZERO_OUT; allowed: ADD_OR_REMOVE_ONE, the parent's",
+			func(_ *Snapshot, s *Spec) { s.Adjacency = mechanism.ZeroOut }},
+		{`privacy_unit: "example"; allowed: "user", the parent's`,
+			func(_ *Snapshot, s *Spec) { s.PrivacyUnit = "example" }},
 		{`dataset_id: "e"`, func(_ *Snapshot, s *Spec) { s.DatasetID = "e" }},
 		{`dataset_version: ""`, func(_ *Snapshot, s *Spec) { s.DatasetVersion = "" }},
 		{"it is closed", func(p *Snapshot, _ *Spec) { p.Closed = true }},
@@ -99,18 +107,21 @@ func TestAllocateRefusals(t *testing.T) {
 	} {
 		p, child := parent, parent.Genesis.Spec
 		c.change(&p, &child)
-		if _, err := Allocate(NewState(p, nil).View(), child, parent.Genesis.Resolution); !errors.Is(err, ErrParent) || !strings.Contains(err.Error(), c.says) {
+		if _, err := Allocate(NewState(p, nil).View(), child, parent.Genesis.Resolution); !errors.Is(err, ErrParent) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v; want %s", err, c.says)
 		}
 	}
 	many := Resolution{Plan: []mechanism.Part{{Mechanism: noise(1), Count: 1000*math.MaxUint32 + 1}}}
 	child := parent.Genesis.Spec
 	child.Policy = Planned
-	if _, err := Allocate(NewState(parent, nil).View(), child, many); !errors.Is(err, ErrParent) || !strings.Contains(err.Error(), "at most 1000") {
+	if _, err := Allocate(NewState(parent, nil).View(), child, many); !errors.Is(err, ErrParent) ||
+		!strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("too many events: %v", err)
 	}
 	many.Plan[0].Count--
-	if v, err := Allocate(NewState(parent, nil).View(), child, many); err != nil || !slices.Equal(merged(v.Events), many.Plan) {
+	if v, err := Allocate(NewState(parent, nil).View(), child, many); err != nil ||
+		!slices.Equal(merged(v.Events), many.Plan) {
 		t.Errorf("a thousand events: %v", err)
 	}
 }
@@ -120,8 +131,10 @@ func TestSettle(t *testing.T) {
 	b := NewBatch(NewState(resolved(t, plan(pure(0.1, 8), pure(0.2, 3))), nil))
 	accept(t, b, charge(pure(0.1, 5)))
 	child := applied(b).state.View()
-	r := Reservation{Position: 4, Child: "a", Rest: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 8}}}
-	if v, left := Settle(child, r); !left || v.Reservation != 4 || !slices.Equal(v.Events, []mechanism.Event{pure(0.1, 5)}) {
+	r := Reservation{Position: 4, Child: "a",
+		Rest: []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 8}}}
+	if v, left := Settle(child, r); !left || v.Reservation != 4 ||
+		!slices.Equal(v.Events, []mechanism.Event{pure(0.1, 5)}) {
 		t.Errorf("%+v, %v", v, left)
 	}
 	child = NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 1})), nil).View()
@@ -135,9 +148,11 @@ func TestSettle(t *testing.T) {
 func TestChildrenCountAsCharged(t *testing.T) {
 	b := NewBatch(NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 10})), nil))
 	accept(t, b, charge(pure(0.1, 5)), Reserve{Events: []mechanism.Event{pure(0.1, 9)}, Lifetime: 1})
-	b.Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1, Action: Reserve{Events: []mechanism.Event{pure(0.1, 2), pure(1, 1)}, Child: "c"}}, Lane{}, noon)
+	b.Decide(Request{Writer: Writer{Daemon, "w"}, Sequence: 1,
+		Action: Reserve{Events: []mechanism.Event{pure(0.1, 2), pure(1, 1)}, Child: "c"}}, Lane{}, noon)
 	v := applied(b).state.View()
-	want := []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 7}, {Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}
+	want := []mechanism.Part{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 7},
+		{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}
 	if got := v.Charged; !slices.Equal(got.Parts, want) || v.Total != 5 || got.Adjacency != mechanism.AddOrRemoveOne {
 		t.Errorf("%+v; want %v", got, want)
 	}

@@ -69,7 +69,8 @@ func (b *Batch) amend(v amendment, e Entry) { b.amended = v.amend(b.amended, e.P
 // amendable refuses an amendment of a ledger that has as many as it may.
 func (b *Batch) amendable() error {
 	if n := b.amended.number(); n >= MaxAmendments {
-		return refuse(ErrOutOfRange, "refunds, raises and freed reservations: %d; allowed: at most %d in one ledger", n+1, MaxAmendments)
+		return refuse(ErrOutOfRange, "refunds, raises and freed reservations: %d; allowed: at most %d in one ledger",
+			n+1, MaxAmendments)
 	}
 	return nil
 }

@@ -55,8 +55,9 @@ type View struct {
 func (s *State) View() View {
 	return View{
 		Summary: s.summary, Charged: s.Composition(), Guarantee: s.Guarantee(),
-		Resolution: Resolution{Limits: slices.Clone(s.amended.resolution.Limits), Plan: slices.Clone(s.amended.resolution.Plan)},
-		Balance:    s.balance(),
+		Resolution: Resolution{Limits: slices.Clone(s.amended.resolution.Limits),
+			Plan: slices.Clone(s.amended.resolution.Plan)},
+		Balance: s.balance(),
 	}
 }
 

@@ -78,7 +78,8 @@ const (
 type Decision struct {
 	Outcome Outcome
 	Err     error // of Refused
-	Entry   int   // Accepted: index in the batch's entries, −1 with CheckOnly. Duplicate: likewise, −1 if committed before.
+	// Accepted: index in the batch's entries, −1 with CheckOnly. Duplicate: likewise, −1 if committed before.
+	Entry int
 }
 
 // Decide decides r on top of the state and the batch so far. committed is where the
@@ -95,14 +96,16 @@ func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
 	case r.Sequence <= last:
 		return Decision{Outcome: Duplicate, Entry: b.find(r.Writer, r.Sequence)}
 	case b.amended.ended(lane):
-		return refused(ErrEnded, "writer: %s wrote up to entry %d, before entry %d restored the ledger from a backup; allowed: a new writer (a new client), once the ledger is reconciled",
+		return refused(ErrEnded, "writer: %s wrote up to entry %d, before entry %d restored the ledger from a "+
+			"backup; allowed: a new writer (a new client), once the ledger is reconciled",
 			r.Writer.Name, lane.Position, b.amended.restored[len(b.amended.restored)-1].position)
 	case r.Sequence > last+1:
 		return refused(ErrGap, "sequence: %d; allowed: %d, the next of writer %s", r.Sequence, last+1, r.Writer.Name)
 	case b.closed:
 		return refused(ErrClosed, "ledger: %s; allowed: an open ledger", b.state.summary.Genesis.Spec.Name)
 	case b.amended.unreconciled && !reconciles(r.Action):
-		return refused(ErrUnreconciled, "ledger: %s; allowed: questions, and on the daemon's own socket: accountctl ledger reconcile %[1]s (--charge FILE | --accept-loss REASON)",
+		return refused(ErrUnreconciled, "ledger: %s; allowed: questions, and on the daemon's own socket: accountctl "+
+			"ledger reconcile %[1]s (--charge FILE | --accept-loss REASON)",
 			b.state.summary.Genesis.Spec.Name)
 	}
 	action, err := b.decide(r)
@@ -200,7 +203,8 @@ func (b *Batch) inRange(events []mechanism.Event) error {
 	var fresh map[mechanism.Mechanism]bool
 	for i, e := range events {
 		if total > math.MaxInt64-uint64(e.Count) {
-			return refuse(ErrOutOfRange, "events[%d].count: %d; allowed: at most %d more in this ledger (a total of 2^63 − 1)",
+			return refuse(ErrOutOfRange, "events[%d].count: %d; allowed: at most %d more in this ledger (a total of "+
+				"2^63 − 1)",
 				i, e.Count, math.MaxInt64-total)
 		}
 		total += uint64(e.Count)
@@ -222,7 +226,8 @@ func (b *Batch) inRange(events []mechanism.Event) error {
 			n += mechanism.Size(m)
 		}
 		if n > MaxDescriptorBytes {
-			return refuse(ErrOutOfRange, "distinct mechanisms: about %d bytes of parameters; allowed: at most %d in one ledger", n, MaxDescriptorBytes)
+			return refuse(ErrOutOfRange, "distinct mechanisms: about %d bytes of parameters; allowed: at most %d in "+
+				"one ledger", n, MaxDescriptorBytes)
 		}
 	}
 	return nil

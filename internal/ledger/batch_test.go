@@ -47,7 +47,8 @@ func snapshot() Snapshot {
 			Head:     Head{Position: 7, Hash: Hash{7}},
 			Distinct: 3, Total: 60,
 		},
-		Parts: []mechanism.Part{{Mechanism: noise(1), Count: 10}, {Mechanism: noise(2), Count: 20}, {Mechanism: noise(3), Count: 30}},
+		Parts: []mechanism.Part{{Mechanism: noise(1), Count: 10}, {Mechanism: noise(2), Count: 20},
+			{Mechanism: noise(3), Count: 30}},
 	}
 }
 
@@ -73,21 +74,27 @@ func TestDecide(t *testing.T) {
 			message: "sequence: 0; allowed: 5"},
 		{name: "number 0 of a new writer", request: request("w", 0), want: Decision{Err: ErrGap, Entry: -1}},
 		{name: "the greatest number", request: request("w", math.MaxUint64), want: Decision{Err: ErrGap, Entry: -1}},
-		{name: "duplicate of what is committed", request: request("w", 3), committed: 4, want: Decision{Outcome: Duplicate, Entry: -1}},
+		{name: "duplicate of what is committed", request: request("w", 3), committed: 4,
+			want: Decision{Outcome: Duplicate, Entry: -1}},
 		{name: "duplicate in the batch", before: []Request{request("v", 1), request("w", 5), request("w", 6)},
 			request: request("w", 5), committed: 4, want: Decision{Outcome: Duplicate, Entry: 1}},
 		{name: "duplicate of an older one, with others in the batch", before: []Request{request("w", 5)},
 			request: request("w", 4), committed: 4, want: Decision{Outcome: Duplicate, Entry: -1}},
 		{name: "another principal's writer of that name", before: []Request{request("w", 1)},
-			request: Request{Writer: Writer{"q", "w"}, Sequence: 2, Action: Charge{}}, want: Decision{Err: ErrGap, Entry: -1}},
+			request: Request{Writer: Writer{"q", "w"}, Sequence: 2, Action: Charge{}},
+			want:    Decision{Err: ErrGap, Entry: -1}},
 		{name: "closed in the batch", before: []Request{closing("v", 1)}, request: request("w", 1, event(1, 1)),
 			want: Decision{Err: ErrClosed, Entry: -1}, message: "ledger: a; allowed: an open ledger"},
 		{name: "duplicate after the close", before: []Request{request("w", 1), closing("v", 1)},
 			request: request("w", 1), want: Decision{Outcome: Duplicate}},
-		{name: "gap after the close", before: []Request{closing("v", 1)}, request: request("w", 2), want: Decision{Err: ErrGap, Entry: -1}},
-		{name: "second close", before: []Request{closing("v", 1)}, request: closing("w", 1), want: Decision{Err: ErrClosed, Entry: -1}},
-		{name: "check only", request: check(request("w", 1, event(9, 1))), want: Decision{Outcome: Accepted, Entry: -1}},
-		{name: "check only of a duplicate", request: check(request("w", 1)), committed: 1, want: Decision{Outcome: Duplicate, Entry: -1}},
+		{name: "gap after the close", before: []Request{closing("v", 1)}, request: request("w", 2),
+			want: Decision{Err: ErrGap, Entry: -1}},
+		{name: "second close", before: []Request{closing("v", 1)}, request: closing("w", 1),
+			want: Decision{Err: ErrClosed, Entry: -1}},
+		{name: "check only", request: check(request("w", 1, event(9, 1))),
+			want: Decision{Outcome: Accepted, Entry: -1}},
+		{name: "check only of a duplicate", request: check(request("w", 1)), committed: 1,
+			want: Decision{Outcome: Duplicate, Entry: -1}},
 		{name: "check only of a gap", request: check(request("w", 2)), want: Decision{Err: ErrGap, Entry: -1}},
 		{name: "check only of a close", request: check(closing("w", 1)), want: Decision{Outcome: Accepted, Entry: -1}},
 	} {
@@ -102,7 +109,8 @@ func TestDecide(t *testing.T) {
 			}
 			p := b.Proposal()
 			d := b.Decide(c.request, Lane{Sequence: c.committed}, noon)
-			if d.Outcome != c.want.Outcome || d.Entry != c.want.Entry || !errors.Is(d.Err, c.want.Err) || (d.Err == nil) != (c.want.Err == nil) {
+			if d.Outcome != c.want.Outcome || d.Entry != c.want.Entry || !errors.Is(d.Err, c.want.Err) ||
+				(d.Err == nil) != (c.want.Err == nil) {
 				t.Fatalf("decision: %+v; want %+v", d, c.want)
 			}
 			if c.message != "" && !strings.Contains(d.Err.Error(), c.message) {
@@ -110,12 +118,15 @@ func TestDecide(t *testing.T) {
 			}
 			after := b.Proposal()
 			if d.Outcome == Accepted && d.Entry >= 0 {
-				want := Entry{uint64(8 + d.Entry), c.request.Writer, c.request.Sequence, c.request.Digest, noon, c.request.Action}
+				want := Entry{uint64(8 + d.Entry), c.request.Writer, c.request.Sequence,
+					c.request.Digest, noon, c.request.Action}
 				got := b.Entries()[d.Entry]
-				if got.Position != want.Position || got.Writer != want.Writer || got.Sequence != want.Sequence || got.Digest != want.Digest || got.Time != want.Time {
+				if got.Position != want.Position || got.Writer != want.Writer || got.Sequence != want.Sequence ||
+					got.Digest != want.Digest || got.Time != want.Time {
 					t.Errorf("entry: %+v; want %+v", got, want)
 				}
-			} else if len(after.Entries) != len(p.Entries) || len(after.Counts) != len(p.Counts) || after.Total != p.Total || after.Closed != p.Closed {
+			} else if len(after.Entries) != len(p.Entries) || len(after.Counts) != len(p.Counts) ||
+				after.Total != p.Total || after.Closed != p.Closed {
 				t.Errorf("proposal: %+v; want it unchanged: %+v", after, p)
 			}
 		})
@@ -129,7 +140,8 @@ func TestTotalsAreBounded(t *testing.T) {
 	s.Parts[2].Count = s.Total - 30
 	b := NewBatch(NewState(s, nil))
 	d := b.Decide(request("w", 1, event(1, 4), event(2, 7)), Lane{}, noon)
-	if !errors.Is(d.Err, ErrOutOfRange) || !strings.Contains(d.Err.Error(), "events[1].count: 7; allowed: at most 6 more") {
+	if !errors.Is(d.Err, ErrOutOfRange) ||
+		!strings.Contains(d.Err.Error(), "events[1].count: 7; allowed: at most 6 more") {
 		t.Fatalf("decision: %+v", d)
 	}
 	if d := b.Decide(request("w", 1, event(1, 4), event(9, 6)), Lane{}, noon); d.Outcome != Accepted {
@@ -185,7 +197,8 @@ func TestBound(t *testing.T) {
 	wide := func(i int) mechanism.Mechanism {
 		numbers := make([]float64, 4096)
 		numbers[0] = float64(i + 1)
-		return mechanism.BandedMatrix{NoiseMultiplier: 1e9, Participation: mechanism.Participation{Steps: 4096}, Coefficients: mechanism.NumbersOf(numbers...)}
+		return mechanism.BandedMatrix{NoiseMultiplier: 1e9, Participation: mechanism.Participation{Steps: 4096},
+			Coefficients: mechanism.NumbersOf(numbers...)}
 	}
 	known := mechanism.GaussianDP{Mu: 1e-9}
 	s := NewState(resolved(t, filter(accountant.Budget{Guard: accountant.GuardGDP, Mu: 1000})), nil)
@@ -208,7 +221,8 @@ func TestBound(t *testing.T) {
 		if err := decide(Charge{Events: []mechanism.Event{{Mechanism: known, Count: 5}}}); err != nil {
 			t.Errorf("bounded %v, a known mechanism: %v", bounded, err)
 		}
-		if err := decide(Charge{Events: []mechanism.Event{{Mechanism: wide(0), Count: 1}}}); errors.Is(err, ErrOutOfRange) != bounded {
+		if err := decide(Charge{Events: []mechanism.Event{{Mechanism: wide(0), Count: 1}}}); errors.Is(err,
+			ErrOutOfRange) != bounded {
 			t.Errorf("bounded %v, a new mechanism: %v", bounded, err)
 		}
 	}
@@ -221,7 +235,8 @@ func TestBound(t *testing.T) {
 		taken := 0
 		for i := range 100 {
 			d := b.Decide(Request{Writer: Writer{"p", fmt.Sprint(i)}, Sequence: 1,
-				Action: Reserve{Events: []mechanism.Event{{Mechanism: wide(i), Count: 1}}, Lifetime: time.Hour}}, Lane{}, noon)
+				Action: Reserve{Events: []mechanism.Event{{Mechanism: wide(i), Count: 1}}, Lifetime: time.Hour}},
+				Lane{}, noon)
 			if d.Err == nil {
 				taken++
 			} else if !errors.Is(d.Err, ErrOutOfRange) {

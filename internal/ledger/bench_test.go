@@ -12,7 +12,8 @@ import (
 // sampled Gaussians take turns, none of them new.
 func BenchmarkBudgetCheck(b *testing.B) {
 	step := func(sigma float64) mechanism.Event {
-		return mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: 1e-3, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}, Count: 1}
+		return mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: 1e-3,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}, Count: 1}
 	}
 	events := [][]mechanism.Event{{step(4)}, {step(5)}}
 	rdp := accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12}
@@ -35,7 +36,8 @@ func BenchmarkBudgetCheck(b *testing.B) {
 
 // BenchmarkBudgetRefusal is a client that asks for too much again and again.
 func BenchmarkBudgetRefusal(b *testing.B) {
-	d := NewState(resolved(b, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1, Delta: 1e-5, Order: 12})), nil).account.draft()
+	d := NewState(resolved(b,
+		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1, Delta: 1e-5, Order: 12})), nil).account.draft()
 	for b.Loop() {
 		if d.take([]mechanism.Event{event(0.3, 1)}) == nil {
 			b.Fatal("accepted")
@@ -46,8 +48,9 @@ func BenchmarkBudgetRefusal(b *testing.B) {
 // BenchmarkView is what a watcher costs after a commit: ten distinct mechanisms, two
 // budgets and a reservation.
 func BenchmarkView(b *testing.B) {
-	s := NewState(resolved(b, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
-		accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
+	s := NewState(resolved(b,
+		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
+			accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
 	batch := NewBatch(s)
 	for i := range 10 {
 		batch.Decide(request("w", uint64(i+1), event(float64(i+1), 1)), Lane{}, noon)
@@ -64,8 +67,9 @@ func BenchmarkView(b *testing.B) {
 // BenchmarkDecide is a whole decision of a charge of a running job, under two
 // budgets, its mechanisms taking turns.
 func BenchmarkDecide(b *testing.B) {
-	s := NewState(resolved(b, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
-		accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
+	s := NewState(resolved(b,
+		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-5, Order: 12},
+			accountant.Budget{Guard: accountant.GuardZCDP, Rho: 1e9})), nil)
 	batch := NewBatch(s)
 	requests := []Request{request("w", 1, event(4, 1)), request("w", 1, event(5, 1))}
 	n := uint64(0)

@@ -79,7 +79,8 @@ func (s multiset) events() (events []mechanism.Event) {
 	for m, n := range s {
 		events = append(events, Events([]mechanism.Part{{Mechanism: m, Count: n}})...)
 	}
-	slices.SortFunc(events, func(a, b mechanism.Event) int { return strings.Compare(a.Mechanism.String(), b.Mechanism.String()) })
+	slices.SortFunc(events,
+		func(a, b mechanism.Event) int { return strings.Compare(a.Mechanism.String(), b.Mechanism.String()) })
 	return events
 }
 
@@ -99,7 +100,8 @@ type modelState struct {
 }
 
 func (m *budgetModel) state(steps []step) modelState {
-	st := modelState{spent: multiset{}, open: map[uint64]multiset{}, maker: map[uint64]step{}, charged: map[uint64]multiset{}, last: map[Writer]uint64{},
+	st := modelState{spent: multiset{}, open: map[uint64]multiset{}, maker: map[uint64]step{},
+		charged: map[uint64]multiset{}, last: map[Writer]uint64{},
 		budgets: m.genesis.Spec.Budgets, resolution: m.genesis.Resolution}
 	for i, s := range steps {
 		position := uint64(i) + 1
@@ -130,8 +132,11 @@ func (m *budgetModel) state(steps []step) modelState {
 			delete(st.charged, v.Position)
 			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "refund", Descriptive: true})
 		case Raise:
-			if len(st.spent)+len(st.open)+len(st.restored) > 0 || slices.ContainsFunc(st.assumptions, func(a Assumption) bool { return a.Kind == "refund" || a.Kind == "freed" }) {
-				st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: "raise", Descriptive: !v.Independent})
+			if len(st.spent)+len(st.open)+len(st.restored) > 0 ||
+				slices.ContainsFunc(st.assumptions,
+					func(a Assumption) bool { return a.Kind == "refund" || a.Kind == "freed" }) {
+				st.assumptions = append(st.assumptions,
+					Assumption{Position: position, Kind: "raise", Descriptive: !v.Independent})
 			}
 			st.budgets, st.resolution = v.Budgets, v.Resolution
 		case Restored:
@@ -150,7 +155,8 @@ func (m *budgetModel) state(steps []step) modelState {
 			if v.AcceptLoss {
 				kind = "loss"
 			}
-			st.assumptions = append(st.assumptions, Assumption{Position: position, Kind: kind, Descriptive: over || v.AcceptLoss})
+			st.assumptions = append(st.assumptions,
+				Assumption{Position: position, Kind: kind, Descriptive: over || v.AcceptLoss})
 			st.pending = false
 		case Close:
 			st.spendAll()
@@ -378,14 +384,16 @@ func drawReconcile(rt *rapid.T) Action {
 
 // drawRefund is mostly of an entry that can be refunded, as package keeper asks.
 func (m *budgetModel) drawRefund(rt *rapid.T, st modelState) Action {
-	v := Refund{Position: uint64(len(m.committed) + len(m.pending) + 1), Events: drawBudgetEvents(rt), Reason: "r"} // itself
+	// itself
+	v := Refund{Position: uint64(len(m.committed) + len(m.pending) + 1), Events: drawBudgetEvents(rt), Reason: "r"}
 	var refunded []uint64
 	for _, s := range slices.Concat(m.committed, m.pending) {
 		if r, ok := s.action.(Refund); ok {
 			refunded = append(refunded, r.Position)
 		}
 	}
-	if some := append(slices.Sorted(maps.Keys(st.charged)), refunded...); len(some) > 0 && rapid.IntRange(0, 9).Draw(rt, "itself") > 0 {
+	if some := append(slices.Sorted(maps.Keys(st.charged)), refunded...); len(some) > 0 &&
+		rapid.IntRange(0, 9).Draw(rt, "itself") > 0 {
 		v.Position = rapid.SampledFrom(some).Draw(rt, "refunded")
 		if charged := st.charged[v.Position]; charged != nil {
 			v.Events = charged.events()
@@ -446,13 +454,15 @@ func TestBudgetsAgainstModel(t *testing.T) {
 			"decide": func(rt *rapid.T) {
 				s := step{action: m.drawAction(rt)}
 				s.writer.Principal = rapid.SampledFrom([]string{"p", "p", "q", Daemon}).Draw(rt, "principal")
-				if _, restoring := s.action.(Restored); restoring && rapid.IntRange(0, 3).Draw(rt, "as the daemon") > 0 {
+				if _, restoring := s.action.(Restored); restoring &&
+					rapid.IntRange(0, 3).Draw(rt, "as the daemon") > 0 {
 					s.writer.Principal = Daemon
 				}
 				old := rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(rt, "old writer")
 				s.writer.Name = fmt.Sprint("w", len(m.now().restored)-old)
 				committed := lane(m.committed, s.writer)
-				r := Request{Writer: s.writer, Sequence: lane(slices.Concat(m.committed, m.pending), s.writer).Sequence + 1, Action: s.action}
+				r := Request{Writer: s.writer,
+					Sequence: lane(slices.Concat(m.committed, m.pending), s.writer).Sequence + 1, Action: s.action}
 				r.CheckOnly = rapid.IntRange(0, 3).Draw(rt, "check only") == 0
 				want := m.allows(s)
 				d := batch.Decide(r, committed, noon)
@@ -485,7 +495,8 @@ func TestBudgetsAgainstModel(t *testing.T) {
 				m.pending = nil
 				cut := rapid.IntRange(0, len(records)).Draw(rt, "snapshot after")
 				old := NewState(base, records[:cut])
-				state = NewState(Snapshot{Summary: old.Summary(), Parts: old.Parts(), Open: old.Reservations(), Amended: amended(records[:cut])}, records[cut:])
+				state = NewState(Snapshot{Summary: old.Summary(), Parts: old.Parts(), Open: old.Reservations(),
+					Amended: amended(records[:cut])}, records[cut:])
 				batch = NewBatch(state)
 			},
 			"": func(rt *rapid.T) { m.checkState(rt, state) },
@@ -528,12 +539,14 @@ func (m *budgetModel) checkState(rt *rapid.T, s *State) {
 		for _, p := range r.Rest {
 			left[r.Position][p.Mechanism] += p.Count
 		}
-		if r.Child == "" && !r.Deadline.Equal(noon.Add(time.Second)) || r.Child != "" && !r.Deadline.IsZero() || r.Principal != want.maker[r.Position].writer.Principal {
+		if r.Child == "" && !r.Deadline.Equal(noon.Add(time.Second)) || r.Child != "" && !r.Deadline.IsZero() ||
+			r.Principal != want.maker[r.Position].writer.Principal {
 			rt.Fatalf("reservation %+v; made by %+v", r, want.maker[r.Position])
 		}
 	}
 	sum := s.Summary()
-	if !maps.Equal(got, want.spent) || !reflect.DeepEqual(left, want.open) || sum.Closed != want.closed || sum.Unreconciled != want.pending || sum.Total != total {
+	if !maps.Equal(got, want.spent) || !reflect.DeepEqual(left, want.open) || sum.Closed != want.closed ||
+		sum.Unreconciled != want.pending || sum.Total != total {
 		rt.Fatalf("state: %v, open %v, %+v; want %+v", got, left, sum, want)
 	}
 	m.checkView(rt, s.View(), want)
@@ -545,7 +558,8 @@ func (m *budgetModel) checkView(rt *rapid.T, v View, want modelState) {
 	for _, rest := range want.open {
 		held.add(rest)
 	}
-	if len(v.Plan) != len(want.resolution.Plan) || len(v.Budgets) != len(want.resolution.Limits) || !v.Resolution.Equal(want.resolution) {
+	if len(v.Plan) != len(want.resolution.Plan) || len(v.Budgets) != len(want.resolution.Limits) ||
+		!v.Resolution.Equal(want.resolution) {
 		rt.Fatalf("view: %+v; want %+v", v, want)
 	}
 	for i, p := range v.Plan {
@@ -599,7 +613,8 @@ func checkAmount(rt *rapid.T, a Amount, limit float64, spent, reserved *big.Int)
 	if left.Sub(left, spent).Sub(left, reserved); left.Sign() < 0 { // by what was lost
 		left.SetUint64(0)
 	}
-	want := Amount{a.Unit, limit, accountant.Part(limit, spent, true), accountant.Part(limit, reserved, true), accountant.Part(limit, left, false)}
+	want := Amount{a.Unit, limit, accountant.Part(limit, spent, true), accountant.Part(limit, reserved, true),
+		accountant.Part(limit, left, false)}
 	if a != want || a.Unit == "" || a.Remaining < 0 {
 		rt.Fatalf("amount: %+v; want %+v", a, want)
 	}

@@ -56,6 +56,7 @@ func (Free) reconciles() bool { return false }
 func (v Free) amend(a amendments, position uint64) amendments {
 	a.freed++
 	return a.assuming(Assumption{position, "freed", fmt.Sprintf(
-		"what was left of reservation %d, %s, is not counted: nothing computed for it was, or will be, released (reason given: %s)",
+		"what was left of reservation %d, %s, is not counted: nothing computed for it was, or will be, released "+
+			"(reason given: %s)",
 		v.Reservation, listed(v.Events), v.Reason), true})
 }

@@ -80,7 +80,8 @@ func TestCompositionIsACopy(t *testing.T) {
 	s := NewState(snap, nil)
 	s.Composition().Parts[0].Count = 99
 	snap.Parts[1].Count = 99
-	if c := s.Composition(); c.Parts[0].Count != 10 || c.Parts[1].Count != 20 || c.Adjacency != mechanism.AddOrRemoveOne {
+	if c := s.Composition(); c.Parts[0].Count != 10 || c.Parts[1].Count != 20 ||
+		c.Adjacency != mechanism.AddOrRemoveOne {
 		t.Errorf("composition: %+v", c)
 	}
 }
@@ -111,9 +112,12 @@ func TestProposalCheck(t *testing.T) {
 	}{
 		{"no entries", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries = nil }, "entries: 0"},
 		{"closed before", func(_ *Proposal, on *Summary, _ []uint64) { on.Closed = true }, "the ledger is closed"},
-		{"first position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[0].Position = 9 }, "entries[0].position: 9; allowed: 8"},
-		{"later position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[2].Position = 9 }, "entries[2].position"},
-		{"after a close", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[1].Action = Close{} }, "entries[1]: a closing"},
+		{"first position", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[0].Position = 9 },
+			"entries[0].position: 9; allowed: 8"},
+		{"later position",
+			func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[2].Position = 9 }, "entries[2].position"},
+		{"after a close", func(p *Proposal, _ *Summary, _ []uint64) { p.Entries[1].Action = Close{} },
+			"entries[1]: a closing"},
 		{"total", func(p *Proposal, _ *Summary, _ []uint64) { p.Total++ }, "total: 67; allowed: 66"},
 		{"overflow", func(_ *Proposal, on *Summary, _ []uint64) { on.Total = 1<<63 - 5 }, "2^63"},
 		{"not closed", func(p *Proposal, _ *Summary, _ []uint64) { p.Closed = false }, "closed: false; allowed: true"},
@@ -123,19 +127,26 @@ func TestProposalCheck(t *testing.T) {
 		{"negative index", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Index = -1 }, "counts[0].index"},
 		{"index with a gap", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Index = 4 }, "counts[1].index"},
 		{"index twice", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Index = 3 }, "counts[2].index"},
-		{"no mechanism", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Mechanism = nil }, "counts[1].mechanism: missing"},
-		{"count that does not grow", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total = 10 }, "counts: 64 altogether"},
-		{"count that shrinks", func(_ *Proposal, _ *Summary, before []uint64) { before[0] = 50 }, "counts: 26 altogether"},
-		{"count too small", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total-- }, "counts: 65 altogether; allowed: 66"},
+		{"no mechanism", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[1].Mechanism = nil },
+			"counts[1].mechanism: missing"},
+		{"count that does not grow", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total = 10 },
+			"counts: 64 altogether"},
+		{"count that shrinks", func(_ *Proposal, _ *Summary, before []uint64) { before[0] = 50 },
+			"counts: 26 altogether"},
+		{"count too small", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[0].Total-- },
+			"counts: 65 altogether; allowed: 66"},
 		{"count too large", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total++ }, "counts: 67 altogether"},
-		{"count above the total", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total = 1 << 63 }, "counts[2].total"},
-		{"count missing", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts = p.Counts[:2] }, "counts: 65 altogether"},
+		{"count above the total",
+			func(p *Proposal, _ *Summary, _ []uint64) { p.Counts[2].Total = 1 << 63 }, "counts[2].total"},
+		{"count missing", func(p *Proposal, _ *Summary, _ []uint64) { p.Counts = p.Counts[:2] },
+			"counts: 65 altogether"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, before := good()
 			on := on
 			c.spoil(&p, &on, before)
-			if err := p.Check(Stored{Summary: on, Totals: before}); err == nil || !strings.Contains(err.Error(), c.expect) {
+			if err := p.Check(Stored{Summary: on, Totals: before}); err == nil ||
+				!strings.Contains(err.Error(), c.expect) {
 				t.Errorf("error: %v; want %q in it", err, c.expect)
 			}
 		})

@@ -63,7 +63,8 @@ func (m *model) decide(r Request) (Outcome, int, error) {
 	case r.Sequence == 0 || r.Sequence > last+1:
 		return Refused, -1, ErrGap
 	case r.Sequence <= last:
-		return Duplicate, slices.IndexFunc(m.pending, func(e Entry) bool { return e.Writer == r.Writer && e.Sequence == r.Sequence }), nil
+		return Duplicate, slices.IndexFunc(m.pending,
+			func(e Entry) bool { return e.Writer == r.Writer && e.Sequence == r.Sequence }), nil
 	case closed:
 		return Refused, -1, ErrClosed
 	}
@@ -78,14 +79,17 @@ func (m *model) decide(r Request) (Outcome, int, error) {
 		return Accepted, -1, nil
 	}
 	m.pending = append(m.pending, Entry{
-		Position: uint64(len(entries)) + 1, Writer: r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: noon, Action: r.Action,
+		Position: uint64(len(entries)) + 1, Writer: r.Writer, Sequence: r.Sequence, Digest: r.Digest,
+		Time: noon, Action: r.Action,
 	})
 	return Accepted, len(m.pending) - 1, nil
 }
 
 func drawRequest(rt *rapid.T, m *model) Request {
-	w := Writer{rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "principal"), rapid.SampledFrom([]string{"v", "w"}).Draw(rt, "writer")}
-	r := Request{Writer: w, CheckOnly: rapid.IntRange(0, 4).Draw(rt, "check only") == 0, Digest: Digest{rapid.Byte().Draw(rt, "digest")}}
+	w := Writer{rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "principal"),
+		rapid.SampledFrom([]string{"v", "w"}).Draw(rt, "writer")}
+	r := Request{Writer: w, CheckOnly: rapid.IntRange(0, 4).Draw(rt, "check only") == 0,
+		Digest: Digest{rapid.Byte().Draw(rt, "digest")}}
 	// Around the next one: mostly right.
 	r.Sequence = m.last(w, m.all()) + uint64(rapid.SampledFrom([]int{1, 1, 1, 1, 0, 2, -1, -3}).Draw(rt, "sequence"))
 	if r.Sequence > math.MaxInt64 {
@@ -108,9 +112,11 @@ func drawRequest(rt *rapid.T, m *model) Request {
 // again from a snapshot and a tail agree with the dumb ledger.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &model{base: Snapshot{Summary: Summary{Genesis: Genesis{Spec: Spec{Name: "a", Adjacency: mechanism.ZeroOut}}, Head: Head{Hash: Hash{1}}}}}
+		m := &model{base: Snapshot{Summary: Summary{Genesis: Genesis{Spec: Spec{Name: "a",
+			Adjacency: mechanism.ZeroOut}}, Head: Head{Hash: Hash{1}}}}}
 		if rapid.Bool().Draw(rt, "nearly full") {
-			m.base.Total = math.MaxInt64 - uint64(rapid.SampledFrom([]uint32{0, 3, 20, math.MaxUint32}).Draw(rt, "room"))
+			m.base.Total = math.MaxInt64 -
+				uint64(rapid.SampledFrom([]uint32{0, 3, 20, math.MaxUint32}).Draw(rt, "room"))
 			m.base.Parts = []mechanism.Part{{Mechanism: noise(1), Count: m.base.Total}}
 			m.base.Distinct = 1
 		}
@@ -125,7 +131,8 @@ func TestAgainstModel(t *testing.T) {
 			"apply": func(rt *rapid.T) {
 				m.checkProposal(rt, batch, state)
 				for i, e := range m.pending {
-					m.committed = append(m.committed, Record{Entry: e, Hash: Hash{byte(e.Position), byte(e.Position >> 8), byte(i)}})
+					m.committed = append(m.committed,
+						Record{Entry: e, Hash: Hash{byte(e.Position), byte(e.Position >> 8), byte(i)}})
 				}
 				m.pending = nil
 				if n := len(m.committed); n > 0 {
@@ -165,12 +172,14 @@ func (m *model) checkDecision(rt *rapid.T, b *Batch) {
 func (m *model) checkProposal(rt *rapid.T, b *Batch, state *State) {
 	p := b.Proposal()
 	parts, total, closed := m.parts(m.all())
-	if p.Ledger != "a" || p.Expected != state.Summary().Head || p.Total != total || p.Closed != closed || len(p.Entries) != len(m.pending) {
+	if p.Ledger != "a" || p.Expected != state.Summary().Head || p.Total != total || p.Closed != closed ||
+		len(p.Entries) != len(m.pending) {
 		rt.Fatalf("proposal: %+v; want total %d, closed %v, %d entries", p, total, closed, len(m.pending))
 	}
 	for i, e := range p.Entries {
 		want := m.pending[i]
-		if e.Position != want.Position || e.Writer != want.Writer || e.Sequence != want.Sequence || e.Digest != want.Digest {
+		if e.Position != want.Position || e.Writer != want.Writer || e.Sequence != want.Sequence ||
+			e.Digest != want.Digest {
 			rt.Fatalf("entry %d: %+v; want %+v", i, e, want)
 		}
 	}

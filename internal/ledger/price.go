@@ -85,10 +85,14 @@ func (d *draft) unaffordable(events []mechanism.Event, before, now int) error {
 			longest = e.Mechanism
 		}
 	}
-	return refuse(ErrOutOfRange, "distinct mechanisms: what each of them costs of the budgets is computed anew whenever the ledger is read, "+
-		"which would take %s of a processor's time, %s of it for what is new in this request (%s for %v); allowed: %s in one ledger, "+
-		"where %s are taken; charge mechanisms that the ledger has already, declare new ones as renyi_dp, or use another ledger or another guard",
-		seconds(now, num.FormatReadUp), seconds(now-before, num.FormatReadUp), seconds(d.line(longest).work, num.FormatReadUp), longest,
+	return refuse(ErrOutOfRange, "distinct mechanisms: what each of them costs of the budgets is computed anew "+
+		"whenever the ledger is read, "+
+		"which would take %s of a processor's time, %s of it for what is new in this request (%s for %v); allowed: "+
+		"%s in one ledger, "+
+		"where %s are taken; charge mechanisms that the ledger has already, declare new ones as renyi_dp, or use "+
+		"another ledger or another guard",
+		seconds(now, num.FormatReadUp), seconds(now-before, num.FormatReadUp),
+		seconds(d.line(longest).work, num.FormatReadUp), longest,
 		seconds(MaxPriceWork, num.FormatReadUp), seconds(before, num.FormatReadDown))
 }
 

@@ -23,7 +23,8 @@ func TestReadingCanBeStopped(t *testing.T) {
 		t.Errorf("stopped: %v, %v", st, ok)
 	}
 	st, ok := NewStateWithin(s, nil, func() bool { return false })
-	if want := NewState(s, nil); !ok || st.account.used[0] != want.account.used[0] || want.account.used[0] == (usage{}) {
+	if want := NewState(s, nil); !ok || st.account.used[0] != want.account.used[0] ||
+		want.account.used[0] == (usage{}) {
 		t.Errorf("%v, used %v; want %v", ok, st.account.used, want.account.used)
 	}
 }
@@ -40,17 +41,21 @@ func TestPriceWorkIsBounded(t *testing.T) {
 	quick := func(sigma float64) mechanism.Event {
 		return mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}, Count: 1}
 	}
-	snapshot := resolved(t, filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-6, Order: 3.5}))
+	snapshot := resolved(t,
+		filter(accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 1e6, Delta: 1e-6, Order: 3.5}))
 	snapshot.Genesis.Spec.Adjacency = mechanism.AddOrRemoveOne
 	known, fresh, refunded := group(0.003), group(0.004), group(0.005)
-	snapshot.Parts = []mechanism.Part{{Mechanism: known.Mechanism, Count: 2}, {Mechanism: quick(30).Mechanism, Count: 1}, {Mechanism: refunded.Mechanism}}
+	snapshot.Parts = []mechanism.Part{{Mechanism: known.Mechanism, Count: 2},
+		{Mechanism: quick(30).Mechanism, Count: 1}, {Mechanism: refunded.Mechanism}}
 	s := NewState(snapshot, nil)
 	one := s.account.prices.find(known.Mechanism, nil).work
 	if s.account.work != one || one < leastWork {
-		t.Fatalf("one costly mechanism takes %d, the ledger %d; want the same: what is quick or refunded does not count", one, s.account.work)
+		t.Fatalf("one costly mechanism takes %d, the ledger %d; want the same: what is quick or refunded does not "+
+			"count", one, s.account.work)
 	}
 	prices := s.Unpriced(Charge{Events: []mechanism.Event{known, refunded, quick(30), fresh}})
-	if want := []mechanism.Mechanism{refunded.Mechanism, fresh.Mechanism}; prices == nil || !slices.Equal(prices.missing, want) {
+	if want := []mechanism.Mechanism{refunded.Mechanism, fresh.Mechanism}; prices == nil ||
+		!slices.Equal(prices.missing, want) {
 		t.Errorf("%+v; want to find the prices of %v before the decision", prices, want)
 	}
 	prices.Find(nil)
@@ -58,16 +63,19 @@ func TestPriceWorkIsBounded(t *testing.T) {
 	next := uint64(0)
 	decide := func(b *Batch, v Action) error {
 		next++
-		return b.Decide(Request{Writer: Writer{"p", fmt.Sprint(next)}, Sequence: 1, Action: v, Prices: prices}, Lane{}, noon).Err
+		return b.Decide(Request{Writer: Writer{"p", fmt.Sprint(next)}, Sequence: 1, Action: v, Prices: prices},
+			Lane{}, noon).Err
 	}
 	b := NewBatch(s)
 	b.Bound()
 	for name, v := range map[string]Action{
-		"a charge": Charge{Events: []mechanism.Event{fresh, quick(31)}}, "a reservation": Reserve{Events: []mechanism.Event{fresh}, Lifetime: time.Hour},
+		"a charge":          Charge{Events: []mechanism.Event{fresh, quick(31)}},
+		"a reservation":     Reserve{Events: []mechanism.Event{fresh}, Lifetime: time.Hour},
 		"what was refunded": Charge{Events: []mechanism.Event{refunded}},
 	} {
 		err := decide(b, v)
-		if !errors.Is(err, ErrOutOfRange) || !strings.Contains(err.Error(), "allowed: 10 s in one ledger") || !strings.Contains(err.Error(), "group(") {
+		if !errors.Is(err, ErrOutOfRange) || !strings.Contains(err.Error(), "allowed: 10 s in one ledger") ||
+			!strings.Contains(err.Error(), "group(") {
 			t.Errorf("%s of a new mechanism: %v; want a refusal that names it and the limit", name, err)
 		}
 	}

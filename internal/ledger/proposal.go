@@ -164,7 +164,8 @@ func (p Proposal) checkCounts(on Stored) error {
 		field := fmt.Sprintf("counts[%d]", i)
 		switch {
 		case c.Index < 0 || c.Index >= on.Distinct && c.Index != next:
-			return p.wrong(field+".index", c.Index, fmt.Sprintf("below %d, or %d for the next new one", on.Distinct, next))
+			return p.wrong(field+".index", c.Index, fmt.Sprintf("below %d, or %d for the next new one",
+				on.Distinct, next))
 		case c.Mechanism == nil:
 			return p.wrong(field+".mechanism", "missing", "a mechanism")
 		case c.Total > p.Total:

@@ -13,15 +13,18 @@ func (s *State) raised(now amendments, v Raise) (Spec, error) {
 	spec := s.summary.Genesis.Spec
 	switch {
 	case spec.Policy == Descriptive:
-		return spec, refuse(ErrRaise, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER", spec.Name)
+		return spec, refuse(ErrRaise, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER",
+			spec.Name)
 	case spec.Parent != "":
-		return spec, refuse(ErrRaise, "ledger: %s has a parent, which has set aside what it may spend; allowed: a ledger without, or a new child of the parent", spec.Name)
+		return spec, refuse(ErrRaise, "ledger: %s has a parent, which has set aside what it may spend; allowed: a "+
+			"ledger without, or a new child of the parent", spec.Name)
 	case spec.Policy == Planned && len(v.Plan.Events) == 0:
 		return spec, refuse(ErrRaise, "plan: missing; allowed: the whole new plan with the policy PLAN")
 	case spec.Policy == Filtered && !v.Plan.IsZero():
 		return spec, refuse(ErrRaise, "plan: given; allowed: budgets only with the policy FILTER")
 	case len(v.Budgets) != len(now.budgets) && !(spec.Policy == Planned && len(v.Budgets) == 0):
-		return spec, refuse(ErrRaise, "budgets: %d; allowed: %d, all of them in their order", len(v.Budgets), len(now.budgets))
+		return spec, refuse(ErrRaise, "budgets: %d; allowed: %d, all of them in their order",
+			len(v.Budgets), len(now.budgets))
 	}
 	spec.Budgets = now.budgets
 	if len(v.Budgets) > 0 {
@@ -96,7 +99,8 @@ func grown(old, now Resolution) error {
 		return refuse(ErrRaise, "plan: %d mechanisms; allowed: at least the %d before", len(now.Plan), len(old.Plan))
 	}
 	for i, l := range now.Limits {
-		if was := old.Limits[i]; l.Guard != was.Guard || l.Order != was.Order || l.Value < was.Value || l.Delta < was.Delta {
+		if was := old.Limits[i]; l.Guard != was.Guard || l.Order != was.Order ||
+			l.Value < was.Value || l.Delta < was.Delta {
 			return refuse(ErrRaise, "budgets[%d]: %+v; allowed: at least %+v, as before", i, l, was)
 		}
 	}

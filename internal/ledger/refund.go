@@ -36,7 +36,8 @@ func (v Refund) decide(b *Batch) error {
 	spec := b.spec()
 	switch {
 	case spec.Parent != "":
-		return refuse(ErrRefund, "ledger: %s has a parent, which its charges are settled with; allowed: a ledger without", spec.Name)
+		return refuse(ErrRefund, "ledger: %s has a parent, which its charges are settled with; allowed: a ledger "+
+			"without", spec.Name)
 	case v.Position == 0 || v.Position >= b.position() || len(v.Events) == 0:
 		return refuse(ErrRefund, "position: %d; allowed: that of an earlier charge, commit or expiry", v.Position)
 	case slices.Contains(b.amended.refunded, v.Position):
@@ -47,7 +48,8 @@ func (v Refund) decide(b *Batch) error {
 	}
 	for _, p := range merged(v.Events) {
 		if n := b.counted(p.Mechanism); n < p.Count {
-			return refuse(ErrRefund, "position: %d: %d × %v; allowed: at most %d, what is charged", v.Position, p.Count, p.Mechanism, n)
+			return refuse(ErrRefund, "position: %d: %d × %v; allowed: at most %d, what is charged", v.Position,
+				p.Count, p.Mechanism, n)
 		}
 	}
 	return nil

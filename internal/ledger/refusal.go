@@ -48,7 +48,8 @@ func (u Unplanned) describe(name bool) string {
 	if name {
 		to = " to " + u.Mechanism.String()
 	}
-	return fmt.Sprintf("nearest%s is %v, from which yours differs in %s", to, u.Nearest.Mechanism, strings.Join(texts, ", "))
+	return fmt.Sprintf("nearest%s is %v, from which yours differs in %s", to, u.Nearest.Mechanism,
+		strings.Join(texts, ", "))
 }
 
 // Shortfall is what is missing of one budget, or of the plan.
@@ -71,7 +72,8 @@ func (s Shortfall) String() string {
 	if s.Index < 0 { // counts
 		digits = 20
 	}
-	return fmt.Sprintf("%s: needs %s of %s, %s is left, short by %s", s.Budget, up(s.Needed, digits), s.Unit, down(s.Left, digits), up(s.Short, digits))
+	return fmt.Sprintf("%s: needs %s of %s, %s is left, short by %s", s.Budget, up(s.Needed, digits), s.Unit,
+		down(s.Left, digits), up(s.Short, digits))
 }
 
 // maxListed bounds how many mechanisms a message lists.
@@ -172,7 +174,9 @@ func (a *account) shortfalls(parts []mechanism.Part) []Shortfall { return a.draf
 func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 	if d.plan != nil {
 		if d.excess > 0 {
-			list = append(list, Shortfall{Index: -1, Budget: "plan", Reason: "what a restore has lost was more than it allows; only a raise makes room"})
+			list = append(list,
+				Shortfall{Index: -1, Budget: "plan",
+					Reason: "what a restore has lost was more than it allows; only a raise makes room"})
 		}
 		for _, p := range parts {
 			l := d.line(p.Mechanism)
@@ -182,7 +186,8 @@ func (d *draft) shortfalls(parts []mechanism.Part) (list []Shortfall) {
 			}
 			switch {
 			case l.allowed == 0:
-				list = append(list, Shortfall{Index: -1, Budget: "plan", Reason: p.Mechanism.String() + " is not in it"})
+				list = append(list,
+					Shortfall{Index: -1, Budget: "plan", Reason: p.Mechanism.String() + " is not in it"})
 			case p.Count > left:
 				list = append(list, Shortfall{Index: -1, Budget: "plan", Unit: p.Mechanism.String(),
 					Needed: float64(p.Count), Left: float64(left), Short: float64(p.Count - left)})

@@ -27,8 +27,10 @@ func TestShortfalls(t *testing.T) {
 		{"one", basic, pure(5, 1), map[string]float64{"ε": 5}, map[string]float64{"ε": 4.1}},
 		{"several, each too large", basic, pure(100, 3), map[string]float64{"ε": 300}, map[string]float64{"ε": 299.1}},
 		{"δ alone", basic, approximate(0.1, 2e-6, 3), map[string]float64{"δ": 6e-6}, map[string]float64{"δ": 5e-6}},
-		{"both", basic, approximate(2, 0.5, 1), map[string]float64{"ε": 2, "δ": 0.5}, map[string]float64{"ε": 1.1, "δ": 0.499999}},
-		{"beyond any number", accountant.Budget{Guard: accountant.GuardGDP, Mu: 1e-3}, mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: 1e200}, Count: 1},
+		{"both", basic, approximate(2, 0.5, 1), map[string]float64{"ε": 2, "δ": 0.5},
+			map[string]float64{"ε": 1.1, "δ": 0.499999}},
+		{"beyond any number", accountant.Budget{Guard: accountant.GuardGDP, Mu: 1e-3},
+			mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: 1e200}, Count: 1},
 			map[string]float64{"μ²": math.Inf(1)}, map[string]float64{"μ²": math.Inf(1)}},
 	} {
 		first := pure(0.1, 1)

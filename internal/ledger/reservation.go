@@ -39,9 +39,11 @@ func (r Reservation) admits(w Writer) error {
 	case w.Principal == Daemon || r.Child == "" && (r.Principal == "" || r.Principal == w.Principal):
 		return nil
 	case r.Child != "":
-		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: to close that ledger, which settles it", r.Position, r.Child)
+		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: to close that ledger, which "+
+			"settles it", r.Position, r.Child)
 	}
-	return refuse(ErrReservation, "reservation: %d is of %s; allowed: one of your own, or on the daemon's own socket to let it expire now, or to free it", r.Position, r.Principal)
+	return refuse(ErrReservation, "reservation: %d is of %s; allowed: one of your own, or on the daemon's own socket "+
+		"to let it expire now, or to free it", r.Position, r.Principal)
 }
 
 // Total is the sum of the counts that are left.
@@ -196,7 +198,8 @@ func (rs *reservations) parted() []mechanism.Part {
 func (b *Batch) reservation(position uint64, w Writer) (Reservation, error) {
 	r, ok := b.held.open[position]
 	if !ok {
-		return r, refuse(ErrReservation, "reservation: %d; allowed: the position of one that is open: not used up, released or expired", position)
+		return r, refuse(ErrReservation, "reservation: %d; allowed: the position of one that is open: not used up, "+
+			"released or expired", position)
 	}
 	return r, r.admits(w)
 }
@@ -206,7 +209,8 @@ func (b *Batch) reservation(position uint64, w Writer) (Reservation, error) {
 func (b *Batch) timed(position uint64) (Reservation, error) {
 	r, err := b.reservation(position, Writer{Principal: Daemon})
 	if err == nil && r.Child != "" {
-		err = refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time, or to close that ledger, which settles it", r.Position, r.Child)
+		err = refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: one with a time, or to close "+
+			"that ledger, which settles it", r.Position, r.Child)
 	}
 	return r, err
 }

@@ -33,18 +33,23 @@ func (v Reserve) decide(b *Batch) error {
 	parts := merged(v.Events)
 	switch {
 	case b.draft == nil:
-		return refuse(ErrReservation, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER", b.spec().Name)
+		return refuse(ErrReservation, "ledger: %s has no budget; allowed: a ledger with the policy PLAN or FILTER",
+			b.spec().Name)
 	case (v.Child != "") != (v.Lifetime == 0) || v.Child != "" && b.request.Writer.Principal != Daemon:
-		return refuse(ErrReservation, "child: %q with a lifetime of %v; allowed: a lifetime and no child, which only CreateLedger sets",
+		return refuse(ErrReservation, "child: %q with a lifetime of %v; allowed: a lifetime and no child, which only "+
+			"CreateLedger sets",
 			v.Child, v.Lifetime)
 	case len(b.held.open) >= MaxReservations:
-		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger", len(b.held.open)+1, MaxReservations)
+		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger",
+			len(b.held.open)+1, MaxReservations)
 	case b.held.parts+len(parts) > MaxReservedParts:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: %d; allowed: at most %d in one ledger",
 			b.held.parts+len(parts), MaxReservedParts)
 	case b.bounded && b.held.bytes+size(parts) > MaxReservedBytes:
-		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one ledger, "+
-			"where %d are held already; commit, release or let expire some of them, or reserve mechanisms with shorter lists",
+		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one "+
+			"ledger, "+
+			"where %d are held already; commit, release or let expire some of them, or reserve mechanisms with "+
+			"shorter lists",
 			b.held.bytes+size(parts), MaxReservedBytes, b.held.bytes)
 	}
 	if err := b.admit(v.Events); err != nil {

@@ -40,11 +40,13 @@ func (s Spec) CheckPolicy() error {
 	case Descriptive:
 		switch {
 		case s.Parent != "":
-			return wrong("parent", strconv.Quote(s.Parent), "no parent with the policy DESCRIPTIVE (or unset), which has no bound to set aside")
+			return wrong("parent", strconv.Quote(s.Parent),
+				"no parent with the policy DESCRIPTIVE (or unset), which has no bound to set aside")
 		case !s.Plan.IsZero():
 			return wrong("plan", "given", "no plan with the policy DESCRIPTIVE (or unset)")
 		case len(s.Budgets) > 0:
-			return wrong("budgets", fmt.Sprintf("%d given", len(s.Budgets)), "no budgets with the policy DESCRIPTIVE (or unset)")
+			return wrong("budgets", fmt.Sprintf("%d given", len(s.Budgets)),
+				"no budgets with the policy DESCRIPTIVE (or unset)")
 		case !s.ExpectedRun.IsZero():
 			return wrong("expected_run", "given", "an expected run with the policy FILTER only")
 		}
@@ -178,14 +180,16 @@ func resolvePlan(s Spec, stop func() bool) ([]mechanism.Part, error) {
 			return nil, err
 		}
 		if broken >= 0 {
-			return nil, &mechanism.ParameterError{Field: "plan", Value: fmt.Sprintf("costs more than budgets[%d] (%v)", broken, s.Budgets[broken]),
+			return nil, &mechanism.ParameterError{Field: "plan",
+				Value:   fmt.Sprintf("costs more than budgets[%d] (%v)", broken, s.Budgets[broken]),
 				Allowed: "a plan that keeps within every budget"}
 		}
 		return c.Parts, nil
 	}
 	m := s.Plan.Events[0].Mechanism
 	at := func(n uint64) (bool, error) {
-		broken, err := meets(mechanism.Composition{Adjacency: s.Adjacency, Parts: []mechanism.Part{{Mechanism: m, Count: n}}})
+		broken, err := meets(mechanism.Composition{Adjacency: s.Adjacency,
+			Parts: []mechanism.Part{{Mechanism: m, Count: n}}})
 		return broken < 0, err
 	}
 	n, err := most(at)

@@ -84,13 +84,15 @@ func TestRestored(t *testing.T) {
 	l.take(restoring, restored)
 
 	v := l.View()
-	if !v.Unreconciled || v.Guarantee != "descriptive" || len(v.Reservations) != 0 || v.Total != 12 || v.Balance.Budgets[0].Value.Remaining != 0.8 {
+	if !v.Unreconciled || v.Guarantee != "descriptive" || len(v.Reservations) != 0 || v.Total != 12 ||
+		v.Balance.Budgets[0].Value.Remaining != 0.8 {
 		t.Errorf("restored: %+v", v)
 	}
 	if len(v.Assumptions) != 1 || v.Assumptions[0].Kind != "restored" || !v.Assumptions[0].Descriptive {
 		t.Errorf("assumptions: %+v", v.Assumptions)
 	}
-	for _, action := range []Action{Charge{Events: tenth(1)}, Reserve{Events: tenth(1), Lifetime: time.Hour}, Commit{Reservation: 2, Events: tenth(1)},
+	for _, action := range []Action{Charge{Events: tenth(1)}, Reserve{Events: tenth(1), Lifetime: time.Hour},
+		Commit{Reservation: 2, Events: tenth(1)},
 		Release{Reservation: 2}, Expire{Reservation: 2}, Refund{Position: 1, Events: tenth(3)}, Raise{}, Close{}} {
 		l.refuse(young, action, ErrUnreconciled, "accountctl ledger reconcile a (--charge FILE | --accept-loss REASON)")
 		l.refuse(old, action, ErrEnded, "writer: old wrote up to entry 2, before entry 4 restored")
@@ -106,12 +108,14 @@ func TestRestored(t *testing.T) {
 	l.refuse(old, Charge{Events: tenth(1)}, ErrEnded, "a new writer")
 	l.take(young, Charge{Events: tenth(2)})
 	l.refuse(young, Charge{Events: tenth(1)}, ErrBudget, "0 is left")
-	if v := l.View(); v.Unreconciled || v.Guarantee != "filter" || len(v.Assumptions) != 2 || v.Assumptions[0].Descriptive || v.Assumptions[1].Kind != "reconciled" {
+	if v := l.View(); v.Unreconciled || v.Guarantee != "filter" || len(v.Assumptions) != 2 ||
+		v.Assumptions[0].Descriptive || v.Assumptions[1].Kind != "reconciled" {
 		t.Errorf("reconciled: %+v", v)
 	}
 	l.refuse(young, Reconcile{}, ErrReconcile, "is reconciled; allowed: more events")
 	l.take(young, Reconcile{Events: tenth(1)}) // found later
-	if v := l.View(); v.Guarantee != "descriptive" || v.Balance.Budgets[0].Value.Spent != 2.1 || v.Balance.Budgets[0].Value.Remaining != 0 {
+	if v := l.View(); v.Guarantee != "descriptive" || v.Balance.Budgets[0].Value.Spent != 2.1 ||
+		v.Balance.Budgets[0].Value.Remaining != 0 {
 		t.Errorf("over its budget: %+v", v)
 	}
 	// A copy of that is restored before it was reconciled, and again.
@@ -120,7 +124,8 @@ func TestRestored(t *testing.T) {
 	l.refuse(young, Charge{Events: tenth(1)}, ErrEnded, "before entry 9")
 	l.take(Writer{"p", "newest"}, Reconcile{AcceptLoss: true, Reason: "nobody knows"})
 	v = l.View()
-	if last := v.Assumptions[len(v.Assumptions)-1]; last.Kind != "loss" || !last.Descriptive || !strings.Contains(last.Text, "not counted: the loss was accepted (reason given: nobody knows)") {
+	if last := v.Assumptions[len(v.Assumptions)-1]; last.Kind != "loss" || !last.Descriptive ||
+		!strings.Contains(last.Text, "not counted: the loss was accepted (reason given: nobody knows)") {
 		t.Errorf("%+v", last)
 	}
 	if v.Unreconciled || l.StoreOf(7) != secondStore || l.StoreOf(8) != thirdStore || l.StoreOf(99) != firstStore {
@@ -175,7 +180,8 @@ func TestReconcileChild(t *testing.T) {
 	l := begin(t, base)
 	l.take(old, Charge{Events: tenth(6)})
 	l.take(restoring, restored)
-	l.refuse(young, Reconcile{Events: tenth(5)}, ErrReconcile, "has a parent, parent, which answers for no more than its budget")
+	l.refuse(young, Reconcile{Events: tenth(5)}, ErrReconcile,
+		"has a parent, parent, which answers for no more than its budget")
 	if l.View().Total != 6 {
 		t.Error("a refusal was counted")
 	}
@@ -194,7 +200,8 @@ func TestReconcileNothing(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	l.take(young, Reconcile{Reason: "it was stopped first"})
-	if v := l.View(); v.Guarantee != "filter" || !strings.Contains(v.Assumptions[1].Text, "is nothing (reason given: it was stopped first)") {
+	if v := l.View(); v.Guarantee != "filter" ||
+		!strings.Contains(v.Assumptions[1].Text, "is nothing (reason given: it was stopped first)") {
 		t.Errorf("%+v", v)
 	}
 	// A raise after a restore may depend on outputs that were lost.

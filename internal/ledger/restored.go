@@ -31,7 +31,8 @@ func (Restored) Details() Details { return Details{From: PotReserved, To: PotCha
 func (v Restored) decide(b *Batch) error {
 	was, by := b.amended.store(b.state.summary.Genesis.StoreID, b.position()), b.request.Writer.Principal
 	if by != Daemon || v.From != was || v.StoreID == was {
-		return refuse(ErrReconcile, "restored: from store %q to %q by %s; allowed: from %q to another, by a restore", v.From, v.StoreID, by, was)
+		return refuse(ErrReconcile, "restored: from store %q to %q by %s; allowed: from %q to another, by a restore",
+			v.From, v.StoreID, by, was)
 	}
 	return nil
 }
@@ -46,7 +47,8 @@ func (Restored) reconciles() bool { return true } // it may be copied and restor
 func (v Restored) amend(a amendments, position uint64) amendments {
 	a.restored = append(slices.Clip(a.restored), origin{position, v.From, v.StoreID})
 	a.unreconciled = true
-	return a.assuming(Assumption{position, "restored", fmt.Sprintf("restored by entry %d from a copy of store %s, made at %s or later: "+
-		"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
-		position, v.From, v.Newest.UTC().Format(time.RFC3339)), true})
+	return a.assuming(Assumption{position, "restored",
+		fmt.Sprintf("restored by entry %d from a copy of store %s, made at %s or later: "+
+			"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
+			position, v.From, v.Newest.UTC().Format(time.RFC3339)), true})
 }

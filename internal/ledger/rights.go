@@ -19,14 +19,16 @@ const Unverified = "unverified:"
 func (b *Batch) mayDispose(to string) error {
 	genesis := b.state.summary.Genesis
 	creator, caller := genesis.Principal, b.request.Caller
-	if caller == "" || caller == creator || strings.HasPrefix(creator, Unverified) && strings.HasPrefix(caller, Unverified) {
+	if caller == "" || caller == creator ||
+		strings.HasPrefix(creator, Unverified) && strings.HasPrefix(caller, Unverified) {
 		return nil
 	}
 	who := "only " + creator + ", or a caller"
 	if strings.HasPrefix(creator, Unverified) {
 		who = "nobody can prove to be that, so only a caller"
 	}
-	return refuse(ErrNotCreator, "ledger %s was created by %s: %s on the daemon's own socket (accountctl --server unix:DIR/accountant.sock), may %s; you are %s",
+	return refuse(ErrNotCreator, "ledger %s was created by %s: %s on the daemon's own socket (accountctl --server "+
+		"unix:DIR/accountant.sock), may %s; you are %s",
 		genesis.Spec.Name, creator, who, to, caller)
 }
 

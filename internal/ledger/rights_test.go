@@ -16,7 +16,8 @@ import (
 func TestHalfOfAPlan(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		planned := [2]uint32{rapid.Uint32Range(1, 50).Draw(t, "planned a"), rapid.Uint32Range(1, 50).Draw(t, "planned b")}
+		planned := [2]uint32{rapid.Uint32Range(1, 50).Draw(t, "planned a"),
+			rapid.Uint32Range(1, 50).Draw(t, "planned b")}
 		asked := [2]uint32{rapid.Uint32Range(1, planned[0]).Draw(t, "a"), rapid.Uint32Range(0, planned[1]).Draw(t, "b")}
 		snapshot := resolved(t, plan(pure(0.1, planned[0]), pure(0.2, planned[1])))
 		snapshot.Genesis.Principal = "cn:ann"
@@ -28,7 +29,8 @@ func TestHalfOfAPlan(t *testing.T) {
 		r := reserving(1, events...)
 		r.Caller = "cn:bob"
 		d := b.Decide(r, Lane{}, noon)
-		if most := 2*(asked[0]+asked[1]) > planned[0]+planned[1]; errors.Is(d.Err, ErrNotCreator) != most || (d.Err != nil) != most {
+		if most := 2*(asked[0]+asked[1]) > planned[0]+planned[1]; errors.Is(d.Err, ErrNotCreator) != most ||
+			(d.Err != nil) != most {
 			t.Fatalf("%v of %v: %+v", asked, planned, d)
 		}
 		rest := [2]uint32{planned[0], planned[1]}
@@ -36,7 +38,8 @@ func TestHalfOfAPlan(t *testing.T) {
 			rest = [2]uint32{planned[0] - asked[0], planned[1] - asked[1]}
 		}
 		for i, epsilon := range []float64{0.1, 0.2} {
-			if d := b.Decide(check(request("v", 1, pure(epsilon, rest[i]+1))), Lane{}, noon); !errors.Is(d.Err, ErrBudget) {
+			if d := b.Decide(check(request("v", 1, pure(epsilon, rest[i]+1))), Lane{},
+				noon); !errors.Is(d.Err, ErrBudget) {
 				t.Fatalf("one more than is left: %+v", d)
 			}
 			if rest[i] > 0 {
@@ -67,11 +70,13 @@ func TestHalfOfAFilter(t *testing.T) {
 		{pure(0.01, 1), false},
 	} {
 		snapshot := resolved(t, filter(basic, accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 8, Delta: 1e-3}))
-		for caller, want := range map[string]bool{"cn:bob": c.most, "unverified:ann": c.most, "cn:ann": false, "": false} {
+		for caller, want := range map[string]bool{"cn:bob": c.most, "unverified:ann": c.most,
+			"cn:ann": false, "": false} {
 			snapshot.Genesis.Principal = "cn:ann"
 			r := reserving(1, c.event)
 			r.Caller = caller
-			if d := NewBatch(NewState(snapshot, nil)).Decide(r, Lane{}, noon); errors.Is(d.Err, ErrNotCreator) != want || (d.Err != nil) != want {
+			if d := NewBatch(NewState(snapshot, nil)).Decide(r, Lane{}, noon); errors.Is(d.Err,
+				ErrNotCreator) != want || (d.Err != nil) != want {
 				t.Errorf("%v by %q: %+v; want refused: %v", c.event, caller, d, want)
 			}
 		}
@@ -96,7 +101,8 @@ func TestMayClose(t *testing.T) {
 		snapshot.Genesis.Principal = c.creator
 		b := NewBatch(NewState(snapshot, nil))
 		d := b.Decide(Request{Writer: Writer{"p", "w"}, Sequence: 1, Action: Close{}, Caller: c.caller}, Lane{}, noon)
-		if errors.Is(d.Err, ErrNotCreator) != (c.says != "") || d.Err != nil && !strings.Contains(d.Err.Error(), c.says) || b.closed != (c.says == "") {
+		if errors.Is(d.Err, ErrNotCreator) != (c.says != "") ||
+			d.Err != nil && !strings.Contains(d.Err.Error(), c.says) || b.closed != (c.says == "") {
 			t.Errorf("%s closes what %s created: %+v, closed %v; want %q", c.caller, c.creator, d, b.closed, c.says)
 		}
 	}

@@ -16,5 +16,6 @@ type Standing struct {
 // Standing only reads s, and copies nothing: what refunds and raises have made of a
 // ledger is never changed in place.
 func (s *State) Standing() Standing {
-	return Standing{s.summary.Head.Position, s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution, s.amended.raises, len(s.held.open) > len(s.held.children()), s.amended.assumptions}
+	return Standing{s.summary.Head.Position, s.summary.Genesis.Spec.Adjacency, s.Guarantee(), s.amended.resolution,
+		s.amended.raises, len(s.held.open) > len(s.held.children()), s.amended.assumptions}
 }

@@ -42,7 +42,8 @@ func NewStateWithin(s Snapshot, tail []Record, stop func() bool) (st *State, ok 
 }
 
 func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
-	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts), index: make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
+	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts),
+		index: make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
 		st.bytes += mechanism.Size(p.Mechanism)
@@ -62,7 +63,8 @@ func (s *State) costs(in *num.Interrupt) *Prices {
 	if in == nil || len(s.amended.resolution.Limits) == 0 {
 		return nil
 	}
-	p := &Prices{from: newPrices(s.amended.resolution.Limits, s.summary.Genesis.Spec.Adjacency), found: make(map[mechanism.Mechanism]price, len(s.parts))}
+	p := &Prices{from: newPrices(s.amended.resolution.Limits, s.summary.Genesis.Spec.Adjacency),
+		found: make(map[mechanism.Mechanism]price, len(s.parts))}
 	for _, parts := range [][]mechanism.Part{s.parts, s.Reserved()} {
 		for _, part := range parts {
 			if part.Count > 0 { // not all was refunded

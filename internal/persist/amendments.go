@@ -27,10 +27,12 @@ func (v *view) amendments(h head) (list []ledger.Entry, err error) {
 		return nil, err
 	}
 	if uint64(len(list)) != h.amended {
-		return nil, damaged(amendmentsBucket, numberKey(h.number), "%d refunds and raises; the head has %d", len(list), h.amended)
+		return nil, damaged(amendmentsBucket, numberKey(h.number),
+			"%d refunds and raises; the head has %d", len(list), h.amended)
 	}
 	if unreconciled := ledger.Unreconciled(list); unreconciled != h.unreconciled {
-		return nil, damaged(headsBucket, numberKey(h.number), "needs reconciling: %v; by its entries %v", h.unreconciled, unreconciled)
+		return nil, damaged(headsBucket, numberKey(h.number), "needs reconciling: %v; by its entries %v",
+			h.unreconciled, unreconciled)
 	}
 	return list, nil
 }

@@ -63,7 +63,8 @@ func TestBackupWhileServing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept = append(kept, audit.Witness{Source: "kept", Ledger: name, Position: snapshot.Head.Position, Hash: snapshot.Head.Hash})
+			kept = append(kept,
+				audit.Witness{Source: "kept", Ledger: name, Position: snapshot.Head.Position, Hash: snapshot.Head.Hash})
 		}
 		content, size, err := s.Backup()
 		if err != nil {
@@ -101,7 +102,8 @@ func checkMarked(t *testing.T, path string) {
 			f = f.damage(page, 40)
 		}
 		copied := f.write(t)
-		if _, err := Open(Config{Path: copied}); err == nil || !strings.Contains(err.Error(), "accountantd restore "+copied) {
+		if _, err := Open(Config{Path: copied}); err == nil ||
+			!strings.Contains(err.Error(), "accountantd restore "+copied) {
 			t.Errorf("root page %d is damaged: opened with %v", page, err)
 		}
 		if after, err := os.ReadFile(copied); err != nil || !bytes.Equal(after, f.store) {
@@ -124,7 +126,8 @@ func TestBackupOfDamage(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true, alone: true}}) // a backup
+		// a backup
+		s := mustOpen(t, Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true, alone: true}})
 		if len(by[kind]) == 0 {
 			t.Fatalf("no %s", kind)
 		}

@@ -30,12 +30,14 @@ func newAppender(s *Store, i int) (*appender, error) {
 		return nil, err
 	}
 	v := ledger.Charge{
-		Events: []mechanism.Event{{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}, Count: 1}},
+		Events: []mechanism.Event{{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.01,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}, Count: 1}},
 		Labels: []ledger.Label{{Key: "step", Value: "1234"}},
 	}
 	return &appender{
 		s: s, action: v, digest: record.Digest(v), proposal: ledger.Proposal{Ledger: name, Expected: sum.Head},
-		writer: ledger.Writer{Principal: "unverified:anonymous", Name: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i)*2654435761, i+1)},
+		writer: ledger.Writer{Principal: "unverified:anonymous",
+			Name: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i)*2654435761, i+1)},
 	}, nil
 }
 
@@ -45,7 +47,8 @@ func (a *appender) next(n int) ledger.Proposal {
 	p.Entries = make([]ledger.Entry, n)
 	for i := range p.Entries {
 		at := p.Expected.Position + 1 + uint64(i)
-		p.Entries[i] = ledger.Entry{Position: at, Writer: a.writer, Sequence: at, Digest: a.digest, Time: storetest.Genesis("l").Time, Action: a.action}
+		p.Entries[i] = ledger.Entry{Position: at, Writer: a.writer, Sequence: at, Digest: a.digest,
+			Time: storetest.Genesis("l").Time, Action: a.action}
 	}
 	p.Total += uint64(n)
 	p.Counts = []ledger.CountChange{{Index: 0, Mechanism: a.action.Events[0].Mechanism, Total: p.Total}}

@@ -34,7 +34,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	tried := 0
 	for kind, at := range kinds(aims(t, content)) {
-		if !strings.HasSuffix(kind, "/element") && !strings.HasSuffix(kind, "/header") || strings.Contains(kind, "meta/") {
+		if !strings.HasSuffix(kind, "/element") && !strings.HasSuffix(kind, "/header") ||
+			strings.Contains(kind, "meta/") {
 			continue
 		}
 		for i, at := range at {
@@ -99,7 +100,9 @@ func charges(s *Store) error {
 	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	for i := range 20 {
 		name := fmt.Sprint("new", i)
-		if _, _, err := k.Create(context.Background(), ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p", Time: audittest.Time(0)}); err != nil {
+		if _, _, err := k.Create(context.Background(),
+			ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p",
+				Time: audittest.Time(0)}); err != nil {
 			return err
 		}
 		for _, name := range []string{name, "many"} {

@@ -96,10 +96,12 @@ func next(s *Store, name string, i int) (ledger.Proposal, error) {
 		return ledger.Proposal{}, err
 	}
 	st := ledger.NewState(snapshot, tail)
-	if at := snapshot.Head.Position; at%refundEvery == refundEvery-1 && len(snapshot.Amended) < ledger.MaxAmendments { // the newest is a charge
+	// the newest is a charge
+	if at := snapshot.Head.Position; at%refundEvery == refundEvery-1 && len(snapshot.Amended) < ledger.MaxAmendments {
 		v := ledger.Refund{Position: at, Events: onePure, Reason: "r"}
 		b := ledger.NewBatch(st)
-		b.Decide(ledger.Request{Writer: lane1(i), Sequence: last + 1, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: last}, snapshot.Genesis.Time)
+		b.Decide(ledger.Request{Writer: lane1(i), Sequence: last + 1, Digest: record.Digest(v), Action: v},
+			ledger.Lane{Sequence: last}, snapshot.Genesis.Time)
 		return b.Proposal(), nil
 	}
 	return proposeOn(st, lane1(i), last), nil
@@ -147,7 +149,8 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range records {
-				if hash, ok := acknowledged[fmt.Sprintf("%s %d", name, r.Entry.Position)]; ok && hash == fmt.Sprintf("%x", r.Hash) {
+				if hash, ok := acknowledged[fmt.Sprintf("%s %d", name, r.Entry.Position)]; ok &&
+					hash == fmt.Sprintf("%x", r.Hash) {
 					found++
 				}
 			}
@@ -158,7 +161,8 @@ func TestKilled(t *testing.T) {
 				}
 			}
 			if sum.Total != uint64(len(records))-2*refunds || refunds == 0 && len(records) >= refundEvery {
-				t.Errorf("ledger %s: total %d, %d records of one each, %d of them refunds", name, sum.Total, len(records), refunds)
+				t.Errorf("ledger %s: total %d, %d records of one each, %d of them refunds", name,
+					sum.Total, len(records), refunds)
 			}
 			total[name] = sum.Total
 		}

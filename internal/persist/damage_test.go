@@ -88,7 +88,8 @@ func tryAppend(s ledger.Store, sum ledger.Summary, n int) error {
 	last := map[ledger.Writer]uint64{}
 	for i := range n {
 		w := lane1(i / 3 % 2)
-		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%20)}, Count: 1}}}
+		v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: float64(1 + i%20)},
+			Count: 1}}}
 		last[w]++
 		r := ledger.Request{Writer: w, Sequence: last[w], Digest: record.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{Sequence: last[w] - 1}, sum.Genesis.Time); d.Outcome != ledger.Accepted {
@@ -197,16 +198,26 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("bucket %s has %d rows; the test needs 2", b, len(keys))
 		}
 		for what, damage := range map[string]func(bb *bolt.Bucket, key, value, other []byte) error{
-			"first byte": func(bb *bolt.Bucket, key, value, _ []byte) error { value[0] ^= 1; return bb.Put(key, value) },
+			"first byte": func(bb *bolt.Bucket, key, value, _ []byte) error {
+				value[0] ^= 1
+				return bb.Put(key,
+					value)
+			},
 			"last byte": func(bb *bolt.Bucket, key, value, _ []byte) error {
 				value[len(value)-1] ^= 0x80
 				return bb.Put(key, value)
 			},
-			"cut short":      func(bb *bolt.Bucket, key, value, _ []byte) error { return bb.Put(key, value[:len(value)-1]) },
-			"only a stump":   func(bb *bolt.Bucket, key, value, _ []byte) error { return bb.Put(key, value[:3]) },
-			"another's":      func(bb *bolt.Bucket, key, _, other []byte) error { return bb.Put(key, other) },
-			"sealed garbage": func(bb *bolt.Bucket, key, _, _ []byte) error { return bb.Put(key, seal(b, key, []byte("    garbage"))) },
-			"removed":        func(bb *bolt.Bucket, key, _, _ []byte) error { return bb.Delete(key) },
+			"cut short": func(bb *bolt.Bucket, key, value, _ []byte) error {
+				return bb.Put(key,
+					value[:len(value)-1])
+			},
+			"only a stump": func(bb *bolt.Bucket, key, value, _ []byte) error { return bb.Put(key, value[:3]) },
+			"another's":    func(bb *bolt.Bucket, key, _, other []byte) error { return bb.Put(key, other) },
+			"sealed garbage": func(bb *bolt.Bucket, key, _, _ []byte) error {
+				return bb.Put(key,
+					seal(b, key, []byte("    garbage")))
+			},
+			"removed": func(bb *bolt.Bucket, key, _, _ []byte) error { return bb.Delete(key) },
 		} {
 			if what == "removed" && (b == ledgersBucket || b == writersBucket) {
 				continue // nothing else tells that there was one
@@ -235,7 +246,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-func change(t *testing.T, path string, b bucket, key, other []byte, damage func(bb *bolt.Bucket, key, value, other []byte) error) {
+func change(t *testing.T, path string, b bucket, key, other []byte,
+	damage func(bb *bolt.Bucket, key, value, other []byte) error) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
 	if err != nil {
@@ -278,7 +290,8 @@ func TestDamagedPages(t *testing.T) {
 				t.Error("a wrong answer")
 			}
 			_, _, createErr := s.Create(storetest.Genesis("new"))
-			if createErr != nil && !errors.Is(createErr, ledger.ErrDamaged) && !errors.Is(createErr, ledger.ErrUnknown) {
+			if createErr != nil && !errors.Is(createErr, ledger.ErrDamaged) &&
+				!errors.Is(createErr, ledger.ErrUnknown) {
 				t.Errorf("Create = %v", createErr)
 			}
 			if err := s.Close(); err != nil {

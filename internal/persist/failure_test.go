@@ -37,7 +37,8 @@ func proposeOn(st *ledger.State, w ledger.Writer, last uint64) ledger.Proposal {
 	v := ledger.Charge{Events: onePure}
 	b := ledger.NewBatch(st)
 	r := ledger.Request{Writer: w, Sequence: last + 1, Digest: record.Digest(v), Action: v}
-	b.Decide(r, ledger.Lane{Sequence: last}, storetest.Genesis("l").Time) // were it refused, the store would refuse the empty proposal
+	// were it refused, the store would refuse the empty proposal
+	b.Decide(r, ledger.Lane{Sequence: last}, storetest.Genesis("l").Time)
 	return b.Proposal()
 }
 
@@ -84,7 +85,8 @@ func TestCommitFails(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, p := range proposals {
 				wg.Go(func() {
-					if _, err := s.Append([]ledger.Proposal{p}); !errors.Is(err, ledger.ErrUnknown) || !strings.Contains(err.Error(), "injected") {
+					if _, err := s.Append([]ledger.Proposal{p}); !errors.Is(err, ledger.ErrUnknown) ||
+						!strings.Contains(err.Error(), "injected") {
 						t.Errorf("Append = %v, want ErrUnknown with the cause", err)
 					}
 				})
@@ -162,17 +164,19 @@ func TestReadsWaitForDurability(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			visible, release := make(chan struct{}), make(chan struct{})
 			var hold bool
-			s := mustOpen(t, Config{Path: filepath.Join(t.TempDir(), "s.db"), hooks: hooks{noSync: true, commit: func(tx *bolt.Tx) error {
-				err := tx.Commit()
-				if hold {
-					close(visible)
-					<-release
-					if fails {
-						return errors.New("injected")
-					}
-				}
-				return err
-			}}})
+			s := mustOpen(t,
+				Config{Path: filepath.Join(t.TempDir(), "s.db"),
+					hooks: hooks{noSync: true, commit: func(tx *bolt.Tx) error {
+						err := tx.Commit()
+						if hold {
+							close(visible)
+							<-release
+							if fails {
+								return errors.New("injected")
+							}
+						}
+						return err
+					}}})
 			defer s.Close()
 			mustCreate(t, s, "a")
 			p := propose(t, s, "a", lane1(0))
@@ -199,7 +203,8 @@ func TestReadsWaitForDurability(t *testing.T) {
 			close(release)
 			a, r := <-appended, <-read
 			hold = false
-			if fails && (!errors.Is(a, ledger.ErrUnknown) || !errors.Is(r, ledger.ErrUnknown)) || !fails && (a != nil || r != nil) {
+			if fails && (!errors.Is(a, ledger.ErrUnknown) || !errors.Is(r, ledger.ErrUnknown)) ||
+				!fails && (a != nil || r != nil) {
 				t.Errorf("the commit fails: %v; Append = %v, RecordOf = %v", fails, a, r)
 			}
 		})
@@ -211,12 +216,14 @@ func TestReadsWaitForDurability(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	full := false
 	path := filepath.Join(t.TempDir(), "s.db")
-	s := mustOpen(t, Config{Path: path, AllocationStep: 4096, hooks: hooks{noSync: true, allocate: func(f *os.File, from, to int64) error {
-		if full {
-			return syscall.ENOSPC
-		}
-		return allocate(f, from, to)
-	}}})
+	s := mustOpen(t,
+		Config{Path: path, AllocationStep: 4096,
+			hooks: hooks{noSync: true, allocate: func(f *os.File, from, to int64) error {
+				if full {
+					return syscall.ENOSPC
+				}
+				return allocate(f, from, to)
+			}}})
 	defer s.Close()
 	mustCreate(t, s, "a")
 	full = true
@@ -227,7 +234,8 @@ func TestNoRoom(t *testing.T) {
 		switch {
 		case err == nil:
 			taken++
-		case !errors.Is(err, ledger.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path):
+		case !errors.Is(err, ledger.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) ||
+			!strings.Contains(err.Error(), path):
 			t.Fatalf("Append without room = %v, want ErrUnavailable and ENOSPC with the file's name", err)
 		default:
 			refused++
@@ -281,7 +289,8 @@ func TestHeadroomIsAllocated(t *testing.T) {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(f.Name())
-	if err != nil || len(content) != step+5 || string(content[:4]) != "kept" || strings.Trim(string(content[4:]), "\x00") != "" {
+	if err != nil || len(content) != step+5 || string(content[:4]) != "kept" ||
+		strings.Trim(string(content[4:]), "\x00") != "" {
 		t.Errorf("writeZeros made %d bytes, %v", len(content), err)
 	}
 }

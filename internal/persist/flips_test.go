@@ -31,7 +31,8 @@ type sent struct {
 
 func newCharge(name string, w ledger.Writer, sequence uint64, kind int) sent {
 	v := ledger.Charge{Events: []mechanism.Event{{Mechanism: audittest.Mechanism(1 + kind%40), Count: 1}}}
-	return sent{ledger: name, request: ledger.Request{Writer: w, Sequence: sequence, Digest: record.Digest(v), Action: v}}
+	return sent{ledger: name, request: ledger.Request{Writer: w, Sequence: sequence,
+		Digest: record.Digest(v), Action: v}}
 }
 
 // flippedStore is a store with pages of every kind, and of what was charged in it what
@@ -52,7 +53,9 @@ func flippedStore(t *testing.T) (content []byte, all []sent) {
 		}
 	}
 	create := func(name string) {
-		if _, _, err := k.Create(t.Context(), ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p", Time: audittest.Time(0)}); err != nil {
+		if _, _, err := k.Create(t.Context(),
+			ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p",
+				Time: audittest.Time(0)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +100,8 @@ func TestFlippedBits(t *testing.T) {
 	content, all := flippedStore(t)
 	by := kinds(aims(t, content))
 	names := slices.Sorted(maps.Keys(by))
-	for _, want := range []string{"log/branch", "writers/branch", "ledgers/branch", "heads/branch", "meta/inline", "freelist/ids", "root/leaf"} {
+	for _, want := range []string{"log/branch", "writers/branch", "ledgers/branch", "heads/branch", "meta/inline",
+		"freelist/ids", "root/leaf"} {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Fatalf("no %s in %v", want, names)
 		}
@@ -187,7 +191,8 @@ func use(s *Store, all []sent, random *rand.Rand) (twice, named error) {
 			if err != nil {
 				named = first(named, err)
 			} else if !r.Replayed || r.Receipt.Position != c.position {
-				return fmt.Errorf("sequence %d of %s in %s: %+v; first at %d", c.request.Sequence, c.request.Writer.Name, c.ledger, r, c.position), named
+				return fmt.Errorf("sequence %d of %s in %s: %+v; first at %d", c.request.Sequence,
+					c.request.Writer.Name, c.ledger, r, c.position), named
 			}
 			if random.IntN(40) == 0 { // by a new writer, and by one that is known
 				c := newCharge(c.ledger, audittest.Writer(2000+random.IntN(1<<30)), 1, 1)
@@ -197,7 +202,9 @@ func use(s *Store, all []sent, random *rand.Rand) (twice, named error) {
 			}
 			if random.IntN(80) == 0 {
 				name := fmt.Sprintf("team/new-%d", random.IntN(1<<30))
-				if _, _, err := k.Create(ctx, ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p", Time: audittest.Time(0)}); err != nil {
+				if _, _, err := k.Create(ctx,
+					ledger.Genesis{Spec: audittest.Spec(name, 3), Principal: "unverified:p",
+						Time: audittest.Time(0)}); err != nil {
 					named = first(named, err)
 				}
 			}

@@ -70,7 +70,8 @@ const (
 const laterBuckets = reservationsBucket
 
 var bucketNames = [buckets]string{
-	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences", "reservations", "amendments",
+	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences",
+	"reservations", "amendments",
 }
 
 func (b bucket) String() string { return bucketNames[b] }

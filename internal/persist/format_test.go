@@ -48,7 +48,8 @@ func TestFormat1(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum, created, err := s.Create(storetest.Genesis("l"))
-	if err != nil || created || sum.Head.Position != 600 || sum.Total != 600 || sum.Distinct != 20 || sum.Genesis.StoreID != s.ID() {
+	if err != nil || created || sum.Head.Position != 600 || sum.Total != 600 || sum.Distinct != 20 ||
+		sum.Genesis.StoreID != s.ID() {
 		t.Errorf("ledger l = %+v, %v, %v", sum, created, err)
 	}
 	if _, err := s.Append([]ledger.Proposal{propose(t, s, "l", lane1(0))}); err != nil {

@@ -81,7 +81,8 @@ func (v *view) checkBackup(path string) error {
 	if err != nil || made == 0 {
 		return err
 	}
-	return fmt.Errorf("it is a backup, made %s: what was charged since would be forgotten, and the store that it was made of may go on; \"accountantd restore %s --data NEWDIR\" makes a store of it",
+	return fmt.Errorf("it is a backup, made %s: what was charged since would be forgotten, and the store that it was "+
+		"made of may go on; \"accountantd restore %s --data NEWDIR\" makes a store of it",
 		time.Unix(0, int64(made)).UTC().Format(time.RFC3339), path)
 }
 

@@ -42,7 +42,9 @@ func TestNewerStore(t *testing.T) {
 	}
 	newer := func(what string, err error) {
 		t.Helper()
-		if err == nil || errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "format version 3, of a newer version of this program; this one supports 2") {
+		if err == nil || errors.Is(err, ledger.ErrDamaged) ||
+			!strings.Contains(err.Error(),
+				"format version 3, of a newer version of this program; this one supports 2") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

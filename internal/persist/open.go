@@ -109,14 +109,16 @@ func (s *Store) open() error {
 			_ = file.Close() // after a panic bbolt has not; else it is closed already
 		}
 		if info, e := os.Stat(s.config.Path); e == nil && info.Size() < int64(2*os.Getpagesize()) {
-			return fmt.Errorf("%w: the file has %d bytes, a store has at least %d: it was cut short; restore a backup", ledger.ErrDamaged, info.Size(), 4*os.Getpagesize())
+			return fmt.Errorf("%w: the file has %d bytes, a store has at least %d: it was cut short; restore a backup",
+				ledger.ErrDamaged, info.Size(), 4*os.Getpagesize())
 		}
 		if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) {
 			return fmt.Errorf("both root pages are damaged, or it is no store (%w): restore a backup", err)
 		}
 		return err
 	}
-	s.space = space{file: file, noSync: s.config.hooks.noSync, step: s.config.AllocationStep, allocate: s.config.hooks.allocate}
+	s.space = space{file: file, noSync: s.config.hooks.noSync, step: s.config.AllocationStep,
+		allocate: s.config.hooks.allocate}
 	s.opened, err = file.Stat()
 	var nextKey uint64
 	if err == nil {
@@ -152,7 +154,8 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	var missing []bucket
 	read := func(tx *bolt.Tx) (err error) {
 		if size := tx.Size(); size > s.opened.Size() {
-			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, s.opened.Size(), size)
+			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short",
+				ledger.ErrDamaged, s.opened.Size(), size)
 		}
 		s.published.tx = tx.ID()
 		s.used.Store(tx.Size())
@@ -161,7 +164,9 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 			isNew = true
 			damaged, err := damagedRoot(tx, file)
 			if err == nil && damaged >= 0 {
-				err = fmt.Errorf("%w: root page %d is damaged, and the other one is of a file without ledgers: restore a backup; or remove the file, if no ledger was ever created in it", ledger.ErrDamaged, damaged)
+				err = fmt.Errorf("%w: root page %d is damaged, and the other one is of a file without ledgers: "+
+					"restore a backup; or remove the file, if no ledger was ever created in it",
+					ledger.ErrDamaged, damaged)
 			}
 			return errors.Join(err, s.config.checkNew())
 		}
@@ -232,7 +237,8 @@ func (s *Store) checkFormat(v *view) error {
 		return err
 	}
 	if version > formatVersion {
-		return fmt.Errorf("format version %d, of a newer version of this program; this one supports %d: use the newer one", version, formatVersion)
+		return fmt.Errorf("format version %d, of a newer version of this program; this one supports %d: use the "+
+			"newer one", version, formatVersion)
 	}
 	if version < firstFormat {
 		return fmt.Errorf("format version %d; this program supports %d to %d", version, firstFormat, formatVersion)

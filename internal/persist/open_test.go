@@ -19,7 +19,8 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	path := filepath.Join(dir, "s.db")
 	s := mustOpen(t, Config{Path: path})
 	defer s.Close()
-	for what, want := range map[string]os.FileMode{path: 0o600, dir: 0o700 | os.ModeDir, filepath.Dir(dir): 0o700 | os.ModeDir} {
+	for what, want := range map[string]os.FileMode{path: 0o600, dir: 0o700 | os.ModeDir,
+		filepath.Dir(dir): 0o700 | os.ModeDir} {
 		info, err := os.Stat(what)
 		if err != nil || info.Mode() != want {
 			t.Errorf("%s has mode %v, %v; want %v", what, info.Mode(), err, want)
@@ -63,7 +64,8 @@ func TestUnknownVersion(t *testing.T) {
 		if err == nil || errors.Is(err, ledger.ErrDamaged) {
 			t.Fatalf("Open of format version 7 = %v", err)
 		}
-		if text := err.Error(); !strings.Contains(text, path) || !strings.Contains(text, "version 7") || !strings.Contains(text, "supports 2") {
+		if text := err.Error(); !strings.Contains(text, path) || !strings.Contains(text, "version 7") ||
+			!strings.Contains(text, "supports 2") {
 			t.Errorf("%q does not name the file, the version found and the one supported", text)
 		}
 	}

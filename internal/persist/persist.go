@@ -329,7 +329,8 @@ func (s *Store) view(read func(*view) error) error {
 // newest published one. bbolt does so if the newest root page is damaged: it takes the older
 // one.
 func (s *Store) otherRoot(shown, published int) error {
-	err := lostCommit(s.path, "while the daemon uses it, its newest commit is number %d, but number %d was acknowledged last: a root page was damaged, or the content was replaced", shown, published)
+	err := lostCommit(s.path, "while the daemon uses it, its newest commit is number %d, but number %d was "+
+		"acknowledged last: a root page was damaged, or the content was replaced", shown, published)
 	s.refuse(err)
 	return err
 }

@@ -25,7 +25,8 @@ func (s *Store) inPlace() error {
 	case !os.SameFile(s.opened, found):
 		return fmt.Errorf("the open file is no longer there, another file has taken its name")
 	case found.Size() < s.used.Load():
-		return fmt.Errorf("%w: store %s: the file was cut short while the daemon uses it (%d bytes; at least %d are in use): stop the daemon and restore a backup",
+		return fmt.Errorf("%w: store %s: the file was cut short while the daemon uses it (%d bytes; at least %d are "+
+			"in use): stop the daemon and restore a backup",
 			ledger.ErrDamaged, s.config.Path, found.Size(), s.used.Load())
 	}
 	return nil
@@ -87,7 +88,9 @@ func (c Config) checkNew() error {
 	if err != nil || name == "" || c.Init {
 		return err
 	}
-	return fmt.Errorf("it is missing or empty, but %s shows that a store has been here, and a new one would have forgotten all that was charged: put the file or the volume back, or restore a backup to another directory; to start anew with nothing charged, start once with --init",
+	return fmt.Errorf("it is missing or empty, but %s shows that a store has been here, and a new one would have "+
+		"forgotten all that was charged: put the file or the volume back, or restore a backup to another directory; "+
+		"to start anew with nothing charged, start once with --init",
 		filepath.Join(filepath.Dir(c.Path), name))
 }
 

@@ -58,7 +58,8 @@ func TestPowerCut(t *testing.T) {
 	rootFirst := 0 // files that were damaged because the root came first
 	for round := range uint64(rounds) {
 		before, acknowledgedBefore := read(), s.published.tx
-		if _, err := s.Append([]ledger.Proposal{propose(t, s, "a", lane1(0)), propose(t, s, "b", lane1(1))}); err != nil {
+		if _, err := s.Append([]ledger.Proposal{propose(t, s, "a", lane1(0)),
+			propose(t, s, "b", lane1(1))}); err != nil {
 			t.Fatal(err)
 		}
 		after := read()

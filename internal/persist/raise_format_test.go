@@ -19,7 +19,8 @@ import (
 
 // fixedPartition is a mechanism that programs of version 1 cannot read.
 var fixedPartition = mechanism.Parallel{
-	Parts:                   mechanism.ListOf[mechanism.Mechanism](mechanism.PureDP{Epsilon: 0.1}, mechanism.PureDP{Epsilon: 0.2}),
+	Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.PureDP{Epsilon: 0.1},
+		mechanism.PureDP{Epsilon: 0.2}),
 	PartitionFixedInAdvance: true,
 }
 
@@ -64,16 +65,19 @@ func TestFormatIsRaised(t *testing.T) {
 		actions []ledger.Action
 		want    uint32
 	}{
-		"nothing new":                 {filter, []ledger.Action{charge(ordinary, chosen), reserve(chosen), ledger.Release{Reservation: 2}}, 1},
-		"charged":                     {filter, []ledger.Action{charge(ordinary), charge(fixedPartition)}, 2},
-		"charged, within another":     {filter, []ledger.Action{charge(within)}, 2},
-		"reserved":                    {filter, []ledger.Action{reserve(fixedPartition)}, 2},
-		"refused":                     {plan(ordinary), []ledger.Action{charge(fixedPartition)}, 1},
-		"in a plan":                   {plan(ordinary, fixedPartition), nil, 2},
-		"in a plan that is raised":    {plan(ordinary), []ledger.Action{raise}, 2},
-		"freed":                       {filter, []ledger.Action{reserve(ordinary), ledger.Free{Reservation: 1, Reason: "r"}}, 2},
-		"freed, which is not there":   {filter, []ledger.Action{ledger.Free{Reservation: 1, Reason: "r"}}, 1},
-		"a δ that its kind had later": {audittest.Spec("l", 3), []ledger.Action{charge(mechanism.ZeroConcentratedDP{Rho: 0.1, Delta: 1e-9})}, 2},
+		"nothing new": {filter,
+			[]ledger.Action{charge(ordinary, chosen), reserve(chosen), ledger.Release{Reservation: 2}}, 1},
+		"charged":                  {filter, []ledger.Action{charge(ordinary), charge(fixedPartition)}, 2},
+		"charged, within another":  {filter, []ledger.Action{charge(within)}, 2},
+		"reserved":                 {filter, []ledger.Action{reserve(fixedPartition)}, 2},
+		"refused":                  {plan(ordinary), []ledger.Action{charge(fixedPartition)}, 1},
+		"in a plan":                {plan(ordinary, fixedPartition), nil, 2},
+		"in a plan that is raised": {plan(ordinary), []ledger.Action{raise}, 2},
+		"freed": {filter,
+			[]ledger.Action{reserve(ordinary), ledger.Free{Reservation: 1, Reason: "r"}}, 2},
+		"freed, which is not there": {filter, []ledger.Action{ledger.Free{Reservation: 1, Reason: "r"}}, 1},
+		"a δ that its kind had later": {audittest.Spec("l", 3),
+			[]ledger.Action{charge(mechanism.ZeroConcentratedDP{Rho: 0.1, Delta: 1e-9})}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.db")
@@ -87,9 +91,11 @@ func TestFormatIsRaised(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, a := range c.actions {
-				r := ledger.Request{Writer: audittest.Writer(0), Sequence: uint64(i + 1), Digest: record.Digest(a), Action: a}
+				r := ledger.Request{Writer: audittest.Writer(0), Sequence: uint64(i + 1),
+					Digest: record.Digest(a), Action: a}
 				_, err := k.Do(t.Context(), "l", r)
-				if refused := strings.HasPrefix(name, "refused") || strings.HasSuffix(name, "not there"); (err != nil) != refused {
+				if refused := strings.HasPrefix(name, "refused") ||
+					strings.HasSuffix(name, "not there"); (err != nil) != refused {
 					t.Fatal(err)
 				}
 			}
@@ -116,7 +122,8 @@ func TestFormatIsRaisedAtOnce(t *testing.T) {
 		want   uint32
 	}{
 		"the commit is there": {func(tx *bolt.Tx) error { return errors.Join(errors.New("injected"), tx.Commit()) }, 2},
-		"the commit is lost":  {func(tx *bolt.Tx) error { return errors.Join(errors.New("injected"), tx.Rollback()) }, 1},
+		"the commit is lost": {func(tx *bolt.Tx) error { return errors.Join(errors.New("injected"), tx.Rollback()) },
+			1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.db")

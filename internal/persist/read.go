@@ -69,7 +69,8 @@ func (v *view) parts(h head) ([]mechanism.Part, error) {
 	sum := uint64(0)
 	for i, p := range parts {
 		if p.Count == 0 && h.amended == 0 || p.Count > h.total-sum {
-			return nil, damaged(headsBucket, numberKey(h.number), "mechanism %d has total %d, all together %d", i, p.Count, h.total)
+			return nil, damaged(headsBucket, numberKey(h.number),
+				"mechanism %d has total %d, all together %d", i, p.Count, h.total)
 		}
 		sum += p.Count
 	}
@@ -235,7 +236,8 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 						return err
 					}
 					if r.Entry.Writer != other || r.Entry.Sequence != 1 {
-						return damaged(logBucket, numberKey(l.id), "sequence %d of writer %s; want 1 of %s", r.Entry.Sequence, r.Entry.Writer.Name, w.Name)
+						return damaged(logBucket, numberKey(l.id), "sequence %d of writer %s; want 1 of %s",
+							r.Entry.Sequence, r.Entry.Writer.Name, w.Name)
 					}
 					out = append(out, r.Record)
 				}
@@ -288,7 +290,8 @@ func (v *view) walk(h head, from, to uint64, found func(ledger.Record)) error {
 			return err
 		}
 		if r.Entry.Position != at || hash != nil && r.Hash != *hash {
-			return damaged(logBucket, numberKey(key), "entry %d with hash %x does not fit into the chain at %d", r.Entry.Position, r.Hash, at)
+			return damaged(logBucket, numberKey(key), "entry %d with hash %x does not fit into the chain at %d",
+				r.Entry.Position, r.Hash, at)
 		}
 		if at <= to {
 			found(r.Record)

@@ -57,7 +57,8 @@ func (v *view) open(h head) (list []ledger.Reservation, err error) {
 		held += r.Total()
 	}
 	if uint64(len(list)) != h.open || held != h.held {
-		return nil, damaged(reservationsBucket, numberKey(h.number), "%d open reservations of %d altogether; the head has %d of %d", len(list), held, h.open, h.held)
+		return nil, damaged(reservationsBucket, numberKey(h.number),
+			"%d open reservations of %d altogether; the head has %d of %d", len(list), held, h.open, h.held)
 	}
 	return list, nil
 }

@@ -77,7 +77,8 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	if err != nil {
 		return done, err
 	}
-	verified, err := Verify(ctx, VerifyConfig{Path: c.Backup, anyRoot: true, Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
+	verified, err := Verify(ctx,
+		VerifyConfig{Path: c.Backup, anyRoot: true, Progress: func(n, of uint64) { c.Progress(StepVerify, n, of) }})
 	if err != nil {
 		return done, fmt.Errorf("backup %s is refused, nothing was written: %w", c.Backup, err)
 	}
@@ -121,9 +122,11 @@ func checkEmpty(dir string) (made bool, err error) {
 	case err != nil:
 		return false, err
 	case len(files) > 0 && filepath.Ext(files[0].Name()) == restoringSuffix:
-		return false, fmt.Errorf("directory %s: %s is of a restore that goes on or was cut off; allowed: an empty directory: once no restore goes on, remove it", dir, files[0].Name())
+		return false, fmt.Errorf("directory %s: %s is of a restore that goes on or was cut off; allowed: an empty "+
+			"directory: once no restore goes on, remove it", dir, files[0].Name())
 	case len(files) > 0:
-		return false, fmt.Errorf("directory %s: has %s; allowed: an empty directory, or one that is not there", dir, files[0].Name())
+		return false, fmt.Errorf("directory %s: has %s; allowed: an empty directory, or one that is not there",
+			dir, files[0].Name())
 	}
 	return false, nil
 }
@@ -138,7 +141,9 @@ func checkRestored(path string) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", path, err)
 	}
-	return fmt.Errorf("store %s: a restore to it goes on or was cut off (%s); allowed: a finished one: once no restore goes on, remove that file and restore again, or start once with --init to start anew with nothing charged", path, path+restoringSuffix)
+	return fmt.Errorf("store %s: a restore to it goes on or was cut off (%s); allowed: a finished one: once no "+
+		"restore goes on, remove that file and restore again, or start once with --init to start anew with nothing "+
+		"charged", path, path+restoringSuffix)
 }
 
 func remove(path string) error {
@@ -189,7 +194,8 @@ const restoreTogether = 64
 
 // restore turns the copy into a store of its own, durably.
 func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64, done *RestoredStore) (err error) {
-	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true, alone: true}}) // synced once, below
+	// synced once, below
+	s, err := Open(Config{Path: path, MaxBatchBytes: c.maxBatch, hooks: hooks{noSync: true, alone: true}})
 	if err != nil {
 		return err
 	}
@@ -267,7 +273,8 @@ func (c RestoreConfig) proposal(s *Store, name string, done RestoredStore) (ledg
 		return ledger.Proposal{}, err
 	}
 	state := ledger.NewState(snapshot, tail)
-	v := ledger.Restored{From: state.StoreOf(snapshot.Head.Position), StoreID: done.StoreID, Copy: done.SHA256, Newest: done.Newest}
+	v := ledger.Restored{From: state.StoreOf(snapshot.Head.Position), StoreID: done.StoreID,
+		Copy: done.SHA256, Newest: done.Newest}
 	b := ledger.NewBatch(state)
 	d := b.Decide(ledger.Request{
 		Writer:   ledger.Writer{Principal: ledger.Daemon, Name: "request/restore-" + done.StoreID},

@@ -23,7 +23,8 @@ import (
 func backedUp(t *testing.T, n int) (file, store string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "backup")
-	s := mustOpen(t, Config{Path: filepath.Join(t.TempDir(), FileName), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	s := mustOpen(t,
+		Config{Path: filepath.Join(t.TempDir(), FileName), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	for i := range n * audittest.Kinds {
 		audittest.Fill(t, s, audittest.Spec(fmt.Sprintf("open/%d", i), i%audittest.Kinds), 30, uint64(5*i+1))
 	}
@@ -64,7 +65,8 @@ func checkRestoredStore(t *testing.T, file, path string, done RestoredStore) {
 	if err := errors.Join(err, os.WriteFile(source, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	before, after := mustOpen(t, Config{Path: source, hooks: hooks{noSync: true, alone: true}}), mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
+	before, after := mustOpen(t, Config{Path: source, hooks: hooks{noSync: true, alone: true}}),
+		mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
 	defer before.Close()
 	defer after.Close()
 	if after.ID() != done.StoreID || before.ID() != done.From || after.ID() == before.ID() {
@@ -125,12 +127,13 @@ func TestRestore(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "deep", "data", FileName)
 	steps := map[RestoreStep]bool{}
-	done, err := Restore(context.Background(), RestoreConfig{Backup: file, Path: path, Progress: func(step RestoreStep, n, of uint64) {
-		steps[step] = true
-		if n > of {
-			t.Errorf("%s: %d of %d", step, n, of)
-		}
-	}})
+	done, err := Restore(context.Background(),
+		RestoreConfig{Backup: file, Path: path, Progress: func(step RestoreStep, n, of uint64) {
+			steps[step] = true
+			if n > of {
+				t.Errorf("%s: %d of %d", step, n, of)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +178,8 @@ func reconcile(t *testing.T, s *Store, name string, accept bool) {
 		t.Fatal(err)
 	}
 	b := ledger.NewBatch(ledger.NewState(snapshot, tail))
-	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: record.Digest(v), Action: v}, ledger.Lane{}, audittest.Time(9)); d.Err != nil {
+	if d := b.Decide(ledger.Request{Writer: audittest.Writer(999), Sequence: 1, Digest: record.Digest(v), Action: v},
+		ledger.Lane{}, audittest.Time(9)); d.Err != nil {
 		t.Fatal(d.Err)
 	}
 	if _, err := s.Append([]ledger.Proposal{b.Proposal()}); err != nil {
@@ -213,20 +217,25 @@ func TestRestoreCutOff(t *testing.T) {
 		if err == nil {
 			defer s.Close()
 		}
-		if cutOff := err != nil && strings.Contains(err.Error(), "a restore to it goes on or was cut off"); len(left) > 1 || cutOff != (name == FileName+restoringSuffix) {
+		if cutOff := err != nil &&
+			strings.Contains(err.Error(), "a restore to it goes on or was cut off"); len(left) > 1 ||
+			cutOff != (name == FileName+restoringSuffix) {
 			t.Errorf("%v: opened with %v", left, err)
 		}
 		if err == nil {
 			return
 		}
-		if _, err := Restore(context.Background(), RestoreConfig{Backup: file, Path: filepath.Join(cut, FileName)}); err == nil || !strings.Contains(err.Error(), "goes on or was cut off") {
+		if _, err := Restore(context.Background(),
+			RestoreConfig{Backup: file, Path: filepath.Join(cut, FileName)}); err == nil ||
+			!strings.Contains(err.Error(), "goes on or was cut off") {
 			t.Errorf("a restore beside it: %v", err)
 		}
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outcomes["nothing"] != 1 || outcomes[FileName+restoringSuffix] < 4 || outcomes[FileName] != 1 || len(outcomes) != 3 {
+	if outcomes["nothing"] != 1 || outcomes[FileName+restoringSuffix] < 4 ||
+		outcomes[FileName] != 1 || len(outcomes) != 3 {
 		t.Errorf("%d points: %v", points, outcomes)
 	}
 	checkRestoredStore(t, file, path, done)
@@ -244,7 +253,8 @@ func TestRestoreGivenUp(t *testing.T) {
 			}
 		}})
 		cancel()
-		if _, gone := os.Stat(dir); err == nil && stop < 3 || err != nil && (!errors.Is(err, context.Canceled) || !errors.Is(gone, fs.ErrNotExist)) {
+		if _, gone := os.Stat(dir); err == nil && stop < 3 ||
+			err != nil && (!errors.Is(err, context.Canceled) || !errors.Is(gone, fs.ErrNotExist)) {
 			t.Errorf("given up at %d: %v, left: %v", stop, err, gone)
 		}
 	}
@@ -282,7 +292,8 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	var finding *audit.Finding
-	if _, err := Restore(context.Background(), RestoreConfig{Backup: damaged, Path: filepath.Join(absent, FileName)}); !errors.As(err, &finding) {
+	if _, err := Restore(context.Background(),
+		RestoreConfig{Backup: damaged, Path: filepath.Join(absent, FileName)}); !errors.As(err, &finding) {
 		t.Errorf("a damaged backup: %v; want a finding", err)
 	}
 }

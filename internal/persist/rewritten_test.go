@@ -27,7 +27,8 @@ func TestOverflowDamagedWhileServing(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	found := map[string]int{}
 	for kind, at := range by {
-		if !strings.HasSuffix(kind, "/header") || strings.Contains(kind, "meta/header") || strings.Contains(kind, "inline") {
+		if !strings.HasSuffix(kind, "/header") || strings.Contains(kind, "meta/header") ||
+			strings.Contains(kind, "inline") {
 			continue
 		}
 		for bit := range 32 {
@@ -43,7 +44,8 @@ func TestOverflowDamagedWhileServing(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"root/leaf/header", "log/branch/header", "log/leaf/header", "heads/leaf/header", "writers/branch/header", "ledgers/branch/header", "freelist/header"} {
+	for _, kind := range []string{"root/leaf/header", "log/branch/header", "log/leaf/header", "heads/leaf/header",
+		"writers/branch/header", "ledgers/branch/header", "freelist/header"} {
 		if found[kind] == 0 {
 			t.Errorf("%s: none found: %v", kind, found)
 		}
@@ -69,7 +71,8 @@ func overflowOutcome(t *testing.T, content []byte, all []sent, header, bit int, 
 		c := newCharge(all[random.IntN(len(all))].ledger, audittest.Writer(5000+random.IntN(1<<20)), 1, i)
 		_, err := k.Do(t.Context(), c.ledger, c.request)
 		if err == nil && i%5 == 0 {
-			_, _, err = s.Create(storetest.Genesis(fmt.Sprintf("team/one-%03d/new-%d", random.IntN(80), random.Uint64())))
+			_, _, err = s.Create(
+				storetest.Genesis(fmt.Sprintf("team/one-%03d/new-%d", random.IntN(80), random.Uint64())))
 		}
 		if errors.Is(err, ledger.ErrDamaged) {
 			found = true

@@ -35,7 +35,8 @@ func checkRoots(v *view, file io.ReaderAt, path, store string) error {
 		return err
 	}
 	if known.store != "" && known.store != store {
-		return fmt.Errorf("the file is of store %s; %s was kept for store %s: put the file back that belongs to it; if this one is meant to take its place, move %[2]s away",
+		return fmt.Errorf("the file is of store %s; %s was kept for store %s: put the file back that belongs to it; "+
+			"if this one is meant to take its place, move %[2]s away",
 			store, path+acknowledgedSuffix, known.store)
 	}
 	stopped, err := v.stopped()
@@ -50,7 +51,8 @@ func checkRoots(v *view, file io.ReaderAt, path, store string) error {
 	case stopped && damaged >= 0 && known.transaction <= shown+1:
 		return lostCommit(path, "root page %d is damaged: both were valid when the store was closed in order", damaged)
 	case shown < known.transaction:
-		return lostCommit(path, "its newest commit is number %d, but number %d was acknowledged: the file was put back as it was earlier, or what was written last was damaged", shown, known.transaction)
+		return lostCommit(path, "its newest commit is number %d, but number %d was acknowledged: the file was put "+
+			"back as it was earlier, or what was written last was damaged", shown, known.transaction)
 	case damaged < 0 && unknown != nil:
 		return unknown
 	case damaged < 0:
@@ -63,6 +65,7 @@ func checkRoots(v *view, file io.ReaderAt, path, store string) error {
 
 // lostCommit says what to do with a file that may have lost its newest commit.
 func lostCommit(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s; do not go on from it: \"accountantd restore FILE --data NEWDIR\", of this file (%s) or of a backup, makes a store whose ledgers ask to be reconciled with what was lost",
+	return fmt.Errorf("%w: %s; do not go on from it: \"accountantd restore FILE --data NEWDIR\", of this file (%s) "+
+		"or of a backup, makes a store whose ledgers ask to be reconciled with what was lost",
 		ledger.ErrDamaged, fmt.Sprintf(format, args...), path)
 }

@@ -87,16 +87,20 @@ func TestRoots(t *testing.T) {
 		{"stopped in order", stopped, 2, ""},
 		{"of an earlier program", unknown(after), 2, ""},
 		{"put back", rootFile{before.store, after.note}, 1, "was acknowledged"},
-		{"of another store", note(after, func(a *acknowledged) { a.store = "11111111-1111-4111-8111-111111111111" }), 2, "was kept for store"},
+		{"of another store", note(after, func(a *acknowledged) { a.store = "11111111-1111-4111-8111-111111111111" }),
+			2, "was kept for store"},
 		{"a note that is damaged", rootFile{after.store, []byte("x")}, 2, "move "},
-		{"a note that is damaged in one bit", noteOf(after, func(b []byte) []byte { b[80] ^= 1; return b }), 2, "nothing shows"},
+		{"a note that is damaged in one bit",
+			noteOf(after, func(b []byte) []byte { b[80] ^= 1; return b }), 2, "nothing shows"},
 		{"a note that was cut short", noteOf(after, func(b []byte) []byte { return b[:100] }), 2, "nothing shows"},
-		{"a note with something after it", noteOf(after, func(b []byte) []byte { return append(b, 'x') }), 2, "nothing shows"},
+		{"a note with something after it",
+			noteOf(after, func(b []byte) []byte { return append(b, 'x') }), 2, "nothing shows"},
 		{"a damaged note beside a file that was put back", rootFile{before.store, []byte("x")}, 1, "nothing shows"},
 		{"a note that nothing was written to", noteOf(after, func([]byte) []byte { return []byte{} }), 2, ""},
 		{"a note of zeros", noteOf(after, func(b []byte) []byte { return make([]byte, len(b)) }), 2, ""},
 		{"a note of an earlier boot", note(after, func(a *acknowledged) { a.boot = "earlier" }), 2, ""},
-		{"a note that an earlier program has left behind", note(after, func(a *acknowledged) { a.transaction -= 2 }), 2, ""},
+		{"a note that an earlier program has left behind",
+			note(after, func(a *acknowledged) { a.transaction -= 2 }), 2, ""},
 	}
 	for field := range 64 / 4 { // of four bytes
 		newestGone, olderGone := after.damage(newest, 4*field), after.damage(1-newest, 4*field)
@@ -105,8 +109,12 @@ func TestRoots(t *testing.T) {
 			file{"newest, nothing known", unknown(newestGone), 1, "perhaps a commit"},
 			file{"newest, with a damaged note", rootFile{newestGone.store, []byte("x")}, 1, "perhaps a commit"},
 			file{"newest, which nobody was told of", rootFile{newestGone.store, before.note}, 1, ""},
-			file{"newest, known of an earlier boot", note(newestGone, func(a *acknowledged) { a.boot, a.transaction = "earlier", a.transaction-1 }), 1, "perhaps a commit"},
-			file{"newest, no boots here", note(newestGone, func(a *acknowledged) { a.boot, a.transaction = "", a.transaction-1 }), 1, "perhaps a commit"},
+			file{"newest, known of an earlier boot",
+				note(newestGone, func(a *acknowledged) { a.boot, a.transaction = "earlier", a.transaction-1 }),
+				1, "perhaps a commit"},
+			file{"newest, no boots here",
+				note(newestGone, func(a *acknowledged) { a.boot, a.transaction = "", a.transaction-1 }),
+				1, "perhaps a commit"},
 			file{"older", olderGone, 2, ""},
 			file{"older, nothing known", unknown(olderGone), 2, "perhaps a commit"},
 			file{"first of a store that was stopped", stopped.damage(0, 4*field), 2, "closed in order"},
@@ -121,7 +129,8 @@ func TestRoots(t *testing.T) {
 		}
 		path := f.write(t)
 		done, err := Verify(t.Context(), VerifyConfig{Path: path})
-		if said := err != nil && strings.Contains(err.Error(), f.says); said != (f.says != "") || err != nil && f.says == "" || done.Entries != f.entries {
+		if said := err != nil && strings.Contains(err.Error(), f.says); said != (f.says != "") ||
+			err != nil && f.says == "" || done.Entries != f.entries {
 			t.Errorf("%s: verify: %d entries, %v; want %d, %q", f.name, done.Entries, err, f.entries, f.says)
 		}
 		s, err := Open(Config{Path: path, AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
@@ -145,7 +154,8 @@ func TestRoots(t *testing.T) {
 		if isTorn(t, &pages.File{Reader: bytes.NewReader(content.store), PageSize: int64(os.Getpagesize())}) {
 			t.Errorf("%s: a root page is still damaged", f.name)
 		}
-		if done, err := Verify(t.Context(), VerifyConfig{Path: unknown(content).write(t)}); err != nil || done.Entries != f.entries+1 {
+		if done, err := Verify(t.Context(), VerifyConfig{Path: unknown(content).write(t)}); err != nil ||
+			done.Entries != f.entries+1 {
 			t.Errorf("%s: afterwards %d entries, %v", f.name, done.Entries, err)
 		}
 	}
@@ -183,12 +193,14 @@ func TestRestoreDamagedRoot(t *testing.T) {
 func TestCloseWithoutRoom(t *testing.T) {
 	full := false
 	path := filepath.Join(t.TempDir(), FileName)
-	s := mustOpen(t, Config{Path: path, AllocationStep: 4096, hooks: hooks{noSync: true, allocate: func(f *os.File, from, to int64) error {
-		if full {
-			return os.ErrDeadlineExceeded
-		}
-		return allocate(f, from, to)
-	}}})
+	s := mustOpen(t,
+		Config{Path: path, AllocationStep: 4096,
+			hooks: hooks{noSync: true, allocate: func(f *os.File, from, to int64) error {
+				if full {
+					return os.ErrDeadlineExceeded
+				}
+				return allocate(f, from, to)
+			}}})
 	mustCreate(t, s, "a")
 	full = true
 	s.space.allocated = 0 // as if all that was allocated ahead were used up
@@ -206,7 +218,8 @@ func TestCloseWithoutRoom(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again := readRootFile(t, path); string(before.note) == string(after.note) || string(after.note) != string(again.note) {
+	if again := readRootFile(t, path); string(before.note) == string(after.note) ||
+		string(after.note) != string(again.note) {
 		t.Errorf("closed without room, with it, and again: %s%s%s", before.note, after.note, again.note)
 	}
 }

@@ -34,7 +34,8 @@ type head struct {
 }
 
 func (h head) summary() ledger.Summary {
-	return ledger.Summary{Head: h.at, Closed: h.closed, Distinct: h.distinct, Total: h.total, Unreconciled: h.unreconciled}
+	return ledger.Summary{Head: h.at, Closed: h.closed, Distinct: h.distinct, Total: h.total,
+		Unreconciled: h.unreconciled}
 }
 
 // lane is the state of the lane that wrote last.
@@ -91,7 +92,8 @@ func parseHead(number uint64, b []byte) (head, error) {
 	distinct := r.next()
 	h.writer, h.sequence = r.next(), r.next()
 	if distinct > ledger.MaxDistinct || h.total > math.MaxInt64 {
-		return head{}, fmt.Errorf("%d distinct mechanisms, total %d; allowed: %d, 2^63 − 1", distinct, h.total, ledger.MaxDistinct)
+		return head{}, fmt.Errorf("%d distinct mechanisms, total %d; allowed: %d, 2^63 − 1", distinct,
+			h.total, ledger.MaxDistinct)
 	}
 	h.distinct = int(distinct)
 	if n := min(h.distinct, inlineTotals); n > 0 {
@@ -106,7 +108,8 @@ func parseHead(number uint64, b []byte) (head, error) {
 		if more {
 			h.amended = r.next()
 		}
-		r.bad = r.bad || h.open == 0 && (!more || h.held > 0) || h.held < h.open || h.held > math.MaxInt64 || more && h.amended == 0
+		r.bad = r.bad || h.open == 0 && (!more || h.held > 0) || h.held < h.open ||
+			h.held > math.MaxInt64 || more && h.amended == 0
 	}
 	return h, r.end()
 }

@@ -19,7 +19,8 @@ import (
 // A scrub reads all of the file and finds nothing while others write, however often it
 // begins anew in the middle of a bucket.
 func TestScrubWhileServing(t *testing.T) {
-	s := mustOpen(t, Config{Path: filepath.Join(t.TempDir(), "s.db"), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	s := mustOpen(t,
+		Config{Path: filepath.Join(t.TempDir(), "s.db"), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	defer s.Close()
 	done := make(chan struct{})
 	var written atomic.Int64

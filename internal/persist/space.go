@@ -26,7 +26,8 @@ func (s *space) ensure(size int64) error {
 		err = s.file.Sync() // the file's new size; bbolt syncs data
 	}
 	if err != nil {
-		return fmt.Errorf("no room in %s: %d bytes more than its %d: %w", s.file.Name(), to-s.allocated, s.allocated, err)
+		return fmt.Errorf("no room in %s: %d bytes more than its %d: %w", s.file.Name(),
+			to-s.allocated, s.allocated, err)
 	}
 	s.allocated = to
 	return nil

@@ -32,7 +32,8 @@ func checkFree(f *os.File, size int64) error {
 		return os.NewSyscallError("fstatfs", err)
 	}
 	if free := fs.Bavail * uint64(fs.Bsize); free < uint64(size) {
-		return fmt.Errorf("%d bytes are free; allowed: at least %d, its size and room for the ledgers to grow", free, size)
+		return fmt.Errorf("%d bytes are free; allowed: at least %d, its size and room for the ledgers to grow",
+			free, size)
 	}
 	return nil
 }

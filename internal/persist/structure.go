@@ -42,7 +42,8 @@ func openToRead(path string, timeout time.Duration, read func(tx *bolt.Tx, file 
 				return err
 			}
 			if size := tx.Size(); size > info.Size() {
-				return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short", ledger.ErrDamaged, info.Size(), size)
+				return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short",
+					ledger.ErrDamaged, info.Size(), size)
 			}
 			return read(tx, file)
 		})
@@ -57,7 +58,8 @@ var (
 // pagesOf returns the file as a transaction sees it.
 func pagesOf(tx *bolt.Tx, file io.ReaderAt) pages.File {
 	size := int64(tx.DB().Info().PageSize)
-	return pages.File{Reader: file, PageSize: size, Pages: uint64(tx.Size() / size), Root: uint64(tx.Cursor().Bucket().Root())}
+	return pages.File{Reader: file, PageSize: size, Pages: uint64(tx.Size() / size),
+		Root: uint64(tx.Cursor().Bucket().Root())}
 }
 
 // checkPages checks the structure of a file. Its findings are ErrDamaged.

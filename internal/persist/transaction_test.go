@@ -54,7 +54,8 @@ func TestNewestRootDamagedWhileServing(t *testing.T) {
 			at := s.published.tx%2*os.Getpagesize() + 16 + 20
 			content[at] ^= 4
 			writeByte(t, path, at, content[at])
-			if err := use(s, p); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "was acknowledged last") {
+			if err := use(s, p); !errors.Is(err, ledger.ErrDamaged) ||
+				!strings.Contains(err.Error(), "was acknowledged last") {
 				t.Errorf("%v", err)
 			}
 			if _, err := s.Records("a", 1, 10); !errors.Is(err, ledger.ErrDamaged) || s.Damage() == nil {

@@ -47,7 +47,8 @@ func TestReadsOfDamagedPages(t *testing.T) {
 	for kind := range by {
 		if strings.HasPrefix(kind, "writers/branch") || strings.HasPrefix(kind, "ledgers/branch") {
 			often = append(often, kind, kind, kind, kind, kind, kind)
-		} else if !strings.Contains(kind, "meta/") && !strings.HasPrefix(kind, "freelist/") { // bbolt has those in memory
+			// bbolt has those in memory
+		} else if !strings.Contains(kind, "meta/") && !strings.HasPrefix(kind, "freelist/") {
 			often = append(often, kind)
 		}
 	}

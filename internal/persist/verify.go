@@ -81,7 +81,8 @@ func Verify(ctx context.Context, c VerifyConfig) (done Verified, err error) {
 	case errors.Is(err, errNoPages):
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
 	case errors.As(err, &page):
-		return done, &audit.Finding{What: fmt.Sprintf("page %d of the file", page.Page), Expected: page.Expected, Found: page.Found}
+		return done, &audit.Finding{What: fmt.Sprintf("page %d of the file", page.Page),
+			Expected: page.Expected, Found: page.Found}
 	}
 	var finding *audit.Finding
 	if errors.As(err, &finding) || !errors.Is(err, ledger.ErrDamaged) {

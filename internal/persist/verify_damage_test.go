@@ -85,7 +85,11 @@ func TestVerifyFindsDamagedRows(t *testing.T) {
 		}
 		chosen := [][]byte{keys[0], keys[len(keys)-1]}
 		damages := map[string]func(bb *bolt.Bucket, key, value []byte) error{
-			"bit": func(bb *bolt.Bucket, key, value []byte) error { value[len(value)/2] ^= 4; return bb.Put(key, value) },
+			"bit": func(bb *bolt.Bucket, key, value []byte) error {
+				value[len(value)/2] ^= 4
+				return bb.Put(key,
+					value)
+			},
 			"sealed bit": func(bb *bolt.Bucket, key, value []byte) error {
 				value[len(value)-1] ^= 1
 				return bb.Put(key, seal(b, key, value))
@@ -107,7 +111,8 @@ func TestVerifyFindsDamagedRows(t *testing.T) {
 		}
 		for what, damage := range damages {
 			for _, key := range chosen {
-				if b == metaBucket && (strings.HasPrefix(what, "added") || what == "sealed bit" && string(key) == "store") {
+				if b == metaBucket &&
+					(strings.HasPrefix(what, "added") || what == "sealed bit" && string(key) == "store") {
 					continue // nothing follows from those
 				}
 				t.Run(b.String()+"/"+keyText(b, key)+"/"+what, func(t *testing.T) {
@@ -176,8 +181,10 @@ func TestVerifyFindsForgedRecords(t *testing.T) {
 	}{
 		{"time", edit(func(r *linked) { r.Entry.Time = audittest.Time(1) }), "ledger a: entry 301: previous hash: "},
 		{"previous hash", edit(func(r *linked) { r.Previous[0] ^= 1 }), "ledger a: entry 300: previous hash: "},
-		{"previous in ledger", edit(func(r *linked) { r.previousInLedger-- }), "ledger a: entry 300: previous_in_ledger: "},
-		{"previous of writer", edit(func(r *linked) { r.previousOfWriter-- }), "ledger a: entry 300: previous_of_writer: "},
+		{"previous in ledger", edit(func(r *linked) { r.previousInLedger-- }),
+			"ledger a: entry 300: previous_in_ledger: "},
+		{"previous of writer", edit(func(r *linked) { r.previousOfWriter-- }),
+			"ledger a: entry 300: previous_of_writer: "},
 		{"position", edit(func(r *linked) { r.Entry.Position++ }), "ledger a: entry 300: position: 301; expected: 300"},
 		{"sequence", edit(func(r *linked) { r.Entry.Sequence++ }), "ledger a: entry 300: sequence of writer "},
 		{"digest", edit(func(r *linked) { r.Entry.Digest[31] ^= 1 }), "ledger a: entry 300: digest: "},
@@ -218,10 +225,14 @@ func TestVerifyWitnesses(t *testing.T) {
 		kept audit.Witness
 		says string
 	}{
-		{"another hash", audit.Witness{Source: "receipt r.json", Ledger: "b", Position: 3}, "ledger b: entry 3: receipt r.json: hash "},
-		{"past the end", audit.Witness{Source: "receipt r.json", Ledger: "b", Position: 1 << 40}, "ledger b: entry 1099511627776: receipt r.json: no entry after "},
-		{"the genesis", audit.Witness{Source: "signed head h.json", Ledger: "a"}, "ledger a: signed head h.json: hash "},
-		{"no such ledger", audit.Witness{Source: "receipt r.json", Ledger: "c", Position: 1}, "ledger c: entry 1: receipt r.json: no such ledger"},
+		{"another hash", audit.Witness{Source: "receipt r.json", Ledger: "b", Position: 3},
+			"ledger b: entry 3: receipt r.json: hash "},
+		{"past the end", audit.Witness{Source: "receipt r.json", Ledger: "b", Position: 1 << 40},
+			"ledger b: entry 1099511627776: receipt r.json: no entry after "},
+		{"the genesis", audit.Witness{Source: "signed head h.json", Ledger: "a"},
+			"ledger a: signed head h.json: hash "},
+		{"no such ledger", audit.Witness{Source: "receipt r.json", Ledger: "c", Position: 1},
+			"ledger c: entry 1: receipt r.json: no such ledger"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := verifyBytes(t, content, c.kept)

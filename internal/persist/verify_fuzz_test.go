@@ -16,7 +16,8 @@ import (
 // its head.
 func small(t testing.TB) (content []byte, head ledger.Head) {
 	t.Helper()
-	s := mustOpen(t, Config{Path: filepath.Join(t.TempDir(), "s.db"), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
+	s := mustOpen(t,
+		Config{Path: filepath.Join(t.TempDir(), "s.db"), AllocationStep: 1 << 16, hooks: hooks{noSync: true}})
 	audittest.Fill(t, s, audittest.Spec("a", 0), 40, 1)
 	snapshot, _, err := s.Load("a")
 	if err != nil {

@@ -27,7 +27,8 @@ type amendment struct{ position, key uint64 }
 func (v *verifier) begin(l logged, key uint64) (*followed, error) {
 	v.Ledgers++
 	if l.previous != (ledger.Hash{}) {
-		return nil, rowFinding(logBucket, numberKey(key), "previous hash of a genesis", fmt.Sprintf("%x", ledger.Hash{}), fmt.Sprintf("%x", l.previous))
+		return nil, rowFinding(logBucket, numberKey(key), "previous hash of a genesis",
+			fmt.Sprintf("%x", ledger.Hash{}), fmt.Sprintf("%x", l.previous))
 	}
 	r, err := audit.Begin(l.raw, v.Kept)
 	if err != nil {
@@ -51,7 +52,8 @@ func (v *verifier) next(f *followed, l logged, key uint64) error {
 		return finding(f.Name(), before.Position+1, what, fmt.Sprint(expected), fmt.Sprint(found))
 	}
 	if l.previous != before.Hash {
-		return wrong("previous hash", fmt.Sprintf("%x, the hash of entry %d", before.Hash, before.Position), fmt.Sprintf("%x", l.previous))
+		return wrong("previous hash", fmt.Sprintf("%x, the hash of entry %d", before.Hash, before.Position),
+			fmt.Sprintf("%x", l.previous))
 	}
 	e, inLedger, ofWriter, err := record.UnmarshalEntry(l.raw)
 	if err != nil {
@@ -118,5 +120,6 @@ func finding(name string, position uint64, what, expected, found string) error {
 
 // rowFinding is about a row that is no ledger's, or nobody knows whose.
 func rowFinding(b bucket, key []byte, what, expected, found string) error {
-	return &audit.Finding{What: fmt.Sprintf("bucket %s, key %s: %s", b, keyText(b, key), what), Expected: expected, Found: found}
+	return &audit.Finding{What: fmt.Sprintf("bucket %s, key %s: %s", b, keyText(b, key), what),
+		Expected: expected, Found: found}
 }

@@ -19,11 +19,13 @@ func (v *verifier) rows(f *followed) error {
 	}
 	v.Witnesses += f.Agreed()
 	v.families.Add(f.Replay)
-	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments, v.writers, v.positions} {
+	for _, compare := range []func(*followed) error{v.headRow, v.parts, v.reservations, v.amendments,
+		v.writers, v.positions} {
 		err := compare(f)
 		var found *audit.Finding
 		if errors.Is(err, ledger.ErrDamaged) && !errors.As(err, &found) {
-			err = finding(f.Name(), 0, "rows", "what follows from the log", strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
+			err = finding(f.Name(), 0, "rows", "what follows from the log",
+				strings.TrimPrefix(err.Error(), ledger.ErrDamaged.Error()+": "))
 		}
 		if err != nil {
 			return err
@@ -122,7 +124,8 @@ func (v *verifier) reservations(f *followed) error {
 		}
 		got, err := record.MarshalReservation(stored[i]) // as many: the head row has their number
 		if err != nil || stored[i].Position != r.Position || !bytes.Equal(want, got) {
-			return f.wrong(reservationsBucket, fmt.Sprintf("reservation %d", r.Position), fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", stored[i]))
+			return f.wrong(reservationsBucket, fmt.Sprintf("reservation %d", r.Position), fmt.Sprintf("%+v", r),
+				fmt.Sprintf("%+v", stored[i]))
 		}
 	}
 	return nil
@@ -140,7 +143,8 @@ func (v *verifier) amendments(f *followed) error {
 		return err
 	}
 	for _, a := range f.amended {
-		if key, err := must(v.view, amendmentsBucket, blockKey(f.number, a.position), parseUint64); err != nil || key != a.key {
+		if key, err := must(v.view, amendmentsBucket, blockKey(f.number, a.position), parseUint64); err != nil ||
+			key != a.key {
 			return f.wrong(amendmentsBucket, fmt.Sprintf("entry %d", a.position), a.key, textOf(key, err))
 		}
 	}
@@ -175,7 +179,8 @@ func (v *verifier) writers(f *followed) error {
 			return f.wrong(writersBucket, "writer "+w.Name, "none: it has written nothing", fmt.Sprintf("%+v", row))
 		}
 		if expected.id == newest && row.id == newest && row.sequence < expected.sequence {
-			if r, err := v.entry(f.number, row.last); err == nil && r.Entry.Writer == w && r.Entry.Sequence == row.sequence && r.Entry.Position == row.position {
+			if r, err := v.entry(f.number, row.last); err == nil && r.Entry.Writer == w &&
+				r.Entry.Sequence == row.sequence && r.Entry.Position == row.position {
 				expected = row
 			}
 		}
@@ -216,7 +221,8 @@ func (v *verifier) positions(f *followed) error {
 	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
 		n++
 		if !bytes.Equal(key, blockKey(f.number, n)) || n > f.Head().Position/indexEvery {
-			return f.wrong(positionsBucket, "key "+keyText(positionsBucket, key), "none: the ledger has no such entry", "a row")
+			return f.wrong(positionsBucket, "key "+keyText(positionsBucket, key),
+				"none: the ledger has no such entry", "a row")
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ func TestVerifyFindsWhatTheRulesForbid(t *testing.T) {
 		written func(ledger.Action) ledger.Action   // what stands there instead
 		finding string                              // none if empty
 	}{
-		{"honest", func(*ledger.State) ledger.Action { return refund(2, 2) }, func(a ledger.Action) ledger.Action { return a }, ""},
+		{"honest", func(*ledger.State) ledger.Action { return refund(2, 2) },
+			func(a ledger.Action) ledger.Action { return a }, ""},
 		{"a second refund", func(*ledger.State) ledger.Action { return refund(2, 2) },
 			func(ledger.Action) ledger.Action { return refund(1, 2) }, "entry 5: action"},
 		{"a refund of itself", func(*ledger.State) ledger.Action { return refund(2, 2) },
@@ -65,8 +66,10 @@ func TestVerifyFindsWhatTheRulesForbid(t *testing.T) {
 			position := uint64(0)
 			write := func(a ledger.Action, written func(ledger.Action) ledger.Action) error {
 				b := ledger.NewBatch(state)
-				r := ledger.Request{Writer: audittest.Writer(0), Sequence: position + 1, Digest: record.Digest(a), Action: a}
-				if d := b.Decide(r, ledger.Lane{Sequence: position, Position: position}, audittest.Time(0)); d.Outcome != ledger.Accepted {
+				r := ledger.Request{Writer: audittest.Writer(0), Sequence: position + 1,
+					Digest: record.Digest(a), Action: a}
+				if d := b.Decide(r, ledger.Lane{Sequence: position, Position: position},
+					audittest.Time(0)); d.Outcome != ledger.Accepted {
 					t.Fatal(d.Err)
 				}
 				p := b.Proposal()
@@ -81,7 +84,8 @@ func TestVerifyFindsWhatTheRulesForbid(t *testing.T) {
 				return err
 			}
 			same := func(a ledger.Action) ledger.Action { return a }
-			for _, a := range []ledger.Action{ledger.Charge{Events: one(1)}, ledger.Charge{Events: one(2)}, ledger.Charge{Events: one(1)}, refund(1, 1)} {
+			for _, a := range []ledger.Action{ledger.Charge{Events: one(1)}, ledger.Charge{Events: one(2)},
+				ledger.Charge{Events: one(1)}, refund(1, 1)} {
 				if err := write(a, same); err != nil {
 					t.Fatal(err)
 				}

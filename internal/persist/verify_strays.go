@@ -23,7 +23,8 @@ func (v *verifier) unknown() error {
 
 // strays finds rows that belong to no ledger. Those of known ledgers were compared.
 func (v *verifier) strays() error {
-	for _, b := range []bucket{headsBucket, mechanismsBucket, countsBucket, writersBucket, positionsBucket, reservationsBucket, amendmentsBucket} {
+	for _, b := range []bucket{headsBucket, mechanismsBucket, countsBucket, writersBucket, positionsBucket,
+		reservationsBucket, amendmentsBucket} {
 		if b >= laterBuckets && v.tx.Bucket([]byte(b.String())) == nil {
 			continue // a file from before it was there
 		}
@@ -86,10 +87,12 @@ func (v *verifier) straySequences() error {
 		}
 		at, err := parseUint64(value)
 		if err != nil || len(key) != 16 {
-			return damaged(sequencesBucket, key, "a key of %d bytes, a value of %d; want 16 and 8", len(key), len(value))
+			return damaged(sequencesBucket, key, "a key of %d bytes, a value of %d; want 16 and 8",
+				len(key), len(value))
 		}
 		if !v.indexes(key, at) {
-			return rowFinding(sequencesBucket, key, "row", "none: there is no such lane, or it is shorter", fmt.Sprint(at))
+			return rowFinding(sequencesBucket, key, "row",
+				"none: there is no such lane, or it is shorter", fmt.Sprint(at))
 		}
 	}
 	if n != v.sequences {

@@ -27,7 +27,9 @@ func TestVerifyRandomStores(t *testing.T) {
 		names := []string{"a", "a/b", "c"}[:rapid.IntRange(0, 3).Draw(rt, "ledgers")]
 		for _, name := range names {
 			spec := audittest.Spec(name, rapid.IntRange(0, audittest.Kinds-1).Draw(rt, "kind"))
-			audittest.Fill(rt, s, spec, rapid.SampledFrom([]int{0, 1, 5, 10, 20, 20, 30, 40, 50, 800}).Draw(rt, "requests"), seed.Draw(rt, "seed"))
+			audittest.Fill(rt, s, spec,
+				rapid.SampledFrom([]int{0, 1, 5, 10, 20, 20, 30, 40, 50, 800}).Draw(rt, "requests"),
+				seed.Draw(rt, "seed"))
 		}
 		for _, name := range names {
 			audittest.Append(rt, s, name, 20, seed.Draw(rt, "seed")) // after all others
@@ -58,7 +60,8 @@ func TestVerifyRandomStores(t *testing.T) {
 			rt.Fatal(err)
 		}
 	})
-	t.Logf("longest ledger: %d entries; %d closed; %d open reservations, %d refunds and raises", longest, closed, open, amended)
+	t.Logf("longest ledger: %d entries; %d closed; %d open reservations, %d refunds and raises",
+		longest, closed, open, amended)
 	if longest < 2*indexEvery || closed == 0 || open == 0 || amended == 0 {
 		t.Error("the ledgers are too much alike")
 	}

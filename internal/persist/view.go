@@ -184,10 +184,12 @@ func (v *view) summary(name string, h head) (ledger.Summary, error) {
 		return ledger.Summary{}, err
 	}
 	if g.Spec.Name != name {
-		return ledger.Summary{}, damaged(ledgersBucket, []byte(name), "number %d is of ledger %q", h.number, g.Spec.Name)
+		return ledger.Summary{}, damaged(ledgersBucket, []byte(name),
+			"number %d is of ledger %q", h.number, g.Spec.Name)
 	}
 	if h.at.Position == 0 && h.at.Hash != hash {
-		return ledger.Summary{}, damaged(headsBucket, numberKey(h.number), "head %x, the genesis has %x", h.at.Hash, hash)
+		return ledger.Summary{}, damaged(headsBucket, numberKey(h.number),
+			"head %x, the genesis has %x", h.at.Hash, hash)
 	}
 	s := h.summary()
 	s.Genesis = g
@@ -215,7 +217,8 @@ func (v *view) entry(number, key uint64) (linked, error) {
 		return linked{}, damagedBytes(key, err)
 	}
 	if r.previousInLedger >= key || r.previousOfWriter >= key {
-		return linked{}, damaged(logBucket, numberKey(key), "earlier entries at %d and %d", r.previousInLedger, r.previousOfWriter)
+		return linked{}, damaged(logBucket, numberKey(key), "earlier entries at %d and %d",
+			r.previousInLedger, r.previousOfWriter)
 	}
 	r.Previous = l.previous
 	r.Raw = bytes.Clone(l.raw)

@@ -247,7 +247,8 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 		return nil, err
 	}
 	if p.Expected != h.at {
-		return nil, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict, p.Expected.Position, h.at.Position)
+		return nil, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict,
+			p.Expected.Position, h.at.Position)
 	}
 	var few [4]uint64
 	before := few[:0]
@@ -273,7 +274,8 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 			return nil, err
 		}
 		if e.Sequence != l.sequence+1 {
-			return nil, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger, e.Writer.Name, e.Sequence, l.sequence+1)
+			return nil, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger,
+				e.Writer.Name, e.Sequence, l.sequence+1)
 		}
 		raw, err := record.AppendEntry(w.encoded[:0], e, h.last, l.last)
 		if err != nil {

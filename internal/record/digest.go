@@ -46,10 +46,12 @@ var canonical = map[string]func(b []byte, v ledger.Action) []byte{
 	"commit": asks(4, func(b []byte, v ledger.Commit) []byte {
 		return appendCharged(appendUint64(b, v.Reservation), v.Events, v.Labels)
 	}),
-	"release": asks(5, func(b []byte, v ledger.Release) []byte { return appendText(appendUint64(b, v.Reservation), v.Reason) }),
-	"expire":  asks(6, func(b []byte, v ledger.Expire) []byte { return appendUint64(b, v.Reservation) }),
+	"release": asks(5,
+		func(b []byte, v ledger.Release) []byte { return appendText(appendUint64(b, v.Reservation), v.Reason) }),
+	"expire": asks(6, func(b []byte, v ledger.Expire) []byte { return appendUint64(b, v.Reservation) }),
 	// What a refund gives back follows from the position.
-	"refund": asks(7, func(b []byte, v ledger.Refund) []byte { return appendText(appendUint64(b, v.Position), v.Reason) }),
+	"refund": asks(7,
+		func(b []byte, v ledger.Refund) []byte { return appendText(appendUint64(b, v.Position), v.Reason) }),
 	// What a raise comes to follows from the rest.
 	"raise": asks(8, appendRaise),
 	"restored": asks(10, func(b []byte, v ledger.Restored) []byte {
@@ -61,7 +63,8 @@ var canonical = map[string]func(b []byte, v ledger.Action) []byte{
 		return appendText(append(appendCharged(b, v.Events, nil), bit(v.AcceptLoss)), v.Reason)
 	}),
 	// What a freed reservation gives back follows from the reservation.
-	"free": asks(12, func(b []byte, v ledger.Free) []byte { return appendText(appendUint64(b, v.Reservation), v.Reason) }),
+	"free": asks(12,
+		func(b []byte, v ledger.Free) []byte { return appendText(appendUint64(b, v.Reservation), v.Reason) }),
 }
 
 // asks puts a tag before the encoding of an action.

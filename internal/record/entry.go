@@ -44,7 +44,8 @@ func UnmarshalEntry(b []byte) (e ledger.Entry, previousInLedger, previousOfWrite
 		Sequence: r.Sequence, Time: fromNanos(r.TimeUnixNanos),
 	}
 	if n := copy(e.Digest[:], r.Digest); n != len(r.Digest) || n != len(e.Digest) {
-		return ledger.Entry{}, 0, 0, damaged("entry", invalid("digest", fmt.Sprintf("%d bytes", len(r.Digest)), "32 bytes"))
+		return ledger.Entry{}, 0, 0, damaged("entry",
+			invalid("digest", fmt.Sprintf("%d bytes", len(r.Digest)), "32 bytes"))
 	}
 	if e.Action, err = toAction(&r); err == nil {
 		err = checkEntry(e)

@@ -68,7 +68,8 @@ func FuzzGenesis(f *testing.F) {
 // FuzzReservation: as FuzzEntry, of what is left of a reservation.
 func FuzzReservation(f *testing.F) {
 	rest := wiretest.PlannedGenesis().Resolution.Plan
-	for _, r := range []ledger.Reservation{{Rest: rest, Deadline: fromNanos(5), Principal: wiretest.Principal}, {Rest: rest, Child: "a/b", Principal: ledger.Daemon}} {
+	for _, r := range []ledger.Reservation{{Rest: rest, Deadline: fromNanos(5), Principal: wiretest.Principal},
+		{Rest: rest, Child: "a/b", Principal: ledger.Daemon}} {
 		b, err := MarshalReservation(r)
 		if err != nil {
 			f.Fatal(err)

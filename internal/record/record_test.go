@@ -65,11 +65,14 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 	case ledger.Expire:
 		r.Action = &recordv1.Entry_Expire{Expire: &pb.Expire{Reservation: v.Reservation}}
 	case ledger.Free:
-		r.Action = &recordv1.Entry_Free{Free: &pb.Free{Reservation: v.Reservation, NothingReleased: true, Reason: v.Reason, Events: wire.FromEvents(v.Events)}}
+		r.Action = &recordv1.Entry_Free{Free: &pb.Free{Reservation: v.Reservation, NothingReleased: true,
+			Reason: v.Reason, Events: wire.FromEvents(v.Events)}}
 	case ledger.Refund:
-		r.Action = &recordv1.Entry_Refund{Refund: &pb.Refund{Position: v.Position, NothingReleased: true, Reason: v.Reason, Events: wire.FromEvents(v.Events)}}
+		r.Action = &recordv1.Entry_Refund{Refund: &pb.Refund{Position: v.Position, NothingReleased: true,
+			Reason: v.Reason, Events: wire.FromEvents(v.Events)}}
 	case ledger.Raise:
-		raise := &recordv1.Raise{Raise: wire.FromAction(v).(*pb.Raise), Resolution: fromResolution(v.Resolution), Late: v.Late}
+		raise := &recordv1.Raise{Raise: wire.FromAction(v).(*pb.Raise),
+			Resolution: fromResolution(v.Resolution), Late: v.Late}
 		r.Action = &recordv1.Entry_Raise{Raise: raise}
 	case ledger.Restored:
 		r.Action = &recordv1.Entry_Restored{Restored: wire.FromAction(v).(*pb.Restored)}
@@ -85,7 +88,8 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 
 func TestGenesisRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := ledger.Genesis{Spec: wiretest.Specs().Draw(t, "spec"), StoreID: wiretest.UUID, Principal: wiretest.Principal, Time: wiretest.Times().Draw(t, "time")}
+		want := ledger.Genesis{Spec: wiretest.Specs().Draw(t, "spec"), StoreID: wiretest.UUID,
+			Principal: wiretest.Principal, Time: wiretest.Times().Draw(t, "time")}
 		raw, err := MarshalGenesis(want)
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +133,8 @@ func kindOf(m *pb.Mechanism) protoreflect.Message {
 	return r.Mutable(r.WhichOneof(r.Descriptor().Oneofs().ByName("kind"))).Message()
 }
 
-var update = flag.Bool("update", false, "write testdata/records.txt anew: only for a new record, never to change a line")
+var update = flag.Bool("update", false,
+	"write testdata/records.txt anew: only for a new record, never to change a line")
 
 // TestGoldenRecords reads and writes the bytes in testdata: a name, its bytes.
 // A line that changes means that files on disk can no longer be read, or that a
@@ -145,7 +150,8 @@ func TestGoldenRecords(t *testing.T) {
 		}
 		fmt.Fprintf(&now, "entry %s %x\n", names[i], b)
 	}
-	geneses := map[string]ledger.Genesis{"project": wiretest.Genesis(), "planned": wiretest.PlannedGenesis(), "filtered": wiretest.FilteredGenesis(), "child": wiretest.PlannedGenesis()}
+	geneses := map[string]ledger.Genesis{"project": wiretest.Genesis(), "planned": wiretest.PlannedGenesis(),
+		"filtered": wiretest.FilteredGenesis(), "child": wiretest.PlannedGenesis()}
 	child := geneses["child"]
 	child.Spec.Parent = "team/all"
 	geneses["child"] = child
@@ -202,7 +208,8 @@ func TestDamagedEntries(t *testing.T) {
 		{"long digest", func(e *recordv1.Entry) { e.Digest = make([]byte, 33) }, "digest: 33 bytes"},
 		{"action", func(e *recordv1.Entry) { e.Action = nil }, "action: missing"},
 		{"unknown", func(e *recordv1.Entry) { e.ProtoReflect().SetUnknown(unknownField) }, "entry: unknown field 99"},
-		{"unknown in the charge", func(e *recordv1.Entry) { e.GetCharge().ProtoReflect().SetUnknown(unknownField) }, "charge: unknown field 99"},
+		{"unknown in the charge", func(e *recordv1.Entry) { e.GetCharge().ProtoReflect().SetUnknown(unknownField) },
+			"charge: unknown field 99"},
 		{"unknown in the mechanism", func(e *recordv1.Entry) {
 			kindOf(e.GetCharge().Events[0].Mechanism).SetUnknown(unknownField)
 		}, "charge.events[0].mechanism.poisson_sampled: unknown field 99"},
@@ -229,7 +236,8 @@ func TestDamagedEntries(t *testing.T) {
 			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{Events: e.GetCharge().Events}}
 		}, "reserve.lifetime_seconds: 0; allowed: a whole number from 1 to 31622400"},
 		{"too long a lifetime", func(e *recordv1.Entry) {
-			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{Events: e.GetCharge().Events, LifetimeSeconds: 31622401}}
+			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{Events: e.GetCharge().Events,
+				LifetimeSeconds: 31622401}}
 		}, "reserve.lifetime_seconds: 31622401"},
 		{"nothing reserved", func(e *recordv1.Entry) {
 			e.Action = &recordv1.Entry_Reserve{Reserve: &pb.Reserve{LifetimeSeconds: 1}}
@@ -272,7 +280,8 @@ func TestDamagedEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, _, _, err := UnmarshalEntry(raw)
-			if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Entry{}) {
+			if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) ||
+				!reflect.DeepEqual(got, ledger.Entry{}) {
 				t.Errorf("UnmarshalEntry = %v, %v; want damaged: %s", got, err, c.says)
 			}
 		})
@@ -305,7 +314,8 @@ func TestDamagedGenesisAndMechanism(t *testing.T) {
 		if raw, err = proto.Marshal(&g); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := UnmarshalGenesis(raw); !errors.Is(err, ledger.ErrDamaged) || !reflect.DeepEqual(got, ledger.Genesis{}) {
+		if got, err := UnmarshalGenesis(raw); !errors.Is(err, ledger.ErrDamaged) ||
+			!reflect.DeepEqual(got, ledger.Genesis{}) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -331,7 +341,8 @@ func TestNothingIsWrittenThatCannotBeRead(t *testing.T) {
 			e.Action = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}}}}
 		},
 		"parameter": func(e *ledger.Entry) {
-			e.Action = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: math.NaN()}, Count: 1}}}
+			e.Action = ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: math.NaN()},
+				Count: 1}}}
 		},
 		"labels": func(e *ledger.Entry) {
 			e.Action = ledger.Charge{Events: wiretest.StepCharge.Events, Labels: []ledger.Label{{Key: "b"}, {Key: "a"}}}
@@ -404,7 +415,8 @@ func TestNewerRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, _, err = UnmarshalEntry(raw)
-	if !errors.Is(err, ledger.ErrNewer) || !errors.Is(err, ledger.ErrDamaged) || strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), "unknown field 99") {
+	if !errors.Is(err, ledger.ErrNewer) || !errors.Is(err, ledger.ErrDamaged) ||
+		strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), "unknown field 99") {
 		t.Errorf("an action of a newer version: %v", err)
 	}
 	if _, _, _, err := UnmarshalEntry(nil); errors.Is(err, ledger.ErrNewer) {

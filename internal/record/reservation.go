@@ -21,7 +21,8 @@ func MarshalReservation(r ledger.Reservation) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reservation %d: %w", r.Position, err)
 	}
-	return marshal(&recordv1.Reservation{DeadlineUnixNanos: nanos, Rest: fromParts(r.Rest), Child: r.Child, Principal: r.Principal})
+	return marshal(&recordv1.Reservation{DeadlineUnixNanos: nanos, Rest: fromParts(r.Rest), Child: r.Child,
+		Principal: r.Principal})
 }
 
 // UnmarshalReservation is the inverse of MarshalReservation. Unknown fields and

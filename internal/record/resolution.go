@@ -16,9 +16,11 @@ func toResolution(r *recordv1.Resolution) (out ledger.Resolution, err error) {
 	for i, l := range r.GetLimits() {
 		guard, ok := wire.ToGuard(l.GetGuard())
 		if !ok {
-			return ledger.Resolution{}, invalid(fmt.Sprintf("resolution.limits[%d].guard", i), l.GetGuard().String(), "a known guard")
+			return ledger.Resolution{}, invalid(fmt.Sprintf("resolution.limits[%d].guard", i),
+				l.GetGuard().String(), "a known guard")
 		}
-		out.Limits = append(out.Limits, accountant.Limit{Guard: guard, Value: l.GetValue(), Delta: l.GetDelta(), Order: l.GetOrder()})
+		out.Limits = append(out.Limits,
+			accountant.Limit{Guard: guard, Value: l.GetValue(), Delta: l.GetDelta(), Order: l.GetOrder()})
 	}
 	out.Plan, err = toParts("resolution.plan", r.GetPlan())
 	if err != nil {
@@ -34,7 +36,8 @@ func fromResolution(r ledger.Resolution) *recordv1.Resolution {
 	}
 	out := &recordv1.Resolution{Plan: fromParts(r.Plan)}
 	for _, l := range r.Limits {
-		out.Limits = append(out.Limits, &recordv1.Limit{Guard: wire.FromGuard(l.Guard), Value: l.Value, Delta: l.Delta, Order: l.Order})
+		out.Limits = append(out.Limits,
+			&recordv1.Limit{Guard: wire.FromGuard(l.Guard), Value: l.Value, Delta: l.Delta, Order: l.Order})
 	}
 	return out
 }
@@ -99,7 +102,8 @@ func toStoredRaise(r *recordv1.Raise) (ledger.Raise, error) {
 func checkRaised(v ledger.Raise) error {
 	planned := len(v.Plan.Events) > 0
 	if planned != (len(v.Resolution.Plan) > 0) {
-		return invalid("raise.resolution.plan", fmt.Sprintf("%d mechanisms", len(v.Resolution.Plan)), "at least one with a plan, none without")
+		return invalid("raise.resolution.plan", fmt.Sprintf("%d mechanisms", len(v.Resolution.Plan)),
+			"at least one with a plan, none without")
 	}
 	if n := len(v.Resolution.Limits); planned && n != 0 || !planned && n != len(v.Budgets) {
 		return invalid("raise.resolution.limits", fmt.Sprintf("%d limits", n), "one of each budget, none with a plan")
@@ -123,10 +127,12 @@ func checkResolution(s ledger.Spec, r ledger.Resolution) error {
 		plan = 1
 	}
 	if len(r.Limits) != limits {
-		return invalid("resolution.limits", fmt.Sprintf("%d limits", len(r.Limits)), fmt.Sprintf("%d, one of each FILTER budget", limits))
+		return invalid("resolution.limits", fmt.Sprintf("%d limits", len(r.Limits)),
+			fmt.Sprintf("%d, one of each FILTER budget", limits))
 	}
 	if min(len(r.Plan), 1) != plan {
-		return invalid("resolution.plan", fmt.Sprintf("%d mechanisms", len(r.Plan)), "at least one with the policy PLAN, none with others")
+		return invalid("resolution.plan", fmt.Sprintf("%d mechanisms", len(r.Plan)),
+			"at least one with the policy PLAN, none with others")
 	}
 	for i, l := range r.Limits {
 		if err := checkLimit(s.Budgets[i], l); err != nil {
@@ -147,7 +153,8 @@ func checkLimit(b accountant.Budget, l accountant.Limit) error {
 		return invalid("value", fmt.Sprint(l.Value), "a finite number > 0")
 	case !(l.Delta >= 0 && l.Delta < 1):
 		return invalid("delta", fmt.Sprint(l.Delta), "a number in [0, 1)")
-	case l.Guard == accountant.GuardRDP && !(l.Order > 1 && !math.IsInf(l.Order, 1)) || l.Guard != accountant.GuardRDP && l.Order != 0:
+	case l.Guard == accountant.GuardRDP && !(l.Order > 1 && !math.IsInf(l.Order, 1)) ||
+		l.Guard != accountant.GuardRDP && l.Order != 0:
 		return invalid("order", fmt.Sprint(l.Order), "a finite number > 1 with the guard RDP, otherwise 0")
 	}
 	return nil

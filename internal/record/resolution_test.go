@@ -19,23 +19,37 @@ func TestDamagedResolutions(t *testing.T) {
 		from   ledger.Genesis
 		change func(*recordv1.Genesis)
 	}{
-		{"resolution.limits: 0 limits; allowed: 6", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution = nil }},
-		{"resolution.limits: 5 limits", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits = g.Resolution.Limits[1:] }},
-		{"resolution.limits[0].guard: ZCDP; allowed: BASIC", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = pb.Budget_ZCDP }},
-		{"resolution.limits[0].guard: 9", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = 9 }},
-		{"resolution.limits[1].value: 0", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Value = 0 }},
-		{"resolution.limits[1].delta: 1", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Delta = 1 }},
-		{"resolution.limits[1].order: 2", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[1].Order = 2 }},
-		{"resolution.limits[4].order: 1", wiretest.FilteredGenesis(), func(g *recordv1.Genesis) { g.Resolution.Limits[4].Order = 1 }},
-		{"resolution.plan: 0 mechanisms", wiretest.PlannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan = nil }},
-		{"resolution.plan[1].count: 0", wiretest.PlannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 0 }},
-		{"resolution.plan[1].count: 9223372036854775807", wiretest.PlannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 1<<63 - 1 }},
-		{"resolution.plan[1].mechanism: missing", wiretest.PlannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = nil }},
-		{"again; allowed: distinct mechanisms", wiretest.PlannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = g.Resolution.Plan[0].Mechanism }},
+		{"resolution.limits: 0 limits; allowed: 6", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution = nil }},
+		{"resolution.limits: 5 limits", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits = g.Resolution.Limits[1:] }},
+		{"resolution.limits[0].guard: ZCDP; allowed: BASIC", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = pb.Budget_ZCDP }},
+		{"resolution.limits[0].guard: 9", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits[0].Guard = 9 }},
+		{"resolution.limits[1].value: 0", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits[1].Value = 0 }},
+		{"resolution.limits[1].delta: 1", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits[1].Delta = 1 }},
+		{"resolution.limits[1].order: 2", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits[1].Order = 2 }},
+		{"resolution.limits[4].order: 1", wiretest.FilteredGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Limits[4].Order = 1 }},
+		{"resolution.plan: 0 mechanisms", wiretest.PlannedGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Plan = nil }},
+		{"resolution.plan[1].count: 0", wiretest.PlannedGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 0 }},
+		{"resolution.plan[1].count: 9223372036854775807", wiretest.PlannedGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Plan[1].Count = 1<<63 - 1 }},
+		{"resolution.plan[1].mechanism: missing", wiretest.PlannedGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = nil }},
+		{"again; allowed: distinct mechanisms", wiretest.PlannedGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.Plan[1].Mechanism = g.Resolution.Plan[0].Mechanism }},
 		{"resolution.plan: 2 mechanisms", wiretest.Genesis(), func(g *recordv1.Genesis) {
 			g.Resolution = fromResolution(wiretest.PlannedGenesis().Resolution)
 		}},
-		{"unknown field 99", wiretest.PlannedGenesis(), func(g *recordv1.Genesis) { g.Resolution.ProtoReflect().SetUnknown(unknownField) }},
+		{"unknown field 99", wiretest.PlannedGenesis(),
+			func(g *recordv1.Genesis) { g.Resolution.ProtoReflect().SetUnknown(unknownField) }},
 	} {
 		raw, err := MarshalGenesis(c.from)
 		if err != nil {
@@ -49,7 +63,8 @@ func TestDamagedResolutions(t *testing.T) {
 		if raw, err = proto.Marshal(&g); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := UnmarshalGenesis(raw); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Genesis{}) {
+		if got, err := UnmarshalGenesis(raw); !errors.Is(err, ledger.ErrDamaged) ||
+			!strings.Contains(err.Error(), c.says) || !reflect.DeepEqual(got, ledger.Genesis{}) {
 			t.Errorf("%+v, %v; want damaged: %s", got, err, c.says)
 		}
 	}

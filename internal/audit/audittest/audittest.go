@@ -26,7 +26,8 @@ const Kinds = 4
 // Spec is of a FILTER ledger with reservations (kinds 0 and 1), a PLAN (2) or a
 // DESCRIPTIVE one.
 func Spec(name string, kind int) ledger.Spec {
-	spec := ledger.Spec{Name: name, Adjacency: mechanism.AddOrRemoveOne, Owner: "team", Labels: []ledger.Label{{Key: "project", Value: "x"}}}
+	spec := ledger.Spec{Name: name, Adjacency: mechanism.AddOrRemoveOne, Owner: "team",
+		Labels: []ledger.Label{{Key: "project", Value: "x"}}}
 	switch kind {
 	case 0:
 		spec.Policy = ledger.Filtered
@@ -71,7 +72,8 @@ func Fill(t T, s ledger.Store, spec ledger.Spec, n int, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Create(ledger.Genesis{Spec: spec, Resolution: resolution, Principal: "unverified:p", Time: Time(0)}); err != nil {
+	if _, _, err := s.Create(ledger.Genesis{Spec: spec, Resolution: resolution, Principal: "unverified:p",
+		Time: Time(0)}); err != nil {
 		t.Fatal(err)
 	}
 	Append(t, s, spec.Name, n, seed)
@@ -86,7 +88,8 @@ func Append(t T, s ledger.Store, name string, n int, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &writing{T: t, store: s, state: ledger.NewState(snapshot, tail), draw: random(seed), restored: seed%3 == 2, charged: map[uint64][]mechanism.Event{}}
+	w := &writing{T: t, store: s, state: ledger.NewState(snapshot, tail), draw: random(seed), restored: seed%3 == 2,
+		charged: map[uint64][]mechanism.Event{}}
 	for done := 0; done < n && !w.state.Summary().Closed; {
 		w.batch = ledger.NewBatch(w.state)
 		for range min(n-done, 1+w.draw(12)) {
@@ -150,7 +153,8 @@ func (w *writing) decide(v ledger.Action) {
 	}
 	position := summary.Head.Position + uint64(len(w.batch.Entries())) + 1
 	charged := w.willCharge(v)
-	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
+	d := w.batch.Decide(ledger.Request{Writer: by, Sequence: sequence, Digest: record.Digest(v), Action: v},
+		ledger.Lane{Sequence: last, Position: at}, Time(int(position)))
 	if d.Outcome != ledger.Accepted {
 		return
 	}
@@ -213,7 +217,8 @@ func (w *writing) action() ledger.Action {
 	case n < 2:
 		return ledger.Reserve{Events: list(), Lifetime: time.Hour, Labels: labels}
 	case n < 4 && len(some.Rest) > 0:
-		return ledger.Commit{Reservation: some.Position, Events: []mechanism.Event{{Mechanism: some.Rest[0].Mechanism, Count: 1}}, Labels: labels}
+		return ledger.Commit{Reservation: some.Position,
+			Events: []mechanism.Event{{Mechanism: some.Rest[0].Mechanism, Count: 1}}, Labels: labels}
 	case n < 5 && w.draw(2) == 0:
 		return ledger.Free{Reservation: some.Position, Reason: "the job died"}
 	case n < 5:
@@ -269,7 +274,8 @@ func (w *writing) raise() (v ledger.Raise, ok bool) {
 		v.Budgets = append(v.Budgets, b.Budget)
 	}
 	for _, p := range now.Resolution.Plan {
-		v.Plan.Events = append(v.Plan.Events, mechanism.Event{Mechanism: p.Mechanism, Count: uint32(p.Count + p.Count/2)})
+		v.Plan.Events = append(v.Plan.Events,
+			mechanism.Event{Mechanism: p.Mechanism, Count: uint32(p.Count + p.Count/2)})
 	}
 	var err error
 	v.Resolution, err = w.state.Raising(v).Resolve(nil)

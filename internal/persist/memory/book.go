@@ -33,13 +33,15 @@ type stored struct {
 
 func newBook(genesis []byte) *book {
 	hash := record.GenesisHash(genesis)
-	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{}, open: map[uint64][]byte{}}
+	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{},
+		open: map[uint64][]byte{}}
 }
 
 // with returns the book after p, and how many bytes p has stored.
 func (b *book) with(p ledger.Proposal) (*book, int, error) {
 	if p.Expected != b.head {
-		return nil, 0, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict, p.Expected.Position, b.head.Position)
+		return nil, 0, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict,
+			p.Expected.Position, b.head.Position)
 	}
 	before := make([]uint64, len(p.Counts))
 	for i, c := range p.Counts {
@@ -55,7 +57,8 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 	}
 	for _, r := range open {
 		on.Held += r.Total()
-		if slices.ContainsFunc(p.Open, func(changed ledger.Reservation) bool { return changed.Position == r.Position }) {
+		if slices.ContainsFunc(p.Open,
+			func(changed ledger.Reservation) bool { return changed.Position == r.Position }) {
 			on.Open = append(on.Open, r)
 		}
 	}
@@ -71,7 +74,8 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 	for _, e := range p.Entries {
 		lane := n.lanes[e.Writer]
 		if want := uint64(len(lane)) + 1; e.Sequence != want {
-			return nil, 0, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger, e.Writer.Name, e.Sequence, want)
+			return nil, 0, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger,
+				e.Writer.Name, e.Sequence, want)
 		}
 		previous := uint64(0)
 		if len(lane) > 0 {
@@ -96,7 +100,8 @@ func (b *book) with(p ledger.Proposal) (*book, int, error) {
 			n.parts = append(n.parts, mechanism.Part{Mechanism: c.Mechanism})
 		}
 		if known := n.parts[c.Index].Mechanism; known != c.Mechanism {
-			return nil, 0, fmt.Errorf("proposal for ledger %s: counts: mechanism %d is %v; allowed: %v", p.Ledger, c.Index, c.Mechanism, known)
+			return nil, 0, fmt.Errorf("proposal for ledger %s: counts: mechanism %d is %v; allowed: %v", p.Ledger,
+				c.Index, c.Mechanism, known)
 		}
 		n.parts[c.Index].Count = c.Total
 	}
@@ -143,7 +148,8 @@ func (b *book) amendments() (list []ledger.Entry, err error) {
 
 func (b *book) summary() (ledger.Summary, error) {
 	g, err := record.UnmarshalGenesis(b.genesis)
-	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}, err
+	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total,
+		Unreconciled: b.pending}, err
 }
 
 // record reads the record at a position in 1 … head.

@@ -33,7 +33,8 @@ func proposal(s ledger.Summary, sequence uint64) ledger.Proposal {
 	b := ledger.NewBatch(ledger.NewState(ledger.Snapshot{Summary: s}, nil))
 	b.Decide(ledger.Request{
 		Writer:   ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000001"},
-		Sequence: sequence, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: sequence - 1}, storetest.Genesis("l").Time)
+		Sequence: sequence, Digest: record.Digest(v), Action: v}, ledger.Lane{Sequence: sequence - 1},
+		storetest.Genesis("l").Time)
 	return b.Proposal()
 }
 

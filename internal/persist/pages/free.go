@@ -37,7 +37,8 @@ func (f *File) CheckFreeSize(transaction uint64) error {
 		return (headerSize+8*count)/uint64(f.PageSize) + 1
 	}
 	if needed := room(count); whole != needed && whole != room(count+whole) {
-		return damage(id, fmt.Sprintf("%d overflow pages of a list of %d free pages", whole-1, count), fmt.Sprint(needed-1))
+		return damage(id, fmt.Sprintf("%d overflow pages of a list of %d free pages", whole-1, count),
+			fmt.Sprint(needed-1))
 	}
 	return nil
 }
@@ -91,7 +92,8 @@ func (f *File) eachFree(id uint64, pace func(int64) error, found func(uint64) er
 		count, rest = order.Uint64(rest), rest[8:]
 	}
 	if room := (int64(whole)*f.PageSize - headerSize) / 8; count > uint64(room) {
-		return 0, damage(id, fmt.Sprintf("%d free pages", count), fmt.Sprintf("at most %d, for which it has room", room))
+		return 0, damage(id, fmt.Sprintf("%d free pages", count),
+			fmt.Sprintf("at most %d, for which it has room", room))
 	}
 	before := uint64(1)
 	for range count {

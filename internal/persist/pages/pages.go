@@ -195,7 +195,8 @@ func (f *File) read(id uint64, b []byte) (p *page, err error) {
 		return nil, err
 	}
 	if needed := (end + uint64(f.PageSize) - 1) / uint64(f.PageSize); needed != whole {
-		return nil, damage(id, fmt.Sprintf("%d overflow pages", whole-1), fmt.Sprintf("%d, which its content needs", needed-1))
+		return nil, damage(id, fmt.Sprintf("%d overflow pages", whole-1),
+			fmt.Sprintf("%d, which its content needs", needed-1))
 	}
 	return p, nil
 }
@@ -204,7 +205,8 @@ func (f *File) read(id uint64, b []byte) (p *page, err error) {
 // element says, before memory is made for them.
 func (f *File) checkWhole(id, whole uint64, b []byte) error {
 	if id+whole > f.Pages || int64(whole)*f.PageSize > maxPage {
-		return damage(id, fmt.Sprintf("%d overflow pages", whole-1), fmt.Sprintf("a page within the file, of at most %d bytes", maxPage))
+		return damage(id, fmt.Sprintf("%d overflow pages", whole-1),
+			fmt.Sprintf("a page within the file, of at most %d bytes", maxPage))
 	}
 	count := int64(order.Uint16(b[10:]))
 	if count == 0 {
@@ -224,7 +226,8 @@ func (f *File) checkWhole(id, whole uint64, b []byte) error {
 		end = last + number(1) + number(2) + number(3)
 	}
 	if needed := (end + f.PageSize - 1) / f.PageSize; needed != int64(whole) {
-		return damage(id, fmt.Sprintf("%d overflow pages", whole-1), fmt.Sprintf("%d, which its last element needs", needed-1))
+		return damage(id, fmt.Sprintf("%d overflow pages", whole-1),
+			fmt.Sprintf("%d, which its last element needs", needed-1))
 	}
 	return nil
 }
@@ -239,7 +242,8 @@ func (p *page) check() (end uint64, err error) {
 	}
 	end = uint64(headerSize + p.count*elementSize)
 	if end > uint64(len(p.b)) {
-		return 0, damage(p.id, fmt.Sprintf("%d elements", p.count), fmt.Sprintf("as many as fit into %d bytes", len(p.b)))
+		return 0, damage(p.id, fmt.Sprintf("%d elements", p.count),
+			fmt.Sprintf("as many as fit into %d bytes", len(p.b)))
 	}
 	if !p.leaf && p.count == 0 {
 		return 0, damage(p.id, "no elements", "a branch that leads somewhere")
@@ -247,17 +251,20 @@ func (p *page) check() (end uint64, err error) {
 	for i := range p.count {
 		begin, key, value := p.span(i)
 		if begin != end {
-			return 0, damage(p.id, fmt.Sprintf("element %d at byte %d", i, begin), fmt.Sprintf("at byte %d, after what is before it", end))
+			return 0, damage(p.id, fmt.Sprintf("element %d at byte %d", i, begin),
+				fmt.Sprintf("at byte %d, after what is before it", end))
 		}
 		end = begin + key + value
 		if key == 0 || end > uint64(len(p.b)) {
-			return 0, damage(p.id, fmt.Sprintf("element %d with a key of %d bytes and a value of %d", i, key, value), "one within the page")
+			return 0, damage(p.id, fmt.Sprintf("element %d with a key of %d bytes and a value of %d", i, key, value),
+				"one within the page")
 		}
 		if p.leaf && p.field(i, 0) > bucketFlag {
 			return 0, damage(p.id, fmt.Sprintf("element %d with flags %#x", i, p.field(i, 0)), "a value or a bucket")
 		}
 		if i > 0 && bytes.Compare(p.key(i-1), p.key(i)) >= 0 {
-			return 0, damage(p.id, fmt.Sprintf("key %s before key %s", Text(p.key(i-1)), Text(p.key(i))), "ascending keys")
+			return 0, damage(p.id, fmt.Sprintf("key %s before key %s", Text(p.key(i-1)), Text(p.key(i))),
+				"ascending keys")
 		}
 	}
 	return end, nil
@@ -274,7 +281,8 @@ func (p *page) checkPlace(first, next []byte) error {
 		return damage(p.id, found, Text(first)+", as the page above says")
 	}
 	if next != nil && p.count > 0 && bytes.Compare(p.key(p.count-1), next) >= 0 {
-		return damage(p.id, "last key "+Text(p.key(p.count-1)), "one before "+Text(next)+", with which the next page begins")
+		return damage(p.id, "last key "+Text(p.key(p.count-1)),
+			"one before "+Text(next)+", with which the next page begins")
 	}
 	return nil
 }
@@ -284,27 +292,32 @@ func (p *page) checkPlace(first, next []byte) error {
 func (p *page) inline(i int) (root uint64, within *page, err error) {
 	value := p.value(i)
 	if len(value) < bucketSize {
-		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with %d bytes", Text(p.key(i)), len(value)), fmt.Sprintf("at least %d", bucketSize))
+		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with %d bytes", Text(p.key(i)), len(value)),
+			fmt.Sprintf("at least %d", bucketSize))
 	}
 	if sequence := order.Uint64(value[8:]); sequence != 0 {
-		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with the sequence %d", Text(p.key(i)), sequence), "0, as none is used")
+		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with the sequence %d", Text(p.key(i)), sequence),
+			"0, as none is used")
 	}
 	if root = order.Uint64(value); root != 0 {
 		if len(value) != bucketSize {
-			return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with %d bytes and a page", Text(p.key(i)), len(value)), fmt.Sprint(bucketSize))
+			return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with %d bytes and a page", Text(p.key(i)), len(value)),
+				fmt.Sprint(bucketSize))
 		}
 		return root, nil, nil
 	}
 	within = &page{id: p.id, b: value[bucketSize:]}
 	if len(within.b) < headerSize || order.Uint64(within.b) != 0 || order.Uint32(within.b[12:]) != 0 {
-		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with another header", Text(p.key(i))), "a page within the page, without number and overflow")
+		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with another header", Text(p.key(i))),
+			"a page within the page, without number and overflow")
 	}
 	end, err := within.check()
 	if err != nil {
 		return 0, nil, err
 	}
 	if !within.leaf || end != uint64(len(within.b)) {
-		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with %d bytes", Text(p.key(i)), len(within.b)), fmt.Sprintf("a leaf of %d bytes", end))
+		return 0, nil, damage(p.id, fmt.Sprintf("bucket %s with %d bytes", Text(p.key(i)), len(within.b)),
+			fmt.Sprintf("a leaf of %d bytes", end))
 	}
 	return 0, within, nil
 }

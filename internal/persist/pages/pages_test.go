@@ -43,7 +43,8 @@ func draw(t interface {
 				}
 				var some [][]byte
 				for range map[string]int{"few": 1, "log": 40, "rows": 60, "writers": 60}[name] {
-					key := fmt.Appendf(nil, "%08x%s", random.Uint32()%50_000, bytes.Repeat([]byte("w"), random.IntN(60)))
+					key := fmt.Appendf(nil, "%08x%s", random.Uint32()%50_000,
+						bytes.Repeat([]byte("w"), random.IntN(60)))
 					if name == "few" {
 						key = key[:3]
 					}
@@ -102,7 +103,8 @@ func opened(path string, read func(tx *bolt.Tx, f pages.File) error) (err error)
 	defer db.Close()
 	return db.View(func(tx *bolt.Tx) error {
 		size := int64(db.Info().PageSize)
-		return read(tx, pages.File{Reader: file, PageSize: size, Pages: uint64(tx.Size() / size), Root: uint64(tx.Cursor().Bucket().Root())})
+		return read(tx, pages.File{Reader: file, PageSize: size, Pages: uint64(tx.Size() / size),
+			Root: uint64(tx.Cursor().Bucket().Root())})
 	})
 }
 
@@ -244,7 +246,8 @@ func TestFlippedBits(t *testing.T) {
 		}
 		if read, err := trusting(path); err != nil || !maps.Equal(read, want) {
 			missed++
-			t.Errorf("byte %d of page %d: bbolt reads %d rows, before %d; %v", at%page, at/page, len(read), len(want), err)
+			t.Errorf("byte %d of page %d: bbolt reads %d rows, before %d; %v", at%page, at/page,
+				len(read), len(want), err)
 		}
 		if missed > 5 {
 			t.FailNow()

@@ -49,20 +49,24 @@ func testAmendments(t *testing.T, h Harness) {
 	}
 	again()
 	l.append(l.request(writer(0), refund(2, part(0, 5))))
-	m.append(m.request(writer(0), refund(1, part(0, 1))), m.request(writer(1), refund(12, part(11, 12)))) // nothing is left of two
+	// nothing is left of two
+	m.append(m.request(writer(0), refund(1, part(0, 1))), m.request(writer(1), refund(12, part(11, 12))))
 	again()
 	l.append(l.raise(writer(1), 3e12))
-	l.append(l.request(writer(0), refund(4, part(0, 7))), l.charge(writer(0), 0, 1), l.charge(writer(0), 2, 1), l.request(writer(0), refund(3, part(1, 6))))
+	l.append(l.request(writer(0), refund(4, part(0, 7))), l.charge(writer(0), 0, 1), l.charge(writer(0), 2, 1),
+		l.request(writer(0), refund(3, part(1, 6))))
 	m.append(m.charge(writer(0), 11, 4), m.charge(writer(0), 20, 1), m.request(writer(0), refund(16, part(20, 1))))
 	again()
 	// What is freed is gone, and told, after each reopening too.
 	f := reserving(t, s, "f")
 	f.append(f.reserve(writer(0), part(0, 5), part(1, 2)), f.reserve(writer(1), part(1, 7)))
-	f.append(f.commit(writer(0), 1, part(0, 4)), f.request(writer(1), ledger.Free{Reservation: 1, Reason: "r"}), f.request(writer(1), ledger.Expire{Reservation: 2}))
+	f.append(f.commit(writer(0), 1, part(0, 4)), f.request(writer(1), ledger.Free{Reservation: 1, Reason: "r"}),
+		f.request(writer(1), ledger.Expire{Reservation: 2}))
 	again()
 	f.s = s
 	f.check()
-	if v := f.state.View(); v.Total != 11 || len(v.Reservations) != 0 || len(v.Assumptions) != 1 || v.Assumptions[0].Kind != "freed" || v.Guarantee != "descriptive" {
+	if v := f.state.View(); v.Total != 11 || len(v.Reservations) != 0 || len(v.Assumptions) != 1 ||
+		v.Assumptions[0].Kind != "freed" || v.Guarantee != "descriptive" {
 		t.Errorf("freed: %+v", v)
 	}
 	v := l.state.View()
@@ -81,7 +85,8 @@ func testWrongAmendments(t *testing.T, h Harness) {
 	b, other := reserving(t, s, "l"), reserving(t, s, "m")
 	b.append(b.charge(writer(0), 0, 9), b.charge(writer(0), 1, 9), b.charge(writer(0), 2, 9))
 	b.append(b.request(writer(1), refund(1, part(0, 9))))
-	other.append(other.charge(writer(0), 0, 9), other.request(writer(0), refund(1, part(0, 9)))) // the other's refunds are not its own
+	// the other's refunds are not its own
+	other.append(other.charge(writer(0), 0, 9), other.request(writer(0), refund(1, part(0, 9))))
 	for what, spoil := range map[string]func(*ledger.Proposal){
 		"of nothing":      func(p *ledger.Proposal) { p.Entries[0].Action = refund(2) },
 		"of more":         func(p *ledger.Proposal) { p.Entries[0].Action = refund(2, part(1, 10)) },
@@ -91,10 +96,12 @@ func testWrongAmendments(t *testing.T, h Harness) {
 		"the same counts": func(p *ledger.Proposal) { p.Counts[0].Total, p.Counts[1].Total = 9, 9 },
 		"total":           func(p *ledger.Proposal) { p.Total = 18 },
 	} {
-		p := b.decide(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1)).Proposal()
+		p := b.decide(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))),
+			b.charge(writer(0), 0, 1)).Proposal()
 		b.last[writer(0)] -= 3
 		p.Entries, p.Counts = slices.Clone(p.Entries), slices.Clone(p.Counts)
-		slices.SortFunc(p.Counts, func(x, y ledger.CountChange) int { return y.Index - x.Index }) // mechanisms 2, 1 and 0: 0, 0 and 1
+		// mechanisms 2, 1 and 0: 0, 0 and 1
+		slices.SortFunc(p.Counts, func(x, y ledger.CountChange) int { return y.Index - x.Index })
 		spoil(&p)
 		if _, err := s.Append([]ledger.Proposal{p}); err == nil {
 			t.Errorf("%s: was taken", what)
@@ -103,5 +110,6 @@ func testWrongAmendments(t *testing.T, h Harness) {
 		}
 		b.check()
 	}
-	b.append(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))), b.charge(writer(0), 0, 1))
+	b.append(b.request(writer(0), refund(2, part(1, 9))), b.request(writer(0), refund(3, part(2, 9))),
+		b.charge(writer(0), 0, 1))
 }

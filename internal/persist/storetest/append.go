@@ -19,7 +19,8 @@ func testAppend(t *testing.T, h Harness) {
 	a.check()
 	b.append(b.charge(writer(0), 3, 7), b.charge(writer(0), 0, 2)) // lanes are a ledger's own
 	a.append(a.charge(writer(1), 1, 10), a.charge(writer(0), 0, 4294967295), a.charge(writer(1), 2, 1))
-	two := ledger.Charge{Events: []mechanism.Event{{Mechanism: mech(1), Count: 5}, {Mechanism: mech(9), Count: 6}, {Mechanism: mech(1), Count: 7}}}
+	two := ledger.Charge{Events: []mechanism.Event{{Mechanism: mech(1), Count: 5}, {Mechanism: mech(9), Count: 6},
+		{Mechanism: mech(1), Count: 7}}}
 	a.append(a.request(writer(2), two))
 	a.check()
 	b.check()
@@ -50,7 +51,8 @@ func testConflict(t *testing.T, h Harness) {
 	ahead.Expected.Position++
 	behind.Expected.Position = 0
 	other.Expected.Hash[31] ^= 1
-	for what, p := range map[string]ledger.Proposal{"stale": stale, "ahead": ahead, "behind": behind, "another chain": other} {
+	for what, p := range map[string]ledger.Proposal{"stale": stale, "ahead": ahead, "behind": behind,
+		"another chain": other} {
 		if _, err := s.Append([]ledger.Proposal{p}); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("Append on a head that is %s = %v, want ErrConflict", what, err)
 		}
@@ -327,7 +329,8 @@ func testNamesakes(t *testing.T, h Harness) {
 	s := h.open(t)
 	b, other := create(t, s, "l"), create(t, s, "other")
 	name := writer(0).Name
-	for i, principal := range []string{"uid:1", "uid:10", "uid:11", "unverified:ann", "cn:ann", "cn:anz", "ü", strings.Repeat("z", 256)} {
+	for i, principal := range []string{"uid:1", "uid:10", "uid:11", "unverified:ann", "cn:ann", "cn:anz", "ü",
+		strings.Repeat("z", 256)} {
 		b.append(b.charge(ledger.Writer{Principal: principal, Name: name}, 0, 1))
 		if i%2 == 0 {
 			b.append(b.charge(ledger.Writer{Principal: principal, Name: "request/1"}, 0, 1))

@@ -30,7 +30,8 @@ func create(t testing.TB, s ledger.Store, name string) *book {
 	if err != nil || !created {
 		t.Fatalf("Create(%s) = %v, %v; want it created", name, created, err)
 	}
-	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil), last: map[ledger.Writer]uint64{}}
+	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil),
+		last: map[ledger.Writer]uint64{}}
 }
 
 // Genesis is that of a ledger whose spec has every field set.
@@ -50,7 +51,8 @@ func timeOf(i int) time.Time { return time.Unix(1_700_000_000, 7+int64(i)).UTC()
 
 // writer is the i-th lane.
 func writer(i int) ledger.Writer {
-	return ledger.Writer{Principal: fmt.Sprintf("unverified:p%d", i%2), Name: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+1)}
+	return ledger.Writer{Principal: fmt.Sprintf("unverified:p%d", i%2),
+		Name: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+1)}
 }
 
 // charge is a request with one event of mechanism m.
@@ -174,7 +176,9 @@ func (b *book) checkState() {
 	if !slices.Equal(got.Parts(), b.state.Parts()) {
 		b.t.Fatalf("Load(%s) gives\n%v, want\n%v", b.name, got.Parts(), b.state.Parts())
 	}
-	if got, want := got.View(), b.state.View(); !reflect.DeepEqual(got.Balance, want.Balance) || got.Guarantee != want.Guarantee || !got.Resolution.Equal(want.Resolution) {
+	if got, want := got.View(),
+		b.state.View(); !reflect.DeepEqual(got.Balance, want.Balance) || got.Guarantee != want.Guarantee ||
+		!got.Resolution.Equal(want.Resolution) {
 		b.t.Fatalf("Load(%s) gives\n%+v, want\n%+v", b.name, got, want)
 	}
 	b.checkOpen(snapshot, tail)
@@ -188,7 +192,8 @@ func (b *book) checkRecord(got, want ledger.Record) {
 	}
 	e, _, _, err := record.UnmarshalEntry(got.Raw)
 	if err != nil || !reflect.DeepEqual(e, got.Entry) {
-		b.t.Fatalf("ledger %s: record %d: its bytes say %+v (%v), it says %+v", b.name, got.Entry.Position, e, err, got.Entry)
+		b.t.Fatalf("ledger %s: record %d: its bytes say %+v (%v), it says %+v", b.name,
+			got.Entry.Position, e, err, got.Entry)
 	}
 	got.Raw = nil
 	if !reflect.DeepEqual(got, want) {
@@ -206,7 +211,8 @@ func (b *book) checkWriter(w ledger.Writer, last uint64) {
 		}
 	}
 	if err != nil || sequence != last || position != want {
-		b.t.Fatalf("Writer(%s, %s) = sequence %d, position %d, %v; want %d, %d", b.name, w.Name, sequence, position, err, last, want)
+		b.t.Fatalf("Writer(%s, %s) = sequence %d, position %d, %v; want %d, %d", b.name, w.Name, sequence,
+			position, err, last, want)
 	}
 }
 
@@ -214,7 +220,8 @@ func (b *book) checkWriter(w ledger.Writer, last uint64) {
 // principals, and of one that has none.
 func (b *book) checkNamesakes(w ledger.Writer) {
 	b.t.Helper()
-	for _, w := range []ledger.Writer{w, {Principal: w.Principal + "x", Name: w.Name}, {Principal: "p", Name: w.Name}, {Principal: w.Principal, Name: w.Name + "x"}} {
+	for _, w := range []ledger.Writer{w, {Principal: w.Principal + "x", Name: w.Name}, {Principal: "p", Name: w.Name},
+		{Principal: w.Principal, Name: w.Name + "x"}} {
 		found, err := b.s.Namesakes(b.name, w)
 		if err != nil {
 			b.t.Fatalf("Namesakes(%s, %v): %v", b.name, w, err)

@@ -101,7 +101,8 @@ func testManyLedgers(t *testing.T, h Harness) {
 				t.Fatal(err)
 			}
 			if sum := ledger.NewState(snapshot, tail).Summary(); sum.Total != events || sum.Head.Position != events {
-				t.Errorf("ledger %s: total %d at position %d, want %d", ledgerName, sum.Total, sum.Head.Position, events)
+				t.Errorf("ledger %s: total %d at position %d, want %d", ledgerName, sum.Total,
+					sum.Head.Position, events)
 			}
 		}
 	}
@@ -123,7 +124,8 @@ func appendBoth(s ledger.Store, own, shared string, w ledger.Writer, round uint6
 			b := book{s: s, name: name, last: map[ledger.Writer]uint64{w: last}}
 			decided := ledger.NewBatch(ledger.NewState(snapshot, tail))
 			for range map[string]int{shared: 2, own: 1}[name] {
-				if d := decided.Decide(b.charge(w, 0, 1), ledger.Lane{Sequence: last}, timeOf(int(round))); d.Outcome != ledger.Accepted {
+				if d := decided.Decide(b.charge(w, 0, 1), ledger.Lane{Sequence: last},
+					timeOf(int(round))); d.Outcome != ledger.Accepted {
 					return d.Err
 				}
 			}

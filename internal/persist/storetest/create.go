@@ -140,7 +140,8 @@ func testNotFound(t *testing.T, h Harness) {
 		_, _, genesis := s.GenesisRecord(name)
 		_, write := s.Append([]ledger.Proposal{{Ledger: name}})
 		for call, err := range map[string]error{
-			"Load": load, "Writer": lane, "RecordOf": record, "Namesakes": namesakes, "Records": records, "GenesisRecord": genesis, "Append": write,
+			"Load": load, "Writer": lane, "RecordOf": record, "Namesakes": namesakes, "Records": records,
+			"GenesisRecord": genesis, "Append": write,
 		} {
 			if !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("%s(%s) = %v, want ErrNotFound", call, name, err)
@@ -207,7 +208,8 @@ func testBudgets(t *testing.T, h Harness) {
 	plan.Spec.Policy, filter.Spec.Policy = ledger.Planned, ledger.Filtered
 	plan.Spec.Plan = ledger.Workload{Name: "train", Events: []mechanism.Event{{Mechanism: mech(0), Count: 0}}}
 	plan.Spec.Budgets = []accountant.Budget{{Rho: 2}} // of ρ = 2 a step, with REPLACE_ONE
-	filter.Spec.Budgets = []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: 4}, {Guard: accountant.GuardRDP, Epsilon: 50, Delta: 1e-5, Order: 4}}
+	filter.Spec.Budgets = []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: 4},
+		{Guard: accountant.GuardRDP, Epsilon: 50, Delta: 1e-5, Order: 4}}
 	for _, g := range []ledger.Genesis{plan, filter} {
 		var err error
 		if g.Resolution, err = ledger.Resolve(g.Spec, nil); err != nil {
@@ -223,7 +225,8 @@ func testBudgets(t *testing.T, h Harness) {
 		if err != nil || created || !reflect.DeepEqual(again, first) {
 			t.Errorf("Create again = %+v, %v, %v; want %+v", again, created, err, first)
 		}
-		b := &book{t: t, s: s, name: g.Spec.Name, state: ledger.NewState(ledger.Snapshot{Summary: first}, nil), last: map[ledger.Writer]uint64{}}
+		b := &book{t: t, s: s, name: g.Spec.Name, state: ledger.NewState(ledger.Snapshot{Summary: first}, nil),
+			last: map[ledger.Writer]uint64{}}
 		b.append(b.charge(writer(0), 0, 1))
 		snapshot, tail, err := s.Load(g.Spec.Name)
 		if err != nil {

@@ -88,7 +88,8 @@ func (m *model) append(rt *rapid.T) {
 	if len(names) == 0 {
 		return
 	}
-	chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, min(3, len(names)), rapid.ID[string]).Draw(rt, "ledgers")
+	chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, min(3, len(names)),
+		rapid.ID[string]).Draw(rt, "ledgers")
 	var batch []ledger.Proposal
 	stale, closed := false, false
 	for _, name := range chosen {
@@ -130,12 +131,14 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 		charge := ledger.Charge{}
 		for range rapid.IntRange(1, 3).Draw(rt, "events") {
 			charge.Events = append(charge.Events, mechanism.Event{
-				Mechanism: mech(rapid.IntRange(0, 14).Draw(rt, "mechanism")), Count: rapid.Uint32Min(1).Draw(rt, "count")})
+				Mechanism: mech(rapid.IntRange(0, 14).Draw(rt, "mechanism")),
+				Count:     rapid.Uint32Min(1).Draw(rt, "count")})
 		}
 		e.Action = charge
 		if some := after.refundable(); len(some) > 0 && rapid.IntRange(0, 6).Draw(rt, "refund") == 0 {
 			position := rapid.SampledFrom(some).Draw(rt, "refunded")
-			e.Action = ledger.Refund{Position: position, Events: after.entries[position-1].Action.(ledger.Charge).Events, Reason: "r"}
+			e.Action = ledger.Refund{Position: position,
+				Events: after.entries[position-1].Action.(ledger.Charge).Events, Reason: "r"}
 		}
 		last := rapid.IntRange(0, 60).Draw(rt, "close") == 0
 		switch {
@@ -154,7 +157,8 @@ func (l *modelLedger) propose(rt *rapid.T, at int) ledger.Proposal {
 	}
 	now := after.after(len(after.entries))
 	p := ledger.Proposal{
-		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed, Unreconciled: now.Unreconciled}
+		Ledger: l.spec.Name, Expected: before.Head, Entries: after.entries[at:], Total: now.Total, Closed: now.Closed,
+		Unreconciled: now.Unreconciled}
 	refunded := map[mechanism.Mechanism]bool{} // their counts are listed though they may not change
 	for _, e := range after.entries[at:] {
 		if v, ok := e.Action.(ledger.Refund); ok {
@@ -241,7 +245,8 @@ func (l *modelLedger) last(w ledger.Writer) (sequence, position uint64) {
 func (l *modelLedger) compare(rt *rapid.T, got ledger.Summary) {
 	rt.Helper()
 	want := l.after(len(l.entries)).Summary
-	if !got.Genesis.Spec.Equal(l.spec) || got.Head != want.Head || got.Closed != want.Closed || got.Unreconciled != want.Unreconciled || got.Distinct != want.Distinct || got.Total != want.Total {
+	if !got.Genesis.Spec.Equal(l.spec) || got.Head != want.Head || got.Closed != want.Closed ||
+		got.Unreconciled != want.Unreconciled || got.Distinct != want.Distinct || got.Total != want.Total {
 		rt.Fatalf("summary of %s is\n%+v, want\n%+v", l.spec.Name, got, want)
 	}
 }
@@ -357,7 +362,8 @@ func (l *modelLedger) same(r ledger.Record, e ledger.Entry) error {
 	case !reflect.DeepEqual(r.Entry, e):
 		return fmt.Errorf("entry %+v, want %+v", r.Entry, e)
 	case r.Previous != previous || r.Hash != l.hashes[e.Position-1]:
-		return fmt.Errorf("record %d: hash %x after %x, want %x after %x", e.Position, r.Hash, r.Previous, l.hashes[e.Position-1], previous)
+		return fmt.Errorf("record %d: hash %x after %x, want %x after %x", e.Position, r.Hash, r.Previous,
+			l.hashes[e.Position-1], previous)
 	case record.EntryHash(r.Previous, r.Raw) != r.Hash:
 		return fmt.Errorf("record %d: the bytes do not match the hash", e.Position)
 	}

@@ -28,7 +28,8 @@ func testOldDuplicates(t *testing.T, h Harness) {
 	for _, w := range []ledger.Writer{writer(0), writer(1), writer(2)} {
 		last := b.last[w]
 		for _, sequence := range []uint64{
-			0, 1, 2, 3, 100, 254, 255, 256, 257, 258, 510, 511, 512, 513, 514, 600, 767, 768, 769, 1023, 1024, 1025, 1279, 1280, 1281,
+			0, 1, 2, 3, 100, 254, 255, 256, 257, 258, 510, 511, 512, 513, 514, 600, 767, 768, 769, 1023,
+			1024, 1025, 1279, 1280, 1281,
 			last - 1, last, last + 1, last + 2, last + 256, 1 << 40, 1<<64 - 1,
 		} {
 			b.checkRecordOf(w, sequence)
@@ -79,7 +80,8 @@ func (b *book) checkPage(from, limit int) {
 	}
 	got, err := b.s.Records(b.name, uint64(from), limit)
 	if err != nil || len(got) != len(want) {
-		b.t.Fatalf("Records(%s, %d, %d) of %d = %d records, %v; want %d", b.name, from, limit, len(b.records), len(got), err, len(want))
+		b.t.Fatalf("Records(%s, %d, %d) of %d = %d records, %v; want %d", b.name, from, limit, len(b.records),
+			len(got), err, len(want))
 	}
 	for i, r := range got { // check compares them whole
 		if r.Hash != want[i].Hash || r.Previous != want[i].Previous || r.Entry.Position != want[i].Entry.Position {

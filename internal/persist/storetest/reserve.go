@@ -26,7 +26,8 @@ func reserving(t *testing.T, s ledger.Store, name string) *book {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil), last: map[ledger.Writer]uint64{}}
+	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil),
+		last: map[ledger.Writer]uint64{}}
 }
 
 func (b *book) reserve(w ledger.Writer, parts ...mechanism.Event) ledger.Request {
@@ -79,7 +80,8 @@ func testReservations(t *testing.T, h Harness) {
 	checkReserving(t, s, "l")
 	again()
 	// Opened and closed in one Append, and one that expires.
-	l.append(l.reserve(writer(2), part(4, 2)), l.commit(writer(2), 7, part(4, 2)), l.request(writer(2), ledger.Expire{Reservation: 2}))
+	l.append(l.reserve(writer(2), part(4, 2)), l.commit(writer(2), 7, part(4, 2)),
+		l.request(writer(2), ledger.Expire{Reservation: 2}))
 	again()
 	if open := l.state.Reservations(); len(open) != 1 || open[0].Position != 6 {
 		t.Fatalf("open: %+v; want the one of position 6", open)
@@ -100,8 +102,11 @@ func testWrongReservations(t *testing.T, h Harness) {
 	b.append(b.reserve(writer(0), part(0, 9)), b.reserve(writer(0), part(1, 9)), b.charge(writer(0), 7, 1))
 	other.append(other.charge(writer(0), 7, 1), other.charge(writer(0), 7, 1), other.reserve(writer(0), part(0, 9)))
 	for what, spoil := range map[string]func(*ledger.Proposal){
-		"one is missing":    func(p *ledger.Proposal) { p.Open = p.Open[1:] },
-		"more is left":      func(p *ledger.Proposal) { p.Open[0].Rest = []mechanism.Part{{Mechanism: mech(0), Count: 6}} },
+		"one is missing": func(p *ledger.Proposal) { p.Open = p.Open[1:] },
+		"more is left": func(p *ledger.Proposal) {
+			p.Open[0].Rest = []mechanism.Part{{Mechanism: mech(0),
+				Count: 6}}
+		},
 		"less is left":      func(p *ledger.Proposal) { p.Open[0].Rest = nil },
 		"a new one is lost": func(p *ledger.Proposal) { p.Open[len(p.Open)-1].Rest = nil },
 		"another's":         func(p *ledger.Proposal) { p.Entries[1].Action = ledger.Expire{Reservation: 3} },
@@ -111,7 +116,8 @@ func testWrongReservations(t *testing.T, h Harness) {
 		"a closed one": func(p *ledger.Proposal) { p.Entries[1].Action = ledger.Release{Reservation: 9} },
 		"total":        func(p *ledger.Proposal) { p.Total++ },
 	} {
-		p := b.decide(b.commit(writer(0), 1, part(0, 4)), b.request(writer(0), ledger.Release{Reservation: 2}), b.reserve(writer(0), part(2, 1))).Proposal()
+		p := b.decide(b.commit(writer(0), 1, part(0, 4)), b.request(writer(0), ledger.Release{Reservation: 2}),
+			b.reserve(writer(0), part(2, 1))).Proposal()
 		b.last[writer(0)] -= 3
 		p.Open = slices.Clone(p.Open)
 		spoil(&p)

@@ -15,8 +15,10 @@ var restoring = ledger.Writer{Principal: ledger.Daemon, Name: "request/restore"}
 func (b *book) restored(n byte) ledger.Request {
 	to := []byte("00000000-0000-4000-8000-000000000000")
 	to[0] = 'a' + n
-	return b.request(ledger.Writer{Principal: restoring.Principal, Name: restoring.Name + string(to[0])}, ledger.Restored{
-		From: b.state.StoreOf(b.state.Summary().Head.Position), StoreID: string(to), Copy: ledger.Hash{n}, Newest: timeOf(3)})
+	return b.request(ledger.Writer{Principal: restoring.Principal, Name: restoring.Name + string(to[0])},
+		ledger.Restored{
+			From: b.state.StoreOf(b.state.Summary().Head.Position), StoreID: string(to),
+			Copy: ledger.Hash{n}, Newest: timeOf(3)})
 }
 
 // testRestored: what a restore and reconciling make of a ledger is there after each
@@ -45,9 +47,11 @@ func testRestored(t *testing.T, h Harness) {
 		t.Errorf("List = %+v, %v; want that both need reconciling", sums, err)
 	}
 	l.append(l.request(writer(2), ledger.Reconcile{Events: []mechanism.Event{part(0, 4), part(3, 1)}, Reason: "found"}))
-	m.append(m.request(writer(2), ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"}), m.charge(writer(2), 1, 1))
+	m.append(m.request(writer(2), ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"}),
+		m.charge(writer(2), 1, 1))
 	again()
-	if v := l.state.View(); v.Unreconciled || v.Total != 5+6+3+2+4+1 || len(v.Assumptions) != 2 || v.Guarantee != "filter" {
+	if v := l.state.View(); v.Unreconciled || v.Total != 5+6+3+2+4+1 || len(v.Assumptions) != 2 ||
+		v.Guarantee != "filter" {
 		t.Errorf("%+v", v)
 	}
 	l.append(l.charge(writer(2), 0, 1), l.restored(1)) // within one Append
