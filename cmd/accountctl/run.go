@@ -74,7 +74,7 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("accountctl {{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(c, "%v", err) })
+	root.SetFlagErrorFunc(cli.WrongFlags)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) }) // run sees a failure
 	p.AddFlags(root, env)
 	return root

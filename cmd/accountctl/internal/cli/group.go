@@ -40,7 +40,7 @@ func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 		for i, child := range children {
 			names[i] = child.Name()
 		}
-		return Usage(c, "unknown command %q; allowed: %s", args[0], strings.Join(names, ", "))
+		return Usage(c, "unknown command %q; %sallowed: %s", args[0], Meant(args[0], names), strings.Join(names, ", "))
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	return c

@@ -202,8 +202,8 @@ func ofEvent(at int, err error) error {
 		return err
 	}
 	rest, ok := strings.CutPrefix(invalid.Field, "event.")
-	if !ok {
-		return cli.Wrong(err.Error())
+	if !ok { // of a flag of the command
+		return cli.Wrong("--" + spelling.Dashed(invalid.Field) + ": " + invalid.Value + "; allowed: " + invalid.Allowed)
 	}
 	moved := *invalid
 	moved.Field = fmt.Sprintf("events[%d].%s", at, rest)

@@ -84,6 +84,9 @@ func asked(c *cobra.Command, q *answers.Question, read func() (*workloads.Descri
 		return nil, nil, err
 	}
 	request := &accountantv1.QueryPrivacyRequest{Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w.Workload}}
+	if !c.Flags().Changed("delta") && !c.Flags().Changed("epsilon") {
+		return nil, nil, cli.Usage(c, "--delta or --epsilon is missing; such as: %s", w.Example())
+	}
 	if err := q.Fill(c, request); err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,7 @@ instead. The json has everything.
 	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil, "`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
 	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
 	answers.GapFlag(c, &gap)
-	source := workloads.AddSource(p, c, "NAME or --file", "accountctl curve %s")
+	source := workloads.AddSource(p, c, "a mechanism, NAME or --file", "accountctl curve %s")
 	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatCSV)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		subject, err := readSubject(source, args)

@@ -57,7 +57,7 @@ lead the eye.
 	label := c.Flags().String("label", "", "with --what budget: the label `KEY` whose values are drawn apart")
 	delta := c.Flags().Float64("delta", 1e-5, "with --what budget, of a ledger without budgets: the δ of ε")
 	high := c.Flags().Float64("epsilon-max", 0, "with --what curve: the last ε (default: where δ is about 1e-10)")
-	source := workloads.AddSource(p, c, "NAME or --file", "accountctl plot %s")
+	source := workloads.AddSource(p, c, "a mechanism, NAME or --file", "accountctl plot %s")
 	to := c.Flags().String("to", "", "`FILE` to write instead, .svg or .png")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if ext := filepath.Ext(*to); *to != "" && ext != ".svg" && ext != ".png" {

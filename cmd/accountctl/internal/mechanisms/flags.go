@@ -201,11 +201,11 @@ func (f *Flags) kind(name string) (protoreflect.FieldDescriptor, error) {
 	if _, err := os.Stat(name); err == nil && f.command.Flags().Lookup("file") != nil {
 		return nil, f.usage("%q is a file; allowed: --file %s, or a mechanism in its place", name, name)
 	}
-	meant := ""
-	if near := nearest(name); near != "" {
-		meant = "did you mean " + near + "? "
+	if other := kindOf(protoreflect.Name(strings.ReplaceAll(name, "-", "_"))); other != nil && other.Name() != samplingKind {
+		return nil, f.usage("mechanism: %q has mechanisms inside, which flags cannot describe; allowed: in a workload file, see examples/mechanisms/%s.json",
+			name, other.Name())
 	}
-	return nil, f.usage("mechanism: %q; %sallowed: %s", name, meant, strings.Join(Kinds(), ", "))
+	return nil, f.usage("mechanism: %q; %sallowed: %s", name, cli.Meant(name, Kinds()), strings.Join(Kinds(), ", "))
 }
 
 // event makes an event of one mechanism's flags.

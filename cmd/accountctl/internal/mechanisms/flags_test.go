@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -79,9 +80,11 @@ func TestNames(t *testing.T) {
 			t.Errorf("the alias %q is the name of a kind", alias)
 		}
 	}
-	for wrong, want := range map[string]string{"dp-sdg": "dp-sgd", "laplac": "laplace", "gausian": "gaussian", "shuffle": ""} {
-		if got := nearest(wrong); got != want || Named(wrong) {
-			t.Errorf("%q: near %q, want %q", wrong, got, want)
+	for wrong, want := range map[string]string{
+		"dp-sdg": "did you mean dp-sgd? ", "laplac": "did you mean laplace? ", "gausian": "did you mean gaussian? ", "shuffle": "",
+	} {
+		if got := cli.Meant(wrong, Kinds()); got != want || Named(wrong) {
+			t.Errorf("%q: %q, want %q", wrong, got, want)
 		}
 	}
 }

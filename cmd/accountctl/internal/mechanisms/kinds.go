@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
@@ -58,18 +57,6 @@ func kindNamed(name string) (protoreflect.FieldDescriptor, bool) {
 func Named(name string) bool {
 	_, ok := kindNamed(name)
 	return ok
-}
-
-// nearest is the name of a kind that a misspelt one is probably meant to be, or "".
-func nearest(name string) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra knows what is near
-	for _, k := range Kinds() {
-		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
-	}
-	if near := all.SuggestionsFor(name); len(near) > 0 {
-		return near[0]
-	}
-	return ""
 }
 
 // Kinds are the names of the mechanisms that flags can describe.

@@ -48,7 +48,7 @@ func (s *Source) Ledger(args []string) (name string, err error) {
 		return "", cli.Usage(s.command, "--adjacency: the ledger %q has one of its own; allowed: with mechanisms from flags", args[0])
 	}
 	if flag, given := s.mechanisms.Given(); given {
-		return "", cli.Usage(s.command, "%s is for a mechanism, and %q is none; such as: %s", flag, args[0], (&Described{source: s}).line())
+		return "", cli.Usage(s.command, "%s is for a mechanism, and %q is none; such as: %s", flag, args[0], (&Described{source: s}).Example())
 	}
 	_, err = s.mechanisms.Events(nil)
 	return args[0], err
@@ -84,7 +84,7 @@ func (s *Source) Read(args []string) (*Described, error) {
 	}
 	d := &Described{source: s, names: names, Title: strings.Join(names, " + ")}
 	if len(events) == 0 {
-		return nil, cli.Usage(s.command, "%s is missing; such as: %s", s.wanted, d.line())
+		return nil, cli.Usage(s.command, "%s is missing; such as: %s", s.wanted, d.Example())
 	}
 	d.Workload = &accountantv1.Workload{Events: events, Adjacency: defaultAdjacency}
 	if *s.adjacency != "" {
@@ -156,11 +156,14 @@ func (d *Described) Explain(err error) error {
 	if d.file != "" {
 		return inFile(d.file, err)
 	}
-	return d.source.mechanisms.Explain(err, d.line())
+	return d.source.mechanisms.Explain(err, d.Example())
 }
 
-// line is a line with these mechanisms that works.
-func (d *Described) line() string {
+// Example is a line of the command that works: with these mechanisms, or with this file.
+func (d *Described) Example() string {
+	if d.file != "" {
+		return fmt.Sprintf(d.source.pattern, "--file "+d.file)
+	}
 	name := ""
 	if len(d.names) == 1 {
 		name = d.names[0]
