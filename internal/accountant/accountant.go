@@ -100,7 +100,8 @@ func (q Question) Check() error {
 	case q.Delta == nil && q.Epsilon == nil:
 		return &mechanism.ParameterError{Field: "delta", Value: "missing", Allowed: "exactly one of delta, epsilon"}
 	case q.Delta != nil && q.Epsilon != nil:
-		return &mechanism.ParameterError{Field: "epsilon", Value: "given together with delta", Allowed: "exactly one of delta, epsilon"}
+		return &mechanism.ParameterError{Field: "epsilon", Value: "given together with delta",
+			Allowed: "exactly one of delta, epsilon"}
 	case q.Delta != nil && !(*q.Delta > 0 && *q.Delta < 1):
 		return &mechanism.ParameterError{Field: "delta", Value: number(*q.Delta), Allowed: "a number in (0, 1)"}
 	case q.Epsilon != nil && (!(*q.Epsilon >= 0) || math.IsInf(*q.Epsilon, 1)):

@@ -212,7 +212,8 @@ func epsilonAbove(a Analysis, epsilon, order float64) bound {
 }
 
 func deltaAbove(a Analysis, logDelta, order float64) bound {
-	return bound{Result{Analysis: a, Delta: math.Min(1, num.ExpUp(logDelta)), LogDelta: logDelta, Order: order}, math.Inf(-1)}
+	return bound{Result{Analysis: a, Delta: math.Min(1, num.ExpUp(logDelta)), LogDelta: logDelta, Order: order},
+		math.Inf(-1)}
 }
 
 func unsupported(a Analysis, reason string) bound {

@@ -23,8 +23,9 @@ func TestAnswerDoesNotDependOnStop(t *testing.T) {
 	laplace := mechanism.Laplace{Scale: 1.3, Sensitivity: 1}
 	for name, list := range map[string][]mechanism.Event{
 		"discrete Gaussians": events(discrete...),
-		"discrete Laplace":   events(mechanism.DiscreteLaplace{Scale: 3, Sensitivity: 2}, mechanism.DiscreteLaplace{Scale: 4.5, Sensitivity: 1}),
-		"sampled Laplace":    events(mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: laplace}, laplace),
+		"discrete Laplace": events(mechanism.DiscreteLaplace{Scale: 3, Sensitivity: 2},
+			mechanism.DiscreteLaplace{Scale: 4.5, Sensitivity: 1}),
+		"sampled Laplace": events(mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: laplace}, laplace),
 		"partition": events(mechanism.Gaussian{NoiseMultiplier: 2}, mechanism.Parallel{
 			Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.Gaussian{NoiseMultiplier: 2}, laplace)}),
 	} {

@@ -135,7 +135,8 @@ func inEvent(err error) error {
 // tooLittle says that a target cannot be met, and what could be.
 func (q Calibration) tooLittle(least float64, why string) error {
 	if math.IsInf(least, 1) {
-		return &mechanism.ParameterError{Field: "target_delta", Value: number(q.Delta), Allowed: "a larger one: at this ε is ∞, " + why}
+		return &mechanism.ParameterError{Field: "target_delta", Value: number(q.Delta),
+			Allowed: "a larger one: at this ε is ∞, " + why}
 	}
 	return &mechanism.ParameterError{Field: "target_epsilon", Value: number(q.Epsilon),
 		Allowed: fmt.Sprintf("at least %s with target_delta %s: %s", number(least), number(q.Delta), why)}
@@ -157,7 +158,8 @@ func Join(a, b mechanism.Composition) (mechanism.Composition, error) {
 		}
 		if p.Count > math.MaxInt64-out.Parts[i].Count {
 			return mechanism.Composition{}, &mechanism.ParameterError{Field: "count", Value: fmt.Sprint(p.Count),
-				Allowed: fmt.Sprintf("at most %d more of this mechanism (a total of 2^63 − 1)", math.MaxInt64-out.Parts[i].Count)}
+				Allowed: fmt.Sprintf("at most %d more of this mechanism (a total of 2^63 − 1)",
+					math.MaxInt64-out.Parts[i].Count)}
 		}
 		out.Parts[i].Count += p.Count
 	}

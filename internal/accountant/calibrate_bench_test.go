@@ -10,7 +10,8 @@ import (
 func reference(t testing.TB, epsilon float64) Calibration {
 	return Calibration{
 		Fixed: compose(t, mechanism.AddOrRemoveOne), Solve: SolveStandardDeviation, Epsilon: epsilon, Delta: 1e-5,
-		Event: mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: mechanism.Gaussian{}}, Count: 10000},
+		Event: mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.01,
+			Mechanism: mechanism.Gaussian{}}, Count: 10000},
 	}
 }
 
@@ -43,7 +44,8 @@ func BenchmarkCalibrateCount(b *testing.B) {
 
 func BenchmarkCalibrateSamplingProbability(b *testing.B) {
 	q := reference(b, 3)
-	q.Solve, q.Event.Mechanism = SolveSamplingProbability, mechanism.PoissonSampled{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.5649655}}
+	q.Solve, q.Event.Mechanism = SolveSamplingProbability,
+		mechanism.PoissonSampled{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.5649655}}
 	benchmarkCalibrate(b, q)
 }
 
@@ -65,7 +67,8 @@ func BenchmarkCurve(b *testing.B) {
 
 // The largest trade-off there is, without its curve.
 func BenchmarkTradeOff(b *testing.B) {
-	c := compose(b, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1})
+	c := compose(b, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1})
 	curve, err := AskCurve(c, CurveQuestion{Points: MaxCurvePoints})
 	if err != nil {
 		b.Fatal(err)

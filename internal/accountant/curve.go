@@ -107,7 +107,8 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) 
 	decrease(points)
 	out := Curve{Points: make([]CurvePoint, len(asked))}
 	for i, epsilon := range asked {
-		at, _ := slices.BinarySearchFunc(points, epsilon, func(p CurvePoint, e float64) int { return cmp.Compare(p.Epsilon, e) })
+		at, _ := slices.BinarySearchFunc(points, epsilon,
+			func(p CurvePoint, e float64) int { return cmp.Compare(p.Epsilon, e) })
 		out.Points[i] = points[at]
 	}
 	out.test(points, q.Alphas)
@@ -182,7 +183,8 @@ func (q CurveQuestion) Check() error {
 	}
 	if len(q.Epsilons) > 0 {
 		if q.Min != 0 || q.Max != nil || q.Points != 0 {
-			return bad("epsilons", "given together with a range", "epsilons alone, or epsilon_min, epsilon_max and points")
+			return bad("epsilons", "given together with a range",
+				"epsilons alone, or epsilon_min, epsilon_max and points")
 		}
 		return checkGap(q.MaxGap)
 	}

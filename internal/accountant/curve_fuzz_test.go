@@ -13,7 +13,8 @@ func fuzzed(kind uint8, a, b, q float64) mechanism.Mechanism {
 	g := mechanism.Gaussian{StandardDeviation: a, Sensitivity: b}
 	all := []mechanism.Mechanism{
 		g, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g}, mechanism.Gaussian{NoiseMultiplier: a},
-		mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a}, mechanism.ApproximateDP{Epsilon: a, Delta: q},
+		mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a},
+		mechanism.ApproximateDP{Epsilon: a, Delta: q},
 		mechanism.ZeroConcentratedDP{Rho: b}, mechanism.RandomizedResponse{Epsilon: a},
 	}
 	return all[int(kind)%len(all)]
@@ -86,14 +87,17 @@ func FuzzCurve(f *testing.F) {
 		}
 		question := CurveQuestion{Epsilons: []float64{high, low, high * (1 - 1e-15)}, Stop: patience(e.Mechanism)}
 		if kind&16 > 0 {
-			question = CurveQuestion{Min: low, Max: &high, Points: 4, Alphas: []float64{alpha, alpha / 2, 1}, Stop: patience(e.Mechanism)}
+			question = CurveQuestion{Min: low, Max: &high, Points: 4, Alphas: []float64{alpha, alpha / 2, 1},
+				Stop: patience(e.Mechanism)}
 		}
 		curve, err := AskCurve(c, question)
 		if err != nil {
 			return // not allowed
 		}
 		for _, p := range curve.Points {
-			if !(p.Delta >= 0 && p.Delta <= 1 && p.LogDelta <= 0) || p.DeltaLower != nil && !(*p.DeltaLower >= 0 && *p.DeltaLower <= p.Delta && *p.LogDeltaLower <= p.LogDelta) {
+			if !(p.Delta >= 0 && p.Delta <= 1 && p.LogDelta <= 0) ||
+				p.DeltaLower != nil &&
+					!(*p.DeltaLower >= 0 && *p.DeltaLower <= p.Delta && *p.LogDeltaLower <= p.LogDelta) {
 				t.Fatalf("%+v: %+v", e, p)
 			}
 		}

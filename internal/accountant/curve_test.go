@@ -76,7 +76,8 @@ func TestCurveOfGaussian(t *testing.T) {
 			}
 		}
 		for i, p := range curve.Points[:20] {
-			if a := ask(t, c, AtEpsilon(p.Epsilon)); p.Delta > a.Delta || p.LogDelta > a.LogDelta || *p.DeltaLower < *a.DeltaLower {
+			if a := ask(t, c, AtEpsilon(p.Epsilon)); p.Delta > a.Delta || p.LogDelta > a.LogDelta ||
+				*p.DeltaLower < *a.DeltaLower {
 				t.Errorf("point %d %+v is worse than the answer %+v", i, p, a)
 			}
 		}
@@ -107,7 +108,8 @@ func TestTradeOffOfLooseBounds(t *testing.T) {
 			}
 			points = append(points, p)
 			step := mu * math.Exp(rapid.OneOf(rapid.Float64Range(-3, 1), rapid.Float64Range(-40, 3)).Draw(t, "ln step"))
-			for _, e := range []float64{epsilon, epsilon + step/2} { // where the line of e touches, and its mirror image
+			// where the line of e touches, and its mirror image
+			for _, e := range []float64{epsilon, epsilon + step/2} {
 				alpha := phi(-e/mu - mu/2)
 				alphas = append(alphas, alpha, gaussianBeta(mu, alpha))
 			}
@@ -121,7 +123,8 @@ func TestTradeOffOfLooseBounds(t *testing.T) {
 				t.Fatalf("α = %v: [%v, %v] without %v", p.Alpha, p.Beta, p.BetaUpper, want)
 			}
 		}
-		if want := 2*phi(mu/2) - 1; curve.Advantage < want-1e-15 || curve.AdvantageLower > want+1e-15 || curve.EqualError > phi(-mu/2)+1e-15 || curve.EqualErrorUpper < phi(-mu/2)-1e-15 {
+		if want := 2*phi(mu/2) - 1; curve.Advantage < want-1e-15 || curve.AdvantageLower > want+1e-15 ||
+			curve.EqualError > phi(-mu/2)+1e-15 || curve.EqualErrorUpper < phi(-mu/2)-1e-15 {
 			t.Fatalf("%+v, want advantage %v", curve, want)
 		}
 	})
@@ -130,7 +133,8 @@ func TestTradeOffOfLooseBounds(t *testing.T) {
 // Nothing applied: the attacker guesses. An infinite loss for certain: he knows.
 func TestCurveAtTheEnds(t *testing.T) {
 	curve := askCurve(t, compose(t, mechanism.ZeroOut), CurveQuestion{})
-	if curve.Advantage != 0 || curve.EqualErrorUpper != 0.5 || curve.EqualError < 0.5-1e-15 || len(curve.Points) != DefaultCurvePoints {
+	if curve.Advantage != 0 || curve.EqualErrorUpper != 0.5 || curve.EqualError < 0.5-1e-15 ||
+		len(curve.Points) != DefaultCurvePoints {
 		t.Errorf("nothing: %+v", curve)
 	}
 	for _, p := range curve.TradeOff {
@@ -138,12 +142,15 @@ func TestCurveAtTheEnds(t *testing.T) {
 			t.Errorf("nothing: %+v", p)
 		}
 	}
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1e-3}, Count: 1})
+	c := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1e-3}, Count: 1})
 	curve = askCurve(t, c, CurveQuestion{Epsilons: []float64{0, 1, 1e3, 1e300}})
-	if curve.Advantage != 1 || curve.EqualError > 1e-300 || curve.Points[3].Delta > 1e-300 || curve.TradeOff[0].Beta < 1-1e-15 {
+	if curve.Advantage != 1 || curve.EqualError > 1e-300 || curve.Points[3].Delta > 1e-300 ||
+		curve.TradeOff[0].Beta < 1-1e-15 {
 		t.Errorf("μ = 1000: %+v", curve)
 	}
-	c = compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 0.25}, Count: 1})
+	c = compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 0.25}, Count: 1})
 	curve = askCurve(t, c, CurveQuestion{}) // δ never is below 0.25: no ε to end at
 	if last := curve.Points[DefaultCurvePoints-1]; last.Epsilon != 1 || math.Abs(last.Delta-0.25) > 1e-15 {
 		t.Errorf("δ_∞ = 0.25: %+v", last)
@@ -163,8 +170,10 @@ func TestDecrease(t *testing.T) {
 		{Epsilon: 2, Delta: 0.4, LogDelta: math.Log(0.4), Analysis: PLD, DeltaLower: &low[1], LogDeltaLower: &logs[1]},
 	}
 	decrease(points)
-	for i, want := range []CurvePoint{{Delta: 0.5, Analysis: RDP}, {Delta: 0.5, Analysis: RDP}, {Delta: 0.4, Analysis: PLD}} {
-		if p := points[i]; p.Delta != want.Delta || p.LogDelta != math.Log(want.Delta) || p.Analysis != want.Analysis || *p.DeltaLower != 0.2 || *p.LogDeltaLower != math.Log(0.2) {
+	for i, want := range []CurvePoint{{Delta: 0.5, Analysis: RDP}, {Delta: 0.5, Analysis: RDP},
+		{Delta: 0.4, Analysis: PLD}} {
+		if p := points[i]; p.Delta != want.Delta || p.LogDelta != math.Log(want.Delta) || p.Analysis != want.Analysis ||
+			*p.DeltaLower != 0.2 || *p.LogDeltaLower != math.Log(0.2) {
 			t.Errorf("%+v, want %+v", p, want)
 		}
 	}
@@ -172,7 +181,8 @@ func TestDecrease(t *testing.T) {
 
 // The range, and the ε as they were given.
 func TestCurveEpsilons(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1})
+	c := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 1})
 	top := 3.0
 	var got []float64
 	for _, p := range askCurve(t, c, CurveQuestion{Min: 1, Max: &top, Points: 5}).Points {
@@ -222,7 +232,8 @@ func TestCurveCheck(t *testing.T) {
 		}
 	}
 	for _, q := range []CurveQuestion{
-		{Min: math.NaN()}, {Min: math.Inf(1)}, {Max: number(math.Inf(1))}, {Max: number(math.NaN())}, {Max: number(0)}, {Points: MaxCurvePoints + 1}, {Points: -1},
+		{Min: math.NaN()}, {Min: math.Inf(1)}, {Max: number(math.Inf(1))}, {Max: number(math.NaN())}, {Max: number(0)},
+		{Points: MaxCurvePoints + 1}, {Points: -1},
 		{Epsilons: []float64{1}, Min: 1}, {Epsilons: []float64{1}, Max: number(2)}, {Epsilons: []float64{1}, Points: 5},
 		{MaxGap: number(math.NaN())}, {MaxGap: number(math.Inf(1))}, {Epsilons: []float64{1}, MaxGap: number(-1)},
 	} {
@@ -241,7 +252,8 @@ func TestCurveStopped(t *testing.T) {
 		q.Stop = soon(asks)
 		got := askCurve(t, c, q).Points
 		for i, p := range got {
-			if p.Delta < best[i].Delta*(1-1e-9) || p.Delta > 1 || p.DeltaLower != nil && *p.DeltaLower > best[i].Delta || p.Analysis == "" {
+			if p.Delta < best[i].Delta*(1-1e-9) || p.Delta > 1 ||
+				p.DeltaLower != nil && *p.DeltaLower > best[i].Delta || p.Analysis == "" {
 				t.Errorf("stopped after %d: %+v, at leisure %+v", asks, p, best[i])
 			}
 		}
@@ -286,7 +298,8 @@ func TestCurveProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range curve.Points {
-			if !(p.Delta >= 0 && p.Delta <= 1) || p.LogDelta > 0 || p.DeltaLower != nil && (*p.DeltaLower > p.Delta || *p.LogDeltaLower > p.LogDelta) {
+			if !(p.Delta >= 0 && p.Delta <= 1) || p.LogDelta > 0 ||
+				p.DeltaLower != nil && (*p.DeltaLower > p.Delta || *p.LogDeltaLower > p.LogDelta) {
 				t.Fatalf("%+v", p)
 			}
 			if i > 0 && (p.Delta > curve.Points[i-1].Delta || p.LogDelta > curve.Points[i-1].LogDelta) {
@@ -317,7 +330,8 @@ func TestCurveProperties(t *testing.T) {
 			}
 			// Straight between two corners.
 			middle := p.Alpha/2 + before.Alpha/2
-			if v := provenBeta(provenSides(sorted), middle); middle > before.Alpha && math.Abs(v-p.Beta/2-before.Beta/2) > 1e-14 {
+			if v := provenBeta(provenSides(sorted), middle); middle > before.Alpha &&
+				math.Abs(v-p.Beta/2-before.Beta/2) > 1e-14 {
 				t.Fatalf("β(%v) = %v between %+v and %+v", middle, v, before, p)
 			}
 			if i > 1 {
@@ -345,7 +359,8 @@ func TestCurveProperties(t *testing.T) {
 			t.Fatal(errA, errB)
 		}
 		for i, p := range b.TradeOff {
-			if p.Beta < a.TradeOff[i].Beta-1e-12 || p.BetaUpper > a.TradeOff[i].BetaUpper+1e-4 || p.BetaUpper < a.TradeOff[i].Beta {
+			if p.Beta < a.TradeOff[i].Beta-1e-12 || p.BetaUpper > a.TradeOff[i].BetaUpper+1e-4 ||
+				p.BetaUpper < a.TradeOff[i].Beta {
 				t.Fatalf("denser %+v, before %+v", p, a.TradeOff[i])
 			}
 		}
@@ -355,7 +370,8 @@ func TestCurveProperties(t *testing.T) {
 // Randomized response has a test whose errors are known: answer as reported.
 // With ε0 and two answers α = β = 1/(1 + e^{ε0}), its equal error.
 func TestCurveOfRandomizedResponse(t *testing.T) {
-	c := compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 1})
+	c := compose(t, mechanism.ReplaceOne,
+		mechanism.Event{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 1})
 	curve := askCurve(t, c, CurveQuestion{Points: 50})
 	want := 1 / (1 + math.E)
 	if curve.EqualError > want || curve.EqualErrorUpper < want || curve.EqualErrorUpper-curve.EqualError > 1e-13 {

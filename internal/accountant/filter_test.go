@@ -37,7 +37,8 @@ func TestAskFilter(t *testing.T) {
 		}
 		least := math.Inf(1)
 		for i, l := range limits {
-			if a.Analyses[i].Epsilon != l.Implies(delta) || a.Analyses[i].Analysis != l.Guard.Name() || a.Analyses[i].Order != l.Order {
+			if a.Analyses[i].Epsilon != l.Implies(delta) || a.Analyses[i].Analysis != l.Guard.Name() ||
+				a.Analyses[i].Order != l.Order {
 				t.Errorf("analysis %d: %+v", i, a.Analyses[i])
 			}
 			least = math.Min(least, a.Analyses[i].Epsilon)
@@ -52,7 +53,8 @@ func TestAskFilter(t *testing.T) {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		for i, l := range limits {
-			if implied := l.ImpliesDelta(epsilon); a.LogDelta > implied || a.Analyses[i].LogDelta != math.Min(0, implied) {
+			if implied := l.ImpliesDelta(epsilon); a.LogDelta > implied ||
+				a.Analyses[i].LogDelta != math.Min(0, implied) {
 				t.Errorf("ln δ(%g) = %v; %v implies %v", epsilon, a.LogDelta, l, implied)
 			}
 		}
@@ -73,7 +75,8 @@ func TestFilterCoversWhatItAllows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu := math.Pow(10, rapid.Float64Range(-2, 1).Draw(t, "lg μ"))
 		limits := resolved(t, Budget{Guard: GuardGDP, Mu: mu}, Budget{Guard: GuardZCDP, Rho: mu * mu / 2})
-		c := mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{{Mechanism: mechanism.GaussianDP{Mu: mu}, Count: 1}}}
+		c := mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne,
+			Parts: []mechanism.Part{{Mechanism: mechanism.GaussianDP{Mu: mu}, Count: 1}}}
 		q := AtDelta(math.Pow(10, rapid.Float64Range(-20, -1).Draw(t, "lg δ")))
 		if rapid.Bool().Draw(t, "by ε") {
 			q = AtEpsilon(rapid.Float64Range(0, 20).Draw(t, "ε"))
@@ -120,7 +123,8 @@ func TestRhoAndMu(t *testing.T) {
 		{nil, 0, 0},
 		{[]mechanism.Part{part(gaussian, 4)}, 0.5, 1},
 		{[]mechanism.Part{part(mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: gaussian}, 4)}, 0.5, 1},
-		{[]mechanism.Part{part(mechanism.Gaussian{NoiseMultiplier: 10}, 9), part(mechanism.GaussianDP{Mu: 0.4}, 1)}, 0.125, 0.5},
+		{[]mechanism.Part{part(mechanism.Gaussian{NoiseMultiplier: 10}, 9), part(mechanism.GaussianDP{Mu: 0.4}, 1)},
+			0.125, 0.5},
 		{[]mechanism.Part{part(mechanism.ZeroConcentratedDP{Rho: 0.1}, 3)}, 0.3, inf},
 		{[]mechanism.Part{part(gaussian, 1), part(mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-6}, 1)}, inf, inf},
 		{[]mechanism.Part{part(mechanism.GaussianDP{Mu: 1e300}, 1)}, inf, inf},
@@ -131,14 +135,17 @@ func TestRhoAndMu(t *testing.T) {
 		}
 	}
 	// A pure mechanism has a ρ, of at most ε²/2, and no μ.
-	rho, mu := RhoAndMu(mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{part(mechanism.PureDP{Epsilon: 1}, 2)}})
+	rho, mu := RhoAndMu(mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne,
+		Parts: []mechanism.Part{part(mechanism.PureDP{Epsilon: 1}, 2)}})
 	if !(rho > 0 && rho <= 1) || !math.IsInf(mu, 1) {
 		t.Errorf("pure: ρ = %v, μ = %v", rho, mu)
 	}
-	if rho, mu := FilterRhoAndMu(resolved(t, Budget{Guard: GuardZCDP, Rho: 2}, Budget{Guard: GuardGDP, Mu: 0.3}, Budget{Guard: GuardBasic, Epsilon: 1})); rho != 0.045 || mu != 0.3 {
+	if rho, mu := FilterRhoAndMu(resolved(t, Budget{Guard: GuardZCDP, Rho: 2}, Budget{Guard: GuardGDP, Mu: 0.3},
+		Budget{Guard: GuardBasic, Epsilon: 1})); rho != 0.045 || mu != 0.3 {
 		t.Errorf("of limits: ρ = %v, μ = %v; want 0.045, 0.3", rho, mu)
 	}
-	if rho, mu := FilterRhoAndMu(resolved(t, Budget{Guard: GuardApproximateZCDP, Rho: 2, Delta: 1e-6})); !math.IsInf(rho, 1) || !math.IsInf(mu, 1) {
+	if rho, mu := FilterRhoAndMu(resolved(t,
+		Budget{Guard: GuardApproximateZCDP, Rho: 2, Delta: 1e-6})); !math.IsInf(rho, 1) || !math.IsInf(mu, 1) {
 		t.Errorf("of a limit with failures: ρ = %v, μ = %v; want none", rho, mu)
 	}
 }

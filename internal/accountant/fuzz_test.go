@@ -30,21 +30,30 @@ func FuzzAsk(f *testing.F) {
 		g := mechanism.Gaussian{StandardDeviation: a, Sensitivity: b}
 		ms := []mechanism.Mechanism{
 			g, mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a},
-			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: b}, mechanism.GaussianDP{Mu: b},
+			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: b},
+			mechanism.GaussianDP{Mu: b},
 			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g},
 			mechanism.RandomizedResponse{Noise: q, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
-			mechanism.DiscreteGaussian{StandardDeviation: a, Distance: math.Ceil(b)}, mechanism.DiscreteLaplace{Scale: a, Distance: math.Ceil(b)},
-			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q}, mechanism.Exponential{Scale: a, Sensitivity: b},
-			mechanism.AboveThreshold{ThresholdScale: a, QueryScale: b, Sensitivity: q, Positives: 3}, mechanism.Histogram{LaplaceScale: a},
+			mechanism.DiscreteGaussian{StandardDeviation: a, Distance: math.Ceil(b)},
+			mechanism.DiscreteLaplace{Scale: a, Distance: math.Ceil(b)},
+			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q},
+			mechanism.Exponential{Scale: a, Sensitivity: b},
+			mechanism.AboveThreshold{ThresholdScale: a, QueryScale: b, Sensitivity: q, Positives: 3},
+			mechanism.Histogram{LaplaceScale: a},
 			mechanism.CountingQueries{Queries: 3, Rho: a},
-			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(0, b, b/3), Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
+			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(0, b, b/3),
+				Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
 			mechanism.Group{Size: 3, Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g}},
 			mechanism.Group{Size: 1000, Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
-			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000, MaximumBatchSize: 1 + uint64(math.Abs(b))%1000, Mechanism: g},
-			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 10, MaximumBatchSize: 9, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000,
+				MaximumBatchSize: 1 + uint64(math.Abs(b))%1000, Mechanism: g},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 10, MaximumBatchSize: 9,
+				Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
 			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: g},
-			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
-			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q), Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100,
+				Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
+			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q),
+				Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
 		}
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
 			var events []mechanism.Event
@@ -84,7 +93,9 @@ func check(t *testing.T, c mechanism.Composition, q Question) {
 		t.Fatalf("%+v: lower bounds %v %v above %+v", c, a.EpsilonLower, a.DeltaLower, a)
 	}
 	for _, r := range a.Analyses {
-		if r.Unsupported == "" && (q.Delta != nil && !(r.Epsilon >= a.Epsilon) || q.Epsilon != nil && !(r.Delta >= a.Delta && r.LogDelta >= a.LogDelta)) {
+		if r.Unsupported == "" &&
+			(q.Delta != nil && !(r.Epsilon >= a.Epsilon) ||
+				q.Epsilon != nil && !(r.Delta >= a.Delta && r.LogDelta >= a.LogDelta)) {
 			t.Fatalf("%+v: %+v below %+v", c, r, a)
 		}
 	}

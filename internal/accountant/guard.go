@@ -79,7 +79,8 @@ func (b Budget) Check() error {
 		}
 	}
 	if b.Order != 0 && b.Guard != GuardRDP {
-		return &mechanism.ParameterError{Field: "order", Value: number(b.Order), Allowed: "an order with the guard RDP only"}
+		return &mechanism.ParameterError{Field: "order", Value: number(b.Order),
+			Allowed: "an order with the guard RDP only"}
 	}
 	given := b.given()
 	forms, ok := budgetForms[b.Guard]

@@ -12,7 +12,8 @@ import (
 )
 
 func TestBudgetsAreRefused(t *testing.T) {
-	run, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: mechanism.GaussianDP{Mu: 1}, Count: 1}})
+	run, err := mechanism.Compose(mechanism.AddOrRemoveOne,
+		[]mechanism.Event{{Mechanism: mechanism.GaussianDP{Mu: 1}, Count: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func TestBudgetsAreRefused(t *testing.T) {
 }
 
 func drawBound(t *rapid.T) (epsilon, delta float64) {
-	return math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "lg ε")), math.Pow(10, rapid.Float64Range(-12, -2).Draw(t, "lg δ"))
+	return math.Pow(10, rapid.Float64Range(-2, 2).Draw(t, "lg ε")),
+		math.Pow(10, rapid.Float64Range(-12, -2).Draw(t, "lg δ"))
 }
 
 // What spends a whole limit keeps within the budget by the analysis it belongs
@@ -86,9 +88,11 @@ func TestLimitsMeetTheirBudgets(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, share := range []float64{1 - 1e-15, 1 + slack} {
-				a := mustAsk(t, mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: c.spend(l, share), Count: 1}}, AtDelta(delta))
+				a := mustAsk(t, mechanism.AddOrRemoveOne,
+					[]mechanism.Event{{Mechanism: c.spend(l, share), Count: 1}}, AtDelta(delta))
 				if fits := a.Epsilon <= epsilon; fits != (share < 1) {
-					t.Fatalf("%v: %g of the limit %g costs ε = %g, the budget is %g", c.guard, share, l.Value, a.Epsilon, epsilon)
+					t.Fatalf("%v: %g of the limit %g costs ε = %g, the budget is %g", c.guard, share,
+						l.Value, a.Epsilon, epsilon)
 				}
 			}
 		}
@@ -158,32 +162,48 @@ func TestCostsRoundUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := func(name string) float64 { return math.Pow(10, rapid.Float64Range(-4, 4).Draw(t, name)) }
 		m := rapid.SampledFrom([]mechanism.Mechanism{
-			mechanism.Gaussian{StandardDeviation: p("σ"), Sensitivity: p("Δ")}, mechanism.Gaussian{NoiseMultiplier: p("noise")},
+			mechanism.Gaussian{StandardDeviation: p("σ"), Sensitivity: p("Δ")},
+			mechanism.Gaussian{NoiseMultiplier: p("noise")},
 			mechanism.Laplace{Scale: p("b"), Distance: p("d")}, mechanism.RandomizedResponse{Epsilon: p("ε")},
 			mechanism.RandomizedResponse{Noise: 0.3, Buckets: 5},
 			mechanism.PureDP{Epsilon: p("ε")}, mechanism.ApproximateDP{Epsilon: p("ε"), Delta: 1e-9},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ")}, mechanism.GaussianDP{Mu: p("μ")},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ"), Delta: 1e-9},
 			mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 1e5), Epsilons: mechanism.NumbersOf(p("ε"), p("ε"))},
-			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: 3}, mechanism.DiscreteLaplace{Scale: p("b"), Distance: 7},
-			mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Distance: 2}, mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ")},
-			mechanism.ReportNoisyMax{Distribution: mechanism.GumbelMax, Epsilon: p("ε")}, mechanism.InverseSensitivity{Epsilon: p("ε")},
+			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: 3},
+			mechanism.DiscreteLaplace{Scale: p("b"), Distance: 7},
+			mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Distance: 2},
+			mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ")},
+			mechanism.ReportNoisyMax{Distribution: mechanism.GumbelMax, Epsilon: p("ε")},
+			mechanism.InverseSensitivity{Epsilon: p("ε")},
 			mechanism.AboveThreshold{ThresholdScale: p("b1"), QueryScale: p("b2"), Sensitivity: 1, Positives: 3},
-			mechanism.Histogram{LaplaceScale: p("b")}, mechanism.Histogram{StandardDeviation: p("σ")}, mechanism.CountingQueries{Queries: 5, Rho: p("ρ")},
-			mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
-			mechanism.Group{Size: 3, Mechanism: mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")}}, mechanism.Group{Size: 3, Mechanism: mechanism.ZeroConcentratedDP{Rho: p("ρ")}},
-			mechanism.Group{Size: 3, Mechanism: mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: 3}}, mechanism.Group{Size: 7, Mechanism: mechanism.DiscreteLaplace{Scale: p("b"), Distance: 1}},
-			mechanism.Group{Size: 7, Mechanism: mechanism.TruncatedLaplace{Scale: 1, Bound: 10, Distance: 2}}, mechanism.Group{Size: 3, Mechanism: mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ")}},
-			mechanism.Group{Size: 3, Mechanism: mechanism.Histogram{LaplaceScale: p("b")}}, mechanism.Group{Size: 3, Mechanism: mechanism.CountingQueries{Queries: 5, Rho: p("ρ")}},
-			mechanism.Shuffled{BatchSize: 1, DatasetSize: 9, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+			mechanism.Histogram{LaplaceScale: p("b")}, mechanism.Histogram{StandardDeviation: p("σ")},
+			mechanism.CountingQueries{Queries: 5, Rho: p("ρ")},
+			mechanism.PoissonSampled{SamplingProbability: 0.1,
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.ZeroConcentratedDP{Rho: p("ρ")}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: 3}},
+			mechanism.Group{Size: 7, Mechanism: mechanism.DiscreteLaplace{Scale: p("b"), Distance: 1}},
+			mechanism.Group{Size: 7, Mechanism: mechanism.TruncatedLaplace{Scale: 1, Bound: 10, Distance: 2}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ")}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.Histogram{LaplaceScale: p("b")}},
+			mechanism.Group{Size: 3, Mechanism: mechanism.CountingQueries{Queries: 5, Rho: p("ρ")}},
+			mechanism.Shuffled{BatchSize: 1, DatasetSize: 9,
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
 			mechanism.TreeAggregation{NoiseMultiplier: p("noise"), Participation: mechanism.Participation{Steps: 9}},
-			mechanism.BandedMatrix{NoiseMultiplier: p("noise"), Coefficients: mechanism.NumbersOf(1, 0.5), Participation: mechanism.Participation{Steps: 9}},
-			mechanism.MixtureOfGaussians{StandardDeviation: p("σ"), Sensitivities: mechanism.NumbersOf(0, 1), Probabilities: mechanism.NumbersOf(0.75, 0.25)},
+			mechanism.BandedMatrix{NoiseMultiplier: p("noise"), Coefficients: mechanism.NumbersOf(1, 0.5),
+				Participation: mechanism.Participation{Steps: 9}},
+			mechanism.MixtureOfGaussians{StandardDeviation: p("σ"), Sensitivities: mechanism.NumbersOf(0, 1),
+				Probabilities: mechanism.NumbersOf(0.75, 0.25)},
 			mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 9, Mechanism: mechanism.PureDP{Epsilon: p("ε")}},
-			mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 9, Mechanism: mechanism.ZeroConcentratedDP{Rho: p("ρ")}},
-			mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 9, MaximumBatchSize: 3, Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
+			mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 9,
+				Mechanism: mechanism.ZeroConcentratedDP{Rho: p("ρ")}},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 9, MaximumBatchSize: 3,
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: p("noise")}},
 			mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Gamma: 0.5, Eta: 1},
-			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.2, 0.7), InfiniteMass: 0.1},
+			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1),
+				Masses: mechanism.NumbersOf(0.2, 0.7), InfiniteMass: 0.1},
 		}).Draw(t, "mechanism")
 		one, err := kinds.Of(m, adj)
 		if err != nil {
@@ -244,18 +264,24 @@ func TestGuardsWithoutAmplification(t *testing.T) {
 
 // Each guard refuses by name what it cannot charge.
 func TestGuardsRefuse(t *testing.T) {
-	g, e, d := mechanism.Gaussian{NoiseMultiplier: 1}, mechanism.PureDP{Epsilon: 1}, mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-6}
+	g, e, d := mechanism.Gaussian{NoiseMultiplier: 1}, mechanism.PureDP{Epsilon: 1},
+		mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-6}
 	for _, c := range []struct {
 		limit Limit
 		m     mechanism.Mechanism
 		says  string
 	}{
 		{Limit{Guard: GuardBasic, Value: 1}, g, "a gaussian has no single (ε, δ), which the guard BASIC adds up"},
-		{Limit{Guard: GuardBasic, Value: 1}, d, "a approximate_dp leaves δ = 1e-06 to failures, of which the guard BASIC of this budget allows none"},
-		{Limit{Guard: GuardZCDP, Value: 1}, d, "a approximate_dp leaves δ = 1e-06 to failures, of which the guard ZCDP of this budget allows none"},
-		{Limit{Guard: GuardRDP, Value: 1, Order: 2}, d, "a approximate_dp leaves δ = 1e-06 to failures, of which the guard RDP of this budget allows none"},
-		{Limit{Guard: GuardGDP, Value: 1}, e, "a pure_dp has no μ, which the guard GDP adds up: only Gaussian noise has"},
-		{Limit{Guard: GuardGDP, Value: 1}, mechanism.ZeroConcentratedDP{Rho: 1}, "a zero_concentrated_dp has no μ, which the guard GDP adds up: only Gaussian noise has"},
+		{Limit{Guard: GuardBasic, Value: 1}, d,
+			"a approximate_dp leaves δ = 1e-06 to failures, of which the guard BASIC of this budget allows none"},
+		{Limit{Guard: GuardZCDP, Value: 1}, d,
+			"a approximate_dp leaves δ = 1e-06 to failures, of which the guard ZCDP of this budget allows none"},
+		{Limit{Guard: GuardRDP, Value: 1, Order: 2}, d,
+			"a approximate_dp leaves δ = 1e-06 to failures, of which the guard RDP of this budget allows none"},
+		{Limit{Guard: GuardGDP, Value: 1}, e,
+			"a pure_dp has no μ, which the guard GDP adds up: only Gaussian noise has"},
+		{Limit{Guard: GuardGDP, Value: 1}, mechanism.ZeroConcentratedDP{Rho: 1},
+			"a zero_concentrated_dp has no μ, which the guard GDP adds up: only Gaussian noise has"},
 		{Limit{Value: 1}, e, "the budget has no guard"},
 	} {
 		if _, reason := c.limit.Cost(c.m, mechanism.AddOrRemoveOne); reason != c.says {
@@ -272,13 +298,15 @@ func TestCostsSaturate(t *testing.T) {
 	}{
 		{Limit{Guard: GuardBasic, Value: 1e-300}, mechanism.PureDP{Epsilon: 1e300}},
 		{Limit{Guard: GuardZCDP, Value: 1}, mechanism.Gaussian{StandardDeviation: 1e-300, Sensitivity: 1e300}},
-		{Limit{Guard: GuardRDP, Value: 1, Order: 1e6}, mechanism.Gaussian{StandardDeviation: 1e-300, Sensitivity: 1e300}},
+		{Limit{Guard: GuardRDP, Value: 1, Order: 1e6},
+			mechanism.Gaussian{StandardDeviation: 1e-300, Sensitivity: 1e300}},
 	} {
 		if cost, reason := c.limit.Cost(c.m, mechanism.AddOrRemoveOne); cost.Value != math.MaxUint64 || reason != "" {
 			t.Errorf("%v of %+v: %v, %s", c.m, c.limit, cost, reason)
 		}
 	}
-	if cost, _ := (Limit{Guard: GuardBasic, Value: 1e300}).Cost(mechanism.PureDP{Epsilon: 1e-300}, mechanism.AddOrRemoveOne); cost.Value != 1 {
+	if cost, _ := (Limit{Guard: GuardBasic, Value: 1e300}).Cost(mechanism.PureDP{Epsilon: 1e-300},
+		mechanism.AddOrRemoveOne); cost.Value != 1 {
 		t.Errorf("a negligible cost: %d shares; want 1", cost.Value)
 	}
 }
@@ -286,7 +314,8 @@ func TestCostsSaturate(t *testing.T) {
 // Plans are compared with budgets by every analysis, and exactly by ρ and μ.
 func TestMet(t *testing.T) {
 	of := func(m mechanism.Mechanism, n uint64) mechanism.Composition {
-		return mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{{Mechanism: m, Count: n}}}
+		return mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne,
+			Parts: []mechanism.Part{{Mechanism: m, Count: n}}}
 	}
 	dp := mechanism.PureDP{Epsilon: 0.1}
 	for _, c := range []struct {

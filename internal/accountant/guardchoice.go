@@ -31,10 +31,12 @@ func (b Budget) UsualRuns(adj mechanism.Adjacency) []Run {
 	}{
 		{"Gaussian σ/Δ=" + number(10*noise), gaussian(10 * noise)},
 		{"Laplace b/Δ=" + number(10*noise), mechanism.Laplace{Scale: 10 * noise, Sensitivity: 1}},
-		{"DP-SGD σ/Δ=" + number(noise) + " q=1%", mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: gaussian(noise)}},
+		{"DP-SGD σ/Δ=" + number(noise) + " q=1%",
+			mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: gaussian(noise)}},
 	} {
 		if r.m.Check(adj) == nil {
-			runs = append(runs, Run{r.name, mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: r.m, Count: 1}}}})
+			runs = append(runs,
+				Run{r.name, mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: r.m, Count: 1}}}})
 		}
 	}
 	return runs

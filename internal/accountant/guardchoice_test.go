@@ -10,7 +10,8 @@ import (
 )
 
 func runOf(m mechanism.Mechanism, count uint64) Run {
-	return Run{m.Kind(), mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{{Mechanism: m, Count: count}}}}
+	return Run{m.Kind(), mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne,
+		Parts: []mechanism.Part{{Mechanism: m, Count: count}}}}
 }
 
 // A single run has the guard under which it fits most often, and it fits that often and not once
@@ -76,7 +77,8 @@ func TestChoicesForUsualRuns(t *testing.T) {
 				t.Fatalf("%v, %v: %+v, %v", adj, b, choices, err)
 			}
 			for i, r := range runs {
-				best := slices.MaxFunc(choices, func(a, c Choice) int { return int(a.Fits[i]) - int(c.Fits[i]) }).Fits[i]
+				best := slices.MaxFunc(choices,
+					func(a, c Choice) int { return int(a.Fits[i]) - int(c.Fits[i]) }).Fits[i]
 				if n := choices[0].Fits[i]; 5*n < 4*best || n == 0 {
 					t.Errorf("%v, %v: of %s %d fit, under the best guard %d", adj, b, r.Name, n, best)
 				}

@@ -45,7 +45,8 @@ func CostOf(value, delta *big.Int) Cost { return Cost{Value: bounded(value), Del
 // Shares is Cost without a bound: a refusal tells what is missing also where one
 // application is more than the whole limit. value is nil where it is infinite. in, which
 // may be nil, interrupts it.
-func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (value, delta *big.Int, reason string) {
+func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency,
+	in *num.Interrupt) (value, delta *big.Int, reason string) {
 	amount, failures, reason := l.amounts(m, adj, in)
 	if reason != "" {
 		return nil, nil, reason
@@ -58,7 +59,8 @@ func (l Limit) Shares(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.In
 
 // amounts are the costs in the units of l.Value, nil for more than any limit, and of
 // l.Delta: of a mechanism that is several releases the sum of theirs.
-func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
+func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency,
+	in *num.Interrupt) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, p := range mechanism.Expand(m) {
 		n := new(big.Rat).SetInt(new(big.Int).SetUint64(p.Count))
@@ -82,7 +84,8 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency, in *num.I
 			return nil, nil, reason
 		}
 		if f.Atom > 0 && l.Delta == 0 {
-			return nil, nil, "a " + p.Mechanism.Kind() + " leaves δ = " + number(f.Atom) + " to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
+			return nil, nil, "a " + p.Mechanism.Kind() + " leaves δ = " + number(f.Atom) +
+				" to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
 		}
 		amount = plus(amount, each, n)
 		if f.Atom > 0 {
@@ -98,7 +101,8 @@ const costWork, termWork = 20_000, 500
 
 // largest are the largest costs of all parts: at every step a record is in one.
 // See docs/math/parallel.md §1.5.5.
-func (l Limit) largest(parts []mechanism.Mechanism, adj mechanism.Adjacency, in *num.Interrupt) (amount, failures *big.Rat, reason string) {
+func (l Limit) largest(parts []mechanism.Mechanism, adj mechanism.Adjacency,
+	in *num.Interrupt) (amount, failures *big.Rat, reason string) {
 	amount, failures = new(big.Rat), new(big.Rat)
 	for _, part := range parts {
 		each, atom, reason := l.amounts(part, adj, in)
@@ -157,7 +161,8 @@ func (l Limit) value(m mechanism.Mechanism, adj mechanism.Adjacency, one loss.Lo
 		s := l.Order - 1
 		k := math.Max(loss.Renyi(one, loss.Remove, s).Upper(), loss.Renyi(one, loss.Add, s).Upper())
 		if math.IsInf(k, 1) && f.BoundOnly {
-			return nil, name + " says nothing of the order " + number(l.Order) + " that the guard RDP of this budget adds up"
+			return nil, name + " says nothing of the order " + number(l.Order) +
+				" that the guard RDP of this budget adds up"
 		}
 		cost := num.Binary(num.DivUp(math.Max(k, 0), s))
 		if said := mechanism.ExactRenyi(m, l.Order); said != nil && (cost == nil || said.Cmp(cost) < 0) {

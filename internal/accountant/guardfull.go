@@ -176,7 +176,8 @@ func (b Budget) Grown(old Budget) error {
 	for _, n := range []struct {
 		field    string
 		now, was float64
-	}{{"epsilon", b.Epsilon, old.Epsilon}, {"delta", b.Delta, old.Delta}, {"rho", b.Rho, old.Rho}, {"mu", b.Mu, old.Mu}} {
+	}{{"epsilon", b.Epsilon, old.Epsilon}, {"delta", b.Delta, old.Delta},
+		{"rho", b.Rho, old.Rho}, {"mu", b.Mu, old.Mu}} {
 		if n.now < n.was {
 			return different(n.field, number(n.now), "at least "+number(n.was))
 		}

@@ -18,7 +18,8 @@ func drawBudget(t *rapid.T) (Budget, Limit) {
 	b := rapid.SampledFrom([]Budget{
 		{Guard: GuardBasic, Epsilon: epsilon}, {Guard: GuardBasic, Epsilon: epsilon, Delta: delta},
 		{Guard: GuardZCDP, Rho: epsilon}, {Guard: GuardZCDP, Epsilon: epsilon, Delta: delta},
-		{Guard: GuardApproximateZCDP, Rho: epsilon, Delta: delta}, {Guard: GuardApproximateZCDP, Epsilon: epsilon, Delta: delta},
+		{Guard: GuardApproximateZCDP, Rho: epsilon, Delta: delta},
+		{Guard: GuardApproximateZCDP, Epsilon: epsilon, Delta: delta},
 		{Guard: GuardGDP, Mu: epsilon}, {Guard: GuardGDP, Epsilon: epsilon, Delta: delta},
 		{Guard: GuardRDP, Epsilon: epsilon, Delta: delta, Order: 1 + 2*math.Log(1/delta)/epsilon},
 	}).Draw(t, "budget")
@@ -38,7 +39,8 @@ func TestFullLimitsImplyTheirBudgets(t *testing.T) {
 		}
 		epsilon, logDelta := l.Implies(b.Delta), l.ImpliesDelta(b.Epsilon)
 		if epsilon > b.Epsilon || logDelta > math.Log(b.Delta)*(1-1e-9) { // searches end near the best order
-			t.Fatalf("%v: the full limit %+v implies ε = %g, ln δ = %g (%g)", b, l, epsilon, logDelta, math.Log(b.Delta))
+			t.Fatalf("%v: the full limit %+v implies ε = %g, ln δ = %g (%g)", b, l, epsilon,
+				logDelta, math.Log(b.Delta))
 		}
 		if epsilon < b.Epsilon*(1-1e-9) && b.Guard != GuardBasic {
 			t.Fatalf("%v: the full limit %+v implies only ε = %g", b, l, epsilon)
@@ -80,7 +82,9 @@ func TestFullLimitsAgainstTheAnalyses(t *testing.T) {
 				tolerance = math.Inf(1)
 			}
 		}
-		if gotDelta > d.LogDelta+tolerance && !math.IsInf(d.LogDelta, -1) && math.Exp(gotDelta) > d.Delta+1e-15*(1+epsilon) || d.LogDeltaLower != nil && gotDelta < *d.LogDeltaLower-1e-9 {
+		if gotDelta > d.LogDelta+tolerance && !math.IsInf(d.LogDelta, -1) &&
+			math.Exp(gotDelta) > d.Delta+1e-15*(1+epsilon) ||
+			d.LogDeltaLower != nil && gotDelta < *d.LogDeltaLower-1e-9 {
 			t.Fatalf("%+v at ε = %g: ln δ = %g; %v: %g (%v)", l, epsilon, gotDelta, m, d.LogDelta, d.Analysis)
 		}
 	})
@@ -129,7 +133,8 @@ func TestBasicCurve(t *testing.T) {
 		return f
 	}
 	for _, c := range []struct{ e, d, epsilon float64 }{
-		{1, 0, 0.5}, {1, 1e-6, 0.5}, {8, 1e-5, 7.5}, {8, 0, 7.999999}, {0.01, 1e-9, 0.003}, {3, 0.25, 0.001}, {20, 0, 19}, {1e-6, 0, 5e-7},
+		{1, 0, 0.5}, {1, 1e-6, 0.5}, {8, 1e-5, 7.5}, {8, 0, 7.999999}, {0.01, 1e-9, 0.003}, {3, 0.25, 0.001},
+		{20, 0, 19}, {1e-6, 0, 5e-7},
 	} {
 		l := Limit{Guard: GuardBasic, Value: c.e, Delta: c.d}
 		want := delta(c.e, c.d, c.epsilon)
@@ -214,7 +219,8 @@ func TestPart(t *testing.T) {
 			}
 			return num.Decimal(x)
 		}
-		if !math.IsInf(up, 1) && at(up).Cmp(exact) < 0 || at(down).Cmp(exact) > 0 || up > math.Nextafter(down, math.Inf(1)) {
+		if !math.IsInf(up, 1) && at(up).Cmp(exact) < 0 || at(down).Cmp(exact) > 0 ||
+			up > math.Nextafter(down, math.Inf(1)) {
 			t.Fatalf("%v of %g: %v and %v", shares, limit, down, up)
 		}
 	})
@@ -240,7 +246,8 @@ func TestGrown(t *testing.T) {
 		c.change(&now)
 		err := now.Grown(old)
 		var pe *mechanism.ParameterError
-		if c.field == "" && err != nil || c.field != "" && (!errors.As(err, &pe) || pe.Field != c.field || pe.Allowed == "") {
+		if c.field == "" && err != nil ||
+			c.field != "" && (!errors.As(err, &pe) || pe.Field != c.field || pe.Allowed == "") {
 			t.Errorf("%s: %v; want an error about %q", c.name, err, c.field)
 		}
 	}

@@ -71,7 +71,8 @@ func (b Budget) ResolveWithin(run mechanism.Composition, in *num.Interrupt) (Lim
 			Allowed: "BASIC, ZCDP, APPROXIMATE_ZCDP, GDP or RDP"}
 	}
 	if !(l.Value > 0) || math.IsInf(l.Value, 1) {
-		return Limit{}, &mechanism.ParameterError{Field: "bound", Value: b.String(), Allowed: "a budget that something can meet"}
+		return Limit{}, &mechanism.ParameterError{Field: "bound", Value: b.String(),
+			Allowed: "a budget that something can meet"}
 	}
 	return l, nil
 }

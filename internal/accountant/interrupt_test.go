@@ -23,15 +23,19 @@ func costly() map[string][]mechanism.Event {
 		return []mechanism.Event{{Mechanism: m, Count: n}}
 	}
 	all := map[string][]mechanism.Event{
-		"a group of 255":     of(mechanism.Group{Size: 255, Mechanism: sampled(0.01, mechanism.Gaussian{NoiseMultiplier: 20})}, 1000),
-		"truncated":          of(mechanism.TruncatedPoissonSampled{BatchSize: 256, DatasetSize: 60000, MaximumBatchSize: 320, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}, 1000),
-		"the best of ten":    of(mechanism.RepeatAndSelect{Mechanism: sampled(0.01, mechanism.Gaussian{NoiseMultiplier: 1}), Mean: 10}, 5),
+		"a group of 255": of(mechanism.Group{Size: 255,
+			Mechanism: sampled(0.01, mechanism.Gaussian{NoiseMultiplier: 20})}, 1000),
+		"truncated": of(mechanism.TruncatedPoissonSampled{BatchSize: 256, DatasetSize: 60000,
+			MaximumBatchSize: 320, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}, 1000),
+		"the best of ten": of(
+			mechanism.RepeatAndSelect{Mechanism: sampled(0.01, mechanism.Gaussian{NoiseMultiplier: 1}), Mean: 10}, 5),
 		"sampled Laplace":    of(sampled(1e-3, laplace(0.1)), 100_000),
 		"a sampled Gaussian": of(sampled(1e-3, mechanism.Gaussian{NoiseMultiplier: 0.8}), 100),
 	}
 	for i := range 200 {
 		p := float64(i) / 1e5
-		all["many"] = append(all["many"], mechanism.Event{Mechanism: sampled(0.01+p, mechanism.Gaussian{NoiseMultiplier: 1}), Count: 3},
+		all["many"] = append(all["many"],
+			mechanism.Event{Mechanism: sampled(0.01+p, mechanism.Gaussian{NoiseMultiplier: 1}), Count: 3},
 			mechanism.Event{Mechanism: sampled(0.01+p, laplace(1)), Count: 2})
 	}
 	for i := range 40 {
@@ -71,7 +75,8 @@ func mixtureOf(n int) mechanism.Mechanism {
 func partsOf(n int, fixed bool) mechanism.Mechanism {
 	var parts []mechanism.Mechanism
 	for i := range n {
-		step := mechanism.PoissonSampled{SamplingProbability: 0.001 + float64(i)/1e5, Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}}
+		step := mechanism.PoissonSampled{SamplingProbability: 0.001 + float64(i)/1e5,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}}
 		parts = append(parts, mechanism.Group{Size: 255, Mechanism: step})
 	}
 	return mechanism.Parallel{Parts: mechanism.ListOf(parts...), PartitionFixedInAdvance: fixed}
@@ -136,7 +141,8 @@ func lower(v *float64) float64 {
 }
 
 func shown(a Answer) string {
-	return fmt.Sprintf("ε %g ≥ %g, ln δ %g ≥ %g by %s", a.Epsilon, lower(a.EpsilonLower), a.LogDelta, lower(a.LogDeltaLower), a.Analysis)
+	return fmt.Sprintf("ε %g ≥ %g, ln δ %g ≥ %g by %s", a.Epsilon, lower(a.EpsilonLower), a.LogDelta,
+		lower(a.LogDeltaLower), a.Analysis)
 }
 
 // What would run for minutes ends when it is told to, with a bound where one was proven.
@@ -164,7 +170,8 @@ func TestStopEnds(t *testing.T) {
 				left = checks
 				var session Session
 				for range 3 {
-					if a, err := session.Ask(c, q); err != nil && !errors.Is(err, ErrStopped) || err == nil && !(a.Epsilon > 0) {
+					if a, err := session.Ask(c, q); err != nil && !errors.Is(err, ErrStopped) ||
+						err == nil && !(a.Epsilon > 0) {
 						t.Errorf("%s: in a session: %+v, %v", name, a, err)
 					}
 				}
@@ -265,7 +272,8 @@ func TestWorkIsDeclared(t *testing.T) {
 		declared := func(n int) float64 {
 			var in num.Interrupt
 			q := AtDelta(1e-3)
-			if _, err := (&Session{in: &in}).Ask(compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: c.of(n), Count: 1}), q); err != nil {
+			if _, err := (&Session{in: &in}).Ask(compose(t, mechanism.AddOrRemoveOne,
+				mechanism.Event{Mechanism: c.of(n), Count: 1}), q); err != nil {
 				t.Fatal(err)
 			}
 			return float64(in.Spent())

@@ -34,22 +34,32 @@ func (q Calibration) knob() (knob, error) {
 			}
 		}
 		return knob{field: "count", least: 1, most: float64(most), whole: true, start: float64(e.Count),
-			set: func(v float64) mechanism.Event { return mechanism.Event{Mechanism: e.Mechanism, Count: uint32(v)} }}, nil
+				set: func(v float64) mechanism.Event {
+					return mechanism.Event{Mechanism: e.Mechanism,
+						Count: uint32(v)}
+				}},
+			nil
 	case SolveStandardDeviation:
 		noise, none := mechanism.NoiseOf(e.Mechanism)
 		if none != "" {
 			return bad("COUNT for a " + e.Mechanism.Kind() + ", which " + none)
 		}
-		return knob{field: noise.Field, least: leastParameter, most: mostParameter, falls: true, start: inRange(noise.Value, mostParameter),
-			set: func(v float64) mechanism.Event { return mechanism.Event{Mechanism: noise.With(v), Count: e.Count} }}, nil
+		return knob{field: noise.Field, least: leastParameter, most: mostParameter, falls: true,
+			start: inRange(noise.Value, mostParameter),
+			set: func(v float64) mechanism.Event {
+				return mechanism.Event{Mechanism: noise.With(v),
+					Count: e.Count}
+			}}, nil
 	case SolveSamplingProbability:
 		s, ok := e.Mechanism.(mechanism.PoissonSampled)
 		if !ok {
 			return bad("STANDARD_DEVIATION or COUNT for a " + e.Mechanism.Kind() + ", which is not sampled")
 		}
-		return knob{field: "sampling_probability", least: leastParameter, most: 1, start: inRange(s.SamplingProbability, 1),
+		return knob{field: "sampling_probability", least: leastParameter, most: 1,
+			start: inRange(s.SamplingProbability, 1),
 			set: func(v float64) mechanism.Event {
-				return mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: v, Mechanism: s.Mechanism}, Count: e.Count}
+				return mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: v,
+					Mechanism: s.Mechanism}, Count: e.Count}
 			}}, nil
 	}
 	return bad("STANDARD_DEVIATION, COUNT or SAMPLING_PROBABILITY")

@@ -31,7 +31,8 @@ func AskBy(c mechanism.Composition, q Question, a Analysis) (Answer, error) {
 		for _, name := range Analyses() {
 			names = append(names, string(name))
 		}
-		return Answer{}, &mechanism.ParameterError{Field: "analysis", Value: fmt.Sprintf("%q", a), Allowed: strings.Join(names, ", ")}
+		return Answer{}, &mechanism.ParameterError{Field: "analysis", Value: fmt.Sprintf("%q", a),
+			Allowed: strings.Join(names, ", ")}
 	}
 	return q.least([]bound{q.inTime(a, ask)}), nil
 }

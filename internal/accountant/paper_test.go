@@ -34,7 +34,8 @@ func TestKairouzOhViswanath2015Figure1(t *testing.T) {
 	x := math.Exp(2)
 	curve := askCurve(t, c, CurveQuestion{Epsilons: []float64{3, 2, 0.5, 0}})
 	for i, want := range []float64{0, 0, (x - math.Exp(0.5)) / (1 + x), (x - 1) / (1 + x)} {
-		if p := curve.Points[i]; math.Abs(p.Delta-want) > closed || want == 0 && !(p.Delta == 0 && math.IsInf(p.LogDelta, -1)) {
+		if p := curve.Points[i]; math.Abs(p.Delta-want) > closed ||
+			want == 0 && !(p.Delta == 0 && math.IsInf(p.LogDelta, -1)) {
 			t.Errorf("%+v, want δ = %v", p, want)
 		}
 	}
@@ -42,14 +43,16 @@ func TestKairouzOhViswanath2015Figure1(t *testing.T) {
 		t.Errorf("advantage %v, equal error %v", curve.Advantage, curve.EqualError)
 	}
 	at := askCurve(t, c, CurveQuestion{Epsilons: []float64{2}, Alphas: []float64{1, 0.01, 0.5, 0}}).TradeOff
-	for i, want := range []TradeOffPoint{{Alpha: 1, Beta: 0}, {Alpha: 0.01, Beta: 1 - 0.01*x}, {Alpha: 0.5, Beta: 0.5 / x}, {Alpha: 0, Beta: 1}} {
+	for i, want := range []TradeOffPoint{{Alpha: 1, Beta: 0}, {Alpha: 0.01, Beta: 1 - 0.01*x},
+		{Alpha: 0.5, Beta: 0.5 / x}, {Alpha: 0, Beta: 1}} {
 		if p := at[i]; p.Alpha != want.Alpha || math.Abs(p.Beta-want.Beta) > 1e-14 || p.BetaUpper < want.Beta {
 			t.Errorf("%+v, want %+v", p, want)
 		}
 	}
 	// Three corners: (0, 1), the equal error, (1, 0).
 	corners := askCurve(t, c, CurveQuestion{Epsilons: []float64{2}}).TradeOff
-	if len(corners) != 3 || corners[0].Beta != 1 || math.Abs(corners[1].Alpha-corners[1].Beta) > 1e-15 || corners[2].Alpha != 1 {
+	if len(corners) != 3 || corners[0].Beta != 1 ||
+		math.Abs(corners[1].Alpha-corners[1].Beta) > 1e-15 || corners[2].Alpha != 1 {
 		t.Errorf("corners %+v", corners)
 	}
 }

@@ -32,49 +32,60 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 		func() mechanism.Mechanism { return mechanism.NameAndShame{Delta: positive("δ", 1e-15, 1e-7)} },
 		func() mechanism.Mechanism {
 			e := positive("ε", 1e-3, 0.5)
-			return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-e, 0, e), Masses: mechanism.NumbersOf(0.3*math.Exp(-e), 0.7-0.3*math.Exp(-e)-1e-9, 0.3), InfiniteMass: 1e-9}
+			return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-e, 0, e),
+				Masses: mechanism.NumbersOf(0.3*math.Exp(-e), 0.7-0.3*math.Exp(-e)-1e-9, 0.3), InfiniteMass: 1e-9}
 		},
 		func() mechanism.Mechanism {
-			m := mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: positive("ε", 1e-3, 0.5)}, Mean: positive("mean", 1, 20)}
+			m := mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: positive("ε", 1e-3, 0.5)},
+				Mean: positive("mean", 1, 20)}
 			if adj == mechanism.AddOrRemoveOne {
-				return mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](m, mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1})}
+				return mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](m,
+					mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1})}
 			}
 			return m
 		},
 		func() mechanism.Mechanism {
 			e := positive("ε", 1e-3, 0.1)
-			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 2, 8, 64), Epsilons: mechanism.NumbersOf(e, 1.3*e, 6*e, 50*e)}
+			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 2, 8, 64),
+				Epsilons: mechanism.NumbersOf(e, 1.3*e, 6*e, 50*e)}
 		},
 		func() mechanism.Mechanism {
-			return composed(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}, Count: 2},
+			return composed(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)},
+				Count: 2},
 				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: positive("ε", 1e-3, 0.1)}, Count: 3})
 		},
 		func() mechanism.Mechanism {
-			return mechanism.DPSGD{NoiseMultiplier: positive("σ", 0.7, 10), BatchSize: 10, DatasetSize: 1000, Epochs: positive("epochs", 0.1, 10)}
+			return mechanism.DPSGD{NoiseMultiplier: positive("σ", 0.7, 10), BatchSize: 10, DatasetSize: 1000,
+				Epochs: positive("epochs", 0.1, 10)}
 		},
 		func() mechanism.Mechanism {
 			return sampledGaussian(positive("q", 1e-5, 0.999), positive("σ", 0.5, 10))
 		},
 		func() mechanism.Mechanism {
-			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-5, 0.999), Mechanism: mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1}}
+			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-5, 0.999),
+				Mechanism: mechanism.Laplace{Scale: positive("b", 0.5, 100), Sensitivity: 1}}
 		},
 		func() mechanism.Mechanism {
 			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-5, 0.999)}
 			switch {
 			case adj != mechanism.AddOrRemoveOne:
-				p.Mechanism = mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
+				p.Mechanism = mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2),
+					Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
 			case rapid.Bool().Draw(t, "pure"):
 				p.Mechanism = mechanism.PureDP{Epsilon: positive("ε", 1e-3, 2)}
 			default:
-				p.Mechanism = mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 2), Delta: positive("δ", 1e-15, 1e-7)}
+				p.Mechanism = mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 2),
+					Delta: positive("δ", 1e-15, 1e-7)}
 			}
 			return p
 		},
 		func() mechanism.Mechanism {
-			return mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.5, 100), Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
+			return mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.5, 100),
+				Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.DiscreteLaplace{Scale: positive("b", 0.5, 100), Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
+			return mechanism.DiscreteLaplace{Scale: positive("b", 0.5, 100),
+				Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
 		},
 		func() mechanism.Mechanism {
 			return mechanism.TruncatedLaplace{Scale: positive("b", 0.5, 100), Bound: 1e4, Sensitivity: 1}
@@ -83,41 +94,53 @@ func drawEvent(t *rapid.T, adj mechanism.Adjacency) mechanism.Event {
 			return mechanism.Exponential{Epsilon: positive("ε", 1e-3, 2)}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")), Epsilon: positive("ε", 1e-3, 2)}
+			return mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")),
+				Epsilon: positive("ε", 1e-3, 2)}
 		},
 		func() mechanism.Mechanism { return drawBatches(t, adj, positive) },
 		func() mechanism.Mechanism {
-			return mechanism.Group{Size: rapid.Uint64Range(1, 5).Draw(t, "size"), Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
-				mechanism.Laplace{Scale: positive("b", 2, 100), Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.05)},
-				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 0.5), Delta: 1e-12}, sampledGaussian(0.1, positive("σ", 1, 10)),
-				mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 2, 100), Sensitivity: 1}, mechanism.DiscreteLaplace{Scale: positive("b", 2, 100), Sensitivity: 1},
-				mechanism.TruncatedLaplace{Scale: positive("b", 0.5, 100), Bound: 1e4, Sensitivity: 1}, mechanism.Histogram{LaplaceScale: positive("b", 2, 100)},
-			}).Draw(t, "of one")}
+			return mechanism.Group{Size: rapid.Uint64Range(1, 5).Draw(t, "size"),
+				Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
+					mechanism.Laplace{Scale: positive("b", 2, 100), Sensitivity: 1},
+					mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.05)},
+					mechanism.ApproximateDP{Epsilon: positive("ε", 1e-3, 0.5), Delta: 1e-12},
+					sampledGaussian(0.1, positive("σ", 1, 10)),
+					mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 2, 100), Sensitivity: 1},
+					mechanism.DiscreteLaplace{Scale: positive("b", 2, 100), Sensitivity: 1},
+					mechanism.TruncatedLaplace{Scale: positive("b", 0.5, 100), Bound: 1e4, Sensitivity: 1},
+					mechanism.Histogram{LaplaceScale: positive("b", 2, 100)},
+				}).Draw(t, "of one")}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.MixtureOfGaussians{StandardDeviation: positive("σ", 1, 100), Sensitivities: mechanism.NumbersOf(0, 1, 2), Probabilities: mechanism.NumbersOf(0.75, 0.125, 0.125)}
+			return mechanism.MixtureOfGaussians{StandardDeviation: positive("σ", 1, 100),
+				Sensitivities: mechanism.NumbersOf(0, 1, 2), Probabilities: mechanism.NumbersOf(0.75, 0.125, 0.125)}
 		},
 		func() mechanism.Mechanism { return mechanism.Histogram{LaplaceScale: positive("b", 0.5, 100)} },
 		func() mechanism.Mechanism {
-			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2), Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
+			return mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-3, 2),
+				Buckets: rapid.Uint64Range(2, 50).Draw(t, "k")}
 		},
 	}
 	n := len(all)
 	if adj == mechanism.AddOrRemoveOne {
 		n--
 	}
-	return mechanism.Event{Mechanism: all[rapid.IntRange(0, n-1).Draw(t, "kind")](), Count: rapid.Uint32Range(1, 300).Draw(t, "count")}
+	return mechanism.Event{Mechanism: all[rapid.IntRange(0, n-1).Draw(t, "kind")](),
+		Count: rapid.Uint32Range(1, 300).Draw(t, "count")}
 }
 
 // drawBatches draws a mechanism on batches other than Poisson samples, or over many steps.
-func drawBatches(t *rapid.T, adj mechanism.Adjacency, positive func(name string, low, high float64) float64) mechanism.Mechanism {
+func drawBatches(t *rapid.T, adj mechanism.Adjacency,
+	positive func(name string, low, high float64) float64) mechanism.Mechanism {
 	g := mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}
 	taking := mechanism.Participation{Steps: rapid.Uint64Range(1, 100).Draw(t, "steps"), Participations: 1}
 	all := []mechanism.Mechanism{
 		mechanism.Shuffled{BatchSize: 10, DatasetSize: 1000, Mechanism: g},
 		mechanism.TreeAggregation{NoiseMultiplier: g.NoiseMultiplier, Participation: taking},
-		mechanism.BandedMatrix{NoiseMultiplier: g.NoiseMultiplier, Participation: taking, Coefficients: mechanism.NumbersOf(1, 0.5)},
-		mechanism.TruncatedPoissonSampled{SamplingProbability: 0.01, DatasetSize: 1000, MaximumBatchSize: 40, Mechanism: g},
+		mechanism.BandedMatrix{NoiseMultiplier: g.NoiseMultiplier, Participation: taking,
+			Coefficients: mechanism.NumbersOf(1, 0.5)},
+		mechanism.TruncatedPoissonSampled{SamplingProbability: 0.01, DatasetSize: 1000,
+			MaximumBatchSize: 40, Mechanism: g},
 	}
 	if adj == mechanism.ReplaceOne {
 		all = append(all, mechanism.FixedSizeSampled{BatchSize: 10, DatasetSize: 1000, Mechanism: g})
@@ -126,7 +149,8 @@ func drawBatches(t *rapid.T, adj mechanism.Adjacency, positive func(name string,
 }
 
 func drawEvents(t *rapid.T) (mechanism.Adjacency, []mechanism.Event) {
-	adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+	adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+		mechanism.ZeroOut}).Draw(t, "adjacency")
 	events := make([]mechanism.Event, rapid.IntRange(1, 4).Draw(t, "events"))
 	for i := range events {
 		events[i] = drawEvent(t, adj)
@@ -190,7 +214,8 @@ func TestOrderAndGroupingDoNotMatter(t *testing.T) {
 				single = append(single, mechanism.Event{Mechanism: e.Mechanism, Count: 1})
 			}
 		}
-		rand.New(rand.NewSource(int64(len(single)))).Shuffle(len(single), func(i, j int) { single[i], single[j] = single[j], single[i] })
+		rand.New(rand.NewSource(int64(len(single)))).Shuffle(len(single),
+			func(i, j int) { single[i], single[j] = single[j], single[i] })
 		if got := mustAsk(t, adj, single, q); !reflect.DeepEqual(got, want) {
 			t.Fatalf("one by one, shuffled: %+v\nin groups: %+v", got, want)
 		}

@@ -28,9 +28,11 @@ func ranged(kind uint8, a, b, n uint32) mechanism.Event {
 		sampled, g, sampled, mechanism.Laplace{Scale: sigma, Sensitivity: 1}, sampled,
 		mechanism.PureDP{Epsilon: 1 / sigma}, mechanism.ApproximateDP{Epsilon: 1 / sigma, Delta: q / 2},
 		mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: float64(1 + b%1000)},
-		mechanism.DiscreteLaplace{Scale: sigma, Sensitivity: float64(1 + b%1000)}, mechanism.Exponential{Epsilon: 1 / sigma},
+		mechanism.DiscreteLaplace{Scale: sigma, Sensitivity: float64(1 + b%1000)},
+		mechanism.Exponential{Epsilon: 1 / sigma},
 		mechanism.TruncatedLaplace{Scale: sigma, Bound: 10 * sigma, Distance: 20 * sigma * q * (1 - 1e-9)},
-		mechanism.ZeroConcentratedDP{Rho: 1 / sigma}, mechanism.RandomizedResponse{Epsilon: 1 / sigma, Buckets: 2 + uint64(b%100)},
+		mechanism.ZeroConcentratedDP{Rho: 1 / sigma},
+		mechanism.RandomizedResponse{Epsilon: 1 / sigma, Buckets: 2 + uint64(b%100)},
 	}
 	return mechanism.Event{Mechanism: all[int(kind)%len(all)], Count: uint32(within(n, 1, 1e9))}
 }
@@ -110,7 +112,8 @@ func askRange(t *testing.T, kinds uint16, a, b, n, a2, b2, n2, x, y uint32) {
 		}
 		whole, part := ask(t, c, byEpsilon), ask(t, one, byEpsilon)
 		if l := part.LogDeltaLower; l != nil && !(whole.LogDelta >= *l-1e-12*(1-*l)) {
-			t.Fatalf("%v: ln δ(%v) ≤ %v, but one application of the first alone ≥ %v", events, *byEpsilon.Epsilon, whole.LogDelta, *l)
+			t.Fatalf("%v: ln δ(%v) ≤ %v, but one application of the first alone ≥ %v", events,
+				*byEpsilon.Epsilon, whole.LogDelta, *l)
 		}
 	}
 }
@@ -169,7 +172,8 @@ func curveRange(t *testing.T, kinds uint16, a, b, n, a2, b2, n2, x, y uint32) {
 		t.Fatal(err)
 	}
 	for i, p := range curve.Points {
-		if !(p.LogDelta <= 0 && p.Delta >= 0 && p.Delta <= 1 && p.LogDelta <= num.LogUp(p.Delta)+1e-9) || i > 0 && p.LogDelta > curve.Points[i-1].LogDelta {
+		if !(p.LogDelta <= 0 && p.Delta >= 0 && p.Delta <= 1 && p.LogDelta <= num.LogUp(p.Delta)+1e-9) ||
+			i > 0 && p.LogDelta > curve.Points[i-1].LogDelta {
 			t.Fatalf("%+v: %+v", c, curve.Points)
 		}
 		if l := p.LogDeltaLower; l != nil && !(*l <= p.LogDelta) {
@@ -180,7 +184,8 @@ func curveRange(t *testing.T, kinds uint16, a, b, n, a2, b2, n2, x, y uint32) {
 		t.Fatalf("%+v: advantage %v … %v", c, curve.AdvantageLower, curve.Advantage)
 	}
 	single := ask(t, c, AtEpsilon(low))
-	if l := curve.Points[0].LogDeltaLower; l != nil && *l > single.LogDelta || single.LogDeltaLower != nil && *single.LogDeltaLower > curve.Points[0].LogDelta {
+	if l := curve.Points[0].LogDeltaLower; l != nil && *l > single.LogDelta ||
+		single.LogDeltaLower != nil && *single.LogDeltaLower > curve.Points[0].LogDelta {
 		t.Fatalf("%+v: the curve has %+v, asked alone %+v", c, curve.Points[0], single)
 	}
 }

@@ -20,12 +20,16 @@ func FuzzAskSampled(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, second uint8, a, b, q float64, count uint32, delta, epsilon float64) {
 		inner := []mechanism.Mechanism{
-			mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a}, mechanism.ApproximateDP{Epsilon: a, Delta: q},
-			mechanism.GaussianDP{Mu: a}, mechanism.RandomizedResponse{Epsilon: a, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
+			mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a},
+			mechanism.ApproximateDP{Epsilon: a, Delta: q},
+			mechanism.GaussianDP{Mu: a},
+			mechanism.RandomizedResponse{Epsilon: a, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
 		}
-		beside := []mechanism.Mechanism{nil, mechanism.ZeroConcentratedDP{Rho: b}, mechanism.Gaussian{NoiseMultiplier: b}}
+		beside := []mechanism.Mechanism{nil, mechanism.ZeroConcentratedDP{Rho: b},
+			mechanism.Gaussian{NoiseMultiplier: b}}
 		events := []mechanism.Event{
-			{Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: inner[int(first)%len(inner)]}, Count: count},
+			{Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: inner[int(first)%len(inner)]},
+				Count: count},
 			{Mechanism: beside[int(second)%len(beside)], Count: 1},
 		}
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {

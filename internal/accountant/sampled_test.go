@@ -59,13 +59,15 @@ func TestSampledPairsByEnumeration(t *testing.T) {
 	}{
 		{mechanism.DiscreteGaussian{StandardDeviation: 1, Sensitivity: 1}, normal, 1e-9},
 		{mechanism.TruncatedLaplace{Scale: 1, Bound: 4, Sensitivity: 1}, cut, 0.03},
-		{mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0.5, 2), Masses: mechanism.NumbersOf(0.1, 0.3, 0.55), InfiniteMass: 0.05},
+		{mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0.5, 2),
+			Masses: mechanism.NumbersOf(0.1, 0.3, 0.55), InfiniteMass: 0.05},
 			[][2]float64{{0.1, 0.1 * math.E}, {0.3, 0.3 * math.Exp(-0.5)}, {0.55, 0.55 * math.Exp(-2)}, {0.05, 0},
 				{0, 1 - 0.1*math.E - 0.3*math.Exp(-0.5) - 0.55*math.Exp(-2)}}, 1e-9},
 	} {
 		for _, rate := range []float64{0.05, 0.6} {
 			for _, epsilon := range []float64{0, 0.3, 1} {
-				event := mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: c.m}, Count: 3}
+				event := mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: c.m},
+					Count: 3}
 				composition, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{event})
 				if err != nil {
 					t.Fatal(err)
@@ -86,7 +88,8 @@ func TestSampledPairsByEnumeration(t *testing.T) {
 				}
 				for _, r := range a.Analyses {
 					if r.Unsupported == "" && r.Delta < want*(1-1e-9) {
-						t.Errorf("%v: δ(%v) = %v by %v, counted %v", event.Mechanism, epsilon, r.Delta, r.Analysis, want)
+						t.Errorf("%v: δ(%v) = %v by %v, counted %v", event.Mechanism, epsilon,
+							r.Delta, r.Analysis, want)
 					}
 				}
 			}

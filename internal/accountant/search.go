@@ -92,7 +92,8 @@ func (s *search) run() (Calibrated, error) {
 	case s.late || s.exceeds == nil || s.exceeds.value != s.cheap():
 		return Calibrated{}, ErrStopped
 	}
-	return Calibrated{}, s.q.tooLittle(s.exceeds.answer.Epsilon, "with "+s.knob.field+" "+number(s.exceeds.value)+", the end of its range, all of it costs that")
+	return Calibrated{}, s.q.tooLittle(s.exceeds.answer.Epsilon,
+		"with "+s.knob.field+" "+number(s.exceeds.value)+", the end of its range, all of it costs that")
 }
 
 func (s *search) result() Calibrated {
@@ -132,7 +133,8 @@ func with(c mechanism.Composition, e mechanism.Event) mechanism.Composition {
 			return mechanism.Composition{Adjacency: c.Adjacency, Parts: parts}
 		}
 	}
-	return mechanism.Composition{Adjacency: c.Adjacency, Parts: append(parts, mechanism.Part{Mechanism: e.Mechanism, Count: uint64(e.Count)})}
+	return mechanism.Composition{Adjacency: c.Adjacency,
+		Parts: append(parts, mechanism.Part{Mechanism: e.Mechanism, Count: uint64(e.Count)})}
 }
 
 func (s *search) u(v float64) float64 {

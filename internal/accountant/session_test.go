@@ -23,7 +23,8 @@ func TestSessionAgainstReference(t *testing.T) {
 			if r.AskedByEpsilon {
 				q, want = AtEpsilon(r.Epsilon.Value), r.Delta.Value
 			}
-			for name, ask := range map[string]func(mechanism.Composition, Question) (Answer, error){"Ask": s.Ask, "Tightest": s.Tightest} {
+			for name, ask := range map[string]func(mechanism.Composition, Question) (Answer, error){"Ask": s.Ask,
+				"Tightest": s.Tightest} {
 				a, err := ask(c, q)
 				if err != nil {
 					t.Fatalf("%s: %v", w.Name, err)
@@ -46,7 +47,8 @@ func TestSessionAgainstReference(t *testing.T) {
 // Tightest leaves out the others only where pld has an interval of its own.
 func TestTightestAsksTheOthersWherePLDDoesNot(t *testing.T) {
 	var s Session
-	declared := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.1}, Count: 1})
+	declared := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.1}, Count: 1})
 	a, err := s.Tightest(declared, AtDelta(1e-5))
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +57,8 @@ func TestTightestAsksTheOthersWherePLDDoesNot(t *testing.T) {
 		t.Errorf("%+v, Ask says %+v", a, want)
 	}
 	steps := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000})
-	if a, err = s.Tightest(steps, AtDelta(1e-5)); err != nil || a.Analysis != PLD || len(a.Analyses) != 1 || a.EpsilonLower == nil {
+	if a, err = s.Tightest(steps, AtDelta(1e-5)); err != nil || a.Analysis != PLD ||
+		len(a.Analyses) != 1 || a.EpsilonLower == nil {
 		t.Errorf("%+v %v", a, err)
 	}
 	if _, err := s.Tightest(steps, Question{}); err == nil {
@@ -96,7 +99,8 @@ func BenchmarkSessionOneMoreStepAllAnalyses(b *testing.B) {
 
 // What is told on the way is sound, and no wider than what was told before.
 func TestInterim(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000}, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}, Count: 2})
+	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(0.01, 1), Count: 1000},
+		mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 30}, Count: 2})
 	for _, q := range []Question{AtDelta(1e-5), AtEpsilon(1)} {
 		var told []Answer
 		q.Interim = func(a Answer) { told = append(told, a) }
@@ -107,7 +111,8 @@ func TestInterim(t *testing.T) {
 		}
 		told = append(told, last)
 		for i, a := range told {
-			if len(a.Analyses) != len(last.Analyses) || i > 0 && (a.Epsilon > told[i-1].Epsilon || a.LogDelta > told[i-1].LogDelta) {
+			if len(a.Analyses) != len(last.Analyses) ||
+				i > 0 && (a.Epsilon > told[i-1].Epsilon || a.LogDelta > told[i-1].LogDelta) {
 				t.Errorf("%d of %d: %+v", i, len(told), a)
 			}
 			if q.Delta != nil && (a.EpsilonLower == nil || *a.EpsilonLower > last.Epsilon) {

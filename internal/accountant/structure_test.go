@@ -56,7 +56,8 @@ func TestComposedCostsItsEvents(t *testing.T) {
 		late = false
 		b, err := Ask(many, q)
 		if err != nil || a.Epsilon != b.Epsilon || a.Analysis != b.Analysis {
-			t.Fatalf("%v: ε = %v by %s, apart %v by %s (%v)", together, a.Epsilon, a.Analysis, b.Epsilon, b.Analysis, err)
+			t.Fatalf("%v: ε = %v by %s, apart %v by %s (%v)", together, a.Epsilon, a.Analysis,
+				b.Epsilon, b.Analysis, err)
 		}
 	})
 }
@@ -64,8 +65,10 @@ func TestComposedCostsItsEvents(t *testing.T) {
 // A run of DP-SGD is its steps: MNIST, noise multiplier 1.1, batches of 256 of 60,000,
 // ten epochs of 235 steps.
 func TestDPSGDCostsItsSteps(t *testing.T) {
-	run := mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 3, BatchSize: 64, Accumulation: 4, DatasetSize: 60000, Epochs: 10}
-	step := mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
+	run := mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 3, BatchSize: 64, Accumulation: 4,
+		DatasetSize: 60000, Epochs: 10}
+	step := mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
 	for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut} {
 		a := answered(t, adj, AtDelta(1e-5), mechanism.Event{Mechanism: run, Count: 2})
 		b := answered(t, adj, AtDelta(1e-5), mechanism.Event{Mechanism: step, Count: 4700})
@@ -83,11 +86,14 @@ func TestOneSampleUsedOften(t *testing.T) {
 		return mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: m}
 	}
 	for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
-		once := answered(t, adj, AtDelta(1e-6), mechanism.Event{Mechanism: sampled(composed(mechanism.Event{Mechanism: g, Count: 4})), Count: 100})
-		loud := answered(t, adj, AtDelta(1e-6), mechanism.Event{Mechanism: sampled(mechanism.Gaussian{NoiseMultiplier: 1}), Count: 100})
+		once := answered(t, adj, AtDelta(1e-6),
+			mechanism.Event{Mechanism: sampled(composed(mechanism.Event{Mechanism: g, Count: 4})), Count: 100})
+		loud := answered(t, adj, AtDelta(1e-6),
+			mechanism.Event{Mechanism: sampled(mechanism.Gaussian{NoiseMultiplier: 1}), Count: 100})
 		fresh := answered(t, adj, AtDelta(1e-6), mechanism.Event{Mechanism: sampled(g), Count: 400})
 		if math.Abs(once.Epsilon-loud.Epsilon) > 1e-6*loud.Epsilon || !(*once.EpsilonLower > fresh.Epsilon) {
-			t.Errorf("%v: ε = %v, of one Gaussian %v, of fresh samples %v", adj, once.Epsilon, loud.Epsilon, fresh.Epsilon)
+			t.Errorf("%v: ε = %v, of one Gaussian %v, of fresh samples %v", adj, once.Epsilon,
+				loud.Epsilon, fresh.Epsilon)
 		}
 	}
 }
@@ -96,13 +102,15 @@ func TestOneSampleUsedOften(t *testing.T) {
 func TestNameAndShame(t *testing.T) {
 	shame := mechanism.Event{Mechanism: mechanism.NameAndShame{Delta: 1e-6}, Count: 3}
 	all := -math.Expm1(3 * math.Log1p(-1e-6))
-	for _, c := range []struct{ delta, want float64 }{{all * (1 + 1e-12), 0}, {all * (1 - 1e-12), math.Inf(1)}, {0.5, 0}} {
+	for _, c := range []struct{ delta, want float64 }{{all * (1 + 1e-12), 0},
+		{all * (1 - 1e-12), math.Inf(1)}, {0.5, 0}} {
 		a := answered(t, mechanism.ZeroOut, AtDelta(c.delta), shame)
 		if a.Epsilon != c.want || a.EpsilonLower == nil || *a.EpsilonLower != c.want {
 			t.Errorf("ε(%v) = %v ≥ %v, want %v", c.delta, a.Epsilon, a.EpsilonLower, c.want)
 		}
 	}
-	if a := answered(t, mechanism.ZeroOut, AtEpsilon(7), shame); math.Abs(a.Delta/all-1) > 1e-13 || a.Delta < all || *a.DeltaLower > all {
+	if a := answered(t, mechanism.ZeroOut, AtEpsilon(7), shame); math.Abs(a.Delta/all-1) > 1e-13 ||
+		a.Delta < all || *a.DeltaLower > all {
 		t.Errorf("δ(7) in [%v, %v], want %v", *a.DeltaLower, a.Delta, all)
 	}
 	for _, with := range []mechanism.Mechanism{
@@ -125,7 +133,8 @@ func TestApproximateZCDP(t *testing.T) {
 	all := -math.Expm1(4 * math.Log1p(-part))
 	z := mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: rho, Delta: part}, Count: 4}
 	plain := mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 4 * rho}, Count: 1}
-	for _, beside := range [][]mechanism.Event{nil, {{Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}, Count: 3}}} {
+	for _, beside := range [][]mechanism.Event{nil,
+		{{Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}, Count: 3}}} {
 		for _, delta := range []float64{1e-6, 1e-3, 0.3} {
 			a := answered(t, mechanism.ReplaceOne, AtDelta(delta), append(beside, z)...)
 			b := answered(t, mechanism.ReplaceOne, AtDelta((delta-all)/(1-all)), append(beside, plain)...)
@@ -148,7 +157,8 @@ func TestRenyiTable(t *testing.T) {
 		orders = append(orders, 1+s)
 		epsilons = append(epsilons, (1+s)*mu*mu/2)
 	}
-	table := mechanism.Event{Mechanism: mechanism.RenyiDP{Orders: mechanism.NumbersOf(orders...), Epsilons: mechanism.NumbersOf(epsilons...)}, Count: 3}
+	table := mechanism.Event{Mechanism: mechanism.RenyiDP{Orders: mechanism.NumbersOf(orders...),
+		Epsilons: mechanism.NumbersOf(epsilons...)}, Count: 3}
 	same := mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: mu * mu / 2}, Count: 3}
 	g := mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: mu}, Count: 3}
 	for _, beside := range [][]mechanism.Event{nil, {{Mechanism: mechanism.PureDP{Epsilon: 0.2}, Count: 5}}} {
@@ -169,16 +179,20 @@ func TestComposedShares(t *testing.T) {
 	const adj = mechanism.AddOrRemoveOne
 	p, a := mechanism.PureDP{Epsilon: 0.1}, mechanism.ApproximateDP{Epsilon: 0.3, Delta: 1e-7}
 	l := Limit{Guard: GuardBasic, Value: 3, Delta: 1e-5}
-	cost, reason := l.Cost(composed(mechanism.Event{Mechanism: p, Count: 3}, mechanism.Event{Mechanism: a, Count: 2}), adj)
+	cost, reason := l.Cost(composed(mechanism.Event{Mechanism: p, Count: 3}, mechanism.Event{Mechanism: a, Count: 2}),
+		adj)
 	if reason != "" || cost != (Cost{Value: Whole / 10 * 3, Delta: Whole / 50}) {
 		t.Errorf("%+v %s", cost, reason)
 	}
-	if cost, reason := l.Cost(mechanism.NameAndShame{Delta: 1e-6}, adj); reason != "" || cost != (Cost{Value: 1, Delta: Whole / 10}) {
+	if cost, reason := l.Cost(mechanism.NameAndShame{Delta: 1e-6}, adj); reason != "" ||
+		cost != (Cost{Value: 1, Delta: Whole / 10}) {
 		t.Errorf("%+v %s", cost, reason)
 	}
-	step := mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
+	step := mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}
 	run := mechanism.DPSGD{NoiseMultiplier: 1.1, BatchSize: 256, DatasetSize: 60000, Steps: 1000}
-	for _, l := range []Limit{{Guard: GuardRDP, Value: 2, Order: 12}, {Guard: GuardZCDP, Value: 2000}, {Guard: GuardGDP, Value: 2000}} {
+	for _, l := range []Limit{{Guard: GuardRDP, Value: 2, Order: 12}, {Guard: GuardZCDP, Value: 2000},
+		{Guard: GuardGDP, Value: 2000}} {
 		one, _, _ := l.Shares(step, adj, nil)
 		all, _, reason := l.Shares(run, adj, nil)
 		off := new(big.Int).Sub(one.Mul(one, big.NewInt(1000)), all)
@@ -186,19 +200,23 @@ func TestComposedShares(t *testing.T) {
 			t.Errorf("%v: the run is %v shares less than its steps %s", l.Guard, off, reason)
 		}
 	}
-	parts := mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](p, composed(mechanism.Event{Mechanism: a, Count: 2}), mechanism.PureDP{Epsilon: 0.9})}
+	parts := mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](p,
+		composed(mechanism.Event{Mechanism: a, Count: 2}), mechanism.PureDP{Epsilon: 0.9})}
 	if cost, reason := l.Cost(parts, adj); reason != "" || cost != (Cost{Value: Whole / 10 * 3, Delta: Whole / 50}) {
 		t.Errorf("%+v %s", cost, reason) // the largest ε of the one, the largest δ of another part
 	}
-	if _, reason := (Limit{Guard: GuardGDP, Value: 1}).Cost(parts, adj); !strings.Contains(reason, "a pure_dp has no μ") {
+	if _, reason := (Limit{Guard: GuardGDP, Value: 1}).Cost(parts,
+		adj); !strings.Contains(reason, "a pure_dp has no μ") {
 		t.Error(reason)
 	}
-	twice := mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: composed(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 2}, Count: 8})}
+	twice := mechanism.PoissonSampled{SamplingProbability: 0.1,
+		Mechanism: composed(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 2}, Count: 8})}
 	if cost, reason := (Limit{Guard: GuardGDP, Value: 4}).Cost(twice, adj); reason != "" || cost.Value != Whole/2 {
 		t.Errorf("%+v %s", cost, reason)
 	}
 	table := mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 8), Epsilons: mechanism.NumbersOf(0.25, 1)}
-	if cost, reason := (Limit{Guard: GuardRDP, Value: 4, Order: 8}).Cost(table, adj); reason != "" || cost.Value != Whole/4 {
+	if cost, reason := (Limit{Guard: GuardRDP, Value: 4, Order: 8}).Cost(table, adj); reason != "" ||
+		cost.Value != Whole/4 {
 		t.Errorf("%+v %s", cost, reason)
 	}
 	for l, want := range map[Limit]string{
@@ -230,7 +248,8 @@ func TestShuffledEpochs(t *testing.T) {
 		return high
 	}
 	m := mechanism.Shuffled{BatchSize: 256, DatasetSize: 60_000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 4}}
-	for adj, square := range map[mechanism.Adjacency]float64{mechanism.ReplaceOne: 4, mechanism.AddOrRemoveOne: 5, mechanism.ZeroOut: 1} {
+	for adj, square := range map[mechanism.Adjacency]float64{mechanism.ReplaceOne: 4,
+		mechanism.AddOrRemoveOne: 5, mechanism.ZeroOut: 1} {
 		a := ask(t, compose(t, adj, mechanism.Event{Mechanism: m, Count: 100}), AtDelta(delta))
 		if want := epsilonOf(math.Sqrt(100*square) / 4); math.Abs(a.Epsilon-want) > 1e-9*want {
 			t.Errorf("%v: ε = %v, want %v", adj, a.Epsilon, want)
@@ -245,7 +264,8 @@ func TestShuffledEpochs(t *testing.T) {
 // A guard charges what an epoch costs, to the last digit that was written.
 func TestShuffledShares(t *testing.T) {
 	m := mechanism.Shuffled{BatchSize: 256, DatasetSize: 60_000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 5}}
-	for adj, rho := range map[mechanism.Adjacency]float64{mechanism.ReplaceOne: 0.08, mechanism.AddOrRemoveOne: 0.1, mechanism.ZeroOut: 0.02} {
+	for adj, rho := range map[mechanism.Adjacency]float64{mechanism.ReplaceOne: 0.08, mechanism.AddOrRemoveOne: 0.1,
+		mechanism.ZeroOut: 0.02} {
 		cost, reason := Limit{Guard: GuardZCDP, Value: 10 * rho}.Cost(m, adj)
 		if reason != "" || cost.Value != Whole/10 {
 			t.Errorf("%v: %d shares, %s; want %d", adj, cost.Value, reason, Whole/10)

@@ -33,13 +33,15 @@ func result(t testing.TB, a Answer, name Analysis) Result {
 
 // 1: every repetition counts.
 func TestTrapRepetitionsCount(t *testing.T) {
-	c := compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.RandomizedResponse{Noise: 0.5, Buckets: 2}, Count: 100})
+	c := compose(t, mechanism.ReplaceOne,
+		mechanism.Event{Mechanism: mechanism.RandomizedResponse{Noise: 0.5, Buckets: 2}, Count: 100})
 	a := ask(t, c, AtDelta(1e-6))
 	if a.Analysis != PLD || math.Abs(a.Epsilon-94.29) > 5e-3 {
 		t.Errorf("ε = %v by %s, want 94.29 by pld", a.Epsilon, a.Analysis)
 	}
 	// docs/math/cumulant.md §1.1.3: the k-ary pair has its own atom at 0.
-	c = compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.RandomizedResponse{Noise: 0.5, Buckets: 10}, Count: 20})
+	c = compose(t, mechanism.ReplaceOne,
+		mechanism.Event{Mechanism: mechanism.RandomizedResponse{Noise: 0.5, Buckets: 10}, Count: 20})
 	if a := ask(t, c, AtDelta(1e-5)); math.Abs(a.Epsilon-45.5146) > 5e-5 {
 		t.Errorf("k = 10: ε = %v, want 45.5146", a.Epsilon)
 	}
@@ -47,10 +49,12 @@ func TestTrapRepetitionsCount(t *testing.T) {
 
 // 2: tiny δ has an answer, finite and growing.
 func TestTrapTinyDelta(t *testing.T) {
-	for _, m := range []mechanism.Mechanism{mechanism.Gaussian{NoiseMultiplier: 5}, sampledGaussian(0.01, 1), mechanism.Laplace{Scale: 9, Sensitivity: 1}, mechanism.PureDP{Epsilon: 0.1}} {
+	for _, m := range []mechanism.Mechanism{mechanism.Gaussian{NoiseMultiplier: 5}, sampledGaussian(0.01, 1),
+		mechanism.Laplace{Scale: 9, Sensitivity: 1}, mechanism.PureDP{Epsilon: 0.1}} {
 		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: 40})
 		last := 0.0
-		for _, delta := range []float64{1e-12, 1e-14, 1e-15, 1e-16, 1e-30, 1e-100, 1e-300, math.SmallestNonzeroFloat64} {
+		for _, delta := range []float64{1e-12, 1e-14, 1e-15, 1e-16, 1e-30, 1e-100, 1e-300,
+			math.SmallestNonzeroFloat64} {
 			a := ask(t, c, AtDelta(delta))
 			if !(a.Epsilon >= last) || math.IsInf(a.Epsilon, 0) {
 				t.Errorf("%v: ε(%v) = %v after %v", m, delta, a.Epsilon, last)
@@ -62,12 +66,14 @@ func TestTrapTinyDelta(t *testing.T) {
 
 // 3: an ε whose exponential overflows is not δ = 0.
 func TestTrapLargeEpsilon(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{StandardDeviation: 0.01, Sensitivity: 1}, Count: 1})
+	c := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.Gaussian{StandardDeviation: 0.01, Sensitivity: 1}, Count: 1})
 	a := ask(t, c, AtEpsilon(800))
 	if a.Delta < 0.999999 || a.DeltaLower == nil || *a.DeltaLower < 0.999999 {
 		t.Errorf("δ(800) = %v, want almost 1", a.Delta)
 	}
-	for _, m := range []mechanism.Mechanism{sampledGaussian(0.5, 0.01), mechanism.PureDP{Epsilon: 5000}, mechanism.Laplace{Scale: 1e-4, Sensitivity: 1}} {
+	for _, m := range []mechanism.Mechanism{sampledGaussian(0.5, 0.01), mechanism.PureDP{Epsilon: 5000},
+		mechanism.Laplace{Scale: 1e-4, Sensitivity: 1}} {
 		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: 1})
 		if a := ask(t, c, AtEpsilon(800)); a.Delta < 0.49 { // q·δ_Gauss ≈ 0.5; the others almost 1
 			t.Errorf("%v: δ(800) = %v", m, a.Delta)
@@ -79,7 +85,8 @@ func TestTrapLargeEpsilon(t *testing.T) {
 // to be the least (mechanism.GaussianDP with its μ, Bu–Dong–Long–Su 2020, Cor. 5.4).
 func TestTrapNoCentralLimit(t *testing.T) {
 	const q, n = 0.01, 1000
-	a := ask(t, compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(q, 1), Count: n}), AtDelta(1e-5))
+	a := ask(t, compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: sampledGaussian(q, 1), Count: n}),
+		AtDelta(1e-5))
 	limit := mechanism.GaussianDP{Mu: math.Sqrt(n * q * q * math.Expm1(1))}
 	clt := ask(t, compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: limit, Count: 1}), AtDelta(1e-5))
 	if a.EpsilonLower == nil || !(*a.EpsilonLower > clt.Epsilon+0.1) || !(a.Epsilon >= *a.EpsilonLower) {
@@ -143,12 +150,14 @@ func TestTrapBothDirections(t *testing.T) {
 
 // 10: atoms far below the last place of 1 add up.
 func TestTrapTinyAtoms(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1e-12, Delta: 1e-18}, Count: 1e9})
+	c := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: 1e-12, Delta: 1e-18}, Count: 1e9})
 	a := ask(t, c, AtEpsilon(50))
 	if math.Abs(a.Delta/1e-9-1) > 1e-9 || a.Delta < 1e-9*(1-1e-9) {
 		t.Errorf("δ = %v, want 1e−9", a.Delta)
 	}
-	if a := ask(t, c, AtDelta(0.9e-9)); !math.IsInf(a.Epsilon, 1) || a.EpsilonLower == nil || !math.IsInf(*a.EpsilonLower, 1) {
+	if a := ask(t, c, AtDelta(0.9e-9)); !math.IsInf(a.Epsilon, 1) || a.EpsilonLower == nil ||
+		!math.IsInf(*a.EpsilonLower, 1) {
 		t.Errorf("ε below δ_∞ = %v", a.Epsilon)
 	}
 }
@@ -158,7 +167,8 @@ func TestAdjacencyFactors(t *testing.T) {
 	for adj, want := range map[mechanism.Adjacency]float64{
 		mechanism.AddOrRemoveOne: 4.377178, mechanism.ZeroOut: 4.377178, mechanism.ReplaceOne: 9.997256,
 	} {
-		for _, m := range []mechanism.Mechanism{mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 3}, sampledGaussian(1, 1)} {
+		for _, m := range []mechanism.Mechanism{mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 3},
+			sampledGaussian(1, 1)} {
 			a := ask(t, compose(t, adj, mechanism.Event{Mechanism: m, Count: 1}), AtDelta(1e-5))
 			if math.Abs(a.Epsilon-want) > 5e-7 {
 				t.Errorf("%v %v: ε = %v, want %v", m, adj, a.Epsilon, want)
@@ -188,7 +198,8 @@ func TestReasons(t *testing.T) {
 	if a.Analysis != PLD || a.EpsilonLower == nil || !(a.Epsilon <= result(t, a, RDP).Epsilon) {
 		t.Errorf("%+v", a)
 	}
-	alone := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.01}, Count: 2})
+	alone := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: 0.01}, Count: 2})
 	if r := result(t, ask(t, alone, AtDelta(1e-5)), PLD); !strings.Contains(r.Unsupported, "Rényi") || r.Epsilon != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -196,7 +207,8 @@ func TestReasons(t *testing.T) {
 	for _, r := range a.Analyses {
 		order = append(order, r.Analysis)
 	}
-	if len(order) != 5 || order[0] != GDP || order[1] != PLD || order[2] != RDP || order[3] != ZCDP || order[4] != Basic {
+	if len(order) != 5 || order[0] != GDP || order[1] != PLD || order[2] != RDP ||
+		order[3] != ZCDP || order[4] != Basic {
 		t.Errorf("listed as %v", order)
 	}
 }
@@ -206,8 +218,10 @@ func TestQuestionCheck(t *testing.T) {
 	both := AtDelta(0.5)
 	both.Epsilon = AtEpsilon(1).Epsilon
 	for name, q := range map[string]Question{
-		"nothing": {}, "both": both, "δ 0": AtDelta(0), "δ 1": AtDelta(1), "δ < 0": AtDelta(-1e-9), "δ NaN": AtDelta(math.NaN()),
-		"δ Inf": AtDelta(math.Inf(1)), "ε < 0": AtEpsilon(-1e-300), "ε NaN": AtEpsilon(math.NaN()), "ε Inf": AtEpsilon(math.Inf(1)),
+		"nothing": {}, "both": both, "δ 0": AtDelta(0), "δ 1": AtDelta(1), "δ < 0": AtDelta(-1e-9),
+		"δ NaN": AtDelta(math.NaN()),
+		"δ Inf": AtDelta(math.Inf(1)), "ε < 0": AtEpsilon(-1e-300), "ε NaN": AtEpsilon(math.NaN()),
+		"ε Inf": AtEpsilon(math.Inf(1)),
 	} {
 		_, err := Ask(c, q)
 		var bad *mechanism.ParameterError
@@ -230,7 +244,8 @@ func TestStop(t *testing.T) {
 
 // ε = −0 is asked as 0, and shown so.
 func TestNegativeZero(t *testing.T) {
-	c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 5}, Count: 1})
+	c := compose(t, mechanism.AddOrRemoveOne,
+		mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 5}, Count: 1})
 	if a := ask(t, c, AtEpsilon(math.Copysign(0, -1))); math.Signbit(a.Epsilon) || !(a.Delta > 0) {
 		t.Errorf("%+v", a)
 	}

@@ -55,11 +55,14 @@ func TestReferenceWorkloads(t *testing.T) {
 				}
 			}
 			for _, x := range a.Analyses {
-				if x.Unsupported == "" && (r.AskedByEpsilon && x.Delta < want*(1-tolerance) || !r.AskedByEpsilon && x.Epsilon < want*(1-tolerance)) {
+				if x.Unsupported == "" &&
+					(r.AskedByEpsilon && x.Delta < want*(1-tolerance) ||
+						!r.AskedByEpsilon && x.Epsilon < want*(1-tolerance)) {
 					t.Errorf("%s at %+v: %s says %+v, below the truth %v", w.Name, r, x.Analysis, x, want)
 				}
 			}
-			t.Logf("%-24s ask ε=%v given %v: truth %.10g, %s %.10g (%+.2g)", w.Name, !r.AskedByEpsilon, *firstOf(q.Delta, q.Epsilon), want, a.Analysis, got, got/want-1)
+			t.Logf("%-24s ask ε=%v given %v: truth %.10g, %s %.10g (%+.2g)", w.Name, !r.AskedByEpsilon,
+				*firstOf(q.Delta, q.Epsilon), want, a.Analysis, got, got/want-1)
 		}
 		if exact[w.Name] {
 			seen++

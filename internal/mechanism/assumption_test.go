@@ -35,7 +35,8 @@ func TestAssumptions(t *testing.T) {
 	if got := all.Assumptions(); len(got) != 1 || !slices.IsSorted(got) {
 		t.Errorf("of all: %q", got)
 	}
-	if got := (Composition{Adjacency: ZeroOut, Parts: []Part{{Laplace{Scale: 1, Sensitivity: 1}, 1}}}).Assumptions(); len(got) != 0 {
+	if got := (Composition{Adjacency: ZeroOut,
+		Parts: []Part{{Laplace{Scale: 1, Sensitivity: 1}, 1}}}).Assumptions(); len(got) != 0 {
 		t.Errorf("of Laplace noise: %q", got)
 	}
 }

@@ -28,7 +28,8 @@ func (f FixedSizeSampled) Check(adj Adjacency) error {
 		return err
 	}
 	const missing = "the mechanism that is run on the batch: " + fixedSizeSampleable
-	if err := checkPlace("fixed_size_sampled.mechanism", f.Mechanism, onFixedSizeSample, missing, fixedSizeSampleable); err != nil {
+	if err := checkPlace("fixed_size_sampled.mechanism", f.Mechanism, onFixedSizeSample, missing,
+		fixedSizeSampleable); err != nil {
 		return err
 	}
 	if err := checkNoDistance("fixed_size_sampled.mechanism", f.Mechanism); err != nil {
@@ -83,22 +84,26 @@ func (t TruncatedPoissonSampled) Check(adj Adjacency) error {
 	const kind = "truncated_poisson_sampled"
 	switch {
 	case t.SamplingProbability != 0 && t.BatchSize != 0:
-		return &ParameterError{kind + ".batch_size", "given together with sampling_probability", "exactly one of sampling_probability, batch_size"}
+		return &ParameterError{kind + ".batch_size", "given together with sampling_probability",
+			"exactly one of sampling_probability, batch_size"}
 	case t.SamplingProbability == 0 && t.BatchSize == 0:
 		return &ParameterError{kind + ".sampling_probability", "missing or 0", "a number in (0, 1), or batch_size"}
 	case t.DatasetSize < 2 || t.DatasetSize > MaxDatasetSize:
 		return &ParameterError{kind + ".dataset_size", countGiven(t.DatasetSize), "a whole number from 2 to 2^53"}
 	case t.BatchSize >= t.DatasetSize:
-		return &ParameterError{kind + ".batch_size", fmt.Sprint(t.BatchSize), fmt.Sprintf("a whole number from 1 to %d", t.DatasetSize-1)}
+		return &ParameterError{kind + ".batch_size", fmt.Sprint(t.BatchSize),
+			fmt.Sprintf("a whole number from 1 to %d", t.DatasetSize-1)}
 	case t.MaximumBatchSize == 0 || t.MaximumBatchSize > MaxDatasetSize:
-		return &ParameterError{kind + ".maximum_batch_size", countGiven(t.MaximumBatchSize), "a whole number from 1 to 2^53"}
+		return &ParameterError{kind + ".maximum_batch_size", countGiven(t.MaximumBatchSize),
+			"a whole number from 1 to 2^53"}
 	}
 	if t.SamplingProbability != 0 {
 		if err := checkProbability(kind+".sampling_probability", t.SamplingProbability, true); err != nil {
 			return err
 		}
 	}
-	const missing, allowed = "the mechanism that is run on the batch: gaussian or laplace", "gaussian or laplace: noise on a sum over the batch"
+	const missing, allowed = "the mechanism that is run on the batch: gaussian or laplace",
+		"gaussian or laplace: noise on a sum over the batch"
 	if err := checkPlace(kind+".mechanism", t.Mechanism, onTruncatedSample, missing, allowed); err != nil {
 		return err
 	}
@@ -111,11 +116,13 @@ func (t TruncatedPoissonSampled) Check(adj Adjacency) error {
 // Probability is q, rounded up where the quotient of the sizes is not exact. It must
 // have passed Check.
 func (t TruncatedPoissonSampled) Probability() float64 {
-	return PoissonSampled{SamplingProbability: t.SamplingProbability, BatchSize: t.BatchSize, DatasetSize: t.DatasetSize}.Probability()
+	return PoissonSampled{SamplingProbability: t.SamplingProbability, BatchSize: t.BatchSize,
+		DatasetSize: t.DatasetSize}.Probability()
 }
 
 func (t TruncatedPoissonSampled) String() string {
-	return fmt.Sprintf("truncated_poisson_sampled(q=%.6g, at most %d of %d, %v)", t.Probability(), t.MaximumBatchSize, t.DatasetSize, t.Mechanism)
+	return fmt.Sprintf("truncated_poisson_sampled(q=%.6g, at most %d of %d, %v)", t.Probability(), t.MaximumBatchSize,
+		t.DatasetSize, t.Mechanism)
 }
 
 func (TruncatedPoissonSampled) places() place { return nowhere }
@@ -181,7 +188,8 @@ func checkSizes(kind string, batch, dataset uint64) error {
 	case dataset == 0 || dataset > MaxDatasetSize:
 		return &ParameterError{kind + ".dataset_size", countGiven(dataset), "a whole number from 1 to 2^53"}
 	case batch == 0 || batch > dataset:
-		return &ParameterError{kind + ".batch_size", countGiven(batch), fmt.Sprintf("a whole number from 1 to the dataset size %d", dataset)}
+		return &ParameterError{kind + ".batch_size", countGiven(batch),
+			fmt.Sprintf("a whole number from 1 to the dataset size %d", dataset)}
 	}
 	return nil
 }

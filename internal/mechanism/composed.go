@@ -32,10 +32,12 @@ func (Composed) Kind() string { return "composed" }
 func (c Composed) Check(adj Adjacency) error {
 	events := c.Events.Values()
 	if n := len(events); n == 0 || n > MaxComposedEvents {
-		return &ParameterError{"composed.events", fmt.Sprintf("%d events", n), fmt.Sprintf("1 to %d events", MaxComposedEvents)}
+		return &ParameterError{"composed.events", fmt.Sprintf("%d events", n),
+			fmt.Sprintf("1 to %d events", MaxComposedEvents)}
 	}
 	if depth(c) > maxComposedDepth {
-		return &ParameterError{"composed.events", "lists within lists within lists", fmt.Sprintf("%d levels of lists", maxComposedDepth)}
+		return &ParameterError{"composed.events", "lists within lists within lists",
+			fmt.Sprintf("%d levels of lists", maxComposedDepth)}
 	}
 	for i, e := range events {
 		if err := e.Check(adj); err != nil {
@@ -43,14 +45,16 @@ func (c Composed) Check(adj Adjacency) error {
 		}
 	}
 	if n := leaves(c); n > maxComposedParts {
-		return &ParameterError{"composed.events", fmt.Sprintf("%d mechanisms in all", n), fmt.Sprintf("at most %d", maxComposedParts)}
+		return &ParameterError{"composed.events", fmt.Sprintf("%d mechanisms in all", n),
+			fmt.Sprintf("at most %d", maxComposedParts)}
 	}
 	total := uint64(0)
 	for _, e := range events {
 		for _, p := range Expand(e.Mechanism) {
 			high, n := bits.Mul64(p.Count, uint64(e.Count))
 			if total += n; high > 0 || n > maxApplications || total > maxApplications {
-				return &ParameterError{"composed.events", "more than 2^32 − 1 applications in all", "at most 4294967295"}
+				return &ParameterError{"composed.events",
+					"more than 2^32 − 1 applications in all", "at most 4294967295"}
 			}
 		}
 	}
@@ -89,11 +93,13 @@ func (c Composed) checkSampledUnder(Adjacency) error {
 	for _, p := range Expand(c) {
 		if !p.Mechanism.places().has(inSampledList) {
 			return &ParameterError{"poisson_sampled.mechanism.composed.events", "a " + p.Mechanism.Kind(),
-				"gaussian only: several uses of one sample lose more than as many samples, and no pair is computed for them; report the mechanisms unsampled, or each with a batch of its own if it had one"}
+				"gaussian only: several uses of one sample lose more than as many samples, and no pair is computed " +
+					"for them; report the mechanisms unsampled, or each with a batch of its own if it had one"}
 		}
 		if d, ok := p.Mechanism.(distanced); ok {
 			if distance, instead := d.byDistance(); distance != 0 {
-				return &ParameterError{"poisson_sampled.mechanism.composed.events", "a " + p.Mechanism.Kind() + " by distance",
+				return &ParameterError{"poisson_sampled.mechanism.composed.events",
+					"a " + p.Mechanism.Kind() + " by distance",
 					instead + noDistance}
 			}
 		}

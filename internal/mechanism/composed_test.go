@@ -28,7 +28,9 @@ func TestList(t *testing.T) {
 func TestExpand(t *testing.T) {
 	g, p := Gaussian{NoiseMultiplier: 1}, PureDP{1}
 	inner := Composed{ListOf(Event{g, 2}, Event{p, 3})}
-	got := Expand(Composed{ListOf(Event{inner, 5}, Event{p, 7}, Event{DPSGD{NoiseMultiplier: 1, BatchSize: 2, DatasetSize: 10, Epochs: 3}, 11})})
+	got := Expand(
+		Composed{ListOf(Event{inner, 5}, Event{p, 7},
+			Event{DPSGD{NoiseMultiplier: 1, BatchSize: 2, DatasetSize: 10, Epochs: 3}, 11})})
 	want := []Part{{g, 10}, {p, 15}, {p, 7}, {PoissonSampled{BatchSize: 2, DatasetSize: 10, Mechanism: g}, 165}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -50,7 +52,8 @@ func TestStepCount(t *testing.T) {
 		{0.1, 10, 1000, 0, 10}, {0.3, 10, 1000, 0, 30}, {1e-9, 10, 1000, 0, 1}, {7, 1, 1, 0, 7},
 		{4294967295, 1, 1, 0, 4294967295}, {4294967296, 1, 1, 0, 0},
 	} {
-		d := DPSGD{NoiseMultiplier: 1, BatchSize: c.batch, DatasetSize: c.dataset, Epochs: c.epochs, Accumulation: c.piece}
+		d := DPSGD{NoiseMultiplier: 1, BatchSize: c.batch, DatasetSize: c.dataset,
+			Epochs: c.epochs, Accumulation: c.piece}
 		if got := d.StepCount(); got != c.want {
 			t.Errorf("%v epochs of %d: %d steps, want %d", c.epochs, c.dataset, got, c.want)
 		}

@@ -22,7 +22,8 @@ func (Histogram) Kind() string { return "histogram" }
 
 // Check implements Mechanism: defined for every adjacency.
 func (h Histogram) Check(adj Adjacency) error {
-	one, err := exactlyOne("histogram", given{"laplace_scale", h.LaplaceScale}, given{"standard_deviation", h.StandardDeviation})
+	one, err := exactlyOne("histogram", given{"laplace_scale", h.LaplaceScale},
+		given{"standard_deviation", h.StandardDeviation})
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,8 @@ func (c CountingQueries) Errors() (sigma, largest float64) {
 
 func (c CountingQueries) String() string {
 	sigma, largest := c.Errors()
-	return fmt.Sprintf("counting_queries(%d at ρ=%g: σ=%.4g, largest error about %.4g)", c.Queries, c.Rho, sigma, largest)
+	return fmt.Sprintf("counting_queries(%d at ρ=%g: σ=%.4g, largest error about %.4g)",
+		c.Queries, c.Rho, sigma, largest)
 }
 
 // exactMuSquared is 2ρ.

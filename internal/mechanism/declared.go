@@ -68,7 +68,8 @@ func (ApproximateDP) failsUnevenlyOnSample() {}
 
 func (a ApproximateDP) checkGroupSize(size uint64) error {
 	if d := GroupDelta(a.Epsilon, a.Delta, size); size > 1 && !(d < 1) {
-		return &ParameterError{"size", fmt.Sprint(size), "fewer records: δ·(e^(size·ε) − 1)/(e^ε − 1) is 1 or more, which guarantees nothing"}
+		return &ParameterError{"size", fmt.Sprint(size),
+			"fewer records: δ·(e^(size·ε) − 1)/(e^ε − 1) is 1 or more, which guarantees nothing"}
 	}
 	return nil
 }
@@ -119,11 +120,13 @@ func (z ZeroConcentratedDP) refusal(where place) *ParameterError {
 	const delta = "zero_concentrated_dp.delta"
 	switch where {
 	case inGroup:
-		return &ParameterError{delta, number(z.Delta), "absent: of approximate zCDP no guarantee of groups is known here"}
+		return &ParameterError{delta, number(z.Delta),
+			"absent: of approximate zCDP no guarantee of groups is known here"}
 	case onFixedSizeSample:
 		return &ParameterError{delta, number(z.Delta), "absent: only ρ-zCDP without δ is bounded on such a batch"}
 	case onPoissonSample:
-		return &ParameterError{"", z.Kind() + ": no pair of distributions is known for it, and sampling lowers no ρ for all orders",
+		return &ParameterError{"", z.Kind() + ": no pair of distributions is known for it, and sampling lowers no ρ " +
+			"for all orders",
 			sampleable + "; or the guarantee unsampled"}
 	}
 	return nil

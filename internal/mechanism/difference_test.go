@@ -17,14 +17,19 @@ func TestDifferences(t *testing.T) {
 	}{
 		{sampled(0.01, 1), sampled(0.01, 1), nil},
 		{sampled(0.01, 1), sampled(0.01, 1.1), []string{"noise_multiplier: 1 instead of 1.1"}},
-		{sampled(0.02, 1), sampled(0.01, 1.1), []string{"sampling_probability: 0.02 instead of 0.01", "noise_multiplier: 1 instead of 1.1"}},
+		{sampled(0.02, 1), sampled(0.01, 1.1),
+			[]string{"sampling_probability: 0.02 instead of 0.01", "noise_multiplier: 1 instead of 1.1"}},
 		{PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: Gaussian{NoiseMultiplier: 1}}, sampled(0.01, 1),
-			[]string{"sampling_probability: not given instead of 0.01", "batch_size: 256 instead of not given", "dataset_size: 60000 instead of not given"}},
+			[]string{"sampling_probability: not given instead of 0.01", "batch_size: 256 instead of not given",
+				"dataset_size: 60000 instead of not given"}},
 		{Gaussian{NoiseMultiplier: 1}, sampled(0.01, 1), []string{"mechanism: gaussian instead of poisson_sampled"}},
-		{PoissonSampled{SamplingProbability: 0.01, Mechanism: Laplace{Scale: 1, Sensitivity: 1}}, sampled(0.01, 1), []string{"mechanism: laplace instead of gaussian"}},
-		{Composed{ListOf(Event{sampled(0.01, 1), 2})}, Composed{ListOf(Event{sampled(0.01, 1), 3})}, []string{"events"}},
+		{PoissonSampled{SamplingProbability: 0.01, Mechanism: Laplace{Scale: 1, Sensitivity: 1}}, sampled(0.01, 1),
+			[]string{"mechanism: laplace instead of gaussian"}},
+		{Composed{ListOf(Event{sampled(0.01, 1), 2})},
+			Composed{ListOf(Event{sampled(0.01, 1), 3})}, []string{"events"}},
 		{MixtureOfGaussians{StandardDeviation: 1, Sensitivities: NumbersOf(1, 2), Probabilities: NumbersOf(0.5, 0.5)},
-			MixtureOfGaussians{StandardDeviation: 2, Sensitivities: NumbersOf(1, 3), Probabilities: NumbersOf(0.5, 0.5)},
+			MixtureOfGaussians{StandardDeviation: 2, Sensitivities: NumbersOf(1, 3),
+				Probabilities: NumbersOf(0.5, 0.5)},
 			[]string{"standard_deviation: 1 instead of 2", "sensitivities"}},
 	} {
 		var got []string
@@ -40,7 +45,8 @@ func TestDifferences(t *testing.T) {
 // What is nearest has the fewest differences, and of those with one the smallest factor.
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	plan := []Part{{Gaussian{NoiseMultiplier: 1}, 1}, {sampled(0.01, 4), 1}, {sampled(0.01, 1.1), 1}, {sampled(0.02, 1), 1}, {PureDP{Epsilon: 1}, 1}}
+	plan := []Part{{Gaussian{NoiseMultiplier: 1}, 1}, {sampled(0.01, 4), 1}, {sampled(0.01, 1.1), 1},
+		{sampled(0.02, 1), 1}, {PureDP{Epsilon: 1}, 1}}
 	for _, c := range []struct {
 		m    Mechanism
 		want int

@@ -32,7 +32,8 @@ func (DiscreteGaussian) Kind() string { return "discrete_gaussian" }
 // other units than the noise.
 func (g DiscreteGaussian) Check(adj Adjacency) error {
 	if g.Coordinates > MaxWhole {
-		return &ParameterError{"discrete_gaussian.coordinates", fmt.Sprint(g.Coordinates), "a whole number from 1 to 2^53"}
+		return &ParameterError{"discrete_gaussian.coordinates", fmt.Sprint(g.Coordinates),
+			"a whole number from 1 to 2^53"}
 	}
 	err := checkNoise("discrete_gaussian", "standard_deviation", g.StandardDeviation, g.Sensitivity, g.Distance, adj)
 	if err == nil && g.Coordinates <= 1 {
@@ -73,7 +74,8 @@ func (g DiscreteGaussian) refusal(where place) *ParameterError {
 		return nil
 	}
 	return &ParameterError{"discrete_gaussian.coordinates", fmt.Sprint(g.Coordinates),
-		"1, or gaussian in its place: of several coordinates no pair of distributions is known, and sampling lowers no ρ for all orders"}
+		"1, or gaussian in its place: of several coordinates no pair of distributions is known, and sampling lowers " +
+			"no ρ for all orders"}
 }
 
 func (g DiscreteGaussian) byDistance() (distance float64, instead string) {
@@ -145,7 +147,8 @@ func checkWhole(kind string, sensitivity, distance float64) error {
 		name, v, most, text = "distance", distance, MaxWhole, "2^53"
 	}
 	if v != math.Trunc(v) || v > most {
-		return &ParameterError{kind + "." + name, number(v), "a whole number from 1 to " + text + ", the noise being on whole numbers"}
+		return &ParameterError{kind + "." + name, number(v),
+			"a whole number from 1 to " + text + ", the noise being on whole numbers"}
 	}
 	return nil
 }

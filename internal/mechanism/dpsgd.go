@@ -106,13 +106,15 @@ func (d DPSGD) batch() uint64 { return d.BatchSize * max(1, d.Accumulation) }
 // steps is the run as steps.
 func (d DPSGD) steps() Part {
 	return Part{
-		Mechanism: PoissonSampled{BatchSize: d.batch(), DatasetSize: d.DatasetSize, Mechanism: Gaussian{NoiseMultiplier: d.NoiseMultiplier}},
-		Count:     d.StepCount(),
+		Mechanism: PoissonSampled{BatchSize: d.batch(), DatasetSize: d.DatasetSize,
+			Mechanism: Gaussian{NoiseMultiplier: d.NoiseMultiplier}},
+		Count: d.StepCount(),
 	}
 }
 
 func (d DPSGD) String() string {
-	return fmt.Sprintf("dp_sgd(noise multiplier %g, batches of %d of %d, %d steps)", d.NoiseMultiplier, d.batch(), d.DatasetSize, d.StepCount())
+	return fmt.Sprintf("dp_sgd(noise multiplier %g, batches of %d of %d, %d steps)", d.NoiseMultiplier, d.batch(),
+		d.DatasetSize, d.StepCount())
 }
 
 func (DPSGD) places() place { return nowhere }
@@ -121,7 +123,8 @@ func (d DPSGD) refusal(where place) *ParameterError {
 	if where != inGroup {
 		return nil
 	}
-	return &ParameterError{"", d.Kind(), "its steps: a group of poisson_sampled with gaussian inside, counted once a step"}
+	return &ParameterError{"", d.Kind(), "its steps: a group of poisson_sampled with gaussian inside, counted once a " +
+		"step"}
 }
 
 func (d DPSGD) expand() []Part { return []Part{d.steps()} }

@@ -48,14 +48,16 @@ func TestExactCostsOfAllKinds(t *testing.T) {
 			name string
 			ok   bool
 		}{
-			{"ε", is[hasEpsilon](m)}, {"ρ", is[hasRho](m)}, {"group ε", is[hasGroupEpsilon](m)}, {"group ρ", is[hasGroupRho](m)},
+			{"ε", is[hasEpsilon](m)}, {"ρ", is[hasRho](m)}, {"group ε", is[hasGroupEpsilon](m)},
+			{"group ρ", is[hasGroupRho](m)},
 			{"μ²", is[hasMuSquared](m)}, {"order", is[hasOrder](m)},
 		} {
 			if c.ok {
 				has = append(has, c.name)
 			}
 		}
-		if got := strings.Join(has, ", "); got != want[k.Name] && !(got == "" && strings.HasPrefix(want[k.Name], "none: ")) {
+		if got := strings.Join(has, ", "); got != want[k.Name] &&
+			!(got == "" && strings.HasPrefix(want[k.Name], "none: ")) {
 			t.Errorf("%s has the exact costs %q, listed is %q", k.Name, got, want[k.Name])
 		}
 	}

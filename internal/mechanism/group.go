@@ -23,7 +23,8 @@ type Group struct {
 // Kind is "group".
 func (Group) Kind() string { return "group" }
 
-const groupable = "noise, a selection, counts, shuffled, tree_aggregation or banded_matrix; gaussian_dp, zero_concentrated_dp, pure_dp, approximate_dp, randomized_response; " +
+const groupable = "noise, a selection, counts, shuffled, tree_aggregation or banded_matrix; gaussian_dp, " +
+	"zero_concentrated_dp, pure_dp, approximate_dp, randomized_response; " +
 	"or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp inside"
 
 // Check implements Mechanism: defined where the mechanism inside is. Refused is what the
@@ -57,7 +58,8 @@ func (g Group) checkDistance(adj Adjacency) error {
 	if float64(g.Size)*one < end {
 		return nil
 	}
-	return &ParameterError{"group.size", fmt.Sprint(g.Size), fmt.Sprintf("fewer records: size times the distance %s of one must be below %s", number(one), number(end))}
+	return &ParameterError{"group.size", fmt.Sprint(g.Size),
+		fmt.Sprintf("fewer records: size times the distance %s of one must be below %s", number(one), number(end))}
 }
 
 // GroupDelta is δ·(e^{kε} − 1)/(e^ε − 1), the δ of k records where one has (ε, δ),

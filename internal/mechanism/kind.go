@@ -136,7 +136,8 @@ func (p Parameter) Of(descriptor reflect.Value) reflect.Value {
 
 // isList reports whether the parameter holds several values.
 func (p Parameter) isList() bool {
-	return p.Type == reflect.TypeFor[Numbers]() || p.Type == reflect.TypeFor[List[Mechanism]]() || p.Type == reflect.TypeFor[List[Event]]()
+	return p.Type == reflect.TypeFor[Numbers]() || p.Type == reflect.TypeFor[List[Mechanism]]() ||
+		p.Type == reflect.TypeFor[List[Event]]()
 }
 
 // Type is the Go type of the kind's descriptors.

@@ -28,9 +28,11 @@ func (p Participation) check(kind string) error {
 	case p.Steps == 0 || p.Steps > MaxDatasetSize:
 		return &ParameterError{kind + ".steps", countGiven(p.Steps), "a whole number from 1 to 2^53"}
 	case p.Participations > p.Steps:
-		return &ParameterError{kind + ".participations", fmt.Sprint(p.Participations), fmt.Sprintf("a whole number from 1 to the %d steps", p.Steps)}
+		return &ParameterError{kind + ".participations", fmt.Sprint(p.Participations),
+			fmt.Sprintf("a whole number from 1 to the %d steps", p.Steps)}
 	case p.MinimumSeparation > MaxDatasetSize:
-		return &ParameterError{kind + ".minimum_separation", fmt.Sprint(p.MinimumSeparation), "a whole number from 1 to 2^53"}
+		return &ParameterError{kind + ".minimum_separation", fmt.Sprint(p.MinimumSeparation),
+			"a whole number from 1 to 2^53"}
 	}
 	return nil
 }
@@ -70,11 +72,13 @@ func (t TreeAggregation) Check(adj Adjacency) error {
 
 // Ratio is Gaussian.Ratio of one node.
 func (t TreeAggregation) Ratio(adj Adjacency) (sigma, distance float64) {
-	return Gaussian{StandardDeviation: t.StandardDeviation, Sensitivity: t.Sensitivity, NoiseMultiplier: t.NoiseMultiplier}.Ratio(adj)
+	return Gaussian{StandardDeviation: t.StandardDeviation, Sensitivity: t.Sensitivity,
+		NoiseMultiplier: t.NoiseMultiplier}.Ratio(adj)
 }
 
 func (t TreeAggregation) String() string {
-	return fmt.Sprintf("tree_aggregation(%s, %v)", stepNoise(t.StandardDeviation, t.Sensitivity, t.NoiseMultiplier), t.Participation)
+	return fmt.Sprintf("tree_aggregation(%s, %v)",
+		stepNoise(t.StandardDeviation, t.Sensitivity, t.NoiseMultiplier), t.Participation)
 }
 
 func (TreeAggregation) places() place { return inGroup }
@@ -104,13 +108,15 @@ func (b BandedMatrix) Check(adj Adjacency) error {
 	}
 	n := b.Coefficients.Len()
 	if n == 0 || n > MaxBands {
-		return &ParameterError{"banded_matrix.coefficients", fmt.Sprintf("%d numbers", n), fmt.Sprintf("1 to %d numbers", MaxBands)}
+		return &ParameterError{"banded_matrix.coefficients", fmt.Sprintf("%d numbers", n),
+			fmt.Sprintf("1 to %d numbers", MaxBands)}
 	}
 	for i := range n {
 		c := b.Coefficients.At(i)
 		// Squares and their sums must not leave the range of float64.
 		if c != 0 && !(math.Abs(c) >= 1e-100 && math.Abs(c) <= 1e100) || i == 0 && c == 0 {
-			return &ParameterError{fmt.Sprintf("banded_matrix.coefficients[%d]", i), number(c), "a number of modulus 1e-100 to 1e100; 0 after the first"}
+			return &ParameterError{fmt.Sprintf("banded_matrix.coefficients[%d]", i), number(c),
+				"a number of modulus 1e-100 to 1e100; 0 after the first"}
 		}
 	}
 	return checkAdjacency(adj)
@@ -118,11 +124,13 @@ func (b BandedMatrix) Check(adj Adjacency) error {
 
 // Ratio is Gaussian.Ratio with one step's contribution as the distance.
 func (b BandedMatrix) Ratio(adj Adjacency) (sigma, distance float64) {
-	return Gaussian{StandardDeviation: b.StandardDeviation, Sensitivity: b.Sensitivity, NoiseMultiplier: b.NoiseMultiplier}.Ratio(adj)
+	return Gaussian{StandardDeviation: b.StandardDeviation, Sensitivity: b.Sensitivity,
+		NoiseMultiplier: b.NoiseMultiplier}.Ratio(adj)
 }
 
 func (b BandedMatrix) String() string {
-	return fmt.Sprintf("banded_matrix(%s, %d bands, %v)", stepNoise(b.StandardDeviation, b.Sensitivity, b.NoiseMultiplier), b.Coefficients.Len(), b.Participation)
+	return fmt.Sprintf("banded_matrix(%s, %d bands, %v)",
+		stepNoise(b.StandardDeviation, b.Sensitivity, b.NoiseMultiplier), b.Coefficients.Len(), b.Participation)
 }
 
 func (BandedMatrix) places() place { return inGroup }

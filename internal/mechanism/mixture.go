@@ -33,9 +33,11 @@ func (m MixtureOfGaussians) Check(adj Adjacency) error {
 	n := m.Sensitivities.Len()
 	switch {
 	case n == 0 || n > MaxComponents:
-		return &ParameterError{"mixture_of_gaussians.sensitivities", fmt.Sprintf("%d numbers", n), fmt.Sprintf("1 to %d numbers ≥ 0", MaxComponents)}
+		return &ParameterError{"mixture_of_gaussians.sensitivities", fmt.Sprintf("%d numbers", n),
+			fmt.Sprintf("1 to %d numbers ≥ 0", MaxComponents)}
 	case m.Probabilities.Len() != n:
-		return &ParameterError{"mixture_of_gaussians.probabilities", fmt.Sprintf("%d numbers", m.Probabilities.Len()), fmt.Sprintf("%d, one for each sensitivity", n)}
+		return &ParameterError{"mixture_of_gaussians.probabilities", fmt.Sprintf("%d numbers", m.Probabilities.Len()),
+			fmt.Sprintf("%d, one for each sensitivity", n)}
 	}
 	var sum, most float64
 	for i := range n {
@@ -55,7 +57,8 @@ func (m MixtureOfGaussians) Check(adj Adjacency) error {
 	case most == 0:
 		return &ParameterError{"mixture_of_gaussians.sensitivities", "nothing but 0", "at least one number > 0"}
 	case math.Abs(sum-1) > 1e-9:
-		return &ParameterError{"mixture_of_gaussians.probabilities", "a sum of " + number(sum), "numbers that add up to 1 within 1e-9"}
+		return &ParameterError{"mixture_of_gaussians.probabilities", "a sum of " + number(sum),
+			"numbers that add up to 1 within 1e-9"}
 	}
 	return checkAdjacency(adj)
 }

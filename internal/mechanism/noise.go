@@ -27,7 +27,8 @@ func (Gaussian) Kind() string { return "gaussian" }
 func (g Gaussian) Check(adj Adjacency) error {
 	if g.NoiseMultiplier != 0 {
 		if g.StandardDeviation != 0 || g.Sensitivity != 0 || g.Distance != 0 {
-			return &ParameterError{"gaussian.noise_multiplier", number(g.NoiseMultiplier) + " together with other parameters",
+			return &ParameterError{"gaussian.noise_multiplier",
+				number(g.NoiseMultiplier) + " together with other parameters",
 				"noise_multiplier alone, or standard_deviation with one of sensitivity, distance"}
 		}
 		return firstError(checkPositive("gaussian.noise_multiplier", g.NoiseMultiplier), checkAdjacency(adj))
@@ -58,7 +59,8 @@ func (g Gaussian) String() string {
 func (g Gaussian) exactMuSquared(adj Adjacency) *big.Rat { return square(ratio(g.Ratio(adj))) }
 
 func (Gaussian) places() place {
-	return inGroup | inSampledGroup | asMixture | onPoissonSample | inSampledList | onFixedSizeSample | onTruncatedSample | onShuffledBatch
+	return inGroup | inSampledGroup | asMixture | onPoissonSample | inSampledList | onFixedSizeSample |
+		onTruncatedSample | onShuffledBatch
 }
 
 func (g Gaussian) byDistance() (distance float64, instead string) {

@@ -35,12 +35,14 @@ func (p Parallel) Check(adj Adjacency) error {
 		return &ParameterError{"parallel.parts", fmt.Sprintf("%d parts", n), fmt.Sprintf("1 to %d parts", MaxParts)}
 	}
 	if depth(p) > maxComposedDepth {
-		return &ParameterError{"parallel.parts", "lists within lists within lists", fmt.Sprintf("%d levels of lists", maxComposedDepth)}
+		return &ParameterError{"parallel.parts", "lists within lists within lists",
+			fmt.Sprintf("%d levels of lists", maxComposedDepth)}
 	}
 	all := 0
 	for i, m := range parts {
 		if m == nil {
-			return &ParameterError{fmt.Sprintf("parallel.parts[%d]", i), "missing", "one of the mechanisms of docs/mechanisms.md"}
+			return &ParameterError{fmt.Sprintf("parallel.parts[%d]", i), "missing",
+				"one of the mechanisms of docs/mechanisms.md"}
 		}
 		if err := m.Check(adj); err != nil {
 			if pe, ok := err.(*ParameterError); ok && pe.Field != "adjacency" {
@@ -49,7 +51,8 @@ func (p Parallel) Check(adj Adjacency) error {
 			return err
 		}
 		if all += leaves(m); all > maxComposedParts {
-			return &ParameterError{"parallel.parts", "more mechanisms in all", fmt.Sprintf("at most %d", maxComposedParts)}
+			return &ParameterError{"parallel.parts", "more mechanisms in all",
+				fmt.Sprintf("at most %d", maxComposedParts)}
 		}
 	}
 	if adj != AddOrRemoveOne {
@@ -102,10 +105,12 @@ func (p Parallel) assumes(Adjacency) string {
 	case len(p.Parts.Values()) < 2:
 		return ""
 	case p.PartitionFixedInAdvance:
-		return "parallel, partition fixed in advance: the parts, and which mechanism runs on which of them, were fixed before anything was released from the dataset; " +
+		return "parallel, partition fixed in advance: the parts, and which mechanism runs on which of them, were " +
+			"fixed before anything was released from the dataset; " +
 			"which part a record is in depends on that record alone."
 	}
-	return "parallel: which part a record is in depends on that record and on outputs that were released before, on no other record."
+	return "parallel: which part a record is in depends on that record and on outputs that were released before, on " +
+		"no other record."
 }
 
 // PartsByOutputs reports whether m, or a mechanism within m, has a partition that may have

@@ -111,7 +111,8 @@ func checkAddOrRemove(m Mechanism, adj Adjacency) error {
 		return nil
 	}
 	return &AdjacencyError{"poisson_sampled", adj,
-		"a " + m.Kind() + " guarantee between batches of one size says nothing of the batch without the record, so sampling does not lower its ε",
+		"a " + m.Kind() + " guarantee between batches of one size says nothing of the batch without the record, so " +
+			"sampling does not lower its ε",
 		"the guarantee unsampled, gaussian or laplace in it, or a ledger under ADD_OR_REMOVE_ONE"}
 }
 

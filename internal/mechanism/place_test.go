@@ -13,7 +13,8 @@ import (
 // kind decides here.
 func TestPlacesOfAllKinds(t *testing.T) {
 	want := map[string]string{
-		"gaussian":                  "group, sampled group, mixture, sample, sampled list, fixed size, truncated, shuffled",
+		"gaussian": "group, sampled group, mixture, sample, sampled list, fixed size, truncated, " +
+			"shuffled",
 		"laplace":                   "group, sampled group, sample, fixed size, truncated",
 		"poisson_sampled":           "group",
 		"randomized_response":       "group, sampled group, sample",
@@ -47,7 +48,8 @@ func TestPlacesOfAllKinds(t *testing.T) {
 	}
 	for _, k := range Kinds() {
 		var list []string
-		for i, name := range []string{"group", "sampled group", "mixture", "sample", "sampled list", "fixed size", "truncated", "shuffled"} {
+		for i, name := range []string{"group", "sampled group", "mixture", "sample", "sampled list", "fixed size",
+			"truncated", "shuffled"} {
 			if kinds[k.Number].places().has(inGroup << i) {
 				list = append(list, name)
 			}
@@ -72,11 +74,13 @@ func TestAllowedIsWhatIsTaken(t *testing.T) {
 		where place
 	}{
 		{Group{Size: 2, Mechanism: refused}, inGroup},
-		{Group{Size: 2, Mechanism: PoissonSampled{SamplingProbability: 0.5, Mechanism: ApproximateDP{1, 1e-5}}}, inSampledGroup},
+		{Group{Size: 2, Mechanism: PoissonSampled{SamplingProbability: 0.5, Mechanism: ApproximateDP{1, 1e-5}}},
+			inSampledGroup},
 		{PoissonSampled{SamplingProbability: 0.5, Mechanism: refused}, onPoissonSample},
 		{PoissonSampled{SamplingProbability: 0.5, Mechanism: composed(PureDP{1})}, inSampledList},
 		{FixedSizeSampled{BatchSize: 1, DatasetSize: 2, Mechanism: refused}, onFixedSizeSample},
-		{TruncatedPoissonSampled{SamplingProbability: 0.5, DatasetSize: 9, MaximumBatchSize: 3, Mechanism: refused}, onTruncatedSample},
+		{TruncatedPoissonSampled{SamplingProbability: 0.5, DatasetSize: 9, MaximumBatchSize: 3, Mechanism: refused},
+			onTruncatedSample},
 		{Shuffled{BatchSize: 1, DatasetSize: 2, Mechanism: refused}, onShuffledBatch},
 	} {
 		var pe *ParameterError
@@ -105,7 +109,8 @@ func TestAllowedIsWhatIsTaken(t *testing.T) {
 			}
 		}
 		if !maps.Equal(said, taken) {
-			t.Errorf("%s says %v, allowed are %v", c.outer.Kind(), slices.Sorted(maps.Keys(said)), slices.Sorted(maps.Keys(taken)))
+			t.Errorf("%s says %v, allowed are %v", c.outer.Kind(), slices.Sorted(maps.Keys(said)),
+				slices.Sorted(maps.Keys(taken)))
 		}
 	}
 }

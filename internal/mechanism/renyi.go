@@ -33,12 +33,14 @@ func (r RenyiDP) Check(adj Adjacency) error {
 	last := 1.0
 	for i, alpha := range r.Orders.Values() {
 		if !(alpha > last && alpha <= 1<<53) {
-			return &ParameterError{fmt.Sprintf("renyi_dp.orders[%d]", i), number(alpha), "rising numbers > 1, at most 2^53"}
+			return &ParameterError{fmt.Sprintf("renyi_dp.orders[%d]", i), number(alpha),
+				"rising numbers > 1, at most 2^53"}
 		}
 		last = alpha
 	}
 	if got := r.Epsilons.Len(); got != n {
-		return &ParameterError{"renyi_dp.epsilons", fmt.Sprintf("%d numbers", got), fmt.Sprintf("as many as there are orders: %d", n)}
+		return &ParameterError{"renyi_dp.epsilons", fmt.Sprintf("%d numbers", got),
+			fmt.Sprintf("as many as there are orders: %d", n)}
 	}
 	for i, epsilon := range r.Epsilons.Values() {
 		if !(epsilon >= smallestNormal) || math.IsInf(epsilon, 1) {

@@ -51,7 +51,8 @@ func (r RepeatAndSelect) Check(adj Adjacency) error {
 			return err
 		}
 		if r.Eta != 0 && !(r.Eta > -1 && math.Abs(r.Eta) >= smallestNormal && r.Eta <= mostRepetitions) {
-			return &ParameterError{"repeat_and_select.eta", number(r.Eta), "a number > -1, at most 1e9; absent for the logarithmic distribution"}
+			return &ParameterError{"repeat_and_select.eta", number(r.Eta),
+				"a number > -1, at most 1e9; absent for the logarithmic distribution"}
 		}
 	}
 	if r.Mechanism == nil {
@@ -64,7 +65,8 @@ func (r RepeatAndSelect) Check(adj Adjacency) error {
 		return err
 	}
 	if kind := failsUnevenly(r.Mechanism); kind != "" {
-		return &ParameterError{"repeat_and_select.mechanism", "a " + kind, "mechanisms that fail as often in both directions, or never"}
+		return &ParameterError{"repeat_and_select.mechanism", "a " + kind,
+			"mechanisms that fail as often in both directions, or never"}
 	}
 	return nil
 }

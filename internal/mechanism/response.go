@@ -50,7 +50,8 @@ func (r RandomizedResponse) Check(adj Adjacency) error {
 	}
 	if err == nil && adj == AddOrRemoveOne {
 		err = &AdjacencyError{"randomized_response", adj,
-			"a record's own answer is missing when the record is", "pure_dp with its epsilon, if that is what was proven"}
+			"a record's own answer is missing when the record is",
+			"pure_dp with its epsilon, if that is what was proven"}
 	}
 	return err
 }
@@ -63,7 +64,8 @@ func (RandomizedResponse) assumes(adj Adjacency) string {
 		return ""
 	}
 	return "Under ZERO_OUT the null record takes part in randomized_response as every record does: " +
-		"it has one of the k true answers and reports it with the same noise. Where a null record gives no answer this is not private at all."
+		"it has one of the k true answers and reports it with the same noise. Where a null record gives no answer " +
+		"this is not private at all."
 }
 
 // K is the number of possible answers.

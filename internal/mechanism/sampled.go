@@ -51,21 +51,25 @@ func (p PoissonSampled) Check(adj Adjacency) error {
 	return nil
 }
 
-const sampleable = "gaussian, laplace, discrete_gaussian of one coordinate, discrete_laplace, truncated_laplace, randomized_response, pure_dp, approximate_dp, gaussian_dp or privacy_loss_table, or a composed of gaussian alone"
+const sampleable = "gaussian, laplace, discrete_gaussian of one coordinate, discrete_laplace, truncated_laplace, " +
+	"randomized_response, pure_dp, approximate_dp, gaussian_dp or privacy_loss_table, or a composed of gaussian alone"
 
 func (p PoissonSampled) checkRate() error {
 	if p.SamplingProbability != 0 {
 		if p.BatchSize != 0 || p.DatasetSize != 0 {
-			return &ParameterError{"poisson_sampled.sampling_probability", number(p.SamplingProbability) + " together with sizes",
+			return &ParameterError{"poisson_sampled.sampling_probability",
+				number(p.SamplingProbability) + " together with sizes",
 				"sampling_probability alone, or batch_size with dataset_size"}
 		}
 		return checkProbability("poisson_sampled.sampling_probability", p.SamplingProbability, false)
 	}
 	switch {
 	case p.BatchSize == 0 && p.DatasetSize == 0:
-		return &ParameterError{"poisson_sampled.sampling_probability", "missing or 0", "a number in (0, 1], or batch_size with dataset_size"}
+		return &ParameterError{"poisson_sampled.sampling_probability", "missing or 0",
+			"a number in (0, 1], or batch_size with dataset_size"}
 	case p.DatasetSize == 0 || p.DatasetSize > MaxDatasetSize:
-		return &ParameterError{"poisson_sampled.dataset_size", fmt.Sprint(p.DatasetSize), "a whole number from 1 to 2^53"}
+		return &ParameterError{"poisson_sampled.dataset_size", fmt.Sprint(p.DatasetSize),
+			"a whole number from 1 to 2^53"}
 	case p.BatchSize == 0 || p.BatchSize > p.DatasetSize:
 		return &ParameterError{"poisson_sampled.batch_size", fmt.Sprint(p.BatchSize),
 			fmt.Sprintf("a whole number from 1 to the dataset size %d", p.DatasetSize)}
@@ -107,12 +111,15 @@ func (p PoissonSampled) refusal(where place) *ParameterError {
 	if where != inGroup {
 		return nil
 	}
-	return &ParameterError{"poisson_sampled.mechanism", p.Mechanism.Kind(), "gaussian, gaussian_dp, laplace, randomized_response or pure_dp"}
+	return &ParameterError{"poisson_sampled.mechanism", p.Mechanism.Kind(),
+		"gaussian, gaussian_dp, laplace, randomized_response or pure_dp"}
 }
 
 func (p PoissonSampled) checkGroupSize(size uint64) error {
 	if p.Mechanism != nil && p.Mechanism.places().has(asMixture) && size > MaxSampledGroup {
-		return &ParameterError{"size", fmt.Sprint(size), fmt.Sprintf("at most %d with sampling: every number of members in the batch is a part of the mixture", MaxSampledGroup)}
+		return &ParameterError{"size", fmt.Sprint(size),
+			fmt.Sprintf("at most %d with sampling: every number of members in the batch is a part of the mixture",
+				MaxSampledGroup)}
 	}
 	return nil
 }

@@ -109,7 +109,8 @@ func (r ReportNoisyMax) Range(adj Adjacency) (spread, scale float64) {
 }
 
 func (r ReportNoisyMax) String() string {
-	return describeSelection("report_noisy_max("+r.Distribution.String()+", ", r.Epsilon, r.Scale, r.Sensitivity, r.Monotone)
+	return describeSelection("report_noisy_max("+r.Distribution.String()+", ", r.Epsilon, r.Scale,
+		r.Sensitivity, r.Monotone)
 }
 
 func (r ReportNoisyMax) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
@@ -168,7 +169,8 @@ func checkSelection(kind string, epsilon, scale, sensitivity float64, monotone b
 	if scale == 0 {
 		return &ParameterError{kind + ".epsilon", "missing or 0", positive + ", or scale with sensitivity"}
 	}
-	return firstError(checkPositive(kind+".scale", scale), checkPositive(kind+".sensitivity", sensitivity), checkAdjacency(adj))
+	return firstError(checkPositive(kind+".scale", scale),
+		checkPositive(kind+".sensitivity", sensitivity), checkAdjacency(adj))
 }
 
 // selectionRange: with contributions in [−Δ, Δ] the scores of neighbours differ by

@@ -38,7 +38,8 @@ func (PrivacyLossTable) Kind() string { return "privacy_loss_table" }
 func (p PrivacyLossTable) Check(adj Adjacency) error {
 	n := p.Losses.Len()
 	if n < 2 || n > MaxLosses { // a loss that never varies is a lower one, or a failure
-		return &ParameterError{"privacy_loss_table.losses", fmt.Sprintf("%d losses", n), fmt.Sprintf("2 to %d losses", MaxLosses)}
+		return &ParameterError{"privacy_loss_table.losses", fmt.Sprintf("%d losses", n),
+			fmt.Sprintf("2 to %d losses", MaxLosses)}
 	}
 	last := math.Inf(-1)
 	for i, l := range p.Losses.Values() {
@@ -49,11 +50,13 @@ func (p PrivacyLossTable) Check(adj Adjacency) error {
 		last = l
 	}
 	if got := p.Masses.Len(); got != n {
-		return &ParameterError{"privacy_loss_table.masses", fmt.Sprintf("%d numbers", got), fmt.Sprintf("as many as there are losses: %d", n)}
+		return &ParameterError{"privacy_loss_table.masses", fmt.Sprintf("%d numbers", got),
+			fmt.Sprintf("as many as there are losses: %d", n)}
 	}
 	for i, m := range p.Masses.Values() {
 		if !(m >= smallestNormal && m <= 1+tableSlack) {
-			return &ParameterError{fmt.Sprintf("privacy_loss_table.masses[%d]", i), number(m), "a number in (0, 1], at least 2.3e-308"}
+			return &ParameterError{fmt.Sprintf("privacy_loss_table.masses[%d]", i), number(m),
+				"a number in (0, 1], at least 2.3e-308"}
 		}
 	}
 	if p.InfiniteMass != 0 {
@@ -63,10 +66,12 @@ func (p PrivacyLossTable) Check(adj Adjacency) error {
 	}
 	sumP, sumQ := p.sums()
 	if math.Abs(sumP-1) > tableSlack {
-		return &ParameterError{"privacy_loss_table.masses", "a sum of " + number(sumP) + " with infinite_mass", "a sum of 1, within 1e-9"}
+		return &ParameterError{"privacy_loss_table.masses", "a sum of " + number(sumP) + " with infinite_mass",
+			"a sum of 1, within 1e-9"}
 	}
 	if sumQ > 1+tableSlack {
-		return &ParameterError{"privacy_loss_table.masses", "Σ mass·e^(−loss) = " + number(sumQ), "at most 1: no mechanism has such losses"}
+		return &ParameterError{"privacy_loss_table.masses", "Σ mass·e^(−loss) = " + number(sumQ),
+			"at most 1: no mechanism has such losses"}
 	}
 	return checkAdjacency(adj)
 }
@@ -86,7 +91,8 @@ func (p PrivacyLossTable) String() string {
 	if n == 0 {
 		return "privacy_loss_table()"
 	}
-	return fmt.Sprintf("privacy_loss_table(%d losses from %g to %g, infinite with %g)", n, p.Losses.At(0), p.Losses.At(n-1), p.InfiniteMass)
+	return fmt.Sprintf("privacy_loss_table(%d losses from %g to %g, infinite with %g)", n, p.Losses.At(0),
+		p.Losses.At(n-1), p.InfiniteMass)
 }
 
 func (PrivacyLossTable) places() place { return onPoissonSample }

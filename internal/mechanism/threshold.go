@@ -39,14 +39,17 @@ func (a AboveThreshold) Check(adj Adjacency) error {
 	scaled := a.ThresholdScale != 0 || a.QueryScale != 0 || a.Sensitivity != 0 || a.Positives != 0 || a.Monotone
 	if a.ThresholdEpsilon != 0 || a.QueryEpsilon != 0 {
 		if scaled {
-			return &ParameterError{"above_threshold.threshold_epsilon", number(a.ThresholdEpsilon) + " together with other parameters",
-				"threshold_epsilon with query_epsilon alone, or threshold_scale, query_scale, sensitivity and positives"}
+			return &ParameterError{"above_threshold.threshold_epsilon",
+				number(a.ThresholdEpsilon) + " together with other parameters",
+				"threshold_epsilon with query_epsilon alone, or threshold_scale, query_scale, sensitivity and " +
+					"positives"}
 		}
 		return firstError(checkPositive("above_threshold.threshold_epsilon", a.ThresholdEpsilon),
 			checkPositive("above_threshold.query_epsilon", a.QueryEpsilon), checkAdjacency(adj))
 	}
 	if !scaled {
-		return &ParameterError{"above_threshold.threshold_epsilon", "missing or 0", positive + " with query_epsilon, or the scales"}
+		return &ParameterError{"above_threshold.threshold_epsilon", "missing or 0",
+			positive + " with query_epsilon, or the scales"}
 	}
 	if a.Positives == 0 || a.Positives > MaxPositives {
 		return &ParameterError{"above_threshold.positives", fmt.Sprint(a.Positives), "a whole number from 1 to 2^32"}
@@ -83,7 +86,8 @@ func (a AboveThreshold) String() string {
 	if a.ThresholdEpsilon != 0 {
 		return fmt.Sprintf("above_threshold(ε=%g + %g)", a.ThresholdEpsilon, a.QueryEpsilon)
 	}
-	s := fmt.Sprintf("above_threshold(scales %g and %g, Δ=%g, %d positives", a.ThresholdScale, a.QueryScale, a.Sensitivity, a.Positives)
+	s := fmt.Sprintf("above_threshold(scales %g and %g, Δ=%g, %d positives", a.ThresholdScale, a.QueryScale,
+		a.Sensitivity, a.Positives)
 	if a.Monotone {
 		s += ", monotone"
 	}
@@ -93,7 +97,8 @@ func (a AboveThreshold) String() string {
 // exactGroupEpsilon is ε1 + ε2.
 func (a AboveThreshold) exactGroupEpsilon(size uint64, adj Adjacency) *big.Rat {
 	threshold, queries := a.Parts(adj)
-	first, second := num.DecimalQuotient(threshold.Over, threshold.Under), num.DecimalQuotient(queries.Over, queries.Under)
+	first, second := num.DecimalQuotient(threshold.Over, threshold.Under),
+		num.DecimalQuotient(queries.Over, queries.Under)
 	if first == nil || second == nil {
 		return nil
 	}

@@ -33,7 +33,8 @@ func (l TruncatedLaplace) Check(adj Adjacency) error {
 	}
 	if d := distanceOf(l.Sensitivity, l.Distance, adj); !(d < 2*l.Bound) {
 		return &ParameterError{"truncated_laplace.bound", number(l.Bound),
-			fmt.Sprintf("more than half of the distance %s under %s: otherwise each output tells from which neighbour it is", number(d), adj)}
+			fmt.Sprintf("more than half of the distance %s under %s: otherwise each output tells from which "+
+				"neighbour it is", number(d), adj)}
 	}
 	return nil
 }

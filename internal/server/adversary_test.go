@@ -118,7 +118,8 @@ func TestAdversaries(t *testing.T) {
 			create := func(spec func(string) *pb.LedgerSpec) string {
 				made++
 				name := fmt.Sprintf("game-%d/%d", i, made)
-				if _, err := s.Client.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: spec(name)}); err != nil {
+				if _, err := s.Client.CreateLedger(servertest.Context(t),
+					&pb.CreateLedgerRequest{Spec: spec(name)}); err != nil {
 					t.Fatal(err)
 				}
 				return name
@@ -144,7 +145,8 @@ func TestAdversaries(t *testing.T) {
 				stated, ok := r.claim[epsilon]
 				if !ok {
 					answer, err := s.Client.QueryPrivacy(servertest.Context(t), &pb.QueryPrivacyRequest{
-						Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger}, Given: &pb.QueryPrivacyRequest_Epsilon{Epsilon: epsilon}})
+						Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger},
+						Given:   &pb.QueryPrivacyRequest_Epsilon{Epsilon: epsilon}})
 					if err != nil {
 						t.Fatal(err)
 					}

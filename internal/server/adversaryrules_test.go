@@ -47,7 +47,8 @@ func gaussianDP(mu float64) released {
 // skewed is a table with an atom in either direction that are not alike.
 func skewed() released {
 	losses, masses, infinite := []float64{-1, 0.5, 1.5}, []float64{0.1875, 0.375, 0.375}, 0.0625
-	m := &pb.Mechanism_PrivacyLossTable{PrivacyLossTable: &pb.PrivacyLossTable{Losses: losses, Masses: masses, InfiniteMass: &infinite}}
+	m := &pb.Mechanism_PrivacyLossTable{PrivacyLossTable: &pb.PrivacyLossTable{Losses: losses, Masses: masses,
+		InfiniteMass: &infinite}}
 	return paired(&pb.Mechanism{Kind: m}, adversarytest.Table(losses, masses))
 }
 
@@ -140,7 +141,8 @@ func rules() []rule {
 		moves: []move{run("", half), run("", parts)},
 	}, {
 		name: "basic", tight: 0.95, spec: filterOf(basic(1.9, 0.1)),
-		moves: []move{run("", pure(1.9)), run("", whole), run("", pure(0.9)), run("", fail), run("", approximate(0.5, 0.05))},
+		moves: []move{run("", pure(1.9)), run("", whole), run("", pure(0.9)), run("", fail),
+			run("", approximate(0.5, 0.05))},
 	}, {
 		name: "zcdp", tight: 0.3, spec: filterOf(budget(pb.Budget_ZCDP, 3, 0.05, 0, 0, 0)), moves: pures,
 	}, {
@@ -166,7 +168,8 @@ func rules() []rule {
 		name: "zcdp with children", tight: 0.4, spec: filterOf(budget(pb.Budget_ZCDP, 0, 0, 0.75, 0, 0)),
 		setup: []move{open("/z", true, filterOf(budget(pb.Budget_ZCDP, 0, 0, 0.31, 0, 0)))},
 		moves: []move{
-			run("", pure(0.8)), run("/z", pure(0.8)), run("/z", pure(0.4)), run("/g", gaussianDP(0.5)), run("/c", pure(0.4)),
+			run("", pure(0.8)), run("/z", pure(0.8)), run("/z", pure(0.4)),
+			run("/g", gaussianDP(0.5)), run("/c", pure(0.4)),
 			open("/g", true, filterOf(budget(pb.Budget_GDP, 0, 0, 0, 0.5, 0))),
 			open("/c", true, planOf(servertest.Pure(0.4, 2))), shut("/c"),
 		},
@@ -182,7 +185,8 @@ func rules() []rule {
 	}, {
 		name: "wrong: a partition by outputs that is taken to be fixed", wrong: true,
 		stated: planOf(events(whole, 1, half, 1, fixed, 1)...),
-		spec:   planOf(events(whole, 1, half, 1, parts, 1)...), moves: []move{run("", whole), run("", half), run("", parts)},
+		spec:   planOf(events(whole, 1, half, 1, parts, 1)...),
+		moves:  []move{run("", whole), run("", half), run("", parts)},
 	}, {
 		name: "wrong: what children spend is forgotten", wrong: true, spec: filterOf(basic(1.75, 0.05)),
 		setup: []move{open("/a", false, first), open("/b", false, other)},
@@ -225,8 +229,9 @@ func odometer(epsilon, delta float64, child string, r released) move {
 			list = append(list, e.GetCharge().GetEvents()...)
 		}
 		answer, err := f.server.Client.QueryPrivacy(servertest.Context(f.t), &pb.QueryPrivacyRequest{
-			Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: list}},
-			Given:   &pb.QueryPrivacyRequest_Epsilon{Epsilon: epsilon}})
+			Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+				Events: list}},
+			Given: &pb.QueryPrivacyRequest_Epsilon{Epsilon: epsilon}})
 		if err != nil {
 			return err
 		}

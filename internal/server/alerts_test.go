@@ -22,7 +22,8 @@ func TestAlertsNameMetrics(t *testing.T) {
 	stream.Charge(1, one) // not a guarantee: refused
 	stream.Rejected()
 	if _, err := s.Client.QueryPrivacy(servertest.Context(t), &pb.QueryPrivacyRequest{
-		Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "free"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}); err != nil {
+		Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "free"},
+		Given:   &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}); err != nil {
 		t.Fatal(err)
 	}
 	_, shown := get(t, "http://"+s.HTTPAddr+"/metrics")

@@ -51,7 +51,8 @@ func newAnalyses(atOnce int, longest time.Duration, m *Metrics) *analyses {
 	if atOnce == 0 {
 		atOnce = max(1, runtime.GOMAXPROCS(0)-1)
 	}
-	return &analyses{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest, rests: restSlices, metrics: m}
+	return &analyses{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest,
+		rests: restSlices, metrics: m}
 }
 
 // newReadings lets ledgers of which the costs take long to find be read one at a time, in
@@ -103,7 +104,8 @@ func (a *analyses) bounded(ctx context.Context) (context.Context, context.Cancel
 type busyError struct{ after time.Duration }
 
 func (e busyError) Error() string {
-	return fmt.Sprintf("too many questions are being answered: ask again in %v; nothing was written, charges are taken meanwhile", e.after.Round(time.Millisecond))
+	return fmt.Sprintf("too many questions are being answered: ask again in %v; nothing was written, charges are "+
+		"taken meanwhile", e.after.Round(time.Millisecond))
 }
 
 // GRPCStatus carries the time after which to ask again as a detail, which clients respect.

@@ -52,7 +52,8 @@ func TestAnalysesTakeTurns(t *testing.T) {
 		t.Fatalf("one question too many: %v", err)
 	}
 	s := status.Convert(statusOf(err).Err())
-	if d := s.Details(); s.Code() != codes.Unavailable || len(d) != 1 || d[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration() <= 0 {
+	if d := s.Details(); s.Code() != codes.Unavailable || len(d) != 1 ||
+		d[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration() <= 0 {
 		t.Errorf("%v, %v; want UNAVAILABLE with a time to come back", s, d)
 	}
 	cancel()

@@ -28,8 +28,10 @@ func TestAnswers(t *testing.T) {
 		{[]keeper.LaneResult{ok(1), ok(2), ok(5)}, []string{"ack 5"}, false},
 		{[]keeper.LaneResult{ok(4), ok(5), ok(2), ok(3)}, []string{"ack 5", "ack 3"}, false},
 		{[]keeper.LaneResult{ok(4), ok(4)}, []string{"ack 4", "ack 4"}, false},
-		{[]keeper.LaneResult{ok(1), bad(2, ledger.ErrReused), ok(2), ok(3)}, []string{"ack 1", "reject 2", "ack 3"}, false},
-		{[]keeper.LaneResult{bad(1, ledger.ErrClosed), bad(1, ledger.ErrClosed)}, []string{"reject 1", "reject 1"}, false},
+		{[]keeper.LaneResult{ok(1), bad(2, ledger.ErrReused), ok(2), ok(3)},
+			[]string{"ack 1", "reject 2", "ack 3"}, false},
+		{[]keeper.LaneResult{bad(1, ledger.ErrClosed), bad(1, ledger.ErrClosed)},
+			[]string{"reject 1", "reject 1"}, false},
 		{[]keeper.LaneResult{ok(1), bad(2, ledger.ErrUnknown), ok(3), bad(4, ledger.ErrGap)}, []string{"ack 1"}, true},
 		{[]keeper.LaneResult{bad(1, ledger.ErrUnavailable)}, nil, true},
 	} {

@@ -72,7 +72,8 @@ func TestSigningKey(t *testing.T) {
 		"cut short":          {whole[:len(whole)/2], 0o600, "no single PEM block"},
 		"two":                {append(bytes.Clone(whole), whole...), 0o600, "no single PEM block"},
 		"damaged":            {bytes.Replace(whole, []byte("MC4"), []byte("MD4"), 1), 0o600, "asn1"},
-		"another kind":       {pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600, "a *rsa.PrivateKey"},
+		"another kind": {pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+			0o600, "a *rsa.PrivateKey"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "signing.key")
@@ -81,7 +82,8 @@ func TestSigningKey(t *testing.T) {
 			}
 			_, err := server.SigningKey(path)
 			var setting *server.ConfigError
-			if !errors.As(err, &setting) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
+			if !errors.As(err, &setting) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), path) {
 				t.Errorf("%v; want %s", err, c.says)
 			}
 			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, c.content) {
@@ -112,7 +114,8 @@ func TestSignedHead(t *testing.T) {
 	if err := wire.CheckSignedHead(h, public); err != nil {
 		t.Error(err)
 	}
-	if h.GetPosition() != 1 || !bytes.Equal(h.GetHeadHash(), receipt.GetHeadHash()) || h.GetStoreId() != receipt.GetStoreId() || h.GetLedger() != "signed" {
+	if h.GetPosition() != 1 || !bytes.Equal(h.GetHeadHash(), receipt.GetHeadHash()) ||
+		h.GetStoreId() != receipt.GetStoreId() || h.GetLedger() != "signed" {
 		t.Errorf("%v; want what the receipt says: %v", h, receipt)
 	}
 	_, err = s.Client.GetSignedHead(ctx, &pb.GetSignedHeadRequest{Ledger: "nowhere"})
@@ -178,7 +181,8 @@ func TestBackup(t *testing.T) {
 		content.Write(answer.GetChunk())
 		if end := answer.GetEnd(); end != nil {
 			sum := sha256.Sum256(content.Bytes())
-			if end.GetSize() != uint64(content.Len()) || begin.GetBegin().GetSize() != end.GetSize() || !bytes.Equal(end.GetSha256(), sum[:]) {
+			if end.GetSize() != uint64(content.Len()) || begin.GetBegin().GetSize() != end.GetSize() ||
+				!bytes.Equal(end.GetSha256(), sum[:]) {
 				t.Errorf("%v; %d bytes came, SHA-256 %x", end, content.Len(), sum)
 			}
 			break
@@ -221,7 +225,8 @@ func TestBackup(t *testing.T) {
 func TestBackupOfAnotherStore(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(shortDir(t), "s")
-	servertest.StartWith(t, servertest.Config{Store: memory.New(memory.Config{}), Server: server.Config{Socket: socket}})
+	servertest.StartWith(t,
+		servertest.Config{Store: memory.New(memory.Config{}), Server: server.Config{Socket: socket}})
 	stream, err := own(t, socket).Backup(servertest.Context(t), &pb.BackupRequest{})
 	if err == nil {
 		_, err = stream.Recv()
@@ -278,8 +283,11 @@ func TestFilteredEntries(t *testing.T) {
 		{"a writer", &pb.ListEntriesRequest{Writer: b}, []uint64{n + 1}, 2},
 		{"nobody", &pb.ListEntriesRequest{Writer: servertest.Writer()}, nil, 2},
 		{"a range", &pb.ListEntriesRequest{StartPosition: 5, EndPosition: 7}, []uint64{5, 6, 7}, 1},
-		{"a range in pages", &pb.ListEntriesRequest{StartPosition: 5, EndPosition: 8, PageSize: 3}, []uint64{5, 6, 7, 8}, 2},
-		{"labels in a range", &pb.ListEntriesRequest{StartPosition: 5, EndPosition: 9, Labels: map[string]string{"run": "odd"}}, []uint64{6, 8}, 1},
+		{"a range in pages", &pb.ListEntriesRequest{StartPosition: 5, EndPosition: 8, PageSize: 3},
+			[]uint64{5, 6, 7, 8}, 2},
+		{"labels in a range",
+			&pb.ListEntriesRequest{StartPosition: 5, EndPosition: 9, Labels: map[string]string{"run": "odd"}},
+			[]uint64{6, 8}, 1},
 		{"past the end", &pb.ListEntriesRequest{StartPosition: n, EndPosition: n + 100}, []uint64{n, n + 1}, 1},
 	} {
 		got, calls := list(c.request)

@@ -43,7 +43,8 @@ func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_Back
 
 // backup sends everything but the final message. Once a client has that message it may ask for
 // another backup at once.
-func (s *service) backup(store copier, stream pb.AccountantService_BackupServer) (end *pb.BackupResponse_End, err error) {
+func (s *service) backup(store copier,
+	stream pb.AccountantService_BackupServer) (end *pb.BackupResponse_End, err error) {
 	if !s.copying.TryLock() {
 		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
 	}

@@ -48,14 +48,16 @@ func parameters() []struct {
 			SamplingProbability: &q, Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: &z})}}}
 	}
 	approximate := func(e, d float64) *pb.Mechanism {
-		return &pb.Mechanism{Kind: &pb.Mechanism_ApproximateDp{ApproximateDp: &pb.ApproximateDp{Epsilon: &e, Delta: &d}}}
+		return &pb.Mechanism{Kind: &pb.Mechanism_ApproximateDp{ApproximateDp: &pb.ApproximateDp{Epsilon: &e,
+			Delta: &d}}}
 	}
 	buckets := uint64(3)
 	return []struct {
 		field, allowed string
 		with           func(float64) *pb.Mechanism
 	}{
-		{"gaussian.noise_multiplier", positive, func(v float64) *pb.Mechanism { return gaussian(&pb.Gaussian{NoiseMultiplier: &v}) }},
+		{"gaussian.noise_multiplier", positive,
+			func(v float64) *pb.Mechanism { return gaussian(&pb.Gaussian{NoiseMultiplier: &v}) }},
 		{"gaussian.standard_deviation", positive, func(v float64) *pb.Mechanism {
 			return gaussian(&pb.Gaussian{StandardDeviation: &v, Sensitivity: &one})
 		}},
@@ -65,12 +67,17 @@ func parameters() []struct {
 		{"gaussian.distance", positive, func(v float64) *pb.Mechanism {
 			return gaussian(&pb.Gaussian{StandardDeviation: &one, Distance: &v})
 		}},
-		{"laplace.scale", positive, func(v float64) *pb.Mechanism { return laplace(&pb.Laplace{Scale: &v, Sensitivity: &one}) }},
-		{"laplace.sensitivity", positive, func(v float64) *pb.Mechanism { return laplace(&pb.Laplace{Scale: &one, Sensitivity: &v}) }},
-		{"laplace.distance", positive, func(v float64) *pb.Mechanism { return laplace(&pb.Laplace{Scale: &one, Distance: &v}) }},
+		{"laplace.scale", positive,
+			func(v float64) *pb.Mechanism { return laplace(&pb.Laplace{Scale: &v, Sensitivity: &one}) }},
+		{"laplace.sensitivity", positive,
+			func(v float64) *pb.Mechanism { return laplace(&pb.Laplace{Scale: &one, Sensitivity: &v}) }},
+		{"laplace.distance", positive,
+			func(v float64) *pb.Mechanism { return laplace(&pb.Laplace{Scale: &one, Distance: &v}) }},
 		{"poisson_sampled.sampling_probability", rate, func(v float64) *pb.Mechanism { return sampled(v, 1) }},
-		{"poisson_sampled.mechanism.gaussian.noise_multiplier", positive, func(v float64) *pb.Mechanism { return sampled(0.5, v) }},
-		{"randomized_response.epsilon", positive, func(v float64) *pb.Mechanism { return response(&pb.RandomizedResponse{Epsilon: &v}) }},
+		{"poisson_sampled.mechanism.gaussian.noise_multiplier", positive,
+			func(v float64) *pb.Mechanism { return sampled(0.5, v) }},
+		{"randomized_response.epsilon", positive,
+			func(v float64) *pb.Mechanism { return response(&pb.RandomizedResponse{Epsilon: &v}) }},
 		{"randomized_response.noise", chance, func(v float64) *pb.Mechanism {
 			return response(&pb.RandomizedResponse{Noise: &v, Buckets: &buckets})
 		}},
@@ -80,35 +87,43 @@ func parameters() []struct {
 		{"approximate_dp.epsilon", positive, func(v float64) *pb.Mechanism { return approximate(v, 1e-6) }},
 		{"approximate_dp.delta", chance, func(v float64) *pb.Mechanism { return approximate(1, v) }},
 		{"zero_concentrated_dp.rho", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &v}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{
+				ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &v}}}
 		}},
 		{"discrete_gaussian.standard_deviation", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteGaussian{DiscreteGaussian: &pb.DiscreteGaussian{StandardDeviation: &v, Sensitivity: &one}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteGaussian{
+				DiscreteGaussian: &pb.DiscreteGaussian{StandardDeviation: &v, Sensitivity: &one}}}
 		}},
 		{"discrete_laplace.scale", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteLaplace{DiscreteLaplace: &pb.DiscreteLaplace{Scale: &v, Sensitivity: &one}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_DiscreteLaplace{DiscreteLaplace: &pb.DiscreteLaplace{Scale: &v,
+				Sensitivity: &one}}}
 		}},
 		{"truncated_laplace.scale", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedLaplace{TruncatedLaplace: &pb.TruncatedLaplace{Scale: &v, Bound: &one, Sensitivity: &one}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_TruncatedLaplace{TruncatedLaplace: &pb.TruncatedLaplace{Scale: &v,
+				Bound: &one, Sensitivity: &one}}}
 		}},
 		{"exponential.epsilon", positive, func(v float64) *pb.Mechanism {
 			return &pb.Mechanism{Kind: &pb.Mechanism_Exponential{Exponential: &pb.Exponential{Epsilon: &v}}}
 		}},
 		{"report_noisy_max.epsilon", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_ReportNoisyMax{ReportNoisyMax: &pb.ReportNoisyMax{Distribution: pb.ReportNoisyMax_GUMBEL, Epsilon: &v}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_ReportNoisyMax{
+				ReportNoisyMax: &pb.ReportNoisyMax{Distribution: pb.ReportNoisyMax_GUMBEL, Epsilon: &v}}}
 		}},
 		{"above_threshold.query_epsilon", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_AboveThreshold{AboveThreshold: &pb.AboveThreshold{ThresholdEpsilon: &one, QueryEpsilon: &v}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_AboveThreshold{
+				AboveThreshold: &pb.AboveThreshold{ThresholdEpsilon: &one, QueryEpsilon: &v}}}
 		}},
 		{"inverse_sensitivity.epsilon", positive, func(v float64) *pb.Mechanism {
-			return &pb.Mechanism{Kind: &pb.Mechanism_InverseSensitivity{InverseSensitivity: &pb.InverseSensitivity{Epsilon: &v}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_InverseSensitivity{
+				InverseSensitivity: &pb.InverseSensitivity{Epsilon: &v}}}
 		}},
 		{"histogram.laplace_scale", positive, func(v float64) *pb.Mechanism {
 			return &pb.Mechanism{Kind: &pb.Mechanism_Histogram{Histogram: &pb.Histogram{LaplaceScale: &v}}}
 		}},
 		{"counting_queries.rho", positive, func(v float64) *pb.Mechanism {
 			queries := uint64(3)
-			return &pb.Mechanism{Kind: &pb.Mechanism_CountingQueries{CountingQueries: &pb.CountingQueries{Queries: &queries, Rho: &v}}}
+			return &pb.Mechanism{Kind: &pb.Mechanism_CountingQueries{
+				CountingQueries: &pb.CountingQueries{Queries: &queries, Rho: &v}}}
 		}},
 		{"gaussian_dp.mu", positive, func(v float64) *pb.Mechanism {
 			return &pb.Mechanism{Kind: &pb.Mechanism_GaussianDp{GaussianDp: &pb.GaussianDp{Mu: &v}}}
@@ -159,38 +174,57 @@ func badCharges() []badCharge {
 		labels.Labels[fmt.Sprint("key", i)] = ""
 	}
 	newer := servertest.Gaussian(1, 1)
-	newer.Events[0].Mechanism.GetGaussian().ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+	newer.Events[0].Mechanism.GetGaussian().ProtoReflect().SetUnknown(
+		protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
 	return append(cases,
 		badCharge{"no charge", nil, []string{"charge.events: missing", "allowed: 1 to 1,000 events"}},
 		badCharge{"no events", &pb.Charge{}, []string{"charge.events: missing", "allowed: 1 to 1,000 events"}},
 		badCharge{"too many events", many, []string{"charge.events: 1001 events", "allowed: 1 to 1,000 events"}},
-		badCharge{"no mechanism", event(nil, 1), []string{"charge.events[0].mechanism: missing", "allowed: one of the mechanisms"}},
-		badCharge{"mechanism not set", event(&pb.Mechanism{}, 1), []string{"charge.events[0].mechanism: missing", "allowed: one of the mechanisms"}},
-		badCharge{"count 0", servertest.Gaussian(1, 0), []string{"charge.events[0].count: missing or 0", "allowed: a whole number from 1 to 4294967295"}},
-		badCharge{"no sensitivity", event(&pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &one}}}, 1),
+		badCharge{"no mechanism", event(nil, 1),
+			[]string{"charge.events[0].mechanism: missing", "allowed: one of the mechanisms"}},
+		badCharge{"mechanism not set", event(&pb.Mechanism{}, 1),
+			[]string{"charge.events[0].mechanism: missing", "allowed: one of the mechanisms"}},
+		badCharge{"count 0", servertest.Gaussian(1, 0),
+			[]string{"charge.events[0].count: missing or 0", "allowed: a whole number from 1 to 4294967295"}},
+		badCharge{"no sensitivity",
+			event(&pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &one}}}, 1),
 			[]string{path + "gaussian.sensitivity: missing", "allowed: exactly one of sensitivity, distance"}},
-		badCharge{"laplace without sensitivity", event(&pb.Mechanism{Kind: &pb.Mechanism_Laplace{Laplace: &pb.Laplace{Scale: &one}}}, 1),
+		badCharge{"laplace without sensitivity",
+			event(&pb.Mechanism{Kind: &pb.Mechanism_Laplace{Laplace: &pb.Laplace{Scale: &one}}}, 1),
 			[]string{path + "laplace.sensitivity: missing", "allowed: exactly one of sensitivity, distance"}},
 		badCharge{"no noise", event(&pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{}}}, 1),
 			[]string{path + "gaussian.standard_deviation: missing", positive}},
-		badCharge{"two noises", event(&pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &one, StandardDeviation: &one}}}, 1),
-			[]string{path + "gaussian.noise_multiplier: 1 together with other parameters", "allowed: noise_multiplier alone"}},
-		badCharge{"batch larger than dataset", sampled(&pb.PoissonSampled{BatchSize: &batch, DatasetSize: &dataset, Mechanism: inner}),
+		badCharge{"two noises",
+			event(&pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &one,
+				StandardDeviation: &one}}}, 1),
+			[]string{path + "gaussian.noise_multiplier: 1 together with other parameters",
+				"allowed: noise_multiplier alone"}},
+		badCharge{"batch larger than dataset",
+			sampled(&pb.PoissonSampled{BatchSize: &batch, DatasetSize: &dataset, Mechanism: inner}),
 			[]string{path + "poisson_sampled.batch_size: 11", "allowed: a whole number from 1 to the dataset size 10"}},
-		badCharge{"dataset too large", sampled(&pb.PoissonSampled{BatchSize: &tiny, DatasetSize: &big, Mechanism: inner}),
-			[]string{path + "poisson_sampled.dataset_size: 9007199254740993", "allowed: a whole number from 1 to 2^53"}},
-		badCharge{"rate twice", sampled(&pb.PoissonSampled{SamplingProbability: &half, BatchSize: &tiny, DatasetSize: &dataset, Mechanism: inner}),
-			[]string{path + "poisson_sampled.sampling_probability: 0.5 together with sizes", "allowed: sampling_probability alone"}},
+		badCharge{"dataset too large",
+			sampled(&pb.PoissonSampled{BatchSize: &tiny, DatasetSize: &big, Mechanism: inner}),
+			[]string{path + "poisson_sampled.dataset_size: 9007199254740993",
+				"allowed: a whole number from 1 to 2^53"}},
+		badCharge{"rate twice",
+			sampled(&pb.PoissonSampled{SamplingProbability: &half, BatchSize: &tiny,
+				DatasetSize: &dataset, Mechanism: inner}),
+			[]string{path + "poisson_sampled.sampling_probability: 0.5 together with sizes",
+				"allowed: sampling_probability alone"}},
 		badCharge{"no rate", sampled(&pb.PoissonSampled{Mechanism: inner}),
 			[]string{path + "poisson_sampled.sampling_probability: missing", rate}},
 		badCharge{"nothing sampled", sampled(&pb.PoissonSampled{SamplingProbability: &half}),
 			[]string{path + "poisson_sampled.mechanism: missing", "allowed:", "gaussian"}},
 		badCharge{"zCDP sampled", sampled(&pb.PoissonSampled{SamplingProbability: &half,
-			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &one}}}}),
-			[]string{path + "poisson_sampled.mechanism: zero_concentrated_dp", "allowed: gaussian, laplace", "or the guarantee unsampled"}},
+			Mechanism: &pb.Mechanism{
+				Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &one}}}}),
+			[]string{path + "poisson_sampled.mechanism: zero_concentrated_dp", "allowed: gaussian, laplace",
+				"or the guarantee unsampled"}},
 		badCharge{"distance inside sampling", sampled(&pb.PoissonSampled{SamplingProbability: &half,
-			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &one, Distance: &half}}}}),
-			[]string{path + "poisson_sampled.mechanism.gaussian.distance: 0.5", "allowed: sensitivity or noise_multiplier"}},
+			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &one,
+				Distance: &half}}}}),
+			[]string{path + "poisson_sampled.mechanism.gaussian.distance: 0.5",
+				"allowed: sensitivity or noise_multiplier"}},
 		badCharge{"wrong adjacency", response(&pb.RandomizedResponse{Epsilon: &one}),
 			[]string{path + "randomized_response: not defined for adjacency ADD_OR_REMOVE_ONE", "allowed:", "pure_dp"}},
 		badCharge{"one bucket", response(&pb.RandomizedResponse{Epsilon: &one, Buckets: &tiny}),
@@ -198,10 +232,13 @@ func badCharges() []badCharge {
 		badCharge{"no buckets", response(&pb.RandomizedResponse{Noise: &half}),
 			[]string{path + "randomized_response.buckets: missing", "allowed: a whole number from 2 to 2^40"}},
 		badCharge{"label key", labelled("Run", "x"), []string{`charge.labels: key "Run"`, "allowed: keys [a-z0-9]"}},
-		badCharge{"label value", labelled("run", strings.Repeat("x", 257)), []string{"charge.labels.run: ", "257 bytes", "allowed: at most 256 bytes"}},
+		badCharge{"label value", labelled("run", strings.Repeat("x", 257)),
+			[]string{"charge.labels.run: ", "257 bytes", "allowed: at most 256 bytes"}},
 		badCharge{"labels", labels, []string{"charge.labels: 17 labels", "allowed: at most 16"}},
-		badCharge{"newer field", newer, []string{"gaussian", "unknown field 99", "allowed: the fields of accountant.v1.Gaussian"}},
-		badCharge{"over 512 KiB", labelled("run", strings.Repeat("x", 600<<10)), []string{"request: 6", "bytes; allowed: at most 524288 bytes"}},
+		badCharge{"newer field", newer,
+			[]string{"gaussian", "unknown field 99", "allowed: the fields of accountant.v1.Gaussian"}},
+		badCharge{"over 512 KiB", labelled("run", strings.Repeat("x", 600<<10)),
+			[]string{"request: 6", "bytes; allowed: at most 524288 bytes"}},
 	)
 }
 
@@ -235,7 +272,8 @@ func TestBadCharges(t *testing.T) {
 	stream := s.Stream("bad", streamed)
 	for i, c := range badCharges() {
 		sequence, position := uint64(i+1), s.Position("bad")
-		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "bad", Writer: unary, Sequence: sequence, Charge: c.charge})
+		_, err := s.Client.Report(servertest.Context(t),
+			&pb.ReportRequest{Ledger: "bad", Writer: unary, Sequence: sequence, Charge: c.charge})
 		t.Run(c.name+"/unary", func(t *testing.T) { wantError(t, err, codes.InvalidArgument, c.wants...) })
 
 		// The charge after it is dropped: go-back-N.
@@ -253,7 +291,8 @@ func TestBadCharges(t *testing.T) {
 		}
 		s.Report("bad", unary, sequence, good)
 		stream.Charge(sequence, good)
-		if receipt := stream.Acknowledged(sequence); receipt.GetSequence() != sequence || receipt.GetPosition() != position+2 {
+		if receipt := stream.Acknowledged(sequence); receipt.GetSequence() != sequence ||
+			receipt.GetPosition() != position+2 {
 			t.Fatalf("%s: receipt %v; want sequence %d at %d", c.name, receipt, sequence, position+2)
 		}
 	}
@@ -282,7 +321,8 @@ func TestMessageOverTransportLimit(t *testing.T) {
 	huge := servertest.Gaussian(1, 1)
 	huge.Labels = map[string]string{"run": strings.Repeat("x", 5<<20)}
 	w := servertest.Writer()
-	_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "large", Writer: w, Sequence: 1, Charge: huge})
+	_, err := s.Client.Report(servertest.Context(t),
+		&pb.ReportRequest{Ledger: "large", Writer: w, Sequence: 1, Charge: huge})
 	wantError(t, err, codes.ResourceExhausted, "larger than max")
 	stream := s.Stream("large", w)
 	stream.Charge(1, huge)
@@ -306,9 +346,11 @@ func TestLargestValidCharge(t *testing.T) {
 	}
 	batch, dataset, sigma := uint64(1)<<53-1, uint64(1)<<53, 0.1
 	for range 1000 {
-		largest.Events = append(largest.Events, &pb.Event{Count: math.MaxUint32, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
-			PoissonSampled: &pb.PoissonSampled{BatchSize: &batch, DatasetSize: &dataset, Mechanism: &pb.Mechanism{
-				Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &sigma, Sensitivity: &sigma}}}}}}})
+		largest.Events = append(largest.Events,
+			&pb.Event{Count: math.MaxUint32, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
+				PoissonSampled: &pb.PoissonSampled{BatchSize: &batch, DatasetSize: &dataset, Mechanism: &pb.Mechanism{
+					Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &sigma,
+						Sensitivity: &sigma}}}}}}})
 	}
 	if n := proto.Size(largest); n > wire.MaxRequestBytes/4 {
 		t.Errorf("%d bytes; the limit is %d", n, wire.MaxRequestBytes)

@@ -58,7 +58,8 @@ func BenchmarkReport(b *testing.B) {
 	b.RunParallel(func(p *testing.PB) {
 		w := servertest.Writer()
 		for i := uint64(1); p.Next(); i++ {
-			if _, err := s.Client.Report(b.Context(), &pb.ReportRequest{Ledger: "bench", Writer: w, Sequence: i, Charge: charge}); err != nil {
+			if _, err := s.Client.Report(b.Context(),
+				&pb.ReportRequest{Ledger: "bench", Writer: w, Sequence: i, Charge: charge}); err != nil {
 				b.Error(err)
 				return
 			}
@@ -79,7 +80,8 @@ func benchmarkQuery(b *testing.B, distinct int) {
 	steps := many(distinct)
 	s.Report("bench", w, 1, steps)
 	next := &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: steps.Events[0].Mechanism}}}
-	query := &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "bench"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}
+	query := &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "bench"},
+		Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}
 	for i := uint64(2); b.Loop(); i++ {
 		b.StopTimer()
 		s.Report("bench", w, i, next)
@@ -98,8 +100,9 @@ func BenchmarkQueryColdThousand(b *testing.B) { benchmarkCold(b, 1000) }
 
 func benchmarkCold(b *testing.B, distinct int) {
 	s := servertest.Start(b)
-	query := &pb.QueryPrivacyRequest{Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}, Subject: &pb.QueryPrivacyRequest_Workload{
-		Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: many(distinct).Events}}}
+	query := &pb.QueryPrivacyRequest{Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5},
+		Subject: &pb.QueryPrivacyRequest_Workload{
+			Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: many(distinct).Events}}}
 	for b.Loop() {
 		if _, err := s.Client.QueryPrivacy(b.Context(), query); err != nil {
 			b.Fatal(err)

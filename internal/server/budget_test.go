@@ -36,8 +36,9 @@ func commit(t *testing.T, c pb.AccountantServiceClient, name string, reservation
 
 func release(t *testing.T, c pb.AccountantServiceClient, name string, reservation uint64) error {
 	t.Helper()
-	_, err := c.Release(servertest.Context(t), &pb.ReleaseRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-		Release: &pb.Release{Reservation: reservation}})
+	_, err := c.Release(servertest.Context(t),
+		&pb.ReleaseRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
+			Release: &pb.Release{Reservation: reservation}})
 	return err
 }
 
@@ -86,7 +87,9 @@ func TestBadBudgets(t *testing.T) {
 		return err
 	}
 	charge := func(name string, e *pb.Event) error {
-		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: []*pb.Event{e}}})
+		_, err := s.Client.Report(servertest.Context(t),
+			&pb.ReportRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
+				Charge: &pb.Charge{Events: []*pb.Event{e}}})
 		return err
 	}
 	rdp := func(epsilon, delta float64) *pb.Budget {
@@ -104,78 +107,129 @@ func TestBadBudgets(t *testing.T) {
 		code  codes.Code
 		wants []string
 	}{
-		{"plan without events", create(servertest.Plan("new")), invalid, []string{"spec.plan.events: missing", "allowed: at least one event"}},
-		{"filter without budget", create(servertest.Filter("new")), invalid, []string{"spec.budgets: missing", "allowed: at least one budget"}},
-		{"budget without policy", with(servertest.Spec("new"), func(s *pb.LedgerSpec) { s.Budgets = []*pb.Budget{servertest.Basic(1)} }), invalid,
+		{"plan without events", create(servertest.Plan("new")), invalid,
+			[]string{"spec.plan.events: missing", "allowed: at least one event"}},
+		{"filter without budget", create(servertest.Filter("new")), invalid,
+			[]string{"spec.budgets: missing", "allowed: at least one budget"}},
+		{"budget without policy",
+			with(servertest.Spec("new"), func(s *pb.LedgerSpec) { s.Budgets = []*pb.Budget{servertest.Basic(1)} }),
+			invalid,
 			[]string{"spec.budgets: 1 given", "allowed: no budgets with the policy DESCRIPTIVE"}},
-		{"plan and no policy", with(servertest.Plan("new", gaussian), func(s *pb.LedgerSpec) { s.Policy = 0 }), invalid, []string{"spec.plan: given", "allowed: no plan"}},
-		{"plan of another adjacency", with(servertest.Plan("new", gaussian), func(s *pb.LedgerSpec) { s.Plan.Adjacency = pb.Workload_ZERO_OUT }), invalid,
+		{"plan and no policy", with(servertest.Plan("new", gaussian), func(s *pb.LedgerSpec) { s.Policy = 0 }), invalid,
+			[]string{"spec.plan: given", "allowed: no plan"}},
+		{"plan of another adjacency",
+			with(servertest.Plan("new", gaussian), func(s *pb.LedgerSpec) { s.Plan.Adjacency = pb.Workload_ZERO_OUT }),
+			invalid,
 			[]string{"spec.plan.adjacency: ZERO_OUT", "allowed: ADD_OR_REMOVE_ONE, the ledger's"}},
 		{"plan above its budget", with(servertest.Plan("new", gaussian), func(s *pb.LedgerSpec) {
 			s.Budgets = []*pb.Budget{{Epsilon: number(1), Delta: number(1e-6)}}
-		}), invalid, []string{"spec.plan: costs more than budgets[0] (ε = 1 at δ = 1e-06)", "allowed: a plan that keeps within every budget"}},
-		{"as many as fit of nothing that fits", with(servertest.Plan("new", servertest.Pure(2, 0)), func(s *pb.LedgerSpec) {
-			s.Budgets = []*pb.Budget{{Epsilon: number(1), Delta: number(1e-6)}}
-		}), invalid, []string{"spec.plan.events[0]: as many as fit: 0", "allowed: a mechanism of which one at least keeps"}},
-		{"as many as fit of what", create(servertest.Plan("new", servertest.Pure(2, 0))), invalid, []string{"spec.budgets: missing", "allowed: at least one budget with a plan of count 0"}},
-		{"guard in a plan", with(servertest.Plan("new", gaussian), func(s *pb.LedgerSpec) { s.Budgets = []*pb.Budget{servertest.Basic(1)} }), invalid,
+		}), invalid, []string{"spec.plan: costs more than budgets[0] (ε = 1 at δ = 1e-06)",
+			"allowed: a plan that keeps within every budget"}},
+		{"as many as fit of nothing that fits",
+			with(servertest.Plan("new", servertest.Pure(2, 0)), func(s *pb.LedgerSpec) {
+				s.Budgets = []*pb.Budget{{Epsilon: number(1), Delta: number(1e-6)}}
+			}), invalid, []string{"spec.plan.events[0]: as many as fit: 0",
+				"allowed: a mechanism of which one at least keeps"}},
+		{"as many as fit of what", create(servertest.Plan("new", servertest.Pure(2, 0))), invalid,
+			[]string{"spec.budgets: missing", "allowed: at least one budget with a plan of count 0"}},
+		{"guard in a plan",
+			with(servertest.Plan("new", gaussian),
+				func(s *pb.LedgerSpec) { s.Budgets = []*pb.Budget{servertest.Basic(1)} }), invalid,
 			[]string{"spec.budgets[0].guard: BASIC", "allowed: no guard with the policy PLAN"}},
-		{"negative budget", budget(servertest.Basic(-1)), invalid, []string{"spec.budgets[0].epsilon: -1", "allowed: a finite number > 0"}},
-		{"zero budget", budget(servertest.Basic(0)), invalid, []string{"spec.budgets[0].epsilon: 0", "allowed: a finite number > 0"}},
-		{"infinite budget", budget(servertest.Basic(math.Inf(1))), invalid, []string{"spec.budgets[0].epsilon: +Inf", "allowed: a finite number > 0"}},
-		{"budget that is no number", budget(servertest.Basic(math.NaN())), invalid, []string{"spec.budgets[0].epsilon: NaN", "allowed: a finite number > 0"}},
+		{"negative budget", budget(servertest.Basic(-1)), invalid,
+			[]string{"spec.budgets[0].epsilon: -1", "allowed: a finite number > 0"}},
+		{"zero budget", budget(servertest.Basic(0)), invalid,
+			[]string{"spec.budgets[0].epsilon: 0", "allowed: a finite number > 0"}},
+		{"infinite budget", budget(servertest.Basic(math.Inf(1))), invalid,
+			[]string{"spec.budgets[0].epsilon: +Inf", "allowed: a finite number > 0"}},
+		{"budget that is no number", budget(servertest.Basic(math.NaN())), invalid,
+			[]string{"spec.budgets[0].epsilon: NaN", "allowed: a finite number > 0"}},
 		{"zero δ", budget(rdp(1, 0)), invalid, []string{"spec.budgets[0].delta: 0", "allowed: a number in (0, 1)"}},
 		{"δ of 1", budget(rdp(1, 1)), invalid, []string{"spec.budgets[0].delta: 1", "allowed: a number in (0, 1)"}},
-		{"no guard", budget(&pb.Budget{Epsilon: number(1)}), invalid, []string{"spec.budgets[0].guard: missing", "allowed: BASIC, ZCDP, APPROXIMATE_ZCDP, GDP or RDP"}},
-		{"guard 9", budget(&pb.Budget{Guard: 9, Epsilon: number(1)}), invalid, []string{"spec.budgets[0].guard: 9", "allowed: BASIC"}},
-		{"another guard's bound", budget(&pb.Budget{Guard: pb.Budget_GDP, Rho: number(1)}), invalid, []string{"spec.budgets[0].bound: rho", "allowed: mu; or epsilon and delta"}},
+		{"no guard", budget(&pb.Budget{Epsilon: number(1)}), invalid,
+			[]string{"spec.budgets[0].guard: missing", "allowed: BASIC, ZCDP, APPROXIMATE_ZCDP, GDP or RDP"}},
+		{"guard 9", budget(&pb.Budget{Guard: 9, Epsilon: number(1)}), invalid,
+			[]string{"spec.budgets[0].guard: 9", "allowed: BASIC"}},
+		{"another guard's bound", budget(&pb.Budget{Guard: pb.Budget_GDP, Rho: number(1)}), invalid,
+			[]string{"spec.budgets[0].bound: rho", "allowed: mu; or epsilon and delta"}},
 		{"order without run", budget(rdp(1, 1e-6)), invalid, []string{"spec.budgets[0].order: missing", "allowed:"}},
-		{"order 1", budget(&pb.Budget{Guard: pb.Budget_RDP, Epsilon: number(1), Delta: number(1e-6), Order: number(1)}), invalid,
+		{"order 1", budget(&pb.Budget{Guard: pb.Budget_RDP, Epsilon: number(1), Delta: number(1e-6), Order: number(1)}),
+			invalid,
 			[]string{"spec.budgets[0].order: 1", "allowed: a finite number > 1"}},
-		{"budget that can never be met", budget(&pb.Budget{Guard: pb.Budget_RDP, Epsilon: number(8), Delta: number(1e-5), Order: number(1.1)}), invalid,
+		{"budget that can never be met",
+			budget(&pb.Budget{Guard: pb.Budget_RDP, Epsilon: number(8), Delta: number(1e-5), Order: number(1.1)}),
+			invalid,
 			[]string{"spec.budgets[0].order: 1.1", "allowed: an order at which"}},
-		{"run that the guard cannot charge", with(servertest.Filter("new", servertest.Basic(1)), func(s *pb.LedgerSpec) { s.ExpectedRun = run(gaussian) }), invalid,
+		{"run that the guard cannot charge",
+			with(servertest.Filter("new", servertest.Basic(1)),
+				func(s *pb.LedgerSpec) { s.ExpectedRun = run(gaussian) }), invalid,
 			[]string{"expected_run", "no single (ε, δ)", "allowed: a run that every budget's guard can charge"}},
-		{"run above the budget", with(servertest.Filter("new", servertest.Basic(1)), func(s *pb.LedgerSpec) { s.ExpectedRun = run(servertest.Pure(0.1, 11)) }), invalid,
-			[]string{"expected_run", "short by 0.1", "allowed: a run that every budget's guard can charge and that keeps within it"}},
-		{"parent of nothing", with(servertest.Spec("new"), func(s *pb.LedgerSpec) { s.Parent = "filter" }), invalid, []string{"parent", "allowed:"}},
+		{"run above the budget",
+			with(servertest.Filter("new", servertest.Basic(1)),
+				func(s *pb.LedgerSpec) { s.ExpectedRun = run(servertest.Pure(0.1, 11)) }), invalid,
+			[]string{"expected_run", "short by 0.1",
+				"allowed: a run that every budget's guard can charge and that keeps within it"}},
+		{"parent of nothing", with(servertest.Spec("new"), func(s *pb.LedgerSpec) { s.Parent = "filter" }), invalid,
+			[]string{"parent", "allowed:"}},
 
-		{"lifetime 0", hold("filter", 1, 0), invalid, []string{"reserve.lifetime_seconds: 0", "allowed: a whole number from 1 to 31622400"}},
-		{"lifetime of two years", hold("filter", 1, 63244800), invalid, []string{"reserve.lifetime_seconds: 63244800", "allowed: a whole number from 1 to 31622400"}},
+		{"lifetime 0", hold("filter", 1, 0), invalid,
+			[]string{"reserve.lifetime_seconds: 0", "allowed: a whole number from 1 to 31622400"}},
+		{"lifetime of two years", hold("filter", 1, 63244800), invalid,
+			[]string{"reserve.lifetime_seconds: 63244800", "allowed: a whole number from 1 to 31622400"}},
 		{"nothing reserved", func() error {
-			_, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1})
+			_, err := s.Client.Reserve(servertest.Context(t),
+				&pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1})
 			return err
 		}(), invalid, []string{"reserve.events: missing", "allowed: 1 to 1,000 events"}},
 		{"a child's reservation", func() error {
-			_, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
-				Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 9, Child: "free"}})
+			_, err := s.Client.Reserve(servertest.Context(t),
+				&pb.ReserveRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
+					Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 9, Child: "free"}})
 			return err
 		}(), invalid, []string{"reserve.child", "allowed:"}},
-		{"reserved without a budget", hold("free", 1, 9), precondition, []string{"free has no budget", "allowed: a ledger with the policy PLAN or FILTER"}},
-		{"more than is left", hold("filter", 8, 9), exhausted, []string{"budgets[0] (ε = 1 by BASIC): needs 0.8 of ε, 0.7 is left, short by 0.1", "allowed: 7 × pure_dp"}},
-		{"charge above the rest", charge("filter", servertest.Pure(0.1, 8)), exhausted, []string{"short by 0.1", "allowed: 7 × pure_dp"}},
-		{"what the guard cannot charge", charge("filter", gaussian), exhausted, []string{"budgets[0]", "no single (ε, δ)", "allowed: 0 × gaussian"}},
-		{"not in the plan", charge("plan", gaussian), exhausted, []string{"plan: gaussian", "is not in it", "nearest is pure_dp(ε=0.1), from which yours differs in mechanism: gaussian instead of pure_dp; allowed: 10 × pure_dp(ε=0.1) (10 are planned)"}},
-		{"above the plan", charge("plan", servertest.Pure(0.1, 11)), exhausted, []string{"plan: needs 11", "10 is left", "allowed: 10 × pure_dp"}},
+		{"reserved without a budget", hold("free", 1, 9), precondition,
+			[]string{"free has no budget", "allowed: a ledger with the policy PLAN or FILTER"}},
+		{"more than is left", hold("filter", 8, 9), exhausted,
+			[]string{"budgets[0] (ε = 1 by BASIC): needs 0.8 of ε, 0.7 is left, short by 0.1", "allowed: 7 × pure_dp"}},
+		{"charge above the rest", charge("filter", servertest.Pure(0.1, 8)), exhausted,
+			[]string{"short by 0.1", "allowed: 7 × pure_dp"}},
+		{"what the guard cannot charge", charge("filter", gaussian), exhausted,
+			[]string{"budgets[0]", "no single (ε, δ)", "allowed: 0 × gaussian"}},
+		{"not in the plan", charge("plan", gaussian), exhausted,
+			[]string{"plan: gaussian", "is not in it", "nearest is pure_dp(ε=0.1), from which yours differs in " +
+				"mechanism: gaussian instead of pure_dp; allowed: 10 × pure_dp(ε=0.1) (10 are planned)"}},
+		{"above the plan", charge("plan", servertest.Pure(0.1, 11)), exhausted,
+			[]string{"plan: needs 11", "10 is left", "allowed: 10 × pure_dp"}},
 
-		{"unknown reservation", commit(t, s.Client, "filter", 99, 1), precondition, []string{"reservation: 99", "allowed: the position of one that is open"}},
-		{"reservation 0", commit(t, s.Client, "filter", 0, 1), invalid, []string{"commit.reservation: missing", "allowed: the position of the entry that made it"}},
-		{"commit beyond the reservation", commit(t, s.Client, "filter", position, 4), precondition, []string{"events[0]: 4 × pure_dp", "allowed: at most 3, what is left of reservation 1"}},
+		{"unknown reservation", commit(t, s.Client, "filter", 99, 1), precondition,
+			[]string{"reservation: 99", "allowed: the position of one that is open"}},
+		{"reservation 0", commit(t, s.Client, "filter", 0, 1), invalid,
+			[]string{"commit.reservation: missing", "allowed: the position of the entry that made it"}},
+		{"commit beyond the reservation", commit(t, s.Client, "filter", position, 4), precondition,
+			[]string{"events[0]: 4 × pure_dp", "allowed: at most 3, what is left of reservation 1"}},
 		{"commit of something else", func() error {
-			_, err := s.Client.Commit(servertest.Context(t), &pb.CommitRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
-				Commit: &pb.Commit{Reservation: position, Events: []*pb.Event{servertest.Pure(0.2, 1)}}})
+			_, err := s.Client.Commit(servertest.Context(t),
+				&pb.CommitRequest{Ledger: "filter", Writer: servertest.Writer(), Sequence: 1,
+					Commit: &pb.Commit{Reservation: position, Events: []*pb.Event{servertest.Pure(0.2, 1)}}})
 			return err
 		}(), precondition, []string{"events[0]: 1 × pure_dp", "allowed: at most 0"}},
-		{"double release", release(t, s.Client, "filter", gone.GetReceipt().GetPosition()), precondition, []string{"reservation: 2", "allowed: the position of one that is open"}},
-		{"release of nothing", release(t, s.Client, "filter", 0), invalid, []string{"release.reservation: missing", "allowed:"}},
+		{"double release", release(t, s.Client, "filter", gone.GetReceipt().GetPosition()), precondition,
+			[]string{"reservation: 2", "allowed: the position of one that is open"}},
+		{"release of nothing", release(t, s.Client, "filter", 0), invalid,
+			[]string{"release.reservation: missing", "allowed:"}},
 		{"unknown ledger", hold("nowhere", 1, 9), codes.NotFound, []string{"nowhere"}},
 
-		{"watch: name", watchError(s.Client.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: "A"})), invalid, []string{`name: "A"`, "allowed: segments"}},
-		{"watch: unknown ledger", watchError(s.Client.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: "nowhere"})), codes.NotFound, []string{"nowhere"}},
+		{"watch: name", watchError(s.Client.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: "A"})),
+			invalid, []string{`name: "A"`, "allowed: segments"}},
+		{"watch: unknown ledger",
+			watchError(s.Client.WatchLedger(servertest.Context(t), &pb.WatchLedgerRequest{Name: "nowhere"})),
+			codes.NotFound, []string{"nowhere"}},
 		{"statement: name", statementError(t, s.Client, ""), invalid, []string{"name: missing", "allowed: segments"}},
 		{"statement: unknown ledger", statementError(t, s.Client, "nowhere"), codes.NotFound, []string{"nowhere"}},
-		{"statement: δ of 1", statementError(t, s.Client, "free", 1e-5, 1), invalid, []string{"deltas[1]: 1", "allowed: a number in (0, 1)"}},
-		{"statement: many δ", statementError(t, s.Client, "free", make([]float64, 17)...), invalid, []string{"deltas: 17 given", "allowed: at most 16"}},
+		{"statement: δ of 1", statementError(t, s.Client, "free", 1e-5, 1), invalid,
+			[]string{"deltas[1]: 1", "allowed: a number in (0, 1)"}},
+		{"statement: many δ", statementError(t, s.Client, "free", make([]float64, 17)...), invalid,
+			[]string{"deltas: 17 given", "allowed: at most 16"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantError(t, c.err, c.code, c.wants...) })
 	}
@@ -214,25 +268,29 @@ func TestReservation(t *testing.T) {
 	ctx := servertest.Context(t)
 	s.Create(servertest.Filter("r", servertest.Basic(1)))
 	w := servertest.Writer()
-	hold := &pb.ReserveRequest{Ledger: "r", Writer: w, Sequence: 1, Reserve: &pb.Reserve{Events: tenths(6), LifetimeSeconds: 60}}
+	hold := &pb.ReserveRequest{Ledger: "r", Writer: w, Sequence: 1,
+		Reserve: &pb.Reserve{Events: tenths(6), LifetimeSeconds: 60}}
 	made, err := s.Client.Reserve(ctx, hold)
 	if err != nil || made.GetReplayed() || made.GetReceipt().GetPosition() != 1 ||
 		made.GetExpireTime().AsTime().Sub(made.GetReceipt().GetTime().AsTime()).Seconds() != 60 {
 		t.Fatalf("reserve: %v, %v", made, err)
 	}
 	wantAmount(t, s.Ledger("r"), 0, 0.6, 0.4)
-	part := &pb.CommitRequest{Ledger: "r", Writer: w, Sequence: 2, Commit: &pb.Commit{Reservation: 1, Events: tenths(2), Labels: map[string]string{"step": "1"}}}
+	part := &pb.CommitRequest{Ledger: "r", Writer: w, Sequence: 2,
+		Commit: &pb.Commit{Reservation: 1, Events: tenths(2), Labels: map[string]string{"step": "1"}}}
 	first, err := s.Client.Commit(ctx, part)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := s.Ledger("r")
 	wantAmount(t, l, 0.2, 0.4, 0.4)
-	if len(l.GetReservations()) != 1 || l.GetReservations()[0].GetRest()[0].GetCount() != 4 || l.GetReservations()[0].GetPosition() != 1 ||
+	if len(l.GetReservations()) != 1 || l.GetReservations()[0].GetRest()[0].GetCount() != 4 ||
+		l.GetReservations()[0].GetPosition() != 1 ||
 		!proto.Equal(l.GetReservations()[0].GetExpireTime(), made.GetExpireTime()) {
 		t.Errorf("reservations: %v", l.GetReservations())
 	}
-	end := &pb.ReleaseRequest{Ledger: "r", Writer: w, Sequence: 3, Release: &pb.Release{Reservation: 1, Reason: "enough"}}
+	end := &pb.ReleaseRequest{Ledger: "r", Writer: w, Sequence: 3,
+		Release: &pb.Release{Reservation: 1, Reason: "enough"}}
 	released, err := s.Client.Release(ctx, end)
 	if err != nil {
 		t.Fatal(err)
@@ -242,17 +300,22 @@ func TestReservation(t *testing.T) {
 	if len(l.GetReservations()) != 0 || l.GetTotalCount() != 2 {
 		t.Errorf("after the release: %v", l)
 	}
-	if again, err := s.Client.Reserve(ctx, hold); err != nil || !again.GetReplayed() || !proto.Equal(again.GetReceipt(), made.GetReceipt()) || !proto.Equal(again.GetExpireTime(), made.GetExpireTime()) {
+	if again, err := s.Client.Reserve(ctx, hold); err != nil || !again.GetReplayed() ||
+		!proto.Equal(again.GetReceipt(), made.GetReceipt()) ||
+		!proto.Equal(again.GetExpireTime(), made.GetExpireTime()) {
 		t.Errorf("reserve again: %v, %v", again, err)
 	}
-	if again, err := s.Client.Commit(ctx, part); err != nil || !again.GetReplayed() || !proto.Equal(again.GetReceipt(), first.GetReceipt()) {
+	if again, err := s.Client.Commit(ctx, part); err != nil || !again.GetReplayed() ||
+		!proto.Equal(again.GetReceipt(), first.GetReceipt()) {
 		t.Errorf("commit again: %v, %v", again, err)
 	}
-	if again, err := s.Client.Release(ctx, end); err != nil || !again.GetReplayed() || !proto.Equal(again.GetReceipt(), released.GetReceipt()) {
+	if again, err := s.Client.Release(ctx, end); err != nil || !again.GetReplayed() ||
+		!proto.Equal(again.GetReceipt(), released.GetReceipt()) {
 		t.Errorf("release again: %v, %v", again, err)
 	}
 	entries := readLog(t, s.Client, "r", 100)
-	if len(entries) != 3 || entries[0].GetReserve().GetLifetimeSeconds() != 60 || entries[1].GetCommit().GetLabels()["step"] != "1" || entries[2].GetRelease().GetReason() != "enough" {
+	if len(entries) != 3 || entries[0].GetReserve().GetLifetimeSeconds() != 60 ||
+		entries[1].GetCommit().GetLabels()["step"] != "1" || entries[2].GetRelease().GetReason() != "enough" {
 		t.Errorf("entries: %v", entries)
 	}
 }
@@ -275,7 +338,9 @@ func TestBudgetExceededDetail(t *testing.T) {
 		Fits: []*pb.MechanismCount{{Mechanism: tenths(1)[0].GetMechanism(), Count: 5}},
 	}
 	for _, check := range []bool{false, true} {
-		_, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, Charge: charged(11), CheckOnly: check})
+		_, err := s.Client.Report(ctx,
+			&pb.ReportRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
+				Charge: charged(11), CheckOnly: check})
 		wantError(t, err, codes.ResourceExhausted, "budgets[0]", "budgets[1]", "allowed: 5 × pure_dp")
 		details := status.Convert(err).Details()
 		if len(details) != 1 || !proto.Equal(details[0].(proto.Message), want) {
@@ -284,7 +349,8 @@ func TestBudgetExceededDetail(t *testing.T) {
 	}
 	stream := s.Stream("d", servertest.Writer())
 	stream.Charge(1, charged(11))
-	if r := stream.Rejected(); !proto.Equal(r.GetBudgetExceeded(), want) || codes.Code(r.GetCode()) != codes.ResourceExhausted {
+	if r := stream.Rejected(); !proto.Equal(r.GetBudgetExceeded(), want) ||
+		codes.Code(r.GetCode()) != codes.ResourceExhausted {
 		t.Errorf("rejected: %v; want %v", r, want)
 	}
 	stream.Charge(1, charged(5)) // the number is free, and nothing is used up
@@ -294,13 +360,17 @@ func TestBudgetExceededDetail(t *testing.T) {
 func message(sequence uint64, action any) *pb.ReportStreamRequest {
 	switch v := action.(type) {
 	case *pb.Reserve:
-		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{Sequence: sequence, Reserve: v}}}
+		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{
+			Reserve: &pb.ReportStreamRequest_SequencedReserve{Sequence: sequence, Reserve: v}}}
 	case *pb.Commit:
-		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Commit{Commit: &pb.ReportStreamRequest_SequencedCommit{Sequence: sequence, Commit: v}}}
+		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Commit{
+			Commit: &pb.ReportStreamRequest_SequencedCommit{Sequence: sequence, Commit: v}}}
 	case *pb.Release:
-		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Release{Release: &pb.ReportStreamRequest_SequencedRelease{Sequence: sequence, Release: v}}}
+		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Release{
+			Release: &pb.ReportStreamRequest_SequencedRelease{Sequence: sequence, Release: v}}}
 	case *pb.Charge:
-		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: sequence, Charge: v}}}
+		return &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
+			Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: sequence, Charge: v}}}
 	}
 	panic(fmt.Sprintf("%T", action))
 }
@@ -334,7 +404,8 @@ func TestStreamReservations(t *testing.T) {
 	stream := s.Stream("s", w)
 	batch := []*pb.ReportStreamRequest{
 		message(1, charged(1)), message(2, &pb.Reserve{Events: tenths(2), LifetimeSeconds: 60}), message(3, charged(1)),
-		message(4, &pb.Reserve{Events: tenths(3), LifetimeSeconds: 60}), message(5, &pb.Commit{Reservation: 2, Events: tenths(1)}), message(6, charged(1)),
+		message(4, &pb.Reserve{Events: tenths(3), LifetimeSeconds: 60}),
+		message(5, &pb.Commit{Reservation: 2, Events: tenths(1)}), message(6, charged(1)),
 	}
 	send(stream, batch...)
 	if got := receipts(stream, 6); got[2] != 2 || got[4] != 4 || got[6] != 6 {
@@ -344,7 +415,8 @@ func TestStreamReservations(t *testing.T) {
 	// Beyond the reservation: refused, and what is behind it dropped.
 	send(stream, message(7, &pb.Commit{Reservation: 2, Events: tenths(2)}), message(8, &pb.Release{Reservation: 4}))
 	r := stream.Rejected()
-	wantStatus(t, codes.Code(r.GetCode()), r.GetDetail(), codes.FailedPrecondition, "events[0]: 2 × pure_dp", "allowed: at most 1, what is left of reservation 2")
+	wantStatus(t, codes.Code(r.GetCode()), r.GetDetail(), codes.FailedPrecondition, "events[0]: 2 × pure_dp",
+		"allowed: at most 1, what is left of reservation 2")
 	if r.GetSequence() != 7 || r.GetBudgetExceeded() != nil {
 		t.Errorf("rejected: %v", r)
 	}
@@ -353,9 +425,11 @@ func TestStreamReservations(t *testing.T) {
 	if r := stream.Rejected(); r.GetSequence() != 7 {
 		t.Errorf("rejected: %v", r)
 	} else {
-		wantStatus(t, codes.Code(r.GetCode()), r.GetDetail(), codes.InvalidArgument, "reserve.lifetime_seconds: 0", "allowed:")
+		wantStatus(t, codes.Code(r.GetCode()), r.GetDetail(), codes.InvalidArgument,
+			"reserve.lifetime_seconds: 0", "allowed:")
 	}
-	send(stream, message(7, &pb.Commit{Reservation: 2, Events: tenths(1)}), message(8, &pb.Release{Reservation: 4, Reason: "stop"}))
+	send(stream, message(7, &pb.Commit{Reservation: 2, Events: tenths(1)}),
+		message(8, &pb.Release{Reservation: 4, Reason: "stop"}))
 	receipts(stream, 8)
 	wantAmount(t, s.Ledger("s"), 0.5, 0, 0.5)
 	// After a broken connection the same messages get the same receipts.
@@ -394,13 +468,16 @@ func TestOwnSocket(t *testing.T) {
 		return err
 	}
 	reconcile := func(c pb.AccountantServiceClient, r *pb.Reconcile) error {
-		_, err := c.Reconcile(ctx, &pb.ReconcileRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Reconcile: r})
+		_, err := c.Reconcile(ctx,
+			&pb.ReconcileRequest{Ledger: "o", Writer: servertest.Writer(), Sequence: 1, Reconcile: r})
 		return err
 	}
 	accept := &pb.Reconcile{AcceptLoss: true, Reason: "x"}
 	guarantee := func() (string, []*pb.Assumption) {
 		t.Helper()
-		a, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "o"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
+		a, err := s.Client.QueryPrivacy(ctx,
+			&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "o"},
+				Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +486,8 @@ func TestOwnSocket(t *testing.T) {
 	good := &pb.Refund{Position: 1, NothingReleased: true, Reason: "crashed"}
 	larger := &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(2)}, Reason: "more", IndependentOfOutputs: true}
 	for name, err := range map[string]error{
-		"refund": refund(s.Client, good), "bad refund": refund(s.Client, nil), "raise": raise(s.Client, larger), "bad raise": raise(s.Client, nil),
+		"refund": refund(s.Client, good), "bad refund": refund(s.Client, nil), "raise": raise(s.Client, larger),
+		"bad raise": raise(s.Client, nil),
 		"reconcile": reconcile(s.Client, accept), "bad reconcile": reconcile(s.Client, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -424,15 +502,22 @@ func TestOwnSocket(t *testing.T) {
 		code  codes.Code
 		wants []string
 	}{
-		"no refund":      {refund(owner, nil), codes.InvalidArgument, []string{"refund.", "allowed:"}},
-		"no assertion":   {refund(owner, &pb.Refund{Position: 1, Reason: "x"}), codes.InvalidArgument, []string{"nothing_released", "allowed: true"}},
-		"no reason":      {refund(owner, &pb.Refund{Position: 1, NothingReleased: true}), codes.InvalidArgument, []string{"reason: missing", "allowed:"}},
-		"no such entry":  {refund(owner, &pb.Refund{Position: 9, NothingReleased: true, Reason: "x"}), codes.FailedPrecondition, []string{"position: 9", "allowed:"}},
-		"smaller budget": {raise(owner, &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(0.5)}, Reason: "x"}), codes.FailedPrecondition, []string{"budgets[0].epsilon: 0.5", "allowed: at least 1"}},
-		"not restored":   {reconcile(owner, accept), codes.FailedPrecondition, []string{"ledger: o was not restored from a backup", "allowed:"}},
-		"no reconcile":   {reconcile(owner, nil), codes.InvalidArgument, []string{"reconcile: missing", "allowed:"}},
-		"loss unnamed":   {reconcile(owner, &pb.Reconcile{AcceptLoss: true}), codes.InvalidArgument, []string{"reconcile.reason: missing", "allowed:"}},
-		"no raise":       {raise(owner, &pb.Raise{Reason: "x"}), codes.InvalidArgument, []string{"raise.budgets: missing", "allowed: all budgets of the ledger, or a plan"}},
+		"no refund": {refund(owner, nil), codes.InvalidArgument, []string{"refund.", "allowed:"}},
+		"no assertion": {refund(owner, &pb.Refund{Position: 1, Reason: "x"}), codes.InvalidArgument,
+			[]string{"nothing_released", "allowed: true"}},
+		"no reason": {refund(owner, &pb.Refund{Position: 1, NothingReleased: true}), codes.InvalidArgument,
+			[]string{"reason: missing", "allowed:"}},
+		"no such entry": {refund(owner, &pb.Refund{Position: 9, NothingReleased: true, Reason: "x"}),
+			codes.FailedPrecondition, []string{"position: 9", "allowed:"}},
+		"smaller budget": {raise(owner, &pb.Raise{Budgets: []*pb.Budget{servertest.Basic(0.5)}, Reason: "x"}),
+			codes.FailedPrecondition, []string{"budgets[0].epsilon: 0.5", "allowed: at least 1"}},
+		"not restored": {reconcile(owner, accept), codes.FailedPrecondition,
+			[]string{"ledger: o was not restored from a backup", "allowed:"}},
+		"no reconcile": {reconcile(owner, nil), codes.InvalidArgument, []string{"reconcile: missing", "allowed:"}},
+		"loss unnamed": {reconcile(owner, &pb.Reconcile{AcceptLoss: true}), codes.InvalidArgument,
+			[]string{"reconcile.reason: missing", "allowed:"}},
+		"no raise": {raise(owner, &pb.Raise{Reason: "x"}), codes.InvalidArgument,
+			[]string{"raise.budgets: missing", "allowed: all budgets of the ledger, or a plan"}},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, c.err, c.code, c.wants...) })
 	}
@@ -443,14 +528,16 @@ func TestOwnSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAmount(t, s.Ledger("o"), 1, 0, 1)
-	if got, list := guarantee(); got != "filter" || len(list) != 1 || list[0].GetKind() != "raise" || list[0].GetDescriptive() {
+	if got, list := guarantee(); got != "filter" || len(list) != 1 || list[0].GetKind() != "raise" ||
+		list[0].GetDescriptive() {
 		t.Errorf("after an independent raise: %s, %v", got, list)
 	}
 	if err := refund(owner, good); err != nil {
 		t.Fatal(err)
 	}
 	wantAmount(t, s.Ledger("o"), 0, 0, 2)
-	if got, list := guarantee(); got != "descriptive" || len(list) != 2 || list[1].GetKind() != "refund" || !list[1].GetDescriptive() {
+	if got, list := guarantee(); got != "descriptive" || len(list) != 2 || list[1].GetKind() != "refund" ||
+		!list[1].GetDescriptive() {
 		t.Errorf("after a refund: %s, %v", got, list)
 	}
 	wantError(t, refund(owner, good), codes.FailedPrecondition, "position: 1 was refunded")

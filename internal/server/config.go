@@ -140,7 +140,8 @@ func (c Config) Check() error {
 }
 
 func longPath(field, path, advice string) error {
-	return &ConfigError{field, fmt.Sprintf("%s, a path of %d bytes", path, len(path)), fmt.Sprintf("at most %d bytes: %s", maxSocketPath, advice)}
+	return &ConfigError{field, fmt.Sprintf("%s, a path of %d bytes", path, len(path)),
+		fmt.Sprintf("at most %d bytes: %s", maxSocketPath, advice)}
 }
 
 // ConfigError says which setting is wrong, what it was and what is allowed.

@@ -19,8 +19,10 @@ import (
 func costly(n int) (events []*pb.Event) {
 	for i := range n {
 		step := &pb.PoissonSampled{SamplingProbability: proto.Float64(1e-4 + float64(i)*1e-6),
-			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: proto.Float64(30)}}}}
-		group := &pb.Group{Size: proto.Uint64(255), Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: step}}}
+			Mechanism: &pb.Mechanism{
+				Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: proto.Float64(30)}}}}
+		group := &pb.Group{Size: proto.Uint64(255),
+			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: step}}}
 		events = append(events, &pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Group{Group: group}}})
 	}
 	return events
@@ -38,7 +40,8 @@ func renyi(order float64) *pb.Budget {
 // wantLate checks that a call ended because what it needs takes too long to compute.
 func wantLate(t *testing.T, what string, err error) {
 	t.Helper()
-	if s := status.Convert(err); s.Code() != codes.DeadlineExceeded || !strings.Contains(s.Message(), "nothing was written") || !strings.Contains(s.Message(), "allowed: ") {
+	if s := status.Convert(err); s.Code() != codes.DeadlineExceeded ||
+		!strings.Contains(s.Message(), "nothing was written") || !strings.Contains(s.Message(), "allowed: ") {
 		t.Errorf("%s: %v; want DEADLINE_EXCEEDED, that nothing was written, and what to do", what, err)
 	}
 }
@@ -52,13 +55,16 @@ func TestCostlyMechanismsBlockNobody(t *testing.T) {
 	s.Create(servertest.Filter("costly", renyi(3.5)))
 	s.Report("costly", servertest.Writer(), 1, servertest.Gaussian(30, 1))
 	check := func(events []*pb.Event) error {
-		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, CheckOnly: true, Charge: &pb.Charge{Events: events}})
+		_, err := s.Client.Report(servertest.Context(t),
+			&pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, CheckOnly: true,
+				Charge: &pb.Charge{Events: events}})
 		return err
 	}
 	many := costly(1000)
 	wantLate(t, "a check", check(many))
 	s.Report("costly", servertest.Writer(), 1, servertest.Gaussian(31, 1)) // within the usual time
-	_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: many}})
+	_, err := s.Client.Report(servertest.Context(t),
+		&pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: many}})
 	wantLate(t, "a charge", err)
 
 	goesOn := func(events []*pb.Event) {
@@ -80,7 +86,8 @@ func TestCostlyMechanismsBlockNobody(t *testing.T) {
 	spec.ExpectedRun = &pb.Workload{Adjacency: spec.Adjacency, Events: many}
 	_, err = s.Client.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: spec})
 	wantLate(t, "a new ledger", err)
-	if _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "other"}); status.Code(err) != codes.NotFound {
+	if _, err := s.Client.GetLedger(servertest.Context(t),
+		&pb.GetLedgerRequest{Name: "other"}); status.Code(err) != codes.NotFound {
 		t.Errorf("a ledger that was not created in time: %v", err)
 	}
 
@@ -102,7 +109,9 @@ func TestStopEndsCostlyWrites(t *testing.T) {
 	s.Create(servertest.Filter("costly", renyi(3.5)))
 	ended := make(chan error, 1)
 	go func() {
-		_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: costly(1000)}})
+		_, err := s.Client.Report(servertest.Context(t),
+			&pb.ReportRequest{Ledger: "costly", Writer: servertest.Writer(), Sequence: 1,
+				Charge: &pb.Charge{Events: costly(1000)}})
 		ended <- err
 	}()
 	time.Sleep(200 * time.Millisecond) // for it to begin

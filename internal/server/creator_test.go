@@ -25,7 +25,8 @@ func TestCreator(t *testing.T) {
 	var files server.TLSFiles
 	files.Cert, files.Key = a.Issue("server", nil)
 	files.ClientCA = a.File
-	s := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, Socket: filepath.Join(t.TempDir(), "s")}})
+	s := servertest.StartWith(t,
+		servertest.Config{Server: server.Config{TLS: files, Socket: filepath.Join(t.TempDir(), "s")}})
 	by := func(name string) pb.AccountantServiceClient {
 		a.Issue(name, func(c *x509.Certificate) { c.Subject.CommonName = name })
 		conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(credentials.NewTLS(a.Client(name))))
@@ -41,17 +42,20 @@ func TestCreator(t *testing.T) {
 		return err
 	}
 	reserve := func(c pb.AccountantServiceClient, ledger string, e *pb.Event) error {
-		_, err := c.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1,
-			Reserve: &pb.Reserve{Events: []*pb.Event{e}, LifetimeSeconds: 60}})
+		_, err := c.Reserve(servertest.Context(t),
+			&pb.ReserveRequest{Ledger: ledger, Writer: servertest.Writer(), Sequence: 1,
+				Reserve: &pb.Reserve{Events: []*pb.Event{e}, LifetimeSeconds: 60}})
 		return err
 	}
 	shut := func(c pb.AccountantServiceClient, ledger string) error {
-		_, err := c.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
+		_, err := c.CloseLedger(servertest.Context(t),
+			&pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
 		return err
 	}
 	denied := func(err error, words ...string) {
 		t.Helper()
-		wantError(t, err, codes.PermissionDenied, append(words, "created by cn:ann", "only cn:ann", "accountant.sock", "you are cn:bob")...)
+		wantError(t, err, codes.PermissionDenied,
+			append(words, "created by cn:ann", "only cn:ann", "accountant.sock", "you are cn:bob")...)
 	}
 	done := func(err error) {
 		t.Helper()
@@ -71,8 +75,11 @@ func TestCreator(t *testing.T) {
 		denied(create(bob, child), "more than half")
 
 		stream := servertest.OpenStream(t, bob, name, servertest.Writer())
-		done(stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{
-			Sequence: 1, Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.01, 51)}, LifetimeSeconds: 60}}}}))
+		done(stream.Send(
+			&pb.ReportStreamRequest{
+				Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{
+					Sequence: 1, Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.01, 51)},
+						LifetimeSeconds: 60}}}}))
 		if r := stream.Rejected(); r.GetCode() != int32(codes.PermissionDenied) {
 			t.Errorf("%s: rejected with %v", name, r)
 		}
@@ -103,7 +110,8 @@ func TestCreatorUnverified(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: filepath.Join(t.TempDir(), "s")}})
 	own := s.Owner(t)
 	shut := func(c pb.AccountantServiceClient, ledger string) error {
-		_, err := c.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
+		_, err := c.CloseLedger(servertest.Context(t),
+			&pb.CloseLedgerRequest{Name: ledger, Writer: servertest.Writer(), Sequence: 1})
 		return err
 	}
 	for _, c := range []struct {
@@ -116,7 +124,8 @@ func TestCreatorUnverified(t *testing.T) {
 		{"proven", own, s.Client, codes.PermissionDenied},
 		{"proven/own", own, own, codes.OK},
 	} {
-		if _, err := c.create.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: servertest.Spec(c.name)}); err != nil {
+		if _, err := c.create.CreateLedger(servertest.Context(t),
+			&pb.CreateLedgerRequest{Spec: servertest.Spec(c.name)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := shut(c.end, c.name); status.Code(err) != c.want {

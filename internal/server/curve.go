@@ -12,7 +12,8 @@ import (
 
 // QueryPrivacyCurve implements the API. For a ledger it reads one committed position, and
 // answers under the ledger's guarantee.
-func (s *service) QueryPrivacyCurve(ctx context.Context, req *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
+func (s *service) QueryPrivacyCurve(ctx context.Context,
+	req *pb.QueryPrivacyCurveRequest) (*pb.QueryPrivacyCurveResponse, error) {
 	q, err := wire.ToCurveQuestion(req)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ func TestQueryCurve(t *testing.T) {
 	s.NewLedger("curve")
 	s.Report("curve", servertest.Writer(), 1, servertest.Gaussian(20, 7))
 	ctx := servertest.Context(t)
-	c, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 20}, Count: 7}})
+	c, err := mechanism.Compose(mechanism.AddOrRemoveOne,
+		[]mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 20}, Count: 7}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,27 +34,33 @@ func TestQueryCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	byLedger := &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "curve"}
-	got, err := s.Client.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{Subject: byLedger, Epsilons: []float64{2, 0, 1}})
+	got, err := s.Client.QueryPrivacyCurve(ctx,
+		&pb.QueryPrivacyCurveRequest{Subject: byLedger, Epsilons: []float64{2, 0, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.GetPosition() != 1 || got.GetGuarantee() != "descriptive" || len(got.GetPoints()) != 3 || len(got.GetTradeOff()) != len(want.TradeOff) ||
+	if got.GetPosition() != 1 || got.GetGuarantee() != "descriptive" || len(got.GetPoints()) != 3 ||
+		len(got.GetTradeOff()) != len(want.TradeOff) ||
 		got.GetAdvantage() != want.Advantage || got.GetEqualErrorRate() != want.EqualError {
 		t.Errorf("%v; want %+v", got, want)
 	}
 	for i, p := range got.GetPoints() {
-		if p.GetEpsilon() != want.Points[i].Epsilon || p.GetDelta() != want.Points[i].Delta || p.GetLogDelta() != want.Points[i].LogDelta || p.GetDeltaLower() != *want.Points[i].DeltaLower {
+		if p.GetEpsilon() != want.Points[i].Epsilon || p.GetDelta() != want.Points[i].Delta ||
+			p.GetLogDelta() != want.Points[i].LogDelta || p.GetDeltaLower() != *want.Points[i].DeltaLower {
 			t.Errorf("point %d: %v; want %+v", i, p, want.Points[i])
 		}
 		alone, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{
-			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "curve"}, Given: &pb.QueryPrivacyRequest_Epsilon{Epsilon: p.GetEpsilon()}})
+			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "curve"},
+			Given:   &pb.QueryPrivacyRequest_Epsilon{Epsilon: p.GetEpsilon()}})
 		if err != nil || p.GetDelta() > alone.GetDelta() {
 			t.Errorf("point %d: %v; alone %v, %v", i, p, alone, err)
 		}
 	}
 	workload, err := s.Client.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{Points: 5,
-		Subject: &pb.QueryPrivacyCurveRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: servertest.Gaussian(20, 7).Events}}})
-	if err != nil || workload.Position != nil || len(workload.GetPoints()) != 5 || workload.GetAdvantage() != got.GetAdvantage() {
+		Subject: &pb.QueryPrivacyCurveRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+			Events: servertest.Gaussian(20, 7).Events}}})
+	if err != nil || workload.Position != nil || len(workload.GetPoints()) != 5 ||
+		workload.GetAdvantage() != got.GetAdvantage() {
 		t.Errorf("workload: %v, %v", workload, err)
 	}
 }
@@ -67,18 +74,21 @@ func TestCalibrateOnLedger(t *testing.T) {
 	w := servertest.Writer()
 	s.Report("calibrate", w, 1, servertest.Gaussian(20, 7))
 	ctx := servertest.Context(t)
-	request := &pb.CalibrateRequest{Ledger: "calibrate", Event: servertest.Gaussian(10, 0).Events[0], Solve: pb.CalibrateRequest_COUNT,
+	request := &pb.CalibrateRequest{Ledger: "calibrate", Event: servertest.Gaussian(10, 0).Events[0],
+		Solve:         pb.CalibrateRequest_COUNT,
 		TargetEpsilon: proto.Float64(2), TargetDelta: proto.Float64(1e-6)}
 	got, err := s.Client.Calibrate(ctx, request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.GetField() != "count" || got.GetValue() < 1 || got.GetExceedingValue() != got.GetValue()+1 || got.GetPosition() != 1 || got.GetEvent().GetCount() != uint32(got.GetValue()) {
+	if got.GetField() != "count" || got.GetValue() < 1 || got.GetExceedingValue() != got.GetValue()+1 ||
+		got.GetPosition() != 1 || got.GetEvent().GetCount() != uint32(got.GetValue()) {
 		t.Errorf("%v", got)
 	}
 	query := func() *pb.QueryPrivacyResponse {
 		answer, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{
-			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "calibrate"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
+			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "calibrate"},
+			Given:   &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +109,12 @@ func TestCalibrateOnLedger(t *testing.T) {
 	// The smallest noise of a workload alone: of no position.
 	noise, err := s.Client.Calibrate(ctx, &pb.CalibrateRequest{
 		Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}, Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
-		Event:         &pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{}}}},
+		Event: &pb.Event{Count: 1,
+			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{}}}},
 		TargetEpsilon: proto.Float64(4.377178), TargetDelta: proto.Float64(1e-5)})
 	// One Gaussian with σ = Δ has ε(1e−5) = 4.37717809568 (Balle–Wang 2018, Thm 8).
-	if err != nil || noise.Position != nil || math.Abs(noise.GetValue()-1) > 2e-6 || noise.GetField() != "noise_multiplier" {
+	if err != nil || noise.Position != nil || math.Abs(noise.GetValue()-1) > 2e-6 ||
+		noise.GetField() != "noise_multiplier" {
 		t.Errorf("%v, %v; want noise multiplier 1", noise, err)
 	}
 }
@@ -114,15 +126,21 @@ func TestCalibrateInTime(t *testing.T) {
 	var events []*pb.Event
 	for i := range 50 {
 		q, z := 1e-3+1e-6*float64(i), 1.0
-		events = append(events, &pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
-			SamplingProbability: &q, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}})
+		events = append(events,
+			&pb.Event{Count: 1,
+				Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
+					SamplingProbability: &q,
+					Mechanism: &pb.Mechanism{
+						Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}})
 	}
 	w := &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: events[1:]}
 	ctx, cancel := context.WithTimeout(servertest.Context(t), 50*time.Millisecond)
 	defer cancel()
-	answer, err := s.Client.Calibrate(ctx, &pb.CalibrateRequest{Workload: w, Event: events[0], Solve: pb.CalibrateRequest_COUNT,
-		TargetEpsilon: proto.Float64(50), TargetDelta: proto.Float64(1e-6)})
-	if err == nil && !(answer.GetEpsilon() <= 50 && answer.GetValue() >= 1) || err != nil && status.Code(err) != codes.DeadlineExceeded {
+	answer, err := s.Client.Calibrate(ctx,
+		&pb.CalibrateRequest{Workload: w, Event: events[0], Solve: pb.CalibrateRequest_COUNT,
+			TargetEpsilon: proto.Float64(50), TargetDelta: proto.Float64(1e-6)})
+	if err == nil && !(answer.GetEpsilon() <= 50 && answer.GetValue() >= 1) ||
+		err != nil && status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("%v, %v", answer, err)
 	}
 }

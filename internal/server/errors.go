@@ -23,9 +23,11 @@ var (
 
 	errDraining = errors.New("server is shutting down: continue at another time with the same writer and sequence")
 
-	errForgotten = errors.New("last_receipt: of no entry here: the ledger was rolled back or edited, or this is another store; nothing was written, and sending it again does not help")
+	errForgotten = errors.New("last_receipt: of no entry here: the ledger was rolled back or edited, or this is " +
+		"another store; nothing was written, and sending it again does not help")
 
-	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data directory (accountctl --server unix:DIR/accountant.sock)")
+	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data " +
+		"directory (accountctl --server unix:DIR/accountant.sock)")
 )
 
 // maxMessage bounds an error's message, in bytes. gRPC sends the message twice in the headers,

@@ -69,7 +69,8 @@ func TestErrorTable(t *testing.T) {
 	if s := statusOf(nil); s.Err() != nil {
 		t.Errorf("nil: %v", s)
 	}
-	if s := statusOf(status.Error(codes.ResourceExhausted, "as it is")); s.Code() != codes.ResourceExhausted || s.Message() != "as it is" {
+	if s := statusOf(status.Error(codes.ResourceExhausted, "as it is")); s.Code() != codes.ResourceExhausted ||
+		s.Message() != "as it is" {
 		t.Errorf("a status: %v", s)
 	}
 	if s := statusOf(ledger.ErrUnknown); !strings.Contains(s.Message(), "send the same request again") {

@@ -41,7 +41,8 @@ func TestUnknownOutcome(t *testing.T) {
 			_, err = s.Client.Report(ctx, request)
 			wantError(t, err, codes.Unavailable, again, "same writer and sequence")
 			answer, err := s.Client.Report(ctx, request)
-			if err != nil || answer.GetReplayed() != (failure == memory.FailAndKeep) || answer.GetReceipt().GetPosition() != 1 {
+			if err != nil || answer.GetReplayed() != (failure == memory.FailAndKeep) ||
+				answer.GetReceipt().GetPosition() != 1 {
 				t.Errorf("again: %v, %v", answer, err)
 			}
 
@@ -54,7 +55,8 @@ func TestUnknownOutcome(t *testing.T) {
 			_, err = stream.Recv()
 			wantError(t, err, codes.Unavailable, again)
 			stream = s.Stream("unsure", w)
-			if want := map[memory.Failure]uint64{memory.FailAndKeep: 3, memory.FailAndLose: 2}[failure]; stream.Last != want {
+			if want := map[memory.Failure]uint64{memory.FailAndKeep: 3,
+				memory.FailAndLose: 2}[failure]; stream.Last != want {
 				t.Errorf("opened after %d; want %d", stream.Last, want)
 			}
 			stream.Charge(3, one)
@@ -161,11 +163,13 @@ func TestTotalOverflow(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Store: nearlyFull{memory.New(memory.Config{})}})
 	s.NewLedger("most")
 	w := servertest.Writer()
-	_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "most", Writer: w, Sequence: 1, Charge: servertest.Gaussian(1, 6)})
+	_, err := s.Client.Report(servertest.Context(t),
+		&pb.ReportRequest{Ledger: "most", Writer: w, Sequence: 1, Charge: servertest.Gaussian(1, 6)})
 	wantError(t, err, codes.OutOfRange, "count: 6", "allowed: at most 5 more")
 	stream := s.Stream("most", w)
 	stream.Charge(1, servertest.Gaussian(1, math.MaxUint32))
-	if r := stream.Rejected(); r.GetSequence() != 1 || codes.Code(r.GetCode()) != codes.OutOfRange || !strings.Contains(r.GetDetail(), "count: 4294967295") {
+	if r := stream.Rejected(); r.GetSequence() != 1 || codes.Code(r.GetCode()) != codes.OutOfRange ||
+		!strings.Contains(r.GetDetail(), "count: 4294967295") {
 		t.Errorf("rejected %v", r)
 	}
 	if err := stream.CloseSend(); err != nil {

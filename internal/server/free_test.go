@@ -23,7 +23,8 @@ func TestReservationsOfTheDead(t *testing.T) {
 	s.Create(servertest.Filter("d", servertest.Basic(1)))
 	for range 3 {
 		if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
-			Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.1, 3)}, LifetimeSeconds: 31622400}}); err != nil {
+			Reserve: &pb.Reserve{Events: []*pb.Event{servertest.Pure(0.1, 3)},
+				LifetimeSeconds: 31622400}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,20 +48,27 @@ func TestReservationsOfTheDead(t *testing.T) {
 		code  codes.Code
 		wants []string
 	}{
-		"free elsewhere":   {free(s.Client, dead(1)), codes.PermissionDenied, []string{"own socket"}},
-		"expire elsewhere": {expire(s.Client, &pb.Expire{Reservation: 1}), codes.PermissionDenied, []string{"own socket"}},
-		"no assertion":     {free(owner, &pb.Free{Reservation: 1, Reason: "x"}), codes.InvalidArgument, []string{"free.nothing_released: false; allowed: true"}},
-		"no reason":        {free(owner, &pb.Free{Reservation: 1, NothingReleased: true}), codes.InvalidArgument, []string{"free.reason: missing"}},
-		"no reservation":   {free(owner, dead(0)), codes.InvalidArgument, []string{"free.reservation: missing"}},
-		"nothing":          {free(owner, nil), codes.InvalidArgument, []string{"free"}},
-		"not open":         {free(owner, dead(4)), codes.FailedPrecondition, []string{"reservation: 4", "one that is open"}},
-		"expire not open":  {expire(owner, &pb.Expire{Reservation: 9}), codes.FailedPrecondition, []string{"reservation: 9"}},
-		"expire nothing":   {expire(owner, nil), codes.InvalidArgument, []string{"expire"}},
+		"free elsewhere": {free(s.Client, dead(1)), codes.PermissionDenied, []string{"own socket"}},
+		"expire elsewhere": {expire(s.Client, &pb.Expire{Reservation: 1}), codes.PermissionDenied,
+			[]string{"own socket"}},
+		"no assertion": {free(owner, &pb.Free{Reservation: 1, Reason: "x"}), codes.InvalidArgument,
+			[]string{"free.nothing_released: false; allowed: true"}},
+		"no reason": {free(owner, &pb.Free{Reservation: 1, NothingReleased: true}), codes.InvalidArgument,
+			[]string{"free.reason: missing"}},
+		"no reservation": {free(owner, dead(0)), codes.InvalidArgument, []string{"free.reservation: missing"}},
+		"nothing":        {free(owner, nil), codes.InvalidArgument, []string{"free"}},
+		"not open": {free(owner, dead(4)), codes.FailedPrecondition,
+			[]string{"reservation: 4", "one that is open"}},
+		"expire not open": {expire(owner, &pb.Expire{Reservation: 9}), codes.FailedPrecondition,
+			[]string{"reservation: 9"}},
+		"expire nothing": {expire(owner, nil), codes.InvalidArgument, []string{"expire"}},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, c.err, c.code, c.wants...) })
 	}
 	wantAmount(t, s.Ledger("d"), 0.1, 0.8, 0.1)
-	if _, err := owner.Release(ctx, &pb.ReleaseRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1, Release: &pb.Release{Reservation: 1}}); err == nil {
+	if _, err := owner.Release(ctx,
+		&pb.ReleaseRequest{Ledger: "d", Writer: servertest.Writer(), Sequence: 1,
+			Release: &pb.Release{Reservation: 1}}); err == nil {
 		t.Error("somebody else's reservation was released without a word")
 	} else {
 		wantError(t, err, codes.FailedPrecondition, "or on the daemon's own socket to let it expire now, or to free it")
@@ -70,7 +78,8 @@ func TestReservationsOfTheDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := owner.Free(ctx, request); err != nil || !again.GetReplayed() || again.GetReceipt().GetPosition() != first.GetReceipt().GetPosition() {
+	if again, err := owner.Free(ctx, request); err != nil || !again.GetReplayed() ||
+		again.GetReceipt().GetPosition() != first.GetReceipt().GetPosition() {
 		t.Errorf("again: %v, %v", again, err)
 	}
 	wantAmount(t, s.Ledger("d"), 0.1, 0.6, 0.3)
@@ -80,25 +89,34 @@ func TestReservationsOfTheDead(t *testing.T) {
 	wantAmount(t, s.Ledger("d"), 0.4, 0.3, 0.3)
 	s.Restart()
 	wantAmount(t, s.Ledger("d"), 0.4, 0.3, 0.3)
-	answer, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "d"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
+	answer, err := s.Client.QueryPrivacy(ctx,
+		&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "d"},
+			Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-6}})
 	if err != nil || answer.GetGuarantee() != "descriptive" || len(answer.GetAssumptions()) != 1 {
 		t.Fatalf("%v, %v; want a descriptive answer with the freed reservation", answer, err)
 	}
-	const told = "what was left of reservation 1, 2 × pure_dp(ε=0.1), is not counted: nothing computed for it was, or will be, released (reason given: its machine died)"
-	if a := answer.GetAssumptions()[0]; a.GetKind() != "freed" || a.GetText() != told || !a.GetDescriptive() || a.GetPosition() != first.GetReceipt().GetPosition() {
+	const told = "what was left of reservation 1, 2 × pure_dp(ε=0.1), is not counted: nothing computed for it was, " +
+		"or will be, released (reason given: its machine died)"
+	if a := answer.GetAssumptions()[0]; a.GetKind() != "freed" || a.GetText() != told || !a.GetDescriptive() ||
+		a.GetPosition() != first.GetReceipt().GetPosition() {
 		t.Errorf("assumption %v; want %q", a, told)
 	}
-	curve, err := s.Client.QueryPrivacyCurve(ctx, &pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "d"}})
-	if err != nil || curve.GetGuarantee() != "descriptive" || len(curve.GetAssumptions()) != 1 || curve.GetAssumptions()[0].GetText() != told {
+	curve, err := s.Client.QueryPrivacyCurve(ctx,
+		&pb.QueryPrivacyCurveRequest{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "d"}})
+	if err != nil || curve.GetGuarantee() != "descriptive" || len(curve.GetAssumptions()) != 1 ||
+		curve.GetAssumptions()[0].GetText() != told {
 		t.Errorf("curve: %v, %v; want %q", curve.GetAssumptions(), err, told)
 	}
-	calibrated, err := s.Client.Calibrate(ctx, &pb.CalibrateRequest{Ledger: "d", Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
-		Event: &pb.Event{Count: 1, Mechanism: client.Gaussian(1)}, TargetEpsilon: proto.Float64(5), TargetDelta: proto.Float64(1e-6)})
+	calibrated, err := s.Client.Calibrate(ctx,
+		&pb.CalibrateRequest{Ledger: "d", Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
+			Event: &pb.Event{Count: 1, Mechanism: client.Gaussian(1)}, TargetEpsilon: proto.Float64(5),
+			TargetDelta: proto.Float64(1e-6)})
 	if err != nil || len(calibrated.GetAssumptions()) != 1 || calibrated.GetAssumptions()[0].GetText() != told {
 		t.Errorf("calibration: %v, %v; want %q", calibrated.GetAssumptions(), err, told)
 	}
 	statement, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: "d"})
-	if err != nil || statement.GetStatement().GetGuarantee() != "descriptive" || !strings.Contains(strings.Join(statement.GetStatement().GetAssumptions(), "\n"), told) {
+	if err != nil || statement.GetStatement().GetGuarantee() != "descriptive" ||
+		!strings.Contains(strings.Join(statement.GetStatement().GetAssumptions(), "\n"), told) {
 		t.Errorf("statement %v, %v", statement, err)
 	}
 }
@@ -118,13 +136,17 @@ func TestFreeingInFamilies(t *testing.T) {
 		t.Fatal(err)
 	}
 	free := func(name string) error {
-		_, err := owner.Free(ctx, &pb.FreeRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1, Free: &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}})
+		_, err := owner.Free(ctx,
+			&pb.FreeRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
+				Free: &pb.Free{Reservation: 1, NothingReleased: true, Reason: "r"}})
 		return err
 	}
 	wantError(t, free("parent"), codes.FailedPrecondition, "reservation: 1 is held by ledger child")
 	wantError(t, free("child"), codes.FailedPrecondition, "ledger: child has a parent", "expire now")
 	expire := func(name string) error {
-		_, err := owner.Expire(ctx, &pb.ExpireRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1, Expire: &pb.Expire{Reservation: 1}})
+		_, err := owner.Expire(ctx,
+			&pb.ExpireRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
+				Expire: &pb.Expire{Reservation: 1}})
 		return err
 	}
 	wantError(t, expire("parent"), codes.FailedPrecondition, "reservation: 1 is held by ledger child")

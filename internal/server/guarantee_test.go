@@ -20,7 +20,8 @@ func ofLedger(name string) *pb.QueryPrivacyRequest_Ledger {
 
 func atDelta(t *testing.T, s *servertest.Server, name string, delta float64) *pb.QueryPrivacyResponse {
 	t.Helper()
-	a, err := s.Client.QueryPrivacy(servertest.Context(t), &pb.QueryPrivacyRequest{Subject: ofLedger(name), Given: &pb.QueryPrivacyRequest_Delta{Delta: delta}})
+	a, err := s.Client.QueryPrivacy(servertest.Context(t),
+		&pb.QueryPrivacyRequest{Subject: ofLedger(name), Given: &pb.QueryPrivacyRequest_Delta{Delta: delta}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,8 @@ func atDelta(t *testing.T, s *servertest.Server, name string, delta float64) *pb
 
 func atEpsilon(t *testing.T, s *servertest.Server, name string, epsilon float64) *pb.QueryPrivacyResponse {
 	t.Helper()
-	a, err := s.Client.QueryPrivacy(servertest.Context(t), &pb.QueryPrivacyRequest{Subject: ofLedger(name), Given: &pb.QueryPrivacyRequest_Epsilon{Epsilon: epsilon}})
+	a, err := s.Client.QueryPrivacy(servertest.Context(t),
+		&pb.QueryPrivacyRequest{Subject: ofLedger(name), Given: &pb.QueryPrivacyRequest_Epsilon{Epsilon: epsilon}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func TestQueryPlan(t *testing.T) {
 	for n := range uint64(2) {
 		a := atDelta(t, s, "plan", 1e-5)
 		wantNear(t, "ε", a.GetEpsilon(), epsilonOf1)
-		if a.GetGuarantee() != "plan" || a.GetPosition() != n || len(a.GetAnalyses()) != 5 || a.EpsilonLower == nil || a.GetEpsilonLower() > epsilonOf1 {
+		if a.GetGuarantee() != "plan" || a.GetPosition() != n || len(a.GetAnalyses()) != 5 || a.EpsilonLower == nil ||
+			a.GetEpsilonLower() > epsilonOf1 {
 			t.Errorf("%v", a)
 		}
 		if r := a.GetRunning(); a.Running == nil || (n == 0) != (r == 0) || r >= epsilonOf1 {
@@ -86,7 +89,8 @@ func TestQueryPlan(t *testing.T) {
 	request := &pb.CalibrateRequest{Ledger: "plan", Event: gaussians(1)[0], Solve: pb.CalibrateRequest_COUNT,
 		TargetEpsilon: proto.Float64(4), TargetDelta: proto.Float64(1e-5)}
 	_, err = s.Client.Calibrate(servertest.Context(t), request)
-	wantError(t, err, codes.InvalidArgument, "target_epsilon: 4", "allowed: at least 4.377178", "what stays fixed costs that")
+	wantError(t, err, codes.InvalidArgument, "target_epsilon: 4", "allowed: at least 4.377178",
+		"what stays fixed costs that")
 	// μ = √2 is ε = 6.6 at δ = 1e−5: four more of them.
 	request.TargetEpsilon = proto.Float64(atWorkload(t, s, gaussians(8)))
 	c, err := s.Client.Calibrate(servertest.Context(t), request)
@@ -98,8 +102,9 @@ func TestQueryPlan(t *testing.T) {
 func atWorkload(t *testing.T, s *servertest.Server, events []*pb.Event) float64 {
 	t.Helper()
 	a, err := s.Client.QueryPrivacy(servertest.Context(t), &pb.QueryPrivacyRequest{
-		Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: events}},
-		Given:   &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}})
+		Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+			Events: events}},
+		Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +123,8 @@ func TestQueryFilter(t *testing.T) {
 	a := atDelta(t, s, "filter", 1e-5)
 	wantNear(t, "ε", a.GetEpsilon(), epsilonOf1)
 	if a.GetGuarantee() != "filter" || a.GetAnalysis() != "gdp" || a.EpsilonLower != nil || len(a.GetAnalyses()) != 2 ||
-		a.GetAnalyses()[1].GetAnalysis() != "rdp" || a.GetAnalyses()[1].GetOrder() != 12 || !(a.GetAnalyses()[1].GetEpsilon() > a.GetEpsilon()) {
+		a.GetAnalyses()[1].GetAnalysis() != "rdp" || a.GetAnalyses()[1].GetOrder() != 12 ||
+		!(a.GetAnalyses()[1].GetEpsilon() > a.GetEpsilon()) {
 		t.Errorf("%v", a)
 	}
 	if r := a.GetRunning(); !(r > 0 && r < a.GetEpsilon()) {
@@ -141,7 +147,8 @@ func TestQueryFilter(t *testing.T) {
 	}
 	// Calibrating looks at what was charged, and says so.
 	c, err := s.Client.Calibrate(servertest.Context(t), &pb.CalibrateRequest{Ledger: "filter", Event: gaussians(1)[0],
-		Solve: pb.CalibrateRequest_COUNT, TargetEpsilon: number(atWorkload(t, s, gaussians(8))), TargetDelta: number(1e-5)})
+		Solve: pb.CalibrateRequest_COUNT, TargetEpsilon: number(atWorkload(t, s, gaussians(8))),
+		TargetDelta: number(1e-5)})
 	if err != nil || c.GetValue() != 6 || c.GetGuarantee() != "descriptive" {
 		t.Errorf("calibrated: %v, %v; want 6 more, descriptive", c, err)
 	}
@@ -164,8 +171,10 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 	owner := s.Owner(t)
 	s.Create(servertest.Plan("p", gaussians(4)...))
 	s.Report("p", servertest.Writer(), 1, &pb.Charge{Events: gaussians(4)})
-	_, err := owner.Raise(servertest.Context(t), &pb.RaiseRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1, Raise: &pb.Raise{
-		Plan: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: gaussians(400)}, Reason: "looks | promising"}})
+	_, err := owner.Raise(servertest.Context(t),
+		&pb.RaiseRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1, Raise: &pb.Raise{
+			Plan:   &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: gaussians(400)},
+			Reason: "looks | promising"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +185,9 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 	// What is reserved may have been used: it counts, though it is not yet charged.
-	held, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1,
-		Reserve: &pb.Reserve{Events: gaussians(12), LifetimeSeconds: 3600}})
+	held, err := s.Client.Reserve(servertest.Context(t),
+		&pb.ReserveRequest{Ledger: "p", Writer: servertest.Writer(), Sequence: 1,
+			Reserve: &pb.Reserve{Events: gaussians(12), LifetimeSeconds: 3600}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +199,8 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 	}
 	const reservedCounts = "What is reserved counts as charged"
 	statement, err := s.Client.GetStatement(servertest.Context(t), &pb.GetStatementRequest{Name: "p"})
-	if err != nil || statement.GetStatement().GetMechanisms()[0].GetCount() != 16 || !strings.Contains(strings.Join(statement.GetStatement().GetAssumptions(), "\n"), reservedCounts) {
+	if err != nil || statement.GetStatement().GetMechanisms()[0].GetCount() != 16 ||
+		!strings.Contains(strings.Join(statement.GetStatement().GetAssumptions(), "\n"), reservedCounts) {
 		t.Errorf("with what is reserved: %v, %v", statement, err)
 	}
 	if err := release(t, s.Client, "p", held.GetReceipt().GetPosition()); err != nil {
@@ -206,7 +217,8 @@ func TestQueryBecomesDescriptive(t *testing.T) {
 	if st.GetGuarantee() != "descriptive" || st.GetMechanisms()[0].GetCount() != 4 {
 		t.Errorf("%v", st)
 	}
-	if all := strings.Join(st.GetAssumptions(), "\n"); !strings.Contains(all, "looks | promising") || !strings.Contains(all, "nor when it stopped depended on outputs") || strings.Contains(all, reservedCounts) {
+	if all := strings.Join(st.GetAssumptions(), "\n"); !strings.Contains(all, "looks | promising") ||
+		!strings.Contains(all, "nor when it stopped depended on outputs") || strings.Contains(all, reservedCounts) {
 		t.Errorf("assumptions: %v", st.GetAssumptions())
 	}
 }
@@ -216,7 +228,8 @@ func TestStatement(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Version: "v1.2.3"}})
 	plan := servertest.Plan("plan", gaussians(4)...)
 	plan.PrivacyUnit, plan.DatasetId = "user", "mnist"
-	plan.Budgets = []*pb.Budget{{Epsilon: proto.Float64(5), Delta: proto.Float64(1e-5)}, {Epsilon: proto.Float64(9), Delta: proto.Float64(3e-7)}}
+	plan.Budgets = []*pb.Budget{{Epsilon: proto.Float64(5), Delta: proto.Float64(1e-5)},
+		{Epsilon: proto.Float64(9), Delta: proto.Float64(3e-7)}}
 	s.Create(plan)
 	s.Report("plan", servertest.Writer(), 1, &pb.Charge{Events: gaussians(1)})
 	state := func(name string, deltas ...float64) *pb.Statement {
@@ -228,7 +241,8 @@ func TestStatement(t *testing.T) {
 		return a.GetStatement()
 	}
 	st := state("plan")
-	if st.GetGuarantee() != "plan" || st.GetVersion() != "v1.2.3" || st.GetTime() == nil || !proto.Equal(st.GetLedger(), s.Ledger("plan")) {
+	if st.GetGuarantee() != "plan" || st.GetVersion() != "v1.2.3" || st.GetTime() == nil ||
+		!proto.Equal(st.GetLedger(), s.Ledger("plan")) {
 		t.Errorf("%v", st)
 	}
 	if m := st.GetMechanisms(); len(m) != 1 || m[0].GetCount() != 4 {
@@ -237,7 +251,8 @@ func TestStatement(t *testing.T) {
 	var deltas []float64
 	for _, p := range st.GetPrivacy() {
 		deltas = append(deltas, p.GetDelta())
-		if a := atDelta(t, s, "plan", p.GetDelta()); math.Abs(a.GetEpsilon()-p.GetEpsilon()) > 1e-6 || math.Abs(a.GetRunning()-p.GetRunning()) > 1e-6 ||
+		if a := atDelta(t, s, "plan", p.GetDelta()); math.Abs(a.GetEpsilon()-p.GetEpsilon()) > 1e-6 ||
+			math.Abs(a.GetRunning()-p.GetRunning()) > 1e-6 ||
 			p.EpsilonLower == nil || p.GetAnalysis() != a.GetAnalysis() {
 			t.Errorf("%v; a query says %v", p, a)
 		}
@@ -250,16 +265,20 @@ func TestStatement(t *testing.T) {
 	}
 	// Total variation of N(0,1) and N(1,1): 2Φ(½) − 1 = 0.382924922548026.
 	wantNear(t, "advantage", st.GetAdvantage(), 0.382924922548026)
-	if all := strings.Join(st.GetAssumptions(), "\n"); !strings.Contains(all, "one user") || !strings.Contains(all, "Only what the plan declares") || strings.Contains(all, "Poisson") {
+	if all := strings.Join(st.GetAssumptions(), "\n"); !strings.Contains(all, "one user") ||
+		!strings.Contains(all, "Only what the plan declares") || strings.Contains(all, "Poisson") {
 		t.Errorf("assumptions: %v", st.GetAssumptions())
 	}
-	if p := state("plan", 1e-3, 1e-9, 1e-3).GetPrivacy(); len(p) != 2 || p[0].GetDelta() != 1e-3 || p[1].GetDelta() != 1e-9 {
+	if p := state("plan", 1e-3, 1e-9, 1e-3).GetPrivacy(); len(p) != 2 || p[0].GetDelta() != 1e-3 ||
+		p[1].GetDelta() != 1e-9 {
 		t.Errorf("asked δ: %v", p)
 	}
 
-	s.Create(servertest.Filter("filter", &pb.Budget{Guard: pb.Budget_ZCDP, Rho: proto.Float64(0.5)}, servertest.Basic(3)))
+	s.Create(servertest.Filter("filter",
+		&pb.Budget{Guard: pb.Budget_ZCDP, Rho: proto.Float64(0.5)}, servertest.Basic(3)))
 	st = state("filter")
-	if st.GetRho() != 0.5 || st.Mu != nil || len(st.GetMechanisms()) != 0 || st.GetPrivacy()[0].EpsilonLower != nil || st.GetPrivacy()[0].GetRunning() != 0 {
+	if st.GetRho() != 0.5 || st.Mu != nil || len(st.GetMechanisms()) != 0 || st.GetPrivacy()[0].EpsilonLower != nil ||
+		st.GetPrivacy()[0].GetRunning() != 0 {
 		t.Errorf("%v", st)
 	}
 	// ε = 3 alone bounds the advantage by tanh(3/2) = 0.905148253644866.
@@ -269,7 +288,8 @@ func TestStatement(t *testing.T) {
 	s.NewLedger("free")
 	s.Report("free", servertest.Writer(), 1, charged(3))
 	st = state("free")
-	if st.GetGuarantee() != "descriptive" || st.Mu != nil || !(st.GetRho() > 0) || st.GetPrivacy()[0].GetRunning() != st.GetPrivacy()[0].GetEpsilon() {
+	if st.GetGuarantee() != "descriptive" || st.Mu != nil || !(st.GetRho() > 0) ||
+		st.GetPrivacy()[0].GetRunning() != st.GetPrivacy()[0].GetEpsilon() {
 		t.Errorf("%v", st)
 	}
 }

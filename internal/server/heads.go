@@ -74,7 +74,8 @@ func ReadSigningKey(path string) (ed25519.PrivateKey, error) {
 	key, err := parseSigningKey(content)
 	if err != nil {
 		return nil, &ConfigError{"signing key", fmt.Sprintf("%s: %v", path, err),
-			"an Ed25519 key in PEM (PKCS #8), as it was made; without a copy of it, replace it by accountantd rotate-key"}
+			"an Ed25519 key in PEM (PKCS #8), as it was made; without a copy of it, replace it by accountantd " +
+				"rotate-key"}
 	}
 	return key, nil
 }

@@ -19,7 +19,8 @@ type healthService struct {
 	version string
 }
 
-func (h healthService) Check(ctx context.Context, req *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+func (h healthService) Check(ctx context.Context,
+	req *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	if err := grpc.SetHeader(ctx, metadata.Pairs(VersionKey, h.version)); err != nil {
 		return nil, err
 	}

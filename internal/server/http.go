@@ -24,7 +24,8 @@ func (s *Server) newHTTP() *http.Server {
 			handler(w, r)
 		})
 	}
-	handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry}).ServeHTTP)
+	handle("GET /metrics",
+		promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry}).ServeHTTP)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if s.draining.Err() != nil {
 			http.Error(w, "not serving", http.StatusServiceUnavailable)

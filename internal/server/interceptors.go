@@ -34,7 +34,8 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.WaitForHandlers(true), // the keeper closes only after the last handler
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second,
+			PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(
 			s.unaryLog,
 			s.metrics.calls.UnaryServerInterceptor(),
@@ -54,7 +55,8 @@ func (s *Server) options() []grpc.ServerOption {
 // bounds calls whose client set no deadline, refuses requests that are too large or come from a
 // newer API, and turns the domain's errors into statuses. The request of a report is not
 // decoded yet; its handler checks it.
-func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
 	err := s.taking(info.FullMethod)
 	if err == nil {
 		err = identify(ctx)
@@ -89,7 +91,8 @@ func (s *Server) taking(method string) error {
 // streamChecked does for streams what unaryChecked does for calls. When the server stops it
 // also ends the streams of the health service, which would otherwise last as long as their
 // clients; our own streams end by themselves, in order.
-func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	next grpc.StreamHandler) error {
 	err := s.taking(info.FullMethod)
 	if err == nil {
 		err = identify(stream.Context())
@@ -128,6 +131,7 @@ func checkRequest(m proto.Message) error {
 // recovered turns a panic into INTERNAL. Only the log says what happened.
 func (s *Server) recovered(ctx context.Context, p any) error {
 	s.metrics.panics.Inc()
-	s.config.Logger.ErrorContext(ctx, "panic", "request_id", s.requestID(callerOf(ctx)), "value", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.config.Logger.ErrorContext(ctx, "panic", "request_id", s.requestID(callerOf(ctx)), "value", fmt.Sprint(p),
+		"stack", string(debug.Stack()))
 	return status.Error(codes.Internal, "internal error: the daemon's log has it")
 }

@@ -20,7 +20,8 @@ type inTime struct {
 // answer returns ask(q), where ask is told to stop some time before ctx ends. If ask does not
 // return soon after that, the answer is the best that it has proven so far, and ask ends on its
 // own. The question has been admitted, and leaves when ask has ended.
-func (t inTime) answer(ctx context.Context, q accountant.Question, ask func(accountant.Question) (accountant.Answer, error)) (accountant.Answer, error) {
+func (t inTime) answer(ctx context.Context, q accountant.Question,
+	ask func(accountant.Question) (accountant.Answer, error)) (accountant.Answer, error) {
 	var best atomic.Pointer[accountant.Answer]
 	q.Interim = func(a accountant.Answer) { best.Store(&a) }
 	return beside(ctx, t, best.Load, func(t *turn) (accountant.Answer, error) {

@@ -11,7 +11,8 @@ import (
 )
 
 func newTestInTime() inTime {
-	return inTime{newAnalyses(2, time.Hour, NewMetrics()), func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }}
+	return inTime{newAnalyses(2, time.Hour, NewMetrics()),
+		func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }}
 }
 
 // A computation ends with its call, or headroom before the deadline.
@@ -19,7 +20,8 @@ func TestTurnEnds(t *testing.T) {
 	all := newAnalyses(4, time.Hour, NewMetrics())
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	turn := all.begin(ctx)
-	if kept := time.Until(time.Now().Add(10*time.Minute)) - time.Until(turn.end); kept < 50*time.Second || kept > 70*time.Second {
+	if kept := time.Until(time.Now().Add(10*time.Minute)) - time.Until(turn.end); kept < 50*time.Second ||
+		kept > 70*time.Second {
 		t.Errorf("of 10 minutes %v are kept; want one", kept)
 	}
 	if turn.stop() {
@@ -32,7 +34,8 @@ func TestTurnEnds(t *testing.T) {
 	if turn := all.begin(t.Context()); turn.stop() || time.Until(turn.end) > time.Hour {
 		t.Errorf("without a deadline: it ends at %v; want within the longest time", turn.end)
 	}
-	for of, want := range map[time.Duration]time.Duration{time.Second: 100 * time.Millisecond, 50 * time.Millisecond: 10 * time.Millisecond, 8 * time.Millisecond: 4 * time.Millisecond} {
+	for of, want := range map[time.Duration]time.Duration{time.Second: 100 * time.Millisecond,
+		50 * time.Millisecond: 10 * time.Millisecond, 8 * time.Millisecond: 4 * time.Millisecond} {
 		if headroom(of) != want {
 			t.Errorf("of %v %v are kept; want %v", of, headroom(of), want)
 		}
@@ -93,7 +96,8 @@ func TestInTime(t *testing.T) {
 			if err := in.analyses.admit(ctx); err != nil {
 				t.Fatal(err)
 			}
-			a, err := in.answer(ctx, accountant.AtDelta(1e-5), func(q accountant.Question) (accountant.Answer, error) { return c.ask(ctx, q) })
+			a, err := in.answer(ctx, accountant.AtDelta(1e-5),
+				func(q accountant.Question) (accountant.Answer, error) { return c.ask(ctx, q) })
 			if a.Epsilon != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v, %v; want ε = %g, %v", a, err, c.want, c.err)
 			}

@@ -30,7 +30,8 @@ func matrices(number int, count uint32) (events []*pb.Event) {
 		for j := range m.Coefficients[1:] {
 			m.Coefficients[j+1] = 1e-6
 		}
-		events = append(events, &pb.Event{Count: count, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_BandedMatrix{BandedMatrix: m}}})
+		events = append(events,
+			&pb.Event{Count: count, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_BandedMatrix{BandedMatrix: m}}})
 	}
 	return events
 }
@@ -44,7 +45,8 @@ func appendUnbounded(t *testing.T, store ledger.Store, name string, actions ...l
 			t.Fatal(err)
 		}
 		b := ledger.NewBatch(ledger.NewState(snapshot, tail))
-		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)}, Sequence: 1, Digest: record.Digest(v), Action: v}
+		r := ledger.Request{Writer: ledger.Writer{Principal: "unverified:old", Name: fmt.Sprintf("request/old-%d", i)},
+			Sequence: 1, Digest: record.Digest(v), Action: v}
 		if d := b.Decide(r, ledger.Lane{}, time.Now()); d.Err != nil {
 			t.Fatal(d.Err)
 		}
@@ -71,7 +73,8 @@ func TestLargeReservations(t *testing.T) {
 	taken := 0
 	for i := range 12 {
 		if err := reserve(servertest.Writer(), i); err != nil {
-			wantError(t, err, codes.OutOfRange, "mechanisms in open reservations", "allowed: at most 2097152 in one ledger")
+			wantError(t, err, codes.OutOfRange, "mechanisms in open reservations",
+				"allowed: at most 2097152 in one ledger")
 			break
 		}
 		taken++
@@ -81,7 +84,8 @@ func TestLargeReservations(t *testing.T) {
 	}
 	var actions []ledger.Action
 	for i := range 12 - taken {
-		v, err := wire.ToReserve(mechanism.AddOrRemoveOne, &pb.Reserve{Events: matrices(taken+i, 1), LifetimeSeconds: 31622400})
+		v, err := wire.ToReserve(mechanism.AddOrRemoveOne,
+			&pb.Reserve{Events: matrices(taken+i, 1), LifetimeSeconds: 31622400})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +116,8 @@ func TestLargeReservations(t *testing.T) {
 			switch {
 			case !r.GetRestOmitted() && len(r.GetRest()) == 14 && r.GetRestCount() == 0:
 				whole[r.GetPosition()] = true
-			case !r.GetRestOmitted() || len(r.GetRest()) > 0 || r.GetRestCount() != 14 || r.GetPrincipal() == "" || r.GetExpireTime() == nil:
+			case !r.GetRestOmitted() || len(r.GetRest()) > 0 || r.GetRestCount() != 14 || r.GetPrincipal() == "" ||
+				r.GetExpireTime() == nil:
 				t.Fatalf("reservation in short: %v", r)
 			case next == 0:
 				next = r.GetPosition()
@@ -131,7 +136,8 @@ func TestLargeReservations(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := s.Client.GetStatement(short, &pb.GetStatementRequest{Name: "large", Deltas: []float64{1e-5}}); err != nil {
+	if _, err := s.Client.GetStatement(short,
+		&pb.GetStatementRequest{Name: "large", Deltas: []float64{1e-5}}); err != nil {
 		t.Errorf("GetStatement: %v", err)
 	}
 	wantError(t, reserve(servertest.Writer(), 99), codes.OutOfRange, "mechanisms in open reservations")
@@ -146,11 +152,13 @@ func TestLargeStatement(t *testing.T) {
 	for i := range 12 {
 		s.Report("large", servertest.Writer(), 1, &pb.Charge{Events: matrices(i, 1)})
 	}
-	a, err := s.Client.GetStatement(servertest.Context(t), &pb.GetStatementRequest{Name: "large", Deltas: []float64{1e-5}})
+	a, err := s.Client.GetStatement(servertest.Context(t),
+		&pb.GetStatementRequest{Name: "large", Deltas: []float64{1e-5}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, m := len(a.GetStatement().GetMechanisms()), a.GetStatement().GetMechanismsOmitted(); n == 0 || n+int(m) != 168 {
+	if n, m := len(a.GetStatement().GetMechanisms()),
+		a.GetStatement().GetMechanismsOmitted(); n == 0 || n+int(m) != 168 {
 		t.Errorf("%d mechanisms and %d omitted; want 168 together", n, m)
 	}
 }
@@ -181,7 +189,8 @@ func TestLargeRefusal(t *testing.T) {
 	s.Create(servertest.Plan("plan", servertest.Pure(0.5, 1)))
 	part := &pb.Event{Count: 3, Mechanism: servertest.Pure(0.1, 1).GetMechanism()}
 	nested := func(events ...*pb.Event) *pb.Event {
-		return &pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: events}}}}
+		return &pb.Event{Count: 1, Mechanism: &pb.Mechanism{
+			Kind: &pb.Mechanism_Composed{Composed: &pb.Composed{Events: events}}}}
 	}
 	deep := nested(nested(part, part, part, part), nested(part, part, part, part), nested(part, part, part, part))
 	events := matrices(1, 1)
@@ -190,7 +199,8 @@ func TestLargeRefusal(t *testing.T) {
 		another.Mechanism.GetComposed().Events[0].Count = uint32(i + 2)
 		events = append(events, another)
 	}
-	_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "plan", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: events}})
+	_, err := s.Client.Report(servertest.Context(t),
+		&pb.ReportRequest{Ledger: "plan", Writer: servertest.Writer(), Sequence: 1, Charge: &pb.Charge{Events: events}})
 	wantError(t, err, codes.ResourceExhausted, "budget exceeded")
 	refused := status.Convert(err)
 	if n := len(refused.Message()) + proto.Size(refused.Proto())*4/3; n > 8<<10 || len(refused.Details()) != 1 {

@@ -26,9 +26,12 @@ import (
 func onSocket(t *testing.T, store ledger.Store) (*servertest.Server, pb.AccountantServiceClient) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "accountant.sock")
-	s := servertest.StartWith(t, servertest.Config{Store: store, SocketOnly: true, Server: server.Config{Socket: socket}})
+	s := servertest.StartWith(t,
+		servertest.Config{Store: store, SocketOnly: true, Server: server.Config{Socket: socket}})
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Millisecond, Multiplier: 1.5, MaxDelay: 20 * time.Millisecond}}))
+		grpc.WithConnectParams(
+			grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Millisecond, Multiplier: 1.5,
+				MaxDelay: 20 * time.Millisecond}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +45,8 @@ func TestLinearizable(t *testing.T) {
 	s := servertest.Start(t)
 	expired := 0
 	for seed := range uint64(3) {
-		expired += lineartest.Game{Client: s.Client, Ledger: fmt.Sprintf("linear-%d", seed), Seed: seed, Clients: 6, Calls: 40}.Play(t)
+		expired += lineartest.Game{Client: s.Client, Ledger: fmt.Sprintf("linear-%d", seed), Seed: seed,
+			Clients: 6, Calls: 40}.Play(t)
 	}
 	if expired == 0 {
 		t.Error("no reservation expired")
@@ -53,12 +57,13 @@ func TestLinearizable(t *testing.T) {
 func TestLinearizableThroughRestarts(t *testing.T) {
 	t.Parallel()
 	s, client := onSocket(t, nil)
-	lineartest.Game{Client: client, Ledger: "restarted", Seed: 4, Clients: 6, Calls: 60, Disturb: func(context.Context) error {
-		for range 4 {
-			s.Restart()
-		}
-		return nil
-	}}.Play(t)
+	lineartest.Game{Client: client, Ledger: "restarted", Seed: 4, Clients: 6, Calls: 60,
+		Disturb: func(context.Context) error {
+			for range 4 {
+				s.Restart()
+			}
+			return nil
+		}}.Play(t)
 }
 
 // The same on a store of which every third write fails: with a conflict, refused,
@@ -73,7 +78,8 @@ func TestLinearizableThroughFailures(t *testing.T) {
 		if batch == nil || rng.IntN(3) > 0 {
 			return memory.None
 		}
-		return []memory.Failure{memory.FailAndKeep, memory.FailAndLose, memory.Conflict, memory.Unavailable}[rng.IntN(4)]
+		return []memory.Failure{memory.FailAndKeep, memory.FailAndLose, memory.Conflict,
+			memory.Unavailable}[rng.IntN(4)]
 	}})
 	_, client := onSocket(t, store)
 	lineartest.Game{Client: client, Ledger: "failing", Seed: 6, Clients: 6, Calls: 60}.Play(t)

@@ -148,7 +148,8 @@ func parseOwner(s string) (access, error) {
 		})
 	}
 	if err != nil {
-		return a, &ConfigError{"socket-owner", fmt.Sprintf("%q (%v)", s, err), "USER, USER:GROUP or :GROUP, names or numbers"}
+		return a, &ConfigError{"socket-owner", fmt.Sprintf("%q (%v)", s, err),
+			"USER, USER:GROUP or :GROUP, names or numbers"}
 	}
 	return a, nil
 }

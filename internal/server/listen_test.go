@@ -29,7 +29,8 @@ func TestConfigCheck(t *testing.T) {
 		{server.Config{HTTP: "0.0.0.0:7879"}, "http", "--insecure"},
 		{server.Config{Listen: []string{"7878"}}, "listen", "host:port"},
 		{server.Config{Listen: []string{"127.0.0.1:70000"}}, "listen", "host:port"},
-		{server.Config{Listen: []string{"127.0.0.1:0"}, Socket: "/" + strings.Repeat("s", 107)}, "socket", "at most 107 bytes"},
+		{server.Config{Listen: []string{"127.0.0.1:0"}, Socket: "/" + strings.Repeat("s", 107)},
+			"socket", "at most 107 bytes"},
 	} {
 		err := c.config.Check()
 		if c.field == "" {

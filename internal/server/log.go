@@ -60,7 +60,8 @@ func newProcessID() string {
 	return hex.EncodeToString(id[:4])
 }
 
-func (s *Server) unaryLog(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (s *Server) unaryLog(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
 	start := time.Now()
 	ctx, c := s.withCaller(ctx)
 	answer, err := next(ctx, req)
@@ -68,7 +69,8 @@ func (s *Server) unaryLog(ctx context.Context, req any, info *grpc.UnaryServerIn
 	return answer, err
 }
 
-func (s *Server) streamLog(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (s *Server) streamLog(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	next grpc.StreamHandler) error {
 	start := time.Now()
 	ctx, c := s.withCaller(stream.Context())
 	err := next(srv, &streamWith{stream, ctx})
@@ -89,8 +91,10 @@ func (s *Server) finished(ctx context.Context, c *caller, method, kind string, s
 	}
 	service, name := path.Split(method)
 	fields := []slog.Attr{
-		slog.String("grpc.service", path.Base(service)), slog.String("grpc.method", name), slog.String("grpc.method_type", kind),
-		slog.String("request_id", s.requestID(c)), slog.String("principal", c.principal), slog.String("grpc.code", code.String()),
+		slog.String("grpc.service", path.Base(service)), slog.String("grpc.method", name),
+		slog.String("grpc.method_type", kind),
+		slog.String("request_id", s.requestID(c)), slog.String("principal", c.principal),
+		slog.String("grpc.code", code.String()),
 		slog.Float64("grpc.time_ms", float64(time.Since(start).Microseconds())/1000),
 	}
 	if p, ok := peer.FromContext(ctx); ok {

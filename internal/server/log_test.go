@@ -28,7 +28,8 @@ func readLog(t *testing.T, client pb.AccountantServiceClient, name string, pageS
 			t.Errorf("a page of %d bytes; clients accept 4 MiB", n)
 		}
 		if (page == 0) != (len(answer.GetGenesis()) > 0) {
-			t.Errorf("page %d has a genesis of %d bytes; want it on the first page only", page, len(answer.GetGenesis()))
+			t.Errorf("page %d has a genesis of %d bytes; want it on the first page only", page,
+				len(answer.GetGenesis()))
 		}
 		if page == 0 {
 			hash = record.GenesisHash(answer.GetGenesis())

@@ -49,15 +49,19 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		calls: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram(
-			grpcprom.WithHistogramBuckets([]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}))),
+			grpcprom.WithHistogramBuckets([]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25,
+				.5, 1, 2.5, 5, 10, 30}))),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "accountant_panics_total", Help: "Calls that ended in a panic."}),
 		charges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "accountant_charges_total",
-			Help: "Charges, reservations and other writes decided: accepted, replayed (a duplicate got its first receipt), checked (nothing was to be written), refused, failed (the outcome may be unknown); with the gRPC code."},
+			Help: "Charges, reservations and other writes decided: accepted, replayed (a duplicate got its first " +
+				"receipt), checked (nothing was to be written), refused, failed (the outcome may be unknown); with " +
+				"the gRPC code."},
 			[]string{"outcome", "code"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "accountant_refusals_total", Help: "Writes that were refused: nothing was charged. By reason."}, []string{"reason"}),
+			Name: "accountant_refusals_total", Help: "Writes that were refused: nothing was charged. By reason."},
+			[]string{"reason"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "accountant_streams", Help: "Open report streams."}),
 		ledgers: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -66,7 +70,8 @@ func NewMetrics() *Metrics {
 		watchers: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "accountant_watchers", Help: "Open streams of watched ledgers."}),
 		batchSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "accountant_batch_seconds", Help: "Time until one ledger's batch was durable, waiting for others included.",
+			Name:    "accountant_batch_seconds",
+			Help:    "Time until one ledger's batch was durable, waiting for others included.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
 		batchEntries: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "accountant_batch_entries", Help: "Entries of one ledger's batch.",
@@ -81,20 +86,24 @@ func NewMetrics() *Metrics {
 			Name: "accountant_commit_group", Help: "Batches and new ledgers that one commit made durable.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 12)}),
 		commitRecords: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "accountant_commit_records_total", Help: "Records of the log made durable: entries and beginnings of ledgers."}),
+			Name: "accountant_commit_records_total",
+			Help: "Records of the log made durable: entries and beginnings of ledgers."}),
 		commitBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "accountant_commit_bytes_total", Help: "Bytes of keys and values made durable."}),
 		queries: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "accountant_query_seconds", Help: "Time to answer a privacy query, by the winning analysis.",
 			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12)}, []string{"analysis"}),
 		gaps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "accountant_query_gap", Help: "How far an answered ε may be above the truth: upper less lower bound, over max(1, ε). By the winning analysis; without a lower bound not counted.",
+			Name: "accountant_query_gap", Help: "How far an answered ε may be above the truth: upper less lower " +
+				"bound, over max(1, ε). By the winning analysis; without a lower bound not counted.",
 			Buckets: prometheus.ExponentialBuckets(1e-12, 10, 13)}, []string{"analysis"}),
 	}
 	m.questionsRefused = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "accountant_questions_refused_total", Help: "Questions that were refused, with a time to come back, because too many were being answered."})
+		Name: "accountant_questions_refused_total",
+		Help: "Questions that were refused, with a time to come back, because too many were being answered."})
 	m.questionsCut = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "accountant_questions_cut_total", Help: "Questions whose time ran out: the best bound proven by then was the answer, if there was one."})
+		Name: "accountant_questions_cut_total",
+		Help: "Questions whose time ran out: the best bound proven by then was the answer, if there was one."})
 	m.scrubbed = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "accountant_scrub_bytes_total", Help: "Bytes of the store's file that were read to look for damage."})
 	m.damaged = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -107,7 +116,8 @@ func NewMetrics() *Metrics {
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
-	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.refusals, m.queries, m.gaps, m.questionsRefused, m.questionsCut,
+	m.registry.MustRegister(m.calls, m.panics, m.charges, m.streams, m.ledgers, m.budgets, m.watchers, m.refusals,
+		m.queries, m.gaps, m.questionsRefused, m.questionsCut,
 		m.batchSeconds, m.batchEntries, m.batchFailures, m.commitSeconds, m.commitGroup, m.commitRecords, m.commitBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -126,7 +136,8 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 // watch adds metrics of what waits in k, and of the store's size if the store knows it.
 func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "accountant_queue_depth", Help: "Writes that wait to be decided, of all ledgers; those in a commit are not among them."},
+		Name: "accountant_queue_depth",
+		Help: "Writes that wait to be decided, of all ledgers; those in a commit are not among them."},
 		func() float64 { return float64(k.Waiting()) }))
 	if sized, ok := store.(interface{ Size() int64 }); ok {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -138,7 +149,8 @@ func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
 // watchAnalyses adds a metric of how many questions are being answered.
 func (m *Metrics) watchAnalyses(a *analyses) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "accountant_questions", Help: "Questions that are being answered, those that wait for their turn among them."},
+		Name: "accountant_questions",
+		Help: "Questions that are being answered, those that wait for their turn among them."},
 		func() float64 { return float64(a.admitted.Load()) }))
 }
 

@@ -28,7 +28,8 @@ func TestPlanOfFixedPartitions(t *testing.T) {
 	path := ""
 	verified := func(entries uint64) {
 		t.Helper()
-		if done, err := persist.Verify(t.Context(), persist.VerifyConfig{Path: path}); err != nil || done.Entries != entries {
+		if done, err := persist.Verify(t.Context(), persist.VerifyConfig{Path: path}); err != nil ||
+			done.Entries != entries {
 			t.Fatalf("verify: %+v, %v; want %d entries", done, err, entries)
 		}
 	}
@@ -40,7 +41,9 @@ func TestPlanOfFixedPartitions(t *testing.T) {
 	ctx := servertest.Context(t)
 	ask := func(ledger string, delta float64) *pb.QueryPrivacyResponse {
 		t.Helper()
-		a, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger}, Given: &pb.QueryPrivacyRequest_Delta{Delta: delta}})
+		a, err := s.Client.QueryPrivacy(ctx,
+			&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: ledger},
+				Given: &pb.QueryPrivacyRequest_Delta{Delta: delta}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,14 +52,17 @@ func TestPlanOfFixedPartitions(t *testing.T) {
 	warned := func(list []string) bool {
 		return strings.Contains(strings.Join(list, "\n"), "more than its budget of ε = 1")
 	}
-	if a := ask("parts", 0.35); !(a.GetEpsilon() > 1.05) || a.GetGuarantee() != "plan" || !warned(a.GetWarnings()) || len(a.GetAssumptions()) != 1 {
+	if a := ask("parts", 0.35); !(a.GetEpsilon() > 1.05) || a.GetGuarantee() != "plan" || !warned(a.GetWarnings()) ||
+		len(a.GetAssumptions()) != 1 {
 		t.Errorf("%v", a) // an adversary reaches δ(1) = 0.3647
 	}
 	if a := ask("parts", 0.4); !warned(a.GetWarnings()) {
 		t.Errorf("at another δ: %v", a)
 	}
 	st, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: "parts"})
-	if err != nil || !warned(st.GetStatement().GetWarnings()) || !strings.Contains(strings.Join(st.GetStatement().GetAssumptions(), "\n"), "on outputs that were released before") {
+	if err != nil || !warned(st.GetStatement().GetWarnings()) ||
+		!strings.Contains(strings.Join(st.GetStatement().GetAssumptions(), "\n"),
+			"on outputs that were released before") {
 		t.Errorf("%v, %v", st, err)
 	}
 	parallel := &pb.Mechanism{Kind: &pb.Mechanism_Parallel{Parallel: &pb.Parallel{Parts: []*pb.Mechanism{
@@ -65,7 +71,8 @@ func TestPlanOfFixedPartitions(t *testing.T) {
 	}}}}
 	s.Report("parts", servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: parallel}}})
 	s.Report("filtered", servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: parallel}}})
-	if l := s.Ledger("filtered"); l.GetBudgets()[0].GetValue().GetSpent() != 2 || l.GetBudgets()[0].GetDelta().GetSpent() != 0.2 {
+	if l := s.Ledger("filtered"); l.GetBudgets()[0].GetValue().GetSpent() != 2 ||
+		l.GetBudgets()[0].GetDelta().GetSpent() != 0.2 {
 		t.Errorf("the guard counts otherwise: %v", l.GetBudgets())
 	}
 	if a := ask("filtered", 0.3); warned(a.GetWarnings()) {

@@ -80,7 +80,8 @@ func TestStoreOfEarlierDaemon(t *testing.T) {
 		"team/empty":  {0, 0, 0, "620KhBbgQT3vIzt2KU+Oqz+xuMCHxacEVbmj2Zyg2To=", false},
 	} {
 		l := s.Ledger(name)
-		if l.GetPosition() != want.position || uint64(l.GetDistinctMechanisms()) != want.distinct || l.GetTotalCount() != want.total || l.GetClosed() != want.closed ||
+		if l.GetPosition() != want.position || uint64(l.GetDistinctMechanisms()) != want.distinct ||
+			l.GetTotalCount() != want.total || l.GetClosed() != want.closed ||
 			base64.StdEncoding.EncodeToString(l.GetHeadHash()) != want.hash || l.GetStoreId() != oldStoreID {
 			t.Errorf("%s: %v; want %+v", name, l, want)
 		}
@@ -89,8 +90,10 @@ func TestStoreOfEarlierDaemon(t *testing.T) {
 	// The earlier client's last step again, then its next one.
 	ctx := metadata.AppendToOutgoingContext(servertest.Context(t), server.PrincipalKey, "ann")
 	last := &pb.ReportRequest{Ledger: "team/census", Writer: oldWriter, Sequence: 270, Charge: &pb.Charge{
-		Events: []*pb.Event{{Count: 1 + 269%3, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
-			SamplingProbability: proto.Float64(0.01), Mechanism: servertest.Gaussian(1.1, 1).Events[0].Mechanism}}}}},
+		Events: []*pb.Event{{Count: 1 + 269%3,
+			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{
+				SamplingProbability: proto.Float64(0.01),
+				Mechanism:           servertest.Gaussian(1.1, 1).Events[0].Mechanism}}}}},
 		Labels: map[string]string{"step": "269"}}}
 	again, err := s.Client.Report(ctx, last)
 	if err != nil || !again.GetReplayed() || again.GetReceipt().GetPosition() != oldPosition-1 {
@@ -103,8 +106,9 @@ func TestStoreOfEarlierDaemon(t *testing.T) {
 
 	// Refunds of old and new entries, and a ledger with budgets.
 	for i, position := range []uint64{1, oldPosition + 1} {
-		_, err := s.Owner(t).Refund(servertest.Context(t), &pb.RefundRequest{Ledger: "team/census", Writer: servertest.Writer(), Sequence: 1,
-			Refund: &pb.Refund{Position: position, NothingReleased: true, Reason: "never ran"}})
+		_, err := s.Owner(t).Refund(servertest.Context(t),
+			&pb.RefundRequest{Ledger: "team/census", Writer: servertest.Writer(), Sequence: 1,
+				Refund: &pb.Refund{Position: position, NothingReleased: true, Reason: "never ran"}})
 		if err != nil {
 			t.Fatalf("refund %d: %v", i, err)
 		}
@@ -112,8 +116,9 @@ func TestStoreOfEarlierDaemon(t *testing.T) {
 	s.Create(servertest.Filter("team/budget", servertest.Basic(1)))
 	half := []*pb.Event{servertest.Pure(0.5, 1)}
 	w := servertest.Writer()
-	held, err := s.Client.Reserve(servertest.Context(t), &pb.ReserveRequest{Ledger: "team/budget", Writer: w, Sequence: 1,
-		Reserve: &pb.Reserve{Events: half, LifetimeSeconds: 3600}})
+	held, err := s.Client.Reserve(servertest.Context(t),
+		&pb.ReserveRequest{Ledger: "team/budget", Writer: w, Sequence: 1,
+			Reserve: &pb.Reserve{Events: half, LifetimeSeconds: 3600}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +128,8 @@ func TestStoreOfEarlierDaemon(t *testing.T) {
 	}
 	s.Restart()
 	l := s.Ledger("team/census")
-	if l.GetPosition() != oldPosition+3 || l.GetTotalCount() != 635-1 { // the first was of one, and the new one is gone again
+	// the first was of one, and the new one is gone again
+	if l.GetPosition() != oldPosition+3 || l.GetTotalCount() != 635-1 {
 		t.Errorf("team/census: %v; want position %d and a total of %d", l, oldPosition+3, 635-1)
 	}
 	s.Report("team/budget", w, 3, &pb.Charge{Events: half})

@@ -18,7 +18,8 @@ func peerUID(c net.Conn) (uid uint32, ok bool) {
 		return 0, false
 	}
 	var peer *unix.Ucred
-	controlled := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	controlled := raw.Control(
+		func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
 	if controlled != nil || err != nil {
 		return 0, false
 	}

@@ -38,7 +38,8 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 
 // ask answers about a ledger. The ledger's standing is read last, so a refund or a raise that
 // came meanwhile makes the answer only more careful.
-func (s *service) ask(ctx context.Context, name string, q accountant.Question) (accountant.Answer, wire.Standing, error) {
+func (s *service) ask(ctx context.Context, name string,
+	q accountant.Question) (accountant.Answer, wire.Standing, error) {
 	running, summary, err := s.sessions.ask(ctx, name, q)
 	if err != nil {
 		return running, wire.Standing{}, err
@@ -47,7 +48,8 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 	if err != nil {
 		return running, wire.Standing{}, err
 	}
-	on := wire.Standing{Guarantee: st.Guarantee, Position: &summary.Head.Position, Running: &running, Assumptions: st.Assumptions}
+	on := wire.Standing{Guarantee: st.Guarantee, Position: &summary.Head.Position, Running: &running,
+		Assumptions: st.Assumptions}
 	answer := running
 	switch st.Guarantee {
 	case ledger.GuaranteeDescriptive:
@@ -58,7 +60,8 @@ func (s *service) ask(ctx context.Context, name string, q accountant.Question) (
 			return s.askSpent(ctx, name, q)
 		}
 	case ledger.GuaranteePlan:
-		if answer, _, err = s.plans.ask(ctx, name, q); err == nil && slices.ContainsFunc(st.Resolution.Plan, partsByOutputs) {
+		if answer, _, err = s.plans.ask(ctx, name, q); err == nil &&
+			slices.ContainsFunc(st.Resolution.Plan, partsByOutputs) {
 			on.Notes, err = s.planNotes(ctx, name)
 		}
 	case ledger.GuaranteeFilter:
@@ -97,7 +100,8 @@ func (s *service) mechanisms(ctx context.Context, name, guarantee string) (c mec
 }
 
 // askSpent answers about what was charged or is reserved.
-func (s *service) askSpent(ctx context.Context, name string, q accountant.Question) (accountant.Answer, wire.Standing, error) {
+func (s *service) askSpent(ctx context.Context, name string,
+	q accountant.Question) (accountant.Answer, wire.Standing, error) {
 	sub, err := s.subject(ctx, name, mechanism.Composition{})
 	if err != nil {
 		return accountant.Answer{}, wire.Standing{}, err

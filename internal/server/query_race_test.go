@@ -27,7 +27,8 @@ func TestCommittedWhileAsked(t *testing.T) {
 	sequence := uint64(0)
 	do := func(v ledger.Action) {
 		sequence++
-		r := ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000000"}, Sequence: sequence, Digest: digest(v), Action: v}
+		r := ledger.Request{Writer: ledger.Writer{Principal: "p", Name: "00000000-0000-4000-8000-000000000000"},
+			Sequence: sequence, Digest: digest(v), Action: v}
 		if _, err := k.Do(t.Context(), "a", r); err != nil {
 			t.Error(err)
 		}
@@ -36,11 +37,13 @@ func TestCommittedWhileAsked(t *testing.T) {
 		return []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: n}}
 	}
 	do(ledger.Charge{Events: tenths(1)})
-	do(ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 2}}, Reason: "r"}) // descriptive from here on
+	// descriptive from here on
+	do(ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardBasic, Epsilon: 2}}, Reason: "r"})
 	do(ledger.Reserve{Events: tenths(4), Lifetime: time.Hour})
 	s := &service{keeper: k, inTime: newTestInTime(), sessions: newTestSessions(k)}
 	answer := s.sessions.answer
-	s.sessions.answer = func(a *accountant.Session, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
+	s.sessions.answer = func(a *accountant.Session, c mechanism.Composition,
+		q accountant.Question) (accountant.Answer, error) {
 		do(ledger.Commit{Reservation: 3, Events: tenths(4)})
 		return answer(a, c, q)
 	}

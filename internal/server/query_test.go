@@ -32,7 +32,8 @@ func TestQueryLedger(t *testing.T) {
 	s := servertest.Start(t)
 	s.NewLedger("query")
 	ctx := servertest.Context(t)
-	byDelta := &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "query"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}
+	byDelta := &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "query"},
+		Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}}
 	byEpsilon := &pb.QueryPrivacyRequest{Subject: byDelta.Subject, Given: &pb.QueryPrivacyRequest_Epsilon{Epsilon: 1}}
 	empty, err := s.Client.QueryPrivacy(ctx, byDelta)
 	if err != nil || empty.Epsilon == nil || *empty.Epsilon != 0 || empty.Position == nil || *empty.Position != 0 {
@@ -42,7 +43,8 @@ func TestQueryLedger(t *testing.T) {
 	s.Report("query", w, 1, servertest.Gaussian(20, 3))
 	s.Report("query", w, 2, servertest.Gaussian(20, 4))
 
-	c, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 20}, Count: 7}})
+	c, err := mechanism.Compose(mechanism.AddOrRemoveOne,
+		[]mechanism.Event{{Mechanism: mechanism.Gaussian{NoiseMultiplier: 20}, Count: 7}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,8 @@ func TestQueryLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.GetEpsilon() != want.Epsilon || got.GetDelta() != 1e-5 || got.GetAnalysis() != string(want.Analysis) ||
-		got.GetGuarantee() != "descriptive" || got.Running == nil || got.GetRunning() != want.Epsilon || got.GetPosition() != 2 {
+		got.GetGuarantee() != "descriptive" || got.Running == nil || got.GetRunning() != want.Epsilon ||
+		got.GetPosition() != 2 {
 		t.Errorf("by δ: %v; want %+v", got, want)
 	}
 	if len(got.GetAnalyses()) != len(want.Analyses) {
@@ -69,19 +72,22 @@ func TestQueryLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.GetDelta() != want.Delta || got.GetLogDelta() != want.LogDelta || got.GetEpsilon() != 1 || got.GetRunning() != want.Delta || got.GetPosition() != 2 {
+	if got.GetDelta() != want.Delta || got.GetLogDelta() != want.LogDelta || got.GetEpsilon() != 1 ||
+		got.GetRunning() != want.Delta || got.GetPosition() != 2 {
 		t.Errorf("by ε: %v; want %+v", got, want)
 	}
 
 	// The same as a workload: the same answer, of no position.
 	workload, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{
-		Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Events: servertest.Gaussian(20, 7).Events}},
-		Given:   byEpsilon.Given})
+		Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE,
+			Events: servertest.Gaussian(20, 7).Events}},
+		Given: byEpsilon.Given})
 	if err != nil || workload.Position != nil || workload.GetDelta() != got.GetDelta() {
 		t.Errorf("workload: %v, %v; want δ = %g without a position", workload, err, got.GetDelta())
 	}
 	nothing, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{
-		Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE}}, Given: byEpsilon.Given})
+		Subject: &pb.QueryPrivacyRequest_Workload{Workload: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE}},
+		Given:   byEpsilon.Given})
 	if err != nil || nothing.Delta == nil || *nothing.Delta != 0 || !math.IsInf(nothing.GetLogDelta(), -1) {
 		t.Errorf("no events: %v, %v; want δ = 0", nothing, err)
 	}
@@ -91,17 +97,20 @@ func TestQueryLedger(t *testing.T) {
 func TestCallLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := servertest.StartWith(t, servertest.Config{Store: memory.New(memory.Config{}), Server: server.Config{Logger: logTo(&log)}})
+	s := servertest.StartWith(t,
+		servertest.Config{Store: memory.New(memory.Config{}), Server: server.Config{Logger: logTo(&log)}})
 	s.NewLedger("logged")
 	var trailer, chosen metadata.MD
-	if _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "nowhere"}, grpc.Trailer(&trailer)); err == nil {
+	if _, err := s.Client.GetLedger(servertest.Context(t), &pb.GetLedgerRequest{Name: "nowhere"},
+		grpc.Trailer(&trailer)); err == nil {
 		t.Fatal("found")
 	}
 	as := metadata.AppendToOutgoingContext(servertest.Context(t), server.RequestIDKey, "job-7.step-3")
 	if _, err := s.Client.GetLedger(as, &pb.GetLedgerRequest{Name: "nowhere"}, grpc.Trailer(&chosen)); err == nil {
 		t.Fatal("found")
 	}
-	stream, err := s.Client.ReportStream(metadata.AppendToOutgoingContext(servertest.Context(t), server.RequestIDKey, "a b"))
+	stream, err := s.Client.ReportStream(metadata.AppendToOutgoingContext(servertest.Context(t),
+		server.RequestIDKey, "a b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +122,8 @@ func TestCallLog(t *testing.T) {
 	if len(id) != 1 || id[0] == "" || strings.Count(text, "request_id="+id[0]+" ") != 1 {
 		t.Errorf("trailer %v: of one record?\n%s", trailer, text)
 	}
-	if got := chosen.Get(server.RequestIDKey); len(got) != 1 || got[0] != "job-7.step-3" || !strings.Contains(text, "request_id=job-7.step-3 ") {
+	if got := chosen.Get(server.RequestIDKey); len(got) != 1 || got[0] != "job-7.step-3" ||
+		!strings.Contains(text, "request_id=job-7.step-3 ") {
 		t.Errorf("trailer %v; want the id that the client chose, and in the log\n%s", chosen, text)
 	}
 	for _, want := range []string{
@@ -136,22 +146,28 @@ func TestQueryInTime(t *testing.T) {
 	s.NewLedger("hard")
 	ctx := servertest.Context(t)
 	q, z := 1e-3, 0.8
-	s.Report("hard", servertest.Writer(), 1, &pb.Charge{Events: []*pb.Event{{Count: 5, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
-		PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}}}})
+	s.Report("hard", servertest.Writer(), 1,
+		&pb.Charge{Events: []*pb.Event{{Count: 5, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
+			PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q,
+				Mechanism: &pb.Mechanism{
+					Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &z}}}}}}}}})
 	gap := 1e-13 // below what anything reaches
 	ask := func(limit time.Duration) (*pb.QueryPrivacyResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{
-			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "hard"}, Given: &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}, MaxGap: &gap})
+			Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "hard"},
+			Given:   &pb.QueryPrivacyRequest_Delta{Delta: 1e-5}, MaxGap: &gap})
 	}
 	for limit := 50 * time.Millisecond; ; limit *= 2 {
 		a, err := ask(limit)
-		early := status.Code(err) == codes.DeadlineExceeded || status.Code(err) == codes.Unavailable || err == nil && a.EpsilonLower == nil
+		early := status.Code(err) == codes.DeadlineExceeded || status.Code(err) == codes.Unavailable ||
+			err == nil && a.EpsilonLower == nil
 		if early && limit < 20*time.Second {
 			continue
 		}
-		if err != nil || a.EpsilonLower == nil || !(a.GetEpsilonLower() <= a.GetEpsilon()) || !(a.GetEpsilon() < 1e6) || len(a.GetAnalyses()) != 5 {
+		if err != nil || a.EpsilonLower == nil || !(a.GetEpsilonLower() <= a.GetEpsilon()) || !(a.GetEpsilon() < 1e6) ||
+			len(a.GetAnalyses()) != 5 {
 			t.Fatalf("within %v: %v, %v; want ε with both bounds", limit, a, err)
 		}
 		t.Logf("within %v: ε in [%g, %g] by %s", limit, a.GetEpsilonLower(), a.GetEpsilon(), a.GetAnalysis())

@@ -31,7 +31,8 @@ func description() *grpc.ServiceDesc {
 // maxKeptRequest is the size, in bytes, up to which a buffer is reused.
 const maxKeptRequest = 16 << 10
 
-func handleReport(srv any, ctx context.Context, receive func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
+func handleReport(srv any, ctx context.Context, receive func(any) error,
+	chain grpc.UnaryServerInterceptor) (any, error) {
 	s := srv.(*service)
 	growStack(0)
 	in, ok := s.requests.Get().(*encoded)
@@ -106,8 +107,10 @@ type reporting interface {
 	GetCheckOnly() bool
 }
 
-func (s *service) charge(ctx context.Context, req reporting, charge func(mechanism.Adjacency) (ledger.Action, error)) (*pb.ReportResponse, error) {
-	result, err := s.decide(ctx, req, req.GetCheckOnly(), charge) // not write: a call's stack is new, and to grow it costs more than all this
+func (s *service) charge(ctx context.Context, req reporting,
+	charge func(mechanism.Adjacency) (ledger.Action, error)) (*pb.ReportResponse, error) {
+	// not write: a call's stack is new, and to grow it costs more than all this
+	result, err := s.decide(ctx, req, req.GetCheckOnly(), charge)
 	s.metrics.write(!req.GetCheckOnly(), result.Replayed, err)
 	if err != nil {
 		return nil, err

@@ -71,7 +71,8 @@ func (s *Server) scrubs(ctx context.Context, store checkable) {
 			wait = min(wait, time.Minute)
 		default:
 			s.metrics.clean.Store(time.Now().UnixNano())
-			s.config.Logger.Debug("the store's file was checked: nothing is damaged", "bytes", read, "took", time.Since(began))
+			s.config.Logger.Debug("the store's file was checked: nothing is damaged", "bytes", read,
+				"took", time.Since(began))
 		}
 		select {
 		case <-ctx.Done():

@@ -66,10 +66,12 @@ func TestHTTP(t *testing.T) {
 	s.Report("measured", w, 1, one)
 	s.Report("measured", w, 1, one)
 	ctx := servertest.Context(t)
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "measured", Writer: w, Sequence: 2, Charge: one, CheckOnly: true}); err != nil {
+	if _, err := s.Client.Report(ctx,
+		&pb.ReportRequest{Ledger: "measured", Writer: w, Sequence: 2, Charge: one, CheckOnly: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "measured", Writer: w, Sequence: 9, Charge: one}); err == nil {
+	if _, err := s.Client.Report(ctx,
+		&pb.ReportRequest{Ledger: "measured", Writer: w, Sequence: 9, Charge: one}); err == nil {
 		t.Fatal("a gap was taken")
 	}
 	stream := s.Stream("measured", w)
@@ -102,7 +104,8 @@ func TestHTTP(t *testing.T) {
 		`go_goroutines`, `process_open_fds`)
 	for { // the store tells of a commit after it has answered: a ledger and two charges
 		_, body := get(t, "http://"+s.HTTPAddr+"/metrics")
-		if strings.Contains(body, "accountant_commit_group_sum 3\n") && strings.Contains(body, "accountant_commit_records_total 3\n") {
+		if strings.Contains(body, "accountant_commit_group_sum 3\n") &&
+			strings.Contains(body, "accountant_commit_records_total 3\n") {
 			break
 		}
 		if ctx.Err() != nil {
@@ -116,7 +119,8 @@ func TestProfile(t *testing.T) {
 	t.Parallel()
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{HTTP: "127.0.0.1:0", Profile: true}})
 	for _, path := range []string{"", "goroutine?debug=1", "heap?debug=1"} {
-		if code, body := get(t, "http://"+s.HTTPAddr+"/debug/pprof/"+path); code != http.StatusOK || !strings.Contains(body, "goroutine") && !strings.Contains(body, "heap profile") {
+		if code, body := get(t, "http://"+s.HTTPAddr+"/debug/pprof/"+path); code != http.StatusOK ||
+			!strings.Contains(body, "goroutine") && !strings.Contains(body, "heap profile") {
 			t.Errorf("%q: %d %.100q", path, code, body)
 		}
 	}
@@ -158,7 +162,9 @@ func TestReflection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); err != nil {
+	if err := stream.Send(
+		&reflectionpb.ServerReflectionRequest{
+			MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := stream.Recv()
@@ -208,8 +214,9 @@ func TestRunAndSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(servertest.Context(t))
 	ready, line := io.Pipe()
 	done := make(chan error, 1)
-	config := server.Config{Store: store, Listen: []string{"127.0.0.1:0"}, HTTP: "127.0.0.1:0", Socket: filepath.Join(dir, "accountant.sock"),
-		Data: "./my data", Version: "v1"}
+	config := server.Config{Store: store, Listen: []string{"127.0.0.1:0"}, HTTP: "127.0.0.1:0",
+		Socket: filepath.Join(dir, "accountant.sock"),
+		Data:   "./my data", Version: "v1"}
 	go func() { done <- server.Run(ctx, config, line) }()
 	buffer := make([]byte, 4096)
 	n, err := ready.Read(buffer)
@@ -218,7 +225,8 @@ func TestRunAndSocket(t *testing.T) {
 	}
 	text := string(buffer[:n])
 	fields := strings.Fields(text)
-	if !strings.HasPrefix(text, "accountantd ready listen=127.0.0.1:") || strings.Contains(text, ":0 ") || strings.Count(text, "\n") != 1 ||
+	if !strings.HasPrefix(text, "accountantd ready listen=127.0.0.1:") || strings.Contains(text, ":0 ") ||
+		strings.Count(text, "\n") != 1 ||
 		!strings.Contains(text, " socket="+config.Socket+" ") || !strings.Contains(text, ` data="./my data" `) ||
 		!strings.Contains(text, " store="+store.ID()+" version=v1\n") {
 		t.Errorf("ready line %q", text)
@@ -229,7 +237,8 @@ func TestRunAndSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = pb.NewAccountantServiceClient(conn).CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: servertest.Spec("shared")})
+		_, err = pb.NewAccountantServiceClient(conn).CreateLedger(ctx,
+			&pb.CreateLedgerRequest{Spec: servertest.Spec("shared")})
 		if err != nil {
 			t.Errorf("%s: %v", target, err)
 		}
@@ -256,7 +265,8 @@ func TestStoreFailed(t *testing.T) {
 	t.Parallel()
 	failed := make(chan struct{})
 	var log bytes.Buffer
-	running, err := server.Start(server.Config{Store: memory.New(memory.Config{}), Failed: failed, Listen: []string{"127.0.0.1:0"}, Logger: logTo(&log)})
+	running, err := server.Start(server.Config{Store: memory.New(memory.Config{}), Failed: failed,
+		Listen: []string{"127.0.0.1:0"}, Logger: logTo(&log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,8 @@ func Start(config Config) (*Server, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: newConnections(), process: newProcessID()}
+	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: newConnections(),
+		process: newProcessID()}
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
@@ -259,7 +260,8 @@ func (s *Server) readyLine() string {
 	var b strings.Builder
 	b.WriteString("accountantd ready")
 	for _, f := range [][2]string{
-		{"listen", strings.Join(s.Addrs(), ",")}, {"http", s.HTTPAddr()}, {"socket", s.config.Socket}, {"data", s.config.Data},
+		{"listen", strings.Join(s.Addrs(), ",")}, {"http", s.HTTPAddr()}, {"socket", s.config.Socket},
+		{"data", s.config.Data},
 		{"store", s.config.Store.ID()}, {"version", s.config.Version},
 	} {
 		value := f[1]

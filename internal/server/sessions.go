@@ -83,7 +83,8 @@ func newSessions(ledgers committed, t inTime) *sessions {
 // older than the call. It waits for the ledger's session for half of the remaining time. After
 // that it answers without the session, so that a long question does not make those behind it
 // fail.
-func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
+func (s *sessions) ask(ctx context.Context, name string,
+	q accountant.Question) (accountant.Answer, ledger.Summary, error) {
 	summary, err := s.ledgers.Summary(ctx, name)
 	if err != nil {
 		return accountant.Answer{}, summary, err
@@ -103,11 +104,15 @@ func (s *sessions) ask(ctx context.Context, name string, q accountant.Question) 
 }
 
 // cold answers q about a workload, for which no session is kept.
-func (s *sessions) cold(ctx context.Context, c mechanism.Composition, q accountant.Question) (accountant.Answer, error) {
+func (s *sessions) cold(ctx context.Context, c mechanism.Composition,
+	q accountant.Question) (accountant.Answer, error) {
 	if err := s.inTime.analyses.admit(ctx); err != nil {
 		return accountant.Answer{}, err
 	}
-	return s.inTime.answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) { return accountant.Ask(c, q) })
+	return s.inTime.answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) {
+		return accountant.Ask(c,
+			q)
+	})
 }
 
 // session returns the session of a ledger that exists.
@@ -146,7 +151,8 @@ func (se *session) take(ctx context.Context) bool {
 
 // inTurn answers an admitted question with a session that the caller has, and gives the session
 // back. The session is emptied if the answer failed or panicked.
-func (s *sessions) inTurn(ctx context.Context, name string, se *session, q accountant.Question) (accountant.Answer, ledger.Summary, error) {
+func (s *sessions) inTurn(ctx context.Context, name string, se *session,
+	q accountant.Question) (accountant.Answer, ledger.Summary, error) {
 	giveBack := func() {
 		s.settle(name, se)
 		<-se.turn

@@ -38,7 +38,8 @@ func (b *books) Composition(ctx context.Context, name string) (mechanism.Composi
 		return mechanism.Composition{}, ledger.Summary{}, ledger.ErrNotFound
 	}
 	step := mechanism.PoissonSampled{SamplingProbability: 0.01, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}
-	c := mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne, Parts: []mechanism.Part{{Mechanism: step, Count: n}}}
+	c := mechanism.Composition{Adjacency: mechanism.AddOrRemoveOne,
+		Parts: []mechanism.Part{{Mechanism: step, Count: n}}}
 	return c, ledger.Summary{Head: ledger.Head{Position: n}}, ctx.Err()
 }
 
@@ -83,14 +84,19 @@ func TestSessionsFollowTheLedger(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if q.Delta != nil && (got.Epsilon < *cold.EpsilonLower || cold.Epsilon < *got.EpsilonLower || got.Epsilon-*got.EpsilonLower > 1e-5) ||
-				q.Epsilon != nil && (got.LogDelta < *cold.LogDeltaLower || cold.LogDelta < *got.LogDeltaLower || got.LogDelta-*got.LogDeltaLower > 1e-4) {
+			if q.Delta != nil &&
+				(got.Epsilon < *cold.EpsilonLower || cold.Epsilon < *got.EpsilonLower ||
+					got.Epsilon-*got.EpsilonLower > 1e-5) ||
+				q.Epsilon != nil &&
+					(got.LogDelta < *cold.LogDeltaLower || cold.LogDelta < *got.LogDeltaLower ||
+						got.LogDelta-*got.LogDeltaLower > 1e-4) {
 				t.Errorf("at %v: %+v; cold %+v", now.Head.Position, got, cold)
 			}
 		}
 		b.step("a")
 	}
-	if _, _, err := s.ask(t.Context(), "b", accountant.AtDelta(1e-5)); !errors.Is(err, ledger.ErrNotFound) || s.recent.Len() != 1 {
+	if _, _, err := s.ask(t.Context(), "b", accountant.AtDelta(1e-5)); !errors.Is(err, ledger.ErrNotFound) ||
+		s.recent.Len() != 1 {
 		t.Errorf("no such ledger: %v, %d sessions", err, s.recent.Len())
 	}
 }
@@ -123,7 +129,8 @@ func TestSessionsKnowAnswers(t *testing.T) {
 		return answer(a, c, q)
 	}
 	for i, want := range []int{4, 5, 5} {
-		if _, _, err := s.ask(ctx, "a", accountant.AtDelta(1e-6)); i > 0 && (err != nil || *n != want) { // the first is still being answered
+		// the first is still being answered
+		if _, _, err := s.ask(ctx, "a", accountant.AtDelta(1e-6)); i > 0 && (err != nil || *n != want) {
 			t.Errorf("%d computed, %v; want %d", *n, err, want)
 		}
 		ctx = t.Context()
@@ -168,7 +175,8 @@ func TestSessionsWait(t *testing.T) {
 		ledger string
 		q      accountant.Question
 		time   time.Duration
-	}{{"a", known, time.Hour}, {"b", accountant.AtDelta(1e-7), time.Hour}, {"a", accountant.AtDelta(1e-7), 4 * time.Second}} {
+	}{{"a", known, time.Hour}, {"b", accountant.AtDelta(1e-7), time.Hour},
+		{"a", accountant.AtDelta(1e-7), 4 * time.Second}} {
 		ctx, cancel := context.WithTimeout(t.Context(), c.time)
 		if a, _, err := s.ask(ctx, c.ledger, c.q); err != nil || !(a.Epsilon > 0) {
 			t.Errorf("%s at δ = %g: %+v, %v", c.ledger, *c.q.Delta, a, err)

@@ -27,7 +27,8 @@ type budgetShares struct {
 func newBudgetShares() *budgetShares {
 	return &budgetShares{shown: map[string]bool{}, gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "accountant_ledger_budget_share",
-		Help: "Share of a budget, in [0, 1], that is spent, reserved or remaining, of open ledgers; budget is its index, or plan (of all planned applications). Informative: rounded.",
+		Help: "Share of a budget, in [0, 1], that is spent, reserved or remaining, of open ledgers; budget is its " +
+			"index, or plan (of all planned applications). Informative: rounded.",
 	}, []string{"ledger", "budget", "state"})}
 }
 
@@ -100,7 +101,8 @@ func (b *budgetShares) show(name string, v ledger.View) {
 		return
 	}
 	for budget, s := range shares(v.Balance) {
-		for state, share := range map[string]float64{"spent": s.Spent, "reserved": s.Reserved, "remaining": s.Remaining} {
+		for state, share := range map[string]float64{"spent": s.Spent, "reserved": s.Reserved,
+			"remaining": s.Remaining} {
 			b.gauge.WithLabelValues(name, budget, state).Set(share / s.Limit)
 		}
 	}

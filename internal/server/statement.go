@@ -26,7 +26,8 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 		return nil, err
 	}
 	if n := len(sub.stated.Parts); n > wire.MaxStatementParts {
-		return nil, fmt.Errorf("%w: distinct mechanisms: %d; allowed: at most %d in a statement", ledger.ErrOutOfRange, n, wire.MaxStatementParts)
+		return nil, fmt.Errorf("%w: distinct mechanisms: %d; allowed: at most %d in a statement", ledger.ErrOutOfRange,
+			n, wire.MaxStatementParts)
 	}
 	statement := wire.Statement{View: sub.view, Stated: sub.stated.Parts, Version: s.version, Time: time.Now()}
 	if sub.filter() { // its numbers are of the budgets

@@ -141,7 +141,8 @@ func TestStopWithSilentPeers(t *testing.T) {
 			}
 			conn := s.Dial(grpc.WithTransportCredentials(secure))
 			client := pb.NewAccountantServiceClient(conn)
-			if _, err := client.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: servertest.Spec("stopping")}); err != nil {
+			if _, err := client.CreateLedger(servertest.Context(t),
+				&pb.CreateLedgerRequest{Spec: servertest.Spec("stopping")}); err != nil {
 				t.Fatal(err)
 			}
 			stopping := make(chan struct{})
@@ -171,7 +172,8 @@ func chargeAfter(t *testing.T, client pb.AccountantServiceClient, stopping <-cha
 			late = true
 		default:
 		}
-		_, err := client.Report(t.Context(), &pb.ReportRequest{Ledger: "stopping", Writer: w, Sequence: sequence, Charge: one})
+		_, err := client.Report(t.Context(),
+			&pb.ReportRequest{Ledger: "stopping", Writer: w, Sequence: sequence, Charge: one})
 		switch {
 		case err == nil && late:
 			taken++

@@ -84,7 +84,8 @@ func (s *service) first(stream pb.AccountantService_ReportStreamServer) (*pb.Rep
 			return nil, err
 		}
 		if r.message.GetOpen() == nil {
-			return nil, &wire.InvalidError{Field: "message", Value: kindOf(r.message), Allowed: "open as the first message"}
+			return nil, &wire.InvalidError{Field: "message", Value: kindOf(r.message),
+				Allowed: "open as the first message"}
 		}
 		return r.message.GetOpen(), nil
 	}
@@ -110,7 +111,8 @@ type reports struct {
 }
 
 // open checks the lane's name and takes it over.
-func (s *service) open(stream pb.AccountantService_ReportStreamServer, open *pb.ReportStreamRequest_Open) (*reports, uint64, error) {
+func (s *service) open(stream pb.AccountantService_ReportStreamServer,
+	open *pb.ReportStreamRequest_Open) (*reports, uint64, error) {
 	ctx := stream.Context()
 	w, err := s.lane(ctx, "open.ledger", open.GetLedger(), open.GetWriter())
 	if err != nil {
@@ -168,7 +170,8 @@ func (r *reports) take(draining context.Context) error {
 			if err := checkRequest(m); err != nil { // such as a newer kind of message
 				return err
 			}
-			return &wire.InvalidError{Field: "message", Value: kindOf(m), Allowed: "charge, reserve, commit or release, after the first message"}
+			return &wire.InvalidError{Field: "message", Value: kindOf(m),
+				Allowed: "charge, reserve, commit or release, after the first message"}
 		}
 		v, err := r.valid(m, action)
 		if err != nil {
@@ -196,11 +199,20 @@ func (r *reports) send(sequence uint64, action ledger.Action) error {
 func (r *reports) content(m *pb.ReportStreamRequest) (uint64, func() (ledger.Action, error)) {
 	switch k := m.GetMessage().(type) {
 	case *pb.ReportStreamRequest_Charge:
-		return k.Charge.GetSequence(), func() (ledger.Action, error) { return wire.ToCharge(r.adjacency, k.Charge.GetCharge()) }
+		return k.Charge.GetSequence(), func() (ledger.Action, error) {
+			return wire.ToCharge(r.adjacency,
+				k.Charge.GetCharge())
+		}
 	case *pb.ReportStreamRequest_Reserve:
-		return k.Reserve.GetSequence(), func() (ledger.Action, error) { return wire.ToReserve(r.adjacency, k.Reserve.GetReserve()) }
+		return k.Reserve.GetSequence(), func() (ledger.Action, error) {
+			return wire.ToReserve(r.adjacency,
+				k.Reserve.GetReserve())
+		}
 	case *pb.ReportStreamRequest_Commit:
-		return k.Commit.GetSequence(), func() (ledger.Action, error) { return wire.ToCommit(r.adjacency, k.Commit.GetCommit()) }
+		return k.Commit.GetSequence(), func() (ledger.Action, error) {
+			return wire.ToCommit(r.adjacency,
+				k.Commit.GetCommit())
+		}
 	case *pb.ReportStreamRequest_Release:
 		return k.Release.GetSequence(), func() (ledger.Action, error) { return wire.ToRelease(k.Release.GetRelease()) }
 	}
@@ -253,7 +265,8 @@ func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStre
 	acknowledge := func() {
 		if run != nil {
 			answers = append(answers, &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Acknowledged_{
-				Acknowledged: &pb.ReportStreamResponse_Acknowledged{Through: run.Sequence, Receipt: wire.FromReceipt(run.Receipt)}}})
+				Acknowledged: &pb.ReportStreamResponse_Acknowledged{Through: run.Sequence,
+					Receipt: wire.FromReceipt(run.Receipt)}}})
 			run = nil
 		}
 	}
@@ -277,7 +290,8 @@ func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStre
 		}
 		s := statusOf(result.Err)
 		answers = append(answers, &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Rejected_{
-			Rejected: &pb.ReportStreamResponse_Rejected{Sequence: result.Sequence, Code: int32(s.Code()), Detail: s.Message(), BudgetExceeded: exceededBy(result.Err)}}})
+			Rejected: &pb.ReportStreamResponse_Rejected{Sequence: result.Sequence, Code: int32(s.Code()),
+				Detail: s.Message(), BudgetExceeded: exceededBy(result.Err)}}})
 	}
 	acknowledge()
 	return answers, nil

@@ -129,10 +129,12 @@ func TestStreamDuplicates(t *testing.T) {
 		t.Errorf("end %v; want EOF", err)
 	}
 	// Over a unary call, and after the ledger was closed.
-	if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "twice", Writer: servertest.Writer(), Sequence: 1}); err != nil {
+	if _, err := s.Client.CloseLedger(servertest.Context(t),
+		&pb.CloseLedgerRequest{Name: "twice", Writer: servertest.Writer(), Sequence: 1}); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "twice", Writer: w, Sequence: 1, Charge: one})
+	answer, err := s.Client.Report(servertest.Context(t),
+		&pb.ReportRequest{Ledger: "twice", Writer: w, Sequence: 1, Charge: one})
 	if err != nil || !answer.GetReplayed() || answer.GetReceipt().String() != first.String() {
 		t.Errorf("after closing: %v, %v; want the first receipt %v, replayed", answer, err, first)
 	}
@@ -245,7 +247,8 @@ func TestManyWriters(t *testing.T) {
 		group.Go(func() {
 			if i%4 == 3 {
 				for j := uint64(1); j <= each; j++ {
-					answer, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: ledger, Writer: w, Sequence: j, Charge: one})
+					answer, err := s.Client.Report(servertest.Context(t),
+						&pb.ReportRequest{Ledger: ledger, Writer: w, Sequence: j, Charge: one})
 					if err != nil || answer.GetReplayed() || answer.GetReceipt().GetSequence() != j {
 						t.Errorf("report %d: %v, %v", j, answer, err)
 						return
@@ -285,7 +288,8 @@ func reportAll(t *testing.T, client pb.AccountantServiceClient, ledger, w string
 			err = stream.Send(m)
 		}
 	}
-	send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{Ledger: ledger, Writer: w}}})
+	send(&pb.ReportStreamRequest{
+		Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{Ledger: ledger, Writer: w}}})
 	for i := uint64(1); i <= n; i++ {
 		send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
 			Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: i, Charge: one}}})

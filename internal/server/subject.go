@@ -38,7 +38,8 @@ func (s *service) subject(ctx context.Context, name string, workload mechanism.C
 
 func subjectOf(v ledger.View) (subject, error) {
 	position := v.Head.Position
-	spent, err := accountant.Join(v.Charged, mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: reserved(v.Reservations)})
+	spent, err := accountant.Join(v.Charged,
+		mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: reserved(v.Reservations)})
 	if err != nil {
 		return subject{}, err
 	}
@@ -77,7 +78,8 @@ func reserved(open []ledger.Reservation) (parts []mechanism.Part) {
 
 // prefix reports whether the stated cost is that of what was charged.
 func (s subject) prefix() bool {
-	return s.standing.Guarantee == "" || s.standing.Guarantee == ledger.GuaranteeDescriptive && !slices.ContainsFunc(s.view.Reservations, func(r ledger.Reservation) bool { return r.Child == "" })
+	return s.standing.Guarantee == "" || s.standing.Guarantee == ledger.GuaranteeDescriptive &&
+		!slices.ContainsFunc(s.view.Reservations, func(r ledger.Reservation) bool { return r.Child == "" })
 }
 
 // filter reports whether the stated cost is what the budgets imply.

@@ -33,15 +33,18 @@ func TestSentAgainOverAnotherListener(t *testing.T) {
 		t.Helper()
 		for _, r := range requests {
 			_, err := owner.Report(ctx, r)
-			wantError(t, err, codes.AlreadyExists, "written as entry", "unverified:anonymous", "nothing was written now", "allowed:")
+			wantError(t, err, codes.AlreadyExists, "written as entry", "unverified:anonymous",
+				"nothing was written now", "allowed:")
 		}
 		stream, err := owner.ReportStream(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range []*pb.ReportStreamRequest{
-			{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{Ledger: "twice", Writer: writer}}},
-			{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1, Charge: charged(3)}}},
+			{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{Ledger: "twice",
+				Writer: writer}}},
+			{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1,
+				Charge: charged(3)}}},
 		} {
 			if err := stream.Send(m); err != nil {
 				t.Fatal(err)

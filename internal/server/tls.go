@@ -33,7 +33,8 @@ func (f TLSFiles) check() error {
 	case f.Cert != "" && f.Key == "":
 		return &ConfigError{"tls-key", "not given, with --tls-cert", "a PEM file, with --tls-cert"}
 	case f.Cert == "" && f.ClientCA != "":
-		return &ConfigError{"tls-client-ca", f.ClientCA + " without --tls-cert", "a PEM file, with --tls-cert and --tls-key"}
+		return &ConfigError{"tls-client-ca", f.ClientCA + " without --tls-cert",
+			"a PEM file, with --tls-cert and --tls-key"}
 	case f.Cert == "":
 		return nil
 	}
@@ -72,7 +73,8 @@ func (c *certificates) read() error {
 			return &ConfigError{f.field, err.Error(), "a PEM file that the daemon may read"}
 		}
 	}
-	if c.config != nil && bytes.Equal(now[0], c.seen[0]) && bytes.Equal(now[1], c.seen[1]) && bytes.Equal(now[2], c.seen[2]) {
+	if c.config != nil && bytes.Equal(now[0], c.seen[0]) && bytes.Equal(now[1], c.seen[1]) &&
+		bytes.Equal(now[2], c.seen[2]) {
 		return nil
 	}
 	if err := checkKeyMode(c.files.Key); err != nil {
@@ -80,7 +82,8 @@ func (c *certificates) read() error {
 	}
 	pair, err := tls.X509KeyPair(now[0], now[1])
 	if err != nil {
-		return &ConfigError{"tls-cert, tls-key", fmt.Sprintf("%s, %s (%v)", c.files.Cert, c.files.Key, err), "PEM files of a certificate and its key"}
+		return &ConfigError{"tls-cert, tls-key", fmt.Sprintf("%s, %s (%v)", c.files.Cert, c.files.Key, err),
+			"PEM files of a certificate and its key"}
 	}
 	config := &tls.Config{
 		Certificates: []tls.Certificate{pair},
@@ -92,7 +95,8 @@ func (c *certificates) read() error {
 	if c.files.ClientCA != "" {
 		config.ClientCAs = x509.NewCertPool()
 		if !config.ClientCAs.AppendCertsFromPEM(now[2]) {
-			return &ConfigError{"tls-client-ca", c.files.ClientCA + ", without a certificate", "a PEM file of certificates"}
+			return &ConfigError{"tls-client-ca", c.files.ClientCA + ", without a certificate",
+				"a PEM file of certificates"}
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 		config.VerifyConnection = func(s tls.ConnectionState) error {
@@ -120,7 +124,8 @@ func checkKeyMode(path string) error {
 	}
 	if mode := info.Mode().Perm(); mode&0o027 != 0 && hasModes {
 		return &ConfigError{"tls-key", fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
-			fmt.Sprintf("mode 0600, or 0640 for its group: chmod 0640 %s (of a Kubernetes secret: defaultMode: 0440), and another key if others may have read this one", path)}
+			fmt.Sprintf("mode 0600, or 0640 for its group: chmod 0640 %s (of a Kubernetes secret: defaultMode: "+
+				"0440), and another key if others may have read this one", path)}
 	}
 	return nil
 }
@@ -173,10 +178,12 @@ func certified(cert *x509.Certificate) (principal string, err error) {
 	case len(cert.DNSNames) == 1 && len(cert.EmailAddresses) == 0:
 		principal = "dns:" + cert.DNSNames[0]
 	default:
-		return "", errors.New("client certificate: names nobody; allowed: one URI, a common name, or one email address or DNS name")
+		return "", errors.New("client certificate: names nobody; allowed: one URI, a common name, or one email " +
+			"address or DNS name")
 	}
 	if !wire.IsPrincipal(principal) {
-		return "", fmt.Errorf("client certificate: its name %.80q; allowed: printable text of at most 256 bytes", principal)
+		return "", fmt.Errorf("client certificate: its name %.80q; allowed: printable text of at most 256 bytes",
+			principal)
 	}
 	return principal, nil
 }

@@ -61,7 +61,8 @@ func secure(t *testing.T, a *servertest.Authority, mutual bool) (*servertest.Ser
 		files.ClientCA = a.File
 	}
 	l := &log{}
-	return servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, HTTP: "127.0.0.1:0", Logger: slog.New(slog.NewTextHandler(l, nil))}}), l
+	return servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, HTTP: "127.0.0.1:0",
+		Logger: slog.New(slog.NewTextHandler(l, nil))}}), l
 }
 
 // creator is the principal that a new ledger is recorded for; the client says that
@@ -74,7 +75,8 @@ func creator(t *testing.T, target, name string, c credentials.TransportCredentia
 	}
 	defer func() { _ = conn.Close() }()
 	ctx := metadata.AppendToOutgoingContext(servertest.Context(t), server.PrincipalKey, "ada")
-	answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: servertest.Spec(name)})
+	answer, err := pb.NewAccountantServiceClient(conn).CreateLedger(ctx,
+		&pb.CreateLedgerRequest{Spec: servertest.Spec(name)})
 	return answer.GetLedger().GetPrincipal(), err
 }
 
@@ -133,9 +135,12 @@ func TestMutualTLS(t *testing.T) {
 		want        string // "" if it is refused
 	}{
 		{func(*x509.Certificate) {}, "cn:client"},
-		{func(c *x509.Certificate) { c.URIs = append(c.URIs, uri("spiffe://example.org/job/1")) }, "uri:spiffe://example.org/job/1"},
-		{func(c *x509.Certificate) { c.Subject.CommonName, c.EmailAddresses = "", []string{"ada@example.org"} }, "email:ada@example.org"},
-		{func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = "", []string{"job.example.org"} }, "dns:job.example.org"},
+		{func(c *x509.Certificate) { c.URIs = append(c.URIs, uri("spiffe://example.org/job/1")) },
+			"uri:spiffe://example.org/job/1"},
+		{func(c *x509.Certificate) { c.Subject.CommonName, c.EmailAddresses = "", []string{"ada@example.org"} },
+			"email:ada@example.org"},
+		{func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = "", []string{"job.example.org"} },
+			"dns:job.example.org"},
 		{func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = "", []string{"a.example", "b.example"} }, ""},
 		{func(c *x509.Certificate) { c.URIs = append(c.URIs, uri("spiffe://a/1"), uri("spiffe://a/2")) }, ""},
 		{func(c *x509.Certificate) { c.Subject.CommonName = "" }, ""},
@@ -149,13 +154,14 @@ func TestMutualTLS(t *testing.T) {
 			t.Errorf("%d: %q, %v; want %q", i, got, err, c.want)
 		}
 	}
-	for name, config := range map[string]*tls.Config{"no certificate": a.Client(""), "of another authority": func() *tls.Config {
-		other := servertest.NewAuthority(t)
-		other.Issue("client", nil)
-		c := a.Client("")
-		c.Certificates = other.Client("client").Certificates
-		return c
-	}()} {
+	for name, config := range map[string]*tls.Config{"no certificate": a.Client(""),
+		"of another authority": func() *tls.Config {
+			other := servertest.NewAuthority(t)
+			other.Issue("client", nil)
+			c := a.Client("")
+			c.Certificates = other.Client("client").Certificates
+			return c
+		}()} {
 		_, err := creator(t, s.Addr, "mutual/refused", credentials.NewTLS(config))
 		if err == nil {
 			t.Errorf("%s: taken", name)
@@ -261,8 +267,9 @@ func TestSocketForOthers(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
 	path, own := filepath.Join(dir, "shared"), filepath.Join(dir, "own")
-	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Listen: []string{"unix://" + path, "127.0.0.1:0"},
-		SocketMode: 0o666, SocketOwner: fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), Socket: own}})
+	s := servertest.StartWith(t,
+		servertest.Config{Server: server.Config{Listen: []string{"unix://" + path, "127.0.0.1:0"},
+			SocketMode: 0o666, SocketOwner: fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), Socket: own}})
 	if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeSocket|0o666 {
 		t.Errorf("%v, %v; want a socket of mode 0666", info, err)
 	}
@@ -271,7 +278,8 @@ func TestSocketForOthers(t *testing.T) {
 		want = "unverified:ada"
 	}
 	for i, target := range []string{"unix:" + path, "unix:" + own} {
-		if p, err := creator(t, target, fmt.Sprintf("socket/%d", i), insecure.NewCredentials()); err != nil || p != want {
+		if p, err := creator(t, target, fmt.Sprintf("socket/%d", i), insecure.NewCredentials()); err != nil ||
+			p != want {
 			t.Errorf("%s: %q, %v; want %q", target, p, err, want)
 		}
 		conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -308,8 +316,10 @@ func TestDrainIsBounded(t *testing.T) {
 	}{"enough time": {time.Minute, codes.OK}, "no time": {1, codes.Unavailable}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := &slowStore{Store: memory.New(memory.Config{}), enter: make(chan struct{}), leave: make(chan struct{})}
-			s, err := server.Start(server.Config{Store: store, Listen: []string{"127.0.0.1:0"}, DrainTimeout: c.timeout})
+			store := &slowStore{Store: memory.New(memory.Config{}), enter: make(chan struct{}),
+				leave: make(chan struct{})}
+			s, err := server.Start(server.Config{Store: store, Listen: []string{"127.0.0.1:0"},
+				DrainTimeout: c.timeout})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,8 @@ func TestCreateLedger(t *testing.T) {
 	}
 	l := first.GetLedger()
 	if !first.GetCreated() || l.GetName() != "team/mnist" || l.GetPrincipal() != "unverified:ada@example.org" ||
-		l.GetPosition() != 0 || len(l.GetHeadHash()) != 32 || l.GetStoreId() != s.Store.ID() || l.GetSpec().GetPrivacyUnit() != "user" {
+		l.GetPosition() != 0 || len(l.GetHeadHash()) != 32 || l.GetStoreId() != s.Store.ID() ||
+		l.GetSpec().GetPrivacyUnit() != "user" {
 		t.Errorf("created %v", first)
 	}
 	// Again, by somebody else and with the default policy spelt out: the same one.
@@ -58,7 +59,8 @@ func TestReportAndCheck(t *testing.T) {
 		t.Error("a check was written")
 	}
 	receipt := s.Report("unary", w, 1, one)
-	if receipt.GetPosition() != 1 || receipt.GetSequence() != 1 || receipt.GetWriter() != w || receipt.GetLedger() != "unary" ||
+	if receipt.GetPosition() != 1 || receipt.GetSequence() != 1 || receipt.GetWriter() != w ||
+		receipt.GetLedger() != "unary" ||
 		receipt.GetStoreId() != s.Store.ID() || len(receipt.GetHeadHash()) != 32 || receipt.GetTime() == nil {
 		t.Errorf("receipt %v", receipt)
 	}
@@ -87,12 +89,14 @@ func TestRequestKey(t *testing.T) {
 		t.Errorf("again: %v; want %v", again, first)
 	}
 	ctx := metadata.AppendToOutgoingContext(servertest.Context(t), server.PrincipalKey, "bob")
-	answer, err := s.Client.Report(ctx, &pb.ReportRequest{Ledger: "key", Writer: "request/job-7", Sequence: 1, Charge: one})
+	answer, err := s.Client.Report(ctx,
+		&pb.ReportRequest{Ledger: "key", Writer: "request/job-7", Sequence: 1, Charge: one})
 	if err != nil || answer.GetReplayed() || answer.GetReceipt().GetPosition() != 2 {
 		t.Errorf("another principal: %v, %v; want a charge of its own", answer, err)
 	}
 	entries := readLog(t, s.Client, "key", 1)
-	if len(entries) != 2 || entries[0].GetPrincipal() != "unverified:anonymous" || entries[1].GetPrincipal() != "unverified:bob" {
+	if len(entries) != 2 || entries[0].GetPrincipal() != "unverified:anonymous" ||
+		entries[1].GetPrincipal() != "unverified:bob" {
 		t.Errorf("entries %v", entries)
 	}
 }
@@ -161,7 +165,8 @@ func TestListLedgers(t *testing.T) {
 func listAll(t *testing.T, client pb.AccountantServiceClient, prefix string, size uint32) (names []string) {
 	t.Helper()
 	for token := ""; ; {
-		page, err := client.ListLedgers(servertest.Context(t), &pb.ListLedgersRequest{Prefix: prefix, PageSize: size, PageToken: token})
+		page, err := client.ListLedgers(servertest.Context(t),
+			&pb.ListLedgersRequest{Prefix: prefix, PageSize: size, PageToken: token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,8 +196,10 @@ func TestLargePages(t *testing.T) {
 	var group errgroup.Group
 	group.SetLimit(32)
 	for i := range ledgers {
-		spec := &pb.LedgerSpec{Name: fmt.Sprintf("large/%03d/%s", i, strings.Repeat("n", 60)), Adjacency: pb.Workload_REPLACE_ONE,
-			Labels: labels, Owner: strings.Repeat("o", 256), DatasetId: strings.Repeat("d", 256), DatasetVersion: strings.Repeat("v", 256)}
+		spec := &pb.LedgerSpec{Name: fmt.Sprintf("large/%03d/%s", i, strings.Repeat("n", 60)),
+			Adjacency: pb.Workload_REPLACE_ONE,
+			Labels:    labels, Owner: strings.Repeat("o", 256), DatasetId: strings.Repeat("d", 256),
+			DatasetVersion: strings.Repeat("v", 256)}
 		group.Go(func() error {
 			_, err := s.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: spec})
 			return err
@@ -209,9 +216,11 @@ func TestLargePages(t *testing.T) {
 	charge := &pb.Charge{Labels: labels}
 	for range 1000 {
 		sigma, sensitivity, q := 1.5, 1.0, 0.01
-		charge.Events = append(charge.Events, &pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
-			PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{
-				Gaussian: &pb.Gaussian{StandardDeviation: &sigma, Sensitivity: &sensitivity}}}}}}})
+		charge.Events = append(charge.Events,
+			&pb.Event{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{
+				PoissonSampled: &pb.PoissonSampled{SamplingProbability: &q,
+					Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{
+						Gaussian: &pb.Gaussian{StandardDeviation: &sigma, Sensitivity: &sensitivity}}}}}}})
 	}
 	const entries = 70
 	w := servertest.Writer()
@@ -249,7 +258,8 @@ func TestListEntriesFrom(t *testing.T) {
 		}
 		return positions, answer.GetNextPageToken()
 	}
-	if got, next := list(&pb.ListEntriesRequest{StartPosition: 9, Raw: true}); !slices.Equal(got, []uint64{9, 10}) || next != "" {
+	if got, next := list(&pb.ListEntriesRequest{StartPosition: 9, Raw: true}); !slices.Equal(got, []uint64{9, 10}) ||
+		next != "" {
 		t.Errorf("from 9: %v, %q", got, next)
 	}
 	if got, next := list(&pb.ListEntriesRequest{StartPosition: 11}); len(got) != 0 || next != "" {
@@ -265,6 +275,7 @@ func TestListEntriesFrom(t *testing.T) {
 	if got, _ := list(&pb.ListEntriesRequest{PageSize: 4, PageToken: next}); !slices.Equal(got, []uint64{5, 6, 7, 8}) {
 		t.Errorf("next page: %v", got)
 	}
-	_, err := s.Client.ListEntries(servertest.Context(t), &pb.ListEntriesRequest{Ledger: "from", PageToken: next, StartPosition: 2})
+	_, err := s.Client.ListEntries(servertest.Context(t),
+		&pb.ListEntriesRequest{Ledger: "from", PageToken: next, StartPosition: 2})
 	wantError(t, err, codes.InvalidArgument, "start_position: 2", "allowed: none with a page_token")
 }

@@ -57,7 +57,8 @@ func TestWatchLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAmount(t, until(t, stream, 51), 5, 1, 4)
-	if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "w", Writer: w, Sequence: 51}); err != nil {
+	if _, err := s.Client.CloseLedger(servertest.Context(t),
+		&pb.CloseLedgerRequest{Name: "w", Writer: w, Sequence: 51}); err != nil {
 		t.Fatal(err)
 	}
 	if l := until(t, stream, 52); !l.GetClosed() {
@@ -168,15 +169,19 @@ func TestBudgetShares(t *testing.T) {
 	}
 	s.Report("p", servertest.Writer(), 1, charged(1))
 	want := []string{
-		`budget="0",ledger="f",state="spent"} 0.5`, `budget="0",ledger="f",state="reserved"} 0.2`, `budget="0",ledger="f",state="remaining"} 0.3`,
-		`budget="plan",ledger="p",state="spent"} 0.25`, `budget="plan",ledger="p",state="reserved"} 0`, `budget="plan",ledger="p",state="remaining"} 0.75`,
+		`budget="0",ledger="f",state="spent"} 0.5`, `budget="0",ledger="f",state="reserved"} 0.2`,
+		`budget="0",ledger="f",state="remaining"} 0.3`,
+		`budget="plan",ledger="p",state="spent"} 0.25`, `budget="plan",ledger="p",state="reserved"} 0`,
+		`budget="plan",ledger="p",state="remaining"} 0.75`,
 	}
 	has(want...)
 	has(want...)
-	if _, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: "p", Writer: servertest.Writer(), Sequence: 1}); err != nil {
+	if _, err := s.Client.CloseLedger(servertest.Context(t),
+		&pb.CloseLedgerRequest{Name: "p", Writer: servertest.Writer(), Sequence: 1}); err != nil {
 		t.Fatal(err)
 	}
 	has(want[:3]...)
 	s.Restart() // read again from the store
-	has(want[0], want[1], want[2], `budget="plan",ledger="late",state="spent"} 0`, `budget="plan",ledger="late",state="reserved"} 0`, `budget="plan",ledger="late",state="remaining"} 1`)
+	has(want[0], want[1], want[2], `budget="plan",ledger="late",state="spent"} 0`,
+		`budget="plan",ledger="late",state="reserved"} 0`, `budget="plan",ledger="late",state="remaining"} 1`)
 }

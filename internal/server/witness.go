@@ -27,7 +27,8 @@ func (s *service) compareReceipt(field, name string, kept *pb.Receipt) error {
 		if id := s.store.ID(); kept.GetStoreId() != id {
 			found += "; this is store " + id
 		}
-		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store %s; found %s",
+		return fmt.Errorf("%w: ledger %s: expected, by its receipt, an entry with hash %x at position %d of store "+
+			"%s; found %s",
 			errForgotten, name, hash, kept.GetPosition(), kept.GetStoreId(), found)
 	}
 	records, err := s.store.Records(name, kept.GetPosition(), 1)

@@ -60,17 +60,28 @@ func TestLastReceipt(t *testing.T) {
 		code  codes.Code
 		wants []string
 	}{
-		{"another hash", but(func(r *pb.Receipt) { r.HeadHash[31] ^= 1 }), codes.DataLoss, []string{"rolled back or edited", "expected", "position 300", "found one with hash"}},
-		{"another's hash", but(func(r *pb.Receipt) { r.HeadHash = other.HeadHash }), codes.DataLoss, []string{"found one with hash"}},
-		{"another position", but(func(r *pb.Receipt) { r.Position = 299 }), codes.DataLoss, []string{"position 299", "found one with hash"}},
-		{"beyond the end", but(func(r *pb.Receipt) { r.Position = 301 }), codes.DataLoss, []string{"position 301", "found no entry there"}},
-		{"far beyond the end", but(func(r *pb.Receipt) { r.Position = 1<<64 - 1 }), codes.DataLoss, []string{"found no entry there"}},
-		{"another store's", but(func(r *pb.Receipt) { r.StoreId, r.HeadHash[31] = servertest.Writer(), r.HeadHash[31]^1 }), codes.DataLoss, []string{"; this is store " + last.GetStoreId()}},
+		{"another hash", but(func(r *pb.Receipt) { r.HeadHash[31] ^= 1 }), codes.DataLoss,
+			[]string{"rolled back or edited", "expected", "position 300", "found one with hash"}},
+		{"another's hash", but(func(r *pb.Receipt) { r.HeadHash = other.HeadHash }), codes.DataLoss,
+			[]string{"found one with hash"}},
+		{"another position", but(func(r *pb.Receipt) { r.Position = 299 }), codes.DataLoss,
+			[]string{"position 299", "found one with hash"}},
+		{"beyond the end", but(func(r *pb.Receipt) { r.Position = 301 }), codes.DataLoss,
+			[]string{"position 301", "found no entry there"}},
+		{"far beyond the end", but(func(r *pb.Receipt) { r.Position = 1<<64 - 1 }), codes.DataLoss,
+			[]string{"found no entry there"}},
+		{"another store's",
+			but(func(r *pb.Receipt) { r.StoreId, r.HeadHash[31] = servertest.Writer(), r.HeadHash[31]^1 }),
+			codes.DataLoss, []string{"; this is store " + last.GetStoreId()}},
 		{"another ledger", other, codes.InvalidArgument, []string{`open.last_receipt.ledger: "b"`, `"a"`}},
-		{"no ledger", but(func(r *pb.Receipt) { r.Ledger = "" }), codes.InvalidArgument, []string{"open.last_receipt.ledger"}},
-		{"no store", but(func(r *pb.Receipt) { r.StoreId = "" }), codes.InvalidArgument, []string{"open.last_receipt.store_id", "a UUID"}},
-		{"no position", but(func(r *pb.Receipt) { r.Position = 0 }), codes.InvalidArgument, []string{"open.last_receipt.position: missing or 0"}},
-		{"short hash", but(func(r *pb.Receipt) { r.HeadHash = r.HeadHash[:31] }), codes.InvalidArgument, []string{"open.last_receipt.head_hash: 31 bytes", "allowed: 32"}},
+		{"no ledger", but(func(r *pb.Receipt) { r.Ledger = "" }), codes.InvalidArgument,
+			[]string{"open.last_receipt.ledger"}},
+		{"no store", but(func(r *pb.Receipt) { r.StoreId = "" }), codes.InvalidArgument,
+			[]string{"open.last_receipt.store_id", "a UUID"}},
+		{"no position", but(func(r *pb.Receipt) { r.Position = 0 }), codes.InvalidArgument,
+			[]string{"open.last_receipt.position: missing or 0"}},
+		{"short hash", but(func(r *pb.Receipt) { r.HeadHash = r.HeadHash[:31] }), codes.InvalidArgument,
+			[]string{"open.last_receipt.head_hash: 31 bytes", "allowed: 32"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := open("a", c.kept)
@@ -78,7 +89,8 @@ func TestLastReceipt(t *testing.T) {
 			for i, want := range c.wants {
 				c.wants[i] = strings.TrimPrefix(want, "open.")
 			}
-			_, err = s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: "a", Writer: w, Sequence: 301, Charge: one, LastReceipt: c.kept})
+			_, err = s.Client.Report(servertest.Context(t),
+				&pb.ReportRequest{Ledger: "a", Writer: w, Sequence: 301, Charge: one, LastReceipt: c.kept})
 			wantError(t, err, c.code, c.wants...)
 		})
 	}
@@ -89,7 +101,8 @@ func TestLastReceipt(t *testing.T) {
 		t.Helper()
 		// The same entry in another store is one that was restored.
 		elsewhere := but(func(r *pb.Receipt) { r.StoreId = servertest.Writer() })
-		for _, r := range append(slices.Clone(receipts[:3]), nil, receipts[254], receipts[255], receipts[256], last, elsewhere) {
+		for _, r := range append(slices.Clone(receipts[:3]), nil, receipts[254], receipts[255],
+			receipts[256], last, elsewhere) {
 			if got, err := open("a", r); err != nil || got != 300 {
 				t.Errorf("with the receipt of %d: opened at %d, %v; want 300", r.GetPosition(), got, err)
 			}

@@ -59,7 +59,8 @@ func written[M any, P interface {
 	return answer, nil
 }
 
-func (s *service) decide(ctx context.Context, in laned, checkOnly bool, action toAction[ledger.Action]) (keeper.Result, error) {
+func (s *service) decide(ctx context.Context, in laned, checkOnly bool,
+	action toAction[ledger.Action]) (keeper.Result, error) {
 	w, err := s.lane(ctx, "ledger", in.GetLedger(), in.GetWriter())
 	if err != nil {
 		return keeper.Result{}, err
@@ -96,7 +97,8 @@ func request(ctx context.Context, w ledger.Writer, sequence uint64, action ledge
 	if err := wire.CheckSequence(w, sequence); err != nil {
 		return ledger.Request{}, err
 	}
-	return ledger.Request{Writer: w, Sequence: sequence, Digest: record.Digest(action), Action: action, Caller: holder(ctx)}, nil
+	return ledger.Request{Writer: w, Sequence: sequence, Digest: record.Digest(action), Action: action,
+		Caller: holder(ctx)}, nil
 }
 
 // closing is a CloseLedgerRequest, which calls its ledger "name".

@@ -49,7 +49,8 @@ var actionForms = func(list ...actionForm) map[string]actionForm {
 		forms[f.kind()] = f
 	}
 	return forms
-}(chargeForm, closeForm, reserveForm, commitForm, releaseForm, expireForm, freeForm, refundForm, raiseForm, restoredForm, reconcileForm)
+}(chargeForm, closeForm, reserveForm, commitForm, releaseForm, expireForm, freeForm, refundForm, raiseForm,
+	restoredForm, reconcileForm)
 
 // ReadAction converts the message of an entry's action of this kind, without a check of
 // ranges.

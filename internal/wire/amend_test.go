@@ -34,7 +34,9 @@ func TestAmendmentsRoundTrip(t *testing.T) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
-	many := &pb.Raise{Reason: "r", Plan: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE, Events: FromEvents([]mechanism.Event{{Mechanism: wiretest.EveryMechanism[0]}})}}
+	many := &pb.Raise{Reason: "r",
+		Plan: &pb.Workload{Adjacency: pb.Workload_REPLACE_ONE,
+			Events: FromEvents([]mechanism.Event{{Mechanism: wiretest.EveryMechanism[0]}})}}
 	if got, err := ToRaise(mechanism.ReplaceOne, many); err != nil || got.Plan.Events[0].Count != 0 {
 		t.Errorf("as many as fit: %+v, %v", got, err)
 	}
@@ -109,7 +111,9 @@ func TestAmendmentErrors(t *testing.T) {
 		_, err := ToRaise(mechanism.ReplaceOne, r)
 		checkInvalid(t, err, c.field)
 	}
-	laplace := fromRaise(ledger.Raise{Reason: "r", Plan: ledger.Workload{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{StandardDeviation: 1, Sensitivity: -1}, Count: 1}}}})
+	laplace := fromRaise(ledger.Raise{Reason: "r",
+		Plan: ledger.Workload{Events: []mechanism.Event{{Mechanism: mechanism.Gaussian{StandardDeviation: 1,
+			Sensitivity: -1}, Count: 1}}}})
 	laplace.Plan.Adjacency = pb.Workload_ZERO_OUT
 	_, err := ToRaise(mechanism.ZeroOut, laplace)
 	checkInvalid(t, err, "raise.plan.events[0].mechanism.gaussian.sensitivity")
@@ -144,7 +148,8 @@ func TestReservationErrors(t *testing.T) {
 	if err := errors.Join(reserve(func(*pb.Reserve) {}), commit(func(*pb.Commit) {})); err != nil {
 		t.Error(err)
 	}
-	if v, err := ToRelease(&pb.Release{Reservation: 3, Reason: "r"}); err != nil || v != (ledger.Release{Reservation: 3, Reason: "r"}) {
+	if v, err := ToRelease(&pb.Release{Reservation: 3, Reason: "r"}); err != nil ||
+		v != (ledger.Release{Reservation: 3, Reason: "r"}) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	_, err := ToRelease(&pb.Release{})
@@ -160,27 +165,36 @@ func TestFromView(t *testing.T) {
 		Budgets: []ledger.BudgetBalance{
 			{Budget: accountant.Budget{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 12},
 				Value: ledger.Amount{Unit: "u", Limit: 4, Spent: 1, Reserved: 2, Remaining: 1}},
-			{Budget: accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 8, Delta: 1e-5}, Delta: ledger.Amount{Unit: "δ", Limit: 1e-5}}},
-		Plan: []ledger.PlanBalance{{Mechanism: wiretest.EveryMechanism[0], Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}},
+			{Budget: accountant.Budget{Guard: accountant.GuardBasic, Epsilon: 8, Delta: 1e-5},
+				Delta: ledger.Amount{Unit: "δ", Limit: 1e-5}}},
+		Plan: []ledger.PlanBalance{{Mechanism: wiretest.EveryMechanism[0], Planned: 6, Spent: 3,
+			Reserved: 2, Remaining: 1}},
 		Reservations: []ledger.Reservation{
-			{Position: 3, Deadline: time.Unix(100, 5), Principal: "p", Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[0], Count: 1<<32 + 5}}},
-			{Position: 4, Child: "c", Principal: ledger.Daemon, Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[1], Count: 1}}}},
+			{Position: 3, Deadline: time.Unix(100, 5), Principal: "p",
+				Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[0], Count: 1<<32 + 5}}},
+			{Position: 4, Child: "c", Principal: ledger.Daemon,
+				Rest: []mechanism.Part{{Mechanism: wiretest.EveryMechanism[1], Count: 1}}}},
 		Assumptions: []ledger.Assumption{{Position: 9, Kind: "refund", Text: "t", Descriptive: true}},
 	}}
 	got := FromView(v)
 	want := FromSummary(v.Summary)
 	want.Budgets = []*pb.BudgetBalance{
-		{Budget: &pb.Budget{Guard: pb.Budget_RDP, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5), Order: proto.Float64(12)},
+		{Budget: &pb.Budget{Guard: pb.Budget_RDP, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5),
+			Order: proto.Float64(12)},
 			Value: &pb.Amount{Unit: "u", Limit: 4, Spent: 1, Reserved: 2, Remaining: 1}},
-		{Budget: &pb.Budget{Guard: pb.Budget_BASIC, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5)}, Value: &pb.Amount{}, Delta: &pb.Amount{Unit: "δ", Limit: 1e-5}}}
-	want.Plan = []*pb.PlanBalance{{Mechanism: FromMechanism(wiretest.EveryMechanism[0]), Planned: 6, Spent: 3, Reserved: 2, Remaining: 1}}
+		{Budget: &pb.Budget{Guard: pb.Budget_BASIC, Epsilon: proto.Float64(8), Delta: proto.Float64(1e-5)},
+			Value: &pb.Amount{}, Delta: &pb.Amount{Unit: "δ", Limit: 1e-5}}}
+	want.Plan = []*pb.PlanBalance{{Mechanism: FromMechanism(wiretest.EveryMechanism[0]), Planned: 6, Spent: 3,
+		Reserved: 2, Remaining: 1}}
 	want.Assumptions = []*pb.Assumption{{Position: 9, Kind: "refund", Text: "t", Descriptive: true}}
 	if len(got.Reservations) != 2 {
 		t.Fatalf("%v", got)
 	}
 	timed, child := got.Reservations[0], got.Reservations[1]
-	if timed.Position != 3 || !timed.ExpireTime.AsTime().Equal(time.Unix(100, 5)) || timed.Principal != "p" || len(timed.Rest) != 2 ||
-		uint64(timed.Rest[0].Count)+uint64(timed.Rest[1].Count) != 1<<32+5 || child.Child != "c" || child.ExpireTime != nil || len(child.Rest) != 1 {
+	if timed.Position != 3 || !timed.ExpireTime.AsTime().Equal(time.Unix(100, 5)) ||
+		timed.Principal != "p" || len(timed.Rest) != 2 ||
+		uint64(timed.Rest[0].Count)+uint64(timed.Rest[1].Count) != 1<<32+5 || child.Child != "c" ||
+		child.ExpireTime != nil || len(child.Rest) != 1 {
 		t.Errorf("%v", got.Reservations)
 	}
 	if got.Reservations = nil; !proto.Equal(got, want) {
@@ -196,12 +210,14 @@ func TestAmendmentViews(t *testing.T) {
 		p := FromRecord(ledger.Record{Entry: e}, false)
 		switch names[i] {
 		case "refund":
-			if r := p.GetRefund(); r.GetPosition() != 16 || !r.GetNothingReleased() || len(r.GetEvents()) != 1 || r.GetReason() == "" {
+			if r := p.GetRefund(); r.GetPosition() != 16 || !r.GetNothingReleased() ||
+				len(r.GetEvents()) != 1 || r.GetReason() == "" {
 				t.Errorf("%v", p)
 			}
 			shown++
 		case "raise", "raise-plan":
-			if r := p.GetRaise(); len(r.GetBudgets()) == 0 || r.GetReason() == "" || (r.GetPlan() != nil) != (names[i] == "raise-plan") {
+			if r := p.GetRaise(); len(r.GetBudgets()) == 0 || r.GetReason() == "" ||
+				(r.GetPlan() != nil) != (names[i] == "raise-plan") {
 				t.Errorf("%v", p)
 			}
 			shown++

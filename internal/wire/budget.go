@@ -62,7 +62,8 @@ func toPlan(field string, adj mechanism.Adjacency, w *pb.Workload) (ledger.Workl
 	case n == 0:
 		return ledger.Workload{}, absent(field+".events", "at least one event, or no "+field)
 	case n > MaxWorkloadEvents:
-		return ledger.Workload{}, invalid(field+".events", fmt.Sprintf("%d events", n), fmt.Sprintf("at most %d", MaxWorkloadEvents))
+		return ledger.Workload{}, invalid(field+".events", fmt.Sprintf("%d events", n),
+			fmt.Sprintf("at most %d", MaxWorkloadEvents))
 	}
 	events, err := toEvents(field+".events", w.GetEvents())
 	if err != nil {
@@ -104,7 +105,8 @@ func ToBudget(b *pb.Budget) (budget accountant.Budget, err error) {
 		to      *float64
 		allowed string
 	}{
-		{"epsilon", b.Epsilon, &budget.Epsilon, "a finite number > 0"}, {"delta", b.Delta, &budget.Delta, "a number in (0, 1)"},
+		{"epsilon", b.Epsilon, &budget.Epsilon, "a finite number > 0"},
+		{"delta", b.Delta, &budget.Delta, "a number in (0, 1)"},
 		{"rho", b.Rho, &budget.Rho, "a finite number > 0"}, {"mu", b.Mu, &budget.Mu, "a finite number > 0"},
 		{"order", b.Order, &budget.Order, "a finite number > 1"},
 	} {

@@ -22,7 +22,8 @@ type CalibrationQuery struct {
 func ToCalibration(r *pb.CalibrateRequest) (CalibrationQuery, error) {
 	q := CalibrationQuery{Ledger: r.GetLedger(), Workload: r.GetWorkload() != nil}
 	if q.Ledger == "" && !q.Workload {
-		return CalibrationQuery{}, absent("ledger", "a ledger, a workload (for its adjacency; it may have no events), or both")
+		return CalibrationQuery{}, absent("ledger",
+			"a ledger, a workload (for its adjacency; it may have no events), or both")
 	}
 	if q.Ledger != "" {
 		if err := CheckLedgerName("ledger", q.Ledger); err != nil {
@@ -102,7 +103,8 @@ func HasParameter(e *pb.Event, solve pb.CalibrateRequest_Solve) (has, lacks bool
 func (q CalibrationQuery) With(charged mechanism.Composition) (accountant.Calibration, error) {
 	c := q.Calibration
 	if q.Workload && c.Fixed.Adjacency != charged.Adjacency {
-		return accountant.Calibration{}, invalid("workload.adjacency", c.Fixed.Adjacency.String(), "the ledger's, "+charged.Adjacency.String())
+		return accountant.Calibration{}, invalid("workload.adjacency", c.Fixed.Adjacency.String(),
+			"the ledger's, "+charged.Adjacency.String())
 	}
 	var err error
 	if c.Fixed, err = accountant.Join(charged, c.Fixed); err != nil {

@@ -31,7 +31,8 @@ func readInFull(b []byte, adj mechanism.Adjacency) (uint64, ledger.Charge, bool)
 // Every valid charge is read without decoding in full, the second time too.
 func TestChargesReadsWhatIsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+			mechanism.ZeroOut}).Draw(t, "adjacency")
 		r := NewCharges(adj)
 		charges := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ledger.Charge {
 			if v, ok := wiretest.FewActions().Draw(t, "action").(ledger.Charge); ok {
@@ -61,7 +62,9 @@ func TestChargesReadsWhatIsValid(t *testing.T) {
 func TestChargesForgetsNothingItWasTold(t *testing.T) {
 	r := NewCharges(mechanism.AddOrRemoveOne)
 	for n := range uint32(3 * maxKnownEvents) { // more than are kept
-		b, err := proto.Marshal(streamed(1, &pb.Charge{Events: []*pb.Event{{Mechanism: FromMechanism(wiretest.StepCharge.Events[0].Mechanism), Count: n + 1}}}))
+		b, err := proto.Marshal(streamed(1,
+			&pb.Charge{Events: []*pb.Event{{Mechanism: FromMechanism(wiretest.StepCharge.Events[0].Mechanism),
+				Count: n + 1}}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +80,9 @@ func TestChargesForgetsNothingItWasTold(t *testing.T) {
 // Whatever the bytes: what is read is what decoding in full makes of them.
 func FuzzCharges(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
-		b, err := proto.Marshal(streamed(3, FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels})))
+		b, err := proto.Marshal(streamed(3,
+			FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
+				Labels: wiretest.StepCharge.Labels})))
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -31,7 +31,8 @@ func ToCurveQuestion(r *pb.QueryPrivacyCurveRequest) (CurveQuery, error) {
 		return CurveQuery{}, err
 	}
 	if len(r.Epsilons) > 0 && r.EpsilonMin != nil { // also a 0 that is given
-		return CurveQuery{}, invalid("epsilons", "given together with epsilon_min", "epsilons alone, or epsilon_min, epsilon_max and points")
+		return CurveQuery{}, invalid("epsilons", "given together with epsilon_min",
+			"epsilons alone, or epsilon_min, epsilon_max and points")
 	}
 	q.Question = accountant.CurveQuestion{
 		Epsilons: r.Epsilons, Min: r.GetEpsilonMin(), Max: r.EpsilonMax,

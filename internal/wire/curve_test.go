@@ -27,11 +27,13 @@ func TestToCurveQuestion(t *testing.T) {
 	}
 	q, err = ToCurveQuestion(&curveQuery{
 		Subject:    curveWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(3)}),
-		EpsilonMin: proto.Float64(1), EpsilonMax: proto.Float64(2), Points: 1000, Alphas: []float64{0, 1}, MaxGap: proto.Float64(0.5),
+		EpsilonMin: proto.Float64(1), EpsilonMax: proto.Float64(2), Points: 1000, Alphas: []float64{0, 1},
+		MaxGap: proto.Float64(0.5),
 	})
 	top, gap := 2.0, 0.5
 	want := accountant.CurveQuestion{Min: 1, Max: &top, Points: 1000, Alphas: []float64{0, 1}, MaxGap: &gap}
-	if err != nil || q.Ledger != "" || q.Workload.Adjacency != mechanism.ZeroOut || !reflect.DeepEqual(q.Question, want) {
+	if err != nil || q.Ledger != "" || q.Workload.Adjacency != mechanism.ZeroOut ||
+		!reflect.DeepEqual(q.Question, want) {
 		t.Errorf("%+v, %v", q, err)
 	}
 	q, err = ToCurveQuestion(&curveQuery{Subject: curveLedger, Epsilons: []float64{2, 0, 2}})
@@ -51,7 +53,8 @@ func TestToCurveQuestionErrors(t *testing.T) {
 		{"ledger", &curveQuery{Subject: &pb.QueryPrivacyCurveRequest_Ledger{}}},
 		{"ledger", &curveQuery{Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: "A"}}},
 		{"workload.adjacency", &curveQuery{Subject: curveWorkload(nil)}},
-		{"workload.events[0].mechanism", &curveQuery{Subject: curveWorkload(&pb.Workload{Adjacency: 1, Events: []*pb.Event{{}}})}},
+		{"workload.events[0].mechanism",
+			&curveQuery{Subject: curveWorkload(&pb.Workload{Adjacency: 1, Events: []*pb.Event{{}}})}},
 		{"epsilon_min", &curveQuery{Subject: curveLedger, EpsilonMin: number(-1)}},
 		{"epsilon_min", &curveQuery{Subject: curveLedger, EpsilonMin: number(math.NaN())}},
 		{"epsilon_max", &curveQuery{Subject: curveLedger, EpsilonMax: number(0)}},
@@ -84,7 +87,8 @@ func TestFromCurve(t *testing.T) {
 	log := math.Log(lower)
 	r := FromCurve(accountant.Curve{
 		Points: []accountant.CurvePoint{
-			{Epsilon: 0, Delta: 0.5, LogDelta: math.Log(0.5), DeltaLower: &lower, LogDeltaLower: &log, Analysis: accountant.PLD},
+			{Epsilon: 0, Delta: 0.5, LogDelta: math.Log(0.5), DeltaLower: &lower, LogDeltaLower: &log,
+				Analysis: accountant.PLD},
 			{Epsilon: 900, LogDelta: -800, Analysis: accountant.RDP},
 		},
 		TradeOff:  []accountant.TradeOffPoint{{Alpha: 0, Beta: 0.5, BetaUpper: 0.75}},

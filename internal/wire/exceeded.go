@@ -26,7 +26,8 @@ const (
 func FromBudgetError(e *ledger.BudgetError) *pb.BudgetExceeded {
 	out, room := &pb.BudgetExceeded{}, maxExceededBytes
 	for _, s := range e.Broken[:min(len(e.Broken), maxShortfalls)] {
-		short := &pb.BudgetExceeded_Shortfall{Unit: Cut(s.Unit, maxShortfallText), Needed: s.Needed, Left: s.Left, Short: s.Short, Reason: Cut(s.Reason, maxShortfallText)}
+		short := &pb.BudgetExceeded_Shortfall{Unit: Cut(s.Unit, maxShortfallText), Needed: s.Needed, Left: s.Left,
+			Short: s.Short, Reason: Cut(s.Reason, maxShortfallText)}
 		if s.Index >= 0 {
 			index := uint32(s.Index)
 			short.Budget = &index
@@ -63,7 +64,8 @@ func FromBudgetError(e *ledger.BudgetError) *pb.BudgetExceeded {
 func fromUnplanned(u ledger.Unplanned) *pb.BudgetExceeded_Unplanned {
 	out := &pb.BudgetExceeded_Unplanned{Mechanism: FromMechanism(u.Mechanism), Nearest: fromPlanLeft(u.Nearest)}
 	for _, d := range u.Differences {
-		out.Differences = append(out.Differences, &pb.BudgetExceeded_Difference{Field: d.Field, Sent: d.A, Planned: d.B})
+		out.Differences = append(out.Differences,
+			&pb.BudgetExceeded_Difference{Field: d.Field, Sent: d.A, Planned: d.B})
 	}
 	return out
 }

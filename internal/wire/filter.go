@@ -26,7 +26,8 @@ type EntryFilter struct {
 func toEntryFilter(r *pb.ListEntriesRequest) (f EntryFilter, err error) {
 	f = EntryFilter{To: r.GetEndPosition(), Writer: r.GetWriter()}
 	if f.To > 0 && f.To < r.GetStartPosition() {
-		return f, invalid("end_position", fmt.Sprint(f.To), fmt.Sprintf("at least start_position, %d", r.GetStartPosition()))
+		return f, invalid("end_position", fmt.Sprint(f.To),
+			fmt.Sprintf("at least start_position, %d", r.GetStartPosition()))
 	}
 	if f.Writer != "" {
 		if _, err := ToWriter("any", f.Writer); err != nil {
@@ -45,7 +46,8 @@ func toEntryFilter(r *pb.ListEntriesRequest) (f EntryFilter, err error) {
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 		return f, invalid("until", f.Until.Format(time.RFC3339Nano), "after since, "+f.Since.Format(time.RFC3339Nano))
 	}
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.ListEntriesRequest{EndPosition: r.GetEndPosition(), Writer: r.GetWriter(), Labels: r.GetLabels(), Since: r.GetSince(), Until: r.GetUntil()})
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.ListEntriesRequest{EndPosition: r.GetEndPosition(),
+		Writer: r.GetWriter(), Labels: r.GetLabels(), Since: r.GetSince(), Until: r.GetUntil()})
 	if err == nil && len(b) > 0 {
 		f.key = fmt.Sprintf(" %x", sha256.Sum256(b))
 	}

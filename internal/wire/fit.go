@@ -39,7 +39,8 @@ func reservationsFrom(list []ledger.Reservation, from uint64) []ledger.Reservati
 // in their order, those are that fit into room with all that come after them in short.
 func fitReservations(out *pb.Ledger, list []ledger.Reservation, room int) {
 	for _, r := range list {
-		line := &pb.Reservation{Position: r.Position, Child: r.Child, Principal: r.Principal, RestOmitted: true, RestCount: r.Total()}
+		line := &pb.Reservation{Position: r.Position, Child: r.Child, Principal: r.Principal,
+			RestOmitted: true, RestCount: r.Total()}
 		if r.Child == "" {
 			line.ExpireTime = timestamppb.New(r.Deadline)
 		}

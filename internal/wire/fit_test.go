@@ -26,10 +26,13 @@ func TestMechanismSize(t *testing.T) {
 	all := append(append([]mechanism.Mechanism{}, wiretest.EveryMechanism...), lists...)
 	for _, m := range lists { // within whatever can hold them
 		event := mechanism.Event{Mechanism: m, Count: 1 << 30}
-		all = append(all, wiretest.ComposedOf(event, event, event), mechanism.Parallel{Parts: mechanism.ListOf(m, m)}, mechanism.Group{Size: 3, Mechanism: m},
-			mechanism.PoissonSampled{SamplingProbability: 0.5, Mechanism: m}, mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 9, Mechanism: m},
+		all = append(all, wiretest.ComposedOf(event, event, event), mechanism.Parallel{Parts: mechanism.ListOf(m, m)},
+			mechanism.Group{Size: 3, Mechanism: m},
+			mechanism.PoissonSampled{SamplingProbability: 0.5, Mechanism: m},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 9, Mechanism: m},
 			mechanism.TruncatedPoissonSampled{BatchSize: 3, DatasetSize: 9, MaximumBatchSize: 5, Mechanism: m},
-			mechanism.Shuffled{BatchSize: 3, DatasetSize: 9, Mechanism: m}, mechanism.RepeatAndSelect{Mean: 3, Mechanism: m})
+			mechanism.Shuffled{BatchSize: 3, DatasetSize: 9, Mechanism: m},
+			mechanism.RepeatAndSelect{Mean: 3, Mechanism: m})
 	}
 	for _, m := range all {
 		wired, size := proto.Size(FromMechanism(m)), mechanism.Size(m)
@@ -41,15 +44,20 @@ func TestMechanismSize(t *testing.T) {
 
 // fullView is a ledger with as much of everything as there can be.
 func fullView() ledger.View {
-	v := ledger.View{Summary: ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: strings.Repeat("n", 60), Adjacency: mechanism.AddOrRemoveOne,
-		Plan: ledger.Workload{Name: strings.Repeat("p", 500<<10)}}}}}
+	v := ledger.View{Summary: ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: strings.Repeat("n", 60),
+		Adjacency: mechanism.AddOrRemoveOne,
+		Plan:      ledger.Workload{Name: strings.Repeat("p", 500<<10)}}}}}
 	for i := range 1000 {
-		v.Assumptions = append(v.Assumptions, ledger.Assumption{Position: uint64(i + 1), Kind: "refund", Text: strings.Repeat("ä", 4000), Descriptive: true})
+		v.Assumptions = append(v.Assumptions,
+			ledger.Assumption{Position: uint64(i + 1), Kind: "refund",
+				Text: strings.Repeat("ä", 4000), Descriptive: true})
 		numbers := make([]float64, 4000)
 		numbers[0] = float64(i)
 		table := mechanism.BandedMatrix{NoiseMultiplier: 1, Coefficients: mechanism.NumbersOf(numbers...)}
-		v.Reservations = append(v.Reservations, ledger.Reservation{Position: uint64(3*i + 1), Deadline: time.Unix(2e9, 0), Principal: strings.Repeat("p", 256),
-			Rest: []mechanism.Part{{Mechanism: table, Count: 7}}})
+		v.Reservations = append(v.Reservations,
+			ledger.Reservation{Position: uint64(3*i + 1), Deadline: time.Unix(2e9, 0),
+				Principal: strings.Repeat("p", 256),
+				Rest:      []mechanism.Part{{Mechanism: table, Count: 7}}})
 	}
 	return v
 }
@@ -84,8 +92,10 @@ func TestAnswersFit(t *testing.T) {
 		stated = append(stated, r.Rest...)
 	}
 	s := FromStatement(Statement{View: v, Stated: stated})
-	if n := proto.Size(s); n > clientsTake || len(s.GetMechanisms())+int(s.GetMechanismsOmitted()) != 1000 || len(s.GetLedger().GetReservations()) != 1000 {
-		t.Errorf("statement: %d bytes, %d mechanisms and %d omitted, %d reservations", n, len(s.GetMechanisms()), s.GetMechanismsOmitted(), len(s.GetLedger().GetReservations()))
+	if n := proto.Size(s); n > clientsTake || len(s.GetMechanisms())+int(s.GetMechanismsOmitted()) != 1000 ||
+		len(s.GetLedger().GetReservations()) != 1000 {
+		t.Errorf("statement: %d bytes, %d mechanisms and %d omitted, %d reservations", n, len(s.GetMechanisms()),
+			s.GetMechanismsOmitted(), len(s.GetLedger().GetReservations()))
 	}
 	for _, a := range s.GetLedger().GetAssumptions() {
 		if !utf8.ValidString(a.GetText()) || !strings.HasSuffix(a.GetText(), "…") {
@@ -94,7 +104,8 @@ func TestAnswersFit(t *testing.T) {
 	}
 	few := v
 	few.Assumptions, few.Reservations = v.Assumptions[:50], v.Reservations[:50]
-	if l := FromView(few); l.GetAssumptions()[0].GetText() != v.Assumptions[0].Text || l.GetReservations()[49].GetRestOmitted() {
+	if l := FromView(few); l.GetAssumptions()[0].GetText() != v.Assumptions[0].Text ||
+		l.GetReservations()[49].GetRestOmitted() {
 		t.Error("what fits was cut")
 	}
 }
@@ -103,11 +114,13 @@ func TestAnswersFit(t *testing.T) {
 func TestRefusalFits(t *testing.T) {
 	e := &ledger.BudgetError{}
 	for i := range 100 {
-		e.Broken = append(e.Broken, ledger.Shortfall{Index: i, Unit: strings.Repeat("ü", 5000), Reason: strings.Repeat("r", 5000)})
+		e.Broken = append(e.Broken,
+			ledger.Shortfall{Index: i, Unit: strings.Repeat("ü", 5000), Reason: strings.Repeat("r", 5000)})
 		e.Fits = append(e.Fits, mechanism.Part{Mechanism: mechanism.PureDP{Epsilon: float64(i + 1)}, Count: 3})
 	}
 	out := FromBudgetError(e)
-	if n := proto.Size(out); n > maxExceededBytes || len(out.GetShortfalls()) == 0 || !utf8.ValidString(out.GetShortfalls()[0].GetUnit()) {
+	if n := proto.Size(out); n > maxExceededBytes || len(out.GetShortfalls()) == 0 ||
+		!utf8.ValidString(out.GetShortfalls()[0].GetUnit()) {
 		t.Errorf("%d bytes, %d shortfalls", n, len(out.GetShortfalls()))
 	}
 	if fits := FromBudgetError(&ledger.BudgetError{Fits: e.Fits}); len(fits.GetFits()) != maxShortfalls {
@@ -116,7 +129,8 @@ func TestRefusalFits(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	for _, c := range []struct{ in, want string }{{"", ""}, {"abcdefgh", "abcdefgh"}, {"abcdefghi", "abcd …"}, {"äöüäöü", "äö …"}, {"xäöüäöü", "xä …"}} {
+	for _, c := range []struct{ in, want string }{{"", ""}, {"abcdefgh", "abcdefgh"}, {"abcdefghi", "abcd …"},
+		{"äöüäöü", "äö …"}, {"xäöüäöü", "xä …"}} {
 		if got := Cut(c.in, 8); got != c.want {
 			t.Errorf("Cut(%q) = %q, want %q", c.in, got, c.want)
 		}

@@ -12,7 +12,8 @@ import (
 func ToFree(f *pb.Free) (ledger.Free, error) {
 	v, err := toFree(f)
 	if err == nil && len(v.Events) > 0 {
-		err = invalid("free.events", fmt.Sprintf("%d events", len(v.Events)), "none: they are what is left of the reservation")
+		err = invalid("free.events", fmt.Sprintf("%d events", len(v.Events)),
+			"none: they are what is left of the reservation")
 	}
 	if err == nil {
 		err = checkFreeing(v)
@@ -29,7 +30,8 @@ func toFree(f *pb.Free) (ledger.Free, error) {
 		return ledger.Free{}, err
 	}
 	if !f.GetNothingReleased() {
-		return ledger.Free{}, invalid("free.nothing_released", "false", "true: nothing computed for what is left of the reservation was, or will be, released")
+		return ledger.Free{}, invalid("free.nothing_released", "false",
+			"true: nothing computed for what is left of the reservation was, or will be, released")
 	}
 	events, err := toEvents("free.events", f.GetEvents())
 	return ledger.Free{Reservation: f.GetReservation(), Events: events, Reason: f.GetReason()}, err

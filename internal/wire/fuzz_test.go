@@ -23,7 +23,8 @@ import (
 func FuzzReport(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
 		c := ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels}
-		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: wiretest.UUID, Sequence: 3, Charge: FromCharge(c)})
+		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: wiretest.UUID,
+			Sequence: 3, Charge: FromCharge(c)})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -46,7 +47,8 @@ func FuzzReport(f *testing.F) {
 		if err != nil || bad != nil {
 			for _, err := range []error{err, bad} {
 				var invalid *InvalidError
-				if err != nil && (!errors.As(err, &invalid) || len(err.Error()) > 2000 || !utf8.ValidString(err.Error())) {
+				if err != nil &&
+					(!errors.As(err, &invalid) || len(err.Error()) > 2000 || !utf8.ValidString(err.Error())) {
 					t.Fatalf("error %q", err)
 				}
 			}

@@ -44,7 +44,8 @@ func TestUnmarshalJSON(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if title, c, err := ToWorkload(&w); err != nil || title != "w" || len(c.Parts) != 1 || c.Parts[0].Mechanism != want {
+		if title, c, err := ToWorkload(&w); err != nil || title != "w" || len(c.Parts) != 1 ||
+			c.Parts[0].Mechanism != want {
 			t.Errorf("%s: %q, %v, %v", name, title, c, err)
 		}
 	}
@@ -60,21 +61,32 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 	for _, c := range []struct{ name, file, says string }{
 		{"unknown field", change("sensitivity", "sensitivty"),
 			`events[0].mechanism.gaussian.sensitivty: unknown field "sensitivty" (line 5, column 59); allowed: the fields of accountant.v1.Gaussian: standardDeviation, sensitivity, distance, noiseMultiplier`},
-		{"unknown field at the top", change("adjacency", "adjacencies"), `adjacencies: unknown field "adjacencies" (line 3, column 3); allowed: the fields of accountant.v1.Workload: name, adjacency, events`},
+		{"unknown field at the top", change("adjacency", "adjacencies"),
+			`adjacencies: unknown field "adjacencies" (line 3, column 3); allowed: the fields of accountant.v1.Workload: name, adjacency, events`},
 		{"after é", change(`"w"`, `"é", "x": 1`), `x: unknown field "x" (line 2, column 16)`},
-		{"duplicate", change(`"count": 1`, `"count": 1, "count": 2`), `events[0].count: duplicate field "count" (line 5, column 93); allowed: each name once`},
+		{"duplicate", change(`"count": 1`, `"count": 1, "count": 2`),
+			`events[0].count: duplicate field "count" (line 5, column 93); allowed: each name once`},
 		{"duplicate in two spellings", change(`"sensitivity": 1.0`, `"noiseMultiplier": 1, "noise_multiplier": 1`),
 			`events[0].mechanism.gaussian.noise_multiplier: duplicate field "noise_multiplier"`},
-		{"two mechanisms", change(`}}, "count"`, `}, "pureDp": {"epsilon": 1}}, "count"`), "events[0].mechanism.pureDp: given together with gaussian (line 5, column 80); allowed: one of the fields that exclude each other"},
+		{"two mechanisms", change(`}}, "count"`, `}, "pureDp": {"epsilon": 1}}, "count"`),
+			"events[0].mechanism.pureDp: given together with gaussian (line 5, column 80); allowed: one of the " +
+				"fields that exclude each other"},
 		{"text for a number", change(`"sensitivity": 1.0`, `"sensitivity": "one"`),
 			`events[0].mechanism.gaussian.sensitivity: "one" (line 5, column 74); allowed: a number`},
-		{"too large", change(`"sensitivity": 1.0`, `"sensitivity": 1e999`), "events[0].mechanism.gaussian.sensitivity: 1e999 (line 5, column 74); allowed: a number"},
-		{"negative count", change(`"count": 1`, `"count": -1`), "events[0].count: -1 (line 5, column 90); allowed: a whole number from 1 to 4294967295"},
-		{"large count", change(`"count": 1`, `"count": 4294967296`), "events[0].count: 4294967296 (line 5, column 90); allowed: a whole number"},
-		{"fraction", change(`"count": 1`, `"count": 1.5`), "events[0].count: 1.5 (line 5, column 90); allowed: a whole number"},
-		{"enum", change("ADD_OR_REMOVE_ONE", "ADD"), `adjacency: "ADD" (line 3, column 16); allowed: one of ADJACENCY_UNSPECIFIED, ADD_OR_REMOVE_ONE, REPLACE_ONE, ZERO_OUT`},
-		{"list for an object", change(`{"gaussian"`, `[{"gaussian"`), "events[0].mechanism: a list (line 5, column 19); allowed: an object of accountant.v1.Mechanism"},
-		{"object for a list", change(`[`, `{`), "events: an object (line 4, column 13); allowed: a list: each an object of accountant.v1.Event"},
+		{"too large", change(`"sensitivity": 1.0`, `"sensitivity": 1e999`),
+			"events[0].mechanism.gaussian.sensitivity: 1e999 (line 5, column 74); allowed: a number"},
+		{"negative count", change(`"count": 1`, `"count": -1`),
+			"events[0].count: -1 (line 5, column 90); allowed: a whole number from 1 to 4294967295"},
+		{"large count", change(`"count": 1`, `"count": 4294967296`),
+			"events[0].count: 4294967296 (line 5, column 90); allowed: a whole number"},
+		{"fraction", change(`"count": 1`, `"count": 1.5`),
+			"events[0].count: 1.5 (line 5, column 90); allowed: a whole number"},
+		{"enum", change("ADD_OR_REMOVE_ONE", "ADD"),
+			`adjacency: "ADD" (line 3, column 16); allowed: one of ADJACENCY_UNSPECIFIED, ADD_OR_REMOVE_ONE, REPLACE_ONE, ZERO_OUT`},
+		{"list for an object", change(`{"gaussian"`, `[{"gaussian"`),
+			"events[0].mechanism: a list (line 5, column 19); allowed: an object of accountant.v1.Mechanism"},
+		{"object for a list", change(`[`, `{`),
+			"events: an object (line 4, column 13); allowed: a list: each an object of accountant.v1.Event"},
 		{"trailing data", gaussianFile + " {}", "JSON: text after the object (line 7, column 3)"},
 		{"trailing text", gaussianFile + "x", "line 7, column 2"},
 		{"two documents", gaussianFile + gaussianFile, "line 7, column 2"},
@@ -84,11 +96,14 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 		{"list", "[]", "JSON: a list (line 1, column 1)"},
 		{"text", `"x"`, `JSON: "x" (line 1, column 1)`},
 		{"comment", "// x\n" + gaussianFile, "line 1, column 1"},
-		{"NaN", change(`1.0`, `NaN`), "events[0].mechanism.gaussian.standardDeviation: NaN (line 5, column 54); allowed: a number"},
+		{"NaN", change(`1.0`, `NaN`),
+			"events[0].mechanism.gaussian.standardDeviation: NaN (line 5, column 54); allowed: a number"},
 		{"not UTF-8", change(`"w"`, "\"\xff\""), "UTF-8"},
 		{"long name", change("sensitivity", strings.Repeat("s", 10000)), "unknown field"},
 		{"deep", strings.Repeat(`{"mechanism":`, 50000), ""},
-		{"deep in a mechanism", change(`{"gaussian"`, strings.Repeat(`{"poissonSampled":{"mechanism":`, 50)+`{"gaussian"`), "JSON: nested more than 32 deep"},
+		{"deep in a mechanism",
+			change(`{"gaussian"`, strings.Repeat(`{"poissonSampled":{"mechanism":`, 50)+`{"gaussian"`),
+			"JSON: nested more than 32 deep"},
 		{"large", strings.Repeat(" ", MaxJSONBytes) + "{}", "JSON: 4194306 bytes; allowed: at most 4194304 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,7 +111,8 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
-			if _, ok := err.(*InvalidError); !ok || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "proto:") {
+			if _, ok := err.(*InvalidError); !ok || !strings.Contains(err.Error(), c.says) ||
+				strings.Contains(err.Error(), "proto:") {
 				t.Errorf("error %q, want one with %q", err, c.says)
 			}
 			if len(err.Error()) > 800 {
@@ -123,7 +139,8 @@ func TestUnmarshalJSONFindsThePlace(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
 			at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
 			end := at + rapid.IntRange(0, min(4, len(data)-at)).Draw(t, "cut")
-			put := rapid.SampledFrom([]string{"", "{", "}", "[", "]", ",", ":", `"`, "null", "1", "-", "e", "\\ud800", "\xff", "NaN", `"x":1,`}).Draw(t, "put")
+			put := rapid.SampledFrom([]string{"", "{", "}", "[", "]", ",", ":", `"`, "null", "1", "-", "e", "\\ud800",
+				"\xff", "NaN", `"x":1,`}).Draw(t, "put")
 			data = append(append(slices.Clone(data[:at]), put...), data[end:]...)
 			if len(data) == 0 {
 				return
@@ -142,12 +159,14 @@ func TestUnmarshalJSONFindsThePlace(t *testing.T) {
 
 // TestMarshalJSONGolden compares the output of several messages with testdata.
 func TestMarshalJSONGolden(t *testing.T) {
-	summary := ledger.Summary{Genesis: wiretest.Genesis(), Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}}, Distinct: 2, Total: maxExact + 1}
+	summary := ledger.Summary{Genesis: wiretest.Genesis(), Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}},
+		Distinct: 2, Total: maxExact + 1}
 	entry := ledger.Record{Entry: wiretest.StepEntry()}
 	lower := 1.8282366
-	answer := accountant.Answer{Delta: 1e-5, Epsilon: 1.8282367, EpsilonLower: &lower, Analysis: accountant.GDP, Analyses: []accountant.Result{
-		{Analysis: accountant.GDP, Epsilon: 1.8282367}, {Analysis: accountant.PLD, Unsupported: "why <&> \u2028"},
-		{Analysis: accountant.RDP, Epsilon: 2.1, Order: 9.3}, {Analysis: accountant.Basic, Epsilon: math.Inf(1)}}}
+	answer := accountant.Answer{Delta: 1e-5, Epsilon: 1.8282367, EpsilonLower: &lower, Analysis: accountant.GDP,
+		Analyses: []accountant.Result{
+			{Analysis: accountant.GDP, Epsilon: 1.8282367}, {Analysis: accountant.PLD, Unsupported: "why <&> \u2028"},
+			{Analysis: accountant.RDP, Epsilon: 2.1, Order: 9.3}, {Analysis: accountant.Basic, Epsilon: math.Inf(1)}}}
 	tiny := accountant.Answer{Epsilon: 0, Delta: 0, LogDelta: -800, Analysis: accountant.RDP,
 		Analyses: []accountant.Result{{Analysis: accountant.RDP, LogDelta: -800, Order: math.Inf(1)}}}
 	nothing := accountant.Answer{Delta: 0, LogDelta: math.Inf(-1), Analysis: accountant.GDP,
@@ -186,7 +205,8 @@ func TestMarshalJSONGolden(t *testing.T) {
 
 func TestMarshalJSONIntegers(t *testing.T) {
 	for value, want := range map[uint64]string{
-		0: "0", 42: "42", maxExact: "9007199254740992", maxExact + 1: `"9007199254740993"`, math.MaxUint64: `"18446744073709551615"`,
+		0: "0", 42: "42", maxExact: "9007199254740992", maxExact + 1: `"9007199254740993"`,
+		math.MaxUint64: `"18446744073709551615"`,
 	} {
 		b, err := MarshalJSON(&pb.GetWriterResponse{LastSequence: value})
 		if err != nil || !strings.Contains(string(b), `"lastSequence": `+want+",") {
@@ -195,7 +215,8 @@ func TestMarshalJSONIntegers(t *testing.T) {
 	}
 	// Seconds are an int64 within a message whose JSON is one text.
 	b, err := MarshalJSON(&pb.Receipt{Ledger: "42", Time: timestamppb.New(time.Unix(0, 0))})
-	if err != nil || !strings.Contains(string(b), `"ledger": "42"`) || !strings.Contains(string(b), `"time": "1970-01-01T00:00:00Z"`) {
+	if err != nil || !strings.Contains(string(b), `"ledger": "42"`) ||
+		!strings.Contains(string(b), `"time": "1970-01-01T00:00:00Z"`) {
 		t.Errorf("%s, %v", b, err)
 	}
 	b, err = MarshalJSON(&pb.Charge{Labels: map[string]string{"42": "42"}})
@@ -243,7 +264,8 @@ func TestJSONRoundTrip(t *testing.T) {
 // Counts say their own range, not a type of Go's.
 func TestJSONCount(t *testing.T) {
 	err := UnmarshalJSON([]byte(`{"events":[{"count":-1}]}`), &pb.Workload{})
-	if err == nil || !strings.Contains(err.Error(), "events[0].count: ") || !strings.Contains(err.Error(), "allowed: a whole number from 1 to 4294967295") {
+	if err == nil || !strings.Contains(err.Error(), "events[0].count: ") ||
+		!strings.Contains(err.Error(), "allowed: a whole number from 1 to 4294967295") {
 		t.Error(err)
 	}
 }

@@ -95,7 +95,8 @@ func (w *jsonWalk) token(p jsonPlace) (json.Token, int, error) {
 // value walks over one value.
 func (w *jsonWalk) value(p jsonPlace) error {
 	if p.depth > maxDepth {
-		return invalid("JSON", fmt.Sprintf("nested more than %d deep", maxDepth), fmt.Sprintf("at most %d deep", maxDepth))
+		return invalid("JSON", fmt.Sprintf("nested more than %d deep", maxDepth),
+			fmt.Sprintf("at most %d deep", maxDepth))
 	}
 	token, at, err := w.token(p)
 	if err != nil {
@@ -124,7 +125,8 @@ func (w *jsonWalk) value(p jsonPlace) error {
 // list walks over the elements of a list, and its end.
 func (w *jsonWalk) list(p jsonPlace) error {
 	for i := 0; w.dec.More(); i++ {
-		if err := w.value(jsonPlace{fmt.Sprintf("%s[%d]", p.path, i), p.message, p.field, true, p.depth + 1}); err != nil {
+		if err := w.value(jsonPlace{fmt.Sprintf("%s[%d]", p.path, i), p.message, p.field, true,
+			p.depth + 1}); err != nil {
 			return err
 		}
 	}
@@ -164,9 +166,11 @@ func (w *jsonWalk) object(p jsonPlace) error {
 		if err := w.value(inner); err != nil {
 			return err
 		}
-		if oneof := inner.field.ContainingOneof(); oneof != nil && !bytes.HasSuffix(w.data[:w.dec.InputOffset()], []byte("null")) {
+		if oneof := inner.field.ContainingOneof(); oneof != nil &&
+			!bytes.HasSuffix(w.data[:w.dec.InputOffset()], []byte("null")) {
 			if other := alternatives[oneof.Name()]; other != "" {
-				return w.wrong(inner.name(), at, "given together with "+other, "one of the fields that exclude each other")
+				return w.wrong(inner.name(), at, "given together with "+other,
+					"one of the fields that exclude each other")
 			}
 			alternatives[oneof.Name()] = key
 		}
@@ -217,7 +221,8 @@ func isScalar(fd protoreflect.FieldDescriptor, raw []byte) bool {
 	if fd.IsList() {
 		form = `{%q: [%s]}`
 	}
-	return protojson.Unmarshal(fmt.Appendf(nil, form, fd.JSONName(), raw), dynamicpb.NewMessage(fd.ContainingMessage())) == nil
+	return protojson.Unmarshal(fmt.Appendf(nil, form, fd.JSONName(), raw),
+		dynamicpb.NewMessage(fd.ContainingMessage())) == nil
 }
 
 func fieldNames(md protoreflect.MessageDescriptor) string {

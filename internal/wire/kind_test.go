@@ -21,7 +21,8 @@ func TestKindsAreThoseOfTheAPI(t *testing.T) {
 		alternative := fields.Get(i)
 		k := mechanism.KindNumbered(int(alternative.Number()))
 		if k == nil {
-			t.Errorf("%s (%d) is missing in the list of kinds of package mechanism", alternative.Name(), alternative.Number())
+			t.Errorf("%s (%d) is missing in the list of kinds of package mechanism",
+				alternative.Name(), alternative.Number())
 			continue
 		}
 		if k.Name != string(alternative.Name()) {

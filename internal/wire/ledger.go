@@ -84,8 +84,9 @@ func FromSpec(s ledger.Spec) *pb.LedgerSpec {
 		Name: s.Name, Adjacency: FromAdjacency(s.Adjacency), PrivacyUnit: s.PrivacyUnit,
 		DatasetId: s.DatasetID, DatasetVersion: s.DatasetVersion,
 		Owner: s.Owner, Labels: fromLabels(s.Labels), Policy: fromPolicy(s.Policy),
-		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: fromBudgets(s.Budgets), ExpectedRun: fromPlan(s.Adjacency, s.ExpectedRun),
-		Parent: s.Parent,
+		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: fromBudgets(s.Budgets),
+		ExpectedRun: fromPlan(s.Adjacency, s.ExpectedRun),
+		Parent:      s.Parent,
 	}
 }
 

@@ -20,7 +20,8 @@ import (
 
 func TestChargeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := ledger.Charge{Events: wiretest.Events(1, 5).Draw(t, "events"), Labels: wiretest.Labels().Draw(t, "labels")}
+		want := ledger.Charge{Events: wiretest.Events(1, 5).Draw(t, "events"),
+			Labels: wiretest.Labels().Draw(t, "labels")}
 		got, err := ToCharge(mechanism.ReplaceOne, FromCharge(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v came back as %v, %v", want, got, err)
@@ -88,23 +89,32 @@ func TestChargeErrors(t *testing.T) {
 		{"no mechanism", with(func(c *pb.Charge) { c.Events[1].Mechanism = nil }), "charge.events[1].mechanism"},
 		{"no count", with(func(c *pb.Charge) { c.Events[1].Count = 0 }), "charge.events[1].count"},
 		{"no sensitivity", with(func(c *pb.Charge) {
-			c.Events[0].Mechanism = &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: proto.Float64(1)}}}
+			c.Events[0].Mechanism = &pb.Mechanism{
+				Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: proto.Float64(1)}}}
 		}), "charge.events[0].mechanism.gaussian.sensitivity"},
 		{"zero", with(func(c *pb.Charge) {
-			c.Events[0].Mechanism = &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: proto.Float64(0)}}}
+			c.Events[0].Mechanism = &pb.Mechanism{
+				Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: proto.Float64(0)}}}
 		}), "charge.events[0].mechanism.pure_dp.epsilon"},
 		{"wrong adjacency", with(func(c *pb.Charge) {
 			c.Events[0].Mechanism = FromMechanism(mechanism.RandomizedResponse{Epsilon: 1})
 		}), "charge.events[0].mechanism.randomized_response"},
 		{"unknown in the charge", with(func(c *pb.Charge) { c.ProtoReflect().SetUnknown(unknownField) }), "charge"},
-		{"unknown in an event", with(func(c *pb.Charge) { c.Events[1].ProtoReflect().SetUnknown(unknownField) }), "charge.events[1]"},
-		{"unknown in a mechanism", with(func(c *pb.Charge) { c.Events[1].Mechanism.ProtoReflect().SetUnknown(unknownField) }), "charge.events[1].mechanism"},
-		{"unknown in a kind", with(func(c *pb.Charge) { kindOf(c.Events[1].Mechanism).SetUnknown(unknownField) }), "charge.events[1].mechanism.gaussian"},
+		{"unknown in an event",
+			with(func(c *pb.Charge) { c.Events[1].ProtoReflect().SetUnknown(unknownField) }), "charge.events[1]"},
+		{"unknown in a mechanism",
+			with(func(c *pb.Charge) { c.Events[1].Mechanism.ProtoReflect().SetUnknown(unknownField) }),
+			"charge.events[1].mechanism"},
+		{"unknown in a kind", with(func(c *pb.Charge) { kindOf(c.Events[1].Mechanism).SetUnknown(unknownField) }),
+			"charge.events[1].mechanism.gaussian"},
 		{"17 labels", with(func(c *pb.Charge) { c.Labels = labels }), "charge.labels"},
 		{"label key", with(func(c *pb.Charge) { c.Labels = map[string]string{"Run": ""} }), "charge.labels"},
 		{"empty label key", with(func(c *pb.Charge) { c.Labels = map[string]string{"": ""} }), "charge.labels"},
-		{"long label key", with(func(c *pb.Charge) { c.Labels = map[string]string{strings.Repeat("k", 64): ""} }), "charge.labels"},
-		{"long label", with(func(c *pb.Charge) { c.Labels = map[string]string{"k": strings.Repeat("v", 257)} }), "charge.labels.k"},
+		{"long label key",
+			with(func(c *pb.Charge) { c.Labels = map[string]string{strings.Repeat("k", 64): ""} }), "charge.labels"},
+		{"long label",
+			with(func(c *pb.Charge) { c.Labels = map[string]string{"k": strings.Repeat("v", 257)} }),
+			"charge.labels.k"},
 		{"label not UTF-8", with(func(c *pb.Charge) { c.Labels = map[string]string{"k": "\xff"} }), "charge.labels.k"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,21 +151,24 @@ func TestWorkload(t *testing.T) {
 		&pb.Event{Mechanism: FromMechanism(mechanism.PureDP{Epsilon: 1}), Count: math.MaxUint32})}
 	name, c, err := ToWorkload(two)
 	want := mechanism.Composition{Adjacency: mechanism.ZeroOut, Parts: []mechanism.Part{
-		{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 2}, {Mechanism: mechanism.PureDP{Epsilon: 1}, Count: math.MaxUint32}}}
+		{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}, Count: 2},
+		{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: math.MaxUint32}}}
 	if err != nil || name != "w" || !reflect.DeepEqual(c, want) {
 		t.Errorf("ToWorkload = %q, %v, %v; want %v", name, c, err, want)
 	}
 	if _, c, err := ToWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT}); err != nil || len(c.Parts) != 0 {
 		t.Errorf("no events: %v, %v", c, err)
 	}
-	if _, _, err := ToWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(MaxWorkloadEvents)}); err != nil {
+	if _, _, err := ToWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT,
+		Events: gaussianEvents(MaxWorkloadEvents)}); err != nil {
 		t.Errorf("%d events: %v", MaxWorkloadEvents, err)
 	}
 	for field, w := range map[string]*pb.Workload{
-		"adjacency":       nil,
-		"events":          {Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(MaxWorkloadEvents + 1)},
-		"name":            {Adjacency: pb.Workload_ZERO_OUT, Name: strings.Repeat("n", 257)},
-		"events[2].count": {Adjacency: pb.Workload_ZERO_OUT, Events: append(gaussianEvents(2), &pb.Event{Mechanism: gaussianEvents(1)[0].Mechanism})},
+		"adjacency": nil,
+		"events":    {Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(MaxWorkloadEvents + 1)},
+		"name":      {Adjacency: pb.Workload_ZERO_OUT, Name: strings.Repeat("n", 257)},
+		"events[2].count": {Adjacency: pb.Workload_ZERO_OUT,
+			Events: append(gaussianEvents(2), &pb.Event{Mechanism: gaussianEvents(1)[0].Mechanism})},
 	} {
 		_, _, err := ToWorkload(w)
 		checkInvalid(t, err, field)
@@ -207,10 +220,12 @@ func TestSpecErrors(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	g := wiretest.Genesis()
-	s := ledger.Summary{Genesis: g, Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}}, Closed: true, Distinct: 2, Total: math.MaxInt64}
+	s := ledger.Summary{Genesis: g, Head: ledger.Head{Position: 3, Hash: ledger.Hash{1}}, Closed: true,
+		Distinct: 2, Total: math.MaxInt64}
 	l := FromSummary(s)
 	spec, err := ToSpec(l.Spec)
-	if err != nil || !spec.Equal(g.Spec) || l.Name != g.Spec.Name || l.Position != 3 || l.HeadHash[0] != 1 || len(l.HeadHash) != 32 ||
+	if err != nil || !spec.Equal(g.Spec) || l.Name != g.Spec.Name || l.Position != 3 || l.HeadHash[0] != 1 ||
+		len(l.HeadHash) != 32 ||
 		!l.Closed || l.DistinctMechanisms != 2 || l.TotalCount != math.MaxInt64 || l.StoreId != g.StoreID ||
 		l.Principal != g.Principal || !l.CreateTime.AsTime().Equal(g.Time) {
 		t.Errorf("FromSummary = %v", l)
@@ -225,8 +240,10 @@ func TestViews(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		p := FromRecord(record, raw)
 		charge, err := ToCharge(mechanism.AddOrRemoveOne, p.GetCharge())
-		if err != nil || !reflect.DeepEqual(charge, wiretest.StepCharge) || (string(p.Raw) == "raw") != raw || p.Hash[0] != 2 ||
-			p.Position != 17 || p.Sequence != 17 || p.Writer != wiretest.UUID || p.Principal != wiretest.Principal || !p.Time.AsTime().Equal(e.Time) {
+		if err != nil || !reflect.DeepEqual(charge, wiretest.StepCharge) ||
+			(string(p.Raw) == "raw") != raw || p.Hash[0] != 2 ||
+			p.Position != 17 || p.Sequence != 17 || p.Writer != wiretest.UUID || p.Principal != wiretest.Principal ||
+			!p.Time.AsTime().Equal(e.Time) {
 			t.Errorf("FromRecord = %v, %v", p, err)
 		}
 	}

@@ -65,7 +65,8 @@ func toMechanism(m *pb.Mechanism, depth int) (mechanism.Mechanism, error) {
 		return nil, absent("mechanism", allowedMechanism)
 	}
 	if depth > maxNesting {
-		return nil, invalid("mechanism", fmt.Sprintf("nested %d deep", depth), fmt.Sprintf("at most %d deep", maxNesting))
+		return nil, invalid("mechanism", fmt.Sprintf("nested %d deep", depth),
+			fmt.Sprintf("at most %d deep", maxNesting))
 	}
 	k := mechanism.KindNumbered(int(alternative.Number()))
 	if k == nil {

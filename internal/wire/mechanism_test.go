@@ -50,7 +50,8 @@ func TestEveryKindHasASample(t *testing.T) {
 func TestMechanismRoundTrip(t *testing.T) {
 	check := func(t rapid.TB, m mechanism.Mechanism) {
 		message := FromMechanism(m)
-		if kind := kindOf(message).Descriptor(); m.Kind() != string(message.ProtoReflect().WhichOneof(kindOneof).Name()) {
+		if kind := kindOf(message).Descriptor(); m.Kind() != string(
+			message.ProtoReflect().WhichOneof(kindOneof).Name()) {
 			t.Fatalf("%v became %s", m, kind.FullName())
 		}
 		back, err := ToMechanism(message)
@@ -78,7 +79,8 @@ func TestPresentParameters(t *testing.T) {
 			case fd.IsList():
 				continue
 			case kind == protoreflect.DoubleKind:
-				for _, v := range []float64{0, math.Copysign(0, -1), -1, math.NaN(), math.Inf(1), math.Inf(-1), 0x1p-1023, math.SmallestNonzeroFloat64} {
+				for _, v := range []float64{0, math.Copysign(0, -1), -1, math.NaN(), math.Inf(1), math.Inf(-1),
+					0x1p-1023, math.SmallestNonzeroFloat64} {
 					bad = append(bad, protoreflect.ValueOfFloat64(v))
 				}
 			case kind == protoreflect.Uint64Kind:
@@ -93,7 +95,8 @@ func TestPresentParameters(t *testing.T) {
 					t.Errorf("%v with %s = %v: error %v", m, fd.Name(), v, err)
 					continue
 				}
-				if isZero := fd.Kind() == protoreflect.Uint64Kind && v.Uint() == 0 || fd.Kind() == protoreflect.DoubleKind && v.Float() == 0; isZero {
+				if isZero := fd.Kind() == protoreflect.Uint64Kind && v.Uint() == 0 ||
+					fd.Kind() == protoreflect.DoubleKind && v.Float() == 0; isZero {
 					if want := m.Kind() + "." + string(fd.Name()); e.Field != want || e.Value != "0" {
 						t.Errorf("%v with %s = 0: error %q, want field %s, value 0", m, fd.Name(), e, want)
 					}
@@ -174,27 +177,47 @@ func TestMechanismErrors(t *testing.T) {
 		{"empty", gaussian(&pb.Gaussian{}), "gaussian.standard_deviation: missing; allowed: a finite number > 0"},
 		{"no sensitivity", gaussian(&pb.Gaussian{StandardDeviation: f(1)}),
 			"gaussian.sensitivity: missing; allowed: exactly one of sensitivity, distance"},
-		{"both", gaussian(&pb.Gaussian{StandardDeviation: f(1), Sensitivity: f(1), Distance: f(1)}), "gaussian.distance: given together with sensitivity"},
-		{"zero beside a multiplier", gaussian(&pb.Gaussian{NoiseMultiplier: f(1), Sensitivity: f(0)}), "gaussian.sensitivity: 0; allowed: a finite number > 0, or absent"},
-		{"value beside a multiplier", gaussian(&pb.Gaussian{NoiseMultiplier: f(1), Sensitivity: f(1)}), "gaussian.noise_multiplier: 1 together with other parameters"},
+		{"both", gaussian(&pb.Gaussian{StandardDeviation: f(1), Sensitivity: f(1), Distance: f(1)}),
+			"gaussian.distance: given together with sensitivity"},
+		{"zero beside a multiplier", gaussian(&pb.Gaussian{NoiseMultiplier: f(1), Sensitivity: f(0)}),
+			"gaussian.sensitivity: 0; allowed: a finite number > 0, or absent"},
+		{"value beside a multiplier", gaussian(&pb.Gaussian{NoiseMultiplier: f(1), Sensitivity: f(1)}),
+			"gaussian.noise_multiplier: 1 together with other parameters"},
 		{"NaN", gaussian(&pb.Gaussian{NoiseMultiplier: f(math.NaN())}), "gaussian.noise_multiplier: NaN; allowed"},
-		{"sampling nothing", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5)}), "poisson_sampled.mechanism: missing"},
-		{"sampling no kind", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5), Mechanism: &pb.Mechanism{}}), "poisson_sampled.mechanism.mechanism: missing"},
-		{"q above 1", sampled(&pb.PoissonSampled{SamplingProbability: f(1.5), Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}),
+		{"sampling nothing", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5)}),
+			"poisson_sampled.mechanism: missing"},
+		{"sampling no kind", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5), Mechanism: &pb.Mechanism{}}),
+			"poisson_sampled.mechanism.mechanism: missing"},
+		{"q above 1", sampled(&pb.PoissonSampled{SamplingProbability: f(1.5),
+			Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}),
 			"poisson_sampled.sampling_probability: 1.5; allowed: a number in (0, 1]"},
-		{"batch above dataset", sampled(&pb.PoissonSampled{BatchSize: u(11), DatasetSize: u(10), Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}),
+		{"batch above dataset",
+			sampled(&pb.PoissonSampled{BatchSize: u(11), DatasetSize: u(10),
+				Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}),
 			"poisson_sampled.batch_size: 11; allowed: a whole number from 1 to the dataset size 10"},
-		{"inner", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5), Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(0)})}),
+		{"inner", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
+			Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(0)})}),
 			"poisson_sampled.mechanism.gaussian.noise_multiplier: 0; allowed"},
-		{"twice sampled", sampled(&pb.PoissonSampled{SamplingProbability: f(0.5), Mechanism: sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
-			Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})})}), "poisson_sampled.mechanism: poisson_sampled; allowed: gaussian"},
-		{"within a list", composedMessage(&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)}), Count: 1}, &pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(0)}), Count: 1}),
+		{"twice sampled",
+			sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
+				Mechanism: sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
+					Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})})}),
+			"poisson_sampled.mechanism: poisson_sampled; allowed: gaussian"},
+		{"within a list",
+			composedMessage(&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)}), Count: 1},
+				&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(0)}), Count: 1}),
 			"composed.events[1].mechanism.gaussian.noise_multiplier: 0; allowed"},
-		{"no count within a list", composedMessage(&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}), "composed.events[0].count: missing or 0"},
-		{"too long a list", composedMessage(make([]*pb.Event, 65)...), "composed.events: 65 of them; allowed: at most 64"},
-		{"no answer under any adjacency", composedMessage(&pb.Event{Mechanism: sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
-			Mechanism: composedMessage(&pb.Event{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: f(1)}}}, Count: 2})}), Count: 1}),
-			"composed.events[0].mechanism.poisson_sampled.mechanism.composed.events: a pure_dp; allowed: gaussian only"},
+		{"no count within a list", composedMessage(&pb.Event{Mechanism: gaussian(&pb.Gaussian{NoiseMultiplier: f(1)})}),
+			"composed.events[0].count: missing or 0"},
+		{"too long a list", composedMessage(make([]*pb.Event, 65)...),
+			"composed.events: 65 of them; allowed: at most 64"},
+		{"no answer under any adjacency",
+			composedMessage(&pb.Event{Mechanism: sampled(&pb.PoissonSampled{SamplingProbability: f(0.5),
+				Mechanism: composedMessage(
+					&pb.Event{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: f(1)}}},
+						Count: 2})}), Count: 1}),
+			"composed.events[0].mechanism.poisson_sampled.mechanism.composed.events: a pure_dp; allowed: gaussian " +
+				"only"},
 		{"deep", deep, "mechanism: nested 5 deep; allowed: at most 4 deep"},
 	} {
 		_, err := ToMechanism(c.m)

@@ -37,7 +37,9 @@ func TestToQuestion(t *testing.T) {
 	if err != nil || q.Ledger != "a/b" || !reflect.DeepEqual(q.Question, accountant.AtDelta(1e-5)) {
 		t.Errorf("%+v, %v", q, err)
 	}
-	q, err = ToQuestion(&query{Subject: byWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(3)}), Given: givenEpsilon(0)})
+	q, err = ToQuestion(
+		&query{Subject: byWorkload(&pb.Workload{Adjacency: pb.Workload_ZERO_OUT, Events: gaussianEvents(3)}),
+			Given: givenEpsilon(0)})
 	if err != nil || q.Ledger != "" || q.Workload.Adjacency != mechanism.ZeroOut || q.Workload.Parts[0].Count != 3 ||
 		!reflect.DeepEqual(q.Question, accountant.AtEpsilon(0)) {
 		t.Errorf("%+v, %v", q, err)
@@ -66,7 +68,8 @@ func TestToQuestionErrors(t *testing.T) {
 		{"ledger", &query{Subject: byLedger(""), Given: givenDelta(0.5)}},
 		{"ledger", &query{Subject: byLedger("A"), Given: givenDelta(0.5)}},
 		{"workload.adjacency", &query{Subject: byWorkload(nil), Given: givenDelta(0.5)}},
-		{"workload.events[0].mechanism", &query{Subject: byWorkload(&pb.Workload{Adjacency: 1, Events: []*pb.Event{{}}}), Given: givenDelta(0.5)}},
+		{"workload.events[0].mechanism",
+			&query{Subject: byWorkload(&pb.Workload{Adjacency: 1, Events: []*pb.Event{{}}}), Given: givenDelta(0.5)}},
 		{"delta", &query{Subject: ledger}},
 		{"delta", &query{Subject: ledger, Given: givenDelta(0)}},
 		{"delta", &query{Subject: ledger, Given: givenDelta(1)}},
@@ -125,13 +128,16 @@ func TestFromAnswerStanding(t *testing.T) {
 // Whatever was cut short says so; what was not does not.
 func TestOutOfTime(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
-		a, whole := accountant.Answer{Delta: 1e-5, Epsilon: 3, Stopped: stopped}, accountant.Answer{Delta: 1e-5, Epsilon: 3}
+		a, whole := accountant.Answer{Delta: 1e-5, Epsilon: 3, Stopped: stopped},
+			accountant.Answer{Delta: 1e-5, Epsilon: 3}
 		for name, warnings := range map[string][]string{
-			"an answer":           FromAnswer(accountant.AtDelta(1e-5), a, Standing{}).GetWarnings(),
-			"what was charged":    FromAnswer(accountant.AtDelta(1e-5), whole, Standing{Running: &a}).GetWarnings(),
-			"a curve":             FromCurve(accountant.Curve{Stopped: stopped}, Standing{}).GetWarnings(),
-			"a parameter's value": FromCalibrated(accountant.Calibration{}, accountant.Calibrated{Event: mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}, Answer: a}, Standing{}).GetWarnings(),
-			"a statement":         FromStatement(Statement{Stopped: stopped}).GetWarnings(),
+			"an answer":        FromAnswer(accountant.AtDelta(1e-5), a, Standing{}).GetWarnings(),
+			"what was charged": FromAnswer(accountant.AtDelta(1e-5), whole, Standing{Running: &a}).GetWarnings(),
+			"a curve":          FromCurve(accountant.Curve{Stopped: stopped}, Standing{}).GetWarnings(),
+			"a parameter's value": FromCalibrated(accountant.Calibration{},
+				accountant.Calibrated{Event: mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}},
+					Answer: a}, Standing{}).GetWarnings(),
+			"a statement": FromStatement(Statement{Stopped: stopped}).GetWarnings(),
 		} {
 			if said := strings.Contains(strings.Join(warnings, " "), "ran out"); said != stopped {
 				t.Errorf("%s, stopped %v: %q", name, stopped, warnings)
@@ -143,7 +149,8 @@ func TestOutOfTime(t *testing.T) {
 // A lower bound on δ goes on in its logarithm.
 func TestFromAnswerLower(t *testing.T) {
 	delta, log := 0.0, -900.0
-	r := FromAnswer(accountant.AtEpsilon(1), accountant.Answer{Epsilon: 1, LogDelta: -800, DeltaLower: &delta, LogDeltaLower: &log}, Standing{})
+	r := FromAnswer(accountant.AtEpsilon(1),
+		accountant.Answer{Epsilon: 1, LogDelta: -800, DeltaLower: &delta, LogDeltaLower: &log}, Standing{})
 	if r.DeltaLower == nil || r.GetDeltaLower() != 0 || r.GetLogDeltaLower() != -900 {
 		t.Errorf("%v", r)
 	}
@@ -157,7 +164,8 @@ func TestPositiveDelta(t *testing.T) {
 			Epsilon: 1, LogDelta: logDelta, Analysis: accountant.RDP,
 			Analyses: []accountant.Result{{Analysis: accountant.RDP, LogDelta: logDelta, Order: 3}}}, Standing{})
 		a := r.Analyses[0]
-		if r.GetEpsilon() != 1 || r.GetLogDelta() != logDelta || a.GetLogDelta() != logDelta || a.GetOrder() != 3 || a.Epsilon != nil || r.Position != nil {
+		if r.GetEpsilon() != 1 || r.GetLogDelta() != logDelta || a.GetLogDelta() != logDelta || a.GetOrder() != 3 ||
+			a.Epsilon != nil || r.Position != nil {
 			t.Errorf("ln δ = %v: %v", logDelta, r)
 		}
 		for _, delta := range []*float64{r.Delta, r.Running, a.Delta} {
@@ -191,7 +199,8 @@ func TestLedgerPages(t *testing.T) {
 		checkInvalid(t, err, field)
 	}
 	entries := EntryPage{Ledger: "a"}.Token(3)
-	for _, wrong := range []string{"x", "*", entries, token[:len(token)-2], token + "A", LedgerPage{Prefix: "a/"}.Token("A"), strings.Repeat("x", 10000)} {
+	for _, wrong := range []string{"x", "*", entries, token[:len(token)-2], token + "A",
+		LedgerPage{Prefix: "a/"}.Token("A"), strings.Repeat("x", 10000)} {
 		_, err := ToLedgerPage(&pb.ListLedgersRequest{Prefix: "a/", PageToken: wrong})
 		if err == nil && wrong == token[:len(token)-2] {
 			continue // a shorter name is a name too

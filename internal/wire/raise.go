@@ -113,7 +113,8 @@ func checkRaise(v ledger.Raise) error {
 	planned := len(v.Plan.Events) > 0
 	for i, b := range v.Budgets {
 		if (b.Guard == accountant.GuardNone) != planned {
-			return invalid(fmt.Sprintf("raise.budgets[%d].guard", i), b.Guard.String(), "a guard without a plan, none with one")
+			return invalid(fmt.Sprintf("raise.budgets[%d].guard", i), b.Guard.String(),
+				"a guard without a plan, none with one")
 		}
 	}
 	return nil

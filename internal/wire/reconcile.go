@@ -40,7 +40,8 @@ func toReconcile(r *pb.Reconcile) (ledger.Reconcile, error) {
 // checkReconciling checks all but the events.
 func checkReconciling(v ledger.Reconcile) error {
 	if n := len(v.Events); n > MaxChargeEvents || n > 0 && v.AcceptLoss {
-		return invalid("reconcile.events", fmt.Sprintf("%d events", n), "at most 1,000, and none where the loss is accepted; the rest in further ones")
+		return invalid("reconcile.events", fmt.Sprintf("%d events", n),
+			"at most 1,000, and none where the loss is accepted; the rest in further ones")
 	}
 	if v.AcceptLoss {
 		return checkReason("reconcile.reason", v.Reason)

@@ -14,10 +14,12 @@ func ToRefund(r *pb.Refund) (ledger.Refund, error) {
 		return ledger.Refund{}, err
 	}
 	if n := len(r.GetEvents()); n > 0 {
-		return ledger.Refund{}, invalid("refund.events", fmt.Sprintf("%d events", n), "none: they are those of the entry")
+		return ledger.Refund{}, invalid("refund.events", fmt.Sprintf("%d events", n),
+			"none: they are those of the entry")
 	}
 	if !r.GetNothingReleased() {
-		return ledger.Refund{}, invalid("refund.nothing_released", "false", "true: nothing computed for the entry was, or will be, released")
+		return ledger.Refund{}, invalid("refund.nothing_released", "false",
+			"true: nothing computed for the entry was, or will be, released")
 	}
 	v := ledger.Refund{Position: r.GetPosition(), Reason: r.GetReason()}
 	return v, checkRefunding(v)

@@ -30,20 +30,24 @@ func same(b []byte, adj mechanism.Adjacency, r *Report, got ledger.Charge) bool 
 		return false
 	}
 	want, err := ToCharge(adj, m.GetCharge())
-	return err == nil && reflect.DeepEqual(got, want) && r.GetLedger() == m.GetLedger() && r.GetWriter() == m.GetWriter() &&
+	return err == nil && reflect.DeepEqual(got, want) && r.GetLedger() == m.GetLedger() &&
+		r.GetWriter() == m.GetWriter() &&
 		r.GetSequence() == m.GetSequence() && r.GetCheckOnly() == m.GetCheckOnly()
 }
 
 // Every valid report is read without decoding it in full, the second time too.
 func TestReadReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+			mechanism.ZeroOut}).Draw(t, "adjacency")
 		charge, ok := wiretest.FewActions().Draw(t, "action").(ledger.Charge)
 		if !ok {
 			charge = wiretest.StepCharge
 		}
-		b, err := proto.Marshal(&pb.ReportRequest{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"), Writer: rapid.StringN(1, 50, -1).Draw(t, "writer"),
-			Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check"), Charge: FromCharge(charge)})
+		b, err := proto.Marshal(&pb.ReportRequest{Ledger: rapid.StringN(1, 300, -1).Draw(t, "ledger"),
+			Writer:   rapid.StringN(1, 50, -1).Draw(t, "writer"),
+			Sequence: rapid.Uint64Min(1).Draw(t, "sequence"), CheckOnly: rapid.Bool().Draw(t, "check"),
+			Charge: FromCharge(charge)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +89,8 @@ func TestReadReportLeavesWhatIsUnusual(t *testing.T) {
 func FuzzReadReport(f *testing.F) {
 	for _, m := range wiretest.EveryMechanism {
 		b, err := proto.Marshal(&pb.ReportRequest{Ledger: "a/b", Writer: "request/x", Sequence: 300, CheckOnly: true,
-			Charge: FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}}, Labels: wiretest.StepCharge.Labels})})
+			Charge: FromCharge(ledger.Charge{Events: []mechanism.Event{{Mechanism: m, Count: 7}},
+				Labels: wiretest.StepCharge.Labels})})
 		if err != nil {
 			f.Fatal(err)
 		}

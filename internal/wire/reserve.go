@@ -19,7 +19,8 @@ func ToReserve(adj mechanism.Adjacency, r *pb.Reserve) (ledger.Reserve, error) {
 		return ledger.Reserve{}, err
 	}
 	if v.Child != "" {
-		return ledger.Reserve{}, invalid("reserve.child", show(v.Child), "no child: CreateLedger with a parent reserves for one")
+		return ledger.Reserve{}, invalid("reserve.child", show(v.Child),
+			"no child: CreateLedger with a parent reserves for one")
 	}
 	if err := checkLifetime("reserve.lifetime_seconds", v.Lifetime); err != nil {
 		return ledger.Reserve{}, err
@@ -35,11 +36,13 @@ func toReserve(r *pb.Reserve) (ledger.Reserve, error) {
 		return ledger.Reserve{}, err
 	}
 	events, labels, err := toCharged("reserve", r.GetEvents(), r.GetLabels())
-	return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(r.GetLifetimeSeconds()) * time.Second, Child: r.GetChild()}, err
+	return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(r.GetLifetimeSeconds()) * time.Second,
+		Child: r.GetChild()}, err
 }
 
 func fromReserve(r ledger.Reserve) *pb.Reserve {
-	return &pb.Reserve{Events: FromEvents(r.Events), Labels: fromLabels(r.Labels), LifetimeSeconds: uint32(r.Lifetime / time.Second), Child: r.Child}
+	return &pb.Reserve{Events: FromEvents(r.Events), Labels: fromLabels(r.Labels),
+		LifetimeSeconds: uint32(r.Lifetime / time.Second), Child: r.Child}
 }
 
 func checkReserve(v ledger.Reserve) error {
@@ -51,7 +54,8 @@ func checkReserve(v ledger.Reserve) error {
 
 func checkLifetime(field string, d time.Duration) error {
 	if d < time.Second || d > ledger.MaxLifetime || d%time.Second != 0 {
-		return invalid(field, strconv.FormatFloat(d.Seconds(), 'f', -1, 64), fmt.Sprintf("a whole number from 1 to %d", ledger.MaxLifetime/time.Second))
+		return invalid(field, strconv.FormatFloat(d.Seconds(), 'f', -1, 64),
+			fmt.Sprintf("a whole number from 1 to %d", ledger.MaxLifetime/time.Second))
 	}
 	return nil
 }

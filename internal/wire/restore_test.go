@@ -14,8 +14,10 @@ import (
 
 // What the API takes is what entries show, less what the daemon has found.
 func TestReconcileRoundTrip(t *testing.T) {
-	for _, want := range []ledger.Reconcile{{}, {Reason: "r"}, {Events: wiretest.StepCharge.Events}, {AcceptLoss: true, Reason: "r"}} {
-		if got, err := ToReconcile(mechanism.AddOrRemoveOne, fromReconcile(want)); err != nil || !reflect.DeepEqual(got, want) {
+	for _, want := range []ledger.Reconcile{{}, {Reason: "r"}, {Events: wiretest.StepCharge.Events},
+		{AcceptLoss: true, Reason: "r"}} {
+		if got, err := ToReconcile(mechanism.AddOrRemoveOne, fromReconcile(want)); err != nil ||
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -26,7 +28,8 @@ func TestReconcileRoundTrip(t *testing.T) {
 	}
 	e.Action = wiretest.Restored()
 	r := FromRecord(ledger.Record{Entry: e}, false).GetRestored()
-	if r.GetFromStoreId() != wiretest.UUID || r.GetStoreId() != wiretest.OtherUUID || len(r.GetBackupSha256()) != 32 || !r.GetNewestTime().AsTime().Equal(wiretest.Restored().Newest) {
+	if r.GetFromStoreId() != wiretest.UUID || r.GetStoreId() != wiretest.OtherUUID || len(r.GetBackupSha256()) != 32 ||
+		!r.GetNewestTime().AsTime().Equal(wiretest.Restored().Newest) {
 		t.Errorf("%v", r)
 	}
 	if l := FromSummary(ledger.Summary{Genesis: wiretest.Genesis(), Unreconciled: true}); !l.GetNeedsReconciling() {

@@ -40,5 +40,6 @@ func checkRestored(v ledger.Restored) error {
 }
 
 func fromRestored(v ledger.Restored) *pb.Restored {
-	return &pb.Restored{FromStoreId: v.From, StoreId: v.StoreID, BackupSha256: v.Copy[:], NewestTime: timestamppb.New(v.Newest)}
+	return &pb.Restored{FromStoreId: v.From, StoreId: v.StoreID, BackupSha256: v.Copy[:],
+		NewestTime: timestamppb.New(v.Newest)}
 }

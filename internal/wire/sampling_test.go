@@ -30,7 +30,8 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 	}{
 		{mixture(nil, nil), "mixture_of_gaussians.sensitivities"},
 		{mixture([]float64{0}, []float64{1}), "mixture_of_gaussians.sensitivities"},
-		{mixture(long[:mechanism.MaxComponents+1], long[:mechanism.MaxComponents+1]), "mixture_of_gaussians.sensitivities"},
+		{mixture(long[:mechanism.MaxComponents+1], long[:mechanism.MaxComponents+1]),
+			"mixture_of_gaussians.sensitivities"},
 		{mixture([]float64{0, 1}, []float64{1}), "mixture_of_gaussians.probabilities"},
 		{mixture([]float64{0, 1}, []float64{0.5, 0.25}), "mixture_of_gaussians.probabilities"},
 		{mixture([]float64{0, 1}, []float64{1, 0}), "mixture_of_gaussians.probabilities[1]"},

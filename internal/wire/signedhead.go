@@ -38,11 +38,14 @@ func SignHead(key ed25519.PrivateKey, storeID, name string, head ledger.Head, at
 func CheckSignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
 	switch {
 	case len(h.GetPublicKey()) != ed25519.PublicKeySize:
-		return invalid("public_key", fmt.Sprintf("%d bytes", len(h.GetPublicKey())), fmt.Sprintf("%d bytes", ed25519.PublicKeySize))
+		return invalid("public_key", fmt.Sprintf("%d bytes", len(h.GetPublicKey())),
+			fmt.Sprintf("%d bytes", ed25519.PublicKeySize))
 	case len(h.GetHeadHash()) != len(ledger.Hash{}):
-		return invalid("head_hash", fmt.Sprintf("%d bytes", len(h.GetHeadHash())), fmt.Sprintf("%d bytes", len(ledger.Hash{})))
+		return invalid("head_hash", fmt.Sprintf("%d bytes", len(h.GetHeadHash())),
+			fmt.Sprintf("%d bytes", len(ledger.Hash{})))
 	case trusted != nil && !bytes.Equal(h.GetPublicKey(), trusted):
-		return invalid("public_key", fmt.Sprintf("%x", h.GetPublicKey()), fmt.Sprintf("%x, the trusted one", []byte(trusted)))
+		return invalid("public_key", fmt.Sprintf("%x", h.GetPublicKey()),
+			fmt.Sprintf("%x, the trusted one", []byte(trusted)))
 	}
 	if err := RejectUnknown(h); err != nil {
 		return err
@@ -58,7 +61,8 @@ func CheckSignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
 		return err
 	}
 	if !ed25519.Verify(h.GetPublicKey(), signedHead(h, nanos), h.GetSignature()) {
-		return invalid("signature", fmt.Sprintf("%x", h.GetSignature()), "a signature of this statement by the key in public_key")
+		return invalid("signature", fmt.Sprintf("%x", h.GetSignature()),
+			"a signature of this statement by the key in public_key")
 	}
 	return nil
 }

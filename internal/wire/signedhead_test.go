@@ -30,7 +30,8 @@ func signer(t *testing.T) ed25519.PrivateKey {
 func signedNoon(t *testing.T) *pb.SignedHead {
 	t.Helper()
 	head := ledger.Head{Position: 7, Hash: sha256.Sum256([]byte("x"))}
-	h, err := SignHead(signer(t), "00000000-0000-4000-8000-000000000001", "team/a", head, time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC))
+	h, err := SignHead(signer(t), "00000000-0000-4000-8000-000000000001", "team/a", head,
+		time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,15 +71,18 @@ func TestCheckSignedHead(t *testing.T) {
 		t.Errorf("by another key: %v", err)
 	}
 	for name, change := range map[string]func(h *pb.SignedHead){
-		"store_id":       func(h *pb.SignedHead) { h.StoreId = "" },
-		"ledger":         func(h *pb.SignedHead) { h.Ledger = "team/b" },
-		"no ledger":      func(h *pb.SignedHead) { h.Ledger = "" },
-		"position":       func(h *pb.SignedHead) { h.Position-- },
-		"head_hash":      func(h *pb.SignedHead) { h.HeadHash[5] ^= 1 },
-		"short hash":     func(h *pb.SignedHead) { h.HeadHash = h.HeadHash[:31] },
-		"time":           func(h *pb.SignedHead) { h.Time.Nanos++ },
-		"no time":        func(h *pb.SignedHead) { h.Time = nil },
-		"far time":       func(h *pb.SignedHead) { h.Time = timestamppb.New(time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)) },
+		"store_id":   func(h *pb.SignedHead) { h.StoreId = "" },
+		"ledger":     func(h *pb.SignedHead) { h.Ledger = "team/b" },
+		"no ledger":  func(h *pb.SignedHead) { h.Ledger = "" },
+		"position":   func(h *pb.SignedHead) { h.Position-- },
+		"head_hash":  func(h *pb.SignedHead) { h.HeadHash[5] ^= 1 },
+		"short hash": func(h *pb.SignedHead) { h.HeadHash = h.HeadHash[:31] },
+		"time":       func(h *pb.SignedHead) { h.Time.Nanos++ },
+		"no time":    func(h *pb.SignedHead) { h.Time = nil },
+		"far time": func(h *pb.SignedHead) {
+			h.Time = timestamppb.New(time.Date(2300, 1, 1,
+				0, 0, 0, 0, time.UTC))
+		},
 		"another key":    func(h *pb.SignedHead) { h.PublicKey = other },
 		"no key":         func(h *pb.SignedHead) { h.PublicKey = nil },
 		"signature":      func(h *pb.SignedHead) { h.Signature[0] ^= 1 },
@@ -134,7 +138,8 @@ func TestEntryFilter(t *testing.T) {
 		{request: &pb.ListEntriesRequest{Since: &timestamppb.Timestamp{Nanos: -1}}, says: "since: "},
 		{request: &pb.ListEntriesRequest{Writer: "x"}, says: "writer: "},
 		{request: &pb.ListEntriesRequest{Labels: map[string]string{"": "1"}}, says: "labels: "},
-		{request: &pb.ListEntriesRequest{StartPosition: 3, EndPosition: 2}, says: "end_position: 2; allowed: at least start_position, 3"},
+		{request: &pb.ListEntriesRequest{StartPosition: 3, EndPosition: 2},
+			says: "end_position: 2; allowed: at least start_position, 3"},
 	} {
 		c.request.Ledger = "a"
 		page, err := ToEntryPage(c.request)

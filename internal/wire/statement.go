@@ -106,7 +106,8 @@ func fitStatement(out *pb.Statement, s Statement) {
 		mechanisms[i] = fromPart(p)
 	}
 	const shortReservation = 768 // a principal and a child at their longest
-	fitMechanisms(out, mechanisms, maxAnswerBytes-proto.Size(out)-shortReservation*len(s.View.Reservations)-MaxRequestBytes)
+	fitMechanisms(out, mechanisms,
+		maxAnswerBytes-proto.Size(out)-shortReservation*len(s.View.Reservations)-MaxRequestBytes)
 	fitReservations(out.Ledger, s.View.Reservations, maxAnswerBytes-proto.Size(out))
 }
 
@@ -116,16 +117,19 @@ func assumptions(s Statement) []string {
 	unit := cmp.Or(spec.PrivacyUnit, "record")
 	whole := "Everything that was released from the dataset was charged to this ledger."
 	if spec.Parent != "" {
-		whole = "Everything that this ledger stands for was charged to it; all that was released from the dataset is the matter of ledger " + spec.Parent + "."
+		whole = "Everything that this ledger stands for was charged to it; all that was released from the dataset is " +
+			"the matter of ledger " + spec.Parent + "."
 	}
 	list := []string{
 		whole,
 		"Each mechanism ran with the stated parameters, and its sensitivity bounds what one " + unit + " contributes.",
-		"Noise is ideal: exactly of the stated distribution, real-valued unless that is on whole numbers, from a secure source of randomness.",
+		"Noise is ideal: exactly of the stated distribution, real-valued unless that is on whole numbers, from a " +
+			"secure source of randomness.",
 	}
 	switch s.View.Guarantee {
 	case ledger.GuaranteePlan:
-		list = append(list, "Only what the plan declares was run; order, omissions and stopping may have depended on outputs.")
+		list = append(list,
+			"Only what the plan declares was run; order, omissions and stopping may have depended on outputs.")
 	case ledger.GuaranteeFilter:
 		list = append(list, "What was run, its parameters and when it stopped may have depended on outputs.")
 	default:
@@ -137,7 +141,8 @@ func assumptions(s Statement) []string {
 	}
 	if has["poisson_sampled"] {
 		list = append(list,
-			"Sampled batches were drawn by Poisson sampling: each record independently with the stated probability, anew for each step.",
+			"Sampled batches were drawn by Poisson sampling: each record independently with the stated probability, "+
+				"anew for each step.",
 			"Sampling probabilities, and the batch and dataset sizes that give them, are public.")
 	}
 	for _, kind := range []string{"pure_dp", "approximate_dp", "zero_concentrated_dp", "gaussian_dp"} {
@@ -150,7 +155,8 @@ func assumptions(s Statement) []string {
 	if slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child != "" }) {
 		list = append(list, "What open child ledgers hold counts as charged.")
 	}
-	if s.View.Guarantee == ledger.GuaranteeDescriptive && slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child == "" }) {
+	if s.View.Guarantee == ledger.GuaranteeDescriptive &&
+		slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child == "" }) {
 		list = append(list, "What is reserved counts as charged: it may have been used.")
 	}
 	if spec.PrivacyUnit == "" {

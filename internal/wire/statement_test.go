@@ -83,7 +83,8 @@ func TestStatementDeltas(t *testing.T) {
 func TestStatementAssumptions(t *testing.T) {
 	sampled := mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1}}
 	of := func(guarantee, unit string, m mechanism.Mechanism, assumed ...ledger.Assumption) string {
-		s := Statement{Stated: []mechanism.Part{{Mechanism: m, Count: 1}}, Rho: math.Inf(1), Mu: math.Inf(1), Time: time.Unix(0, 0)}
+		s := Statement{Stated: []mechanism.Part{{Mechanism: m, Count: 1}}, Rho: math.Inf(1),
+			Mu: math.Inf(1), Time: time.Unix(0, 0)}
 		s.View.Guarantee, s.View.Genesis.Spec.PrivacyUnit, s.View.Assumptions = guarantee, unit, assumed
 		out := FromStatement(s)
 		if out.Rho != nil || out.Mu != nil {
@@ -95,9 +96,15 @@ func TestStatementAssumptions(t *testing.T) {
 		text       string
 		has, lacks []string
 	}{
-		{of(ledger.GuaranteePlan, "user", sampled), []string{"one user", "Only what the plan declares", "Poisson sampling", "are public", "real-valued"}, []string{"declared by their guarantee", "unit of privacy was not given"}},
-		{of(ledger.GuaranteeFilter, "", mechanism.PureDP{Epsilon: 1}), []string{"one record", "may have depended on outputs", "declared by their guarantee", "unit of privacy was not given"}, []string{"Poisson", "Only what"}},
-		{of(ledger.GuaranteeDescriptive, "user", mechanism.Laplace{Scale: 1, Sensitivity: 1}, ledger.Assumption{Position: 7, Text: "so it is"}), []string{"Neither what was run", "Entry 7: so it is"}, []string{"Poisson", "declared"}},
+		{of(ledger.GuaranteePlan, "user", sampled),
+			[]string{"one user", "Only what the plan declares", "Poisson sampling", "are public", "real-valued"},
+			[]string{"declared by their guarantee", "unit of privacy was not given"}},
+		{of(ledger.GuaranteeFilter, "", mechanism.PureDP{Epsilon: 1}),
+			[]string{"one record", "may have depended on outputs", "declared by their guarantee",
+				"unit of privacy was not given"}, []string{"Poisson", "Only what"}},
+		{of(ledger.GuaranteeDescriptive, "user", mechanism.Laplace{Scale: 1, Sensitivity: 1},
+			ledger.Assumption{Position: 7, Text: "so it is"}), []string{"Neither what was run", "Entry 7: so it is"},
+			[]string{"Poisson", "declared"}},
 	} {
 		for _, want := range c.has {
 			if !strings.Contains(c.text, want) {
@@ -116,11 +123,14 @@ func TestStatementAssumptions(t *testing.T) {
 // nothing of it elsewhere.
 func TestRandomizedResponseNamesItsAssumption(t *testing.T) {
 	for adj, want := range map[mechanism.Adjacency]int{mechanism.ZeroOut: 1, mechanism.ReplaceOne: 0} {
-		c := mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 1}}}
+		c := mechanism.Composition{Adjacency: adj,
+			Parts: []mechanism.Part{{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 1}}}
 		const null = "null record"
 		got := 0
-		for _, a := range FromAnswer(accountant.AtDelta(1e-5), accountant.Answer{}, Standing{Mechanisms: c}).GetAssumptions() {
-			if strings.Contains(a.GetText(), null) && a.GetKind() == "mechanism" && a.GetPosition() == 0 && !a.GetDescriptive() {
+		for _, a := range FromAnswer(accountant.AtDelta(1e-5), accountant.Answer{},
+			Standing{Mechanisms: c}).GetAssumptions() {
+			if strings.Contains(a.GetText(), null) && a.GetKind() == "mechanism" &&
+				a.GetPosition() == 0 && !a.GetDescriptive() {
 				got++
 			}
 		}

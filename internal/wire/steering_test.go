@@ -16,7 +16,8 @@ func TestJSONSteersNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsFunc(string(b), Steers) || !strings.Contains(string(b), `\u009b31m`) || !strings.Contains(string(b), "é 中") {
+	if strings.ContainsFunc(string(b), Steers) || !strings.Contains(string(b), `\u009b31m`) ||
+		!strings.Contains(string(b), "é 中") {
 		t.Errorf("%q", b)
 	}
 	var again pb.Close

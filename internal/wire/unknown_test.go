@@ -28,15 +28,30 @@ func TestRejectUnknown(t *testing.T) {
 		{"a spec", &pb.CreateLedgerRequest{Spec: FromSpec(wiretest.Genesis().Spec)}, nil, "spec"},
 		{"a report", &pb.ReportRequest{Charge: charge}, nil, "request"},
 		{"a stream's message", &pb.ReportStreamRequest{}, nil, "request"},
-		{"a stream's opening", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{}}}, nil, "open"},
-		{"a stream's charge", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{Charge: &pb.ReportStreamRequest_SequencedCharge{Charge: charge}}}, nil, "charge"},
-		{"a stream's reservation", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{}}}, nil, "reserve"},
-		{"a stream's commit", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Commit{Commit: &pb.ReportStreamRequest_SequencedCommit{}}}, nil, "commit"},
-		{"a stream's release", &pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Release{Release: &pb.ReportStreamRequest_SequencedRelease{}}}, nil, "release"},
+		{"a stream's opening",
+			&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{Open: &pb.ReportStreamRequest_Open{}}},
+			nil, "open"},
+		{"a stream's charge",
+			&pb.ReportStreamRequest{
+				Message: &pb.ReportStreamRequest_Charge{
+					Charge: &pb.ReportStreamRequest_SequencedCharge{Charge: charge}}}, nil, "charge"},
+		{"a stream's reservation",
+			&pb.ReportStreamRequest{
+				Message: &pb.ReportStreamRequest_Reserve{Reserve: &pb.ReportStreamRequest_SequencedReserve{}}},
+			nil, "reserve"},
+		{"a stream's commit",
+			&pb.ReportStreamRequest{
+				Message: &pb.ReportStreamRequest_Commit{Commit: &pb.ReportStreamRequest_SequencedCommit{}}},
+			nil, "commit"},
+		{"a stream's release",
+			&pb.ReportStreamRequest{
+				Message: &pb.ReportStreamRequest_Release{Release: &pb.ReportStreamRequest_SequencedRelease{}}},
+			nil, "release"},
 		{"a query", &query{}, nil, "request"},
 		{"a curve's query", &pb.QueryPrivacyCurveRequest{}, nil, "request"},
 		{"a calibration", &pb.CalibrateRequest{}, nil, "request"},
-		{"a plan", &pb.LedgerSpec{Plan: &pb.Workload{Events: gaussianEvents(3)}}, nil, "plan.events[2].mechanism.gaussian"},
+		{"a plan", &pb.LedgerSpec{Plan: &pb.Workload{Events: gaussianEvents(3)}}, nil,
+			"plan.events[2].mechanism.gaussian"},
 		{"a map's value", &structpb.Struct{Fields: map[string]*structpb.Value{"k": {}}}, nil, `fields["k"]`},
 	} {
 		if err := RejectUnknown(c.whole); err != nil {
@@ -85,7 +100,8 @@ func TestUnknownFieldDeepInside(t *testing.T) {
 		m = &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: &pb.PoissonSampled{Mechanism: m}}}
 	}
 	err := RejectUnknown(&pb.LedgerSpec{Plan: &pb.Workload{Events: []*pb.Event{{Mechanism: m}}}})
-	if err == nil || len(err.Error()) > 1000 || !strings.HasPrefix(err.Error(), "plan.events[0].mechanism.poisson_sampled.") {
+	if err == nil || len(err.Error()) > 1000 ||
+		!strings.HasPrefix(err.Error(), "plan.events[0].mechanism.poisson_sampled.") {
 		t.Errorf("error %v", err)
 	}
 }

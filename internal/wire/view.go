@@ -19,7 +19,8 @@ func FromSummary(s ledger.Summary) *pb.Ledger {
 		Name: s.Genesis.Spec.Name, Spec: FromSpec(s.Genesis.Spec),
 		CreateTime: timestamppb.New(s.Genesis.Time), Principal: s.Genesis.Principal,
 		Position: s.Head.Position, HeadHash: s.Head.Hash[:], Closed: s.Closed,
-		DistinctMechanisms: uint32(s.Distinct), TotalCount: s.Total, StoreId: s.Genesis.StoreID, NeedsReconciling: s.Unreconciled,
+		DistinctMechanisms: uint32(s.Distinct), TotalCount: s.Total, StoreId: s.Genesis.StoreID,
+		NeedsReconciling: s.Unreconciled,
 	}
 }
 
@@ -50,7 +51,8 @@ func balances(v ledger.View) *pb.Ledger {
 			Planned: p.Planned, Spent: p.Spent, Reserved: p.Reserved, Remaining: p.Remaining})
 	}
 	all := slices.Concat(v.Charged.Parts, v.Resolution.Plan)
-	out.Assumptions = append(FromAssumptions(v.Assumptions), mechanismAssumptions(mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: all})...)
+	out.Assumptions = append(FromAssumptions(v.Assumptions),
+		mechanismAssumptions(mechanism.Composition{Adjacency: v.Charged.Adjacency, Parts: all})...)
 	return out
 }
 
@@ -90,7 +92,8 @@ func FromRecord(r ledger.Record, raw bool) *pb.Entry {
 		Principal: r.Entry.Writer.Principal, Time: timestamppb.New(r.Entry.Time), Hash: r.Hash[:],
 	}
 	action := FromAction(r.Entry.Action).ProtoReflect()
-	e.ProtoReflect().Set(shownAction.Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())), protoreflect.ValueOfMessage(action))
+	e.ProtoReflect().Set(shownAction.Fields().ByName(protoreflect.Name(r.Entry.Action.Kind())),
+		protoreflect.ValueOfMessage(action))
 	if raw {
 		e.Raw = r.Raw
 	}

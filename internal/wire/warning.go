@@ -27,16 +27,20 @@ func Warnings(adj pb.Workload_Adjacency, deltas []float64, mechanisms []*pb.Mech
 	var out []string
 	delta := slices.Max(append(slices.Clone(deltas), 0))
 	if n := f.largest; n > 0 && !(delta*float64(n) < 0.1) {
-		out = append(out, fmt.Sprintf("delta %g is not well under 1/%d, one over dataset_size: a mechanism that publishes each record with that probability would be allowed by it", delta, n))
+		out = append(out, fmt.Sprintf("delta %g is not well under 1/%d, one over dataset_size: a mechanism that "+
+			"publishes each record with that probability would be allowed by it", delta, n))
 	}
 	if f.largest > 0 && adj == pb.Workload_ADD_OR_REMOVE_ONE {
-		out = append(out, "dataset_size: neighbours under ADD_OR_REMOVE_ONE have different sizes, so the number must be public, not counted from the private dataset")
+		out = append(out, "dataset_size: neighbours under ADD_OR_REMOVE_ONE have different sizes, so the number must "+
+			"be public, not counted from the private dataset")
 	}
 	if f.has["shuffled"] {
-		out = append(out, "shuffled: no amplification is counted, none is proven for shuffled batches that is worth having; Poisson sampling usually costs less")
+		out = append(out, "shuffled: no amplification is counted, none is proven for shuffled batches that is worth "+
+			"having; Poisson sampling usually costs less")
 	}
 	if f.has["name_and_shame"] {
-		out = append(out, "name_and_shame: it publishes a record with probability delta and protects nobody whom it names; delta·dataset_size is the expected number of them")
+		out = append(out, "name_and_shame: it publishes a record with probability delta and protects nobody whom it "+
+			"names; delta·dataset_size is the expected number of them")
 	}
 	return out
 }
@@ -87,7 +91,8 @@ func warnings(c mechanism.Composition, deltas ...float64) []string {
 func PlanBudgets(v ledger.View) (list []accountant.Budget) {
 	raised := slices.ContainsFunc(v.Balance.Assumptions, func(a ledger.Assumption) bool { return a.Kind == "raise" })
 	if v.Guarantee != ledger.GuaranteePlan || raised ||
-		!slices.ContainsFunc(v.Resolution.Plan, func(p mechanism.Part) bool { return mechanism.PartsByOutputs(p.Mechanism) }) {
+		!slices.ContainsFunc(v.Resolution.Plan,
+			func(p mechanism.Part) bool { return mechanism.PartsByOutputs(p.Mechanism) }) {
 		return nil
 	}
 	for _, b := range v.Genesis.Spec.Budgets {
@@ -111,8 +116,10 @@ func timeNotes(stopped bool) []string {
 func PlanNotes(v ledger.View, a accountant.Answer) (notes []string) {
 	for _, b := range PlanBudgets(v) {
 		if a.Delta == b.Delta && a.Epsilon > b.Epsilon {
-			notes = append(notes, fmt.Sprintf("plan: it costs ε = %.6g at δ = %g, more than its budget of ε = %g. When it was created its parallel mechanisms were taken to "+
-				"have partitions fixed in advance; nothing says so, and they now count as chosen after seeing outputs", a.Epsilon, b.Delta, b.Epsilon))
+			notes = append(notes, fmt.Sprintf("plan: it costs ε = %.6g at δ = %g, more than its budget of ε = %g. "+
+				"When it was created its parallel mechanisms were taken to "+
+				"have partitions fixed in advance; nothing says so, and they now count as chosen after seeing outputs",
+				a.Epsilon, b.Delta, b.Epsilon))
 		}
 	}
 	return notes

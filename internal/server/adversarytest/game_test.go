@@ -36,7 +36,8 @@ func TestPartChosenByTheFirstOutput(t *testing.T) {
 	parts := [][]Outcome{Response(1), Failing(0, 0.1)}
 	first := Move{Name: "first", Faces: [][]Outcome{Response(1)}}
 	game := func(second ...[]Outcome) float64 {
-		return reached(t, Game{Moves: []Move{first, {Name: "second", Faces: second}}, Fresh: func() Ledgers { return limited{1, 1} }}, epsilon)
+		return reached(t, Game{Moves: []Move{first, {Name: "second", Faces: second}},
+			Fresh: func() Ledgers { return limited{1, 1} }}, epsilon)
 	}
 	want := likely*math.Tanh(0.5) + (1-likely)*0.1
 	if got := game(parts...); math.Abs(got-want) > 1e-12 || math.Abs(want-0.3647) > 5e-5 {
@@ -58,7 +59,8 @@ func TestRepeatedResponse(t *testing.T) {
 			want += mass * math.Max(0, -math.Expm1(epsilon-float64(2*k-n)*e0))
 			choose *= float64(n-k) / float64(k+1)
 		}
-		g := Game{Moves: []Move{{Name: "answer", Faces: [][]Outcome{Response(e0)}}}, Fresh: func() Ledgers { return limited{n} }}
+		g := Game{Moves: []Move{{Name: "answer", Faces: [][]Outcome{Response(e0)}}},
+			Fresh: func() Ledgers { return limited{n} }}
 		if got := reached(t, g, epsilon); math.Abs(got-want) > 1e-13 {
 			t.Errorf("ε = %g: %.15g, want %.15g", epsilon, got, want)
 		}

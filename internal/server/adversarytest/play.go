@@ -34,7 +34,8 @@ func (s *Strategy) Play(epsilon float64) (*big.Float, error) {
 				}
 			}
 			if !ledgers.Accept(c.move) {
-				return fmt.Errorf("the ledgers refuse %s after the moves %v, which they accepted in another order", move.Name, path[:len(path)-1])
+				return fmt.Errorf("the ledgers refuse %s after the moves %v, which they accepted in another order",
+					move.Name, path[:len(path)-1])
 			}
 			if s.swapped {
 				o.P, o.Q = o.Q, o.P

@@ -115,7 +115,8 @@ func (g Game) create(ctx context.Context) error {
 
 func coins(count uint32) []*pb.Event {
 	epsilon := 1. / capacity
-	return []*pb.Event{{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &epsilon}}}, Count: count}}
+	return []*pb.Event{{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &epsilon}}},
+		Count: count}}
 }
 
 // expiries waits until no brief reservation is open and returns the daemon's
@@ -144,7 +145,8 @@ func (g Game) expiries(ctx context.Context, start time.Time) (history []porcupin
 		for _, e := range page.GetEntries() {
 			if x := e.GetExpire(); x != nil {
 				history = append(history, porcupine.Operation{ClientId: g.Clients + len(history),
-					Input:  call{action: "expire", reservation: x.GetReservation(), writer: e.GetWriter(), sequence: e.GetSequence()},
+					Input: call{action: "expire", reservation: x.GetReservation(), writer: e.GetWriter(),
+						sequence: e.GetSequence()},
 					Output: answer{position: e.GetPosition()}, Return: time.Since(start).Nanoseconds()})
 			}
 		}
@@ -261,7 +263,8 @@ func (c call) send(ctx context.Context, g Game) (answer, error) {
 	switch c.action {
 	case "get":
 		got, err := g.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: g.Ledger}, wait)
-		a := answer{code: status.Code(err), position: got.GetLedger().GetPosition(), spent: got.GetLedger().GetTotalCount()}
+		a := answer{code: status.Code(err), position: got.GetLedger().GetPosition(),
+			spent: got.GetLedger().GetTotalCount()}
 		for _, r := range got.GetLedger().GetReservations() {
 			for _, e := range r.GetRest() {
 				a.reserved += uint64(e.GetCount())

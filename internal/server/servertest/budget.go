@@ -11,7 +11,8 @@ import (
 
 // Pure is an event of count ε-DP mechanisms.
 func Pure(epsilon float64, count uint32) *pb.Event {
-	return &pb.Event{Count: count, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &epsilon}}}}
+	return &pb.Event{Count: count, Mechanism: &pb.Mechanism{
+		Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: &epsilon}}}}
 }
 
 // Basic is a budget of ε by the guard BASIC.
@@ -56,7 +57,8 @@ func (s *Server) Ledger(name string) *pb.Ledger {
 // Owner is a client on the server's own socket, which Config.Server.Socket names.
 func (s *Server) Owner(t testing.TB) pb.AccountantServiceClient {
 	t.Helper()
-	conn, err := grpc.NewClient("unix:"+s.config.Server.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix:"+s.config.Server.Socket,
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

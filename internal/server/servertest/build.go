@@ -28,15 +28,17 @@ func Writer() string { return uuid.NewString() }
 // Gaussian is a charge of one event: count Gaussians by their noise multiplier.
 func Gaussian(noiseMultiplier float64, count uint32) *pb.Charge {
 	return &pb.Charge{Events: []*pb.Event{{
-		Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &noiseMultiplier}}},
-		Count:     count,
+		Mechanism: &pb.Mechanism{
+			Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{NoiseMultiplier: &noiseMultiplier}}},
+		Count: count,
 	}}}
 }
 
 // Report charges and expects success.
 func (s *Server) Report(ledger, writer string, sequence uint64, c *pb.Charge) *pb.Receipt {
 	s.t.Helper()
-	answer, err := s.Client.Report(Context(s.t), &pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: c})
+	answer, err := s.Client.Report(Context(s.t),
+		&pb.ReportRequest{Ledger: ledger, Writer: writer, Sequence: sequence, Charge: c})
 	if err != nil {
 		s.t.Fatal(err)
 	}

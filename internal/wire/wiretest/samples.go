@@ -34,7 +34,8 @@ var EveryMechanism = []mechanism.Mechanism{
 	mechanism.Laplace{Scale: 2, Sensitivity: 1},
 	mechanism.Laplace{Scale: 2, Distance: 1},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
-	mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}},
+	mechanism.PoissonSampled{BatchSize: 256, DatasetSize: 60000,
+		Mechanism: mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}},
 	mechanism.RandomizedResponse{Epsilon: 1},
 	mechanism.RandomizedResponse{Epsilon: 1, Buckets: 7},
 	mechanism.RandomizedResponse{Noise: 0.5, Buckets: 7},
@@ -43,20 +44,29 @@ var EveryMechanism = []mechanism.Mechanism{
 	mechanism.ZeroConcentratedDP{Rho: 0.125},
 	mechanism.GaussianDP{Mu: 0.75},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}},
-	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.RandomizedResponse{Epsilon: 1, Buckets: 7}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25,
+		Mechanism: mechanism.RandomizedResponse{Epsilon: 1, Buckets: 7}},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.PureDP{Epsilon: 0.5}},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.ApproximateDP{Epsilon: 0.5, Delta: 1e-6}},
 	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.GaussianDP{Mu: 0.75}},
-	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2}},
-	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.TruncatedLaplace{Scale: 2, Bound: 30, Sensitivity: 1}},
-	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.125, 0.625), InfiniteMass: 0.25}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25,
+		Mechanism: mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25,
+		Mechanism: mechanism.TruncatedLaplace{Scale: 2, Bound: 30, Sensitivity: 1}},
+	mechanism.PoissonSampled{SamplingProbability: 0.25,
+		Mechanism: mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1),
+			Masses: mechanism.NumbersOf(0.125, 0.625), InfiniteMass: 0.25}},
 	mechanism.ZeroConcentratedDP{Rho: 0.125, Delta: 1e-6},
 	mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 2, 64), Epsilons: mechanism.NumbersOf(0.1, 0.125, 3)},
 	mechanism.NameAndShame{Delta: 1e-9},
-	ComposedOf(mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: 0.75}, Count: 3}, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Count: 1}),
-	ComposedOf(mechanism.Event{Mechanism: ComposedOf(mechanism.Event{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 2}), Count: math.MaxUint32 / 2}),
-	mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: ComposedOf(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}, Count: 2})},
-	mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 0.5, BatchSize: 256, DatasetSize: 60000, Epochs: 2.5, Accumulation: 4},
+	ComposedOf(mechanism.Event{Mechanism: mechanism.GaussianDP{Mu: 0.75}, Count: 3},
+		mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Count: 1}),
+	ComposedOf(mechanism.Event{Mechanism: ComposedOf(
+		mechanism.Event{Mechanism: mechanism.RandomizedResponse{Epsilon: 1}, Count: 2}), Count: math.MaxUint32 / 2}),
+	mechanism.PoissonSampled{SamplingProbability: 0.25,
+		Mechanism: ComposedOf(mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}, Count: 2})},
+	mechanism.DPSGD{NoiseMultiplier: 1.1, MaxGradNorm: 0.5, BatchSize: 256, DatasetSize: 60000,
+		Epochs: 2.5, Accumulation: 4},
 	mechanism.DPSGD{NoiseMultiplier: 1.1, BatchSize: 256, DatasetSize: 60000, Steps: 1000},
 	mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2},
 	mechanism.DiscreteGaussian{StandardDeviation: 3, Distance: 2.5, Coordinates: 7},
@@ -77,21 +87,34 @@ var EveryMechanism = []mechanism.Mechanism{
 	mechanism.Histogram{LaplaceScale: 2},
 	mechanism.Histogram{StandardDeviation: 3},
 	mechanism.CountingQueries{Queries: 100, Rho: 0.125},
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0, 1), Masses: mechanism.NumbersOf(0.125, 0.375, 0.25), InfiniteMass: 0.25},
-	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75}, mechanism.PureDP{Epsilon: 0.5})},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0, 1),
+		Masses: mechanism.NumbersOf(0.125, 0.375, 0.25), InfiniteMass: 0.25},
+	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75},
+		mechanism.PureDP{Epsilon: 0.5})},
 	mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: 0.75}, Gamma: 0.125, Eta: -0.5},
 	mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Mean: 7},
-	mechanism.Group{Size: 4, Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.25, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}},
+	mechanism.Group{Size: 4,
+		Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.25,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}}},
 	mechanism.FixedSizeSampled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
-	mechanism.TruncatedPoissonSampled{SamplingProbability: 0.25, DatasetSize: 1000, MaximumBatchSize: 300, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
-	mechanism.TruncatedPoissonSampled{BatchSize: 250, DatasetSize: 1000, MaximumBatchSize: 300, Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}},
-	mechanism.Shuffled{BatchSize: 256, DatasetSize: 60000, Mechanism: mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}},
-	mechanism.MixtureOfGaussians{StandardDeviation: 2, Sensitivities: mechanism.NumbersOf(0, 1, 3), Probabilities: mechanism.NumbersOf(0.5, 0.25, 0.25)},
-	mechanism.TreeAggregation{NoiseMultiplier: 5, Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
-	mechanism.TreeAggregation{StandardDeviation: 5, Sensitivity: 2, Participation: mechanism.Participation{Steps: 1000}},
-	mechanism.BandedMatrix{NoiseMultiplier: 5, Coefficients: mechanism.NumbersOf(1, 0.5, -0.25), Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
-	mechanism.BandedMatrix{StandardDeviation: 5, Sensitivity: 2, Coefficients: mechanism.NumbersOf(1), Participation: mechanism.Participation{Steps: 1000}},
-	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75}, mechanism.PureDP{Epsilon: 0.5}), PartitionFixedInAdvance: true},
+	mechanism.TruncatedPoissonSampled{SamplingProbability: 0.25, DatasetSize: 1000, MaximumBatchSize: 300,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.1}},
+	mechanism.TruncatedPoissonSampled{BatchSize: 250, DatasetSize: 1000, MaximumBatchSize: 300,
+		Mechanism: mechanism.Laplace{Scale: 2, Sensitivity: 1}},
+	mechanism.Shuffled{BatchSize: 256, DatasetSize: 60000,
+		Mechanism: mechanism.Gaussian{StandardDeviation: 3, Sensitivity: 2}},
+	mechanism.MixtureOfGaussians{StandardDeviation: 2, Sensitivities: mechanism.NumbersOf(0, 1, 3),
+		Probabilities: mechanism.NumbersOf(0.5, 0.25, 0.25)},
+	mechanism.TreeAggregation{NoiseMultiplier: 5,
+		Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
+	mechanism.TreeAggregation{StandardDeviation: 5, Sensitivity: 2,
+		Participation: mechanism.Participation{Steps: 1000}},
+	mechanism.BandedMatrix{NoiseMultiplier: 5, Coefficients: mechanism.NumbersOf(1, 0.5, -0.25),
+		Participation: mechanism.Participation{Steps: 1000, Participations: 3, MinimumSeparation: 200}},
+	mechanism.BandedMatrix{StandardDeviation: 5, Sensitivity: 2, Coefficients: mechanism.NumbersOf(1),
+		Participation: mechanism.Participation{Steps: 1000}},
+	mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](mechanism.GaussianDP{Mu: 0.75},
+		mechanism.PureDP{Epsilon: 0.5}), PartitionFixedInAdvance: true},
 }
 
 func ComposedOf(events ...mechanism.Event) mechanism.Composed {
@@ -134,9 +157,12 @@ func Genesis() ledger.Genesis {
 func PlannedGenesis() ledger.Genesis {
 	g := Genesis()
 	g.Spec.Policy = ledger.Planned
-	g.Spec.Plan = ledger.Workload{Name: "train", Events: []mechanism.Event{{Mechanism: EveryMechanism[6], Count: 1000}, {Mechanism: EveryMechanism[7], Count: 2}}}
+	g.Spec.Plan = ledger.Workload{Name: "train",
+		Events: []mechanism.Event{{Mechanism: EveryMechanism[6], Count: 1000},
+			{Mechanism: EveryMechanism[7], Count: 2}}}
 	g.Spec.Budgets = []accountant.Budget{{Epsilon: 8, Delta: 1e-5}, {Mu: 1.5}}
-	g.Resolution.Plan = []mechanism.Part{{Mechanism: EveryMechanism[6], Count: 1000}, {Mechanism: EveryMechanism[7], Count: 2}}
+	g.Resolution.Plan = []mechanism.Part{{Mechanism: EveryMechanism[6], Count: 1000},
+		{Mechanism: EveryMechanism[7], Count: 2}}
 	return g
 }
 
@@ -147,7 +173,8 @@ func FilteredGenesis() ledger.Genesis {
 	g.Spec.Budgets = []accountant.Budget{
 		{Guard: accountant.GuardBasic, Epsilon: 3}, {Guard: accountant.GuardZCDP, Rho: 0.25},
 		{Guard: accountant.GuardApproximateZCDP, Rho: 0.25, Delta: 1e-6}, {Guard: accountant.GuardGDP, Mu: 1.5},
-		{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5}, {Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 12},
+		{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5},
+		{Guard: accountant.GuardRDP, Epsilon: 8, Delta: 1e-5, Order: 12},
 	}
 	g.Resolution.Limits = []accountant.Limit{
 		{Guard: accountant.GuardBasic, Value: 3}, {Guard: accountant.GuardZCDP, Value: 0.25},
@@ -160,7 +187,8 @@ func FilteredGenesis() ledger.Genesis {
 // RaisedFilter and RaisedPlan are raises of the two, with what they came to.
 func RaisedFilter() ledger.Raise {
 	g := FilteredGenesis()
-	v := ledger.Raise{Budgets: g.Spec.Budgets, Independent: true, Reason: "more data", Resolution: g.Resolution, Late: true}
+	v := ledger.Raise{Budgets: g.Spec.Budgets, Independent: true, Reason: "more data",
+		Resolution: g.Resolution, Late: true}
 	v.Budgets[0].Epsilon, v.Resolution.Limits[0].Value = 4, 4
 	return v
 }
@@ -204,41 +232,61 @@ func Mechanisms() *rapid.Generator[mechanism.Mechanism] {
 			mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")},
 			mechanism.Laplace{Scale: p("b"), Distance: p("distance")},
 			mechanism.PoissonSampled{SamplingProbability: Chance().Draw(t, "q"), Mechanism: g},
-			mechanism.PoissonSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
-			mechanism.PoissonSampled{SamplingProbability: Chance().Draw(t, "q"), Mechanism: mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")}},
-			mechanism.PoissonSampled{SamplingProbability: Chance().Draw(t, "q"), Mechanism: mechanism.RandomizedResponse{Epsilon: p("ε")}},
-			mechanism.RandomizedResponse{Epsilon: p("ε"), Buckets: rapid.SampledFrom([]uint64{0, 2, 3, mechanism.MaxBuckets}).Draw(t, "k")},
-			mechanism.RandomizedResponse{Noise: Chance().Draw(t, "ν"), Buckets: rapid.Uint64Range(2, mechanism.MaxBuckets).Draw(t, "k")},
+			mechanism.PoissonSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"),
+				DatasetSize: dataset, Mechanism: g},
+			mechanism.PoissonSampled{SamplingProbability: Chance().Draw(t, "q"),
+				Mechanism: mechanism.Laplace{Scale: p("b"), Sensitivity: p("Δ")}},
+			mechanism.PoissonSampled{SamplingProbability: Chance().Draw(t, "q"),
+				Mechanism: mechanism.RandomizedResponse{Epsilon: p("ε")}},
+			mechanism.RandomizedResponse{Epsilon: p("ε"),
+				Buckets: rapid.SampledFrom([]uint64{0, 2, 3, mechanism.MaxBuckets}).Draw(t, "k")},
+			mechanism.RandomizedResponse{Noise: Chance().Draw(t, "ν"),
+				Buckets: rapid.Uint64Range(2, mechanism.MaxBuckets).Draw(t, "k")},
 			mechanism.PureDP{Epsilon: p("ε")},
 			mechanism.ApproximateDP{Epsilon: p("ε"), Delta: Chance().Draw(t, "δ")},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ")},
 			mechanism.GaussianDP{Mu: p("μ")},
 			mechanism.ZeroConcentratedDP{Rho: p("ρ"), Delta: Chance().Draw(t, "δ")},
-			mechanism.RenyiDP{Orders: mechanism.NumbersOf(1+Chance().Draw(t, "α")/2+0x1p-30, 2, 3), Epsilons: mechanism.NumbersOf(p("ε"), p("ε"), p("ε"))},
+			mechanism.RenyiDP{Orders: mechanism.NumbersOf(1+Chance().Draw(t, "α")/2+0x1p-30, 2, 3),
+				Epsilons: mechanism.NumbersOf(p("ε"), p("ε"), p("ε"))},
 			mechanism.NameAndShame{Delta: Chance().Draw(t, "δ")},
-			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-rapid.Float64Range(0, 0.1).Draw(t, "l"), rapid.Float64Range(0.2, 600).Draw(t, "l")), Masses: mechanism.NumbersOf(0.5, 0.25), InfiniteMass: 0.25},
-			mechanism.RepeatAndSelect{Mechanism: g, Gamma: Chance().Draw(t, "γ"), Eta: rapid.Float64Range(0.5, 3).Draw(t, "η")},
-			ComposedOf(mechanism.Event{Mechanism: g, Count: rapid.Uint32Range(1, 1<<31).Draw(t, "count")}, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Count: 1}),
-			mechanism.DPSGD{NoiseMultiplier: p("σ"), MaxGradNorm: p("Δ"), BatchSize: 1, DatasetSize: dataset, Steps: rapid.Uint64Range(1, math.MaxUint32).Draw(t, "steps")},
-			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: whole(), Coordinates: rapid.Uint64Range(0, 3).Draw(t, "coordinates")},
+			mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-rapid.Float64Range(0, 0.1).Draw(t, "l"),
+				rapid.Float64Range(0.2, 600).Draw(t, "l")), Masses: mechanism.NumbersOf(0.5, 0.25), InfiniteMass: 0.25},
+			mechanism.RepeatAndSelect{Mechanism: g, Gamma: Chance().Draw(t, "γ"),
+				Eta: rapid.Float64Range(0.5, 3).Draw(t, "η")},
+			ComposedOf(mechanism.Event{Mechanism: g, Count: rapid.Uint32Range(1, 1<<31).Draw(t, "count")},
+				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: p("ε")}, Count: 1}),
+			mechanism.DPSGD{NoiseMultiplier: p("σ"), MaxGradNorm: p("Δ"), BatchSize: 1, DatasetSize: dataset,
+				Steps: rapid.Uint64Range(1, math.MaxUint32).Draw(t, "steps")},
+			mechanism.DiscreteGaussian{StandardDeviation: p("σ"), Sensitivity: whole(),
+				Coordinates: rapid.Uint64Range(0, 3).Draw(t, "coordinates")},
 			mechanism.DiscreteLaplace{Scale: p("b"), Distance: whole()},
 			mechanism.TruncatedLaplace{Scale: p("b"), Bound: bound, Distance: bound},
 			mechanism.Exponential{Scale: p("b"), Sensitivity: p("Δ"), Monotone: rapid.Bool().Draw(t, "monotone")},
-			mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")), Scale: p("b"), Sensitivity: p("Δ"), Monotone: rapid.Bool().Draw(t, "monotone")},
+			mechanism.ReportNoisyMax{Distribution: mechanism.MaxNoise(rapid.IntRange(1, 3).Draw(t, "noise")),
+				Scale: p("b"), Sensitivity: p("Δ"), Monotone: rapid.Bool().Draw(t, "monotone")},
 			mechanism.AboveThreshold{ThresholdScale: p("b1"), QueryScale: p("b2"), Sensitivity: p("Δ"),
-				Positives: rapid.Uint64Range(1, mechanism.MaxPositives).Draw(t, "c"), Monotone: rapid.Bool().Draw(t, "monotone")},
+				Positives: rapid.Uint64Range(1, mechanism.MaxPositives).Draw(t, "c"),
+				Monotone:  rapid.Bool().Draw(t, "monotone")},
 			mechanism.AboveThreshold{ThresholdEpsilon: p("ε1"), QueryEpsilon: p("ε2")},
 			mechanism.InverseSensitivity{Epsilon: p("ε")},
 			mechanism.Histogram{LaplaceScale: p("b")},
 			mechanism.CountingQueries{Queries: rapid.Uint64Range(1, mechanism.MaxWhole).Draw(t, "k"), Rho: p("ρ")},
 			mechanism.Group{Size: rapid.Uint64Range(1, mechanism.MaxGroup).Draw(t, "size"), Mechanism: g},
-			mechanism.FixedSizeSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
-			mechanism.TruncatedPoissonSampled{SamplingProbability: Chance().Draw(t, "q"), DatasetSize: max(dataset, 2), MaximumBatchSize: dataset, Mechanism: g},
-			mechanism.Shuffled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"), DatasetSize: dataset, Mechanism: g},
-			mechanism.MixtureOfGaussians{StandardDeviation: p("σ"), Sensitivities: mechanism.NumbersOf(0, p("Δ")), Probabilities: mechanism.NumbersOf(0.75, 0.25)},
-			mechanism.TreeAggregation{NoiseMultiplier: p("noise multiplier"), Participation: someParticipation().Draw(t, "participation")},
-			mechanism.BandedMatrix{StandardDeviation: p("σ"), Sensitivity: p("Δ"), Participation: someParticipation().Draw(t, "participation"),
-				Coefficients: mechanism.NumbersOf(append([]float64{1}, rapid.SliceOfN(rapid.Float64Range(1e-3, 2), 0, 30).Draw(t, "c")...)...)},
+			mechanism.FixedSizeSampled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"),
+				DatasetSize: dataset, Mechanism: g},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: Chance().Draw(t, "q"), DatasetSize: max(dataset, 2),
+				MaximumBatchSize: dataset, Mechanism: g},
+			mechanism.Shuffled{BatchSize: rapid.Uint64Range(1, dataset).Draw(t, "batch"),
+				DatasetSize: dataset, Mechanism: g},
+			mechanism.MixtureOfGaussians{StandardDeviation: p("σ"), Sensitivities: mechanism.NumbersOf(0, p("Δ")),
+				Probabilities: mechanism.NumbersOf(0.75, 0.25)},
+			mechanism.TreeAggregation{NoiseMultiplier: p("noise multiplier"),
+				Participation: someParticipation().Draw(t, "participation")},
+			mechanism.BandedMatrix{StandardDeviation: p("σ"), Sensitivity: p("Δ"),
+				Participation: someParticipation().Draw(t, "participation"),
+				Coefficients: mechanism.NumbersOf(append([]float64{1},
+					rapid.SliceOfN(rapid.Float64Range(1e-3, 2), 0, 30).Draw(t, "c")...)...)},
 		}).Draw(t, "mechanism")
 	})
 }
@@ -246,7 +294,8 @@ func Mechanisms() *rapid.Generator[mechanism.Mechanism] {
 func someParticipation() *rapid.Generator[mechanism.Participation] {
 	return rapid.Custom(func(t *rapid.T) mechanism.Participation {
 		steps := rapid.Uint64Range(1, mechanism.MaxDatasetSize).Draw(t, "steps")
-		return mechanism.Participation{Steps: steps, Participations: rapid.Uint64Range(0, steps).Draw(t, "participations"),
+		return mechanism.Participation{Steps: steps,
+			Participations:    rapid.Uint64Range(0, steps).Draw(t, "participations"),
 			MinimumSeparation: rapid.Uint64Range(0, mechanism.MaxDatasetSize).Draw(t, "separation")}
 	})
 }
@@ -255,7 +304,8 @@ func Events(from, to int) *rapid.Generator[[]mechanism.Event] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
 		return mechanism.Event{
 			Mechanism: Mechanisms().Draw(t, "mechanism"),
-			Count:     rapid.OneOf(rapid.SampledFrom([]uint32{1, 127, 128, math.MaxUint32}), rapid.Uint32Range(1, math.MaxUint32)).Draw(t, "count"),
+			Count: rapid.OneOf(rapid.SampledFrom([]uint32{1, 127, 128, math.MaxUint32}),
+				rapid.Uint32Range(1, math.MaxUint32)).Draw(t, "count"),
 		}
 	}), from, to)
 }
@@ -263,7 +313,8 @@ func Events(from, to int) *rapid.Generator[[]mechanism.Event] {
 // Labels draws labels, nil if there are none.
 func Labels() *rapid.Generator[[]ledger.Label] {
 	return rapid.Custom(func(t *rapid.T) []ledger.Label {
-		m := rapid.MapOfN(rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,62}`), Texts(maxText), 0, maxLabels).Draw(t, "labels")
+		m := rapid.MapOfN(rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,62}`), Texts(maxText), 0,
+			maxLabels).Draw(t, "labels")
 		var labels []ledger.Label
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			labels = append(labels, ledger.Label{Key: k, Value: m[k]})
@@ -297,30 +348,37 @@ func Actions() *rapid.Generator[ledger.Action] {
 		reservation := rapid.Uint64Min(1)
 		switch rapid.IntRange(0, 18).Draw(t, "action") {
 		case 14:
-			return ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")}, Newest: Times().Draw(t, "newest")}
+			return ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")},
+				Newest: Times().Draw(t, "newest")}
 		case 15:
-			return ledger.Reconcile{Events: Events(1, 4).Draw(t, "events"), Reason: Texts(maxReason).Draw(t, "reason"), Over: rapid.Bool().Draw(t, "over")}
+			return ledger.Reconcile{Events: Events(1, 4).Draw(t, "events"), Reason: Texts(maxReason).Draw(t, "reason"),
+				Over: rapid.Bool().Draw(t, "over")}
 		case 16:
 			return ledger.Reconcile{AcceptLoss: true, Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
 		case 17:
-			return ledger.Free{Reservation: reservation.Draw(t, "reservation"), Events: Events(1, 4).Draw(t, "events"), Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
+			return ledger.Free{Reservation: reservation.Draw(t, "reservation"), Events: Events(1, 4).Draw(t, "events"),
+				Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
 		case 10:
-			return ledger.Refund{Position: reservation.Draw(t, "position"), Events: Events(1, 4).Draw(t, "events"), Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
+			return ledger.Refund{Position: reservation.Draw(t, "position"), Events: Events(1, 4).Draw(t, "events"),
+				Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
 		case 11, 12:
 			v := rapid.SampledFrom([]func() ledger.Raise{RaisedFilter, RaisedPlan}).Draw(t, "raise")()
 			v.Independent, v.Late = rapid.Bool().Draw(t, "independent"), rapid.Bool().Draw(t, "late")
 			v.Reason = "r" + Texts(maxReason-1).Draw(t, "reason")
 			return v
 		case 13:
-			return ledger.Reserve{Child: "a/b", Events: Events(1, 4).Draw(t, "events"), Labels: Labels().Draw(t, "labels")}
+			return ledger.Reserve{Child: "a/b", Events: Events(1, 4).Draw(t, "events"),
+				Labels: Labels().Draw(t, "labels")}
 		case 0:
 			return ledger.Close{Reason: Texts(maxReason).Draw(t, "reason")}
 		case 1:
-			return ledger.Release{Reservation: reservation.Draw(t, "reservation"), Reason: Texts(maxReason).Draw(t, "reason")}
+			return ledger.Release{Reservation: reservation.Draw(t, "reservation"),
+				Reason: Texts(maxReason).Draw(t, "reason")}
 		case 2:
 			return ledger.Expire{Reservation: reservation.Draw(t, "reservation")}
 		case 3, 4:
-			return ledger.Reserve{Lifetime: time.Duration(rapid.IntRange(1, int(ledger.MaxLifetime/time.Second)).Draw(t, "seconds")) * time.Second,
+			return ledger.Reserve{Lifetime: time.Duration(rapid.IntRange(1, int(ledger.MaxLifetime/time.Second)).Draw(t,
+				"seconds")) * time.Second,
 				Events: Events(1, 4).Draw(t, "events"), Labels: Labels().Draw(t, "labels")}
 		case 5, 6:
 			return ledger.Commit{Reservation: reservation.Draw(t, "reservation"),
@@ -351,8 +409,10 @@ func Times() *rapid.Generator[time.Time] {
 func Specs() *rapid.Generator[ledger.Spec] {
 	return rapid.Custom(func(t *rapid.T) ledger.Spec {
 		return ledger.Spec{
-			Name:           rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,62}(/[a-z0-9][a-z0-9._-]{0,62}){0,2}`).Draw(t, "name"),
-			Adjacency:      rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency"),
+			Name: rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,62}(/[a-z0-9][a-z0-9._-]{0,62}){0,2}`).Draw(t,
+				"name"),
+			Adjacency: rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+				mechanism.ZeroOut}).Draw(t, "adjacency"),
 			PrivacyUnit:    Texts(maxUnit).Draw(t, "unit"),
 			DatasetID:      Texts(maxText).Draw(t, "dataset"),
 			DatasetVersion: Texts(maxText).Draw(t, "version"),
@@ -364,7 +424,8 @@ func Specs() *rapid.Generator[ledger.Spec] {
 
 // Restored is a restore with all that it has.
 func Restored() ledger.Restored {
-	return ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{1, 2, 3}, Newest: time.Unix(1789999999, 5).UTC()}
+	return ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{1, 2, 3},
+		Newest: time.Unix(1789999999, 5).UTC()}
 }
 
 // GoldenEntries are entries of every kind, each with its name, without digests.
@@ -410,7 +471,8 @@ func FewActions() *rapid.Generator[ledger.Action] {
 		case 4:
 			return ledger.Expire{Reservation: reservation}
 		case 13:
-			return ledger.Restored{From: text.Draw(t, "from"), StoreID: text.Draw(t, "to"), Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest"))}
+			return ledger.Restored{From: text.Draw(t, "from"), StoreID: text.Draw(t, "to"),
+				Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest"))}
 		case 14, 15:
 			v := ledger.Reconcile{AcceptLoss: rapid.Bool().Draw(t, "accept"), Reason: text.Draw(t, "reason")}
 			if rapid.Bool().Draw(t, "with events") {
@@ -422,17 +484,20 @@ func FewActions() *rapid.Generator[ledger.Action] {
 		case 9:
 			return ledger.Refund{Position: reservation, Reason: text.Draw(t, "reason")}
 		case 10, 11:
-			v := ledger.Raise{Independent: rapid.Bool().Draw(t, "independent"), Reason: text.Draw(t, "reason"), Plan: ledger.Workload{Name: text.Draw(t, "name")}}
+			v := ledger.Raise{Independent: rapid.Bool().Draw(t, "independent"), Reason: text.Draw(t, "reason"),
+				Plan: ledger.Workload{Name: text.Draw(t, "name")}}
 			v.Budgets = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) accountant.Budget {
 				n := rapid.SampledFrom([]float64{0, 0, 1, 2})
-				return accountant.Budget{Guard: accountant.Guard(rapid.IntRange(0, 1).Draw(t, "guard")), Epsilon: n.Draw(t, "ε"), Delta: n.Draw(t, "δ"),
+				return accountant.Budget{Guard: accountant.Guard(rapid.IntRange(0, 1).Draw(t, "guard")),
+					Epsilon: n.Draw(t, "ε"), Delta: n.Draw(t, "δ"),
 					Rho: n.Draw(t, "ρ"), Mu: n.Draw(t, "μ"), Order: n.Draw(t, "α")}
 			}), 0, 2).Draw(t, "budgets")
 			v.Plan.Events = rapid.SliceOfN(rapid.Just(StepCharge.Events[0]), 0, 2).Draw(t, "plan")
 			return v
 		}
 		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mechanism.Event {
-			return mechanism.Event{Mechanism: rapid.SampledFrom(EveryMechanism).Draw(t, "mechanism"), Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
+			return mechanism.Event{Mechanism: rapid.SampledFrom(EveryMechanism).Draw(t, "mechanism"),
+				Count: rapid.Uint32Range(1, 2).Draw(t, "count")}
 		}), 1, 2).Draw(t, "events")
 		labels := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) ledger.Label {
 			return ledger.Label{Key: text.Draw(t, "key"), Value: text.Draw(t, "value")}
@@ -440,7 +505,8 @@ func FewActions() *rapid.Generator[ledger.Action] {
 		slices.SortFunc(labels, func(x, y ledger.Label) int { return bytes.Compare([]byte(x.Key), []byte(y.Key)) })
 		switch action {
 		case 12:
-			return ledger.Reserve{Events: events, Labels: labels, Child: rapid.SampledFrom([]string{"a", "aa"}).Draw(t, "child")}
+			return ledger.Reserve{Events: events, Labels: labels,
+				Child: rapid.SampledFrom([]string{"a", "aa"}).Draw(t, "child")}
 		case 5:
 			return ledger.Reserve{Events: events, Labels: labels, Lifetime: time.Duration(reservation) * time.Second}
 		case 6:
