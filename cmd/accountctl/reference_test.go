@@ -80,7 +80,9 @@ func reference(b *bytes.Buffer, c *cobra.Command) {
 func TestHelpIsNarrow(t *testing.T) {
 	eachCommand(testRoot(), func(c *cobra.Command) {
 		for line := range strings.Lines(cli.HelpText(c)) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 && !strings.Contains(line, "--public-key 3b6a") { // one word
+			// one word
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 &&
+				!strings.Contains(line, "--public-key 3b6a") {
 				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
 			}
 		}
@@ -92,11 +94,13 @@ func TestHelpIsNarrow(t *testing.T) {
 func TestHelpIsWhole(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
-		if c.Short == "" || c.Long == "" && c.Runnable() || !c.HasSubCommands() && !strings.Contains(c.Example, c.CommandPath()) {
+		if c.Short == "" || c.Long == "" && c.Runnable() ||
+			!c.HasSubCommands() && !strings.Contains(c.Example, c.CommandPath()) {
 			t.Errorf("%s: short %q, long %q, example %q", c.CommandPath(), c.Short, c.Long, c.Example)
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if name, _ := pflag.UnquoteUsage(f); f.Usage == "" || strings.Contains(name, "Slice") || strings.Contains(name, "Array") {
+			if name, _ := pflag.UnquoteUsage(f); f.Usage == "" || strings.Contains(name, "Slice") ||
+				strings.Contains(name, "Array") {
 				t.Errorf("%s --%s: %q, %q", c.CommandPath(), f.Name, name, f.Usage)
 			}
 		})

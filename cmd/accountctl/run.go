@@ -75,7 +75,8 @@ reservation, closed, not reconciled); 4 no answer from the server; 1 anything el
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("accountctl {{.Version}}\n")
 	root.SetFlagErrorFunc(cli.WrongFlags)
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) }) // run sees a failure
+	// run sees a failure
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _, _ = p.Out.WriteString(cli.HelpText(c)) })
 	p.AddFlags(root, env)
 	return root
 }

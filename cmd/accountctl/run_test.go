@@ -72,7 +72,8 @@ func checkExample(t *testing.T, of *cobra.Command, line string, own bool) {
 // A full disk must not look like success.
 func TestFailedOutputFails(t *testing.T) {
 	var stderr bytes.Buffer
-	got := run(context.Background(), []string{"version"}, func(string) string { return "" }, strings.NewReader(""), fullDisk{}, &stderr)
+	got := run(context.Background(), []string{"version"}, func(string) string { return "" },
+		strings.NewReader(""), fullDisk{}, &stderr)
 	if got != cli.ExitFailed || !strings.Contains(stderr.String(), "disk is full") {
 		t.Errorf("status %d, %q", got, stderr.String())
 	}
@@ -103,9 +104,11 @@ func TestExampleLinesWork(t *testing.T) {
 		if word, _, _ := strings.Cut(line, " "); word != kind {
 			t.Errorf("the example of %s is %q", kind, line)
 		}
-		args := append([]string{"compute", "--delta", "1e-6", "--adjacency", spelling.Adjacency(adjacency)}, strings.Fields(line)...)
+		args := append([]string{"compute", "--delta", "1e-6", "--adjacency", spelling.Adjacency(adjacency)},
+			strings.Fields(line)...)
 		var stdout, stderr bytes.Buffer
-		if got := run(t.Context(), args, func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr); got != cli.ExitDone || !strings.Contains(stdout.String(), "epsilon") {
+		if got := run(t.Context(), args, func(string) string { return "" }, strings.NewReader(""), &stdout,
+			&stderr); got != cli.ExitDone || !strings.Contains(stdout.String(), "epsilon") {
 			t.Errorf("%s: status %d, %s", strings.Join(args, " "), got, stderr.String())
 		}
 	}

@@ -93,7 +93,8 @@ type losing struct {
 
 var errLost = status.Error(codes.Unavailable, "lost")
 
-func (l *losing) GetLedger(ctx context.Context, r *accountantv1.GetLedgerRequest) (*accountantv1.GetLedgerResponse, error) {
+func (l *losing) GetLedger(ctx context.Context,
+	r *accountantv1.GetLedgerRequest) (*accountantv1.GetLedgerResponse, error) {
 	return l.to.GetLedger(ctx, r)
 }
 
@@ -102,7 +103,8 @@ func (l *losing) Report(ctx context.Context, r *accountantv1.ReportRequest) (*ac
 	return nil, errors.Join(errLost, err)
 }
 
-func (l *losing) CloseLedger(ctx context.Context, r *accountantv1.CloseLedgerRequest) (*accountantv1.CloseLedgerResponse, error) {
+func (l *losing) CloseLedger(ctx context.Context,
+	r *accountantv1.CloseLedgerRequest) (*accountantv1.CloseLedgerResponse, error) {
 	_, err := l.to.CloseLedger(ctx, r)
 	return nil, errors.Join(errLost, err)
 }
@@ -137,7 +139,8 @@ func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	stderr := warning.ReplaceAllString(ts.ReadFile("stderr"), "")
 	if want == cli.ExitDone && stderr != "" || want != cli.ExitDone &&
-		(!strings.HasPrefix(stderr, "accountctl: ") || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, "\n")) {
+		(!strings.HasPrefix(stderr, "accountctl: ") || strings.Count(stderr, "\n") != 1 ||
+			!strings.HasSuffix(stderr, "\n")) {
 		ts.Fatalf("standard error is not one line “accountctl: …” (none for status 0): %q", stderr)
 	}
 }

@@ -81,30 +81,37 @@ func TestCloseAsks(t *testing.T) {
 	create("parent", "", 100)
 	create("parent/a", "parent", 20)
 	create("parent/b", "parent", 30)
-	if _, err := s.Client.Reserve(servertest.Context(t), &accountantv1.ReserveRequest{Ledger: "parent", Writer: servertest.Writer(), Sequence: 1,
-		Reserve: &accountantv1.Reserve{Events: []*accountantv1.Event{servertest.Pure(0.01, 7)}, LifetimeSeconds: 3600}}); err != nil {
+	if _, err := s.Client.Reserve(servertest.Context(t),
+		&accountantv1.ReserveRequest{Ledger: "parent", Writer: servertest.Writer(), Sequence: 1,
+			Reserve: &accountantv1.Reserve{Events: []*accountantv1.Event{servertest.Pure(0.01, 7)},
+				LifetimeSeconds: 3600}}); err != nil {
 		t.Fatal(err)
 	}
 	closed := func() bool { return s.Ledger("parent").GetClosed() }
 	for _, typed := range []string{"\n", "n\n", "parent\n", "\x04"} {
 		screen, status := onTerminal(t, s.Addr, typed, "ledger", "close", "parent")
-		if status != cli.ExitFailed || closed() || !strings.Contains(screen, "accountctl: ledger parent was not closed\n") {
+		if status != cli.ExitFailed || closed() ||
+			!strings.Contains(screen, "accountctl: ledger parent was not closed\n") {
 			t.Fatalf("typed %q: status %d, closed %v\n%s", typed, status, closed(), screen)
 		}
-		for _, want := range []string{"final", "7 × pure_dp", "child ledgers", "  parent/a  20 × pure_dp", "  parent/b  30 × pure_dp", "Close ledger parent? [y/N] "} {
+		for _, want := range []string{"final", "7 × pure_dp", "child ledgers", "  parent/a  20 × pure_dp",
+			"  parent/b  30 × pure_dp", "Close ledger parent? [y/N] "} {
 			if !strings.Contains(screen, want) {
 				t.Errorf("the screen lacks %q:\n%s", want, screen)
 			}
 		}
 	}
-	if screen, status := onTerminal(t, s.Addr, "y\n", "ledger", "close", "parent", "--request-id", "end"); status != cli.ExitDone || !closed() {
+	if screen, status := onTerminal(t, s.Addr, "y\n", "ledger", "close", "parent", "--request-id",
+		"end"); status != cli.ExitDone || !closed() {
 		t.Fatalf("typed y: status %d\n%s", status, screen)
 	}
 	// The same command again gets the first receipt, and has nothing to ask.
-	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent", "--request-id", "end"); status != cli.ExitDone || strings.Contains(screen, "y/N") {
+	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent", "--request-id",
+		"end"); status != cli.ExitDone || strings.Contains(screen, "y/N") {
 		t.Fatalf("again: status %d\n%s", status, screen)
 	}
-	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent/a", "--yes"); status != cli.ExitDone || strings.Contains(screen, "y/N") {
+	if screen, status := onTerminal(t, s.Addr, "", "ledger", "close", "parent/a", "--yes"); status != cli.ExitDone ||
+		strings.Contains(screen, "y/N") {
 		t.Fatalf("--yes: status %d\n%s", status, screen)
 	}
 }

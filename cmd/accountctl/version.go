@@ -15,7 +15,8 @@ func versionCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long:  "Print the version of this command, the commit it was built from with its date, and the Go release that built it.",
+		Long: "Print the version of this command, the commit it was built from with its date, and the Go release " +
+			"that built it.",
 		Example: `  accountctl version
   accountctl version --output json`,
 		Args: cli.Arguments(),
@@ -38,7 +39,8 @@ func versionCommand(p *cli.Program) *cobra.Command {
 		if commit != "" {
 			built = fmt.Sprintf("commit %s of %s, ", commit[:min(len(commit), 12)], date)
 		}
-		_, err := fmt.Fprintf(p.Out, "accountctl %s (%s%s, %s/%s)\n", version.String(), built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprintf(p.Out, "accountctl %s (%s%s, %s/%s)\n", version.String(), built, runtime.Version(),
+			runtime.GOOS, runtime.GOARCH)
 		return err
 	}
 	return c

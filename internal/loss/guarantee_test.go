@@ -104,8 +104,10 @@ func lossOf(t *testing.T, m mechanism.Mechanism) loss.Loss {
 // A table is cut down to its convex hull, whatever it says in between: 2·1 at s = 2 is
 // above the line from 0 to 1 at s = 4.
 func TestRenyiTableIsItsHull(t *testing.T) {
-	r := lossOf(t, mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 3, 5, 9), Epsilons: mechanism.NumbersOf(0.5, 1, 0.25, 1)})
-	for _, c := range []struct{ s, want float64 }{{0, 0}, {1, 0.25}, {2, 0.5}, {4, 1}, {6, 4.5}, {8, 8}, {8.001, math.Inf(1)}, {-0.1, math.Inf(1)}} {
+	r := lossOf(t,
+		mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 3, 5, 9), Epsilons: mechanism.NumbersOf(0.5, 1, 0.25, 1)})
+	for _, c := range []struct{ s, want float64 }{{0, 0}, {1, 0.25}, {2, 0.5}, {4, 1}, {6, 4.5}, {8, 8},
+		{8.001, math.Inf(1)}, {-0.1, math.Inf(1)}} {
 		if v := r.Cumulant(loss.Add, c.s); math.Abs(v.K-c.want) > v.Err && v.K != c.want {
 			t.Errorf("K(%v) = %v ± %v, want %v", c.s, v.K, v.Err, c.want)
 		}
@@ -120,9 +122,12 @@ func TestRenyiTableIsItsHull(t *testing.T) {
 // any bound counts, zCDP and atoms apart.
 func TestDeclaredSum(t *testing.T) {
 	a := lossOf(t, mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 10), Epsilons: mechanism.NumbersOf(0.1, 1)})
-	b := lossOf(t, mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 4, 6), Epsilons: mechanism.NumbersOf(0.1, 0.3, 0.5)})
+	b := lossOf(t,
+		mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.5, 4, 6), Epsilons: mechanism.NumbersOf(0.1, 0.3, 0.5)})
 	best := lossOf(t, mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: 1}, Gamma: 0.1, Eta: 1})
-	c := loss.Composition{{Loss: a, Count: 3}, {Loss: b, Count: 2}, {Loss: lossOf(t, mechanism.ZeroConcentratedDP{Rho: 0.1, Delta: 1e-3}), Count: 4}, {Loss: best, Count: 5}, {Loss: pairs.NewLaplace(1, false), Count: 7}}
+	c := loss.Composition{{Loss: a, Count: 3}, {Loss: b, Count: 2},
+		{Loss: lossOf(t, mechanism.ZeroConcentratedDP{Rho: 0.1, Delta: 1e-3}), Count: 4}, {Loss: best, Count: 5},
+		{Loss: pairs.NewLaplace(1, false), Count: 7}}
 	rest, g, ok := c.Declared(nil)
 	_, knots, atom := g.Parts()
 	if !ok || len(rest) != 1 || rest[0] != c[4] {

@@ -88,7 +88,8 @@ func (g Guarantee) pair() *declaredPair {
 				}
 			}
 		}
-		v, _ := num.Crossing(func(v float64) (float64, float64) { return missing(p.placeOn(e, v)), 0 }, lo, hi, lo+(hi-lo)/2, 1e-15, 400)
+		v, _ := num.Crossing(func(v float64) (float64, float64) { return missing(p.placeOn(e, v)), 0 }, lo, hi,
+			lo+(hi-lo)/2, 1e-15, 400)
 		p.start = p.placeOn(e, v)
 		p.starts = p.loss(p.start)
 		if y := p.y(p.start); !(y <= mostSlope) || !(p.start.s > 0) {
@@ -221,7 +222,8 @@ func (p declaredPair) Ends(logBelow, logAbove float64) (lo, hi float64) {
 			} else if log(p.placeOn(e, to)) > least {
 				continue
 			}
-			_, v := num.Crossing(func(v float64) (float64, float64) { return least - log(p.placeOn(e, v)), 0 }, from, to, from+(to-from)/2, 1e-6, 100)
+			_, v := num.Crossing(func(v float64) (float64, float64) { return least - log(p.placeOn(e, v)), 0 }, from,
+				to, from+(to-from)/2, 1e-6, 100)
 			return math.Max(p.starts, p.loss(p.placeOn(e, v)))
 		}
 	}

@@ -158,7 +158,8 @@ func timesTerm(t Term, n uint64) Term {
 type everything struct{ BoundOnly }
 
 func (everything) Facts() Facts {
-	return Facts{Name: "number of releases above 2^64", Rho: math.Inf(1), Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	return Facts{Name: "number of releases above 2^64", Rho: math.Inf(1), Epsilon: math.Inf(1),
+		Symmetric: true, BoundOnly: true}
 }
 
 func (everything) Cumulant(_ Direction, s float64) Value {

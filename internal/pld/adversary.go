@@ -9,7 +9,8 @@ import (
 
 // overall answers for every composition that c may stand for; nothing is the answer if
 // nothing is lost.
-func overall(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+func overall(c loss.Composition, nothing float64,
+	ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	return anyPart(c, nothing, func(c loss.Composition) (loss.Bounds, string) {
 		if c.Dominating() {
 			return fromBelow(c, nothing, ask)
@@ -26,7 +27,8 @@ const mostChoices, mostReached = 16, 8
 // data was parted before the first release the largest of all answers counts, from below
 // too. Where there are too many to ask, or one has no answer, these releases count from above
 // as if they had been parted later.
-func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+func anyPart(c loss.Composition, nothing float64,
+	ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	if all := compound.Choices(c, mostChoices); len(all) > 1 {
 		b, reason := largest(all, func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) })
 		if reason == "" {
@@ -40,7 +42,8 @@ func anyPart(c loss.Composition, nothing float64, ask func(loss.Composition) (lo
 // the largest curve, or if there is none by bounds on K; from below by what an adversary can
 // reach, for whom those that were fixed in advance are fixed (docs/math/parallel.md §1.5.3). A single
 // release alone is all its parts.
-func adaptively(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+func adaptively(c loss.Composition, nothing float64,
+	ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	if parts := compound.Alone(c); parts != nil {
 		each := func(c loss.Composition) (loss.Bounds, string) { return adaptively(c, nothing, ask) }
 		if b, reason := largest(parts, each); reason == "" {
@@ -77,7 +80,8 @@ func largest(all []loss.Composition, ask func(loss.Composition) (loss.Bounds, st
 
 // fromBelow answers where pairs only dominate: from below what is attained counts, if
 // anything is.
-func fromBelow(c loss.Composition, nothing float64, ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
+func fromBelow(c loss.Composition, nothing float64,
+	ask func(loss.Composition) (loss.Bounds, string)) (loss.Bounds, string) {
 	b, reason := ask(c)
 	if reason != "" {
 		return b, reason

@@ -81,7 +81,8 @@ func TestCacheAgreesWithNone(t *testing.T) {
 			got, reason := cache.Epsilon(l, delta, Wanted{})
 			want, cold := Epsilon(l, delta, Wanted{})
 			if reason != cold || got.Lower > want.Upper || got.Upper < want.Lower {
-				t.Fatalf("%v at δ=%v: cache [%v, %v] %q, without [%v, %v] %q", counts, delta, got.Lower, got.Upper, reason, want.Lower, want.Upper, cold)
+				t.Fatalf("%v at δ=%v: cache [%v, %v] %q, without [%v, %v] %q", counts, delta, got.Lower, got.Upper,
+					reason, want.Lower, want.Upper, cold)
 			}
 			if gap := 1e-6 * math.Max(1, want.Upper); want.Upper-want.Lower <= gap && !(got.Upper-got.Lower <= gap) {
 				t.Fatalf("%v at δ=%v: [%v, %v] is wide", counts, delta, got.Lower, got.Upper)
@@ -89,7 +90,8 @@ func TestCacheAgreesWithNone(t *testing.T) {
 			at := want.Upper
 			gotD, _ := cache.LogDelta(l, at, Wanted{})
 			if wantD, _ := LogDelta(l, at, Wanted{}); gotD.Lower > wantD.Upper || gotD.Upper < wantD.Lower {
-				t.Fatalf("%v at ε=%v: cache [%v, %v], without [%v, %v]", counts, at, gotD.Lower, gotD.Upper, wantD.Lower, wantD.Upper)
+				t.Fatalf("%v at ε=%v: cache [%v, %v], without [%v, %v]", counts, at, gotD.Lower, gotD.Upper,
+					wantD.Lower, wantD.Upper)
 			}
 		}
 	})

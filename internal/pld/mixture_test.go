@@ -44,7 +44,8 @@ func TestMixturesAgainstOracle(t *testing.T) {
 			b, _ = lattice.LogDelta(c, u.Epsilon.Value, Wanted{Gap: 1e-2})
 			check(w, u, b, 1e-15, 1e-2)
 			e, _ := Epsilon(c, math.Min(u.Delta.Value, 0.9), Wanted{})
-			if u.Delta.Value < 0.9 && u.Delta.Value > 1e-300 && !(e.Lower <= u.Epsilon.Value+1e-12 && u.Epsilon.Value-1e-12 <= e.Upper) {
+			if u.Delta.Value < 0.9 && u.Delta.Value > 1e-300 &&
+				!(e.Lower <= u.Epsilon.Value+1e-12 && u.Epsilon.Value-1e-12 <= e.Upper) {
 				t.Errorf("%s: ε(%v) in %+v, want %v", w.Name, u.Delta.Value, e, u.Epsilon.Value)
 			}
 		}
@@ -68,7 +69,8 @@ func TestBatchesAgainstEnumeration(t *testing.T) {
 		for _, u := range w.Truth {
 			b, reason := LogDelta(pldtest.Workload(t, w), u.Epsilon.Value, Wanted{})
 			if reason != "" || !(math.Exp(b.Upper) >= u.Delta.Value*(1-1e-3)) || !(math.Exp(b.Upper) <= 1) {
-				t.Errorf("%s: δ(%v) ≤ %v %s, it is %v", w.Name, u.Epsilon.Value, math.Exp(b.Upper), reason, u.Delta.Value)
+				t.Errorf("%s: δ(%v) ≤ %v %s, it is %v", w.Name, u.Epsilon.Value,
+					math.Exp(b.Upper), reason, u.Delta.Value)
 			}
 		}
 	}
@@ -85,8 +87,10 @@ func TestTruncationCostsWhatItMay(t *testing.T) {
 		most, steps uint64
 		adj         mechanism.Adjacency
 	}{
-		{1, 1, 10, mechanism.AddOrRemoveOne}, {1, 100, 200, mechanism.AddOrRemoveOne}, {0.9, 130, 300, mechanism.AddOrRemoveOne},
-		{5, 190, 1, mechanism.AddOrRemoveOne}, {0.8, 200, 100, mechanism.AddOrRemoveOne}, {2, 400, 1000, mechanism.AddOrRemoveOne},
+		{1, 1, 10, mechanism.AddOrRemoveOne}, {1, 100, 200, mechanism.AddOrRemoveOne},
+		{0.9, 130, 300, mechanism.AddOrRemoveOne},
+		{5, 190, 1, mechanism.AddOrRemoveOne}, {0.8, 200, 100, mechanism.AddOrRemoveOne},
+		{2, 400, 1000, mechanism.AddOrRemoveOne},
 		{1, 120, 50, mechanism.ReplaceOne}, {3, 185, 300, mechanism.ReplaceOne},
 	} {
 		of := func(m mechanism.Mechanism) loss.Bounds {
@@ -97,7 +101,8 @@ func TestTruncationCostsWhatItMay(t *testing.T) {
 			return e
 		}
 		g := mechanism.Gaussian{StandardDeviation: x.sigma, Sensitivity: 1}
-		got := of(mechanism.TruncatedPoissonSampled{SamplingProbability: 0.02, DatasetSize: 5000, MaximumBatchSize: x.most, Mechanism: g})
+		got := of(mechanism.TruncatedPoissonSampled{SamplingProbability: 0.02, DatasetSize: 5000,
+			MaximumBatchSize: x.most, Mechanism: g})
 		least := of(mechanism.PoissonSampled{SamplingProbability: 0.02, Mechanism: g})
 		g.Sensitivity = 2
 		largest := of(mechanism.PoissonSampled{SamplingProbability: 0.02, Mechanism: g})
@@ -126,7 +131,8 @@ func TestMixtureFormAgainstLattice(t *testing.T) {
 		a, _ := f.LogDelta(epsilon)
 		b, reason := lattice.LogDelta(c, epsilon, Wanted{Gap: 1e-2})
 		if reason != "" || !(a.Lower <= b.Upper && b.Lower <= a.Upper) || !(a.Upper-a.Lower < 1e-6 || a.Upper < -1e4) {
-			t.Errorf("%v at %v: [%v, %v], by the lattice [%v, %v] %s", m, epsilon, a.Lower, a.Upper, b.Lower, b.Upper, reason)
+			t.Errorf("%v at %v: [%v, %v], by the lattice [%v, %v] %s", m, epsilon, a.Lower, a.Upper,
+				b.Lower, b.Upper, reason)
 		}
 	}
 }

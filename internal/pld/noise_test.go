@@ -28,7 +28,8 @@ func TestNoiseAgainstOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		logGap, gap, relative := 0.011, 1.1e-4, 0.0
-		if pair, ok := loss.PairOf(l[0].Loss, loss.Remove, loss.Dominating); ok && len(l) == 1 && loss.SpanOf(pair) > 2e-3 {
+		if pair, ok := loss.PairOf(l[0].Loss, loss.Remove, loss.Dominating); ok && len(l) == 1 &&
+			loss.SpanOf(pair) > 2e-3 {
 			logGap, gap, relative = 1e-7, 1e-7, 1e-8
 			narrow++
 		}
@@ -51,7 +52,8 @@ func TestNoiseAgainstOracle(t *testing.T) {
 // Fifty discrete Gaussians σ = 3 at δ = 1e−5, to as many digits as the figure has (as in
 // testdata/noise.json).
 func TestFiftyDiscreteGaussians(t *testing.T) {
-	c := loss.Composition{{Loss: pldtest.Loss(t, mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 1}, mechanism.AddOrRemoveOne), Count: 50}}
+	c := loss.Composition{{Loss: pldtest.Loss(t, mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 1},
+		mechanism.AddOrRemoveOne), Count: 50}}
 	b, reason := Epsilon(c, 1e-5, Wanted{})
 	encloses(t, b, 12.2633797824656, 0, 2e-8, "ε(1e−5) %s", reason)
 }
@@ -60,8 +62,10 @@ func TestFiftyDiscreteGaussians(t *testing.T) {
 func TestDiscreteTendsToGaussian(t *testing.T) {
 	for _, sigma := range []float64{20, 511, 513, 1e4, 1e6} {
 		d := sigma / 4
-		g := pldtest.Loss(t, mechanism.Gaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
-		l := pldtest.Loss(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: math.Round(d)}, mechanism.AddOrRemoveOne)
+		g := pldtest.Loss(t, mechanism.Gaussian{StandardDeviation: sigma, Distance: math.Round(d)},
+			mechanism.AddOrRemoveOne)
+		l := pldtest.Loss(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: math.Round(d)},
+			mechanism.AddOrRemoveOne)
 		for _, delta := range []float64{1e-12, 1e-5} {
 			a, _ := Epsilon(loss.Composition{{Loss: g, Count: 9}}, delta, Wanted{})
 			b, reason := Epsilon(loss.Composition{{Loss: l, Count: 9}}, delta, Wanted{})
@@ -79,10 +83,14 @@ func TestClassesFromBelow(t *testing.T) {
 		epsilon := math.Exp(rapid.Float64Range(-3, 1).Draw(t, "ln ε"))
 		n := rapid.Uint64Range(1, 60).Draw(t, "n")
 		delta := math.Exp(-rapid.Float64Range(1, 40).Draw(t, "−ln δ"))
-		one := loss.Term{Loss: pldtest.Loss(t, mechanism.Exponential{Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: n}
-		max := loss.Term{Loss: pldtest.Loss(t, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: epsilon}, mechanism.AddOrRemoveOne), Count: 3}
+		one := loss.Term{Loss: pldtest.Loss(t, mechanism.Exponential{Epsilon: epsilon}, mechanism.AddOrRemoveOne),
+			Count: n}
+		max := loss.Term{Loss: pldtest.Loss(t,
+			mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: epsilon}, mechanism.AddOrRemoveOne),
+			Count: 3}
 		b, reason := Epsilon(loss.Composition{one, max}, delta, Wanted{})
-		member := loss.Term{Loss: pldtest.Loss(t, mechanism.RandomizedResponse{Epsilon: epsilon / 2}, mechanism.ReplaceOne), Count: n}
+		member := loss.Term{Loss: pldtest.Loss(t, mechanism.RandomizedResponse{Epsilon: epsilon / 2},
+			mechanism.ReplaceOne), Count: n}
 		least, _ := Epsilon(loss.Composition{member}, delta, Wanted{})
 		if reason != "" || !(b.Lower <= least.Upper && b.Lower >= least.Lower-1e-9 && least.Lower <= b.Upper) {
 			t.Fatalf("[%v, %v] %s, a member has [%v, %v]", b.Lower, b.Upper, reason, least.Lower, least.Upper)
@@ -91,7 +99,8 @@ func TestClassesFromBelow(t *testing.T) {
 			t.Fatalf("three noisy maxima have at least %v", b.Lower)
 		}
 		k := new(Cache)
-		if c, reason := k.Epsilon(loss.Composition{one, max}, delta, Wanted{}); reason != "" || c != b && c.Lower > least.Upper {
+		if c, reason := k.Epsilon(loss.Composition{one, max}, delta, Wanted{}); reason != "" ||
+			c != b && c.Lower > least.Upper {
 			t.Fatalf("the cache says [%v, %v] %s", c.Lower, c.Upper, reason)
 		}
 	})

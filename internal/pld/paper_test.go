@@ -26,7 +26,9 @@ func isDelta(t *testing.T, c loss.Composition, epsilon, want float64) {
 func TestBalleBartheGaboardi2018Theorem3(t *testing.T) {
 	for _, e0 := range []float64{0.1, 1, 5} {
 		for _, share := range []float64{0, 0.5, 0.99, 1, 2} {
-			isDelta(t, pldtest.Losses(t, mechanism.Event{Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: e0}, Count: 1}), share*e0, math.Max(0, 1-math.Exp((share-1)*e0/2)))
+			isDelta(t, pldtest.Losses(t,
+				mechanism.Event{Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: e0}, Count: 1}), share*e0,
+				math.Max(0, 1-math.Exp((share-1)*e0/2)))
 		}
 	}
 }
@@ -50,7 +52,9 @@ func TestKairouzOhViswanath2015Theorem33(t *testing.T) {
 					sum += choose(k, l) * (math.Exp(float64(k-l)*e) - math.Exp(float64(k-2*i+l)*e))
 				}
 				want := 1 - math.Pow(1-delta, float64(k))*(1-sum/math.Pow(1+math.Exp(e), float64(k)))
-				isDelta(t, pldtest.Losses(t, mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: e, Delta: delta}, Count: uint32(k)}), float64(k-2*i)*e, want)
+				isDelta(t, pldtest.Losses(t,
+					mechanism.Event{Mechanism: mechanism.ApproximateDP{Epsilon: e, Delta: delta}, Count: uint32(k)}),
+					float64(k-2*i)*e, want)
 			}
 		}
 	}
@@ -66,7 +70,9 @@ func TestZhuDongWang2022Theorem11(t *testing.T) {
 			for _, epsilon := range []float64{0.1, 0.5} {
 				x := sigma*sigma*math.Log((math.Exp(epsilon)-1+q)/q) + 0.5
 				want := (1-q)*above(0, sigma, x) + q*above(1, sigma, x) - math.Exp(epsilon)*above(0, sigma, x)
-				isDelta(t, pldtest.Losses(t, mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}, Count: 1}), epsilon, want)
+				isDelta(t, pldtest.Losses(t,
+					mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: q,
+						Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}, Count: 1}), epsilon, want)
 			}
 		}
 	}

@@ -27,7 +27,8 @@ func fixedOf(parts ...mechanism.Mechanism) mechanism.Parallel {
 // With partitions that were fixed in advance the answer is the largest over the parts that
 // a record may be in, each beside everything else, mixtures of uses included.
 func TestFixedPartitionIsTheWorstPart(t *testing.T) {
-	g, l, z := mechanism.Gaussian{NoiseMultiplier: 2}, mechanism.Laplace{Scale: 1.3, Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: 0.11}
+	g, l, z := mechanism.Gaussian{NoiseMultiplier: 2}, mechanism.Laplace{Scale: 1.3, Sensitivity: 1},
+		mechanism.ZeroConcentratedDP{Rho: 0.11}
 	beside := mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 5}
 	event := func(m mechanism.Mechanism, n uint32) mechanism.Event { return mechanism.Event{Mechanism: m, Count: n} }
 	for _, c := range []struct {
@@ -36,21 +37,26 @@ func TestFixedPartitionIsTheWorstPart(t *testing.T) {
 		choices [][]mechanism.Event
 	}{
 		{"once", []mechanism.Event{event(fixedOf(g, l), 1)}, [][]mechanism.Event{{event(g, 1)}, {event(l, 1)}}},
-		{"twice", []mechanism.Event{event(fixedOf(g, l), 2)}, [][]mechanism.Event{{event(g, 2)}, {event(g, 1), event(l, 1)}, {event(l, 2)}}},
+		{"twice", []mechanism.Event{event(fixedOf(g, l), 2)},
+			[][]mechanism.Event{{event(g, 2)}, {event(g, 1), event(l, 1)}, {event(l, 2)}}},
 		{"two", []mechanism.Event{event(fixedOf(g, l), 1), event(fixedOf(z, l), 1)}, [][]mechanism.Event{
 			{event(g, 1), event(z, 1)}, {event(g, 1), event(l, 1)}, {event(l, 1), event(z, 1)}, {event(l, 2)}}},
-		{"covered", []mechanism.Event{event(fixedOf(mechanism.Gaussian{NoiseMultiplier: 3}, g, g), 7)}, [][]mechanism.Event{{event(g, 7)}}},
-		{"repeated within", []mechanism.Event{event(fixedOf(mechanism.Composed{Events: mechanism.ListOf(event(g, 30))}, l), 1)},
+		{"covered", []mechanism.Event{event(fixedOf(mechanism.Gaussian{NoiseMultiplier: 3}, g, g), 7)},
+			[][]mechanism.Event{{event(g, 7)}}},
+		{"repeated within",
+			[]mechanism.Event{event(fixedOf(mechanism.Composed{Events: mechanism.ListOf(event(g, 30))}, l), 1)},
 			[][]mechanism.Event{{event(g, 30)}, {event(l, 1)}}},
 	} {
 		for _, delta := range []float64{1e-8, 1e-3, 0.3} {
-			got, reason := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(c.events, beside)...), delta, Wanted{})
+			got, reason := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(c.events, beside)...),
+				delta, Wanted{})
 			if reason != "" {
 				t.Fatal(c.name, reason)
 			}
 			var want loss.Bounds
 			for _, chosen := range c.choices {
-				one, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(chosen, beside)...), delta, Wanted{})
+				one, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(chosen, beside)...),
+					delta, Wanted{})
 				want = loss.Bounds{Lower: math.Max(want.Lower, one.Lower), Upper: math.Max(want.Upper, one.Upper)}
 			}
 			if got != want {
@@ -82,7 +88,8 @@ func TestFixedPartitionOfManyUses(t *testing.T) {
 			if n < 100 {
 				events = append(events, mechanism.Event{Mechanism: l, Count: 100 - n})
 			}
-			if one, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(events, beside)...), delta, Wanted{}); one.Lower > got.Upper {
+			if one, _ := Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, append(events, beside)...), delta,
+				Wanted{}); one.Lower > got.Upper {
 				t.Errorf("ε(%v) ≤ %v, with %d in the one part ≥ %v", delta, got.Upper, n, one.Lower)
 			}
 		}
@@ -98,9 +105,12 @@ func TestChoices(t *testing.T) {
 		n, k := rapid.IntRange(1, 4).Draw(t, "uses"), rapid.IntRange(2, 3).Draw(t, "parts")
 		var parts []mechanism.Mechanism
 		for i := range k { // no part covers another
-			parts = append(parts, mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 3+float64(i)), Epsilons: mechanism.NumbersOf(1, 2)})
+			parts = append(parts,
+				mechanism.RenyiDP{Orders: mechanism.NumbersOf(2, 3+float64(i)), Epsilons: mechanism.NumbersOf(1, 2)})
 		}
-		m, err := mechanism.Compose(mechanism.AddOrRemoveOne, []mechanism.Event{{Mechanism: fixedOf(parts...), Count: uint32(n)}, {Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 5}})
+		m, err := mechanism.Compose(mechanism.AddOrRemoveOne,
+			[]mechanism.Event{{Mechanism: fixedOf(parts...), Count: uint32(n)},
+				{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +287,8 @@ func reachedBy(events []mechanism.Event, epsilon float64) (most float64) {
 
 func drawLeaf(t *rapid.T, name string) mechanism.Mechanism {
 	if rapid.IntRange(0, 3).Draw(t, name) == 0 {
-		return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: rapid.Float64Range(0.05, 2).Draw(t, "ε")}, Count: 2})}
+		return mechanism.Composed{Events: mechanism.ListOf(
+			mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: rapid.Float64Range(0.05, 2).Draw(t, "ε")}, Count: 2})}
 	}
 	return drawOne(t, name)
 }
@@ -324,7 +335,8 @@ func TestAdversaryOfPartitions(t *testing.T) {
 				partitions++
 			}
 		}
-		if partitions == 1 && b.Upper-b.Lower > 5*lattice.LogGap { // where one part covers all others the lattice is asked
+		// where one part covers all others the lattice is asked
+		if partitions == 1 && b.Upper-b.Lower > 5*lattice.LogGap {
 			t.Fatalf("%+v is wider than a lattice: %v", b, events)
 		}
 		for i, e := range events {
@@ -352,7 +364,8 @@ func between(t interface {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	if lower, upper := math.Exp(b.Lower), math.Exp(b.Upper); upper < reached*(1-1e-12)-1e-15 || lower > reached*(1+1e-12)+1e-15 {
+	if lower, upper := math.Exp(b.Lower),
+		math.Exp(b.Upper); upper < reached*(1-1e-12)-1e-15 || lower > reached*(1+1e-12)+1e-15 {
 		t.Fatalf("δ(%v) reached %v, stated %v to %v: %v", epsilon, reached, lower, upper, events)
 	}
 	return b
@@ -371,7 +384,8 @@ func drawNested(t *rapid.T, depth int) mechanism.Mechanism {
 			return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: inner, Count: 2})}
 		case 1:
 			return mechanism.Composed{Events: mechanism.ListOf(mechanism.Event{Mechanism: inner, Count: 1},
-				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: rapid.Float64Range(0.05, 2).Draw(t, "ε")}, Count: 1})}
+				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: rapid.Float64Range(0.05, 2).Draw(t, "ε")},
+					Count: 1})}
 		}
 		return inner
 	}
@@ -446,7 +460,9 @@ func TestPartitionChosenByAnOutput(t *testing.T) {
 	likely := 1 / (1 + math.Exp(-1))
 	reached := likely*math.Tanh(0.5) + (1-likely)*0.1
 	b, reason := LogDelta(pldtest.Losses(t, events...), 1, Wanted{})
-	if lower, upper := math.Exp(b.Lower), math.Exp(b.Upper); reason != "" || upper < reached || upper > reached*(1+1e-11) || lower > reached || lower < reached*(1-1e-11) {
+	if lower, upper := math.Exp(b.Lower),
+		math.Exp(b.Upper); reason != "" || upper < reached || upper > reached*(1+1e-11) || lower > reached ||
+		lower < reached*(1-1e-11) {
 		t.Errorf("δ(1) from %v to %v, reached %v (%s)", lower, upper, reached, reason)
 	}
 	e, reason := Epsilon(pldtest.Losses(t, events...), reached, Wanted{})
@@ -463,7 +479,8 @@ func TestAtomsAtEndsOfParts(t *testing.T) {
 		drawn := mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
 		pure := mechanism.PureDP{Epsilon: e0}
 		event := func(m mechanism.Mechanism) mechanism.Event { return mechanism.Event{Mechanism: m, Count: 1} }
-		for _, first := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: 1}, mechanism.Gaussian{NoiseMultiplier: 1}} {
+		for _, first := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: 1},
+			mechanism.Gaussian{NoiseMultiplier: 1}} {
 			answer := func(events ...mechanism.Event) loss.Bounds {
 				b, reason := Epsilon(pldtest.Losses(t, append(events, event(first))...), delta, Wanted{})
 				if reason != "" {
@@ -473,8 +490,10 @@ func TestAtomsAtEndsOfParts(t *testing.T) {
 			}
 			got, all := answer(event(parallelOf(drawn, pure))), answer(event(drawn), event(pure))
 			one, other := answer(event(drawn)), answer(event(pure))
-			if got.Lower > all.Upper || got.Upper > all.Upper+1e-3 || got.Upper < math.Max(one.Lower, other.Lower) || got.Upper-got.Lower > 1e-3 {
-				t.Fatalf("q=%v σ=%v ε0=%v after %v: ε(%v) in %+v, of all parts together %+v, of one %+v %+v", q, sigma, e0, first, delta, got, all, one, other)
+			if got.Lower > all.Upper || got.Upper > all.Upper+1e-3 || got.Upper < math.Max(one.Lower, other.Lower) ||
+				got.Upper-got.Lower > 1e-3 {
+				t.Fatalf("q=%v σ=%v ε0=%v after %v: ε(%v) in %+v, of all parts together %+v, of one %+v %+v", q, sigma,
+					e0, first, delta, got, all, one, other)
 			}
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // It is no less than δ of one step alone, which has a closed form.
 func TestLatticeFindsTheSaddleOfRareLosses(t *testing.T) {
 	const q, sigma = 1e-6, 1.0076832767148427
-	one, all := pldtest.Losses(t, pldtest.SampledSteps(q, sigma, 1)), pldtest.Losses(t, pldtest.SampledSteps(q, sigma, 8886110))
+	one, all := pldtest.Losses(t, pldtest.SampledSteps(q, sigma, 1)),
+		pldtest.Losses(t, pldtest.SampledSteps(q, sigma, 8886110))
 	for _, epsilon := range []float64{0.155, 0.2, 0.25, 0.3, 0.3466723342314878, 0.4, 0.6, 1, 2} {
 		b, reason := LogDelta(all, epsilon, Wanted{})
 		single, _ := LogDelta(one, epsilon, Wanted{})

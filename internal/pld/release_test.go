@@ -44,7 +44,8 @@ func TestReleaseByEnumeration(t *testing.T) {
 			}
 			want = math.Max(want, sum)
 		}
-		c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: m}, Count: 1})
+		c := pldtest.Compose(t, mechanism.AddOrRemoveOne,
+			mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: m}, Count: 1})
 		r, ok := closed.OneRelease(c, nil)
 		if !ok {
 			t.Fatal("no release")
@@ -61,7 +62,8 @@ func TestReleaseByEnumeration(t *testing.T) {
 // its inverse.
 func TestReleaseAgreesWithComposition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t,
+			"adjacency")
 		c := pldtest.Compose(t, adj, mechanism.Event{Mechanism: losstest.Draw(t, adj), Count: 1})
 		r, ok := closed.OneRelease(c, nil)
 		if !ok {
@@ -71,14 +73,16 @@ func TestReleaseAgreesWithComposition(t *testing.T) {
 		b, slope := r.LogDelta(epsilon)
 		other, reason := composedLogDelta(c, epsilon, Wanted{})
 		if !(b.Lower <= b.Upper && slope >= 0) || reason == "" && (b.Lower > other.Upper || b.Upper < other.Lower) {
-			t.Fatalf("%v: ln δ(%v) in [%v, %v], otherwise in [%v, %v]", c, epsilon, b.Lower, b.Upper, other.Lower, other.Upper)
+			t.Fatalf("%v: ln δ(%v) in [%v, %v], otherwise in [%v, %v]", c, epsilon, b.Lower, b.Upper,
+				other.Lower, other.Upper)
 		}
 		delta := math.Exp(-rapid.Float64Range(0.01, 60).Draw(t, "−ln δ"))
 		e := r.Epsilon(delta)
 		if e.Lower > e.Upper {
 			t.Fatalf("%v: ε(%v) in [%v, %v]", c, delta, e.Lower, e.Upper)
 		}
-		if at, _ := r.LogDelta(e.Upper); !math.IsInf(e.Upper, 1) && at.Upper > math.Log(delta)+1e-12*(1-math.Log(delta)) {
+		if at, _ := r.LogDelta(e.Upper); !math.IsInf(e.Upper, 1) &&
+			at.Upper > math.Log(delta)+1e-12*(1-math.Log(delta)) {
 			t.Fatalf("%v: ε(%v) ≤ %v, but ln δ there is %v", c, delta, e.Upper, at.Upper)
 		}
 	})

@@ -35,8 +35,9 @@ func TestSampledStepAgainstDumbScan(t *testing.T) {
 		mu := math.Exp(rapid.Float64Range(-2.5, 1.2).Draw(t, "ln μ"))
 		epsilon := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 3)).Draw(t, "ε")
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
-			c := pldtest.Compose(t, adj, mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{SamplingProbability: q,
-				Mechanism: mechanism.Gaussian{StandardDeviation: 1, Sensitivity: mu}}})
+			c := pldtest.Compose(t, adj,
+				mechanism.Event{Count: 1, Mechanism: mechanism.PoissonSampled{SamplingProbability: q,
+					Mechanism: mechanism.Gaussian{StandardDeviation: 1, Sensitivity: mu}}})
 			want := math.Max(dumb(epsilon, q, mu, 0), dumb(epsilon, q, 0, mu))
 			if adj == mechanism.ReplaceOne {
 				want = dumb(epsilon, q, mu, -mu)
@@ -132,7 +133,8 @@ func TestLatticeAgainstDumbSum(t *testing.T) {
 			}
 			return
 		}
-		if math.Abs(b.Upper-want) > 1e-9*(1+math.Abs(want)) && b.Upper > -600 || b.Upper < want-1e-9*(1+math.Abs(want)) {
+		if math.Abs(b.Upper-want) > 1e-9*(1+math.Abs(want)) && b.Upper > -600 ||
+			b.Upper < want-1e-9*(1+math.Abs(want)) {
 			t.Fatalf("ln δ(%v) in [%v, %v], want %v", epsilon, b.Lower, b.Upper, want)
 		}
 	})
@@ -161,7 +163,8 @@ func TestReasons(t *testing.T) {
 	l := mechanism.Laplace{Scale: 1, Sensitivity: 1}
 	one := func(m mechanism.Mechanism, n uint32) mechanism.Event { return mechanism.Event{Mechanism: m, Count: n} }
 	for _, events := range [][]mechanism.Event{
-		{one(l, 2)}, {one(g, 2)}, {one(l, 1), one(g, 1)}, {one(mechanism.PureDP{Epsilon: 1}, 1), one(mechanism.PureDP{Epsilon: 2}, 1)},
+		{one(l, 2)}, {one(g, 2)}, {one(l, 1), one(g, 1)},
+		{one(mechanism.PureDP{Epsilon: 1}, 1), one(mechanism.PureDP{Epsilon: 2}, 1)},
 		{one(mechanism.Gaussian{NoiseMultiplier: 1}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
 		{one(mechanism.RandomizedResponse{Epsilon: 1, Buckets: 3}, 1), one(mechanism.PureDP{Epsilon: 1}, 1)},
 	} {
@@ -170,7 +173,8 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%v: %v %s", events, e, reason)
 		}
 	}
-	if _, reason := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, one(mechanism.ZeroConcentratedDP{Rho: 1}, 1)), 0.1, Wanted{}); reason == "" {
+	if _, reason := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, one(mechanism.ZeroConcentratedDP{Rho: 1}, 1)), 0.1,
+		Wanted{}); reason == "" {
 		t.Error("a declared zCDP guarantee has a privacy loss distribution")
 	}
 }

@@ -18,7 +18,8 @@ func TestSampledStepsAgainstOracle(t *testing.T) {
 		for _, r := range w.Truth {
 			if r.AskedByEpsilon {
 				b, reason := LogDelta(c, r.Epsilon.Value, Wanted{})
-				if want := r.LogDelta.Value; reason != "" || r.LogDelta.Given && !(b.Lower <= want+1e-13*(1-want) && want-1e-13*(1-want) <= b.Upper) {
+				if want := r.LogDelta.Value; reason != "" ||
+					r.LogDelta.Given && !(b.Lower <= want+1e-13*(1-want) && want-1e-13*(1-want) <= b.Upper) {
 					t.Errorf("%s: ln δ(%v) in %+v, want %v (%s)", w.Name, r.Epsilon.Value, b, want, reason)
 				}
 				continue
@@ -35,7 +36,8 @@ func TestSampledStepsAgainstOracle(t *testing.T) {
 // and no ε below it.
 func TestSampledApproximateOneStep(t *testing.T) {
 	for _, q := range []float64{1e-4, 0.1, 0.7} {
-		m := mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-5}}
+		m := mechanism.PoissonSampled{SamplingProbability: q,
+			Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-5}}
 		c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: 1})
 		want := math.Log1p(q * math.Expm1(1))
 		above, _ := Epsilon(c, q*1e-5*(1+1e-12), Wanted{})

@@ -60,7 +60,8 @@ func TestLossTableBothDirections(t *testing.T) {
 			for _, epsilon := range []float64{0, 0.3, 0.99, 2, 5} {
 				b, reason := LogDelta(c, epsilon, Wanted{})
 				want := math.Log(listed(m, n, epsilon))
-				if reason != "" || b.Lower > want+1e-9 || b.Upper < want-1e-9*(1-want) && want > -30 || want > -30 && b.Upper > want+2*lattice.LogGap {
+				if reason != "" || b.Lower > want+1e-9 || b.Upper < want-1e-9*(1-want) && want > -30 ||
+					want > -30 && b.Upper > want+2*lattice.LogGap {
 					t.Errorf("%v ×%d: ln δ(%v) in %+v, want %v (%s)", m, n, epsilon, b, want, reason)
 				}
 			}
@@ -74,8 +75,10 @@ func TestLossTableOfResponse(t *testing.T) {
 	m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-0.7, 0.7), Masses: mechanism.NumbersOf(1-p, p)}
 	for _, n := range []uint32{1, 30, 1000} {
 		for _, delta := range []float64{1e-9, 1e-3, 0.5} {
-			a, _ := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: n}), delta, Wanted{})
-			b, _ := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.7}, Count: n}), delta, Wanted{})
+			a, _ := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne, mechanism.Event{Mechanism: m, Count: n}),
+				delta, Wanted{})
+			b, _ := Epsilon(pldtest.Compose(t, mechanism.ReplaceOne,
+				mechanism.Event{Mechanism: mechanism.PureDP{Epsilon: 0.7}, Count: n}), delta, Wanted{})
 			if a.Upper < b.Lower || a.Lower > b.Upper || a.Upper > b.Upper+2*lattice.EpsilonGap*math.Max(1, b.Upper) {
 				t.Errorf("×%d: ε(%v) in %+v, randomized response %+v", n, delta, a, b)
 			}
@@ -94,7 +97,8 @@ func TestLossTablesAgainstOracle(t *testing.T) {
 			points++
 			b, reason := LogDelta(c, r.Epsilon.Value, Wanted{})
 			want := r.LogDelta.Value
-			if slack := 1e-14 * (1 - want); reason != "" || b.Lower > want+slack || b.Upper < want-slack || b.Upper-b.Lower > lattice.LogGap {
+			if slack := 1e-14 * (1 - want); reason != "" || b.Lower > want+slack || b.Upper < want-slack ||
+				b.Upper-b.Lower > lattice.LogGap {
 				t.Errorf("%s: ln δ(%v) in %+v, want %v (%s)", w.Name, r.Epsilon.Value, b, want, reason)
 			}
 		}

@@ -130,7 +130,8 @@ func inPart(c loss.Composition, i int, such func(parallel) bool) (all loss.Compo
 func parted(c loss.Composition, such func(parallel) bool) bool {
 	return slices.ContainsFunc(c, func(t loss.Term) bool {
 		p, ok := t.Loss.(parallel)
-		return ok && (such(p) || slices.ContainsFunc(p.each(), func(part loss.Composition) bool { return parted(part, such) }))
+		return ok && (such(p) || slices.ContainsFunc(p.each(),
+			func(part loss.Composition) bool { return parted(part, such) }))
 	})
 }
 
@@ -217,7 +218,8 @@ func reachable(c loss.Composition) bool {
 }
 
 func (p parallel) reachable() bool {
-	return !p.fixed && loss.Paired(p) && !slices.ContainsFunc(p.each(), func(part loss.Composition) bool { return !reachable(part) })
+	return !p.fixed && loss.Paired(p) && !slices.ContainsFunc(p.each(),
+		func(part loss.Composition) bool { return !reachable(part) })
 }
 
 // leavingOne is c, in which no partition was fixed in advance, with one release left to the

@@ -111,7 +111,8 @@ func products(a, b []loss.Mass) []loss.Mass {
 	var all []loss.Mass
 	for _, x := range a {
 		for _, y := range b {
-			m := loss.Mass{LogP: x.LogP + y.LogP, Loss: x.Loss + y.Loss, LogErr: x.LogErr + y.LogErr, LossErr: x.LossErr + y.LossErr}
+			m := loss.Mass{LogP: x.LogP + y.LogP, Loss: x.Loss + y.Loss, LogErr: x.LogErr + y.LogErr,
+				LossErr: x.LossErr + y.LossErr}
 			m.LogErr += num.Ulp * math.Abs(m.LogP)
 			m.LossErr += num.Ulp * math.Abs(m.Loss)
 			all = append(all, m)

@@ -86,7 +86,8 @@ func (h *testHull) tests() (all []test) {
 			rounding := num.Ulp * (2*inUnits + 8 + math.Abs(m.LogP) + math.Abs(m.Loss))
 			pErr += x * (m.LogErr + rounding)
 			qErr += y * (m.LogErr + m.LossErr + rounding)
-			all = append(all, test{p.Value(), q.Value(), pErr + 8*num.Ulp*p.Value(), qErr + 8*num.Ulp*q.Value(), i, k + 1})
+			all = append(all,
+				test{p.Value(), q.Value(), pErr + 8*num.Ulp*p.Value(), qErr + 8*num.Ulp*q.Value(), i, k + 1})
 		}
 	}
 	slices.SortFunc(all, func(a, b test) int {

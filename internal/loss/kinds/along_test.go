@@ -18,10 +18,12 @@ func TestAlongAgreesWithLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := math.Exp(rapid.Float64Range(math.Log(0.3), math.Log(1e3)).Draw(t, "ln σ"))
 		q := math.Exp(rapid.Float64Range(math.Log(1e-12), math.Log(0.99)).Draw(t, "ln q"))
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t,
+			"adjacency")
 		d := rapid.SampledFrom([]loss.Direction{loss.Remove, loss.Add}).Draw(t, "direction")
 		theta := rapid.SampledFrom([]float64{-0.9, -0.3, 0.01, 0.7, 3, 20, 300}).Draw(t, "θ")
-		var m mechanism.Mechanism = mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+		var m mechanism.Mechanism = mechanism.PoissonSampled{SamplingProbability: q,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
 		switch rapid.IntRange(0, 8).Draw(t, "kind") {
 		case 0:
 			m = mechanism.Laplace{Scale: sigma, Sensitivity: 1}
@@ -53,7 +55,8 @@ func TestAlongAgreesWithLine(t *testing.T) {
 				t.Fatalf("%v %v θ=%v t=%v: %+v, line %+v", l, d, theta, float64(k)*step, v, want)
 			}
 			if phi := math.Exp(real(v.K)); v.Err*phi > 1000*(want.Err+base.Err)*phi+1e-11*cmplx.Abs(cmplx.Exp(v.K)-1) {
-				t.Fatalf("%v %v θ=%v t=%v: error %v, line's %v, K %v", l, d, theta, float64(k)*step, v.Err, want.Err, v.K)
+				t.Fatalf("%v %v θ=%v t=%v: error %v, line's %v, K %v", l, d, theta,
+					float64(k)*step, v.Err, want.Err, v.K)
 			}
 			if v.Upper < real(v.K)-v.Err {
 				t.Fatalf("upper %v below %v", v.Upper, v.K)

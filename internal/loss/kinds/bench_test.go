@@ -9,7 +9,8 @@ import (
 
 func sampledAt(tb testing.TB, q, sigma float64, adj mechanism.Adjacency) loss.Loss {
 	tb.Helper()
-	l, err := Of(mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}, adj)
+	l, err := Of(mechanism.PoissonSampled{SamplingProbability: q,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}, adj)
 	if err != nil {
 		tb.Fatal(err)
 	}

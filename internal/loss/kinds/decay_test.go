@@ -14,10 +14,12 @@ func TestDecayBoundsTheCharacteristicFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := math.Exp(rapid.Float64Range(math.Log(0.2), math.Log(50)).Draw(t, "ln σ"))
 		q := math.Exp(rapid.Float64Range(math.Log(1e-6), math.Log(0.9)).Draw(t, "ln q"))
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t,
+			"adjacency")
 		d := rapid.SampledFrom([]loss.Direction{loss.Remove, loss.Add}).Draw(t, "direction")
 		theta := rapid.SampledFrom([]float64{-0.9, -0.3, 0.01, 0.7, 3, 20}).Draw(t, "θ")
-		var m mechanism.Mechanism = mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+		var m mechanism.Mechanism = mechanism.PoissonSampled{SamplingProbability: q,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
 			m = mechanism.Laplace{Scale: sigma, Sensitivity: 1}
@@ -45,7 +47,8 @@ func TestDecayBoundsTheCharacteristicFunction(t *testing.T) {
 				continue
 			}
 			if truth-slack > near || truth-slack > far || truth-slack > close {
-				t.Fatalf("%v %v θ=%v: ln|φ(%v)| = %v ± %v, bounds %v, %v, %v", l, d, theta, at, truth, slack, near, far, close)
+				t.Fatalf("%v %v θ=%v: ln|φ(%v)| = %v ± %v, bounds %v, %v, %v", l, d, theta, at, truth,
+					slack, near, far, close)
 			}
 		}
 	})

@@ -8,7 +8,8 @@ import (
 )
 
 func drawAdjacency(t *rapid.T) mechanism.Adjacency {
-	return rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut}).Draw(t, "adjacency")
+	return rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne,
+		mechanism.ZeroOut}).Draw(t, "adjacency")
 }
 
 func drawLoss(t *rapid.T) loss.Loss {

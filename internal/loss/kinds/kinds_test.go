@@ -52,20 +52,24 @@ const (
 
 var (
 	withoutDecay = map[string]string{
-		"randomized_response": atoms, "pure_dp": atoms, "approximate_dp": atoms, "privacy_loss_table": atoms, "name_and_shame": atoms,
+		"randomized_response": atoms, "pure_dp": atoms, "approximate_dp": atoms, "privacy_loss_table": atoms,
+		"name_and_shame":    atoms,
 		"discrete_gaussian": atoms, "discrete_laplace": atoms, "report_noisy_max": atoms, "above_threshold": atoms,
-		"zero_concentrated_dp": boundly, "renyi_dp": boundly, "repeat_and_select": boundly, "fixed_size_sampled": boundly,
-		"truncated_laplace": unproven, "truncated_poisson_sampled": unproven,
+		"zero_concentrated_dp": boundly, "renyi_dp": boundly, "repeat_and_select": boundly,
+		"fixed_size_sampled": boundly,
+		"truncated_laplace":  unproven, "truncated_poisson_sampled": unproven,
 	}
 	withoutCover = map[string]string{
-		"discrete_gaussian": rare, "discrete_laplace": rare, "truncated_laplace": rare, "exponential": rare, "inverse_sensitivity": rare,
-		"renyi_dp": rare, "privacy_loss_table": rare, "repeat_and_select": rare, "fixed_size_sampled": rare,
+		"discrete_gaussian": rare, "discrete_laplace": rare, "truncated_laplace": rare, "exponential": rare,
+		"inverse_sensitivity": rare,
+		"renyi_dp":            rare, "privacy_loss_table": rare, "repeat_and_select": rare, "fixed_size_sampled": rare,
 		"truncated_poisson_sampled": rare, "mixture_of_gaussians": rare,
 		"shuffled": "its pair dominates, and need not be attained",
 	}
 	withoutGroup = map[string]string{
-		"randomized_response": generic, "pure_dp": generic, "approximate_dp": generic, "report_noisy_max": generic, "above_threshold": generic,
-		"name_and_shame": refused, "renyi_dp": refused, "privacy_loss_table": refused, "repeat_and_select": refused,
+		"randomized_response": generic, "pure_dp": generic, "approximate_dp": generic, "report_noisy_max": generic,
+		"above_threshold": generic,
+		"name_and_shame":  refused, "renyi_dp": refused, "privacy_loss_table": refused, "repeat_and_select": refused,
 		"fixed_size_sampled": refused, "truncated_poisson_sampled": refused, "mixture_of_gaussians": refused,
 	}
 )
@@ -81,31 +85,51 @@ func TestWhatAKindDoesNotKnowIsNamed(t *testing.T) {
 	}{
 		{add, inner, mechanism.Gaussian{NoiseMultiplier: 2}},
 		{add, mechanism.Laplace{Scale: 1, Sensitivity: 1}, mechanism.Laplace{Scale: 2, Sensitivity: 1}},
-		{add, mechanism.PoissonSampled{SamplingProbability: 0.2, Mechanism: inner}, mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: inner}},
+		{add, mechanism.PoissonSampled{SamplingProbability: 0.2, Mechanism: inner},
+			mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: inner}},
 		{replace, mechanism.RandomizedResponse{Epsilon: 2}, mechanism.RandomizedResponse{Epsilon: 1}},
 		{add, mechanism.PureDP{Epsilon: 2}, mechanism.PureDP{Epsilon: 1}},
 		{add, mechanism.ApproximateDP{Epsilon: 2, Delta: 1e-3}, mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-4}},
 		{add, mechanism.ZeroConcentratedDP{Rho: 2}, mechanism.ZeroConcentratedDP{Rho: 1}},
 		{add, mechanism.GaussianDP{Mu: 2}, mechanism.GaussianDP{Mu: 1}},
-		{add, mechanism.DiscreteGaussian{StandardDeviation: 1, Sensitivity: 1}, mechanism.DiscreteGaussian{StandardDeviation: 2, Sensitivity: 1}},
+		{add, mechanism.DiscreteGaussian{StandardDeviation: 1, Sensitivity: 1},
+			mechanism.DiscreteGaussian{StandardDeviation: 2, Sensitivity: 1}},
 		{add, mechanism.DiscreteLaplace{Scale: 1, Sensitivity: 3}, mechanism.DiscreteLaplace{Scale: 2, Sensitivity: 3}},
-		{add, mechanism.TruncatedLaplace{Scale: 1, Bound: 9, Sensitivity: 1}, mechanism.TruncatedLaplace{Scale: 1, Bound: 9, Sensitivity: 0.5}},
+		{add, mechanism.TruncatedLaplace{Scale: 1, Bound: 9, Sensitivity: 1},
+			mechanism.TruncatedLaplace{Scale: 1, Bound: 9, Sensitivity: 0.5}},
 		{add, mechanism.Exponential{Epsilon: 2}, mechanism.Exponential{Epsilon: 1}},
-		{add, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 2}, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 1}},
-		{add, mechanism.AboveThreshold{ThresholdEpsilon: 1, QueryEpsilon: 2}, mechanism.AboveThreshold{ThresholdEpsilon: 1, QueryEpsilon: 1}},
+		{add, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 2},
+			mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 1}},
+		{add, mechanism.AboveThreshold{ThresholdEpsilon: 1, QueryEpsilon: 2},
+			mechanism.AboveThreshold{ThresholdEpsilon: 1, QueryEpsilon: 1}},
 		{add, mechanism.InverseSensitivity{Epsilon: 2}, mechanism.InverseSensitivity{Epsilon: 1}},
 		{add, mechanism.Histogram{LaplaceScale: 1}, mechanism.Histogram{LaplaceScale: 2}},
 		{add, mechanism.CountingQueries{Queries: 3, Rho: 2}, mechanism.CountingQueries{Queries: 3, Rho: 1}},
-		{add, mechanism.RenyiDP{Orders: numbers(2, 9), Epsilons: numbers(1, 2)}, mechanism.RenyiDP{Orders: numbers(2, 9), Epsilons: numbers(0.5, 1)}},
-		{add, mechanism.PrivacyLossTable{Losses: numbers(-1, 1), Masses: numbers(0.2, 0.7), InfiniteMass: 0.1}, mechanism.PrivacyLossTable{Losses: numbers(-1, 1), Masses: numbers(0.25, 0.75)}},
+		{add, mechanism.RenyiDP{Orders: numbers(2, 9), Epsilons: numbers(1, 2)},
+			mechanism.RenyiDP{Orders: numbers(2, 9), Epsilons: numbers(0.5, 1)}},
+		{add, mechanism.PrivacyLossTable{Losses: numbers(-1, 1), Masses: numbers(0.2, 0.7), InfiniteMass: 0.1},
+			mechanism.PrivacyLossTable{Losses: numbers(-1, 1), Masses: numbers(0.25, 0.75)}},
 		{add, mechanism.NameAndShame{Delta: 1e-3}, mechanism.NameAndShame{Delta: 1e-4}},
-		{add, mechanism.RepeatAndSelect{Mechanism: inner, Gamma: 0.1, Eta: 1}, mechanism.RepeatAndSelect{Mechanism: inner, Gamma: 0.5, Eta: 1}},
-		{replace, mechanism.FixedSizeSampled{BatchSize: 9, DatasetSize: 99, Mechanism: inner}, mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 99, Mechanism: inner}},
-		{add, mechanism.TruncatedPoissonSampled{SamplingProbability: 0.2, DatasetSize: 99, MaximumBatchSize: 9, Mechanism: inner}, mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 99, MaximumBatchSize: 9, Mechanism: inner}},
-		{add, mechanism.Shuffled{BatchSize: 9, DatasetSize: 99, Mechanism: inner}, mechanism.Shuffled{BatchSize: 9, DatasetSize: 99, Mechanism: mechanism.Gaussian{NoiseMultiplier: 2}}},
-		{add, mechanism.MixtureOfGaussians{StandardDeviation: 1, Sensitivities: numbers(0, 1, 2), Probabilities: numbers(0.5, 0.25, 0.25)}, mechanism.MixtureOfGaussians{StandardDeviation: 2, Sensitivities: numbers(0, 1, 2), Probabilities: numbers(0.5, 0.25, 0.25)}},
-		{add, mechanism.TreeAggregation{NoiseMultiplier: 1, Participation: mechanism.Participation{Steps: 8}}, mechanism.TreeAggregation{NoiseMultiplier: 2, Participation: mechanism.Participation{Steps: 8}}},
-		{add, mechanism.BandedMatrix{NoiseMultiplier: 1, Coefficients: numbers(1, 0.5), Participation: mechanism.Participation{Steps: 8}}, mechanism.BandedMatrix{NoiseMultiplier: 2, Coefficients: numbers(1, 0.5), Participation: mechanism.Participation{Steps: 8}}},
+		{add, mechanism.RepeatAndSelect{Mechanism: inner, Gamma: 0.1, Eta: 1},
+			mechanism.RepeatAndSelect{Mechanism: inner, Gamma: 0.5, Eta: 1}},
+		{replace, mechanism.FixedSizeSampled{BatchSize: 9, DatasetSize: 99, Mechanism: inner},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 99, Mechanism: inner}},
+		{add, mechanism.TruncatedPoissonSampled{SamplingProbability: 0.2, DatasetSize: 99, MaximumBatchSize: 9,
+			Mechanism: inner},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: 0.1, DatasetSize: 99,
+				MaximumBatchSize: 9, Mechanism: inner}},
+		{add, mechanism.Shuffled{BatchSize: 9, DatasetSize: 99, Mechanism: inner},
+			mechanism.Shuffled{BatchSize: 9, DatasetSize: 99, Mechanism: mechanism.Gaussian{NoiseMultiplier: 2}}},
+		{add, mechanism.MixtureOfGaussians{StandardDeviation: 1, Sensitivities: numbers(0, 1, 2),
+			Probabilities: numbers(0.5, 0.25, 0.25)},
+			mechanism.MixtureOfGaussians{StandardDeviation: 2, Sensitivities: numbers(0, 1, 2),
+				Probabilities: numbers(0.5, 0.25, 0.25)}},
+		{add, mechanism.TreeAggregation{NoiseMultiplier: 1, Participation: mechanism.Participation{Steps: 8}},
+			mechanism.TreeAggregation{NoiseMultiplier: 2, Participation: mechanism.Participation{Steps: 8}}},
+		{add, mechanism.BandedMatrix{NoiseMultiplier: 1, Coefficients: numbers(1, 0.5),
+			Participation: mechanism.Participation{Steps: 8}},
+			mechanism.BandedMatrix{NoiseMultiplier: 2, Coefficients: numbers(1, 0.5),
+				Participation: mechanism.Participation{Steps: 8}}},
 	} {
 		kind := c.most.Kind()
 		seen[kind] = true
@@ -124,7 +148,8 @@ func TestWhatAKindDoesNotKnowIsNamed(t *testing.T) {
 			what  string
 			known bool
 			why   string
-		}{{"decay", decay, withoutDecay[kind]}, {"cover", l.Covers(less), withoutCover[kind]}, {"group", group != nil, withoutGroup[kind]}} {
+		}{{"decay", decay, withoutDecay[kind]}, {"cover", l.Covers(less), withoutCover[kind]},
+			{"group", group != nil, withoutGroup[kind]}} {
 			if k.known != (k.why == "") {
 				t.Errorf("%s: %s known: %v; named as unknown because %q", kind, k.what, k.known, k.why)
 			}

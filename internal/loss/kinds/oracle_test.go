@@ -32,7 +32,8 @@ func TestCumulantAgainstOracle(t *testing.T) {
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}
-	for _, file := range append(files, "../testdata/plain.json", "../testdata/noise.json", "../testdata/sampled_other.json", "../testdata/sampled_pairs.json", "../testdata/mixtures.json") {
+	for _, file := range append(files, "../testdata/plain.json", "../testdata/noise.json",
+		"../testdata/sampled_other.json", "../testdata/sampled_pairs.json", "../testdata/mixtures.json") {
 		var data struct{ Rows []oracleRow }
 		losstest.Read(t, file, &data)
 		for _, row := range data.Rows {
@@ -56,17 +57,20 @@ func TestCumulantAgainstOracle(t *testing.T) {
 				if p.S[1] == 0 {
 					v := l.Cumulant(d, p.S[0])
 					if math.Abs(v.K-real(got)) > 4*num.Ulp*math.Abs(v.K)+v.Err+bound {
-						t.Errorf("%v %s: Cumulant(%v) = %v, on the line %v", row.Mechanism, row.Direction, p.S[0], v.K, got)
+						t.Errorf("%v %s: Cumulant(%v) = %v, on the line %v", row.Mechanism,
+							row.Direction, p.S[0], v.K, got)
 					}
 					got, bound = complex(v.K, 0), v.Err
 				}
 				if real(want) > line.Upper+1e-13*(1+cmplx.Abs(want)) {
-					t.Errorf("%v %v %s at %v: Re K = %v over its bound %v", row.Mechanism, adj, row.Direction, p.S, real(want), line.Upper)
+					t.Errorf("%v %v %s at %v: Re K = %v over its bound %v", row.Mechanism, adj, row.Direction,
+						p.S, real(want), line.Upper)
 				}
 				if math.IsInf(bound, 1) {
 					// M(s) is not kept apart from 0: only where it is below M(θ)·2⁻²⁹.
 					if axis := l.Cumulant(d, p.S[0]); real(want) > axis.K-20 {
-						t.Errorf("%v %v %s at %v: gave up at K = %v, on the axis %v", row.Mechanism, adj, row.Direction, p.S, want, axis.K)
+						t.Errorf("%v %v %s at %v: gave up at K = %v, on the axis %v", row.Mechanism, adj,
+							row.Direction, p.S, want, axis.K)
 					}
 					gaveUp++
 					continue
@@ -77,7 +81,8 @@ func TestCumulantAgainstOracle(t *testing.T) {
 				scale := cmplx.Abs(want)
 				// The oracle's digits were rounded to float64, and 2π·turns is inexact.
 				if !(off <= bound+2*num.Ulp*(scale+math.Abs(imag(got)))) {
-					t.Errorf("%v %v %s at %v: K = %v, want %v: off by %.3g, bound %.3g", row.Mechanism, adj, row.Direction, p.S, got, want, off, bound)
+					t.Errorf("%v %v %s at %v: K = %v, want %v: off by %.3g, bound %.3g", row.Mechanism, adj,
+						row.Direction, p.S, got, want, off, bound)
 				}
 				if p.S[1] == 0 {
 					worstReal = math.Max(worstReal, bound/scale)
@@ -87,7 +92,8 @@ func TestCumulantAgainstOracle(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d points, %d given up; worst relative bounds: real %.3g, complex %.3g", total, gaveUp, worstReal, worstComplex)
+	t.Logf("%d points, %d given up; worst relative bounds: real %.3g, complex %.3g", total, gaveUp,
+		worstReal, worstComplex)
 	if total < 2000 || gaveUp > total/20 || worstReal > 1e-12 {
 		t.Errorf("%d points, %d given up; worst relative bound on the axis %.3g", total, gaveUp, worstReal)
 	}

@@ -13,7 +13,8 @@ import (
 // and, under ADD_OR_REMOVE_ONE, one by 2Δ and the last by Δ (docs/math/shuffling.md §1.8.5), however
 // many batches there are and whether or not the last is short.
 func TestShuffledEpochCostsTheBatchesThatDiffer(t *testing.T) {
-	squares := map[mechanism.Adjacency]float64{mechanism.ZeroOut: 1, mechanism.AddOrRemoveOne: 5, mechanism.ReplaceOne: 4}
+	squares := map[mechanism.Adjacency]float64{mechanism.ZeroOut: 1, mechanism.AddOrRemoveOne: 5,
+		mechanism.ReplaceOne: 4}
 	for _, batch := range []uint64{1, 10, 19, 40, 48} { // of 95 records: 95, 10, 5, 3 and 2 batches
 		m := mechanism.Shuffled{BatchSize: batch, DatasetSize: 95, Mechanism: mechanism.Gaussian{NoiseMultiplier: 2}}
 		for adj, want := range squares {

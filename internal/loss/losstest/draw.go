@@ -38,9 +38,11 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 				rest = 1 - c - low - high
 			}
 			if low*math.Exp(a)+rest+high*math.Exp(-b) > 1 {
-				return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(b, 2*b), Masses: mechanism.NumbersOf(1-2*c, c), InfiniteMass: c}
+				return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(b, 2*b),
+					Masses: mechanism.NumbersOf(1-2*c, c), InfiniteMass: c}
 			}
-			return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-a, 0, b), Masses: mechanism.NumbersOf(low, rest, high), InfiniteMass: c}
+			return mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-a, 0, b),
+				Masses: mechanism.NumbersOf(low, rest, high), InfiniteMass: c}
 		},
 		func() mechanism.Mechanism {
 			m := mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: positive("μ", 0.01, 3)}}
@@ -54,27 +56,33 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		func() mechanism.Mechanism { return mechanism.NameAndShame{Delta: positive("δ", 1e-15, 0.5)} },
 		func() mechanism.Mechanism {
 			e := positive("ε", 1e-4, 1)
-			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.01, 2, 9.5, 1e3), Epsilons: mechanism.NumbersOf(e, 0.9*e, 5*e, 100*e)}
+			return mechanism.RenyiDP{Orders: mechanism.NumbersOf(1.01, 2, 9.5, 1e3),
+				Epsilons: mechanism.NumbersOf(e, 0.9*e, 5*e, 100*e)}
 		},
 		func() mechanism.Mechanism { return Table(t) },
 		func() mechanism.Mechanism {
 			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
 				Mechanism: mechanism.Composed{Events: mechanism.ListOf(
-					mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)}, Count: rapid.Uint32Range(1, 3).Draw(t, "n")})}}
+					mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)},
+						Count: rapid.Uint32Range(1, 3).Draw(t, "n")})}}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.1, 1e3), Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
+			return mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.1, 1e3),
+				Sensitivity: float64(rapid.IntRange(1, 20).Draw(t, "Δ"))}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.DiscreteLaplace{Scale: positive("b", 0.1, 1e3), Sensitivity: float64(rapid.IntRange(1, 300).Draw(t, "Δ"))}
+			return mechanism.DiscreteLaplace{Scale: positive("b", 0.1, 1e3),
+				Sensitivity: float64(rapid.IntRange(1, 300).Draw(t, "Δ"))}
 		},
 		func() mechanism.Mechanism {
 			b := positive("b", 0.1, 100)
-			return mechanism.TruncatedLaplace{Scale: b, Bound: positive("τ", 1, 30*b+1), Distance: positive("d", 0.01, 1.9)}
+			return mechanism.TruncatedLaplace{Scale: b, Bound: positive("τ", 1, 30*b+1),
+				Distance: positive("d", 0.01, 1.9)}
 		},
 		func() mechanism.Mechanism { return mechanism.Exponential{Epsilon: positive("ε", 1e-4, 20)} },
 		func() mechanism.Mechanism {
-			return mechanism.AboveThreshold{ThresholdScale: positive("b1", 1, 100), QueryScale: positive("b2", 1, 100), Sensitivity: 1, Positives: 3}
+			return mechanism.AboveThreshold{ThresholdScale: positive("b1", 1, 100), QueryScale: positive("b2", 1, 100),
+				Sensitivity: 1, Positives: 3}
 		},
 		func() mechanism.Mechanism { return mechanism.Histogram{LaplaceScale: positive("b", 0.1, 100)} },
 		func() mechanism.Mechanism {
@@ -88,7 +96,8 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		func() mechanism.Mechanism {
 			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-9, 1)}
 			if adj != mechanism.AddOrRemoveOne {
-				p.Mechanism = mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-4, 5), Buckets: rapid.Uint64Range(2, 1000).Draw(t, "k")}
+				p.Mechanism = mechanism.RandomizedResponse{Epsilon: positive("ε", 1e-4, 5),
+					Buckets: rapid.Uint64Range(2, 1000).Draw(t, "k")}
 				return p
 			}
 			p.Mechanism = rapid.SampledFrom([]mechanism.Mechanism{
@@ -100,10 +109,12 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		func() mechanism.Mechanism { return Mixture(t) },
 		func() mechanism.Mechanism {
 			whole, b := float64(rapid.IntRange(1, 40).Draw(t, "Δ")), positive("b", 0.3, 100)
-			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1), Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
-				mechanism.DiscreteLaplace{Scale: b, Sensitivity: whole}, mechanism.DiscreteGaussian{StandardDeviation: b, Sensitivity: whole},
-				mechanism.TruncatedLaplace{Scale: b, Bound: 40 + positive("τ", 1, 300), Sensitivity: whole},
-			}).Draw(t, "noise")}
+			p := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
+				Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
+					mechanism.DiscreteLaplace{Scale: b, Sensitivity: whole},
+					mechanism.DiscreteGaussian{StandardDeviation: b, Sensitivity: whole},
+					mechanism.TruncatedLaplace{Scale: b, Bound: 40 + positive("τ", 1, 300), Sensitivity: whole},
+				}).Draw(t, "noise")}
 			if adj == mechanism.ReplaceOne {
 				return p.Mechanism
 			}
@@ -114,42 +125,55 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		},
 		func() mechanism.Mechanism {
 			g := mechanism.Group{Size: rapid.Uint64Range(1, 12).Draw(t, "size")}
-			sampled := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1), Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
+			sampled := mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.4, 20)}}
 			g.Mechanism = rapid.SampledFrom([]mechanism.Mechanism{
-				sampled, sampled, mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
-				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-15}, mechanism.GaussianDP{Mu: positive("μ", 0.01, 1)},
-				mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.3, 100), Sensitivity: 2}, mechanism.DiscreteLaplace{Scale: positive("b", 0.3, 100), Sensitivity: 1},
-				mechanism.TruncatedLaplace{Scale: positive("b", 0.3, 100), Bound: positive("τ", 13, 300), Sensitivity: 1},
-				mechanism.Exponential{Epsilon: positive("ε", 1e-4, 2)}, mechanism.AboveThreshold{ThresholdEpsilon: positive("ε1", 1e-4, 1), QueryEpsilon: 0.1},
-				mechanism.Histogram{LaplaceScale: positive("b", 1, 100)}, mechanism.TreeAggregation{NoiseMultiplier: positive("σ", 30, 1000), Participation: participation(t)},
+				sampled, sampled, mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1},
+				mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
+				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-15},
+				mechanism.GaussianDP{Mu: positive("μ", 0.01, 1)},
+				mechanism.DiscreteGaussian{StandardDeviation: positive("σ", 0.3, 100), Sensitivity: 2},
+				mechanism.DiscreteLaplace{Scale: positive("b", 0.3, 100), Sensitivity: 1},
+				mechanism.TruncatedLaplace{Scale: positive("b", 0.3, 100),
+					Bound: positive("τ", 13, 300), Sensitivity: 1},
+				mechanism.Exponential{Epsilon: positive("ε", 1e-4, 2)},
+				mechanism.AboveThreshold{ThresholdEpsilon: positive("ε1", 1e-4, 1), QueryEpsilon: 0.1},
+				mechanism.Histogram{LaplaceScale: positive("b", 1, 100)},
+				mechanism.TreeAggregation{NoiseMultiplier: positive("σ", 30, 1000), Participation: participation(t)},
 			}).Draw(t, "of one")
 			return g
 		},
 		func() mechanism.Mechanism {
 			m := mechanism.TruncatedPoissonSampled{SamplingProbability: positive("q", 1e-6, 0.5), DatasetSize: 1000,
-				MaximumBatchSize: rapid.Uint64Range(1, 1200).Draw(t, "most"), Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)}}
+				MaximumBatchSize: rapid.Uint64Range(1, 1200).Draw(t, "most"),
+				Mechanism:        mechanism.Gaussian{NoiseMultiplier: positive("σ", 0.7, 20)}}
 			if rapid.Bool().Draw(t, "Laplace") {
 				m.Mechanism = mechanism.Laplace{Scale: positive("b", 0.2, 100), Sensitivity: 1}
 			}
 			return m
 		},
 		func() mechanism.Mechanism {
-			return mechanism.Shuffled{BatchSize: rapid.Uint64Range(1, 100).Draw(t, "batch"), DatasetSize: 100, Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}}
+			return mechanism.Shuffled{BatchSize: rapid.Uint64Range(1, 100).Draw(t, "batch"), DatasetSize: 100,
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}}
 		},
 		func() mechanism.Mechanism {
 			return mechanism.TreeAggregation{NoiseMultiplier: positive("σ", 3, 100), Participation: participation(t)}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.BandedMatrix{NoiseMultiplier: positive("σ", 3, 100), Participation: participation(t), Coefficients: mechanism.NumbersOf(1, 0.5, -0.3)}
+			return mechanism.BandedMatrix{NoiseMultiplier: positive("σ", 3, 100), Participation: participation(t),
+				Coefficients: mechanism.NumbersOf(1, 0.5, -0.3)}
 		},
 		func() mechanism.Mechanism {
 			if adj != mechanism.ReplaceOne {
 				return Mixture(t)
 			}
-			return mechanism.FixedSizeSampled{BatchSize: rapid.Uint64Range(1, 1000).Draw(t, "batch"), DatasetSize: rapid.SampledFrom([]uint64{1000, 6_000_000}).Draw(t, "records"),
+			return mechanism.FixedSizeSampled{BatchSize: rapid.Uint64Range(1, 1000).Draw(t, "batch"),
+				DatasetSize: rapid.SampledFrom([]uint64{1000, 6_000_000}).Draw(t, "records"),
 				Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
-					mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)}, mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
-					mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1}, mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-9},
+					mechanism.Gaussian{NoiseMultiplier: positive("σ", 1, 100)},
+					mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 0.1)},
+					mechanism.Laplace{Scale: positive("b", 1, 100), Sensitivity: 1},
+					mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 1), Delta: 1e-9},
 				}).Draw(t, "of the batch")}
 		},
 		func() mechanism.Mechanism {
@@ -170,7 +194,8 @@ func Mixture(t *rapid.T) mechanism.Mechanism {
 	var shifts, weights []float64
 	var sum float64
 	for range n {
-		shifts = append(shifts, rapid.SampledFrom([]float64{0, 0.25, 1, 2, rapid.Float64Range(0.01, 2).Draw(t, "c")}).Draw(t, "shift"))
+		shifts = append(shifts,
+			rapid.SampledFrom([]float64{0, 0.25, 1, 2, rapid.Float64Range(0.01, 2).Draw(t, "c")}).Draw(t, "shift"))
 		weights = append(weights, math.Exp(rapid.Float64Range(-12, 0).Draw(t, "ln p")))
 		sum += weights[len(weights)-1]
 	}
@@ -184,7 +209,8 @@ func Mixture(t *rapid.T) mechanism.Mechanism {
 
 func participation(t *rapid.T) mechanism.Participation {
 	steps := rapid.Uint64Range(1, 5000).Draw(t, "steps")
-	return mechanism.Participation{Steps: steps, Participations: min(steps, rapid.Uint64Range(0, 9).Draw(t, "participations")),
+	return mechanism.Participation{Steps: steps,
+		Participations:    min(steps, rapid.Uint64Range(0, 9).Draw(t, "participations")),
 		MinimumSeparation: rapid.Uint64Range(0, 500).Draw(t, "separation")}
 }
 
@@ -212,7 +238,10 @@ var SampledNoises = []mechanism.Mechanism{
 	mechanism.TruncatedLaplace{Scale: 1, Bound: 6, Sensitivity: 1},
 	mechanism.TruncatedLaplace{Scale: 0.5, Bound: 1, Sensitivity: 0.75},
 	mechanism.TruncatedLaplace{Scale: 1, Bound: 1, Sensitivity: 1.5}, // supports overlap by less than half
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0.5, 2), Masses: mechanism.NumbersOf(0.1, 0.3, 0.55), InfiniteMass: 0.05},
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-0.5, 0.5), Masses: mechanism.NumbersOf(1/(1+math.Exp(0.5)), 1/(1+math.Exp(-0.5)))},
-	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-2, -0.5), Masses: mechanism.NumbersOf(0.05, 0.35), InfiniteMass: 0.6},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 0.5, 2),
+		Masses: mechanism.NumbersOf(0.1, 0.3, 0.55), InfiniteMass: 0.05},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-0.5, 0.5),
+		Masses: mechanism.NumbersOf(1/(1+math.Exp(0.5)), 1/(1+math.Exp(-0.5)))},
+	mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-2, -0.5),
+		Masses: mechanism.NumbersOf(0.05, 0.35), InfiniteMass: 0.6},
 }

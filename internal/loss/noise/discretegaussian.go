@@ -84,7 +84,8 @@ func (g discreteGaussian) tilted(s float64) (mean, variance float64) {
 func (g discreteGaussian) beyond() float64 { return 1 + math.Ceil(1+10*g.sigma) }
 
 func (g discreteGaussian) Line(d loss.Direction, theta float64) loss.Line {
-	return loss.Guarded(func(t float64) loss.ComplexValue { return g.complexCumulant(complex(theta, t)) }, g.Cumulant(d, theta))
+	return loss.Guarded(func(t float64) loss.ComplexValue { return g.complexCumulant(complex(theta, t)) },
+		g.Cumulant(d, theta))
 }
 
 // smooth is the σ from which Fourier's series serves: its terms fall like
@@ -159,7 +160,8 @@ func (g discreteGaussian) series(s complex128) loss.ComplexValue {
 		}
 		sum += term
 		most := math.Exp(real(a) - q) // bounds |e^a|·e^{−q}
-		err += num.Ulp*cmplx.Abs(term)*(32+4*q+8*cmplx.Abs(a)) + 2*math.Pi*k*off*(math.Min(cmplx.Abs(a), 1)*most+most*off*k*8)
+		err += num.Ulp*cmplx.Abs(term)*(32+4*q+8*cmplx.Abs(a)) +
+			2*math.Pi*k*off*(math.Min(cmplx.Abs(a), 1)*most+most*off*k*8)
 	}
 	if imag(whole) < 0 {
 		sum = cmplx.Conj(sum)

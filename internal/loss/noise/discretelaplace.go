@@ -28,7 +28,8 @@ type discreteLaplace struct {
 func ofDiscreteLaplace(m mechanism.DiscreteLaplace, adj mechanism.Adjacency) loss.Loss {
 	scale, distance := m.Ratio(adj)
 	if distance == 1 {
-		return discreteStep{pairs.Response{Epsilon: num.DivUp(1, scale), K: 2, Rounded: true, Name: discreteLaplaceName}}
+		return discreteStep{pairs.Response{Epsilon: num.DivUp(1, scale), K: 2, Rounded: true,
+			Name: discreteLaplaceName}}
 	}
 	return discreteLaplace{a: num.DivUp(1, scale), d: distance}
 }
@@ -89,12 +90,14 @@ func (l discreteLaplace) complexCumulant(s complex128) loss.ComplexValue {
 		}
 		v := x + cmplx.Log(tail)
 		grow := math.Exp(math.Min(0, real(y-x)))
-		return loss.Around(v, num.Ulp*(8*cmplx.Abs(s)*e0+8*cmplx.Abs(v)+64*(cmplx.Abs(first)+cmplx.Abs(second)*grow*(1+cmplx.Abs(y-x)))/cmplx.Abs(tail))+
+		return loss.Around(v, num.Ulp*(8*cmplx.Abs(s)*e0+8*cmplx.Abs(v)+
+			64*(cmplx.Abs(first)+cmplx.Abs(second)*grow*(1+cmplx.Abs(y-x)))/cmplx.Abs(tail))+
 			k.restErr*(1+grow)/cmplx.Abs(tail))
 	}
 	a, b := first*num.ComplexExpm2(x), second*num.ComplexExpm2(y)
 	c := complex(e0, 0) * k.excess
-	err := cmplx.Abs(first)*pairs.RemainderError(x) + cmplx.Abs(second)*pairs.RemainderError(y) + num.Ulp*12*(cmplx.Abs(a)+cmplx.Abs(b)+cmplx.Abs(c)) +
+	err := cmplx.Abs(first)*pairs.RemainderError(x) + cmplx.Abs(second)*pairs.RemainderError(y) +
+		num.Ulp*12*(cmplx.Abs(a)+cmplx.Abs(b)+cmplx.Abs(c)) +
 		e0*k.excessErr + k.restErr*(cmplx.Abs(num.ComplexExpm2(x))+cmplx.Abs(num.ComplexExpm2(y)))
 	return loss.FromComplexExcess(a+b+c, err+math.SmallestNonzeroFloat64)
 }
@@ -201,12 +204,16 @@ func (l discreteLaplace) nearHalf(s complex128) loss.ComplexValue {
 		}
 		inner += last
 		k := x - complex(e0/2, 0) + cmplx.Log(inner)
-		return loss.Around(k, num.Ulp*(16*e0+(64+64*cmplx.Abs(last)+32*cmplx.Abs(x))/cmplx.Abs(inner)+16*cmplx.Abs(x))+relative*cmplx.Abs(last)/cmplx.Abs(inner))
+		return loss.Around(k, num.Ulp*(16*e0+(64+64*cmplx.Abs(last)+32*cmplx.Abs(x))/cmplx.Abs(inner)+16*cmplx.Abs(x))+
+			relative*cmplx.Abs(last)/cmplx.Abs(inner))
 	}
 	// Without the linear terms: lead − e0/2 = d·(tanh h − h), h ≤ ¼.
 	more := pairs.SinhcMinusOne(x)
 	square := h * h
-	short := -h * square * (1./3 - square*(2./15-square*(17./315-square*(62./2835-square*(1382./155925-square*(21844./6081075-square*929569./638512875))))))
+	short := -h * square *
+		(1./3 - square*
+			(2./15-square*
+				(17./315-square*(62./2835-square*(1382./155925-square*(21844./6081075-square*929569./638512875))))))
 	sinh := num.ComplexSinh(x / 2)
 	excess := 2*sinh*sinh + complex(lead, 0)*(less*(1+more)+more) + complex(l.d*short-num.Expm2(e0/2), 0)
 	err := num.Ulp * 128 * (e0 * e0)

@@ -97,7 +97,8 @@ func (p discreteLaplacePair) Anchor() float64 { return p.e0 }
 const leastDiscrete, mostDiscrete, mostDistance = 1e-3, 1 << 30, 1 << 40
 
 func (g discreteGaussian) Pair(loss.Direction, loss.Side) loss.Pair {
-	if mu := g.mu(); !(g.sigma >= leastDiscrete && g.sigma <= mostDiscrete && g.d <= mostDistance && mu >= pairs.LeastMu && mu <= pairs.MostMu) {
+	if mu := g.mu(); !(g.sigma >= leastDiscrete && g.sigma <= mostDiscrete && g.d <= mostDistance &&
+		mu >= pairs.LeastMu && mu <= pairs.MostMu) {
 		return nil
 	}
 	p := discreteGaussianPair{wholes: wholes{kappa: g.d / (2 * g.sigma * g.sigma), d: g.d}, sigma: g.sigma}

@@ -68,7 +68,8 @@ func (g discreteGaussian) SampledOutcomes(s poisson.Sample, size float64) *quadr
 		return nil
 	}
 	m := quadrature.NewMix(s.Rate)
-	o := &quadrature.Outcomes{WeightErr: 32 + p.allErr/num.Ulp + 2*math.Abs(p.all), CutError: normalCut(s, p, first, last), Reach: math.Inf(1)}
+	o := &quadrature.Outcomes{WeightErr: 32 + p.allErr/num.Ulp + 2*math.Abs(p.all),
+		CutError: normalCut(s, p, first, last), Reach: math.Inf(1)}
 	for x := first; x <= last; x++ {
 		u, far := p.kappa*(2*x-p.d), x/p.sigma
 		lp, _, err := m.LogRatio(u, 4*math.Abs(u))

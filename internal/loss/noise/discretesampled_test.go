@@ -18,7 +18,8 @@ func TestSampledNormalCut(t *testing.T) {
 	full := inner.SampledOutcomes(on, 8)
 	for _, m := range []float64{-0.4, 0.5, 3, 8} {
 		for _, flip := range []bool{false, true} {
-			whole, few := full, &quadrature.Outcomes{WeightErr: full.WeightErr, Reach: math.Inf(1), CutError: normalCut(on, p, -6, 16)}
+			whole, few := full,
+				&quadrature.Outcomes{WeightErr: full.WeightErr, Reach: math.Inf(1), CutError: normalCut(on, p, -6, 16)}
 			for _, n := range full.Nodes {
 				// half = x²/2σ² + ln Z tells |x|, the loss its sign.
 				x := 2 * math.Sqrt(2*math.Max(0, n.Half-p.all))

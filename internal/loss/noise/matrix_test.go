@@ -43,7 +43,8 @@ func TestSensitivityAgainstEnumeration(t *testing.T) {
 		s, exact := bandedSensitivity(r.Coefficients, r.Participation)
 		check(r, s, exact)
 		_, k := r.Participation.Most()
-		if falling := r.Coefficients[0] == 1 && (len(r.Coefficients) < 2 || r.Coefficients[1] == 0.5); !exact && (falling || k >= uint64(len(r.Coefficients))) {
+		if falling := r.Coefficients[0] == 1 && (len(r.Coefficients) < 2 || r.Coefficients[1] == 0.5); !exact &&
+			(falling || k >= uint64(len(r.Coefficients))) {
 			t.Errorf("%+v: not exact", r)
 		}
 	}

@@ -49,7 +49,8 @@ func histogramTerms(m mechanism.Histogram, x loss.Maker, records uint64) ([]loss
 	if m.LaplaceScale == 0 || bins == 1 {
 		return nil, nil
 	}
-	return []loss.Term{{Loss: pairs.NewLaplace(num.MulUp(num.Count(records), num.DivUp(1, m.LaplaceScale)), false), Count: bins}}, nil
+	return []loss.Term{{Loss: pairs.NewLaplace(num.MulUp(num.Count(records), num.DivUp(1, m.LaplaceScale)), false),
+		Count: bins}}, nil
 }
 
 // ofCountingQueries is ρ-zCDP by Gaussian noise: μ² = 2ρ.

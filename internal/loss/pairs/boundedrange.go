@@ -55,7 +55,8 @@ func (l boundedRange) Renyi(s float64) loss.Value {
 	share := math.Log1p(1 / s) // −ln(s/(s+1))
 	t := a + l.R - b - share
 	k := s*t + a - math.Log1p(s) - num.Log1mExp(l.R)
-	err := num.Ulp * 32 * (s*(math.Abs(a)+l.R+math.Abs(b)+share+1) + math.Abs(a) + math.Log1p(s) + math.Abs(num.Log1mExp(l.R)))
+	err := num.Ulp * 32 *
+		(s*(math.Abs(a)+l.R+math.Abs(b)+share+1) + math.Abs(a) + math.Log1p(s) + math.Abs(num.Log1mExp(l.R)))
 	if !(num.UpBy(k, err) < v.Upper()) {
 		return v
 	}

@@ -173,7 +173,9 @@ func (l laplace) cells(theta, k float64) []loss.MassCell {
 		mass := h / 4 * math.Exp(-(l.e0-mid)/2+theta*mid-k)
 		off := math.Min(h/2, (theta+0.5)*h*h/12) * (1 + 1e-9)
 		const wide = 1e-12 // of e0, for the rounding of the ends
-		cells = append(cells, loss.MassCell{Mass: mass * slop, Left: left - wide*l.e0, Right: left + h + wide*l.e0, Least: mid - off - wide*l.e0, Most: mid + off + wide*l.e0})
+		cells = append(cells,
+			loss.MassCell{Mass: mass * slop, Left: left - wide*l.e0, Right: left + h + wide*l.e0,
+				Least: mid - off - wide*l.e0, Most: mid + off + wide*l.e0})
 	}
 	return append(cells, point(0.5*math.Exp(theta*l.e0-k), l.e0))
 }

@@ -53,7 +53,8 @@ func (l laplace) SampledOutcomes(s poisson.Sample, size float64) *quadrature.Out
 	lq, _, errQ := m.LogRatio(-e0, 4*e0)
 	for _, p := range points {
 		lp, _, err := m.LogRatio(p.U, p.Du)
-		o.Nodes = append(o.Nodes, quadrature.Node{Half: p.Half, LogP: lp, LogQ: lq, ErrP: err, ErrQ: errQ}, quadrature.Node{Half: p.Half, LogP: lq, LogQ: lp, ErrP: errQ, ErrQ: err})
+		o.Nodes = append(o.Nodes, quadrature.Node{Half: p.Half, LogP: lp, LogQ: lq, ErrP: err, ErrQ: errQ},
+			quadrature.Node{Half: p.Half, LogP: lq, LogQ: lp, ErrP: errQ, ErrQ: err})
 	}
 	return o
 }

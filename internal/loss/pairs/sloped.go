@@ -73,7 +73,8 @@ func (l Sloped) complexCumulant(s complex128) loss.ComplexValue {
 			factorial *= (2*k + 2) * (2*k + 3)
 		}
 		scale := half / math.Sinh(half)
-		return loss.FromComplexExcess(step*sum*complex(scale, 0), cmplx.Abs(step)*moduli*scale*96*num.Ulp+math.SmallestNonzeroFloat64)
+		return loss.FromComplexExcess(step*sum*complex(scale, 0),
+			cmplx.Abs(step)*moduli*scale*96*num.Ulp+math.SmallestNonzeroFloat64)
 	}
 	a, errA := logSinhc(z)
 	b, errB := logSinhc(complex(half, 0))
@@ -131,7 +132,9 @@ func (l Sloped) cells(theta, k float64) []loss.MassCell {
 		mass := h / 2 * math.Exp((mid-l.R)/2+theta*mid-k) / whole
 		off := math.Min(h/2, math.Abs(theta+0.5)*h*h/12) * (1 + 1e-9)
 		const wide = 1e-12 // of r, for the rounding of the ends
-		cells = append(cells, loss.MassCell{Mass: mass * (1 - 4*quadrature.CellSlop), Left: left - wide*l.R, Right: left + h + wide*l.R, Least: mid - off - wide*l.R, Most: mid + off + wide*l.R})
+		cells = append(cells,
+			loss.MassCell{Mass: mass * (1 - 4*quadrature.CellSlop), Left: left - wide*l.R, Right: left + h + wide*l.R,
+				Least: mid - off - wide*l.R, Most: mid + off + wide*l.R})
 	}
 	return cells
 }

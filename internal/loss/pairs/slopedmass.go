@@ -53,7 +53,8 @@ func (p SlopedPair) Cells(edges []float64, cells []loss.Mass) (slack float64) {
 		log := p.LogScale + (b-p.Centre)/2 + num.Log1mExp((b-a)/2)
 		cells[i] = loss.Mass{
 			LogP: log, Loss: (a + b) / 2,
-			LogErr: p.LogScaleErr + num.Ulp*(8+2*p.Centre+4*math.Abs(log)), LossErr: num.Ulp * (math.Abs(a) + math.Abs(b)),
+			LogErr:  p.LogScaleErr + num.Ulp*(8+2*p.Centre+4*math.Abs(log)),
+			LossErr: num.Ulp * (math.Abs(a) + math.Abs(b)),
 		}
 	}
 	return 0

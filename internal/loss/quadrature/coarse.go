@@ -100,5 +100,6 @@ func (t *estimateSum) add(n *estimateNode, s float64) bool {
 	t.excess += excess
 	t.slope += n.weight*n.loss*growth + n.linear
 	t.curvature += curvature
-	return math.Abs(excess) <= 1e-9*math.Abs(t.excess) && curvature <= 1e-9*t.curvature || !(curvature < math.Inf(1)) || !(excess < math.Inf(1))
+	return math.Abs(excess) <= 1e-9*math.Abs(t.excess) && curvature <= 1e-9*t.curvature ||
+		!(curvature < math.Inf(1)) || !(excess < math.Inf(1))
 }

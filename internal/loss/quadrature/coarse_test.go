@@ -25,7 +25,8 @@ func TestEstimatesAreNear(t *testing.T) {
 		if replace {
 			adj = mechanism.ReplaceOne
 		}
-		g, err := kinds.Of(mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.GaussianDP{Mu: mu}}, adj)
+		g, err := kinds.Of(mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.GaussianDP{Mu: mu}},
+			adj)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,8 @@ func TestEstimatesAreNear(t *testing.T) {
 				continue // not known better
 			}
 			spread := math.Sqrt(math.Max(0, want.Curvature)) // of the tilted loss
-			if math.Abs(k-want.K) > e.digits*math.Abs(want.K) || math.Abs(slope-want.Slope) > e.digits*math.Abs(want.Slope)+0.05*spread {
+			if math.Abs(k-want.K) > e.digits*math.Abs(want.K) ||
+				math.Abs(slope-want.Slope) > e.digits*math.Abs(want.Slope)+0.05*spread {
 				t.Fatalf("%+v %v K(%v) %s: %v, K' %v; want %+v", g, d, s, name, k, slope, want)
 			}
 			// Where the tilted loss hardly varies, the difference that K″ is has no digits.

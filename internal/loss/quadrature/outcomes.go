@@ -123,10 +123,12 @@ func (l *OutcomesLine) tilt(o *Outcomes) {
 		curvature.Add(v.tilted * v.loss * v.loss)
 		acc += v.err + o.WeightErr*math.Abs(v.excess)
 		noiseOf += v.noise + o.WeightErr*math.Abs(v.slope)
-		rounding := 16 + o.WeightErr + 2*n.Half + 3*math.Abs(n.LogP) + 3*math.Abs(n.LogQ) + 3*math.Abs(s*v.loss) + 2*math.Abs(l.terms.shift)
+		rounding := 16 + o.WeightErr + 2*n.Half + 3*math.Abs(n.LogP) + 3*math.Abs(n.LogQ) + 3*math.Abs(s*v.loss) +
+			2*math.Abs(l.terms.shift)
 		l.nodes[i] = tiltedNode{
 			v.tilted, v.loss,
-			num.Ulp * (rounding + math.Abs(1+s)*n.ErrP + math.Abs(s)*n.ErrQ), num.Ulp * (n.ErrP + n.ErrQ + math.Abs(v.loss)),
+			num.Ulp * (rounding + math.Abs(1+s)*n.ErrP + math.Abs(s)*n.ErrQ),
+			num.Ulp * (n.ErrP + n.ErrQ + math.Abs(v.loss)),
 		}
 	}
 	if !large {
@@ -180,7 +182,8 @@ func (l *OutcomesLine) Cumulant() loss.Value {
 			v.Err = l.err/rest + 4*num.Ulp*(1+math.Abs(l.terms.shift)+math.Abs(v.K)) + off
 		}
 	} else {
-		v.K, v.Err = loss.FromExcess(l.moment/l.finite, (l.err+(4*num.Ulp+off)*math.Abs(l.moment))/l.finite*(1+4*num.Ulp))
+		v.K, v.Err = loss.FromExcess(l.moment/l.finite,
+			(l.err+(4*num.Ulp+off)*math.Abs(l.moment))/l.finite*(1+4*num.Ulp))
 	}
 	v.Slope = l.slope / mass
 	v.Curvature = l.curvature/mass - v.Slope*v.Slope

@@ -109,7 +109,8 @@ func newMixture(parts []part, replace bool, weightErr float64, in *num.Interrupt
 		}
 		return pairs.NewGaussian(mu)
 	case len(merged) == 2 && merged[0].shift == 0:
-		return sampledGaussian{mu: top.shift, rate: math.Min(math.Nextafter(1, 0), num.UpBy(top.weight, weightErr*num.Ulp*top.weight)), replace: replace, in: in}
+		return sampledGaussian{mu: top.shift, rate: math.Min(math.Nextafter(1, 0),
+			num.UpBy(top.weight, weightErr*num.Ulp*top.weight)), replace: replace, in: in}
 	}
 	shifts, weights := make([]float64, len(merged)), make([]float64, len(merged))
 	for i, p := range merged {

@@ -11,7 +11,8 @@ import (
 
 func (g gaussianMixture) Pair(d loss.Direction, side loss.Side) loss.Pair {
 	m := g.parts(side)
-	if first := m.Shift[0]; !(g.top() <= pairs.MostMu && (first == 0 || first >= pairs.LeastMu) && m.Shift[1] >= pairs.LeastMu) {
+	if first := m.Shift[0]; !(g.top() <= pairs.MostMu && (first == 0 || first >= pairs.LeastMu) &&
+		m.Shift[1] >= pairs.LeastMu) {
 		return nil
 	}
 	return mixturePair{m: m, add: d == loss.Add && !g.replace, replace: g.replace, zero: g.zero(), in: g.in}

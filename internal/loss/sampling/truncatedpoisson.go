@@ -49,7 +49,8 @@ func ofTruncatedPoisson(m mechanism.TruncatedPoissonSampled, x loss.Maker) (loss
 	}
 	two, err := one.Grouped(2) // twice the distance
 	if err != nil || two == nil {
-		return nil, fmt.Errorf("truncated_poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
+		return nil, fmt.Errorf("truncated_poisson_sampled: no privacy loss is known for a sampled %s",
+			m.Mechanism.Kind())
 	}
 	cut, err := poissonSampled(two, q, moved, x.In)
 	if err != nil {
@@ -113,7 +114,9 @@ func (c truncatedPoisson) Cumulant(d loss.Direction, s float64) loss.Value {
 		more = num.LogAddExp(math.Log1p(-c.share), x+math.Log(c.share))
 	}
 	v := loss.Value{K: a.K + more, Slope: a.Slope*(1-w) + b.Slope*w}
-	v.Err = a.Err*(1-w)*(1+1e-6) + b.Err*math.Min(1, w*(1+1e-6)) + num.Ulp*(4*math.Abs(more)+4*w*(math.Abs(a.K)+math.Abs(b.K))+2*math.Abs(v.K)+8*c.share*math.Min(1, math.Abs(x))/(1-c.share))
+	v.Err = a.Err*(1-w)*(1+1e-6) + b.Err*math.Min(1, w*(1+1e-6)) +
+		num.Ulp*(4*math.Abs(more)+4*w*(math.Abs(a.K)+math.Abs(b.K))+2*math.Abs(v.K)+
+			8*c.share*math.Min(1, math.Abs(x))/(1-c.share))
 	v.Curvature = a.Curvature*(1-w) + b.Curvature*w + w*(1-w)*(a.Slope-b.Slope)*(a.Slope-b.Slope)
 	if !(a.Err+b.Err < 1e-7) { // then what w is is not so well known
 		v.Err = num.Up(a.Err + b.Err + 1e-6*math.Abs(more))
@@ -127,7 +130,8 @@ func (c truncatedPoisson) weight(x float64) float64 { return quadrature.MixShare
 // Line is as Cumulant.
 func (c truncatedPoisson) Line(d loss.Direction, theta float64) loss.Line {
 	kept, cut := c.kept.Line(d, theta), c.cut.Line(d, theta)
-	return loss.Guarded(func(t float64) loss.ComplexValue { return c.mixed(kept(t), cut(t), c.share) }, c.Cumulant(d, theta))
+	return loss.Guarded(func(t float64) loss.ComplexValue { return c.mixed(kept(t), cut(t), c.share) },
+		c.Cumulant(d, theta))
 }
 
 // mixed is ln((1−w)·e^a + w·e^b).

@@ -57,7 +57,8 @@ func ofRandomizedResponse(m mechanism.RandomizedResponse, _ mechanism.Adjacency)
 		return randomizedResponse{pairs.Response{Epsilon: m.Epsilon, K: k, Name: "randomized response"}}
 	}
 	ratio := num.MulUp(k, num.DivUp(num.Up(1-m.Noise), m.Noise))
-	return randomizedResponse{pairs.Response{Epsilon: num.Log1pUp(ratio), K: k, Rounded: true, Name: "randomized response"}}
+	return randomizedResponse{pairs.Response{Epsilon: num.Log1pUp(ratio), K: k, Rounded: true,
+		Name: "randomized response"}}
 }
 
 // randomizedResponse is the mechanism itself, which may run on a sample.

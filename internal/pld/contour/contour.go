@@ -98,7 +98,8 @@ func chernoffProves(k loss.Value, s, epsilon, logDelta float64) bool {
 }
 
 // epsilonOf is Epsilon in one direction; it also returns θ.
-func (p *parts) epsilonOf(d loss.Direction, down, up float64, w interval.Wanted) (b loss.Bounds, theta float64, reason string) {
+func (p *parts) epsilonOf(d loss.Direction, down, up float64,
+	w interval.Wanted) (b loss.Bounds, theta float64, reason string) {
 	p.meter = newMeter(len(p.rest), w)
 	st := p.steer(d)
 	x := st.forDelta(down)
@@ -140,7 +141,8 @@ func (p *parts) epsilonOf(d loss.Direction, down, up float64, w interval.Wanted)
 }
 
 // logDeltaOf is LogDelta in one direction.
-func (p *parts) logDeltaOf(d loss.Direction, epsilon float64, w interval.Wanted) (b loss.Bounds, theta float64, reason string) {
+func (p *parts) logDeltaOf(d loss.Direction, epsilon float64,
+	w interval.Wanted) (b loss.Bounds, theta float64, reason string) {
 	b = loss.Bounds{Lower: math.Inf(-1), Upper: 0}
 	top := p.maxLoss(d)
 	if top <= epsilon {

@@ -60,7 +60,8 @@ func newFrame(p *parts, d loss.Direction, pl plan, s *site) *frame {
 
 func (f *frame) newRow(l loss.Loss, on *loss.Tilted, m *meter) *frameRow {
 	n := f.levels.at[0] + 1
-	r := &frameRow{base: on.K(), above: l.Cumulant(f.d, f.above), less: l.Cumulant(f.d, f.below), along: on.Along(f.step, n, m.stopped)}
+	r := &frameRow{base: on.K(), above: l.Cumulant(f.d, f.above), less: l.Cumulant(f.d, f.below),
+		along: on.Along(f.step, n, m.stopped)}
 	m.spend(on.Spent())
 	for i, at := range f.levels.at {
 		end := math.Inf(1)

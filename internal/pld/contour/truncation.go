@@ -50,7 +50,8 @@ func (l *levels) refine(tilted tilts, first int, floor float64) {
 			continue
 		}
 		t, next := float64(l.at[i])*l.step, float64(l.at[i+1])*l.step
-		if l.logs[i]+math.Log(l.beyond(t)-l.beyond(next)) < floor-2 || tilted.meter.left < enough || tilted.meter.out() {
+		if l.logs[i]+math.Log(l.beyond(t)-l.beyond(next)) < floor-2 ||
+			tilted.meter.left < enough || tilted.meter.out() {
 			return
 		}
 		l.logs[i] = math.Min(l.logs[i], tilted.decay(t, next, floor-3, true))

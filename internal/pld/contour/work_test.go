@@ -15,8 +15,9 @@ import (
 func TestContourStops(t *testing.T) {
 	for _, l := range []loss.Composition{
 		pldtest.Losses(t, pldtest.SampledSteps(0.01, 1, 1000)),
-		pldtest.Losses(t, pldtest.SampledSteps(1e-3, 0.8, 300), pldtest.SampledSteps(0.2, 3, 5)), // skewed, with a closer look
-		pldtest.Losses(t, pldtest.SampledSteps(0.5, 0.3, 20)),                                    // many nodes
+		// skewed, with a closer look
+		pldtest.Losses(t, pldtest.SampledSteps(1e-3, 0.8, 300), pldtest.SampledSteps(0.2, 3, 5)),
+		pldtest.Losses(t, pldtest.SampledSteps(0.5, 0.3, 20)), // many nodes
 	} {
 		down, up := num.LogDown(1e-5), num.LogUp(1e-5)
 		best, reason := Epsilon(l, down, up, interval.Wanted{})
@@ -28,12 +29,14 @@ func TestContourStops(t *testing.T) {
 			w := interval.Wanted{Stop: func() bool { left--; return left < 0 }}
 			b, reason := Epsilon(l, down, up, w)
 			if reason == "" && !(b.Lower <= best.Upper && best.Lower <= b.Upper) {
-				t.Errorf("%v stopped after %d: [%v, %v], at leisure [%v, %v]", l, asks, b.Lower, b.Upper, best.Lower, best.Upper)
+				t.Errorf("%v stopped after %d: [%v, %v], at leisure [%v, %v]", l, asks, b.Lower,
+					b.Upper, best.Lower, best.Upper)
 			}
 			left = asks
 			at := best.Lower + (best.Upper-best.Lower)/2
 			d, reason := LogDelta(l, at, w)
-			if slack := 1e-3 + 30*(best.Upper-best.Lower); reason == "" && !(d.Lower <= up+slack && down-slack <= d.Upper) {
+			if slack := 1e-3 + 30*(best.Upper-best.Lower); reason == "" &&
+				!(d.Lower <= up+slack && down-slack <= d.Upper) {
 				t.Errorf("%v stopped after %d: ln δ in [%v, %v], at leisure %v", l, asks, d.Lower, d.Upper, down)
 			}
 		}

@@ -32,7 +32,8 @@ func TestBothNeverTightensBeyondEitherProof(t *testing.T) {
 func TestReached(t *testing.T) {
 	inf := math.Inf(1)
 	for b, want := range map[loss.Bounds]bool{
-		{Lower: 2, Upper: inf}: false, {Lower: inf, Upper: inf}: true, {Lower: 0, Upper: 1e-7}: true, {Lower: 0, Upper: 1e-5}: false,
+		{Lower: 2, Upper: inf}: false, {Lower: inf, Upper: inf}: true, {Lower: 0, Upper: 1e-7}: true,
+		{Lower: 0, Upper: 1e-5}: false,
 	} {
 		if got := (Wanted{}).Reached(true, b); got != want {
 			t.Errorf("%+v: %v", b, got)

@@ -128,11 +128,13 @@ func (p *problem) block() {
 			continue
 		}
 		for _, s := range t.spans {
-			if len(spans) < 64 && !slices.ContainsFunc(spans, func(o float64) bool { return math.Abs(s-o) <= 1e-12*s }) {
+			if len(spans) < 64 &&
+				!slices.ContainsFunc(spans, func(o float64) bool { return math.Abs(s-o) <= 1e-12*s }) {
 				spans = append(spans, s)
 			}
 		}
-		if t.discrete && outcomesOf(len(t.upper.Atoms()), t.count) <= mostOutcomes && len(t.lower.Atoms()) == len(t.upper.Atoms()) {
+		if t.discrete && outcomesOf(len(t.upper.Atoms()), t.count) <= mostOutcomes &&
+			len(t.lower.Atoms()) == len(t.upper.Atoms()) {
 			few = append(few, i)
 		}
 	}

@@ -141,7 +141,8 @@ func (p *problem) firstStep(a *aim) float64 {
 		anchor := t.upper.Anchor()
 		for _, m := range t.rough[:t.used] {
 			if w := math.Exp(m.LogP + a.theta*m.Loss - k); w > 1e-12 {
-				parts = append(parts, part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor), exact})
+				parts = append(parts,
+					part{t.count * w * math.Abs(a.theta) * (1 + a.theta) / 2, math.Abs(m.Loss - anchor), exact})
 			}
 		}
 		most, fits = math.Max(most, num.Finite(exact)), math.Min(fits, exact)
@@ -230,7 +231,8 @@ func (p *problem) measures(a *aim, plan plan, ends []window, h float64, stop fun
 			return nil
 		}
 		t := &p.terms[i]
-		task := task{pair: t.upper, theta: plan.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0, discrete: t.discrete, in: p.in}
+		task := task{pair: t.upper, theta: plan.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0,
+			discrete: t.discrete, in: p.in}
 		up := task.pessimistic(grid{t.upper.Anchor(), m.step})
 		task.pair, task.roundUp = t.lower, a.theta < 0
 		low := task.optimistic(grid{t.lower.Anchor(), m.step})

@@ -105,7 +105,8 @@ func TestLatticeCurveAgainstConvolution(t *testing.T) {
 		theta := rapid.SampledFrom([]float64{0.05, 0.4, 1, 3, 12, 90, 800, -0.02, -0.5, -0.9}).Draw(t, "θ")
 		var parts []part
 		for range rapid.IntRange(1, 3).Draw(t, "kinds") {
-			m := measure{grid: grid{float64(rapid.IntRange(-1000, 1000).Draw(t, "1000·offset/h")) / 1000 * h, h}, theta: theta}
+			m := measure{grid: grid{float64(rapid.IntRange(-1000, 1000).Draw(t, "1000·offset/h")) / 1000 * h, h},
+				theta: theta}
 			m.first = rapid.IntRange(-10, 3).Draw(t, "first")
 			m.weights = rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 24).Draw(t, "weights")
 			if rapid.Bool().Draw(t, "steep") {
@@ -141,9 +142,11 @@ func TestLatticeCurveAgainstConvolution(t *testing.T) {
 			want := exactFolded(parts, c.period, epsilon)
 			if !math.IsInf(low, -1) && exactExp(exact(low)).Cmp(want) > 0 || math.IsInf(high, -1) && want.Sign() > 0 ||
 				!math.IsInf(high, -1) && exactExp(exact(high)).Cmp(want) < 0 {
-				t.Errorf("θ=%v N=%d: at %v [%v, %v], the convolution says %v", theta, nodes, epsilon, low, high, want.Text('g', 20))
+				t.Errorf("θ=%v N=%d: at %v [%v, %v], the convolution says %v", theta, nodes, epsilon, low,
+					high, want.Text('g', 20))
 			}
-			if e := float64(want.MantExp(nil)) * math.Ln2; high-low > 1e-6 && want.Sign() > 0 && e > c.scale-theta*epsilon-11 {
+			if e := float64(want.MantExp(nil)) * math.Ln2; high-low > 1e-6 && want.Sign() > 0 &&
+				e > c.scale-theta*epsilon-11 {
 				t.Errorf("θ=%v N=%d: at %v [%v, %v] is wide", theta, nodes, epsilon, low, high)
 			}
 		}

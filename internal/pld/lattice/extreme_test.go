@@ -17,7 +17,8 @@ func TestLatticeFoldsTheComplementFarOut(t *testing.T) {
 		before := 0.0
 		for _, n := range []uint32{5, 273} {
 			c := pldtest.Losses(t,
-				mechanism.Event{Mechanism: mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: 1}, Count: 1750000},
+				mechanism.Event{Mechanism: mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: 1},
+					Count: 1750000},
 				mechanism.Event{Mechanism: mechanism.Exponential{Epsilon: 0.8}, Count: n})
 			b, reason := Epsilon(c, 0.9, interval.Wanted{Gap: EpsilonGap})
 			if reason != "" || !(b.Upper-b.Lower < 1e-5*b.Upper) || !(b.Upper > before) {

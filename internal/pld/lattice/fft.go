@@ -29,7 +29,8 @@ const stageWork, turnWork = 6, 30
 
 func newFFT(n int, in *num.Interrupt) *fft {
 	in.Spend(turnWork * n)
-	f := &fft{n: n, in: in, turn: make([]complex128, n/4+1), work: make([]complex128, n/2), reversed: make([]uint32, n/2)}
+	f := &fft{n: n, in: in, turn: make([]complex128, n/4+1), work: make([]complex128, n/2),
+		reversed: make([]uint32, n/2)}
 	for k := 0; k <= n/8; k++ {
 		sin, cos := math.Sincos(2 * math.Pi / float64(n) * float64(k))
 		f.turn[k] = complex(cos, -sin)

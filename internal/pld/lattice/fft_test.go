@@ -32,7 +32,8 @@ func TestLatticeFFT(t *testing.T) {
 				imC, im = (s-im)-y, s
 			}
 			if off := cmplx.Abs(got[k] - complex(re, im)); !(off <= (f.error()+4e-16)*size) {
-				t.Errorf("n=%d k=%d: %v, want %v: off %.3g, bound %.3g", n, k, got[k], complex(re, im), off, f.error()*size)
+				t.Errorf("n=%d k=%d: %v, want %v: off %.3g, bound %.3g", n, k, got[k],
+					complex(re, im), off, f.error()*size)
 			}
 		}
 		var spectrum float64

@@ -158,7 +158,8 @@ func (t *task) merge(lumps []lump, anchor int, g grid) (m measure, rest, cost fl
 	m = measure{grid: g, theta: t.theta, first: s.first + lo, weights: s.weights[lo : hi+1]}
 	// A group's loss is exact but for the rounding of what was balanced in it, two
 	// Ulp of the step for every atom among it.
-	m.shift = (4 + float64(len(t.pair.Atoms()))/24) * g.tolerance(math.Abs(s.point(s.first))+math.Abs(s.point(s.first+hi)))
+	m.shift = (4 + float64(len(t.pair.Atoms()))/24) *
+		g.tolerance(math.Abs(s.point(s.first))+math.Abs(s.point(s.first+hi)))
 	return m, rest, cost
 }
 
@@ -198,7 +199,8 @@ func (s *merging) upwards() (left lump, ok bool) {
 		}
 		k := s.below(l.loss)
 		low := s.point(k)
-		if d := l.loss - low; d < (s.point(k+1)-l.loss)*(s.lumps[i+1].loss-l.loss)*(1+s.theta)/2 || d <= s.tolerance(low) {
+		if d := l.loss - low; d < (s.point(k+1)-l.loss)*(s.lumps[i+1].loss-l.loss)*(1+s.theta)/2 ||
+			d <= s.tolerance(low) {
 			// Lifting would cost more than rounding down: far from interval.Everything else.
 			mass, _ := s.share(l, low)
 			s.add(k, mass)

@@ -113,12 +113,14 @@ func TestLatticeAgainstAllOutcomes(t *testing.T) {
 		}
 		o := all[rapid.IntRange(0, len(all)-1).Draw(t, "outcome")]
 		epsilon := rapid.Float64Range(0, 12).Draw(t, "ε")
-		if ratio, _ := exactDiv(o.p, exactSum(o.q, exact(1e-300))).Float64(); ratio >= 1 && ratio < 1e100 && rapid.Bool().Draw(t, "at an outcome") {
+		if ratio, _ := exactDiv(o.p, exactSum(o.q, exact(1e-300))).Float64(); ratio >= 1 && ratio < 1e100 &&
+			rapid.Bool().Draw(t, "at an outcome") {
 			epsilon = math.Log(ratio)
 		}
 		want := exactDelta(all, epsilon)
 		b, _ := p.solve(&question{epsilon: epsilon, gap: 0.05}, math.Inf(-1), nil)
-		if exactExp(exact(b.Upper)).Cmp(want) < 0 || !math.IsInf(b.Lower, -1) && exactExp(exact(b.Lower)).Cmp(want) > 0 {
+		if exactExp(exact(b.Upper)).Cmp(want) < 0 ||
+			!math.IsInf(b.Lower, -1) && exactExp(exact(b.Lower)).Cmp(want) > 0 {
 			t.Errorf("ln δ(%v) in [%v, %v], all outcomes say %v", epsilon, b.Lower, b.Upper, want.Text('g', 20))
 		}
 		delta, _ := want.Float64()

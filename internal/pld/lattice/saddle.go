@@ -134,7 +134,8 @@ func roughCells(p loss.Pair, edges []float64, most int, in *num.Interrupt) []los
 			a, b := edges[i], edges[i+1]
 			with := num.LogAddExp(below, c.LogP)
 			mid := a + (b-a)/2
-			split := c.LogP > deepest && mid > a && mid < b && i > 0 && i+1 < len(cells) && len(cells)+len(next)-i < most-1 &&
+			split := c.LogP > deepest && mid > a && mid < b && i > 0 && i+1 < len(cells) &&
+				len(cells)+len(next)-i < most-1 &&
 				(above[i]-above[i+1] > steep || with-below > steep && below > -80)
 			if below = with; split {
 				var halves [2]loss.Mass

@@ -334,7 +334,8 @@ func (p *problem) narrow(q *question, enough float64, stop func() bool, best *lo
 		b := q.answer(r, guess)
 		*best = loss.Bounds{Lower: math.Max(best.Lower, b.Lower), Upper: math.Min(best.Upper, b.Upper)}
 		width := best.Upper - best.Lower
-		if once || !(width > q.gap) || best.Upper <= enough || (try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
+		if once || !(width > q.gap) || best.Upper <= enough ||
+			(try > 2 || try > 0 && m.gap < a.gap) && !(width < 0.8*was) || stop() {
 			break
 		}
 		factor := 0.125

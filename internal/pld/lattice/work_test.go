@@ -24,7 +24,8 @@ func TestMixtureCellsShareTheWork(t *testing.T) {
 			p.add(pair, pair, 1000)
 			ends := []window{{lo: 0, hi: 1}}
 			cells := 1 / p.leastStep(1e-9, ends, 1)
-			if parts := float64(loss.PartsOf(pair)); parts < float64(size) || cells*parts*cellWork > partsPerPrice*questionWork {
+			if parts := float64(loss.PartsOf(pair)); parts < float64(size) ||
+				cells*parts*cellWork > partsPerPrice*questionWork {
 				t.Errorf("%v, group of %d: %.0f cells of %v parts", adj, size, cells, parts)
 			}
 			if p.setup > 2*roughWork*mostRough {
@@ -37,7 +38,8 @@ func TestMixtureCellsShareTheWork(t *testing.T) {
 // The points of a truncated Poisson sample cost what its two samples do.
 func TestTruncatedSampleCounts(t *testing.T) {
 	l := pldtest.Loss(t, mechanism.TruncatedPoissonSampled{
-		SamplingProbability: 0.033, DatasetSize: 3, MaximumBatchSize: 1, Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.4},
+		SamplingProbability: 0.033, DatasetSize: 3, MaximumBatchSize: 1,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: 1.4},
 	}, mechanism.AddOrRemoveOne)
 	line := loss.Tilt(l, loss.Remove, 2)
 	const step, n = 1.25, 64

@@ -31,7 +31,8 @@ func QuestionFlags(c *cobra.Command) *Question {
 
 // GapFlag adds --max-gap.
 func GapFlag(c *cobra.Command, gap *float64) {
-	c.Flags().Float64Var(gap, "max-gap", 0, "how far apart the bounds may be, > 0: of ε in nats, or of ln δ; the bounds in the answer say what was reached (default: as tight as ordinary work gets)")
+	c.Flags().Float64Var(gap, "max-gap", 0, "how far apart the bounds may be, > 0: of ε in nats, or of ln δ; the "+
+		"bounds in the answer say what was reached (default: as tight as ordinary work gets)")
 }
 
 // GivenGap is --max-gap, nil where it is not given.

@@ -23,7 +23,8 @@ func Markdown(s *accountantv1.Statement) string {
 	line("%s", headline(s))
 	line("")
 	if l.GetNeedsReconciling() {
-		line("**It was restored from a backup and is not reconciled: what was charged after the backup is not counted.**")
+		line("**It was restored from a backup and is not reconciled: what was charged after the backup is not " +
+			"counted.**")
 		line("")
 	}
 	line("| | |")
@@ -52,11 +53,13 @@ func Markdown(s *accountantv1.Statement) string {
 		if p.EpsilonLower != nil {
 			lower = num.FormatDown(p.GetEpsilonLower(), spelling.Digits)
 		}
-		line("| %s | %s | %s | %s | %s |", spelling.Exact(p.GetDelta()), num.FormatUp(p.GetEpsilon(), spelling.Digits), lower, escape(p.GetAnalysis()), num.FormatUp(p.GetRunning(), spelling.Digits))
+		line("| %s | %s | %s | %s | %s |", spelling.Exact(p.GetDelta()), num.FormatUp(p.GetEpsilon(), spelling.Digits),
+			lower, escape(p.GetAnalysis()), num.FormatUp(p.GetRunning(), spelling.Digits))
 	}
 	line("")
 	but := ""
-	if slices.ContainsFunc(s.GetMechanisms(), func(m *accountantv1.MechanismCount) bool { return samples(m.GetMechanism()) }) {
+	if slices.ContainsFunc(s.GetMechanisms(),
+		func(m *accountantv1.MechanismCount) bool { return samples(m.GetMechanism()) }) {
 		but = ", without the amplification by sampling"
 	}
 	if s.Rho != nil {
@@ -65,7 +68,8 @@ func Markdown(s *accountantv1.Statement) string {
 	if s.Mu != nil {
 		line("- Gaussian differential privacy: μ = %s%s", num.FormatReadUp(s.GetMu(), spelling.Digits), but)
 	}
-	line("- No test for one %s's data has true positives minus false positives above %s (advantage).", escape(cmp.Or(spec.GetPrivacyUnit(), "record")), num.FormatUp(s.GetAdvantage(), spelling.Digits))
+	line("- No test for one %s's data has true positives minus false positives above %s (advantage).",
+		escape(cmp.Or(spec.GetPrivacyUnit(), "record")), num.FormatUp(s.GetAdvantage(), spelling.Digits))
 	line("")
 	what := "What was charged"
 	switch {
@@ -100,14 +104,17 @@ func Markdown(s *accountantv1.Statement) string {
 	}
 	line("")
 	line("Made by accountantd %s on %s from ledger `%s` (%s), created in store `%s`, at position %d, head `%x`.",
-		escape(s.GetVersion()), spelling.Time(s.GetTime()), l.GetName(), spelling.State(l), l.GetStoreId(), l.GetPosition(), l.GetHeadHash())
+		escape(s.GetVersion()), spelling.Time(s.GetTime()), l.GetName(), spelling.State(l), l.GetStoreId(),
+		l.GetPosition(), l.GetHeadHash())
 	return b.String()
 }
 
 // countsReserved reports whether the numbers are also of what is reserved, other than
 // for child ledgers: where they are of what was charged.
 func countsReserved(s *accountantv1.Statement) bool {
-	return s.GetGuarantee() == "descriptive" && slices.ContainsFunc(s.GetLedger().GetReservations(), func(r *accountantv1.Reservation) bool { return r.GetChild() == "" })
+	return s.GetGuarantee() == "descriptive" &&
+		slices.ContainsFunc(s.GetLedger().GetReservations(),
+			func(r *accountantv1.Reservation) bool { return r.GetChild() == "" })
 }
 
 // headline is the statement in one sentence, at the first δ with a finite ε.
@@ -149,6 +156,7 @@ var markdownEscaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;",
 // samples reports whether a mechanism runs on Poisson samples, or one within it does.
 func samples(m *accountantv1.Mechanism) bool {
 	return m.GetPoissonSampled() != nil || m.GetDpSgd() != nil ||
-		slices.ContainsFunc(m.GetComposed().GetEvents(), func(e *accountantv1.Event) bool { return samples(e.GetMechanism()) }) ||
+		slices.ContainsFunc(m.GetComposed().GetEvents(),
+			func(e *accountantv1.Event) bool { return samples(e.GetMechanism()) }) ||
 		slices.ContainsFunc(m.GetParallel().GetParts(), samples)
 }

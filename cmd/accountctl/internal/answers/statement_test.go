@@ -19,7 +19,8 @@ func TestStatementEscapes(t *testing.T) {
 		Assumptions: []string{evil},
 	})
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "# ") && line != "# Privacy statement: a\n" || strings.Contains(line, "<b>") || strings.Contains(line, " [charge]") ||
+		if strings.HasPrefix(line, "# ") && line != "# Privacy statement: a\n" || strings.Contains(line, "<b>") ||
+			strings.Contains(line, " [charge]") ||
 			strings.HasPrefix(line, "| dataset") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 3 {
 			t.Errorf("%q", line)
 		}
@@ -62,10 +63,13 @@ func TestStatementOfReserved(t *testing.T) {
 	}{{"descriptive", "", true}, {"descriptive", "a/child", false}, {"plan", "", false}, {"filter", "", false}} {
 		text := Markdown(&accountantv1.Statement{
 			Guarantee: c.guarantee, Advantage: proto.Float64(0.5),
-			Ledger:  &accountantv1.Ledger{Name: "a", Spec: &accountantv1.LedgerSpec{}, Reservations: []*accountantv1.Reservation{{Position: 1, Child: c.child}}},
-			Privacy: []*accountantv1.StatedPrivacy{{Delta: 1e-5, Epsilon: 1, Analysis: "pld", Running: proto.Float64(0.5)}},
+			Ledger: &accountantv1.Ledger{Name: "a", Spec: &accountantv1.LedgerSpec{},
+				Reservations: []*accountantv1.Reservation{{Position: 1, Child: c.child}}},
+			Privacy: []*accountantv1.StatedPrivacy{{Delta: 1e-5, Epsilon: 1, Analysis: "pld",
+				Running: proto.Float64(0.5)}},
 		})
-		if strings.Contains(text, "or is reserved in it is (1, 1e-05)") != c.says || strings.Contains(text, "## What was charged or is reserved\n") != c.says {
+		if strings.Contains(text, "or is reserved in it is (1, 1e-05)") != c.says ||
+			strings.Contains(text, "## What was charged or is reserved\n") != c.says {
 			t.Errorf("%s, child %q:\n%s", c.guarantee, c.child, text)
 		}
 	}

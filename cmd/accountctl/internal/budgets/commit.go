@@ -40,7 +40,8 @@ reservation of which nothing is left is closed.
 		if err != nil {
 			return err
 		}
-		return w.Run(c, "committed", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+		return w.Run(c, "committed", func(ctx context.Context, daemon *client.Client,
+			key string) (writes.Answer, error) {
 			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
 			}

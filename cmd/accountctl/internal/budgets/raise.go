@@ -38,10 +38,12 @@ because of them. With --independent-of-outputs you assert that it was not so.
 	}
 	raise := &accountantv1.Raise{}
 	budgets := spelling.BudgetsFlag(c)
-	plan := c.Flags().String("plan", "", "the whole new plan: a `MECHANISM` with its flags, or a workload file; - is standard input")
+	plan := c.Flags().String("plan", "",
+		"the whole new plan: a `MECHANISM` with its flags, or a workload file; - is standard input")
 	described := workloads.AddPlanFlags(p, c, "accountctl raise NAME --plan %s --reason REASON", "plan")
 	c.Flags().StringVar(&raise.Reason, "reason", "", "why; kept in the ledger and shown with every answer")
-	c.Flags().BoolVar(&raise.IndependentOfOutputs, "independent-of-outputs", false, "assert that the decision to raise did not depend on outputs")
+	c.Flags().BoolVar(&raise.IndependentOfOutputs, "independent-of-outputs", false,
+		"assert that the decision to raise did not depend on outputs")
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(*budgets) == 0 && *plan == "" {
@@ -85,7 +87,8 @@ func complete(ctx context.Context, daemon *client.Client, ledger string, raise *
 		raise.Plan.Adjacency = answer.GetLedger().GetSpec().GetAdjacency()
 	}
 	for i, b := range raise.GetBudgets() {
-		if has := answer.GetLedger().GetBudgets(); i < len(has) && b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED {
+		if has := answer.GetLedger().GetBudgets(); i < len(has) &&
+			b.GetGuard() == accountantv1.Budget_GUARD_UNSPECIFIED {
 			b.Guard, b.Order = has[i].GetBudget().GetGuard(), has[i].GetBudget().Order
 		}
 	}

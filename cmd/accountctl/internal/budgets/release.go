@@ -31,8 +31,10 @@ descriptive. If you cannot assert it, charge the rest: accountctl expire.
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	reservation := reservationFlag(c)
-	reason := c.Flags().String("reason", "", "why; kept in the ledger, and with --nothing-released shown with every answer")
-	nothing := c.Flags().Bool("nothing-released", false, "assert that nothing computed for it was, or will be, released: for somebody else's reservation")
+	reason := c.Flags().String("reason", "",
+		"why; kept in the ledger, and with --nothing-released shown with every answer")
+	nothing := c.Flags().Bool("nothing-released", false,
+		"assert that nothing computed for it was, or will be, released: for somebody else's reservation")
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := cli.Needs(c, "reservation"); err != nil {
@@ -43,11 +45,13 @@ descriptive. If you cannot assert it, charge the rest: accountctl expire.
 				return err
 			}
 			free := &accountantv1.Free{Reservation: *reservation, NothingReleased: true, Reason: *reason}
-			return w.Run(c, "freed", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+			return w.Run(c, "freed", func(ctx context.Context, daemon *client.Client,
+				key string) (writes.Answer, error) {
 				return daemon.FreeOnce(ctx, args[0], key, free)
 			})
 		}
-		return w.Run(c, "released", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+		return w.Run(c, "released", func(ctx context.Context, daemon *client.Client,
+			key string) (writes.Answer, error) {
 			return daemon.ReleaseOnce(ctx, args[0], key, *reservation, *reason)
 		})
 	}

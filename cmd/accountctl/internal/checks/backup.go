@@ -50,14 +50,16 @@ there and durable. The key that signs heads is not in it. "accountctl verify
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(end)
 		}
-		_, err = fmt.Fprintf(p.Out, "backed up: %s, %s, SHA-256 %x\n", cli.Clean(file), byteText(end.GetSize()), end.GetSha256())
+		_, err = fmt.Fprintf(p.Out, "backed up: %s, %s, SHA-256 %x\n", cli.Clean(file),
+			byteText(end.GetSize()), end.GetSha256())
 		return err
 	}
 	return c
 }
 
 // backUp writes beside file, and gives it its name once it is whole and durable.
-func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file string, force bool) (end *accountantv1.BackupResponse_End, err error) {
+func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file string,
+	force bool) (end *accountantv1.BackupResponse_End, err error) {
 	dir := filepath.Dir(file)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*.tmp") // mode 0600
 	if err != nil {

@@ -69,10 +69,13 @@ func permissionFindings(data string) []finding {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !f.must:
-			found = append(found, finding{check, foundWarn, path + " is not there", "start accountantd with this data directory"})
+			found = append(found,
+				finding{check, foundWarn, path + " is not there", "start accountantd with this data directory"})
 			continue
 		case err != nil:
-			found = append(found, finding{check, foundFail, err.Error(), "run this as the daemon's user, or give its data directory with --data"})
+			found = append(found,
+				finding{check, foundFail, err.Error(),
+					"run this as the daemon's user, or give its data directory with --data"})
 			continue
 		}
 		mode := info.Mode()
@@ -81,7 +84,8 @@ func permissionFindings(data string) []finding {
 		case mode.Type() != f.is:
 			result.Result, result.Advice = foundFail, "move it away: something else than accountantd made it"
 		case mode.Perm()&f.bad != 0:
-			result.Result, result.Advice = foundFail, fmt.Sprintf("chmod go-rwx %s: others can read or change what only the daemon may", path)
+			result.Result, result.Advice = foundFail,
+				fmt.Sprintf("chmod go-rwx %s: others can read or change what only the daemon may", path)
 		case mode.Perm()&0o077 != 0:
 			result.Result, result.Advice = foundWarn, fmt.Sprintf("chmod go-rwx %s: others can read it", path)
 		}
@@ -99,7 +103,8 @@ func storeFindings(data string) []finding {
 	case errors.Is(err, persist.ErrInUse):
 		return []finding{{"store", foundOK, file + " is in use by a daemon, which has examined it", ""}}
 	case err != nil:
-		return []finding{{"store", foundFail, cli.Clean(err.Error()), "accountantd would not start with this data directory"}}
+		return []finding{{"store", foundFail, cli.Clean(err.Error()),
+			"accountantd would not start with this data directory"}}
 	}
 	found := []finding{{"store", foundOK, file + " lacks nothing that was acknowledged", ""}}
 	if _, err := os.Stat(file); err != nil {
@@ -110,16 +115,21 @@ func storeFindings(data string) []finding {
 	}
 	want := keys[len(keys)-1].Fingerprint
 	if want == [sha256.Size]byte{} {
-		return append(found, finding{"signing key", foundOK, "the restored store is bound to the key of its first start", ""})
+		return append(found, finding{"signing key", foundOK,
+			"the restored store is bound to the key of its first start", ""})
 	}
 	got, err := keyFingerprint(key)
 	switch {
 	case err != nil:
-		return append(found, finding{"signing key", foundFail, err.Error(), "put it back, or replace it by accountantd rotate-key --data " + data})
+		return append(found, finding{"signing key", foundFail, err.Error(),
+			"put it back, or replace it by accountantd rotate-key --data " + data})
 	case got != want:
-		return append(found, finding{"signing key", foundFail, fmt.Sprintf("%s is the key %x, the store is bound to %x", key, got, want), "put that one back, or bind the store to this one by accountantd rotate-key --data " + data})
+		return append(found, finding{"signing key", foundFail,
+			fmt.Sprintf("%s is the key %x, the store is bound to %x", key, got, want),
+			"put that one back, or bind the store to this one by accountantd rotate-key --data " + data})
 	}
-	return append(found, finding{"signing key", foundOK, fmt.Sprintf("%s is the key %x, to which the store is bound", key, got), ""})
+	return append(found, finding{"signing key", foundOK,
+		fmt.Sprintf("%s is the key %x, to which the store is bound", key, got), ""})
 }
 
 // keyFingerprint is a SHA-256 of the public key of a private one, in DER.

@@ -19,7 +19,8 @@ func TestCertificateFinding(t *testing.T) {
 		age, left time.Duration
 		want      string
 	}{
-		{300 * day, 65 * day, foundOK}, {351 * day, 14 * day, foundOK}, {352 * day, 13 * day, foundWarn}, {366 * day, -day, foundWarn},
+		{300 * day, 65 * day, foundOK}, {351 * day, 14 * day, foundOK}, {352 * day, 13 * day, foundWarn},
+		{366 * day, -day, foundWarn},
 		{12 * time.Hour, 12 * time.Hour, foundOK}, {17 * time.Hour, 7 * time.Hour, foundWarn},
 	} {
 		f := certificateFinding("it", &x509.Certificate{NotBefore: now.Add(-c.age), NotAfter: now.Add(c.left)}, now)

@@ -61,7 +61,8 @@ with --public-key only statements under that one are accepted.`,
 }
 
 func publicKeyFlag(c *cobra.Command) *string {
-	return c.Flags().String("public-key", "", "the daemon's public key, 32 bytes in hexadecimal or base64: signed heads must be signed by it")
+	return c.Flags().String("public-key", "",
+		"the daemon's public key, 32 bytes in hexadecimal or base64: signed heads must be signed by it")
 }
 
 // publicKey reads the value of --public-key; nil without.
@@ -74,5 +75,6 @@ func publicKey(c *cobra.Command, text string) (ed25519.PublicKey, error) {
 			return b, nil
 		}
 	}
-	return nil, cli.Usage(c, "--public-key: %q; allowed: %d bytes in hexadecimal or base64", text, ed25519.PublicKeySize)
+	return nil, cli.Usage(c, "--public-key: %q; allowed: %d bytes in hexadecimal or base64",
+		text, ed25519.PublicKeySize)
 }

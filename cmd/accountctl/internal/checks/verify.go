@@ -64,7 +64,8 @@ Exit status: 1 if anything is wrong.`,
 	f.StringVar(&v.backup, "backup", "", "a backup to verify")
 	f.StringVar(&v.data, "data", "", "a data directory to verify, of a daemon that has stopped")
 	f.StringArrayVar(&v.receipts, "receipt", nil, "a `file` with a receipt that must be of the ledger; may be repeated")
-	f.StringArrayVar(&v.heads, "signed-head", nil, "a `file` with a signed head that the ledger must have had; may be repeated")
+	f.StringArrayVar(&v.heads, "signed-head", nil,
+		"a `file` with a signed head that the ledger must have had; may be repeated")
 	key := publicKeyFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -105,7 +106,8 @@ Exit status: 1 if anything is wrong.`,
 func verifiedText(name string, found *accountantv1.Verification) string {
 	text := fmt.Sprintf("verified: %d ledgers, %d entries", found.GetLedgers(), found.GetEntries())
 	if found.Position != nil {
-		text = fmt.Sprintf("verified: ledger %s, %d entries, head %x", cli.Clean(name), found.GetEntries(), found.GetHeadHash())
+		text = fmt.Sprintf("verified: ledger %s, %d entries, head %x", cli.Clean(name),
+			found.GetEntries(), found.GetHeadHash())
 	}
 	if n := found.GetWitnesses(); n > 0 {
 		text += fmt.Sprintf("; what was kept agrees (%d)", n)
@@ -178,7 +180,8 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 			path = filepath.Join(v.data, persist.FileName)
 		}
 		done, err := persist.Verify(c.Context(), persist.VerifyConfig{Path: path, Kept: v.kept, Progress: progress.Set})
-		found := &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries, Witnesses: uint64(done.Witnesses)}
+		found := &accountantv1.Verification{Ledgers: done.Ledgers, Entries: done.Entries,
+			Witnesses: uint64(done.Witnesses)}
 		for _, k := range done.Keys {
 			bound := &accountantv1.BoundKey{Since: timestamppb.New(k.Since)}
 			if k.Fingerprint != [sha256.Size]byte{} {
@@ -191,7 +194,8 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 	found := &accountantv1.Verification{}
 	if r != nil {
 		head := r.Head()
-		found = &accountantv1.Verification{Ledgers: 1, Entries: head.Position, Witnesses: uint64(r.Agreed()), Position: &head.Position, HeadHash: head.Hash[:]}
+		found = &accountantv1.Verification{Ledgers: 1, Entries: head.Position, Witnesses: uint64(r.Agreed()),
+			Position: &head.Position, HeadHash: head.Hash[:]}
 		if err == nil {
 			err = audit.Missing(v.kept, func(ledger string) bool { return ledger == r.Name() })
 		}

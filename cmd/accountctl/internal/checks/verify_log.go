@@ -13,7 +13,8 @@ import (
 )
 
 // online verifies a ledger as far as it was when it was asked about.
-func (v *verification) online(ctx context.Context, daemon *client.Client, progress *cli.Progress) (*audit.Replay, error) {
+func (v *verification) online(ctx context.Context, daemon *client.Client,
+	progress *cli.Progress) (*audit.Replay, error) {
 	answer, err := daemon.GetLedger(ctx, v.name)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,8 @@ func (v *verification) online(ctx context.Context, daemon *client.Client, progre
 		return r, err
 	}
 	if r.Name() != v.name {
-		return r, &audit.Finding{Ledger: v.name, What: "genesis", Expected: "that of the ledger", Found: "that of ledger " + r.Name()}
+		return r, &audit.Finding{Ledger: v.name, What: "genesis", Expected: "that of the ledger",
+			Found: "that of ledger " + r.Name()}
 	}
 	if err := r.ServedLedger(l); err != nil {
 		return r, err
@@ -39,19 +41,22 @@ func (v *verification) online(ctx context.Context, daemon *client.Client, progre
 	if second == nil {
 		return r, nil
 	}
-	if err := v.served(ctx, daemon, l.GetPosition(), progress, func([]byte) (*audit.Replay, error) { return second, nil }); err != nil {
+	if err := v.served(ctx, daemon, l.GetPosition(), progress,
+		func([]byte) (*audit.Replay, error) { return second, nil }); err != nil {
 		return r, err
 	}
 	return r, second.End()
 }
 
 // served goes through a ledger's entries up to a position.
-func (v *verification) served(ctx context.Context, daemon *client.Client, end uint64, progress *cli.Progress, begin func(genesis []byte) (*audit.Replay, error)) error {
+func (v *verification) served(ctx context.Context, daemon *client.Client, end uint64, progress *cli.Progress,
+	begin func(genesis []byte) (*audit.Replay, error)) error {
 	var (
 		r     *audit.Replay
 		begun error
 	)
-	options := client.EntriesOptions{PageSize: wire.MaxPageSize, Raw: true, End: end, Genesis: func(raw []byte) { r, begun = begin(raw) }}
+	options := client.EntriesOptions{PageSize: wire.MaxPageSize, Raw: true, End: end,
+		Genesis: func(raw []byte) { r, begun = begin(raw) }}
 	for e, err := range daemon.Entries(ctx, v.name, options) {
 		if err == nil {
 			err = begun
@@ -63,7 +68,8 @@ func (v *verification) served(ctx context.Context, daemon *client.Client, end ui
 			break
 		}
 		if len(e.GetRaw()) == 0 {
-			return &audit.Finding{Ledger: v.name, Position: e.GetPosition(), What: "raw", Expected: "the stored bytes", Found: "none"}
+			return &audit.Finding{Ledger: v.name, Position: e.GetPosition(), What: "raw",
+				Expected: "the stored bytes", Found: "none"}
 		}
 		record, err := r.NextRaw(e.GetRaw())
 		if err == nil {
@@ -80,7 +86,8 @@ func (v *verification) served(ctx context.Context, daemon *client.Client, end ui
 	case r == nil:
 		return &audit.Finding{Ledger: v.name, What: "genesis", Expected: "the stored bytes", Found: "none"}
 	case r.Head().Position != end:
-		return &audit.Finding{Ledger: v.name, Position: r.Head().Position + 1, What: "position", Expected: fmt.Sprintf("entries up to %d, the head's", end), Found: "no more entries"}
+		return &audit.Finding{Ledger: v.name, Position: r.Head().Position + 1, What: "position",
+			Expected: fmt.Sprintf("entries up to %d, the head's", end), Found: "no more entries"}
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ type connection struct {
 // AddFlags adds the flags that every command has.
 func (n *connection) AddFlags(root *cobra.Command, env func(string) string) {
 	f := root.PersistentFlags()
-	f.StringVar(&n.Server, "server", cmp.Or(env("ACCOUNTANT_SERVER"), "127.0.0.1:7878"), "the daemon: host:port or unix:PATH; also env ACCOUNTANT_SERVER")
+	f.StringVar(&n.Server, "server", cmp.Or(env("ACCOUNTANT_SERVER"), "127.0.0.1:7878"),
+		"the daemon: host:port or unix:PATH; also env ACCOUNTANT_SERVER")
 	f.BoolVar(&n.useTLS, "tls", false, "use TLS with a host:port, as the flags below imply")
 	for _, t := range []struct {
 		value       *string
@@ -72,7 +73,8 @@ func (n *connection) With(c *cobra.Command, do func(*client.Client) error) error
 	}
 	daemon, err := client.New(config)
 	if errors.Is(err, client.ErrNotEncrypted) {
-		return Usage(c, "--server: %s is on another machine; allowed: a loopback address, unix:PATH, --tls, or --insecure to go without encryption", n.Server)
+		return Usage(c, "--server: %s is on another machine; allowed: a loopback address, unix:PATH, --tls, or "+
+			"--insecure to go without encryption", n.Server)
 	}
 	if err != nil {
 		return err

@@ -28,5 +28,6 @@ func WrongFlags(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return Usage(c, "unknown flag: %s; %sallowed: those that the help lists", "--"+unknown.GetSpecifiedName(), Meant("--"+unknown.GetSpecifiedName(), names))
+	return Usage(c, "unknown flag: %s; %sallowed: those that the help lists", "--"+unknown.GetSpecifiedName(),
+		Meant("--"+unknown.GetSpecifiedName(), names))
 }

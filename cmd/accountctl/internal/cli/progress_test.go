@@ -33,7 +33,8 @@ func TestProgressCounts(t *testing.T) {
 	for _, c := range []struct {
 		done, total uint64
 		want        string
-	}{{0, 0, "0 entries"}, {7, 0, "7 entries"}, {45, 60, "75 %: 45 entries of 60 entries"}, {61, 60, "100 %: 61 entries of 60 entries"}} {
+	}{{0, 0, "0 entries"}, {7, 0, "7 entries"}, {45, 60, "75 %: 45 entries of 60 entries"},
+		{61, 60, "100 %: 61 entries of 60 entries"}} {
 		line.Set(c.done, c.total)
 		if got := line.text(3); got != c.want {
 			t.Errorf("%d of %d: %q, want %q", c.done, c.total, got, c.want)

@@ -51,7 +51,9 @@ func units(line string) []string {
 	quoted := false
 	for _, word := range strings.Fields(line) {
 		last := len(out) - 1
-		joins := last >= 0 && (quoted || strings.HasPrefix(out[last], "-") && !strings.Contains(out[last], " ") && !strings.HasPrefix(word, "-"))
+		joins := last >= 0 &&
+			(quoted || strings.HasPrefix(out[last], "-") && !strings.Contains(out[last], " ") &&
+				!strings.HasPrefix(word, "-"))
 		if joins {
 			out[last] += " " + word
 		} else {

@@ -22,13 +22,15 @@ type analysis struct {
 
 func analysisFlags(c *cobra.Command) *analysis {
 	a := &analysis{}
-	c.Flags().StringVar(&a.name, "analysis", "", "the `NAME` of one analysis or classical theorem to ask alone; list shows all")
+	c.Flags().StringVar(&a.name, "analysis", "",
+		"the `NAME` of one analysis or classical theorem to ask alone; list shows all")
 	c.Flags().Uint64Var(&a.group, "group-size", 0, "k, the number of records that differ, for --analysis group-privacy")
 	var all []string
 	for _, t := range theorem.All() {
 		all = append(all, t.Name+"\t"+t.Says)
 	}
-	_ = c.RegisterFlagCompletionFunc("analysis", cobra.FixedCompletions(append(all, listAnalyses+"\tshow all"), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("analysis",
+		cobra.FixedCompletions(append(all, listAnalyses+"\tshow all"), cobra.ShellCompDirectiveNoFileComp))
 	return a
 }
 
@@ -68,7 +70,8 @@ func writeTheorems(p *cli.Program, format string) error {
 		return p.WriteObject(out)
 	}
 	for _, t := range theorem.All() {
-		_, err := fmt.Fprintf(p.Out, "%s\n  says     %s\n  assumes  %s\n  source   %s\n", t.Name, t.Says, t.Assumes, t.Source)
+		_, err := fmt.Fprintf(p.Out, "%s\n  says     %s\n  assumes  %s\n  source   %s\n", t.Name,
+			t.Says, t.Assumes, t.Source)
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,8 @@ func readFrame(in io.Reader) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > longestQuestion {
-		return nil, cli.Wrong(fmt.Sprintf("a question of %d bytes; allowed: at most %d; see accountctl answer --help", n, longestQuestion))
+		return nil, cli.Wrong(fmt.Sprintf("a question of %d bytes; allowed: at most %d; see accountctl answer --help",
+			n, longestQuestion))
 	}
 	frame := make([]byte, n)
 	_, err := io.ReadFull(in, frame)
@@ -115,7 +116,8 @@ func readFrame(in io.Reader) ([]byte, error) {
 func answerOne(ctx context.Context, question []byte) (codes.Code, []byte) {
 	const head = 9 // the letter and the seconds
 	if len(question) < head {
-		return codes.InvalidArgument, []byte(fmt.Sprintf("a question of %d bytes; allowed: at least %d; see accountctl answer --help", len(question), head))
+		return codes.InvalidArgument, []byte(fmt.Sprintf(
+			"a question of %d bytes; allowed: at least %d; see accountctl answer --help", len(question), head))
 	}
 	if seconds := math.Float64frombits(binary.BigEndian.Uint64(question[1:])); seconds > 0 && seconds < math.MaxInt32 {
 		var cancel context.CancelFunc
@@ -152,8 +154,10 @@ func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			warnings := wire.Warnings(r.GetWorkload().GetAdjacency(), []float64{answer.Delta}, workloads.Mechanisms(r.GetWorkload().GetEvents()))
-			return json.Marshal(explanation{q.Question, answer, bounds, append(warnings, q.Workload.Assumptions()...)}.object())
+			warnings := wire.Warnings(r.GetWorkload().GetAdjacency(), []float64{answer.Delta},
+				workloads.Mechanisms(r.GetWorkload().GetEvents()))
+			return json.Marshal(explanation{q.Question, answer, bounds,
+				append(warnings, q.Workload.Assumptions()...)}.object())
 		}
 		answer, err := accountant.Ask(q.Workload, q.Question)
 		if err != nil {
@@ -197,7 +201,8 @@ func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
 		}
 		return []byte(answers.Markdown(s)), nil
 	}
-	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s, e or t; see accountctl answer --help", kind))
+	return nil, cli.Wrong(fmt.Sprintf("a question of the kind %q; allowed: q, c, s, e or t; see accountctl answer "+
+		"--help", kind))
 }
 
 // read reads a request, which must not be about a ledger: a daemon keeps those.

@@ -58,7 +58,8 @@ func conversation(t *testing.T, questions []byte) (answers []string, err error) 
 
 func query(w *accountantv1.Workload, delta float64) *accountantv1.QueryPrivacyRequest {
 	return &accountantv1.QueryPrivacyRequest{
-		Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w}, Given: &accountantv1.QueryPrivacyRequest_Delta{Delta: delta}}
+		Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w},
+		Given:   &accountantv1.QueryPrivacyRequest_Delta{Delta: delta}}
 }
 
 // slow ends the input only once so many answers have come, since its end ends the question.
@@ -89,8 +90,10 @@ func (w *waiting) Flush() error {
 
 func TestAnswers(t *testing.T) {
 	exact := workload(t, pure) // 3 × 0.25, by basic composition, which is the best there is at δ = 0 or nearly
-	curve := &accountantv1.QueryPrivacyCurveRequest{Subject: &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: exact}, Epsilons: []float64{0, 0.75}}
-	calibrated := &accountantv1.CalibrateRequest{TargetEpsilon: proto.Float64(2), TargetDelta: proto.Float64(1e-6), Event: exact.Events[0],
+	curve := &accountantv1.QueryPrivacyCurveRequest{
+		Subject: &accountantv1.QueryPrivacyCurveRequest_Workload{Workload: exact}, Epsilons: []float64{0, 0.75}}
+	calibrated := &accountantv1.CalibrateRequest{TargetEpsilon: proto.Float64(2),
+		TargetDelta: proto.Float64(1e-6), Event: exact.Events[0],
 		Solve: accountantv1.CalibrateRequest_COUNT, Workload: &accountantv1.Workload{Adjacency: exact.Adjacency}}
 	onLedger := query(nil, 1e-5)
 	onLedger.Subject = &accountantv1.QueryPrivacyRequest_Ledger{Ledger: "team/mnist"}
@@ -108,27 +111,37 @@ func TestAnswers(t *testing.T) {
 				Epsilon float64
 				Bounds  []struct{ Analysis, Says, Source string }
 			}
-			return json.Unmarshal([]byte(s), &a) == nil && math.Abs(a.Epsilon-0.75) < 1e-9 && len(a.Bounds) > 5 && a.Bounds[0].Source != ""
+			return json.Unmarshal([]byte(s), &a) == nil && math.Abs(a.Epsilon-0.75) < 1e-9 && len(a.Bounds) > 5 &&
+				a.Bounds[0].Source != ""
 		}},
 		{question(t, 'c', 0, curve), codes.OK, func(s string) bool {
 			a := &accountantv1.QueryPrivacyCurveResponse{}
 			// At ε = 0, δ is the total variation distance, which is at most 1 − e^(−0.75)… and 0 at ε = 0.75.
-			return proto.Unmarshal([]byte(s), a) == nil && len(a.Points) == 2 && a.Points[0].Delta > 0.1 && a.Points[1].Delta < 1e-9
+			return proto.Unmarshal([]byte(s), a) == nil && len(a.Points) == 2 && a.Points[0].Delta > 0.1 &&
+				a.Points[1].Delta < 1e-9
 		}},
 		{question(t, 's', 0, calibrated), codes.OK, func(s string) bool {
 			a := &accountantv1.CalibrateResponse{}
 			return proto.Unmarshal([]byte(s), a) == nil && a.GetValue() >= 8 && a.GetField() == "count" // 8 × 0.25 = 2
 		}},
-		{question(t, 't', 0, &accountantv1.Statement{Ledger: &accountantv1.Ledger{Name: "team/mnist"}}), codes.OK, func(s string) bool {
-			return strings.HasPrefix(s, "# Privacy statement: team/mnist\n")
-		}},
-		{question(t, 'q', 0, query(workload(t, wrong), 1e-5)), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "epsilon: -1") }},
-		{question(t, 'q', 0, query(exact, 2)), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "delta: 2") }},
-		{question(t, 'q', 0, onLedger), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "team/mnist") }},
-		{question(t, 'x', 0, query(exact, 1e-5)), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, `'x'`) }},
-		{[]byte{0, 0, 0, 1, 'q'}, codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "at least 9") }},
-		{append([]byte{0, 0, 0, 12, 'q'}, make([]byte, 11)...), codes.InvalidArgument, func(s string) bool { return strings.Contains(s, "not a message") }},
-		{question(t, 'q', 1e-9, query(workload(t, dpsgd), 1e-5)), codes.OK, func(s string) bool { return strings.Contains(s, "there was no time left") }},
+		{question(t, 't', 0, &accountantv1.Statement{Ledger: &accountantv1.Ledger{Name: "team/mnist"}}),
+			codes.OK, func(s string) bool {
+				return strings.HasPrefix(s, "# Privacy statement: team/mnist\n")
+			}},
+		{question(t, 'q', 0, query(workload(t, wrong), 1e-5)), codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, "epsilon: -1") }},
+		{question(t, 'q', 0, query(exact, 2)), codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, "delta: 2") }},
+		{question(t, 'q', 0, onLedger), codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, "team/mnist") }},
+		{question(t, 'x', 0, query(exact, 1e-5)), codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, `'x'`) }},
+		{[]byte{0, 0, 0, 1, 'q'}, codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, "at least 9") }},
+		{append([]byte{0, 0, 0, 12, 'q'}, make([]byte, 11)...), codes.InvalidArgument,
+			func(s string) bool { return strings.Contains(s, "not a message") }},
+		{question(t, 'q', 1e-9, query(workload(t, dpsgd), 1e-5)), codes.OK,
+			func(s string) bool { return strings.Contains(s, "there was no time left") }},
 	}
 	var all []byte
 	for _, c := range cases {
@@ -153,7 +166,8 @@ func TestAnswersEnd(t *testing.T) {
 	if _, err := conversation(t, []byte{0, 0}); err == nil {
 		t.Error("half a length: no error")
 	}
-	if _, err := conversation(t, []byte{255, 255, 255, 255}); err == nil || !strings.Contains(err.Error(), "4294967295 bytes") {
+	if _, err := conversation(t, []byte{255, 255, 255, 255}); err == nil ||
+		!strings.Contains(err.Error(), "4294967295 bytes") {
 		t.Errorf("a long question: %v", err)
 	}
 }
@@ -167,7 +181,8 @@ func TestTheEndOfTheInputEndsAQuestion(t *testing.T) {
 	go func() { done <- answerAll(ctx, in, &waiting{left: -1}) }()
 	parts := make([]string, 40)
 	for i := range parts { // takes minutes
-		parts[i] = `{"mechanism": {"poissonSampled": {"samplingProbability": 0.0` + strings.Repeat("1", i+1) + `, "mechanism": {"laplace": {"scale": 1.5, "sensitivity": 1}}}}, "count": 4000000}`
+		parts[i] = `{"mechanism": {"poissonSampled": {"samplingProbability": 0.0` + strings.Repeat("1", i+1) +
+			`, "mechanism": {"laplace": {"scale": 1.5, "sensitivity": 1}}}}, "count": 4000000}`
 	}
 	hard := query(workload(t, `{"adjacency": "REPLACE_ONE", "events": [`+strings.Join(parts, ",")+`]}`), 1e-9)
 	gap := 1e-9

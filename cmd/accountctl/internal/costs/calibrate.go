@@ -49,13 +49,15 @@ size: round its product with the dataset size down.
 	source := workloads.AddSource(p, c, "a mechanism or --file",
 		"accountctl calibrate %s --solve count --target-epsilon 3 --target-delta 1e-6")
 	var solve, ledger string
-	c.Flags().StringVar(&solve, "solve", "", "one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last three are other names of the noise")
+	c.Flags().StringVar(&solve, "solve", "",
+		"one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last three are other names of the noise")
 	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
 	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
 	delta := c.Flags().Float64("target-delta", 0, "δ in (0, 1) of the target")
 	event := c.Flags().Int("event", -1, "which mechanism or event, by its place from 0")
 	output := cli.OutputFlag(c, cli.FormatJSON)
-	_ = c.RegisterFlagCompletionFunc("solve", cobra.FixedCompletions(append(solvables(), fields...), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("solve",
+		cobra.FixedCompletions(append(solvables(), fields...), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		request := &accountantv1.CalibrateRequest{Ledger: ledger, TargetEpsilon: epsilon, TargetDelta: delta}
 		var err error
@@ -79,7 +81,8 @@ size: round its product with the dataset size down.
 			return err
 		}
 		request.Event = w.Events[at]
-		request.Workload = &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency, Events: slices.Delete(slices.Clone(w.Events), at, at+1)}
+		request.Workload = &accountantv1.Workload{Name: w.Name, Adjacency: w.Adjacency,
+			Events: slices.Delete(slices.Clone(w.Events), at, at+1)}
 		answer, err := calibrated(p, c, w, request)
 		if err != nil {
 			return w.Explain(ofEvent(at, err))
@@ -96,7 +99,8 @@ size: round its product with the dataset size down.
 
 // calibrated asks the daemon where a ledger is named, and answers as it would
 // otherwise.
-func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described, r *accountantv1.CalibrateRequest) (*accountantv1.CalibrateResponse, error) {
+func calibrated(p *cli.Program, c *cobra.Command, w *workloads.Described,
+	r *accountantv1.CalibrateRequest) (*accountantv1.CalibrateResponse, error) {
 	if c.Flags().Changed("ledger") {
 		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.CalibrateResponse, error) {
 			if w.Assumed != "" { // the ledger says what it is
@@ -138,7 +142,8 @@ func solvables() []string {
 }
 
 func parseSolve(c *cobra.Command, s string) (accountantv1.CalibrateRequest_Solve, error) {
-	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(s)) // as the table, JSON or the API spell it
+	// as the table, JSON or the API spell it
+	name := strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(s))
 	i := slices.Index(solvables(), name)
 	allowed := strings.Join(append(solvables(), fields...), ", ")
 	switch {
@@ -153,7 +158,8 @@ func parseSolve(c *cobra.Command, s string) (accountantv1.CalibrateRequest_Solve
 }
 
 // chooseEvent returns the index of the event to solve for.
-func chooseEvent(c *cobra.Command, w *accountantv1.Workload, solve accountantv1.CalibrateRequest_Solve, given int) (int, error) {
+func chooseEvent(c *cobra.Command, w *accountantv1.Workload, solve accountantv1.CalibrateRequest_Solve,
+	given int) (int, error) {
 	n := len(w.GetEvents())
 	indices := fmt.Sprintf("0 to %d, a place among the events", n-1)
 	switch {
@@ -234,7 +240,8 @@ func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, target f
 	}
 	t := p.Table()
 	t.Row(strings.ReplaceAll(a.GetField(), "_", " "), value, "the "+which+" that fits; "+next)
-	t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits), "at delta "+spelling.Exact(a.GetDelta())+"; the target is "+spelling.Exact(target))
+	t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits),
+		"at delta "+spelling.Exact(a.GetDelta())+"; the target is "+spelling.Exact(target))
 	if a.EpsilonLower != nil {
 		t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), "whatever the analysis")
 	}

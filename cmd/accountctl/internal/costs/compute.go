@@ -57,7 +57,8 @@ says and assumes.
 		}
 		if *explained {
 			if named.name != "" || named.group != 0 {
-				return cli.Usage(c, "--explain and --analysis are both given; allowed: one of them, as --explain shows every analysis")
+				return cli.Usage(c, "--explain and --analysis are both given; allowed: one of them, as --explain "+
+					"shows every analysis")
 			}
 			return explainWorkload(p, c, w, request, output.Value)
 		}
@@ -78,12 +79,14 @@ says and assumes.
 }
 
 // asked reads a workload and what is asked about it.
-func asked(c *cobra.Command, q *answers.Question, read func() (*workloads.Described, error)) (*workloads.Described, *accountantv1.QueryPrivacyRequest, error) {
+func asked(c *cobra.Command, q *answers.Question,
+	read func() (*workloads.Described, error)) (*workloads.Described, *accountantv1.QueryPrivacyRequest, error) {
 	w, err := read()
 	if err != nil {
 		return nil, nil, err
 	}
-	request := &accountantv1.QueryPrivacyRequest{Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w.Workload}}
+	request := &accountantv1.QueryPrivacyRequest{
+		Subject: &accountantv1.QueryPrivacyRequest_Workload{Workload: w.Workload}}
 	if !c.Flags().Changed("delta") && !c.Flags().Changed("epsilon") {
 		return nil, nil, cli.Usage(c, "--delta or --epsilon is missing; such as: %s", w.Example())
 	}
@@ -95,7 +98,8 @@ func asked(c *cobra.Command, q *answers.Question, read func() (*workloads.Descri
 
 // solve answers the request as the daemon would, or by the analysis that is named. An
 // interrupt ends it.
-func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest, named *analysis) (*accountantv1.QueryPrivacyResponse, error) {
+func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest,
+	named *analysis) (*accountantv1.QueryPrivacyResponse, error) {
 	q, err := wire.ToQuestion(r)
 	if err != nil {
 		return nil, err
@@ -110,7 +114,8 @@ func solve(interrupted func() error, r *accountantv1.QueryPrivacyRequest, named 
 	}
 	out := wire.FromAnswer(q.Question, answer, wire.Standing{Mechanisms: q.Workload})
 	if named.group > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("group-privacy: the answer is for datasets that differ in %d records", named.group))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("group-privacy: the answer is for datasets that differ in %d records", named.group))
 	}
 	return out, nil
 }

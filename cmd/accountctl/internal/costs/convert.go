@@ -21,7 +21,8 @@ var parametersOf = map[string][]string{
 }
 
 var parametersTo = map[string][]string{
-	theorem.Approximate: {"target-delta", "target-epsilon"}, theorem.Renyi: {"target-order"}, theorem.Group: {"group-size"},
+	theorem.Approximate: {"target-delta", "target-epsilon"}, theorem.Renyi: {"target-order"},
+	theorem.Group:   {"group-size"},
 	theorem.Sampled: {"sampling-probability", "adjacency"}, theorem.Testing: {"alpha"},
 }
 
@@ -82,7 +83,8 @@ means that some mechanism with the guarantee has no smaller one. No daemon is as
 	flags.Float64Var(&t.SamplingProbability, "sampling-probability", 0, "q in (0, 1] of Poisson sampling")
 	flags.StringVar(&adjacency, "adjacency", "", "of the guarantee; sampling amplifies it under add-or-remove-one only")
 	flags.Float64Var(&alpha, "alpha", 0, "the type I error of a test, in [0, 1]: asks for its type II error")
-	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(theorem.Targets(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("to",
+		cobra.FixedCompletions(theorem.Targets(), cobra.ShellCompDirectiveNoFileComp))
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		g.Kind = args[0]
@@ -131,8 +133,10 @@ func checkConvertFlags(c *cobra.Command, from, to string) error {
 	if !slices.Contains(theorem.Kinds(), from) {
 		return cli.Usage(c, "guarantee: %q; allowed: %s", from, strings.Join(theorem.Kinds(), ", "))
 	}
-	for _, given := range [...]string{"epsilon", "delta", "rho", "mu", "order", "target-delta", "target-epsilon", "target-order", "group-size", "sampling-probability", "adjacency", "alpha"} {
-		if c.Flags().Changed(given) && !slices.Contains(parametersOf[from], given) && !slices.Contains(parametersTo[to], given) {
+	for _, given := range [...]string{"epsilon", "delta", "rho", "mu", "order", "target-delta", "target-epsilon",
+		"target-order", "group-size", "sampling-probability", "adjacency", "alpha"} {
+		if c.Flags().Changed(given) && !slices.Contains(parametersOf[from], given) &&
+			!slices.Contains(parametersTo[to], given) {
 			return cli.Usage(c, "--%s belongs neither to %s nor to %s", given, from, to)
 		}
 	}
@@ -196,8 +200,10 @@ func writeConverted(p *cli.Program, c conversionJSON) error {
 		value *cli.Number
 		text  func(float64) string
 	}{
-		{"order", c.Order, spelling.Exact}, {"epsilon", c.Epsilon, atMost}, {"delta", c.Delta, atMost}, {"rho", c.Rho, atMost}, {"mu", c.Mu, atMost},
-		{"alpha", c.Alpha, spelling.Exact}, {"beta", c.Beta, atLeast}, {"equal error rate", c.EqualError, atLeast}, {"advantage", c.Advantage, atMost},
+		{"order", c.Order, spelling.Exact}, {"epsilon", c.Epsilon, atMost}, {"delta", c.Delta, atMost},
+		{"rho", c.Rho, atMost}, {"mu", c.Mu, atMost},
+		{"alpha", c.Alpha, spelling.Exact}, {"beta", c.Beta, atLeast}, {"equal error rate", c.EqualError, atLeast},
+		{"advantage", c.Advantage, atMost},
 	} {
 		if r.value != nil {
 			t.Row(r.name, r.text(float64(*r.value)))

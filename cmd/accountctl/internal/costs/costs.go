@@ -20,5 +20,6 @@ import (
 
 // Commands are this package's commands, in the order of the help.
 func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), calibrate(p), convert(p), importWorkload(p), exportWorkload(p), listMechanisms(p), answer(p)}
+	return []*cobra.Command{compute(p), explain(p), curve(p), plot(p), calibrate(p), convert(p), importWorkload(p),
+		exportWorkload(p), listMechanisms(p), answer(p)}
 }

@@ -46,11 +46,14 @@ instead. The json has everything.
 	}
 	request := &accountantv1.QueryPrivacyCurveRequest{}
 	var low, high, gap float64
-	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil, "`ε` ≥ 0, in nats, to answer; may be repeated; instead of a range")
+	c.Flags().Float64SliceVar(&request.Epsilons, "epsilon", nil,
+		"`ε` ≥ 0, in nats, to answer; may be repeated; instead of a range")
 	c.Flags().Float64Var(&low, "epsilon-min", 0, "the first ε of a range")
 	c.Flags().Float64Var(&high, "epsilon-max", 0, "the last ε of a range (default: where δ is about 1e-10)")
-	c.Flags().Uint32Var(&request.Points, "points", 0, "how many ε the range has, 2 to 1000 (default 21 in a table, otherwise 100)")
-	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil, "`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
+	c.Flags().Uint32Var(&request.Points, "points", 0,
+		"how many ε the range has, 2 to 1000 (default 21 in a table, otherwise 100)")
+	c.Flags().Float64SliceVar(&request.Alphas, "alpha", nil,
+		"`α` of the trade-off in [0, 1]; may be repeated (default: a few in a table, otherwise where the bound bends)")
 	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
 	answers.GapFlag(c, &gap)
 	source := workloads.AddSource(p, c, "a mechanism, NAME or --file", "accountctl curve %s")
@@ -115,10 +118,12 @@ func readSubject(source *workloads.Source, args []string) (*subject, error) {
 }
 
 // askCurve asks the daemon of a ledger, or answers of a workload as it would.
-func (s *subject) askCurve(p *cli.Program, c *cobra.Command, r *accountantv1.QueryPrivacyCurveRequest) (*accountantv1.QueryPrivacyCurveResponse, error) {
+func (s *subject) askCurve(p *cli.Program, c *cobra.Command,
+	r *accountantv1.QueryPrivacyCurveRequest) (*accountantv1.QueryPrivacyCurveResponse, error) {
 	if s.workload == nil {
 		r.Subject = &accountantv1.QueryPrivacyCurveRequest_Ledger{Ledger: s.ledger}
-		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyCurveResponse, error) {
+		return cli.Ask(p, c, func(ctx context.Context,
+			daemon *client.Client) (*accountantv1.QueryPrivacyCurveResponse, error) {
 			return daemon.Curve(ctx, r)
 		})
 	}
@@ -145,8 +150,11 @@ func (s *subject) askCurve(p *cli.Program, c *cobra.Command, r *accountantv1.Que
 // falls, holds at what is shown.
 func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, tradeOff bool) error {
 	t := p.Table()
-	t.Row("advantage", "≤ "+num.FormatUp(a.GetAdvantage(), spelling.Digits), "of an attacker who tests for a record; whatever the analysis ≥ "+num.FormatDown(a.GetAdvantageLower(), spelling.Digits))
-	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits), "of a test that errs equally often on both sides")
+	t.Row("advantage", "≤ "+num.FormatUp(a.GetAdvantage(), spelling.Digits),
+		"of an attacker who tests for a record; whatever the analysis ≥ "+
+			num.FormatDown(a.GetAdvantageLower(), spelling.Digits))
+	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits),
+		"of a test that errs equally often on both sides")
 	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
 	for _, text := range answers.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
@@ -162,7 +170,8 @@ func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, trade
 	if tradeOff {
 		t.Row("ALPHA", "BETA ≥", "AT BEST")
 		for _, x := range a.GetTradeOff() {
-			t.Row(spelling.Exact(x.GetAlpha()), num.FormatDown(x.GetBeta(), spelling.Digits), num.FormatUp(x.GetBetaUpper(), spelling.Digits))
+			t.Row(spelling.Exact(x.GetAlpha()), num.FormatDown(x.GetBeta(), spelling.Digits),
+				num.FormatUp(x.GetBetaUpper(), spelling.Digits))
 		}
 		return t.Flush()
 	}
@@ -179,7 +188,8 @@ func writeCurveCSV(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, tr
 	if tradeOff {
 		_ = w.Write([]string{"alpha", "beta", "beta_upper"})
 		for _, x := range a.GetTradeOff() {
-			_ = w.Write([]string{spelling.Exact(x.GetAlpha()), spelling.Exact(x.GetBeta()), spelling.Exact(x.GetBetaUpper())})
+			_ = w.Write([]string{spelling.Exact(x.GetAlpha()), spelling.Exact(x.GetBeta()),
+				spelling.Exact(x.GetBetaUpper())})
 		}
 	} else {
 		_ = w.Write([]string{"epsilon", "delta", "delta_lower", "log_delta", "log_delta_lower", "analysis"})
@@ -190,7 +200,8 @@ func writeCurveCSV(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, tr
 			return spelling.Exact(*v)
 		}
 		for _, x := range a.GetPoints() {
-			_ = w.Write([]string{spelling.Exact(x.GetEpsilon()), spelling.Exact(x.GetDelta()), known(x.DeltaLower), spelling.Exact(x.GetLogDelta()), known(x.LogDeltaLower), x.GetAnalysis()})
+			_ = w.Write([]string{spelling.Exact(x.GetEpsilon()), spelling.Exact(x.GetDelta()), known(x.DeltaLower),
+				spelling.Exact(x.GetLogDelta()), known(x.LogDeltaLower), x.GetAnalysis()})
 		}
 	}
 	w.Flush()

@@ -50,7 +50,8 @@ asked.
 }
 
 // explainWorkload asks for every bound, and writes them.
-func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described, request *accountantv1.QueryPrivacyRequest, format string) error {
+func explainWorkload(p *cli.Program, c *cobra.Command, w *workloads.Described,
+	request *accountantv1.QueryPrivacyRequest, format string) error {
 	asked, err := wire.ToQuestion(request)
 	if err != nil {
 		return w.Explain(err)
@@ -108,7 +109,8 @@ func (e explanation) object() any {
 		Bounds        []boundJSON `json:"bounds"`
 		Warnings      []string    `json:"warnings"`
 	}{
-		Delta: positive(e.answer.Delta, e.answer.LogDelta), Epsilon: cli.Number(e.answer.Epsilon), Analysis: string(e.answer.Analysis),
+		Delta: positive(e.answer.Delta, e.answer.LogDelta), Epsilon: cli.Number(e.answer.Epsilon),
+		Analysis:     string(e.answer.Analysis),
 		EpsilonLower: (*cli.Number)(e.answer.EpsilonLower), LogDeltaLower: (*cli.Number)(e.answer.LogDeltaLower),
 		Warnings: append([]string{}, e.warnings...), // [], not null
 	}
@@ -148,12 +150,14 @@ func writeExplanation(p *cli.Program, e explanation) error {
 	byDelta := e.question.Delta != nil
 	t := p.Table()
 	if byDelta {
-		t.Row("epsilon", "≤ "+num.FormatUp(e.answer.Epsilon, spelling.Digits), "at delta "+spelling.Exact(e.answer.Delta))
+		t.Row("epsilon", "≤ "+num.FormatUp(e.answer.Epsilon, spelling.Digits),
+			"at delta "+spelling.Exact(e.answer.Delta))
 		if e.answer.EpsilonLower != nil {
 			t.Row("", "≥ "+num.FormatDown(*e.answer.EpsilonLower, spelling.Digits), "whatever the analysis")
 		}
 	} else {
-		t.Row("delta", "≤ "+spelling.Delta(e.answer.Delta, &e.answer.LogDelta), "at epsilon "+spelling.Exact(e.answer.Epsilon))
+		t.Row("delta", "≤ "+spelling.Delta(e.answer.Delta, &e.answer.LogDelta),
+			"at epsilon "+spelling.Exact(e.answer.Epsilon))
 		if e.answer.DeltaLower != nil {
 			t.Row("", "≥ "+num.FormatDown(*e.answer.DeltaLower, spelling.Digits), "whatever the analysis")
 		}
@@ -170,7 +174,8 @@ func writeExplanation(p *cli.Program, e explanation) error {
 		return err
 	}
 	for _, b := range e.bounds {
-		_, err := fmt.Fprintf(p.Out, "\n%s\n  says     %s\n  assumes  %s\n  source   %s\n", b.Name, b.Says, b.Assumes, b.Source)
+		_, err := fmt.Fprintf(p.Out, "\n%s\n  says     %s\n  assumes  %s\n  source   %s\n", b.Name,
+			b.Says, b.Assumes, b.Source)
 		switch {
 		case err != nil:
 			return err

@@ -16,7 +16,8 @@ import (
 // interchangeFlag adds --format.
 func interchangeFlag(c *cobra.Command) *string {
 	format := c.Flags().String("format", "", strings.Join(interchange.Formats(), "|"))
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(interchange.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions(interchange.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return format
 }
 
@@ -45,7 +46,8 @@ accountants are for add-or-remove-one.`,
 	format := interchangeFlag(c)
 	name := c.Flags().String("name", "", "the workload's name, for people")
 	adjacency := c.Flags().String("adjacency", "", strings.Join(spelling.Adjacencies(), "|"))
-	_ = c.RegisterFlagCompletionFunc("adjacency", cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("adjacency",
+		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *format == "" {
 			return cli.Usage(c, "--format is missing; allowed: %s", strings.Join(interchange.Formats(), ", "))

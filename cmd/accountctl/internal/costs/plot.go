@@ -88,7 +88,8 @@ lead the eye.
 	return c
 }
 
-func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, delta, high float64) (*figure.Figure, error) {
+func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, delta,
+	high float64) (*figure.Figure, error) {
 	if what == plotBudget {
 		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*figure.Figure, error) {
 			return budgetFigure(ctx, p, daemon, s.ledger, label, delta)
@@ -129,12 +130,14 @@ func curveFigure(a *accountantv1.QueryPrivacyCurveResponse, of string) *figure.F
 	if len(lower.Points) > 1 && !sameLine(upper, lower) {
 		lines = append(lines, lower)
 	}
-	return &figure.Figure{Title: "Privacy of " + of, X: figure.Axis{Name: "ε"}, Y: figure.Axis{Name: "δ", Kind: figure.Powers}, Lines: lines}
+	return &figure.Figure{Title: "Privacy of " + of, X: figure.Axis{Name: "ε"},
+		Y: figure.Axis{Name: "δ", Kind: figure.Powers}, Lines: lines}
 }
 
 // sameLine reports whether a drawing cannot tell the lines apart.
 func sameLine(a, b figure.Line) bool {
-	return slices.EqualFunc(a.Points, b.Points, func(p, q figure.Point) bool { return p.X == q.X && math.Abs(p.Y-q.Y) < 0.02 })
+	return slices.EqualFunc(a.Points, b.Points,
+		func(p, q figure.Point) bool { return p.X == q.X && math.Abs(p.Y-q.Y) < 0.02 })
 }
 
 // tradeOffFigure is the least β of any test against its α, and a coin's.
@@ -144,5 +147,6 @@ func tradeOffFigure(a *accountantv1.QueryPrivacyCurveResponse, of string) *figur
 		test.Add(x.GetAlpha(), x.GetBeta())
 	}
 	coin := figure.Line{Name: "a coin", Points: []figure.Point{{X: 0, Y: 1}, {X: 1, Y: 0}}}
-	return &figure.Figure{Title: "Errors of a test for one record in " + of, X: figure.Axis{Name: "α"}, Y: figure.Axis{Name: "β"}, Lines: []figure.Line{test, coin}}
+	return &figure.Figure{Title: "Errors of a test for one record in " + of, X: figure.Axis{Name: "α"},
+		Y: figure.Axis{Name: "β"}, Lines: []figure.Line{test, coin}}
 }

@@ -34,7 +34,8 @@ const (
 
 // budgetFigure is what was spent of a ledger over time, all of it first and then by
 // the label's values.
-func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, name, label string, delta float64) (*figure.Figure, error) {
+func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, name, label string,
+	delta float64) (*figure.Figure, error) {
 	answer, err := daemon.GetLedger(ctx, name)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, na
 	if err != nil {
 		return nil, err
 	}
-	s := &spending{key: label, labels: map[uint64]string{}, open: map[uint64]*holding{}, spent: map[string]map[mechanism.Mechanism]int64{}}
+	s := &spending{key: label, labels: map[uint64]string{}, open: map[uint64]*holding{},
+		spent: map[string]map[mechanism.Mechanism]int64{}}
 	moments := maxMoments
 	if m.slow {
 		moments = maxAnswers
@@ -56,7 +58,8 @@ func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, na
 	start := seconds(l.GetCreateTime().AsTime().UnixNano())
 	lines := map[string]*figure.Line{}
 	every := (l.GetPosition() + uint64(moments) - 1) / uint64(moments)
-	for e, err := range daemon.Entries(ctx, name, client.EntriesOptions{PageSize: wire.MaxPageSize, End: l.GetPosition()}) {
+	for e, err := range daemon.Entries(ctx, name,
+		client.EntriesOptions{PageSize: wire.MaxPageSize, End: l.GetPosition()}) {
 		if err == nil {
 			err = s.add(e)
 		}
@@ -79,7 +82,8 @@ func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, na
 			lines[value].Add(at, y)
 		}
 	}
-	f := &figure.Figure{Title: m.title + " of " + l.GetName(), X: figure.Axis{Name: "time (UTC)", Kind: figure.Times}, Y: figure.Axis{Name: m.unit, Kind: m.kind}}
+	f := &figure.Figure{Title: m.title + " of " + l.GetName(), X: figure.Axis{Name: "time (UTC)", Kind: figure.Times},
+		Y: figure.Axis{Name: m.unit, Kind: m.kind}}
 	var rest []figure.Line
 	for value, l := range lines {
 		if value == everything {
@@ -217,38 +221,41 @@ func newMeter(ctx context.Context, l *accountantv1.Ledger, delta float64) (meter
 		planned += float64(b.GetPlanned())
 	}
 	if planned > 0 {
-		return meter{"Spent of the plan", "of its applications", figure.Percents, false, func(spent map[mechanism.Mechanism]int64) (float64, error) {
-			n := int64(0)
-			for _, count := range spent {
-				n += count
-			}
-			return 100 * float64(n) / planned, nil
-		}}, nil
+		return meter{"Spent of the plan", "of its applications", figure.Percents, false,
+			func(spent map[mechanism.Mechanism]int64) (float64, error) {
+				n := int64(0)
+				for _, count := range spent {
+					n += count
+				}
+				return 100 * float64(n) / planned, nil
+			}}, nil
 	}
-	return meter{fmt.Sprintf("ε at δ = %g of what was charged", delta), "ε", figure.Numbers, true, func(spent map[mechanism.Mechanism]int64) (float64, error) {
-		c := mechanism.Composition{Adjacency: adjacency}
-		for m, n := range spent {
-			if n > 0 {
-				c.Parts = append(c.Parts, mechanism.Part{Mechanism: m, Count: uint64(n)})
+	return meter{fmt.Sprintf("ε at δ = %g of what was charged", delta), "ε", figure.Numbers, true,
+		func(spent map[mechanism.Mechanism]int64) (float64, error) {
+			c := mechanism.Composition{Adjacency: adjacency}
+			for m, n := range spent {
+				if n > 0 {
+					c.Parts = append(c.Parts, mechanism.Part{Mechanism: m, Count: uint64(n)})
+				}
 			}
-		}
-		if len(c.Parts) == 0 {
-			return 0, nil
-		}
-		// Of a map: in an order that does not change the last digits from run to run.
-		slices.SortFunc(c.Parts, func(a, b mechanism.Part) int {
-			return map[bool]int{true: -1, false: 1}[a.Mechanism.String() < b.Mechanism.String()]
-		})
-		gap := 1e-3 // a drawing shows no more
-		a, err := accountant.Ask(c, accountant.Question{Delta: &delta, MaxGap: &gap, Stop: func() bool { return ctx.Err() != nil }})
-		if err == nil {
-			err = ctx.Err()
-		}
-		if math.IsInf(a.Epsilon, 1) {
-			return 0, fmt.Errorf("ε at δ = %g is infinite; allowed: a larger --delta", delta)
-		}
-		return a.Epsilon, err
-	}}, nil
+			if len(c.Parts) == 0 {
+				return 0, nil
+			}
+			// Of a map: in an order that does not change the last digits from run to run.
+			slices.SortFunc(c.Parts, func(a, b mechanism.Part) int {
+				return map[bool]int{true: -1, false: 1}[a.Mechanism.String() < b.Mechanism.String()]
+			})
+			gap := 1e-3 // a drawing shows no more
+			a, err := accountant.Ask(c,
+				accountant.Question{Delta: &delta, MaxGap: &gap, Stop: func() bool { return ctx.Err() != nil }})
+			if err == nil {
+				err = ctx.Err()
+			}
+			if math.IsInf(a.Epsilon, 1) {
+				return 0, fmt.Errorf("ε at δ = %g is infinite; allowed: a larger --delta", delta)
+			}
+			return a.Epsilon, err
+		}}, nil
 }
 
 func budgetMeter(l *accountantv1.Ledger, adjacency mechanism.Adjacency) (meter, error) {
@@ -263,20 +270,21 @@ func budgetMeter(l *accountantv1.Ledger, adjacency mechanism.Adjacency) (meter, 
 		return meter{}, err
 	}
 	costs := map[mechanism.Mechanism]float64{}
-	return meter{"Spent", "of " + spelling.Budget(budget), figure.Percents, false, func(spent map[mechanism.Mechanism]int64) (float64, error) {
-		shares := 0.0
-		for m, n := range spent {
-			cost, known := costs[m]
-			if !known {
-				of, reason := limit.Cost(m, adjacency)
-				if reason != "" {
-					return 0, errors.New(reason)
+	return meter{"Spent", "of " + spelling.Budget(budget), figure.Percents, false,
+		func(spent map[mechanism.Mechanism]int64) (float64, error) {
+			shares := 0.0
+			for m, n := range spent {
+				cost, known := costs[m]
+				if !known {
+					of, reason := limit.Cost(m, adjacency)
+					if reason != "" {
+						return 0, errors.New(reason)
+					}
+					cost = float64(of.Value) / float64(accountant.Whole)
+					costs[m] = cost
 				}
-				cost = float64(of.Value) / float64(accountant.Whole)
-				costs[m] = cost
+				shares += float64(n) * cost
 			}
-			shares += float64(n) * cost
-		}
-		return 100 * shares, nil
-	}}, nil
+			return 100 * shares, nil
+		}}, nil
 }

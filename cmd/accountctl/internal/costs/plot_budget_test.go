@@ -19,7 +19,8 @@ func TestSpending(t *testing.T) {
 		{Action: &accountantv1.Entry_Commit{Commit: &accountantv1.Commit{Reservation: 2, Events: noise(10)}}},
 		{Action: &accountantv1.Entry_Reserve{Reserve: &accountantv1.Reserve{Events: noise(7)}}},
 		{Action: &accountantv1.Entry_Refund{Refund: &accountantv1.Refund{Position: 1, Events: noise(5)}}},
-		{Action: &accountantv1.Entry_Commit{Commit: &accountantv1.Commit{Reservation: 2, Events: noise(20), Labels: label("a")}}},
+		{Action: &accountantv1.Entry_Commit{Commit: &accountantv1.Commit{Reservation: 2,
+			Events: noise(20), Labels: label("a")}}},
 		{Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 2}}},
 		{Action: &accountantv1.Entry_Release{Release: &accountantv1.Release{Reservation: 4}}},
 		{Action: &accountantv1.Entry_Reserve{Reserve: &accountantv1.Reserve{Events: noise(9), Labels: label("c")}}},
@@ -30,7 +31,8 @@ func TestSpending(t *testing.T) {
 		{Action: &accountantv1.Entry_Reconcile{Reconcile: &accountantv1.Reconcile{Events: noise(2)}}},
 		{Action: &accountantv1.Entry_Close{Close: &accountantv1.Close{}}},
 	}
-	s := &spending{key: "run", labels: map[uint64]string{}, open: map[uint64]*holding{}, spent: map[string]map[mechanism.Mechanism]int64{}}
+	s := &spending{key: "run", labels: map[uint64]string{}, open: map[uint64]*holding{},
+		spent: map[string]map[mechanism.Mechanism]int64{}}
 	for i, e := range entries {
 		e.Position = uint64(i + 1)
 		if err := s.add(e); err != nil {
@@ -48,7 +50,8 @@ func TestSpending(t *testing.T) {
 	if want := map[string]int64{"a": 20, "b": 86, unlabelled: 5, everything: 111}; !maps.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
-	if err := s.add(&accountantv1.Entry{Position: 14, Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 4}}}); err == nil {
+	if err := s.add(&accountantv1.Entry{Position: 14,
+		Action: &accountantv1.Entry_Expire{Expire: &accountantv1.Expire{Reservation: 4}}}); err == nil {
 		t.Error("a released reservation expired")
 	}
 }

@@ -138,7 +138,8 @@ func (f *Figure) Image(format string) ([]byte, error) {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X.Name, f.Y.Name
 	p.X.Tick.Marker, p.Y.Tick.Marker = f.X, f.Y
 	p.Legend.Top, p.Legend.Left = true, f.X.Kind == Times // what is spent rises to the right
-	for _, style := range []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
+		&p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 	}
 	p.Title.TextStyle.Font.Size, p.Title.Padding = font.Points(12), vg.Points(8)
@@ -172,7 +173,8 @@ func (f *Figure) Image(format string) ([]byte, error) {
 	if format == "png" {
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192))}
 	}
-	p.Draw(draw.Crop(draw.New(canvas), vg.Points(4), -vg.Points(20), vg.Points(4), -vg.Points(6))) // room for the last label
+	// room for the last label
+	p.Draw(draw.Crop(draw.New(canvas), vg.Points(4), -vg.Points(20), vg.Points(4), -vg.Points(6)))
 	var b bytes.Buffer
 	_, err := canvas.WriteTo(&b)
 	return b.Bytes(), err

@@ -22,8 +22,9 @@ func figures() map[string]*Figure {
 	}
 	const noon = 1_769_860_800 // 2026-01-31 12:00 UTC
 	return map[string]*Figure{
-		"curve":     {"Privacy of a test", Axis{Name: "ε"}, Axis{"δ", Powers}, []Line{curve}},
-		"trade-off": {"Errors of a test", Axis{Name: "α"}, Axis{Name: "β"}, []Line{test, {Name: "a coin", Points: []Point{{0, 1}, {1, 0}}}}},
+		"curve": {"Privacy of a test", Axis{Name: "ε"}, Axis{"δ", Powers}, []Line{curve}},
+		"trade-off": {"Errors of a test", Axis{Name: "α"}, Axis{Name: "β"},
+			[]Line{test, {Name: "a coin", Points: []Point{{0, 1}, {1, 0}}}}},
 		"budget": {"Spent of team/mnist", Axis{"time (UTC)", Times}, Axis{"of epsilon=8", Percents}, []Line{
 			{"all", []Point{{noon, 0}, {noon + 3600, 30}, {noon + 7200, 75}, {noon + 9000, 70}}, true},
 			{"run=1", []Point{{noon, 0}, {noon + 7200, 45}, {noon + 9000, 45}}, true},
@@ -44,7 +45,8 @@ func TestFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if decoded, err := png.Decode(bytes.NewReader(picture)); err != nil || decoded.Bounds().Dx() != 1209 || decoded.Bounds().Dy() != 756 {
+		if decoded, err := png.Decode(bytes.NewReader(picture)); err != nil || decoded.Bounds().Dx() != 1209 ||
+			decoded.Bounds().Dy() != 756 {
 			t.Errorf("%s: %v, %v; want 16 by 10 cm at 192 dpi", name, decoded.Bounds(), err)
 		}
 		if *update {

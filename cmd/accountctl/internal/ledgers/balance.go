@@ -31,7 +31,8 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 		{len(l.GetPlan()), func(t *cli.Table) {
 			t.Row("PLAN", "PLANNED", "SPENT", "RESERVED", "REMAINING")
 			for _, b := range l.GetPlan() {
-				t.Row(spelling.Mechanism(b.GetMechanism()), b.GetPlanned(), b.GetSpent(), b.GetReserved(), b.GetRemaining())
+				t.Row(spelling.Mechanism(b.GetMechanism()), b.GetPlanned(), b.GetSpent(),
+					b.GetReserved(), b.GetRemaining())
 			}
 		}},
 		{len(l.GetReservations()), func(t *cli.Table) {
@@ -45,7 +46,8 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 				}
 				holds := spelling.Events(r.GetRest())
 				if r.GetRestOmitted() {
-					holds = fmt.Sprintf("%d applications of mechanisms that are too large to be listed here", r.GetRestCount())
+					holds = fmt.Sprintf("%d applications of mechanisms that are too large to be listed here",
+						r.GetRestCount())
 				}
 				t.Row(r.GetPosition(), expires, by, holds)
 			}
@@ -82,7 +84,9 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 }
 
 func amountRow(t *cli.Table, name string, a *accountantv1.Amount) {
-	t.Row(name, a.GetUnit(), num.FormatReadDown(a.GetLimit(), spelling.Digits), num.FormatReadUp(a.GetSpent(), spelling.Digits), num.FormatReadUp(a.GetReserved(), spelling.Digits), num.FormatReadDown(a.GetRemaining(), spelling.Digits))
+	t.Row(name, a.GetUnit(), num.FormatReadDown(a.GetLimit(), spelling.Digits),
+		num.FormatReadUp(a.GetSpent(), spelling.Digits), num.FormatReadUp(a.GetReserved(), spelling.Digits),
+		num.FormatReadDown(a.GetRemaining(), spelling.Digits))
 }
 
 // percent is a share, without the last digits that dividing leaves.
@@ -90,13 +94,16 @@ func percent(part, limit float64) float64 { return math.Round(1e13*part/limit) /
 
 // balanceLine is a ledger's balance in one line.
 func balanceLine(l *accountantv1.Ledger) string {
-	parts := []string{fmt.Sprintf("%s  position %d  %s", time.Now().Format(time.TimeOnly), l.GetPosition(), spelling.State(l))}
+	parts := []string{fmt.Sprintf("%s  position %d  %s", time.Now().Format(time.TimeOnly),
+		l.GetPosition(), spelling.State(l))}
 	share := func(name string, limit, spent, reserved, remaining float64) {
 		parts = append(parts, fmt.Sprintf("%s: %s %% spent, %s %% reserved, %s %% left", name,
-			num.FormatReadUp(percent(spent, limit), 3), num.FormatReadUp(percent(reserved, limit), 3), num.FormatReadDown(percent(remaining, limit), 3)))
+			num.FormatReadUp(percent(spent, limit), 3), num.FormatReadUp(percent(reserved, limit), 3),
+			num.FormatReadDown(percent(remaining, limit), 3)))
 	}
 	for _, b := range l.GetBudgets() {
-		share(spelling.Budget(b.GetBudget()), b.GetValue().GetLimit(), b.GetValue().GetSpent(), b.GetValue().GetReserved(), b.GetValue().GetRemaining())
+		share(spelling.Budget(b.GetBudget()), b.GetValue().GetLimit(), b.GetValue().GetSpent(),
+			b.GetValue().GetReserved(), b.GetValue().GetRemaining())
 		if d := b.GetDelta(); d.GetLimit() > 0 {
 			share("its δ", d.GetLimit(), d.GetSpent(), d.GetReserved(), d.GetRemaining())
 		}

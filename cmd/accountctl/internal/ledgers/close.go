@@ -64,15 +64,17 @@ socket.
 // go on. A ledger that is closed already is left to the daemon, which may have closed
 // it for an earlier attempt of this command.
 func confirmClose(p *cli.Program, c *cobra.Command, name string) error {
-	answer, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
-		return wholeLedger(ctx, daemon, name)
-	})
+	answer, err := cli.Ask(p, c,
+		func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
+			return wholeLedger(ctx, daemon, name)
+		})
 	l := answer.GetLedger()
 	if err != nil || l.GetClosed() {
 		return err
 	}
 	if !cli.IsTerminal(p.In) || !cli.IsTerminal(p.Err) {
-		p.Warn(append(closingWarnings(l), "ledger close: --yes is missing; this version closes the ledger all the same, the next one will not"))
+		p.Warn(append(closingWarnings(l),
+			"ledger close: --yes is missing; this version closes the ledger all the same, the next one will not"))
 		return nil
 	}
 	if err := writeClosing(p.Err, l); err != nil {
@@ -105,10 +107,14 @@ func split(l *accountantv1.Ledger) (own, children []*accountantv1.Reservation) {
 func closingWarnings(l *accountantv1.Ledger) (lines []string) {
 	own, children := split(l)
 	for _, r := range own {
-		lines = append(lines, fmt.Sprintf("ledger close: reservation %d of %s is charged: %s", r.GetPosition(), r.GetPrincipal(), spelling.Events(r.GetRest())))
+		lines = append(lines,
+			fmt.Sprintf("ledger close: reservation %d of %s is charged: %s", r.GetPosition(), r.GetPrincipal(),
+				spelling.Events(r.GetRest())))
 	}
 	for _, r := range children {
-		lines = append(lines, fmt.Sprintf("ledger close: the share of the open child ledger %s is charged in full: %s", r.GetChild(), spelling.Events(r.GetRest())))
+		lines = append(lines,
+			fmt.Sprintf("ledger close: the share of the open child ledger %s is charged in full: %s", r.GetChild(),
+				spelling.Events(r.GetRest())))
 	}
 	return lines
 }
@@ -116,20 +122,24 @@ func closingWarnings(l *accountantv1.Ledger) (lines []string) {
 // writeClosing writes for people what closing a ledger does.
 func writeClosing(w io.Writer, l *accountantv1.Ledger) error {
 	name := cli.Clean(l.GetSpec().GetName())
-	if _, err := fmt.Fprintf(w, "Closing ledger %s is final: it takes no more charges, and nothing opens it again. Questions about it go on.\n", name); err != nil {
+	if _, err := fmt.Fprintf(w, "Closing ledger %s is final: it takes no more charges, and nothing opens it again. "+
+		"Questions about it go on.\n", name); err != nil {
 		return err
 	}
 	own, children := split(l)
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if len(own) > 0 {
-		_, _ = fmt.Fprintln(t, "\nThese open reservations are charged, whether they were used or not:\n  RESERVATION\tBY\tHOLDS")
+		_, _ = fmt.Fprintln(t,
+			"\nThese open reservations are charged, whether they were used or not:\n  RESERVATION\tBY\tHOLDS")
 	}
 	for _, r := range own {
-		_, _ = fmt.Fprintf(t, "  %d\t%s\t%s\n", r.GetPosition(), cli.Clean(r.GetPrincipal()), cli.Clean(spelling.Events(r.GetRest())))
+		_, _ = fmt.Fprintf(t, "  %d\t%s\t%s\n", r.GetPosition(), cli.Clean(r.GetPrincipal()),
+			cli.Clean(spelling.Events(r.GetRest())))
 	}
 	if len(children) > 0 {
-		_, _ = fmt.Fprintln(t, "\nIt has open child ledgers. They stay open, their shares are charged in full, and nothing comes back\n"+
-			"when they are closed later. Close them first to get back what they do not use:\n  CHILD\tSHARE")
+		_, _ = fmt.Fprintln(t,
+			"\nIt has open child ledgers. They stay open, their shares are charged in full, and nothing comes back\n"+
+				"when they are closed later. Close them first to get back what they do not use:\n  CHILD\tSHARE")
 	}
 	for _, r := range children {
 		_, _ = fmt.Fprintf(t, "  %s\t%s\n", cli.Clean(r.GetChild()), cli.Clean(spelling.Events(r.GetRest())))

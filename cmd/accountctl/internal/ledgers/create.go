@@ -54,18 +54,24 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 		spec      accountantv1.LedgerSpec
 	)
 	c.Flags().StringVar(&adjacency, "adjacency", "", strings.Join(spelling.Adjacencies(), "|"))
-	c.Flags().StringVar(&spec.PrivacyUnit, "privacy-unit", "", "whose contribution the sensitivity bounds: example, user, …")
+	c.Flags().StringVar(&spec.PrivacyUnit, "privacy-unit", "",
+		"whose contribution the sensitivity bounds: example, user, …")
 	c.Flags().StringVar(&spec.DatasetId, "dataset-id", "", "the dataset's identifier")
 	c.Flags().StringVar(&spec.DatasetVersion, "dataset-version", "", "the dataset's version")
 	c.Flags().StringVar(&spec.Owner, "owner", "", "who answers for the ledger")
-	plan := c.Flags().String("plan", "", "what may be charged: a `MECHANISM` with its flags, or a workload file; - is standard input")
-	expected := c.Flags().String("expected-run", "", "what the budgets must have room for: a `MECHANISM` with its flags, or a workload file; a guard rdp without order gets the best one for it")
-	c.Flags().StringVar(&spec.Parent, "parent", "", "the ledger that pays for this one: all that this one may spend is set aside there")
-	described := workloads.AddPlanFlags(p, c, "accountctl ledger create NAME --adjacency add-or-remove-one --plan %s", "plan", "expected-run")
+	plan := c.Flags().String("plan", "",
+		"what may be charged: a `MECHANISM` with its flags, or a workload file; - is standard input")
+	expected := c.Flags().String("expected-run", "", "what the budgets must have room for: a `MECHANISM` with its "+
+		"flags, or a workload file; a guard rdp without order gets the best one for it")
+	c.Flags().StringVar(&spec.Parent, "parent", "",
+		"the ledger that pays for this one: all that this one may spend is set aside there")
+	described := workloads.AddPlanFlags(p, c,
+		"accountctl ledger create NAME --adjacency add-or-remove-one --plan %s", "plan", "expected-run")
 	budgets := spelling.BudgetsFlag(c)
 	labels := spelling.LabelsFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
-	_ = c.RegisterFlagCompletionFunc("adjacency", cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("adjacency",
+		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		value, err := spelling.ParseAdjacency(c, adjacency)
 		if err != nil {
@@ -80,15 +86,17 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 		if err != nil {
 			return err
 		}
-		answer, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.CreateLedgerResponse, error) {
-			return daemon.CreateLedger(ctx, &spec)
-		})
+		answer, err := cli.Ask(p, c,
+			func(ctx context.Context, daemon *client.Client) (*accountantv1.CreateLedgerResponse, error) {
+				return daemon.CreateLedger(ctx, &spec)
+			})
 		if err != nil {
 			return explainMisfit(p, &spec, dashes, func() bool { return c.Context().Err() != nil }, err)
 		}
 		if output.Value == cli.FormatJSON {
 			for _, ch := range chosen {
-				p.Warn([]string{"the budget " + ch.given + " was given without a guard: it is enforced by " + guardText(ch.among[0].Budget)})
+				p.Warn([]string{"the budget " + ch.given + " was given without a guard: it is enforced by " +
+					guardText(ch.among[0].Budget)})
 			}
 			return p.WriteJSON(answer)
 		}
@@ -109,7 +117,8 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 
 // readPolicy sets the policy that the flags imply, with its workloads. dashes stand before the
 // name of a parameter where the workload is from flags, and not where it is from a file.
-func readPolicy(c *cobra.Command, described *workloads.PlanFlags, more []string, spec *accountantv1.LedgerSpec, plan, expected string) (dashes string, err error) {
+func readPolicy(c *cobra.Command, described *workloads.PlanFlags, more []string, spec *accountantv1.LedgerSpec, plan,
+	expected string) (dashes string, err error) {
 	switch {
 	case plan != "":
 		spec.Policy = accountantv1.LedgerSpec_PLAN
@@ -119,7 +128,8 @@ func readPolicy(c *cobra.Command, described *workloads.PlanFlags, more []string,
 		return "", cli.Usage(c, "--parent without --plan or --budget; allowed: a ledger that has one of them")
 	}
 	if plan != "" && expected != "" {
-		return "", cli.Usage(c, "--plan and --expected-run are both given; allowed: an expected run with --budget alone")
+		return "", cli.Usage(c, "--plan and --expected-run are both given; allowed: an expected run with --budget "+
+			"alone")
 	}
 	if plan == "" && expected == "" {
 		return "", described.None(more)

@@ -111,7 +111,8 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 	return &entryWriter{
 		entry: func(e *accountantv1.Entry) error {
 			d := spelling.ActionOf(e)
-			t.Row(e.GetPosition(), spelling.Time(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(), d, spelling.Labels(d.Labels))
+			t.Row(e.GetPosition(), spelling.Time(e.GetTime()), e.GetPrincipal(), e.GetWriter(), e.GetSequence(), d,
+				spelling.Labels(d.Labels))
 			return nil
 		},
 		flush: t.Flush,
@@ -123,7 +124,8 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 // base64. Text that others wrote goes through cli.Cell.
 func csvEntries(p *cli.Program, raw bool) *entryWriter {
 	w := csv.NewWriter(p.Out)
-	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events", "labels", "reason", "hash"}
+	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events",
+		"labels", "reason", "hash"}
 	if raw {
 		header = append(header, "raw")
 	}
@@ -150,7 +152,8 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 				labels = string(pairs)
 			}
 			record := []string{
-				strconv.FormatUint(e.GetPosition(), 10), e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
+				strconv.FormatUint(e.GetPosition(), 10),
+				e.GetTime().AsTime().Format("2006-01-02T15:04:05.000000000Z07:00"),
 				cli.Cell(e.GetPrincipal()), cli.Cell(e.GetWriter()), strconv.FormatUint(e.GetSequence(), 10),
 				d.Name, of, events, cli.Cell(labels), cli.Cell(d.Reason), hex.EncodeToString(e.GetHash()),
 			}

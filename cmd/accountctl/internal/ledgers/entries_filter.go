@@ -35,7 +35,8 @@ func (e *entryFilter) options(c *cobra.Command) (o client.EntriesOptions, err er
 	o = client.EntriesOptions{Writer: e.writer, Labels: *e.labels}
 	if c.Flags().Changed("position") {
 		if o.Start, o.End, err = positions(e.position); err != nil {
-			return o, cli.Usage(c, "--position: %q; allowed: FIRST..LAST, FIRST.., ..LAST or one position, all ≥ 1", e.position)
+			return o, cli.Usage(c, "--position: %q; allowed: FIRST..LAST, FIRST.., ..LAST or one position, all ≥ 1",
+				e.position)
 		}
 	}
 	for _, t := range []struct {
@@ -46,7 +47,8 @@ func (e *entryFilter) options(c *cobra.Command) (o client.EntriesOptions, err er
 			continue
 		}
 		if *t.to, err = parseTime(t.text); err != nil {
-			return o, cli.Usage(c, "--%s: %q; allowed: a date in UTC such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z", t.flag, t.text)
+			return o, cli.Usage(c, "--%s: %q; allowed: a date in UTC such as 2026-01-31, or a time such as "+
+				"2026-01-31T12:00:00Z", t.flag, t.text)
 		}
 	}
 	return o, nil

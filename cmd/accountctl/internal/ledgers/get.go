@@ -25,9 +25,10 @@ restore has lost).`,
 	}
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		answer, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
-			return wholeLedger(ctx, daemon, args[0])
-		})
+		answer, err := cli.Ask(p, c,
+			func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
+				return wholeLedger(ctx, daemon, args[0])
+			})
 		if err != nil {
 			return err
 		}

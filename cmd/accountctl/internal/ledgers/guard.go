@@ -72,7 +72,8 @@ func runsOf(spec *accountantv1.LedgerSpec, budget accountant.Budget) ([]accounta
 
 // write says for people which guard was chosen, and what each would allow.
 func (ch choice) write(p *cli.Program) error {
-	said := "The budget " + ch.given + " was given without a guard, so it is enforced by " + guardText(ch.among[0].Budget) + ". "
+	said := "The budget " + ch.given + " was given without a guard, so it is enforced by " +
+		guardText(ch.among[0].Budget) + ". "
 	if n := len(ch.among); n > 1 {
 		said += "By guard, so many of each would fit alone (of DP-SGD: so many steps):"
 	}

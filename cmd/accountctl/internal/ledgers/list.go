@@ -39,7 +39,8 @@ func ledgerList(p *cli.Program) *cobra.Command {
 						return err
 					}
 				default:
-					t.Row(l.GetName(), spelling.State(l), spelling.Adjacency(l.GetSpec().GetAdjacency()), l.GetPosition(), l.GetDistinctMechanisms(),
+					t.Row(l.GetName(), spelling.State(l), spelling.Adjacency(l.GetSpec().GetAdjacency()),
+						l.GetPosition(), l.GetDistinctMechanisms(),
 						l.GetSpec().GetOwner(), spelling.Time(l.GetCreateTime()))
 				}
 			}

@@ -102,7 +102,8 @@ func (f misfit) noise(i int) string {
 	events := f.spec.GetPlan().GetEvents()
 	request := &accountantv1.CalibrateRequest{
 		Event: proto.CloneOf(events[i]), Solve: accountantv1.CalibrateRequest_STANDARD_DEVIATION,
-		Workload:      &accountantv1.Workload{Adjacency: f.spec.GetAdjacency(), Events: slices.Delete(slices.Clone(events), i, i+1)},
+		Workload: &accountantv1.Workload{Adjacency: f.spec.GetAdjacency(),
+			Events: slices.Delete(slices.Clone(events), i, i+1)},
 		TargetEpsilon: &f.within.Epsilon, TargetDelta: &f.within.Delta,
 	}
 	request.Event.Count = max(request.Event.GetCount(), 1)
@@ -128,7 +129,8 @@ func (f misfit) steps(i int) string {
 			e.GetMechanism().GetDpSgd().Epochs = proto.Float64(float64(n))
 		})
 	case sgd.GetSteps() >= 2:
-		return f.largest(i, "steps", sgd.GetSteps(), func(e *accountantv1.Event, n uint64) { e.GetMechanism().GetDpSgd().Steps = &n })
+		return f.largest(i, "steps", sgd.GetSteps(),
+			func(e *accountantv1.Event, n uint64) { e.GetMechanism().GetDpSgd().Steps = &n })
 	}
 	return ""
 }

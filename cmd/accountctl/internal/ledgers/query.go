@@ -39,9 +39,10 @@ which; running is always of what was charged so far.`,
 		if request.MaxGap != nil {
 			given = given.WithMaxGap(q.Gap)
 		}
-		answer, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyResponse, error) {
-			return daemon.Query(ctx, args[0], given)
-		})
+		answer, err := cli.Ask(p, c,
+			func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryPrivacyResponse, error) {
+				return daemon.Query(ctx, args[0], given)
+			})
 		if err != nil {
 			return err
 		}

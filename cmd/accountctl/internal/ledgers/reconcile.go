@@ -42,8 +42,10 @@ new process, or client, goes on.
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	charged := c.Flags().String("charge", "", "a workload `FILE` with what was lost; - is standard input")
-	accept := c.Flags().String("accept-loss", "", "accept that what was lost is not counted, and why: the `REASON` is shown with every answer")
-	reason := c.Flags().String("reason", "", "with --charge: where this is known from; kept in the ledger and shown with every answer")
+	accept := c.Flags().String("accept-loss", "",
+		"accept that what was lost is not counted, and why: the `REASON` is shown with every answer")
+	reason := c.Flags().String("reason", "",
+		"with --charge: where this is known from; kept in the ledger and shown with every answer")
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		charging, accepting := c.Flags().Changed("charge"), c.Flags().Changed("accept-loss")
@@ -62,7 +64,8 @@ new process, or client, goes on.
 			}
 			lost.Events = what.Events
 		}
-		return w.Run(c, "reconciled", func(ctx context.Context, daemon *client.Client, key string) (writes.Answer, error) {
+		return w.Run(c, "reconciled", func(ctx context.Context, daemon *client.Client,
+			key string) (writes.Answer, error) {
 			if err := what.Matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
 			}

@@ -46,16 +46,17 @@ the message says of every budget what is missing and how many would still fit. W
 		if err != nil {
 			return err
 		}
-		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReportResponse, error) {
-			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
-				return nil, err
-			}
-			p.Warn(wire.Warnings(charge.Adjacency, nil, workloads.Mechanisms(charge.Events)))
-			if *check {
-				return daemon.CheckOnce(ctx, args[0], key, charge.Events, *flags.Labels)
-			}
-			return daemon.ReportOnce(ctx, args[0], key, charge.Events, *flags.Labels)
-		})
+		answer, err := writes.Once(w, c,
+			func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReportResponse, error) {
+				if err := charge.Matches(ctx, daemon, args[0]); err != nil {
+					return nil, err
+				}
+				p.Warn(wire.Warnings(charge.Adjacency, nil, workloads.Mechanisms(charge.Events)))
+				if *check {
+					return daemon.CheckOnce(ctx, args[0], key, charge.Events, *flags.Labels)
+				}
+				return daemon.ReportOnce(ctx, args[0], key, charge.Events, *flags.Labels)
+			})
 		switch {
 		case err != nil:
 			return err

@@ -25,7 +25,8 @@ number is rounded to the safe side.`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}
-	deltas := c.Flags().Float64Slice("delta", nil, "`δ` in (0, 1) at which ε is stated; may be repeated (default: 1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
+	deltas := c.Flags().Float64Slice("delta", nil, "`δ` in (0, 1) at which ε is stated; may be repeated (default: "+
+		"1e-5, 1e-6, 1e-8, 1e-10, and those of the budgets)")
 	output := cli.ChoiceFlag(c, "output", "o", formatMarkdown, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		s, err := cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*accountantv1.Statement, error) {

@@ -49,8 +49,10 @@ func AddFlags(c *cobra.Command) *Flags {
 	add := func(name, kind, text, usage string) {
 		flag := c.Flags().Lookup(spelling.Dashed(name))
 		if flag == nil {
-			flag = c.Flags().VarPF(&value{flags: f, name: name, kind: kind, text: text}, spelling.Dashed(name), "", usage)
-			flag.Annotations = map[string][]string{cli.Unlisted: {`and those of mechanisms, which "accountctl mechanisms" lists`}}
+			flag = c.Flags().VarPF(&value{flags: f, name: name, kind: kind, text: text},
+				spelling.Dashed(name), "", usage)
+			flag.Annotations = map[string][]string{
+				cli.Unlisted: {`and those of mechanisms, which "accountctl mechanisms" lists`}}
 		} else if _, seen := flag.Value.(*value); !seen { // otherwise it is of another kind too
 			f.own[name] = flag.Value
 			flag.Value = &value{flags: f, name: name, kind: flag.Value.Type(), text: flag.DefValue}
@@ -201,8 +203,10 @@ func (f *Flags) kind(name string) (protoreflect.FieldDescriptor, error) {
 	if _, err := os.Stat(name); err == nil && f.command.Flags().Lookup("file") != nil {
 		return nil, f.usage("%q is a file; allowed: --file %s, or a mechanism in its place", name, name)
 	}
-	if other := kindOf(protoreflect.Name(strings.ReplaceAll(name, "-", "_"))); other != nil && other.Name() != samplingKind {
-		return nil, f.usage("mechanism: %q has mechanisms inside, which flags cannot describe; allowed: in a workload file, see examples/mechanisms/%s.json",
+	if other := kindOf(protoreflect.Name(strings.ReplaceAll(name, "-", "_"))); other != nil &&
+		other.Name() != samplingKind {
+		return nil, f.usage("mechanism: %q has mechanisms inside, which flags cannot describe; allowed: in a "+
+			"workload file, see examples/mechanisms/%s.json",
 			name, other.Name())
 	}
 	return nil, f.usage("mechanism: %q; %sallowed: %s", name, cli.Meant(name, Kinds()), strings.Join(Kinds(), ", "))
@@ -250,10 +254,12 @@ func (f *Flags) event(kind protoreflect.FieldDescriptor, flags []given) (*accoun
 func (f *Flags) twice(kind protoreflect.FieldDescriptor, g given) error {
 	flag := "--" + spelling.Dashed(g.name)
 	if f.own[g.name] != nil {
-		return f.usage("%s is given twice after %s, which has one of its own; the other %s stands before the mechanism: %s %s %s %s …",
+		return f.usage("%s is given twice after %s, which has one of its own; the other %s stands before the "+
+			"mechanism: %s %s %s %s …",
 			flag, spell(kind), flag, f.command.CommandPath(), flag, g.text, spell(kind))
 	}
-	return f.usage("%s is given twice for %s; allowed: once, or the next mechanism after a lone %s", flag, spell(kind), Separator)
+	return f.usage("%s is given twice for %s; allowed: once, or the next mechanism after a lone %s",
+		flag, spell(kind), Separator)
 }
 
 func isList(kind protoreflect.FieldDescriptor, name string) bool {

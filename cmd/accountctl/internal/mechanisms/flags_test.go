@@ -20,7 +20,8 @@ func parse(line string) (events []*accountantv1.Event, err error) {
 	c := &cobra.Command{Use: "test", SilenceErrors: true, SilenceUsage: true}
 	f := AddFlags(c)
 	c.RunE = func(_ *cobra.Command, args []string) (err error) {
-		events, err = f.Events(slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == Separator }))
+		events, err = f.Events(slices.DeleteFunc(slices.Clone(args),
+			func(word string) bool { return word == Separator }))
 		return err
 	}
 	c.SetArgs(strings.Fields(line))
@@ -81,7 +82,8 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for wrong, want := range map[string]string{
-		"dp-sdg": "did you mean dp-sgd? ", "laplac": "did you mean laplace? ", "gausian": "did you mean gaussian? ", "shuffle": "",
+		"dp-sdg": "did you mean dp-sgd? ", "laplac": "did you mean laplace? ",
+		"gausian": "did you mean gaussian? ", "shuffle": "",
 	} {
 		if got := cli.Meant(wrong, Kinds()); got != want || Named(wrong) {
 			t.Errorf("%q: %q, want %q", wrong, got, want)

@@ -35,7 +35,8 @@ var sharedHelp = map[string]string{
 	"scale":              "b of the noise, in the units of the query or score",
 	"sensitivity": "Δ: the norm of one record's contribution, ℓ2 for Gaussian noise (for DP-SGD the clipping norm) " +
 		"and ℓ1 for Laplace noise, in the units of the query",
-	"distance":             "the largest distance between the outputs on neighbouring datasets, in the norm of the sensitivity",
+	"distance": "the largest distance between the outputs on neighbouring datasets, in the norm of the " +
+		"sensitivity",
 	"noise_multiplier":     "σ/Δ, without units",
 	"epsilon":              "ε, in nats",
 	"delta":                "δ",

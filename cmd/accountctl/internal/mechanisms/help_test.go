@@ -14,7 +14,8 @@ func TestParameterHelpIsComplete(t *testing.T) {
 		for _, p := range k.Parameters {
 			text, seen := said[p.Name]
 			if seen && text != firstSentence(p) && p.Role != mechanism.RoleInside && sharedHelp[p.Name] == "" {
-				t.Errorf("sharedHelp lacks %s: the API describes it as %q and, of %s, as %q", p.Name, text, k.Name, firstSentence(p))
+				t.Errorf("sharedHelp lacks %s: the API describes it as %q and, of %s, as %q", p.Name, text,
+					k.Name, firstSentence(p))
 			}
 			said[p.Name] = firstSentence(p)
 			if parameterHelp(p.Name) == "" {

@@ -16,14 +16,17 @@ const samplingKind = "poisson_sampled"
 // aliases are other names by which people know a kind. Letters decide alone: "DP-SGD",
 // "dp_sgd" and "dpSgd" are the same name, and "gaussian mechanism" is "gaussian".
 var aliases = map[string]string{
-	"sgd": "dp_sgd", "pure": "pure_dp", "epsilondp": "pure_dp", "approximate": "approximate_dp", "approxdp": "approximate_dp",
-	"zcdp": "zero_concentrated_dp", "concentrateddp": "zero_concentrated_dp", "gdp": "gaussian_dp", "rdp": "renyi_dp",
+	"sgd": "dp_sgd", "pure": "pure_dp", "epsilondp": "pure_dp", "approximate": "approximate_dp",
+	"approxdp": "approximate_dp",
+	"zcdp":     "zero_concentrated_dp", "concentrateddp": "zero_concentrated_dp",
+	"gdp": "gaussian_dp", "rdp": "renyi_dp",
 	"renyi": "renyi_dp", "rr": "randomized_response", "randomisedresponse": "randomized_response",
 	"normal": "gaussian", "geometric": "discrete_laplace", "twosidedgeometric": "discrete_laplace",
 	"svt": "above_threshold", "sparsevector": "above_threshold", "sparsevectortechnique": "above_threshold",
 	"noisymax": "report_noisy_max", "noisyargmax": "report_noisy_max", "pld": "privacy_loss_table",
-	"tree": "tree_aggregation", "binarytree": "tree_aggregation", "matrix": "banded_matrix", "matrixfactorization": "banded_matrix",
-	"mixture": "mixture_of_gaussians",
+	"tree": "tree_aggregation", "binarytree": "tree_aggregation", "matrix": "banded_matrix",
+	"matrixfactorization": "banded_matrix",
+	"mixture":             "mixture_of_gaussians",
 }
 
 // allKinds are the alternatives of Mechanism, in the order of their numbers.
@@ -98,7 +101,8 @@ func parameters(kind protoreflect.FieldDescriptor) []protoreflect.FieldDescripto
 // isParameter reports whether some kind has a parameter of this name.
 func isParameter(name string) bool {
 	return slices.ContainsFunc(allKinds(), func(k protoreflect.FieldDescriptor) bool {
-		return slices.ContainsFunc(parameters(k), func(p protoreflect.FieldDescriptor) bool { return string(p.Name()) == name })
+		return slices.ContainsFunc(parameters(k),
+			func(p protoreflect.FieldDescriptor) bool { return string(p.Name()) == name })
 	})
 }
 

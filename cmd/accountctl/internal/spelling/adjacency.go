@@ -18,7 +18,8 @@ func ParseAdjacency(c *cobra.Command, s string) (accountantv1.Workload_Adjacency
 	if !slices.Contains(Adjacencies(), s) {
 		return 0, cli.Usage(c, "--adjacency: %q; allowed: %s", s, strings.Join(Adjacencies(), ", "))
 	}
-	return accountantv1.Workload_Adjacency(accountantv1.Workload_Adjacency_value[strings.ToUpper(strings.ReplaceAll(s, "-", "_"))]), nil
+	return accountantv1.Workload_Adjacency(accountantv1.Workload_Adjacency_value[strings.ToUpper(strings.ReplaceAll(s,
+		"-", "_"))]), nil
 }
 
 // Adjacencies are the API's, as flags spell them.

@@ -25,9 +25,10 @@ type PlanFlags struct {
 // mechanisms: errors show it.
 func AddPlanFlags(p *cli.Program, c *cobra.Command, pattern string, flags ...string) *PlanFlags {
 	for _, flag := range flags {
-		_ = c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return mechanisms.Kinds(), cobra.ShellCompDirectiveDefault // and files
-		})
+		_ = c.RegisterFlagCompletionFunc(flag,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return mechanisms.Kinds(), cobra.ShellCompDirectiveDefault // and files
+			})
 	}
 	return &PlanFlags{program: p, command: c, mechanisms: mechanisms.AddFlags(c), pattern: pattern}
 }

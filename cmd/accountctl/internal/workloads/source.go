@@ -27,13 +27,17 @@ type Source struct {
 	pattern    string // of a line that works, with %s for the mechanisms
 }
 
-// AddSource adds --file, --adjacency and the flags of mechanisms. Wanted says what the
-// command needs in words. The pattern is a line of the command that works, with %s in the place of the mechanisms: errors show it.
+// AddSource adds --file, --adjacency and the flags of mechanisms. Wanted says what the command
+// needs in words. The pattern is a line of the command that works, with %s in the place of the
+// mechanisms: errors show it.
 func AddSource(p *cli.Program, c *cobra.Command, wanted, pattern string) *Source {
-	s := &Source{program: p, command: c, file: FileFlag(c), wanted: wanted, pattern: pattern, mechanisms: mechanisms.AddFlags(c)}
-	s.adjacency = c.Flags().String("adjacency", "", "of mechanisms from flags: "+strings.Join(spelling.Adjacencies(), "|")+
-		" (default "+spelling.Adjacency(defaultAdjacency)+")")
-	_ = c.RegisterFlagCompletionFunc("adjacency", cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
+	s := &Source{program: p, command: c, file: FileFlag(c), wanted: wanted, pattern: pattern,
+		mechanisms: mechanisms.AddFlags(c)}
+	s.adjacency = c.Flags().String("adjacency", "",
+		"of mechanisms from flags: "+strings.Join(spelling.Adjacencies(), "|")+
+			" (default "+spelling.Adjacency(defaultAdjacency)+")")
+	_ = c.RegisterFlagCompletionFunc("adjacency",
+		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	return s
 }
 
@@ -45,10 +49,12 @@ func (s *Source) Ledger(args []string) (name string, err error) {
 		return "", nil
 	}
 	if *s.adjacency != "" {
-		return "", cli.Usage(s.command, "--adjacency: the ledger %q has one of its own; allowed: with mechanisms from flags", args[0])
+		return "", cli.Usage(s.command, "--adjacency: the ledger %q has one of its own; allowed: with mechanisms "+
+			"from flags", args[0])
 	}
 	if flag, given := s.mechanisms.Given(); given {
-		return "", cli.Usage(s.command, "%s is for a mechanism, and %q is none; such as: %s", flag, args[0], (&Described{source: s}).Example())
+		return "", cli.Usage(s.command, "%s is for a mechanism, and %q is none; such as: %s", flag, args[0],
+			(&Described{source: s}).Example())
 	}
 	_, err = s.mechanisms.Events(nil)
 	return args[0], err
@@ -91,7 +97,8 @@ func (s *Source) Read(args []string) (*Described, error) {
 		d.Adjacency, err = spelling.ParseAdjacency(s.command, *s.adjacency)
 		return d, err
 	}
-	d.Assumed = "neighbouring datasets differ by one record more or less: --adjacency was not given, so it is " + spelling.Adjacency(defaultAdjacency)
+	d.Assumed = "neighbouring datasets differ by one record more or less: --adjacency was not given, so it is " +
+		spelling.Adjacency(defaultAdjacency)
 	return d, nil
 }
 
@@ -102,9 +109,11 @@ func (s *Source) open(file string, names []string) (*Described, error) {
 	case len(names) > 0:
 		return nil, cli.Usage(s.command, "--file and %q are both given; allowed: one of them", names[0])
 	case given:
-		return nil, cli.Usage(s.command, "the file %s and %s are both given; allowed: one of them", cli.FileName(file), flag)
+		return nil, cli.Usage(s.command, "the file %s and %s are both given; allowed: one of them",
+			cli.FileName(file), flag)
 	case *s.adjacency != "":
-		return nil, cli.Usage(s.command, "--adjacency: the file %s has one of its own; allowed: with mechanisms from flags", cli.FileName(file))
+		return nil, cli.Usage(s.command, "--adjacency: the file %s has one of its own; allowed: with mechanisms from "+
+			"flags", cli.FileName(file))
 	}
 	if _, err := s.mechanisms.Events(nil); err != nil {
 		return nil, err

@@ -40,7 +40,8 @@ func AddFlags(p *cli.Program, c *cobra.Command) *Flags {
 	return &Flags{
 		Program: p,
 		Output:  cli.OutputFlag(c, cli.FormatJSON),
-		key:     c.Flags().String("request-id", "", "your key of this one write, [A-Za-z0-9._-]{1,128}; random unless given"),
+		key: c.Flags().String("request-id", "",
+			"your key of this one write, [A-Za-z0-9._-]{1,128}; random unless given"),
 	}
 }
 
@@ -62,15 +63,18 @@ func (f *Flags) Key(c *cobra.Command) (string, error) {
 
 // Once makes one write under the command's request ID.
 // Where it is unknown whether the write was done, the error names the ID that resumes it.
-func Once[T any](f *Flags, c *cobra.Command, write func(ctx context.Context, daemon *client.Client, key string) (T, error)) (answer T, err error) {
+func Once[T any](f *Flags, c *cobra.Command,
+	write func(ctx context.Context, daemon *client.Client, key string) (T, error)) (answer T, err error) {
 	key, err := f.Key(c)
 	if err != nil {
 		return answer, err
 	}
-	answer, err = cli.Ask(f.Program, c, func(ctx context.Context, daemon *client.Client) (T, error) { return write(ctx, daemon, key) })
+	answer, err = cli.Ask(f.Program, c,
+		func(ctx context.Context, daemon *client.Client) (T, error) { return write(ctx, daemon, key) })
 	var e *client.Error
 	if errors.As(err, &e) && (e.Unknown || e.Code == codes.Aborted) {
-		err = fmt.Errorf("%w; it is unknown whether this was written: repeat the command with --request-id %s", err, key)
+		err = fmt.Errorf("%w; it is unknown whether this was written: repeat the command with --request-id %s",
+			err, key)
 	}
 	return answer, err
 }
@@ -83,7 +87,8 @@ type Answer interface {
 }
 
 // Run makes one write and says that it was done: "refunded".
-func (f *Flags) Run(c *cobra.Command, done string, write func(ctx context.Context, daemon *client.Client, key string) (Answer, error)) error {
+func (f *Flags) Run(c *cobra.Command, done string,
+	write func(ctx context.Context, daemon *client.Client, key string) (Answer, error)) error {
 	answer, err := Once(f, c, write)
 	switch {
 	case err != nil:
