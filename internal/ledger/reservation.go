@@ -42,8 +42,10 @@ func (r Reservation) admits(w Writer) error {
 		return refuse(ErrReservation, "reservation: %d is held by ledger %s; allowed: to close that ledger, which "+
 			"settles it", r.Position, r.Child)
 	}
-	return refuse(ErrReservation, "reservation: %d is of %s; allowed: one of your own, or on the daemon's own socket "+
-		"to let it expire now, or to free it", r.Position, r.Principal)
+	return refuse(ErrReservation, "reservation: %d is of %s, and you are %s; allowed: one of your own, "+
+		"or on the daemon's own socket to let it expire now, or to free it: "+
+		"accountctl expire, or accountctl release --nothing-released, each with %s",
+		r.Position, r.Principal, w.Principal, OwnSocket)
 }
 
 // Total is the sum of the counts that are left.

@@ -12,6 +12,10 @@ import (
 // proves that.
 const Unverified = "unverified:"
 
+// OwnSocket says in a refusal how to reach the daemon's own socket. The server puts the real
+// path in its place.
+const OwnSocket = "--server unix:DIR/accountant.sock"
+
 // mayDispose refuses what only the ledger's creator may do, unless the request comes from it.
 // Until there are roles the creator is known by its principal, so this holds where
 // principals are proven: for a proven caller, and for a ledger whose creator is proven.
@@ -23,13 +27,12 @@ func (b *Batch) mayDispose(to string) error {
 		strings.HasPrefix(creator, Unverified) && strings.HasPrefix(caller, Unverified) {
 		return nil
 	}
-	who := "only " + creator + ", or a caller"
+	who := "only " + creator + " may, or the daemon's owner"
 	if strings.HasPrefix(creator, Unverified) {
-		who = "nobody can prove to be that, so only a caller"
+		who = "as nobody can prove to be that, only the daemon's owner may,"
 	}
-	return refuse(ErrNotCreator, "ledger %s was created by %s: %s on the daemon's own socket (accountctl --server "+
-		"unix:DIR/accountant.sock), may %s; you are %s",
-		genesis.Spec.Name, creator, who, to, caller)
+	return refuse(ErrNotCreator, "you are %s and may not %s: ledger %s was created by %s; %s with %s",
+		caller, to, genesis.Spec.Name, creator, who, OwnSocket)
 }
 
 // mostOfAll reports whether parts are more than half of all that the ledger allows, used

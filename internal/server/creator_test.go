@@ -25,8 +25,8 @@ func TestCreator(t *testing.T) {
 	var files server.TLSFiles
 	files.Cert, files.Key = a.Issue("server", nil)
 	files.ClientCA = a.File
-	s := servertest.StartWith(t,
-		servertest.Config{Server: server.Config{TLS: files, Socket: filepath.Join(t.TempDir(), "s")}})
+	socket := filepath.Join(t.TempDir(), "s")
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, Socket: socket}})
 	by := func(name string) pb.AccountantServiceClient {
 		a.Issue(name, func(c *x509.Certificate) { c.Subject.CommonName = name })
 		conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(credentials.NewTLS(a.Client(name))))
@@ -54,8 +54,8 @@ func TestCreator(t *testing.T) {
 	}
 	denied := func(err error, words ...string) {
 		t.Helper()
-		wantError(t, err, codes.PermissionDenied,
-			append(words, "created by cn:ann", "only cn:ann", "accountant.sock", "you are cn:bob")...)
+		wantError(t, err, codes.PermissionDenied, append(words, "created by cn:ann",
+			"only cn:ann may, or the daemon's owner with --server unix:"+socket, "you are cn:bob")...)
 	}
 	done := func(err error) {
 		t.Helper()

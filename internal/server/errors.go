@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,7 +29,7 @@ var (
 		"another store; nothing was written, and sending it again does not help")
 
 	errNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data " +
-		"directory (accountctl --server unix:DIR/accountant.sock)")
+		"directory, on the daemon's machine and as its user; use " + ledger.OwnSocket)
 )
 
 // maxMessage bounds an error's message, in bytes. gRPC sends the message twice in the headers,
@@ -134,6 +136,19 @@ func statusOf(err error) *status.Status {
 		}
 	}
 	return s
+}
+
+// refused returns err as a status's error, and puts the path of the daemon's own socket into
+// one that says to use it.
+func (s *Server) refused(err error) error {
+	st := statusOf(err)
+	path, failed := filepath.Abs(s.config.Socket)
+	if s.config.Socket == "" || failed != nil || !strings.Contains(st.Message(), ledger.OwnSocket) {
+		return st.Err()
+	}
+	p := st.Proto()
+	p.Message = wire.Cut(strings.ReplaceAll(p.Message, ledger.OwnSocket, "--server unix:"+path), maxMessage)
+	return status.FromProto(p).Err()
 }
 
 // exceededBy returns what budgets or the plan lack, if err is a refusal by them, and nil for

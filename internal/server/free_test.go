@@ -18,7 +18,8 @@ import (
 // daemon's own socket only; what was freed is listed with every answer from then on.
 func TestReservationsOfTheDead(t *testing.T) {
 	t.Parallel()
-	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: filepath.Join(shortDir(t), "s")}})
+	socket := filepath.Join(shortDir(t), "s")
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: socket}})
 	owner, ctx := s.Owner(t), servertest.Context(t)
 	s.Create(servertest.Filter("d", servertest.Basic(1)))
 	for range 3 {
@@ -48,9 +49,10 @@ func TestReservationsOfTheDead(t *testing.T) {
 		code  codes.Code
 		wants []string
 	}{
-		"free elsewhere": {free(s.Client, dead(1)), codes.PermissionDenied, []string{"own socket"}},
+		"free elsewhere": {free(s.Client, dead(1)), codes.PermissionDenied,
+			[]string{"own socket", "use --server unix:" + socket}},
 		"expire elsewhere": {expire(s.Client, &pb.Expire{Reservation: 1}), codes.PermissionDenied,
-			[]string{"own socket"}},
+			[]string{"own socket", "use --server unix:" + socket}},
 		"no assertion": {free(owner, &pb.Free{Reservation: 1, Reason: "x"}), codes.InvalidArgument,
 			[]string{"free.nothing_released: false; allowed: true"}},
 		"no reason": {free(owner, &pb.Free{Reservation: 1, NothingReleased: true}), codes.InvalidArgument,
@@ -71,7 +73,8 @@ func TestReservationsOfTheDead(t *testing.T) {
 			Release: &pb.Release{Reservation: 1}}); err == nil {
 		t.Error("somebody else's reservation was released without a word")
 	} else {
-		wantError(t, err, codes.FailedPrecondition, "or on the daemon's own socket to let it expire now, or to free it")
+		wantError(t, err, codes.FailedPrecondition, "or on the daemon's own socket to let it expire now, or to free it",
+			"reservation: 1 is of unverified:", ", and you are uid:", "release --nothing-released, each with --server unix:"+socket)
 	}
 	request := &pb.FreeRequest{Ledger: "d", Writer: "request/free-1", Sequence: 1, Free: dead(1)}
 	first, err := owner.Free(ctx, request)

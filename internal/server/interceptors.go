@@ -65,7 +65,7 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		err = checkRequest(m)
 	}
 	if err != nil {
-		return nil, statusOf(err).Err()
+		return nil, s.refused(err)
 	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -74,7 +74,7 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 	}
 	answer, err := next(ctx, req)
 	if err != nil {
-		return nil, statusOf(err).Err()
+		return nil, s.refused(err)
 	}
 	return answer, nil
 }
@@ -98,7 +98,7 @@ func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.Str
 		err = identify(stream.Context())
 	}
 	if err != nil {
-		return statusOf(err).Err()
+		return s.refused(err)
 	}
 	if !ours(info.FullMethod) {
 		ctx, cancel := context.WithCancel(stream.Context())
@@ -106,7 +106,7 @@ func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.Str
 		defer context.AfterFunc(s.draining, cancel)()
 		stream = &streamWith{stream, ctx}
 	}
-	return statusOf(next(srv, stream)).Err()
+	return s.refused(next(srv, stream))
 }
 
 // streamWith is a stream with another context.

@@ -55,7 +55,8 @@ func checkReserve(v ledger.Reserve) error {
 func checkLifetime(field string, d time.Duration) error {
 	if d < time.Second || d > ledger.MaxLifetime || d%time.Second != 0 {
 		return invalid(field, strconv.FormatFloat(d.Seconds(), 'f', -1, 64),
-			fmt.Sprintf("a whole number from 1 to %d", ledger.MaxLifetime/time.Second))
+			fmt.Sprintf("a whole number from 1 to %d (%d days)",
+				ledger.MaxLifetime/time.Second, ledger.MaxLifetime/(24*time.Hour)))
 	}
 	return nil
 }

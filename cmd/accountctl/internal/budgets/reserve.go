@@ -3,6 +3,7 @@ package budgets
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
 func reserve(p *cli.Program) *cobra.Command {
@@ -35,11 +37,12 @@ whether it was used. The receipt's position names the reservation.
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
 	flags := workloads.AddChargeFlags(c, "accountctl reserve NAME %s --lifetime 24h")
-	lifetime := c.Flags().Duration("lifetime", 0, "how long, in whole seconds: 1s to 8784h (366 days)")
+	var lifetime lifetime
+	c.Flags().Var(&lifetime, "lifetime", "how long, in whole seconds: "+allowedLifetimes)
 	w := writes.AddFlags(p, c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !c.Flags().Changed("lifetime") {
-			return cli.Usage(c, "--lifetime is missing; allowed: 1s to 8784h (366 days), such as 24h")
+			return cli.Usage(c, "--lifetime is missing; allowed: %s, such as 24h", allowedLifetimes)
 		}
 		charge, err := flags.Read(p, c, args[1:])
 		if err != nil {
@@ -49,7 +52,7 @@ whether it was used. The receipt's position names the reservation.
 			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
 			}
-			return daemon.ReserveOnce(ctx, args[0], key, charge.Events, *lifetime, *flags.Labels)
+			return daemon.ReserveOnce(ctx, args[0], key, charge.Events, time.Duration(lifetime), *flags.Labels)
 		})
 		switch {
 		case err != nil:
@@ -65,3 +68,27 @@ whether it was used. The receipt's position names the reservation.
 	}
 	return c
 }
+
+// lifetime is the value of --lifetime.
+type lifetime time.Duration
+
+const allowedLifetimes = "1s to 8784h (366 days)"
+
+func (l *lifetime) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Second || d > ledger.MaxLifetime {
+		return fmt.Errorf("allowed: %s, in whole seconds; for 7 days write 168h", allowedLifetimes)
+	}
+	*l = lifetime(d)
+	return nil
+}
+
+func (l *lifetime) String() string {
+	if *l == 0 {
+		return "" // no default
+	}
+	return time.Duration(*l).String()
+}
+
+// Type implements pflag.Value: it is the name of the value in the help.
+func (*lifetime) Type() string { return "duration" }

@@ -35,6 +35,13 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, unless it is ok
 }
 
+// notAnswering is the error of a daemon that does not answer, whose text a finding has.
+type notAnswering struct{ error }
+
+func (notAnswering) Error() string { return "the daemon was not checked; see above for what to do" }
+
+func (e notAnswering) Unwrap() error { return e.error }
+
 // errDoctor is that something failed.
 var errDoctor = errors.New("something is wrong: see above")
 
@@ -117,7 +124,7 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 		found = append(found, storeFindings(data)...)
 	}
 	if unreachable != nil {
-		return found, unreachable
+		return found, notAnswering{unreachable}
 	}
 	for _, f := range found {
 		if f.Result == foundFail {

@@ -81,7 +81,7 @@ func codeOf(err error) codes.Code {
 }
 
 // NoDaemon is what to do where nobody listens.
-const NoDaemon = "start accountantd, or say with --server and --tls-… where and how it listens"
+const NoDaemon = "start accountantd, or say with --server (or ACCOUNTANT_SERVER) and --tls-… where and how it listens"
 
 // Describe is the error in one line, without gRPC's decoration.
 func Describe(err error, server string) string {
