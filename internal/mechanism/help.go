@@ -3,216 +3,136 @@
 package mechanism
 
 var help = map[string]string{
-	"gaussian":                    "Gaussian noise.",
-	"gaussian.standard_deviation": "σ of the noise, in the units of the query. Range: > 0.",
-	"gaussian.sensitivity": "Δ: the ℓ2 norm of one record's contribution, in the units of " +
-		"the query; for DP-SGD the clipping norm. Under REPLACE_ONE the service doubles it. Range: > 0.",
-	"gaussian.distance": "The largest ℓ2 distance between the outputs on neighbouring " +
-		"datasets, in the units of the query; used as it is, not inside sampling. Range: > 0.",
-	"gaussian.noise_multiplier": "σ/Δ, without units. Range: > 0.",
-	"laplace":                   "Laplace noise.",
-	"laplace.scale":             "b of the noise, in the units of the query. Range: > 0.",
-	"laplace.sensitivity": "Δ: the ℓ1 norm of one record's contribution, in the units of " +
-		"the query. Under REPLACE_ONE the service doubles it. Range: > 0.",
-	"laplace.distance": "The largest ℓ1 distance between the outputs on neighbouring " +
-		"datasets, in the units of the query; used as it is. Range: > 0.",
-	"poisson_sampled":                      "A mechanism on a batch drawn by Poisson sampling.",
-	"poisson_sampled.sampling_probability": "q, the chance of each record to be in the batch. Range: (0, 1].",
-	"poisson_sampled.batch_size": "The expected number of records in a batch. Range: 1 to " +
-		"dataset_size.",
-	"poisson_sampled.dataset_size": "The number of records in the dataset. Range: 1 to 2^53.",
-	"poisson_sampled.mechanism": "The mechanism that is run on the batch. Required: gaussian " +
-		"(by sensitivity or noise_multiplier) or laplace (by sensitivity); randomized_response where it is defined; " +
-		"discrete_gaussian of one coordinate, discrete_laplace and truncated_laplace (by sensitivity), not under " +
-		"REPLACE_ONE; under ADD_OR_REMOVE_ONE also pure_dp, approximate_dp, gaussian_dp and privacy_loss_table.",
-	"randomized_response":         "Randomized response, binary or with more answers.",
-	"randomized_response.epsilon": "ln((1 − ν + ν/k)/(ν/k)), in nats. Range: > 0.",
-	"randomized_response.noise": "ν, the probability that the answer is drawn uniformly from " +
-		"all k. Range: (0, 1).",
-	"randomized_response.buckets": "k, the number of possible answers; with epsilon 2 unless " +
-		"given. Range: 2 to 2^40.",
-	"pure_dp":                  "A declared guarantee: ε-differential privacy.",
-	"pure_dp.epsilon":          "ε, in nats. Range: > 0.",
-	"approximate_dp":           "A declared guarantee: (ε, δ)-differential privacy.",
-	"approximate_dp.epsilon":   "ε, in nats. Range: > 0.",
-	"approximate_dp.delta":     "δ. Range: (0, 1).",
-	"zero_concentrated_dp":     "A declared guarantee: ρ-zero-concentrated differential privacy.",
-	"zero_concentrated_dp.rho": "ρ, in nats. Range: > 0.",
-	"zero_concentrated_dp.delta": "δ, the probability of the events without which ρ holds. " +
-		"Range: (0, 1); none unless given.",
-	"gaussian_dp":       "A declared guarantee: μ-Gaussian differential privacy.",
-	"gaussian_dp.mu":    "μ, without units. Range: > 0.",
-	"discrete_gaussian": "Discrete Gaussian noise on whole numbers.",
-	"discrete_gaussian.standard_deviation": "σ, the parameter of the noise, in the units of the query; its " +
-		"standard deviation is a little less. Range: > 0.",
-	"discrete_gaussian.sensitivity": "Δ: the ℓ2 norm of one record's contribution. Under " +
-		"REPLACE_ONE the service doubles it. Of one coordinate it is a whole number, and others are refused: scale " +
-		"the query, its noise and Δ so that they are. Range: > 0; whole: 1 to 2^52.",
-	"discrete_gaussian.distance": "The largest ℓ2 distance between the outputs on neighbouring " +
-		"datasets, likewise; used as it is. Range: > 0; of one coordinate a whole number to 2^53.",
-	"discrete_gaussian.coordinates": "The number of coordinates; 1 unless given. Range: 1 to 2^53.",
-	"discrete_laplace":              "Discrete Laplace (two-sided geometric) noise on whole numbers.",
-	"discrete_laplace.scale":        "b of the noise, in the units of the query. Range: > 0.",
-	"discrete_laplace.sensitivity": "Δ: the ℓ1 norm of one record's contribution. Under " +
-		"REPLACE_ONE the service doubles it. Range: a whole number from 1 to 2^52; others are refused.",
-	"discrete_laplace.distance": "The largest ℓ1 distance between the outputs on neighbouring " +
-		"datasets; used as it is. Range: a whole number from 1 to 2^53.",
-	"truncated_laplace":       "Laplace noise cut off on both sides.",
-	"truncated_laplace.scale": "λ of the noise, in the units of the query. Range: > 0.",
-	"truncated_laplace.bound": "τ, the largest noise, in the units of the query. Range: > 0.",
-	"truncated_laplace.sensitivity": "Δ: the size of one record's contribution. Under REPLACE_ONE " +
-		"the service doubles it. Range: > 0, the distance below 2·bound.",
-	"truncated_laplace.distance": "The largest distance between the outputs on neighbouring " +
-		"datasets; used as it is. Range: > 0, below 2·bound.",
-	"exponential": "The exponential mechanism: a selection by score.",
-	"exponential.epsilon": "ε, in nats: the guarantee under the ledger's adjacency. " +
-		"Range: > 0.",
-	"exponential.scale": "The score that multiplies a probability by e, in the units of " +
-		"the score. Range: > 0.",
-	"exponential.sensitivity": "Δ: the most that one record contributes to any score. Under " +
-		"REPLACE_ONE the service doubles it. Range: > 0.",
-	"exponential.monotone": "A record's contributions to the scores all have one sign, as " +
-		"in counts.",
-	"report_noisy_max":              "The candidate with the largest noisy score.",
-	"report_noisy_max.distribution": "Of the noise. Required.",
-	"report_noisy_max.epsilon": "ε, in nats: the guarantee under the ledger's adjacency. " +
-		"Range: > 0.",
-	"report_noisy_max.scale": "b of the noise, in the units of the score. Range: > 0.",
-	"report_noisy_max.sensitivity": "Δ: the most that one record contributes to any score. Under " +
-		"REPLACE_ONE the service doubles it. Range: > 0.",
-	"report_noisy_max.monotone": "A record's contributions to the scores all have one sign, as " +
-		"in counts.",
-	"above_threshold": "The sparse vector technique: which queries are above a " +
-		"threshold.",
-	"above_threshold.threshold_epsilon": "ε1, spent on the threshold, in nats. Range: > 0.",
-	"above_threshold.query_epsilon":     "ε2, spent on all queries together, in nats. Range: > 0.",
-	"above_threshold.threshold_scale": "b of the noise on the threshold, in the units of the queries. " +
-		"Range: > 0.",
-	"above_threshold.query_scale": "b of the noise on each query, in the units of the queries. " +
-		"Range: > 0.",
-	"above_threshold.sensitivity": "Δ: the most that one record contributes to any query. Under " +
-		"REPLACE_ONE the service doubles it. Range: > 0.",
-	"above_threshold.positives": "c, the number of queries above the threshold with which it " +
-		"ends. Range: 1 to 2^32.",
-	"above_threshold.monotone": "A record's contributions to the queries all have one sign, as " +
-		"in counts.",
-	"inverse_sensitivity":          "The inverse sensitivity mechanism.",
-	"inverse_sensitivity.epsilon":  "ε, in nats. Range: > 0.",
-	"histogram":                    "Noisy counts of disjoint bins.",
-	"histogram.laplace_scale":      "b of Laplace noise, in records. Range: > 0.",
-	"histogram.standard_deviation": "σ of Gaussian noise, in records. Range: > 0.",
-	"counting_queries":             "Counting queries answered together with Gaussian noise.",
-	"counting_queries.queries":     "k, the number of counting queries. Range: 1 to 2^53.",
-	"counting_queries.rho":         "ρ of all together, in nats. Range: > 0.",
-	"renyi_dp": "A declared guarantee: Rényi differential privacy at some " +
-		"orders.",
-	"renyi_dp.orders": "α, the Rényi orders, rising. Range: 1 to 1024 numbers, each > " +
-		"1 and at most 2^53.",
-	"renyi_dp.epsilons":  "ε at each order, in nats. Range: as many numbers, each > 0.",
-	"privacy_loss_table": "A table of privacy losses with their masses.",
-	"privacy_loss_table.losses": "l, the privacy losses, in nats, rising. Range: 2 to 4096 " +
-		"numbers, each from −700 to 700.",
-	"privacy_loss_table.masses": "p, the probability under P of each loss. Range: as many " +
-		"numbers, each > 0; with infinite_mass they sum to 1, and Σ p·e^(−l) is at most 1, each within 1e−9: they " +
-		"are taken in proportion, and losses raised by the excess.",
-	"privacy_loss_table.infinite_mass": "The probability under P of outputs that Q does not have. " +
-		"Range: (0, 1); none unless given.",
-	"name_and_shame":       "A declared guarantee: (0, δ)-differential privacy.",
-	"name_and_shame.delta": "δ, the probability of failure. Range: (0, 1).",
-	"composed":             "Several events as one mechanism.",
-	"composed.events": "What is applied, in any order; composed may hold composed, three levels " +
-		"deep. Range: 1 to 64 events; in all at most 256 mechanisms and 4294967295 applications.",
-	"parallel": "A mechanism on each of several disjoint parts of the dataset.",
-	"parallel.parts": "What is run on each part; several mechanisms as composed. " +
-		"Range: 1 to 64 parts.",
-	"parallel.partition_fixed_in_advance": "An assertion, which answers and statements name as an " +
-		"assumption: the parts, and which mechanism runs on which of them, were fixed before anything was released " +
-		"from the dataset. Never set it if the parts were chosen by looking at an output. Within a parallel whose " +
-		"own partition depends on outputs it asserts which of these parts a record is in whenever the outer part " +
-		"holds it. Where more than 16 compositions would have to be asked about, the upper bound is as without the " +
-		"assertion; reports of one mechanism may have parted the data differently, so for many uses of the same " +
-		"parts report one parallel of composed.",
-	"repeat_and_select": "The best of a random number of runs.",
-	"repeat_and_select.mechanism": "What is run. Required; mechanisms that fail more often in one " +
-		"direction than in the other are refused.",
-	"repeat_and_select.gamma": "γ: the smaller, the more runs. Range: (0, 1).",
-	"repeat_and_select.eta": "η. Range: > -1, at most 1e9; the logarithmic distribution, η " +
-		"= 0, unless given.",
-	"repeat_and_select.mean": "The mean of the Poisson distribution. Range: > 0, at most 1e9.",
-	"dp_sgd":                 "A training run by DP-SGD on Poisson samples.",
-	"dp_sgd.noise_multiplier": "σ/Δ: the noise's standard deviation over max_grad_norm, without units. " +
-		"Range: > 0.",
-	"dp_sgd.max_grad_norm": "Δ, the ℓ2 norm that each record's gradient is clipped to. Range: > 0. It may " +
-		"be left out: the cost does not depend on it.",
-	"dp_sgd.batch_size": "The expected number of records in one batch; with accumulation in one piece " +
-		"of a batch. Public. Range: 1 to dataset_size.",
-	"dp_sgd.dataset_size": "The number of records in the dataset. Public. Range: 1 to 2^53.",
-	"dp_sgd.epochs": "Passes over the dataset, whole or not. A pass has ⌈dataset_size / " +
-		"(batch_size·accumulation)⌉ steps, and the steps of all are rounded up. Range: > 0, with at most 4294967295 " +
-		"steps. Give epochs or steps.",
-	"dp_sgd.steps": "How often noise is added. Range: 1 to 4294967295. Give epochs " +
-		"or steps.",
-	"dp_sgd.accumulation": "The number of pieces a batch is processed in before noise is " +
-		"added once: gradient accumulation. The batch must be drawn as a whole: a record that can be drawn into " +
-		"several pieces contributes several times. Range: 1 to dataset_size/batch_size; 1 unless given.",
-	"group": "A mechanism, for groups of records in the place of one.",
-	"group.size": "The number of records. Range: 1 to 2^20; 1 to 255 with " +
-		"poisson_sampled Gaussian noise inside; with noise on whole numbers size times the distance is below 2^53, " +
-		"with truncated_laplace below twice the bound.",
-	"group.mechanism": "The mechanism as it is for one record. Required: gaussian, " +
-		"laplace, discrete_gaussian, discrete_laplace, truncated_laplace; exponential, report_noisy_max, " +
-		"above_threshold, inverse_sensitivity; histogram, counting_queries; shuffled, tree_aggregation, " +
-		"banded_matrix; gaussian_dp, zero_concentrated_dp without delta, pure_dp, approximate_dp, " +
-		"randomized_response; or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp " +
-		"inside. The guarantee of one record says nothing of groups in other samples, in tables of losses or " +
-		"divergences, and in the best of several runs; of composed, report each event as a group.",
-	"fixed_size_sampled": "A mechanism on a batch of fixed size, drawn without " +
-		"replacement.",
-	"fixed_size_sampled.batch_size":   "The number of records in every batch. Range: 1 to dataset_size.",
-	"fixed_size_sampled.dataset_size": "The number of records in the dataset, public. Range: 1 to 2^53.",
-	"fixed_size_sampled.mechanism": "The mechanism that is run on the batch. Required: gaussian " +
-		"(by sensitivity or noise_multiplier), laplace (by sensitivity), pure_dp, approximate_dp, renyi_dp or " +
-		"zero_concentrated_dp without delta.",
+	"gaussian":                                       "Gaussian noise.",
+	"gaussian.standard_deviation":                    "σ of the noise, in the units of the query. Range: > 0.",
+	"gaussian.sensitivity":                           "Δ: the ℓ2 norm of one record's contribution, in the units of the query; for DP-SGD the clipping norm. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"gaussian.distance":                              "The largest ℓ2 distance between the outputs on neighbouring datasets, in the units of the query; used as it is, not inside sampling. Range: > 0.",
+	"gaussian.noise_multiplier":                      "σ/Δ, without units. Range: > 0.",
+	"laplace":                                        "Laplace noise.",
+	"laplace.scale":                                  "b of the noise, in the units of the query. Range: > 0.",
+	"laplace.sensitivity":                            "Δ: the ℓ1 norm of one record's contribution, in the units of the query. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"laplace.distance":                               "The largest ℓ1 distance between the outputs on neighbouring datasets, in the units of the query; used as it is. Range: > 0.",
+	"poisson_sampled":                                "A mechanism on a batch drawn by Poisson sampling.",
+	"poisson_sampled.sampling_probability":           "q, the chance of each record to be in the batch. Range: (0, 1].",
+	"poisson_sampled.batch_size":                     "The expected number of records in a batch. Range: 1 to dataset_size.",
+	"poisson_sampled.dataset_size":                   "The number of records in the dataset. Range: 1 to 2^53.",
+	"poisson_sampled.mechanism":                      "The mechanism that is run on the batch. Required: gaussian (by sensitivity or noise_multiplier) or laplace (by sensitivity); randomized_response where it is defined; discrete_gaussian of one coordinate, discrete_laplace and truncated_laplace (by sensitivity), not under REPLACE_ONE; under ADD_OR_REMOVE_ONE also pure_dp, approximate_dp, gaussian_dp and privacy_loss_table.",
+	"randomized_response":                            "Randomized response, binary or with more answers.",
+	"randomized_response.epsilon":                    "ln((1 − ν + ν/k)/(ν/k)), in nats. Range: > 0.",
+	"randomized_response.noise":                      "ν, the probability that the answer is drawn uniformly from all k. Range: (0, 1).",
+	"randomized_response.buckets":                    "k, the number of possible answers; with epsilon 2 unless given. Range: 2 to 2^40.",
+	"pure_dp":                                        "A declared guarantee: ε-differential privacy.",
+	"pure_dp.epsilon":                                "ε, in nats. Range: > 0.",
+	"approximate_dp":                                 "A declared guarantee: (ε, δ)-differential privacy.",
+	"approximate_dp.epsilon":                         "ε, in nats. Range: > 0.",
+	"approximate_dp.delta":                           "δ. Range: (0, 1).",
+	"zero_concentrated_dp":                           "A declared guarantee: ρ-zero-concentrated differential privacy.",
+	"zero_concentrated_dp.rho":                       "ρ, in nats. Range: > 0.",
+	"zero_concentrated_dp.delta":                     "δ, the probability of the events without which ρ holds. Range: (0, 1); none unless given.",
+	"gaussian_dp":                                    "A declared guarantee: μ-Gaussian differential privacy.",
+	"gaussian_dp.mu":                                 "μ, without units. Range: > 0.",
+	"discrete_gaussian":                              "Discrete Gaussian noise on whole numbers.",
+	"discrete_gaussian.standard_deviation":           "σ, the parameter of the noise, in the units of the query; its standard deviation is a little less. Range: > 0.",
+	"discrete_gaussian.sensitivity":                  "Δ: the ℓ2 norm of one record's contribution. Under REPLACE_ONE the service doubles it. Of one coordinate it is a whole number, and others are refused: scale the query, its noise and Δ so that they are. Range: > 0; whole: 1 to 2^52.",
+	"discrete_gaussian.distance":                     "The largest ℓ2 distance between the outputs on neighbouring datasets, likewise; used as it is. Range: > 0; of one coordinate a whole number to 2^53.",
+	"discrete_gaussian.coordinates":                  "The number of coordinates; 1 unless given. Range: 1 to 2^53.",
+	"discrete_laplace":                               "Discrete Laplace (two-sided geometric) noise on whole numbers.",
+	"discrete_laplace.scale":                         "b of the noise, in the units of the query. Range: > 0.",
+	"discrete_laplace.sensitivity":                   "Δ: the ℓ1 norm of one record's contribution. Under REPLACE_ONE the service doubles it. Range: a whole number from 1 to 2^52; others are refused.",
+	"discrete_laplace.distance":                      "The largest ℓ1 distance between the outputs on neighbouring datasets; used as it is. Range: a whole number from 1 to 2^53.",
+	"truncated_laplace":                              "Laplace noise cut off on both sides.",
+	"truncated_laplace.scale":                        "λ of the noise, in the units of the query. Range: > 0.",
+	"truncated_laplace.bound":                        "τ, the largest noise, in the units of the query. Range: > 0.",
+	"truncated_laplace.sensitivity":                  "Δ: the size of one record's contribution. Under REPLACE_ONE the service doubles it. Range: > 0, the distance below 2·bound.",
+	"truncated_laplace.distance":                     "The largest distance between the outputs on neighbouring datasets; used as it is. Range: > 0, below 2·bound.",
+	"exponential":                                    "The exponential mechanism: a selection by score.",
+	"exponential.epsilon":                            "ε, in nats: the guarantee under the ledger's adjacency. Range: > 0.",
+	"exponential.scale":                              "The score that multiplies a probability by e, in the units of the score. Range: > 0.",
+	"exponential.sensitivity":                        "Δ: the most that one record contributes to any score. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"exponential.monotone":                           "A record's contributions to the scores all have one sign, as in counts.",
+	"report_noisy_max":                               "The candidate with the largest noisy score.",
+	"report_noisy_max.distribution":                  "Of the noise. Required.",
+	"report_noisy_max.epsilon":                       "ε, in nats: the guarantee under the ledger's adjacency. Range: > 0.",
+	"report_noisy_max.scale":                         "b of the noise, in the units of the score. Range: > 0.",
+	"report_noisy_max.sensitivity":                   "Δ: the most that one record contributes to any score. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"report_noisy_max.monotone":                      "A record's contributions to the scores all have one sign, as in counts.",
+	"above_threshold":                                "The sparse vector technique: which queries are above a threshold.",
+	"above_threshold.threshold_epsilon":              "ε1, spent on the threshold, in nats. Range: > 0.",
+	"above_threshold.query_epsilon":                  "ε2, spent on all queries together, in nats. Range: > 0.",
+	"above_threshold.threshold_scale":                "b of the noise on the threshold, in the units of the queries. Range: > 0.",
+	"above_threshold.query_scale":                    "b of the noise on each query, in the units of the queries. Range: > 0.",
+	"above_threshold.sensitivity":                    "Δ: the most that one record contributes to any query. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"above_threshold.positives":                      "c, the number of queries above the threshold with which it ends. Range: 1 to 2^32.",
+	"above_threshold.monotone":                       "A record's contributions to the queries all have one sign, as in counts.",
+	"inverse_sensitivity":                            "The inverse sensitivity mechanism.",
+	"inverse_sensitivity.epsilon":                    "ε, in nats. Range: > 0.",
+	"histogram":                                      "Noisy counts of disjoint bins.",
+	"histogram.laplace_scale":                        "b of Laplace noise, in records. Range: > 0.",
+	"histogram.standard_deviation":                   "σ of Gaussian noise, in records. Range: > 0.",
+	"counting_queries":                               "Counting queries answered together with Gaussian noise.",
+	"counting_queries.queries":                       "k, the number of counting queries. Range: 1 to 2^53.",
+	"counting_queries.rho":                           "ρ of all together, in nats. Range: > 0.",
+	"renyi_dp":                                       "A declared guarantee: Rényi differential privacy at some orders.",
+	"renyi_dp.orders":                                "α, the Rényi orders, rising. Range: 1 to 1024 numbers, each > 1 and at most 2^53.",
+	"renyi_dp.epsilons":                              "ε at each order, in nats. Range: as many numbers, each > 0.",
+	"privacy_loss_table":                             "A table of privacy losses with their masses.",
+	"privacy_loss_table.losses":                      "l, the privacy losses, in nats, rising. Range: 2 to 4096 numbers, each from −700 to 700.",
+	"privacy_loss_table.masses":                      "p, the probability under P of each loss. Range: as many numbers, each > 0; with infinite_mass they sum to 1, and Σ p·e^(−l) is at most 1, each within 1e−9: they are taken in proportion, and losses raised by the excess.",
+	"privacy_loss_table.infinite_mass":               "The probability under P of outputs that Q does not have. Range: (0, 1); none unless given.",
+	"name_and_shame":                                 "A declared guarantee: (0, δ)-differential privacy.",
+	"name_and_shame.delta":                           "δ, the probability of failure. Range: (0, 1).",
+	"composed":                                       "Several events as one mechanism.",
+	"composed.events":                                "What is applied, in any order; composed may hold composed, three levels deep. Range: 1 to 64 events; in all at most 256 mechanisms and 4294967295 applications.",
+	"parallel":                                       "A mechanism on each of several disjoint parts of the dataset.",
+	"parallel.parts":                                 "What is run on each part; several mechanisms as composed. Range: 1 to 64 parts.",
+	"parallel.partition_fixed_in_advance":            "An assertion, which answers and statements name as an assumption: the parts, and which mechanism runs on which of them, were fixed before anything was released from the dataset. Never set it if the parts were chosen by looking at an output. Within a parallel whose own partition depends on outputs it asserts which of these parts a record is in whenever the outer part holds it. Where more than 16 compositions would have to be asked about, the upper bound is as without the assertion; reports of one mechanism may have parted the data differently, so for many uses of the same parts report one parallel of composed.",
+	"repeat_and_select":                              "The best of a random number of runs.",
+	"repeat_and_select.mechanism":                    "What is run. Required; mechanisms that fail more often in one direction than in the other are refused.",
+	"repeat_and_select.gamma":                        "γ: the smaller, the more runs. Range: (0, 1).",
+	"repeat_and_select.eta":                          "η. Range: > -1, at most 1e9; the logarithmic distribution, η = 0, unless given.",
+	"repeat_and_select.mean":                         "The mean of the Poisson distribution. Range: > 0, at most 1e9.",
+	"dp_sgd":                                         "A training run by DP-SGD on Poisson samples.",
+	"dp_sgd.noise_multiplier":                        "σ/Δ: the noise's standard deviation over max_grad_norm, without units. Range: > 0.",
+	"dp_sgd.max_grad_norm":                           "Δ, the ℓ2 norm that each record's gradient is clipped to. Range: > 0. It may be left out: the cost does not depend on it.",
+	"dp_sgd.batch_size":                              "The expected number of records in one batch; with accumulation in one piece of a batch. Public. Range: 1 to dataset_size.",
+	"dp_sgd.dataset_size":                            "The number of records in the dataset. Public. Range: 1 to 2^53.",
+	"dp_sgd.epochs":                                  "Passes over the dataset, whole or not. A pass has ⌈dataset_size / (batch_size·accumulation)⌉ steps, and the steps of all are rounded up. Range: > 0, with at most 4294967295 steps. Give epochs or steps.",
+	"dp_sgd.steps":                                   "How often noise is added. Range: 1 to 4294967295. Give epochs or steps.",
+	"dp_sgd.accumulation":                            "The number of pieces a batch is processed in before noise is added once: gradient accumulation. The batch must be drawn as a whole: a record that can be drawn into several pieces contributes several times. Range: 1 to dataset_size/batch_size; 1 unless given.",
+	"group":                                          "A mechanism, for groups of records in the place of one.",
+	"group.size":                                     "The number of records. Range: 1 to 2^20; 1 to 255 with poisson_sampled Gaussian noise inside; with noise on whole numbers size times the distance is below 2^53, with truncated_laplace below twice the bound.",
+	"group.mechanism":                                "The mechanism as it is for one record. Required: gaussian, laplace, discrete_gaussian, discrete_laplace, truncated_laplace; exponential, report_noisy_max, above_threshold, inverse_sensitivity; histogram, counting_queries; shuffled, tree_aggregation, banded_matrix; gaussian_dp, zero_concentrated_dp without delta, pure_dp, approximate_dp, randomized_response; or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp inside. The guarantee of one record says nothing of groups in other samples, in tables of losses or divergences, and in the best of several runs; of composed, report each event as a group.",
+	"fixed_size_sampled":                             "A mechanism on a batch of fixed size, drawn without replacement.",
+	"fixed_size_sampled.batch_size":                  "The number of records in every batch. Range: 1 to dataset_size.",
+	"fixed_size_sampled.dataset_size":                "The number of records in the dataset, public. Range: 1 to 2^53.",
+	"fixed_size_sampled.mechanism":                   "The mechanism that is run on the batch. Required: gaussian (by sensitivity or noise_multiplier), laplace (by sensitivity), pure_dp, approximate_dp, renyi_dp or zero_concentrated_dp without delta.",
 	"truncated_poisson_sampled":                      "A mechanism on a Poisson sample that is cut to a largest size.",
 	"truncated_poisson_sampled.sampling_probability": "q, the chance of each record to be sampled. Range: (0, 1).",
-	"truncated_poisson_sampled.batch_size": "The expected number of records in a sample, before cutting. " +
-		"Range: 1 to dataset_size − 1.",
-	"truncated_poisson_sampled.dataset_size":       "The number of records in the dataset, public. Range: 2 to 2^53.",
-	"truncated_poisson_sampled.maximum_batch_size": "The largest number of records in a batch. Range: 1 to 2^53.",
-	"truncated_poisson_sampled.mechanism": "The mechanism that is run on the batch. Required: gaussian (by " +
-		"sensitivity or noise_multiplier) or laplace (by sensitivity).",
-	"shuffled": "Gaussian noise on the batches of one shuffled pass over the data.",
-	"shuffled.batch_size": "The number of records in every batch but the last. Range: 1 to " +
-		"dataset_size.",
-	"shuffled.dataset_size": "The number of records in the dataset. Range: 1 to 2^53.",
-	"shuffled.mechanism": "The mechanism that is run on each batch. Required: gaussian, by " +
-		"sensitivity or noise_multiplier.",
-	"mixture_of_gaussians":                    "Gaussian noise on a query that a record moves at random.",
-	"mixture_of_gaussians.standard_deviation": "σ of the noise, in the units of the query. Range: > 0.",
-	"mixture_of_gaussians.sensitivities": "The ℓ2 norms of what one record may contribute, in the units of the " +
-		"query. Between 1 and 256, each ≥ 0, one at least > 0.",
-	"mixture_of_gaussians.probabilities": "The probability of each of these contributions. Range: as many numbers, " +
-		"each in (0, 1]; their sum is 1 within 1e-9, and each counts by its share of it.",
-	"tree_aggregation":                    "Gaussian noise on the nodes of a binary tree of partial sums.",
-	"tree_aggregation.standard_deviation": "σ of the noise of each node, in the units of the sum. Range: > 0.",
-	"tree_aggregation.sensitivity": "Δ: the ℓ2 norm of one record's contribution to one step. Under " +
-		"REPLACE_ONE the service doubles it. Range: > 0.",
-	"tree_aggregation.noise_multiplier": "σ/Δ, without units. Range: > 0.",
-	"tree_aggregation.steps":            "The number of steps, the leaves of the tree. Range: 1 to 2^53.",
-	"tree_aggregation.participations": "The most steps that one record takes part in. Range: 1 to steps; 1 " +
-		"unless given.",
-	"tree_aggregation.minimum_separation": "The least number of steps from one participation of a record to its " +
-		"next. Range: 1 to 2^53; 1 unless given.",
-	"banded_matrix":                    "Gaussian noise through a banded Toeplitz matrix.",
-	"banded_matrix.standard_deviation": "σ of z, in the units of the sum. Range: > 0.",
-	"banded_matrix.sensitivity": "Δ: the ℓ2 norm of one record's contribution to one step. Under REPLACE_ONE " +
-		"the service doubles it. Range: > 0.",
-	"banded_matrix.noise_multiplier": "σ/Δ, without units and without C's norm. Range: > 0.",
-	"banded_matrix.coefficients": "The coefficients of C from its diagonal down: C[i][i−j] = coefficients[j]. " +
-		"Range: 1 to 4096 numbers, finite, the first not 0.",
-	"banded_matrix.steps": "The number of steps, the rows of C. Range: 1 to 2^53.",
-	"banded_matrix.participations": "The most steps that one record takes part in. Range: 1 to steps; 1 unless " +
-		"given.",
-	"banded_matrix.minimum_separation": "The least number of steps from one participation of a record to its next. " +
-		"Range: 1 to 2^53; 1 unless given.",
+	"truncated_poisson_sampled.batch_size":           "The expected number of records in a sample, before cutting. Range: 1 to dataset_size − 1.",
+	"truncated_poisson_sampled.dataset_size":         "The number of records in the dataset, public. Range: 2 to 2^53.",
+	"truncated_poisson_sampled.maximum_batch_size":   "The largest number of records in a batch. Range: 1 to 2^53.",
+	"truncated_poisson_sampled.mechanism":            "The mechanism that is run on the batch. Required: gaussian (by sensitivity or noise_multiplier) or laplace (by sensitivity).",
+	"shuffled":                                       "Gaussian noise on the batches of one shuffled pass over the data.",
+	"shuffled.batch_size":                            "The number of records in every batch but the last. Range: 1 to dataset_size.",
+	"shuffled.dataset_size":                          "The number of records in the dataset. Range: 1 to 2^53.",
+	"shuffled.mechanism":                             "The mechanism that is run on each batch. Required: gaussian, by sensitivity or noise_multiplier.",
+	"mixture_of_gaussians":                           "Gaussian noise on a query that a record moves at random.",
+	"mixture_of_gaussians.standard_deviation":        "σ of the noise, in the units of the query. Range: > 0.",
+	"mixture_of_gaussians.sensitivities":             "The ℓ2 norms of what one record may contribute, in the units of the query. Between 1 and 256, each ≥ 0, one at least > 0.",
+	"mixture_of_gaussians.probabilities":             "The probability of each of these contributions. Range: as many numbers, each in (0, 1]; their sum is 1 within 1e-9, and each counts by its share of it.",
+	"tree_aggregation":                               "Gaussian noise on the nodes of a binary tree of partial sums.",
+	"tree_aggregation.standard_deviation":            "σ of the noise of each node, in the units of the sum. Range: > 0.",
+	"tree_aggregation.sensitivity":                   "Δ: the ℓ2 norm of one record's contribution to one step. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"tree_aggregation.noise_multiplier":              "σ/Δ, without units. Range: > 0.",
+	"tree_aggregation.steps":                         "The number of steps, the leaves of the tree. Range: 1 to 2^53.",
+	"tree_aggregation.participations":                "The most steps that one record takes part in. Range: 1 to steps; 1 unless given.",
+	"tree_aggregation.minimum_separation":            "The least number of steps from one participation of a record to its next. Range: 1 to 2^53; 1 unless given.",
+	"banded_matrix":                                  "Gaussian noise through a banded Toeplitz matrix.",
+	"banded_matrix.standard_deviation":               "σ of z, in the units of the sum. Range: > 0.",
+	"banded_matrix.sensitivity":                      "Δ: the ℓ2 norm of one record's contribution to one step. Under REPLACE_ONE the service doubles it. Range: > 0.",
+	"banded_matrix.noise_multiplier":                 "σ/Δ, without units and without C's norm. Range: > 0.",
+	"banded_matrix.coefficients":                     "The coefficients of C from its diagonal down: C[i][i−j] = coefficients[j]. Range: 1 to 4096 numbers, finite, the first not 0.",
+	"banded_matrix.steps":                            "The number of steps, the rows of C. Range: 1 to 2^53.",
+	"banded_matrix.participations":                   "The most steps that one record takes part in. Range: 1 to steps; 1 unless given.",
+	"banded_matrix.minimum_separation":               "The least number of steps from one participation of a record to its next. Range: 1 to 2^53; 1 unless given.",
 }
