@@ -27,7 +27,8 @@ func TestPlacesOfAKind(t *testing.T) {
 		row := slices.IndexFunc(rows, func(row string) bool { ok, _ := filepath.Match(row, file); return ok })
 		var named []string
 		for _, k := range kinds {
-			if words[k.Name] && strings.Contains(k.Name, "_") || words[descriptor(k)] || strings.HasSuffix(file, "/"+k.Name+".json") ||
+			if words[k.Name] && strings.Contains(k.Name, "_") || words[descriptor(k)] ||
+				strings.HasSuffix(file, "/"+k.Name+".json") ||
 				strings.HasSuffix(file, ".proto") && words[k.Name] {
 				named = append(named, k.Name)
 			}
@@ -46,7 +47,8 @@ func TestPlacesOfAKind(t *testing.T) {
 	}
 	for _, row := range rows {
 		for _, k := range kinds {
-			if !in[row][k.Name] && (row != "internal/loss/*/*.go" || k.Name != "composed" && k.Name != "dp_sgd") { // these have the losses of what they consist of
+			// these have the losses of what they consist of
+			if !in[row][k.Name] && (row != "internal/loss/*/*.go" || k.Name != "composed" && k.Name != "dp_sgd") {
 				t.Errorf("CONTRIBUTING says that every kind is named in %s; %s is not", row, k.Name)
 			}
 		}
@@ -71,7 +73,8 @@ func handWritten(t *testing.T) map[string]map[string]bool {
 				}
 				return nil
 			}
-			if !slices.Contains([]string{".go", ".proto", ".json"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
+			if !slices.Contains([]string{".go", ".proto", ".json"}, filepath.Ext(path)) ||
+				strings.HasSuffix(path, "_test.go") {
 				return nil
 			}
 			text, err := os.ReadFile(path)
@@ -80,7 +83,8 @@ func handWritten(t *testing.T) map[string]map[string]bool {
 			}
 			file, err := filepath.Rel(root, path)
 			words := map[string]bool{}
-			for _, w := range strings.FieldsFunc(string(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }) {
+			for _, w := range strings.FieldsFunc(string(text),
+				func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }) {
 				words[w] = true
 			}
 			all[filepath.ToSlash(file)] = words

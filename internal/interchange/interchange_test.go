@@ -203,17 +203,22 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{Opacus, "", `[[Infinity, 0.01, 5]]`, "history[0][0]: Infinity"},
 		{Opacus, "", `[[1, NaN, 5]]`, "history[0][1]: NaN"},
 		{DPEvent, "ADD_OR_REMOVE_ONE",
-			`{` + module + `"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event": {}}`, "SampledWithoutReplacementDpEvent under ADD_OR_REMOVE_ONE"},
+			`{` + module +
+				`"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event": {}}`, "SampledWithoutReplacementDpEvent under ADD_OR_REMOVE_ONE"},
 		{DPEvent, "REPLACE_ONE",
-			`{` + module + `"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event":
+			`{` + module +
+				`"class_name": "SampledWithoutReplacementDpEvent", "source_dataset_size": 10, "sample_size": 1, "event":
 			{` + module + `"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.5, "event": {` + module +
 				`"class_name": "GaussianDpEvent", "noise_multiplier": 2}}}`, "a sample of a sample"},
 		{DPEvent, "REPLACE_ONE",
-			`{` + module + `"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 1, "sensitivities": [1], "sampling_probs": [1]}`, "MixtureOfGaussiansDpEvent under REPLACE_ONE"},
+			`{` + module +
+				`"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 1, "sensitivities": [1], "sampling_probs": [1]}`, "MixtureOfGaussiansDpEvent under REPLACE_ONE"},
 		{DPEvent, "ZERO_OUT", `{` + module +
 			`"class_name": "MixtureOfGaussiansDpEvent", "standard_deviation": 1, "sensitivities": 1, "sampling_probs": [1]}`, "event.sensitivities: 1"},
 		{DPEvent, "ADD_OR_REMOVE_ONE",
-			`{` + module + `"class_name": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 1, "step_counts": 4}`, "SingleEpochTreeAggregationDpEvent under ADD_OR_REMOVE_ONE"},
+			`{` + module +
+				`"class_name": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 1, "step_counts": 4}`,
+			"SingleEpochTreeAggregationDpEvent under ADD_OR_REMOVE_ONE"},
 		{DPEvent, "ZERO_OUT", `{` + module +
 			`"class_name": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 1, "step_counts": [4, 0.5]}`,
 			"event.step_counts[1]: 0.5"},

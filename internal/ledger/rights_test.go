@@ -93,9 +93,11 @@ func TestMayClose(t *testing.T) {
 		{"cn:ann", "cn:ann", ""},
 		{"cn:ann", "", ""},
 		{"unverified:ann", "unverified:bob", ""},
-		{"cn:ann", "cn:bob", "you are cn:bob and may not close it: ledger a was created by cn:ann; only cn:ann may, or the daemon's owner with --server unix:"},
+		{"cn:ann", "cn:bob", "you are cn:bob and may not close it: ledger a was created by cn:ann; only cn:ann may, " +
+			"or the daemon's owner with --server unix:"},
 		{"uid:1000", "unverified:ann", "only uid:1000 may"},
-		{"unverified:ann", "cn:ann", "as nobody can prove to be that, only the daemon's owner may, with --server unix:"},
+		{"unverified:ann", "cn:ann",
+			"as nobody can prove to be that, only the daemon's owner may, with --server unix:"},
 	} {
 		snapshot := resolved(t, Spec{Adjacency: mechanism.AddOrRemoveOne})
 		snapshot.Genesis.Principal = c.creator

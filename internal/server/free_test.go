@@ -74,7 +74,8 @@ func TestReservationsOfTheDead(t *testing.T) {
 		t.Error("somebody else's reservation was released without a word")
 	} else {
 		wantError(t, err, codes.FailedPrecondition, "or on the daemon's own socket to let it expire now, or to free it",
-			"reservation: 1 is of unverified:", ", and you are uid:", "release --nothing-released, each with --server unix:"+socket)
+			"reservation: 1 is of unverified:", ", and you are uid:",
+			"release --nothing-released, each with --server unix:"+socket)
 	}
 	request := &pb.FreeRequest{Ledger: "d", Writer: "request/free-1", Sequence: 1, Free: dead(1)}
 	first, err := owner.Free(ctx, request)

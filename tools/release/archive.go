@@ -96,7 +96,8 @@ func (r *release) debian(p platform, programs map[string]string) error {
 			Scripts: nfpm.Scripts{PostInstall: filepath.Join(r.root, "deploy/debian/postinst")},
 		},
 	})
-	return writeFile(filepath.Join(r.dist, r.name(p)+".deb"), func(w io.Writer) error { return deb.Default.Package(info, w) })
+	return writeFile(filepath.Join(r.dist, r.name(p)+".deb"),
+		func(w io.Writer) error { return deb.Default.Package(info, w) })
 }
 
 func writeTar(w io.Writer, entries []entry, date time.Time) error {
@@ -106,7 +107,8 @@ func writeTar(w io.Writer, entries []entry, date time.Time) error {
 	}
 	t := tar.NewWriter(z)
 	for _, e := range entries {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: int64(e.mode), Size: int64(len(e.body)), ModTime: date, Format: tar.FormatPAX}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: int64(e.mode), Size: int64(len(e.body)),
+			ModTime: date, Format: tar.FormatPAX}
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}

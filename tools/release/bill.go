@@ -54,8 +54,10 @@ func (r *release) bill(p platform, programs map[string]string) error {
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.date.Format(time.RFC3339),
 		Component: &cdx.Component{
-			BOMRef: "privacy-accountant", Type: cdx.ComponentTypeApplication, Name: "privacy-accountant", Version: r.version,
-			Properties: &[]cdx.Property{{Name: "commit", Value: r.commit}, {Name: "platform", Value: p.goos + "/" + p.goarch}},
+			BOMRef: "privacy-accountant", Type: cdx.ComponentTypeApplication,
+			Name: "privacy-accountant", Version: r.version,
+			Properties: &[]cdx.Property{{Name: "commit", Value: r.commit},
+				{Name: "platform", Value: p.goos + "/" + p.goarch}},
 		},
 	}
 	bom.Components = &components

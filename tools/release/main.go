@@ -62,7 +62,8 @@ type release struct {
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("release: ")
-	only := flag.String("platforms", "", "the platforms to build for, such as linux_amd64,darwin_arm64; all unless given")
+	only := flag.String("platforms", "",
+		"the platforms to build for, such as linux_amd64,darwin_arm64; all unless given")
 	dist := flag.String("dist", "dist", "the directory to write to; it is emptied first")
 	dirty := flag.Bool("dirty", false, "also build from files that are not committed; the version says so")
 	flag.Parse()
@@ -127,7 +128,9 @@ func describe(dist string, dirty bool) (*release, error) {
 		return nil, err
 	}
 	if changed, err := output(root, "git", "status", "--porcelain"); err != nil || changed != "" && !dirty {
-		return nil, errors.Join(err, fmt.Errorf("files are not committed, so that nobody could build the same again; commit them, or give --dirty:\n%s", changed))
+		return nil, errors.Join(err, fmt.Errorf(
+			"files are not committed, so that nobody could build the same again; commit them, or give --dirty:\n%s",
+			changed))
 	}
 	source, err := os.ReadFile(filepath.Join(root, "python/src/privacy_accountant/_version.py"))
 	if err != nil {
@@ -221,7 +224,8 @@ func (r *release) compile(p platform, name, out string) error {
 		stamp, r.version, r.commit, r.date.Format(time.RFC3339))
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", out, "./cmd/"+name)
 	c.Dir = r.root
-	c.Env = append(os.Environ(), "GOOS="+p.goos, "GOARCH="+p.goarch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOWORK=off")
+	c.Env = append(os.Environ(), "GOOS="+p.goos, "GOARCH="+p.goarch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly",
+		"GOAMD64=v1", "GOWORK=off")
 	c.Stderr = os.Stderr
 	return c.Run()
 }

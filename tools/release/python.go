@@ -61,7 +61,8 @@ func (r *release) sourceDistribution(file string) error {
 		return err
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
-	return writeFile(filepath.Join(r.dist, filepath.Base(file)), func(w io.Writer) error { return writeTar(w, entries, r.date) })
+	return writeFile(filepath.Join(r.dist, filepath.Base(file)),
+		func(w io.Writer) error { return writeTar(w, entries, r.date) })
 }
 
 // wheel adds the platform's programs to the wheel without any, as scripts: an installer puts
