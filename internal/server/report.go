@@ -56,7 +56,7 @@ func handleReport(srv any, ctx context.Context, receive func(any) error,
 //
 //go:noinline
 func growStack(i int) byte {
-	var room [5 << 10]byte
+	var room [9 << 10]byte // the stack that it makes has 16 KiB
 	return room[i]
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import pickle
 import threading
 import uuid
@@ -95,6 +96,26 @@ def test_reservations(client: Client) -> None:
         client.commit(ledger, position, STEP)
     with pytest.raises(ValueError, match="lifetime"):
         client.reserve(ledger, STEP, lifetime=0.5)
+
+
+def test_reservations_of_dead_jobs(client: Client, shared: Daemon, connect: Connect) -> None:
+    """The rest of what a dead job has reserved is charged early, or freed; what was freed is listed with later answers."""
+    ledger = plan(client, 10)
+    first, second = (client.reserve(ledger, (STEP, 3), lifetime=3600).receipt.position for _ in range(2))
+    with pytest.raises(PermissionDenied, match=f"own socket.*--server {re.escape(shared.socket)}"):
+        client.expire(ledger, first)
+    own = connect(shared.socket, principal="operator")
+    with pytest.raises(FailedPrecondition, match=f"is of unverified:anonymous, and you are uid:{os.getuid()};"):
+        own.release(ledger, first)
+    own.expire(ledger, first)
+    own.free(ledger, second, "its machine died", nothing_released=True)
+    state = client.get_ledger(ledger)
+    assert (state.plan[0].spent, state.plan[0].reserved, state.plan[0].remaining) == (3, 0, 7)
+    assert [a.kind for a in state.assumptions] == ["freed"]
+    answers = client.query(ledger, delta=1e-6), client.curve(ledger).message
+    for answer in answers:
+        assert answer.guarantee == "descriptive"
+        assert [a.kind for a in answer.assumptions] == ["freed"]
 
 
 def test_own_socket(client: Client, shared: Daemon, connect: Connect, tmp_path: Path) -> None:
