@@ -111,7 +111,8 @@ func TestCreateAndReads(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(k.queues) != 1 || k.writers.list.Len() != 0 {
-			t.Errorf("%d queues, %d writers kept; want nothing of a missing ledger", len(k.queues), k.writers.list.Len())
+			t.Errorf("%d queues, %d writers kept; want nothing of a missing ledger",
+				len(k.queues), k.writers.list.Len())
 		}
 	})
 }
