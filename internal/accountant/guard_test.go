@@ -224,7 +224,7 @@ func TestCostsRoundUp(t *testing.T) {
 		} {
 			cost, reason := c.limit.Cost(m, adj)
 			if reason != "" {
-				if c.real > 0 && !math.IsInf(c.real, 1) && f.Atom == 0 {
+				if c.real > 0 && !math.IsInf(c.real, 1) && f.InfinityMass == 0 {
 					t.Fatalf("%v of %+v: %s", m, c.limit, reason)
 				}
 				continue

@@ -83,13 +83,13 @@ func (l Limit) amounts(m mechanism.Mechanism, adj mechanism.Adjacency,
 		if reason != "" {
 			return nil, nil, reason
 		}
-		if f.Atom > 0 && l.Delta == 0 {
-			return nil, nil, "a " + p.Mechanism.Kind() + " leaves δ = " + number(f.Atom) +
+		if f.InfinityMass > 0 && l.Delta == 0 {
+			return nil, nil, "a " + p.Mechanism.Kind() + " leaves δ = " + number(f.InfinityMass) +
 				" to failures, of which the guard " + l.Guard.String() + " of this budget allows none"
 		}
 		amount = plus(amount, each, n)
-		if f.Atom > 0 {
-			failures.Add(failures, n.Mul(n, num.Decimal(f.Atom)))
+		if f.InfinityMass > 0 {
+			failures.Add(failures, n.Mul(n, num.Decimal(f.InfinityMass)))
 		}
 	}
 	return amount, failures, ""

@@ -50,7 +50,7 @@ func (l Limit) Implies(delta float64) float64 {
 		if l.Delta > 0 {
 			logDelta = num.LogDown(num.Down(delta - num.Up(l.Delta)))
 		}
-		epsilon, _ := loss.LeastEpsilon(loss.ConcentratedCurve(value), logDelta, 0, nil)
+		epsilon, _ := loss.LeastEpsilon(loss.ConcentratedBound(value), logDelta, 0, nil)
 		return epsilon
 	case GuardGDP:
 		mu := num.Up(math.Sqrt(value))
@@ -78,7 +78,7 @@ func (l Limit) ImpliesDelta(epsilon float64) float64 {
 		some = num.Up(some / num.Down(1+num.ExpDown(-value)))
 		return math.Min(0, num.LogUp(num.AddUp(l.Delta, num.Up(some*num.Up(1-l.Delta)))))
 	case GuardZCDP, GuardApproximateZCDP:
-		logDelta, _ := loss.LeastLogDelta(loss.ConcentratedCurve(value), epsilon, 0, nil)
+		logDelta, _ := loss.LeastLogDelta(loss.ConcentratedBound(value), epsilon, 0, nil)
 		if l.Delta == 0 {
 			return logDelta
 		}

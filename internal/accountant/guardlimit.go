@@ -86,7 +86,7 @@ const margin = 0x1p-48
 func largestRho(epsilon, delta float64) float64 {
 	logDelta := num.LogDown(delta)
 	return largest(func(rho float64) bool {
-		e, _ := loss.LeastEpsilon(loss.ConcentratedCurve(rho), logDelta, 0, nil)
+		e, _ := loss.LeastEpsilon(loss.ConcentratedBound(rho), logDelta, 0, nil)
 		return e <= epsilon
 	})
 }

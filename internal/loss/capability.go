@@ -19,7 +19,7 @@ func MuOf(l Loss) (mu float64, ok bool) {
 }
 
 // Response is a loss that is exactly k-ary randomized response with the Epsilon and the
-// Atom of its Facts. Every pure or approximate DP guarantee is one with k = 2.
+// InfinityMass of its Facts. Every pure or approximate DP guarantee is one with k = 2.
 type Response interface {
 	// Buckets is k, a whole number ≥ 2.
 	Buckets() float64

@@ -148,18 +148,18 @@ func (c Composition) MaxLoss(d Direction) float64 {
 	return sum
 }
 
-// Atom bounds the probability of an infinite loss, of every term in the direction in
+// InfinityMass bounds the probability of an infinite loss, of every term in the direction in
 // which it has the larger, δ_∞ = 1 − Π(1 − m_j)^{n_j}, from below and above: exactly 0
 // where no term has an atom. See docs/math/cumulant.md §1.
-func (c Composition) Atom() (lower, upper float64) {
-	return c.atoms(func(f Facts) float64 { return f.Atom }, func(l partlyLost) float64 {
+func (c Composition) InfinityMass() (lower, upper float64) {
+	return c.atoms(func(f Facts) float64 { return f.InfinityMass }, func(l partlyLost) float64 {
 		return math.Max(l.LostAtLeast(Remove), l.LostAtLeast(Add))
 	})
 }
 
-// AtomOf is Atom in one direction.
-func (c Composition) AtomOf(d Direction) (lower, upper float64) {
-	return c.atoms(func(f Facts) float64 { return f.AtomIn(d) }, func(l partlyLost) float64 { return l.LostAtLeast(d) })
+// InfinityMassOf is InfinityMass in one direction.
+func (c Composition) InfinityMassOf(d Direction) (lower, upper float64) {
+	return c.atoms(func(f Facts) float64 { return f.InfinityMassIn(d) }, func(l partlyLost) float64 { return l.LostAtLeast(d) })
 }
 
 // partlyLost is a loss whose atom may have been rounded up by much, and bounds it from below.

@@ -35,9 +35,9 @@ func LogDeltaAt(s, upper, epsilon float64) float64 {
 	return math.Min(0, v)
 }
 
-// Curve is a cumulant's upper bound as a function of s > 0: of one direction of
+// CumulantBound is a cumulant's upper bound as a function of s > 0: of one direction of
 // a composition, or ρ·s(s+1).
-type Curve struct {
+type CumulantBound struct {
 	At   func(s float64) Value
 	Last float64 // the largest s at which a bound is known; maybe +Inf
 }
@@ -54,7 +54,7 @@ const (
 //
 // The best s solves A(s) = s·K' − K + ln(1+s) = −ln δ, and A increases: Newton
 // steps on ln A against ln s, inside a bracket. See docs/math/conversions.md §4.5.2.
-func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsilon, s float64) {
+func LeastEpsilon(curve CumulantBound, logDelta, first float64, stop func() bool) (epsilon, s float64) {
 	epsilon = math.Inf(1)
 	balance := func(at float64) (value, slope float64) {
 		v := curve.At(at)
@@ -78,7 +78,7 @@ func LeastEpsilon(curve Curve, logDelta, first float64, stop func() bool) (epsil
 // LeastLogDelta is LeastEpsilon with the roles exchanged: the least ln δ at ε.
 // Its best s solves K' = ε + ln(1 + 1/s); the left side increases, the right
 // one decreases. See docs/math/conversions.md §4.5.2.
-func LeastLogDelta(curve Curve, epsilon, first float64, stop func() bool) (logDelta, s float64) {
+func LeastLogDelta(curve CumulantBound, epsilon, first float64, stop func() bool) (logDelta, s float64) {
 	balance := func(at float64) (value, slope float64) {
 		v := curve.At(at)
 		if d := LogDeltaAt(at, v.Upper(), epsilon); d < logDelta || s == 0 {
@@ -102,7 +102,7 @@ func tooLarge() (value, slope float64) { return math.Inf(1), math.NaN() }
 // search walks to the zero of an increasing function of ln s that balance evaluates, value
 // and slope, until a step is below 1e−5 or the zero is known to 1e−9. Where the function
 // is still negative at the last s of the curve, that s is the best one.
-func search(curve Curve, balance func(s float64) (float64, float64), guess func(rho float64) float64, first float64, stop func() bool) {
+func search(curve CumulantBound, balance func(s float64) (float64, float64), guess func(rho float64) float64, first float64, stop func() bool) {
 	least, most := math.Min(leastS, curve.Last), math.Min(mostS, curve.Last)
 	lo, hi := least, most
 	end := curve.Last // +Inf once it has been tried
@@ -165,7 +165,7 @@ func ZeroConcentrated(rho, s float64) Value {
 	return v
 }
 
-// ConcentratedCurve is ZeroConcentrated as a function of s.
-func ConcentratedCurve(rho float64) Curve {
-	return Curve{At: func(s float64) Value { return ZeroConcentrated(rho, s) }, Last: math.Inf(1)}
+// ConcentratedBound is ZeroConcentrated as a function of s.
+func ConcentratedBound(rho float64) CumulantBound {
+	return CumulantBound{At: func(s float64) Value { return ZeroConcentrated(rho, s) }, Last: math.Inf(1)}
 }

@@ -47,7 +47,7 @@ func FromExcess(excess, err float64) (k, kerr float64) {
 	return k, err/rest + 2*num.Ulp*math.Abs(k)
 }
 
-// FromComplexExcess is fromExcess for complex values.
+// FromComplexExcess is FromExcess for complex values.
 func FromComplexExcess(excess complex128, err float64) ComplexValue {
 	k := num.ComplexLog1p(excess)
 	modulus := cmplx.Abs(1 + excess)
@@ -120,6 +120,7 @@ func MirroredLine(theta float64, right func(theta float64) Line) Line {
 	return func(t float64) ComplexValue { return line(-t) }
 }
 
+// BoundLine knows no more than |E[e^{sL}]| ≤ E[e^{θL}], given K(θ).
 func BoundLine(onAxis Value) Line {
 	upper := onAxis.Upper()
 	return func(float64) ComplexValue { return ComplexValue{cmplx.NaN(), math.Inf(1), upper} }

@@ -19,7 +19,7 @@ func TestDeclaredPairIsTheConversion(t *testing.T) {
 		touch, _, _ := loss.ConcentratedGuarantee(rho).Begins()
 		for _, x := range []float64{0.2, 0.9, 1.01, 1.5, 3, 10} {
 			epsilon := touch * x
-			want, _ := loss.LeastLogDelta(loss.ConcentratedCurve(rho), epsilon, 0, nil)
+			want, _ := loss.LeastLogDelta(loss.ConcentratedBound(rho), epsilon, 0, nil)
 			if want < -60 {
 				continue
 			}
@@ -90,7 +90,7 @@ func TestDeclaredChord(t *testing.T) {
 			if want := math.Log(losstest.Hockey(p, x*touch, 3000)); !ok || math.Abs(log-want) > 1e-9 {
 				t.Errorf("ρ=%v: ln δ(%v) = %v %v, want %v", rho, x*touch, log, ok, want)
 			}
-			if converted, _ := loss.LeastLogDelta(loss.ConcentratedCurve(rho), x*touch, 0, nil); log > converted {
+			if converted, _ := loss.LeastLogDelta(loss.ConcentratedBound(rho), x*touch, 0, nil); log > converted {
 				t.Errorf("ρ=%v: ln δ(%v) = %v above the conversion %v", rho, x*touch, log, converted)
 			}
 			if e, ok := loss.ConcentratedGuarantee(rho).Epsilon(log); !ok || math.Abs(e-x*touch) > 1e-11*(1+touch) { // log was rounded up

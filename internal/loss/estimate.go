@@ -13,6 +13,7 @@ func EstimateOf(l Loss, d Direction) Estimate {
 	return ExactEstimate(l, d)
 }
 
+// ExactEstimate is the cumulant itself.
 func ExactEstimate(l Loss, d Direction) Estimate {
 	return func(s float64) (float64, float64, float64) {
 		v := l.Cumulant(d, s)

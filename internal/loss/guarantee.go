@@ -50,7 +50,7 @@ func (c Composition) Declared(in *num.Interrupt) (rest Composition, g Guarantee,
 		g.unlimited = len(g.knots) == 0
 	}
 	for _, d := range []Direction{Remove, Add} {
-		_, atom := only.AtomOf(d)
+		_, atom := only.InfinityMassOf(d)
 		g.atom = math.Max(g.atom, atom)
 	}
 	return rest, g, ok

@@ -9,7 +9,7 @@
 // The files, from the bottom: cumulant (values of K), mass and atoms (pairs as masses), curve
 // and conversion (from K to ε and δ), loss and capability (what a loss is, and what it may
 // have beside), spread and tilted (a loss along a line, and its decay), estimate, composition,
-// ranks (bounds on K at an order), guarantee and guaranteepair (what is known by bounds on K
+// renyi (bounds on K at an order), guarantee and guaranteepair (what is known by bounds on K
 // alone), make (how a kind of mechanism becomes a loss).
 //
 // The packages, from the bottom: quadrature and poisson are numerics; pairs are losses that
@@ -65,7 +65,7 @@ type Loss interface {
 	Covers(o Loss) bool
 
 	// Grouped is the loss of k ≥ 2 records in the place of one. It is nil where no more is
-	// known of it than what Epsilon and Atom of Facts imply.
+	// known of it than what Epsilon and InfinityMass of Facts imply.
 	Grouped(k uint64) (Loss, error)
 
 	// Order is the canonical sort key within the type.
@@ -78,27 +78,27 @@ type Facts struct {
 	// Name is the loss's family, for messages: "Gaussian".
 	Name string
 
-	// Atom is m, the probability of an infinite loss. With OneSided it is that only
-	// in the remove direction; in both, Rho and Epsilon hold when an event of
-	// probability Atom is taken out.
-	Atom     float64
-	OneSided bool
+	// InfinityMass is m, the probability of an infinite loss. With OneSided it is that
+	// only in the remove direction; in both, Rho and Epsilon hold when an event of this
+	// probability is taken out.
+	InfinityMass float64
+	OneSided     bool
 
-	// Uneven: m is Atoms in the two directions, and Atom the larger of them, of which
-	// Rho and Epsilon hold as above.
-	Uneven bool
-	Atoms  [2]float64
+	// Uneven: m is InfinityMasses in the two directions, and InfinityMass the larger of
+	// them, of which Rho and Epsilon hold as above.
+	Uneven         bool
+	InfinityMasses [2]float64
 
 	// Rho is the least known ρ for which the mechanism is ρ-zCDP apart from the
-	// atom (Bun–Steinke 2016, Def. 8.1); +Inf where there is none.
+	// infinity mass (Bun–Steinke 2016, Def. 8.1); +Inf where there is none.
 	Rho float64
 
-	// Epsilon is the least ε for which the mechanism is (ε, Atom)-DP; +Inf where
+	// Epsilon is the least ε for which the mechanism is (ε, InfinityMass)-DP; +Inf where
 	// there is none.
 	Epsilon float64
 
 	// Rounded: of a Response, Epsilon is not what was reported but computed from it
-	// and rounded up; with Atom likewise, by a relative 2⁻⁴⁶ at most where it is above
+	// and rounded up; the infinity mass is likewise, by a relative 2⁻⁴⁶ at most where it is above
 	// 2⁻⁹⁶⁰.
 	Rounded bool
 
@@ -113,13 +113,13 @@ type Facts struct {
 	BoundOnly bool
 }
 
-// AtomIn is m in one direction.
-func (f Facts) AtomIn(d Direction) float64 {
+// InfinityMassIn is m in one direction.
+func (f Facts) InfinityMassIn(d Direction) float64 {
 	switch {
 	case f.Uneven:
-		return f.Atoms[d]
+		return f.InfinityMasses[d]
 	case f.OneSided && d == Add:
 		return 0
 	}
-	return f.Atom
+	return f.InfinityMass
 }

@@ -22,7 +22,7 @@ func (k *Cache) Bytes() int { return k.contour.Bytes() }
 
 // Epsilon encloses ε at δ in (0, 1), as the function Epsilon does.
 func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
-	low, high := c.Atom()
+	low, high := c.InfinityMass()
 	rest, most := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
 	if !(rest > 0) || len(c) == 0 || c.Dominating() {
 		return Epsilon(c, delta, w)

@@ -21,7 +21,7 @@ const onlyDeclared = "nothing but bounds on Rényi divergences: rdp converts the
 // See docs/math/declared.md §4.9.3.
 func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, w Wanted) (loss.Bounds, string) {
 	if len(rest.Losing()) == 0 {
-		_, atom := c.Atom()
+		_, atom := c.InfinityMass()
 		if finite := loss.Finite(delta, atom); finite > 0 {
 			if e, ok := g.Epsilon(num.LogDown(finite)); ok {
 				return loss.Bounds{Upper: e}, ""
@@ -43,7 +43,7 @@ func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, 
 // declaredLogDelta is logDeltaWithin likewise.
 func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float64, w Wanted) (loss.Bounds, string) {
 	if len(rest.Losing()) == 0 {
-		_, atom := c.Atom()
+		_, atom := c.InfinityMass()
 		if d, ok := g.LogDelta(epsilon); ok {
 			return loss.Bounds{Lower: math.Inf(-1), Upper: loss.LogTotal(d, atom)}, ""
 		}

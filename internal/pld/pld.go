@@ -63,7 +63,7 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 	if rest, g, ok := c.Declared(w.In); ok {
 		return declaredEpsilon(c, rest, g, delta, w)
 	}
-	low, high := c.Atom()
+	low, high := c.InfinityMass()
 	down, up := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
 	if f, why := closed.Of(c, w.In); why == "" {
 		e = loss.Bounds{Lower: math.Inf(1), Upper: math.Inf(1)}
@@ -131,7 +131,7 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 
 // withAtom adds the probability of an infinite loss to ln δ(ε) of the finite ones.
 func withAtom(c loss.Composition, finite loss.Bounds) loss.Bounds {
-	low, high := c.Atom()
+	low, high := c.InfinityMass()
 	return loss.Bounds{Lower: loss.LogTotalDown(finite.Lower, low), Upper: loss.LogTotal(finite.Upper, high)}
 }
 

@@ -25,7 +25,7 @@ func TestClosedFormsAgainstOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		low, high := l.Atom()
+		low, high := l.InfinityMass()
 		for _, r := range w.Truth {
 			if r.AskedByEpsilon {
 				b, reason := LogDelta(l, r.Epsilon.Value, Wanted{})

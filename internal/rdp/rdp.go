@@ -28,7 +28,7 @@ func Epsilon(c loss.Composition, delta float64, in *num.Interrupt) (epsilon, ord
 	}
 	var logDelta [2]float64 // by direction
 	for d := range logDelta {
-		_, atom := c.AtomOf(loss.Direction(d))
+		_, atom := c.InfinityMassOf(loss.Direction(d))
 		finite := loss.Finite(delta, atom)
 		if !(finite > 0) {
 			return math.Inf(1), 0
@@ -38,8 +38,8 @@ func Epsilon(c loss.Composition, delta float64, in *num.Interrupt) (epsilon, ord
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
 		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt),
 			within(in, curve(c, d, in), 0, orders(len(c)))
-		_, first = loss.LeastEpsilon(rough.Curve, logDelta[d], first, rough.stop)
-		epsilon, s := loss.LeastEpsilon(exact.Curve, logDelta[d], first, exact.stop)
+		_, first = loss.LeastEpsilon(rough.CumulantBound, logDelta[d], first, rough.stop)
+		epsilon, s := loss.LeastEpsilon(exact.CumulantBound, logDelta[d], first, exact.stop)
 		for _, knot := range c.Knots(s) {
 			if e := loss.EpsilonAt(knot, exact.At(knot).Upper(), logDelta[d]); e < epsilon {
 				epsilon, s = e, knot
@@ -61,7 +61,7 @@ func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta,
 		return math.Inf(-1), 0
 	}
 	total := func(d loss.Direction, finite float64) float64 {
-		_, atom := c.AtomOf(d)
+		_, atom := c.InfinityMassOf(d)
 		return loss.LogTotal(finite, atom)
 	}
 	return worst(c, func(d loss.Direction, first float64) (float64, float64) {
@@ -70,8 +70,8 @@ func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta,
 		}
 		rough, exact := within(in, steer(c, d, in), leastEstimates, math.MaxInt),
 			within(in, curve(c, d, in), 0, orders(len(c)))
-		_, first = loss.LeastLogDelta(rough.Curve, epsilon, first, rough.stop)
-		finite, s := loss.LeastLogDelta(exact.Curve, epsilon, first, exact.stop)
+		_, first = loss.LeastLogDelta(rough.CumulantBound, epsilon, first, rough.stop)
+		finite, s := loss.LeastLogDelta(exact.CumulantBound, epsilon, first, exact.stop)
 		for _, knot := range c.Knots(s) {
 			if v := loss.LogDeltaAt(knot, exact.At(knot).Upper(), epsilon); v < finite {
 				finite, s = v, knot
@@ -86,8 +86,8 @@ func LogDelta(c loss.Composition, epsilon float64, in *num.Interrupt) (logDelta,
 // termWork is roughly the work, in nanoseconds, of a loss that does not report its own.
 const termWork = 500
 
-func curve(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
-	return loss.Curve{At: func(s float64) loss.Value {
+func curve(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.CumulantBound {
+	return loss.CumulantBound{At: func(s float64) loss.Value {
 		var sum loss.ValueSum
 		for _, t := range c {
 			in.Spend(termWork)
@@ -99,7 +99,7 @@ func curve(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
 
 // steer is an approximation of curve, fast and without a proof. It finds the order at which
 // curve is then evaluated.
-func steer(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
+func steer(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.CumulantBound {
 	estimates := make([]loss.Estimate, len(c))
 	for i, t := range c {
 		estimates[i] = loss.RenyiEstimate(t.Loss, d)
@@ -115,18 +115,18 @@ func steer(c loss.Composition, d loss.Direction, in *num.Interrupt) loss.Curve {
 		}
 		return v
 	}
-	return loss.Curve{At: at, Last: c.Last()}
+	return loss.CumulantBound{At: at, Last: c.Last()}
 }
 
 // timed is a curve that is evaluated at a limited number of orders: at most most, and no more
 // than least once the time is over. It returns +Inf when it was interrupted, and is not
 // evaluated again.
 type timed struct {
-	loss.Curve
+	loss.CumulantBound
 	stop func() bool
 }
 
-func within(in *num.Interrupt, c loss.Curve, least, most int) timed {
+func within(in *num.Interrupt, c loss.CumulantBound, least, most int) timed {
 	asked, interrupted, at := 0, false, c.At
 	c.At = func(s float64) loss.Value {
 		v := loss.Value{K: math.Inf(1)}

@@ -45,7 +45,7 @@ func classicalZCDP(w *work) (bound, string) {
 		}
 	}
 	rho := zcdp.Rho(w.losses)
-	_, atom := w.losses.Atom()
+	_, atom := w.losses.InfinityMass()
 	return w.by(func(delta float64) bound {
 		finite := loss.Finite(delta, atom)
 		if !(finite > 0) {
@@ -75,7 +75,7 @@ func concentratedLogDelta(rho, epsilon float64) float64 {
 func classicalRDP(w *work) (bound, string) {
 	var worst bound
 	for _, d := range [...]loss.Direction{loss.Remove, loss.Add} {
-		_, atom := w.losses.AtomOf(d)
+		_, atom := w.losses.InfinityMassOf(d)
 		top := w.losses.MaxLoss(d)
 		b := w.by(func(delta float64) bound {
 			finite := loss.Finite(delta, atom)

@@ -30,12 +30,12 @@ func Epsilon(c loss.Composition, delta float64) (epsilon, order float64) {
 	if len(c) == 0 {
 		return 0, 0
 	}
-	_, atom := c.Atom()
+	_, atom := c.InfinityMass()
 	finite := loss.Finite(delta, atom)
 	if !(finite > 0) {
 		return math.Inf(1), 0
 	}
-	epsilon, s := loss.LeastEpsilon(loss.ConcentratedCurve(Rho(c)), num.LogDown(finite), 0, nil)
+	epsilon, s := loss.LeastEpsilon(loss.ConcentratedBound(Rho(c)), num.LogDown(finite), 0, nil)
 	return epsilon, 1 + s
 }
 
@@ -44,7 +44,7 @@ func LogDelta(c loss.Composition, epsilon float64) (logDelta, order float64) {
 	if len(c) == 0 {
 		return math.Inf(-1), 0
 	}
-	_, atom := c.Atom()
-	finite, s := loss.LeastLogDelta(loss.ConcentratedCurve(Rho(c)), epsilon, 0, nil)
+	_, atom := c.InfinityMass()
+	finite, s := loss.LeastLogDelta(loss.ConcentratedBound(Rho(c)), epsilon, 0, nil)
 	return loss.LogTotal(finite, atom), 1 + s
 }

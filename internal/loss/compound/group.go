@@ -32,9 +32,9 @@ func ofGroup(m mechanism.Group, x loss.Maker) (loss.Loss, error) {
 		return nil, fmt.Errorf("group: nothing is known of groups of a %s", m.Mechanism.Kind())
 	}
 	g := pairs.Response{Epsilon: num.MulUp(num.Count(m.Size), f.Epsilon), K: 2, Rounded: true, Name: groupGuarantee, Class: true}
-	if f.Atom > 0 {
+	if f.InfinityMass > 0 {
 		// Within 1e-12, and where it is 1 or more nothing is guaranteed.
-		g.Atom = math.Min(1, mechanism.GroupDelta(f.Epsilon, f.Atom, m.Size)*(1+1e-11))
+		g.InfinityMass = math.Min(1, mechanism.GroupDelta(f.Epsilon, f.InfinityMass, m.Size)*(1+1e-11))
 	}
 	return g, nil
 }

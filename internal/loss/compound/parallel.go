@@ -111,15 +111,15 @@ func factsOf(parts []loss.Composition) loss.Facts {
 			epsilon = num.AddUp(epsilon, num.MulUp(n, one.Epsilon))
 		}
 		f.Rho, f.Epsilon = math.Max(f.Rho, rho), math.Max(f.Epsilon, epsilon)
-		for d := range f.Atoms {
-			_, atom := c.AtomOf(loss.Direction(d))
-			f.Atoms[d] = math.Max(f.Atoms[d], atom)
+		for d := range f.InfinityMasses {
+			_, atom := c.InfinityMassOf(loss.Direction(d))
+			f.InfinityMasses[d] = math.Max(f.InfinityMasses[d], atom)
 		}
-		_, atom := c.Atom()
-		f.Atom = math.Max(f.Atom, atom)
+		_, atom := c.InfinityMass()
+		f.InfinityMass = math.Max(f.InfinityMass, atom)
 		f.Symmetric = f.Symmetric && c.Symmetric()
 	}
-	f.Uneven = f.Atom > 0
+	f.Uneven = f.InfinityMass > 0
 	return f
 }
 
@@ -156,7 +156,7 @@ func (p parallel) Grouped(uint64) (loss.Loss, error) { return nil, nil }
 func (p parallel) LostAtLeast(d loss.Direction) float64 {
 	most := 0.0
 	for _, c := range p.each() {
-		lost, _ := c.AtomOf(d)
+		lost, _ := c.InfinityMassOf(d)
 		most = math.Max(most, lost)
 	}
 	return most

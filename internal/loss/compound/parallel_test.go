@@ -42,7 +42,7 @@ func TestLargestCurve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu, e0 := rapid.Float64Range(0.05, 3).Draw(t, "μ"), rapid.Float64Range(0.05, 4).Draw(t, "ε0")
 		e1, atom := rapid.Float64Range(0.05, 3).Draw(t, "ε1"), rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.2}).Draw(t, "m")
-		losses := []loss.Loss{pairs.NewGaussian(mu), pairs.NewLaplace(e0, false), pairs.Response{Epsilon: e1, Atom: atom, K: 2}}
+		losses := []loss.Loss{pairs.NewGaussian(mu), pairs.NewLaplace(e0, false), pairs.Response{Epsilon: e1, InfinityMass: atom, K: 2}}
 		curves := []func(float64) float64{gaussianCurve(mu), laplaceDelta(e0), responseCurve(e1, atom)}
 		if rapid.Bool().Draw(t, "two") {
 			losses, curves = losses[:2], curves[:2]
@@ -130,7 +130,7 @@ func TestLargestCurveOfOutcomes(t *testing.T) {
 		for range rapid.IntRange(2, 5).Draw(t, "parts") {
 			e, atom := math.Exp(rapid.Float64Range(-6, 3).Draw(t, "ln ε")), rapid.SampledFrom([]float64{0, 1e-300, 1e-12, 0.01, 0.9}).Draw(t, "m")
 			for side := range parts {
-				p, _ := loss.PairOf(pairs.Response{Epsilon: e, Atom: atom, K: 2}, loss.Remove, loss.Side(side))
+				p, _ := loss.PairOf(pairs.Response{Epsilon: e, InfinityMass: atom, K: 2}, loss.Remove, loss.Side(side))
 				parts[side] = append(parts[side], p)
 			}
 			curves = append(curves, responseCurve(e, atom))

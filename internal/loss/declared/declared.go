@@ -31,7 +31,7 @@ func ofPureDP(m mechanism.PureDP, _ mechanism.Adjacency) loss.Loss {
 }
 
 func ofApproximateDP(m mechanism.ApproximateDP, _ mechanism.Adjacency) loss.Loss {
-	return pairs.Response{Epsilon: m.Epsilon, K: 2, Atom: m.Delta, Name: "approximate-DP guarantee"}
+	return pairs.Response{Epsilon: m.Epsilon, K: 2, InfinityMass: m.Delta, Name: "approximate-DP guarantee"}
 }
 
 func ofZeroConcentratedDP(m mechanism.ZeroConcentratedDP, _ mechanism.Adjacency) loss.Loss {
@@ -60,7 +60,7 @@ type zeroConcentrated struct {
 }
 
 func (z zeroConcentrated) Facts() loss.Facts {
-	return loss.Facts{Name: "zCDP guarantee", Atom: z.atom, Rho: z.rho, Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	return loss.Facts{Name: "zCDP guarantee", InfinityMass: z.atom, Rho: z.rho, Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
 }
 
 func (z zeroConcentrated) MaxLoss(loss.Direction) float64 { return math.Inf(1) }
@@ -99,7 +99,7 @@ type nameAndShame struct {
 }
 
 func (f nameAndShame) Facts() loss.Facts {
-	return loss.Facts{Name: "name-and-shame", Atom: f.atom, Symmetric: true}
+	return loss.Facts{Name: "name-and-shame", InfinityMass: f.atom, Symmetric: true}
 }
 
 func (nameAndShame) MaxLoss(loss.Direction) float64 { return 0 }

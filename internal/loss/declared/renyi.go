@@ -22,6 +22,7 @@ type RenyiTable struct {
 	in *num.Interrupt // of what looks for an s among the corners
 }
 
+// RenyiGuarantee is what messages call a declared table.
 const RenyiGuarantee = "Rényi-DP guarantee"
 
 // ofRenyiDP takes K(s) = s·ε rounded up; s is exact.
@@ -49,6 +50,7 @@ func NewRenyiTable(knots []loss.Knot, name string, in *num.Interrupt) RenyiTable
 	return r
 }
 
+// Knots are the corners of the bound.
 func (r RenyiTable) Knots() []loss.Knot {
 	r.in.Spend(knotWork * r.orders.Len())
 	knots := make([]loss.Knot, r.orders.Len())

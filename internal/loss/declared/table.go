@@ -84,7 +84,7 @@ func (l lossTable) Facts() loss.Facts {
 	lost := [2]float64{l.infinite, l.missing.Upper}
 	e := math.Max(0, math.Max(l.MaxLoss(loss.Remove), l.MaxLoss(loss.Add)))
 	return loss.Facts{
-		Name: "privacy loss table", Atom: math.Max(lost[0], lost[1]), Uneven: true, Atoms: lost,
+		Name: "privacy loss table", InfinityMass: math.Max(lost[0], lost[1]), Uneven: true, InfinityMasses: lost,
 		Rho: pairs.RhoOfPure(e), Epsilon: e,
 	}
 }

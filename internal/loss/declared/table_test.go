@@ -53,8 +53,8 @@ func TestTableCumulant(t *testing.T) {
 		if v := table.Cumulant(d, s); math.Abs(v.K-want) > v.Err+1e-13*(1+math.Abs(want)) || v.Err > 1e-12*(1+math.Abs(want)+math.Abs(s)) {
 			t.Fatalf("%v %v: K(%v) = %v ± %v, want %v", m, d, s, v.K, v.Err, want)
 		}
-		if f := table.Facts(); math.Abs(f.AtomIn(d)-(1-finite)) > 1e-14 {
-			t.Fatalf("%v %v: atom %v, want %v", m, d, f.AtomIn(d), 1-finite)
+		if f := table.Facts(); math.Abs(f.InfinityMassIn(d)-(1-finite)) > 1e-14 {
+			t.Fatalf("%v %v: atom %v, want %v", m, d, f.InfinityMassIn(d), 1-finite)
 		}
 	})
 }

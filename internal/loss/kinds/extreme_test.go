@@ -59,7 +59,7 @@ func FuzzCumulant(f *testing.F) {
 				t.Fatal(err)
 			}
 			fact := l.Facts()
-			if !(fact.Rho >= 0) || !(fact.Epsilon >= 0) || !(fact.Atom >= 0 && fact.Atom < 1) {
+			if !(fact.Rho >= 0) || !(fact.Epsilon >= 0) || !(fact.InfinityMass >= 0 && fact.InfinityMass < 1) {
 				t.Fatalf("%v: %+v", m, fact)
 			}
 			for _, d := range []loss.Direction{loss.Remove, loss.Add} {
@@ -68,7 +68,7 @@ func FuzzCumulant(f *testing.F) {
 					t.Fatalf("%v %v %v: K(%v) = %v ± %v", m, adj, d, s, v.K, v.Err)
 				}
 				// K is convex, 0 at 0 and ln((1−n)/(1−m)) at −1.
-				chord := s * (math.Log1p(-fact.AtomIn(d)) - math.Log1p(-fact.AtomIn(loss.Remove+loss.Add-d)))
+				chord := s * (math.Log1p(-fact.InfinityMassIn(d)) - math.Log1p(-fact.InfinityMassIn(loss.Remove+loss.Add-d)))
 				slack := 1e-12 * math.Abs(chord)
 				if (s >= 0 || s <= -1) && v.Upper() < chord-slack || s > -1 && s < 0 && !fact.BoundOnly && v.Lower() > chord+slack {
 					t.Fatalf("%v %v %v: K(%v) = %v ± %v is on the wrong side of %v", m, adj, d, s, v.K, v.Err, chord)

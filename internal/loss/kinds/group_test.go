@@ -65,7 +65,7 @@ func TestGroupsAreFurtherApart(t *testing.T) {
 			}
 			a, b := got[0].Loss.Facts(), want[0].Loss.Facts()
 			near("ε", a.Epsilon, b.Epsilon)
-			near("atom", a.Atom, b.Atom)
+			near("atom", a.InfinityMass, b.InfinityMass)
 			muA, _ := loss.MuOf(got[0].Loss)
 			muB, _ := loss.MuOf(want[0].Loss)
 			near("μ", muA, muB)

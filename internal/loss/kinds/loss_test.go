@@ -47,7 +47,7 @@ func TestDirectionsMirror(t *testing.T) {
 		a, r := l.Cumulant(loss.Add, s), l.Cumulant(loss.Remove, -1-s)
 		moved := 2 * num.Ulp * math.Abs(a.Slope) * (1 + math.Abs(s)) // −1−s is rounded
 		f := l.Facts()
-		finite := math.Log1p(-f.AtomIn(loss.Remove)) - math.Log1p(-f.AtomIn(loss.Add))
+		finite := math.Log1p(-f.InfinityMassIn(loss.Remove)) - math.Log1p(-f.InfinityMassIn(loss.Add))
 		r.K += finite
 		if math.Abs(a.K-r.K) > 4*(a.Err+r.Err)+moved {
 			t.Fatalf("%+v: K_add(%v) = %v, K_remove = %v", l, s, a.K, r.K)
@@ -106,7 +106,7 @@ func TestFactsBoundCumulant(t *testing.T) {
 		}
 		least := 0.0
 		if f.OneSided || f.Uneven { // E[e^{−L}] may exceed 1 by what P's finite mass lacks
-			least = math.Min(0, s*(math.Log1p(-f.AtomIn(d))-math.Log1p(-f.AtomIn(loss.Remove+loss.Add-d)))-1e-12*s)
+			least = math.Min(0, s*(math.Log1p(-f.InfinityMassIn(d))-math.Log1p(-f.InfinityMassIn(loss.Remove+loss.Add-d)))-1e-12*s)
 		}
 		if v.Upper() < least {
 			t.Fatalf("%+v: K(%v) ≤ %v", l, s, v.Upper())

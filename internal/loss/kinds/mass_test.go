@@ -55,7 +55,7 @@ func massPairs(t testing.TB) map[string][2]loss.Pair {
 	for _, e := range []float64{1e-7, 0.05, 1, 20, 200} {
 		add(pairs.NewLaplace(e, false))
 		add(pairs.Response{Epsilon: e, K: 2})
-		add(pairs.Response{Epsilon: e, K: 10, Atom: 1e-3})
+		add(pairs.Response{Epsilon: e, K: 10, InfinityMass: 1e-3})
 	}
 	for _, r := range []float64{1e-6, 0.3, 4, 90} {
 		add(pairs.NewBoundedRange(r))
@@ -320,7 +320,7 @@ func TestMassesMirror(t *testing.T) {
 // e^{K(s)} lies between the moments of the lattice rounded down and up.
 func TestMassesAgainstCumulant(t *testing.T) {
 	losses := []loss.Loss{
-		pairs.NewGaussian(0.7), pairs.NewLaplace(1.3, false), pairs.Response{Epsilon: 0.8, K: 7}, pairs.Response{Epsilon: 2, K: 2, Atom: 0.1},
+		pairs.NewGaussian(0.7), pairs.NewLaplace(1.3, false), pairs.Response{Epsilon: 0.8, K: 7}, pairs.Response{Epsilon: 2, K: 2, InfinityMass: 0.1},
 		sampledGaussianOf(t, 1, 0.01, false), sampledGaussianOf(t, 2, 0.3, false), sampledGaussianOf(t, 1.2, 0.05, true),
 		sampledOf(t, laplaceAtDistance(1.3), 0.1, mechanism.AddOrRemoveOne), sampledOf(t, laplaceAtDistance(1.3), 0.1, mechanism.ReplaceOne),
 		sampledOf(t, laplaceAtDistance(5), 0.6, mechanism.ReplaceOne),

@@ -170,8 +170,8 @@ func TestTruncatedLaplaceFails(t *testing.T) {
 		for _, delta := range []float64{1e-12, 1e-5, 0.01} {
 			bound := math.Log1p(math.Expm1(epsilon)/(2*delta)) / epsilon
 			f := lossFor(t, mechanism.TruncatedLaplace{Scale: 1 / epsilon, Bound: bound, Sensitivity: 1}, mechanism.AddOrRemoveOne).Facts()
-			if math.Abs(f.Atom/delta-1) > 1e-12 || math.Abs(f.Epsilon/epsilon-1) > 1e-14 {
-				t.Errorf("ε=%v δ=%v: (%v, %v)", epsilon, delta, f.Epsilon, f.Atom)
+			if math.Abs(f.InfinityMass/delta-1) > 1e-12 || math.Abs(f.Epsilon/epsilon-1) > 1e-14 {
+				t.Errorf("ε=%v δ=%v: (%v, %v)", epsilon, delta, f.Epsilon, f.InfinityMass)
 			}
 		}
 	}

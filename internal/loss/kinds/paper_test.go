@@ -95,8 +95,8 @@ func TestBalleBartheGaboardi2018Theorem8(t *testing.T) {
 			l := sampledOf(t, mechanism.ApproximateDP{Epsilon: e, Delta: 1e-4}, q, mechanism.AddOrRemoveOne)
 			want := math.Log1p(q * math.Expm1(e))
 			f := l.Facts()
-			if math.Abs(f.Epsilon/want-1) > 1e-14 || f.Epsilon < want || math.Abs(f.Atom/(q*1e-4)-1) > 1e-15 || f.Atom < q*1e-4 {
-				t.Errorf("q=%v ε0=%v: (%v, %v), want (%v, %v)", q, e, f.Epsilon, f.Atom, want, q*1e-4)
+			if math.Abs(f.Epsilon/want-1) > 1e-14 || f.Epsilon < want || math.Abs(f.InfinityMass/(q*1e-4)-1) > 1e-15 || f.InfinityMass < q*1e-4 {
+				t.Errorf("q=%v ε0=%v: (%v, %v), want (%v, %v)", q, e, f.Epsilon, f.InfinityMass, want, q*1e-4)
 			}
 			for _, d := range []loss.Direction{loss.Remove, loss.Add} {
 				p, _ := loss.PairOf(l, d, loss.Dominating)

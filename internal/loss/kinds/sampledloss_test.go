@@ -50,7 +50,7 @@ func TestSampledLossGrowsWithTheRate(t *testing.T) {
 		for _, q := range []float64{1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 1e-12} {
 			v := sampledOf(t, m, q, adj).Cumulant(d, s)
 			// Conditional on a finite loss, that of a one-sided atom may fall.
-			if atom := one.Facts().Atom; atom == 0 && v.Upper() < last.Lower() {
+			if atom := one.Facts().InfinityMass; atom == 0 && v.Upper() < last.Lower() {
 				t.Errorf("%v under %v: K(%v) falls from %v to %v at q = %v", m, adj, s, last.K, v.K, q)
 			}
 			if q == 1e-12 && math.Abs(v.K) > 1e-11*math.Exp(12*(s+1)) {
@@ -58,7 +58,7 @@ func TestSampledLossGrowsWithTheRate(t *testing.T) {
 			}
 			last = v
 		}
-		if want := one.Cumulant(d, s); one.Facts().Atom == 0 && math.Abs(last.K-want.K) > 1e-6*(1+math.Abs(want.K)) {
+		if want := one.Cumulant(d, s); one.Facts().InfinityMass == 0 && math.Abs(last.K-want.K) > 1e-6*(1+math.Abs(want.K)) {
 			t.Errorf("%v under %v: K(%v) = %v near q = 1, unsampled %v", m, adj, s, last.K, want.K)
 		}
 	})

@@ -83,7 +83,7 @@ func TestSampledNoiseByEnumeration(t *testing.T) {
 				if !ok {
 					t.Fatalf("%v has no pair", m)
 				}
-				if atom := l.Facts().AtomIn(d); math.Abs(atom-lost) > tolerance || math.Abs(p.Infinite()-lost) > tolerance {
+				if atom := l.Facts().InfinityMassIn(d); math.Abs(atom-lost) > tolerance || math.Abs(p.Infinite()-lost) > tolerance {
 					t.Errorf("q=%v %v %v: infinite with %v, pair %v, want %v", q, m, d, atom, p.Infinite(), lost)
 				}
 				most := l.MaxLoss(d)

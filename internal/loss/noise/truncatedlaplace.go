@@ -43,7 +43,7 @@ type overlapping struct {
 }
 
 func (l overlapping) Facts() loss.Facts {
-	return loss.Facts{Name: "truncated Laplace", Atom: l.atom, Rho: l.Rho(), Epsilon: l.R, Symmetric: true, Rounded: true}
+	return loss.Facts{Name: "truncated Laplace", InfinityMass: l.atom, Rho: l.Rho(), Epsilon: l.R, Symmetric: true, Rounded: true}
 }
 
 func (l overlapping) Pair(_ loss.Direction, side loss.Side) loss.Pair {
@@ -99,7 +99,7 @@ func atomUp(m float64) float64 {
 
 // Facts: (e0, m)-DP, the finite losses within ±e0.
 func (l truncatedLaplace) Facts() loss.Facts {
-	return loss.Facts{Name: "truncated Laplace", Atom: l.atom, Rho: pairs.RhoOfPure(l.e0), Epsilon: l.e0, Symmetric: true, Rounded: true}
+	return loss.Facts{Name: "truncated Laplace", InfinityMass: l.atom, Rho: pairs.RhoOfPure(l.e0), Epsilon: l.e0, Symmetric: true, Rounded: true}
 }
 
 func (l truncatedLaplace) MaxLoss(loss.Direction) float64 { return l.e0 }

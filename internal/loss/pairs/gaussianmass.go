@@ -33,8 +33,11 @@ type NormalPair struct {
 	Mu float64
 }
 
+// pointOf is the z at which L is l.
 func (g NormalPair) pointOf(l float64) float64 { return l/g.Mu - g.Mu/2 }
-func (g NormalPair) LossAt(z float64) float64  { return g.Mu * (z + g.Mu/2) }
+
+// LossAt is L at z.
+func (g NormalPair) LossAt(z float64) float64 { return g.Mu * (z + g.Mu/2) }
 
 // Reach is a z beyond which a normal has mass e^{log} at most.
 func Reach(log float64) float64 { return math.Sqrt(math.Max(0, -2*log)) }

@@ -18,17 +18,17 @@ import (
 // With k = 2 it dominates every (ε0, atom)-DP mechanism (Kairouz–Oh–Viswanath
 // 2015, Thm 3.4; docs/math/cumulant.md §1.1.3). Both directions are equal.
 type Response struct {
-	Epsilon float64 // ε0 > 0, maybe +Inf
-	K       float64 // k, a whole number
-	Atom    float64 // m
-	Rounded bool    // ε0 was computed, and rounded up
-	Name    string  // what was reported, for messages
-	Class   bool    // what was reported has ε0, but need not be randomized response
+	Epsilon      float64 // ε0 > 0, maybe +Inf
+	K            float64 // k, a whole number
+	InfinityMass float64 // m
+	Rounded      bool    // ε0 was computed, and rounded up
+	Name         string  // what was reported, for messages
+	Class        bool    // what was reported has ε0, but need not be randomized response
 }
 
 func (r Response) Facts() loss.Facts {
 	return loss.Facts{
-		Name: r.Name, Atom: r.Atom, Rho: RhoOfPure(r.Epsilon), Epsilon: r.Epsilon,
+		Name: r.Name, InfinityMass: r.InfinityMass, Rho: RhoOfPure(r.Epsilon), Epsilon: r.Epsilon,
 		Rounded: r.Rounded, Symmetric: true, Dominating: r.Class,
 	}
 }
@@ -94,7 +94,7 @@ func Decaying(z complex128) complex128 {
 	return cmplx.Exp(-z)
 }
 
-func (r Response) Order() [4]float64 { return [4]float64{r.Epsilon, r.K, r.Atom} }
+func (r Response) Order() [4]float64 { return [4]float64{r.Epsilon, r.K, r.InfinityMass} }
 
 // Decay: atoms alone have none.
 func (Response) Decay(loss.Direction, float64, loss.Value) loss.Decay { return loss.Undecayed }
@@ -107,7 +107,7 @@ func (r Response) Covers(o loss.Loss) bool {
 			return false
 		}
 	}
-	return r.Epsilon >= f.Epsilon && r.Atom >= f.Atom
+	return r.Epsilon >= f.Epsilon && r.InfinityMass >= f.InfinityMass
 }
 
 // Grouped: no more is known than what ε and δ imply.

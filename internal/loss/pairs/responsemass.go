@@ -17,7 +17,7 @@ func (r Response) Pair(_ loss.Direction, side loss.Side) loss.Pair {
 	// its share.
 	whole := math.Log1p((r.K - 1) * small)
 	share := (r.K - 1) * small / (1 + (r.K-1)*small)
-	rest := math.Log1p(-r.Atom)
+	rest := math.Log1p(-r.InfinityMass)
 	top := loss.Mass{
 		LogP: rest - whole, Loss: e,
 		LogErr: num.Ulp * (2*math.Abs(rest) + 4*whole + share*(6+2*e)),
@@ -29,7 +29,7 @@ func (r Response) Pair(_ loss.Direction, side loss.Side) loss.Pair {
 			LogErr: top.LogErr + num.Ulp*(2*math.Abs(num.Log(r.K-2)-e)+math.Abs(top.LogP)+2),
 		})
 	}
-	return loss.NewAtomicPair(append(atoms, top), r.Atom, r.Atom)
+	return loss.NewAtomicPair(append(atoms, top), r.InfinityMass, r.InfinityMass)
 }
 
 // MostEpsilon bounds ε0 of the pairs below: above it e^{−ε0} is 0.

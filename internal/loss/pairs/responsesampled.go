@@ -23,14 +23,14 @@ func (r Response) SampledOutcomes(s poisson.Sample, _ float64) *quadrature.Outco
 	}
 	m := quadrature.NewMix(s.Rate)
 	small := math.Exp(-r.Epsilon)
-	half := math.Log1p(small) - math.Log1p(-r.Atom) // −ln of Q's mass at −ε0
-	o := &quadrature.Outcomes{WeightErr: 32 + 8*r.Epsilon, LostP: s.InfiniteMass(r.Atom), Reach: math.Inf(1)}
+	half := math.Log1p(small) - math.Log1p(-r.InfinityMass) // −ln of Q's mass at −ε0
+	o := &quadrature.Outcomes{WeightErr: 32 + 8*r.Epsilon, LostP: s.InfiniteMass(r.InfinityMass), Reach: math.Inf(1)}
 	for _, p := range []poisson.Point{{Half: half + r.Epsilon, U: r.Epsilon, Du: 8 * r.Epsilon}, {Half: half, U: -r.Epsilon, Du: 8 * r.Epsilon}} {
 		lp, _, err := m.LogRatio(p.U, p.Du)
 		o.Nodes = append(o.Nodes, quadrature.Node{Half: p.Half, LogP: lp, ErrP: err})
 	}
-	if r.Atom > 0 {
-		o.Nodes = append(o.Nodes, s.Missed(r.Atom))
+	if r.InfinityMass > 0 {
+		o.Nodes = append(o.Nodes, s.Missed(r.InfinityMass))
 	}
 	return o
 }
@@ -85,17 +85,17 @@ func revealedPair(inner loss.Pair, rate float64) loss.Pair {
 func (Response) SampledWork(poisson.Sample, float64) float64 { return 3 * poisson.NodeWork }
 
 func (r Response) SampledDecay(s poisson.Sample, d loss.Direction, theta float64, k loss.Value) loss.Decay {
-	parts := s.Tilted(r.Epsilon, s.InfiniteMass(r.Atom), d, theta, k)
+	parts := s.Tilted(r.Epsilon, s.InfiniteMass(r.InfinityMass), d, theta, k)
 	if parts == nil {
 		return loss.Undecayed
 	}
 	var c poisson.Cells
-	half := math.Log1p(math.Exp(-r.Epsilon)) - math.Log1p(-r.Atom)
+	half := math.Log1p(math.Exp(-r.Epsilon)) - math.Log1p(-r.InfinityMass)
 	for i := range parts {
 		c.AddPoint(parts[i].Atom(half, -r.Epsilon))
 		c.AddPoint(parts[i].Atom(half+r.Epsilon, r.Epsilon))
 	}
-	if r.Atom > 0 {
+	if r.InfinityMass > 0 {
 		c.Atoms = 1 // what became finite has no cell
 	}
 	return c.Decay()

@@ -75,14 +75,17 @@ type Cells struct {
 	Atoms, Smooth float64
 }
 
+// UpCells and downCells are the factors by which a mass is off at most.
 const UpCells, downCells = 1 + 8*quadrature.CellSlop, 1 - 8*quadrature.CellSlop
 
+// AddPoint adds an atom.
 func (c *Cells) AddPoint(mass, lossAt float64) {
 	wide := 1e-12 * math.Abs(lossAt)
 	c.Cells = append(c.Cells, loss.MassCell{Mass: mass * downCells, Left: lossAt - wide, Right: lossAt + wide, Least: lossAt - wide, Most: lossAt + wide})
 	c.Atoms += mass * UpCells
 }
 
+// Decay is what the cells prove.
 func (c *Cells) Decay() loss.Decay {
 	slices.SortFunc(c.Cells, func(a, b loss.MassCell) int { return cmp.Compare(a.Left, b.Left) })
 	heavy := loss.WorthPairs(c.Cells)

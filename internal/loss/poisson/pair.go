@@ -27,6 +27,7 @@ func SampledPair(inner loss.Pair, rate float64, d loss.Direction) loss.Pair {
 	}
 }
 
+// PairOnSample is what SampledPair makes.
 type PairOnSample struct {
 	inner               loss.Pair
 	rate, logRate, miss float64 // q, ln q, ln(1−q)

@@ -46,7 +46,7 @@ type Sampleable interface {
 	// size; nil where that takes too many, or out of range.
 	SampledOutcomes(s Sample, size float64) *quadrature.Outcomes
 
-	// sampledPair is the sampled pair as masses; nil out of range.
+	// SampledPair is the sampled pair as masses; nil out of range.
 	SampledPair(s Sample, d loss.Direction, side loss.Side) loss.Pair
 
 	// sampledDecay is Decay of the sampled loss.

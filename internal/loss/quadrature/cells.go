@@ -8,7 +8,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// cells are what the decay bounds of a sampledPair are made of: the line z cut
+// cells are what the decay bounds of a Pair are made of: the line z cut
 // into cells, with bounds on each cell's mass under the tilted density
 //
 //	g0(z) = φ(z)·p^{1+θ}·q^{−θ}/M(θ)

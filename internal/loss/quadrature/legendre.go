@@ -14,8 +14,8 @@ var (
 )
 
 // A function that is analytic and at most M in the ellipse with foci ±h whose
-// half axes are legendreReach·h and legendreHeight·h (sum 6h) is integrated over
-// [−h, h] within h·M·legendreError: Trefethen 2013, Approximation Theory and
+// half axes are LegendreReach·h and legendreHeight·h (sum 6h) is integrated over
+// [−h, h] within h·M·LegendreError: Trefethen 2013, Approximation Theory and
 // Approximation Practice, Thm 19.3, with ρ = 6, n = 15: 64/15·6^{−30}/(1 − 1/36).
 const (
 	LegendreReach  = (6 + 1./6) / 2

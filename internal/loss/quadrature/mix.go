@@ -19,7 +19,7 @@ func LogMix(rate, logRate, x float64) float64 {
 }
 
 // MixShare is the share q·e^x/(1 − q + q·e^x) of the second part: the derivative
-// of logMix.
+// of LogMix.
 func MixShare(rate, x float64) float64 {
 	return rate / (rate + (1-rate)*math.Exp(-x))
 }
@@ -31,6 +31,7 @@ type Mix struct {
 	Odds    float64 // (1−q)/q
 }
 
+// NewMix is the ratio at a rate in (0, 1).
 func NewMix(rate float64) Mix { return Mix{rate, num.Log(rate), (1 - rate) / rate} }
 
 // LogRatio returns ln(1 − q + q·e^u), its slope w in (0, 1) and a bound on its error

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxNodes bounds the work of one value. Where the rule would be longer, the
+	// MaxNodes bounds the work of one value. Where the rule would be longer, the
 	// convexity bound answers instead.
 	MaxNodes = 1 << 15
 	// precision is ln of the relative error aimed at, below Ulp.
@@ -28,7 +28,7 @@ const (
 	nodeCost, gridCost, sineCost = 40, 50, 5
 )
 
-// sampledLine is K of a sampledPair on the line s = θ + it, θ ≥ −½, by the
+// sampledLine is K of a Pair on the line s = θ + it, θ ≥ −½, by the
 // trapezoid rule (docs/math/sampled-gaussian.md §1.2).
 //
 // Near M = 1 it integrates the excess H = p^{1+s}q^{−s} − p − s(p − q), whose

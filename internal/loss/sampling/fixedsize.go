@@ -32,14 +32,14 @@ func ofFixedSize(m mechanism.FixedSizeSampled, x loss.Maker) (loss.Loss, error) 
 	f := inner.Facts()
 	name := "fixed-size-sampled " + f.Name
 	switch {
-	case math.IsInf(f.Epsilon, 1) && f.Atom == 0 && f.Symmetric:
+	case math.IsInf(f.Epsilon, 1) && f.InfinityMass == 0 && f.Symmetric:
 		return declared.NewRenyiTable(loss.Hull(withoutReplacement(inner, rate, x.In)), name, x.In), nil
 	case math.IsInf(f.Epsilon, 1) || f.OneSided:
 		return nil, fmt.Errorf("fixed_size_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
 	}
 	r := pairs.Response{Epsilon: poisson.Sample{Rate: rate}.Amplified(f.Epsilon), K: 2, Rounded: true, Name: name, Class: true}
-	if f.Atom > 0 {
-		r.Atom = math.Max(num.MulUp(rate, f.Atom), math.SmallestNonzeroFloat64)
+	if f.InfinityMass > 0 {
+		r.InfinityMass = math.Max(num.MulUp(rate, f.InfinityMass), math.SmallestNonzeroFloat64)
 	}
 	return r, nil
 }

@@ -42,8 +42,8 @@ func (l sampledLoss) Facts() loss.Facts {
 	if math.IsInf(inner.Epsilon, 1) {
 		f.Rho = inner.Rho
 	}
-	if m := inner.AtomIn(loss.Remove); m > 0 {
-		f.Atom, f.OneSided = l.InfiniteMass(m), true
+	if m := inner.InfinityMassIn(loss.Remove); m > 0 {
+		f.InfinityMass, f.OneSided = l.InfiniteMass(m), true
 	}
 	return f
 }
@@ -72,7 +72,7 @@ func (l sampledLoss) MaxLoss(d loss.Direction) float64 {
 		return l.Amplified(math.Max(0, l.inner.MaxLoss(loss.Remove)))
 	case l.Batch != poisson.Without || d == loss.Remove:
 		return l.largest()
-	case inner.AtomIn(loss.Add) > 0:
+	case inner.InfinityMassIn(loss.Add) > 0:
 		return num.Up(num.Up(-math.Log1p(-l.Rate)))
 	}
 	return l.AmplifiedBelow(inner.Epsilon)
@@ -146,7 +146,7 @@ func (l sampledLoss) convexity(d loss.Direction, s float64) loss.Value {
 		d = loss.Remove + loss.Add - d
 	}
 	most, inner := l.MaxLoss(d), l.inner.Facts()
-	lost := -2 * math.Log1p(-l.Facts().Atom)
+	lost := -2 * math.Log1p(-l.Facts().InfinityMass)
 	var low, high float64
 	switch {
 	case s < 0 && math.IsInf(most, 1):
@@ -156,7 +156,7 @@ func (l sampledLoss) convexity(d loss.Direction, s float64) loss.Value {
 		low = s * most * (1 + 4*num.Ulp)
 	case s > 0:
 		high = num.MulUp(s, most)
-		if l.Batch != poisson.Replaced && inner.Atom == 0 {
+		if l.Batch != poisson.Replaced && inner.InfinityMass == 0 {
 			high = math.Min(high, num.Log1pExp(num.Log(l.Rate)+l.inner.Cumulant(d, s).Upper())*(1+16*num.Ulp))
 		}
 		low = -s * lost

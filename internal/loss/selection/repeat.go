@@ -71,7 +71,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 	if m.Mean > 0 {
 		r.mean, r.poisson, r.table = m.Mean, true, declared.NewRenyiTable(loss.Tabulate(c), declared.RenyiGuarantee, x.In)
 		r.largest = math.Max(c.MaxLoss(loss.Remove), c.MaxLoss(loss.Add))
-		if _, atom := c.Atom(); !(atom*r.mean < 0.5) {
+		if _, atom := c.InfinityMass(); !(atom*r.mean < 0.5) {
 			return unproven(r), nil
 		}
 		return r.convex(c, x.In), nil
@@ -86,7 +86,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 		r.mean = (1 - m.Gamma) / m.Gamma * m.Eta / -math.Expm1(-m.Eta*log)
 	}
 	r.mean = math.Max(1, r.mean*(1+64*num.Ulp*(2+math.Abs(m.Eta)*log)))
-	if _, atom := c.Atom(); !(atom*r.mean < 0.5) {
+	if _, atom := c.InfinityMass(); !(atom*r.mean < 0.5) {
 		return unproven(r), nil
 	}
 	log = num.UpBy(log, 8*num.Ulp*log)
@@ -236,8 +236,8 @@ func (r selection) Facts() loss.Facts {
 		Name: "repeat-and-select bound", Rho: math.Inf(1), Epsilon: math.Max(r.MaxLoss(loss.Remove), r.MaxLoss(loss.Add)),
 		Symmetric: c.Symmetric(), BoundOnly: true,
 	}
-	if _, atom := c.Atom(); atom > 0 {
-		f.Atom = math.Min(math.Nextafter(1, 0), num.MulUp(atom, r.mean))
+	if _, atom := c.InfinityMass(); atom > 0 {
+		f.InfinityMass = math.Min(math.Nextafter(1, 0), num.MulUp(atom, r.mean))
 	}
 	return f
 }

@@ -197,7 +197,7 @@ func TestSelectionOfFailures(t *testing.T) {
 		return l
 	}
 	with, without := runs(mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-7}), runs(mechanism.PureDP{Epsilon: 1})
-	if a := with.Facts().Atom; math.Abs(a/8e-7-1) > 1e-12 || a < 8e-7 { // E[n] = 1/γ
+	if a := with.Facts().InfinityMass; math.Abs(a/8e-7-1) > 1e-12 || a < 8e-7 { // E[n] = 1/γ
 		t.Errorf("atom %v, want 8e−7", a)
 	}
 	if a, b := with.Cumulant(loss.Remove, 3).K, without.Cumulant(loss.Remove, 3).K; a != b {

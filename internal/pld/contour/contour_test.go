@@ -29,7 +29,7 @@ func TestContourAgainstReference(t *testing.T) {
 	const tolerance = 2e-10
 	for _, w := range workloads {
 		l := pldtest.Workload(t, w)
-		low, high := l.Atom()
+		low, high := l.InfinityMass()
 		for _, r := range w.Truth {
 			var b loss.Bounds
 			var want, gap, slack float64
@@ -146,7 +146,7 @@ func TestContourIsSoundEverywhere(t *testing.T) {
 		}
 		renyi := 0.0
 		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
-			e, _ := loss.LeastEpsilon(loss.Curve{At: func(s float64) loss.Value { return l.Cumulant(d, s) }, Last: math.Inf(1)}, down, 0, nil)
+			e, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return l.Cumulant(d, s) }, Last: math.Inf(1)}, down, 0, nil)
 			renyi = math.Max(renyi, e)
 		}
 		if b.Lower > renyi {

@@ -57,14 +57,14 @@ func FuzzLattice(f *testing.F) {
 		if !(d.Lower <= d.Upper && d.Upper <= 0) {
 			t.Fatalf("%v × %d: ln δ(%v) in [%v, %v]", m, count, at, d.Lower, d.Upper)
 		}
-		low, high := c.Atom()
+		low, high := c.InfinityMass()
 		finite := loss.Finite(delta, high)
 		if !(finite > 0) || delta < low*1.001 {
 			return
 		}
 		var renyi float64
 		for _, way := range []loss.Direction{loss.Remove, loss.Add} {
-			r, _ := loss.LeastEpsilon(loss.Curve{At: func(s float64) loss.Value { return c.Cumulant(way, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
+			r, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(way, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
 			renyi = math.Max(renyi, r)
 		}
 		if !(e.Lower <= renyi) {

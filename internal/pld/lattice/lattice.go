@@ -27,7 +27,7 @@ const deepest = -745
 // All Gaussians become one with μ² = Σ n_j·μ_j², all that is known
 // by bounds on K alone one guarantee: then only what is above the curve holds.
 func newProblem(c loss.Composition, d loss.Direction, in *num.Interrupt) (*problem, string) {
-	low, high := c.AtomOf(d)
+	low, high := c.InfinityMassOf(d)
 	p := &problem{in: in, distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares num.Sum
 	c, g, declared := c.Declared(in)

@@ -68,14 +68,14 @@ func TestLatticeIsConsistent(t *testing.T) {
 		if !(e.Lower <= e.Upper && e.Lower >= 0) {
 			t.Fatalf("ε(%v) in [%v, %v]", delta, e.Lower, e.Upper)
 		}
-		_, atom := c.Atom()
+		_, atom := c.InfinityMass()
 		finite := loss.Finite(delta, atom)
 		if !(finite > 0) {
 			return
 		}
 		var renyi float64
 		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
-			r, _ := loss.LeastEpsilon(loss.Curve{At: func(s float64) loss.Value { return c.Cumulant(d, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
+			r, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(d, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
 			renyi = math.Max(renyi, r)
 		}
 		if !(e.Lower <= renyi) {
