@@ -159,7 +159,8 @@ func (c Composition) InfinityMass() (lower, upper float64) {
 
 // InfinityMassOf is InfinityMass in one direction.
 func (c Composition) InfinityMassOf(d Direction) (lower, upper float64) {
-	return c.atoms(func(f Facts) float64 { return f.InfinityMassIn(d) }, func(l partlyLost) float64 { return l.LostAtLeast(d) })
+	return c.atoms(func(f Facts) float64 { return f.InfinityMassIn(d) },
+		func(l partlyLost) float64 { return l.LostAtLeast(d) })
 }
 
 // partlyLost is a loss whose atom may have been rounded up by much, and bounds it from below.

@@ -102,7 +102,8 @@ func tooLarge() (value, slope float64) { return math.Inf(1), math.NaN() }
 // search walks to the zero of an increasing function of ln s that balance evaluates, value
 // and slope, until a step is below 1e−5 or the zero is known to 1e−9. Where the function
 // is still negative at the last s of the curve, that s is the best one.
-func search(curve CumulantBound, balance func(s float64) (float64, float64), guess func(rho float64) float64, first float64, stop func() bool) {
+func search(curve CumulantBound, balance func(s float64) (float64, float64), guess func(rho float64) float64,
+	first float64, stop func() bool) {
 	least, most := math.Min(leastS, curve.Last), math.Min(mostS, curve.Last)
 	lo, hi := least, most
 	end := curve.Last // +Inf once it has been tried

@@ -45,7 +45,8 @@ func TestDeclaredPairDominates(t *testing.T) {
 		if below := math.Exp(normal.Lower); above < below*(1-1e-9)-1e-12 {
 			t.Errorf("ρ=%v ε=%v: δ = %v, Gaussian %v", rho, epsilon, above, below)
 		}
-		_, e0 := num.Crossing(func(e float64) (float64, float64) { return e*math.Tanh(e/2) - rho, 0 }, 0, 2*rho+4*math.Sqrt(rho)+1, 1, 1e-15, 200)
+		_, e0 := num.Crossing(func(e float64) (float64, float64) { return e*math.Tanh(e/2) - rho, 0 }, 0,
+			2*rho+4*math.Sqrt(rho)+1, 1, 1e-15, 200)
 		e0 *= 1 - 1e-12
 		inner, _ := loss.PairOf(pairs.Response{Epsilon: e0, K: 2}, loss.Remove, loss.Dominating)
 		if below := losstest.Hockey(inner, epsilon, 4); above < below*(1-1e-9)-1e-12 {
@@ -93,7 +94,8 @@ func TestDeclaredChord(t *testing.T) {
 			if converted, _ := loss.LeastLogDelta(loss.ConcentratedBound(rho), x*touch, 0, nil); log > converted {
 				t.Errorf("ρ=%v: ln δ(%v) = %v above the conversion %v", rho, x*touch, log, converted)
 			}
-			if e, ok := loss.ConcentratedGuarantee(rho).Epsilon(log); !ok || math.Abs(e-x*touch) > 1e-11*(1+touch) { // log was rounded up
+			// log was rounded up
+			if e, ok := loss.ConcentratedGuarantee(rho).Epsilon(log); !ok || math.Abs(e-x*touch) > 1e-11*(1+touch) {
 				t.Errorf("ρ=%v: ε(e^%v) = %v %v, want %v", rho, log, e, ok, x*touch)
 			}
 		}

@@ -49,6 +49,9 @@ func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bo
 				return withAtom(c, b), ""
 			}
 		}
-		return overall(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) { return logDeltaWithin(c, epsilon, w) })
+		return overall(c, math.Inf(-1), func(c loss.Composition) (loss.Bounds, string) {
+			return logDeltaWithin(c,
+				epsilon, w)
+		})
 	})
 }

@@ -17,7 +17,8 @@ func renyi(c loss.Composition, delta float64) float64 {
 	epsilon := 0.0
 	for _, d := range []loss.Direction{loss.Remove, loss.Add} {
 		_, atom := c.InfinityMassOf(d)
-		e, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(d, s) }, Last: c.Last()}, math.Log(loss.Finite(delta, atom)), 0, nil)
+		e, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(d, s) },
+			Last: c.Last()}, math.Log(loss.Finite(delta, atom)), 0, nil)
 		epsilon = math.Max(epsilon, e)
 	}
 	return epsilon
@@ -57,9 +58,11 @@ func TestDeclaredBetweenTruthAndRenyi(t *testing.T) {
 			if got.Lower > alone.Upper || got.Lower < alone.Lower-1e-12 {
 				t.Errorf("lower bound %v, the rest alone %+v", got.Lower, alone)
 			}
-			for _, m := range []mechanism.Mechanism{mechanism.GaussianDP{Mu: math.Sqrt(2 * rho)}, mechanism.PureDP{Epsilon: c.epsilon}} {
+			for _, m := range []mechanism.Mechanism{mechanism.GaussianDP{Mu: math.Sqrt(2 * rho)},
+				mechanism.PureDP{Epsilon: c.epsilon}} {
 				if one, reason := Epsilon(of(m), c.delta, Wanted{}); reason != "" || one.Lower > got.Upper {
-					t.Errorf("%v ×%d and %v: ε(%v) ≥ %v, as ρ-zCDP ≤ %v (%s)", m, c.n, rest, c.delta, one.Lower, got.Upper, reason)
+					t.Errorf("%v ×%d and %v: ε(%v) ≥ %v, as ρ-zCDP ≤ %v (%s)", m, c.n, rest, c.delta,
+						one.Lower, got.Upper, reason)
 				}
 			}
 			log, reason := LogDelta(declared, got.Upper, Wanted{})
@@ -88,7 +91,8 @@ func TestDeclaredRefusals(t *testing.T) {
 		return mechanism.Event{Mechanism: mechanism.ZeroConcentratedDP{Rho: rho}, Count: 1}
 	}
 	g := mechanism.Event{Mechanism: mechanism.Gaussian{NoiseMultiplier: 3}, Count: 2}
-	for _, c := range []loss.Composition{pldtest.Compose(t, mechanism.ReplaceOne, z(1)), pldtest.Compose(t, mechanism.ReplaceOne, z(1e4), g)} {
+	for _, c := range []loss.Composition{pldtest.Compose(t, mechanism.ReplaceOne, z(1)),
+		pldtest.Compose(t, mechanism.ReplaceOne, z(1e4), g)} {
 		if _, reason := Epsilon(c, 1e-6, Wanted{}); reason == "" {
 			t.Errorf("%v: no reason", c)
 		}

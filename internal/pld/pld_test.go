@@ -65,6 +65,7 @@ func encloses(t *testing.T, b loss.Bounds, want, relative, absolute float64, wha
 		t.Errorf(what+": [%v, %v] does not hold %v", append(args, b.Lower, b.Upper, want)...)
 	}
 	if slack := relative*math.Abs(want) + absolute; !(b.Upper-want <= slack && want-b.Lower <= slack) {
-		t.Errorf(what+": [%v, %v] is wide around %v: %.3g, %.3g", append(args, b.Lower, b.Upper, want, b.Upper-want, want-b.Lower)...)
+		t.Errorf(what+": [%v, %v] is wide around %v: %.3g, %.3g",
+			append(args, b.Lower, b.Upper, want, b.Upper-want, want-b.Lower)...)
 	}
 }

@@ -31,7 +31,8 @@ func ofGroup(m mechanism.Group, x loss.Maker) (loss.Loss, error) {
 	if math.IsInf(f.Epsilon, 1) || f.OneSided {
 		return nil, fmt.Errorf("group: nothing is known of groups of a %s", m.Mechanism.Kind())
 	}
-	g := pairs.Response{Epsilon: num.MulUp(num.Count(m.Size), f.Epsilon), K: 2, Rounded: true, Name: groupGuarantee, Class: true}
+	g := pairs.Response{Epsilon: num.MulUp(num.Count(m.Size), f.Epsilon), K: 2, Rounded: true,
+		Name: groupGuarantee, Class: true}
 	if f.InfinityMass > 0 {
 		// Within 1e-12, and where it is 1 or more nothing is guaranteed.
 		g.InfinityMass = math.Min(1, mechanism.GroupDelta(f.Epsilon, f.InfinityMass, m.Size)*(1+1e-11))

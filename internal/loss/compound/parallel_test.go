@@ -41,8 +41,10 @@ func responseCurve(e0, atom float64) func(float64) float64 {
 func TestLargestCurve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu, e0 := rapid.Float64Range(0.05, 3).Draw(t, "μ"), rapid.Float64Range(0.05, 4).Draw(t, "ε0")
-		e1, atom := rapid.Float64Range(0.05, 3).Draw(t, "ε1"), rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.2}).Draw(t, "m")
-		losses := []loss.Loss{pairs.NewGaussian(mu), pairs.NewLaplace(e0, false), pairs.Response{Epsilon: e1, InfinityMass: atom, K: 2}}
+		e1, atom := rapid.Float64Range(0.05, 3).Draw(t, "ε1"),
+			rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.2}).Draw(t, "m")
+		losses := []loss.Loss{pairs.NewGaussian(mu), pairs.NewLaplace(e0, false),
+			pairs.Response{Epsilon: e1, InfinityMass: atom, K: 2}}
 		curves := []func(float64) float64{gaussianCurve(mu), laplaceDelta(e0), responseCurve(e1, atom)}
 		if rapid.Bool().Draw(t, "two") {
 			losses, curves = losses[:2], curves[:2]
@@ -90,7 +92,8 @@ func TestLargestCurve(t *testing.T) {
 				// From above losses are lifted, so that what is got may be the truth at a loss below:
 				// where the largest loss is a grid point the truth falls to 0 right there.
 				lifted := largest(e - leastLift*(1+math.Abs(e)))
-				if side == loss.Dominating && (got < truth-slack || e > -3 && got > lifted*(1+1e-8)+slack) { // far below 0 nothing but the last digits of P and Q differ
+				// far below 0 nothing but the last digits of P and Q differ
+				if side == loss.Dominating && (got < truth-slack || e > -3 && got > lifted*(1+1e-8)+slack) {
 					t.Fatalf("δ(%v) at a point from above %v, truth %v", e, got, truth)
 				}
 				if side == loss.Dominated && (got > truth+slack || got < truth*(1-3*step*(1+math.Abs(e)/mu/mu))-slack) {
@@ -128,14 +131,16 @@ func TestLargestCurveOfOutcomes(t *testing.T) {
 		var parts [2][]loss.Pair
 		var curves []func(float64) float64
 		for range rapid.IntRange(2, 5).Draw(t, "parts") {
-			e, atom := math.Exp(rapid.Float64Range(-6, 3).Draw(t, "ln ε")), rapid.SampledFrom([]float64{0, 1e-300, 1e-12, 0.01, 0.9}).Draw(t, "m")
+			e, atom := math.Exp(rapid.Float64Range(-6, 3).Draw(t, "ln ε")),
+				rapid.SampledFrom([]float64{0, 1e-300, 1e-12, 0.01, 0.9}).Draw(t, "m")
 			for side := range parts {
 				p, _ := loss.PairOf(pairs.Response{Epsilon: e, InfinityMass: atom, K: 2}, loss.Remove, loss.Side(side))
 				parts[side] = append(parts[side], p)
 			}
 			curves = append(curves, responseCurve(e, atom))
 		}
-		above, below := largestOf(parts[loss.Dominating], loss.Dominating, nil).(loss.AtomicPair), largestOf(parts[loss.Dominated], loss.Dominated, nil).(loss.AtomicPair)
+		above, below := largestOf(parts[loss.Dominating], loss.Dominating, nil).(loss.AtomicPair),
+			largestOf(parts[loss.Dominated], loss.Dominated, nil).(loss.AtomicPair)
 		curve := func(p loss.AtomicPair, e float64, side float64) float64 {
 			sum := p.Infinite()
 			for _, m := range p.Atoms() {
@@ -152,7 +157,9 @@ func TestLargestCurveOfOutcomes(t *testing.T) {
 				truth = math.Max(truth, c(e))
 			}
 			slack := 1e-15 * (1 + math.Exp(math.Min(0, e)))
-			if up, low := curve(above, e, 1), curve(below, e, -1); up < truth*(1-1e-13)-slack || low > truth*(1+1e-13)+slack || up-low > 1e-9*truth+1e-11 {
+			if up, low := curve(above, e, 1),
+				curve(below, e, -1); up < truth*(1-1e-13)-slack || low > truth*(1+1e-13)+slack ||
+				up-low > 1e-9*truth+1e-11 {
 				t.Fatalf("δ(%v) from %v to %v, truth %v", e, low, up, truth)
 			}
 		}

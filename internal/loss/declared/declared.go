@@ -60,7 +60,8 @@ type zeroConcentrated struct {
 }
 
 func (z zeroConcentrated) Facts() loss.Facts {
-	return loss.Facts{Name: "zCDP guarantee", InfinityMass: z.atom, Rho: z.rho, Epsilon: math.Inf(1), Symmetric: true, BoundOnly: true}
+	return loss.Facts{Name: "zCDP guarantee", InfinityMass: z.atom, Rho: z.rho, Epsilon: math.Inf(1),
+		Symmetric: true, BoundOnly: true}
 }
 
 func (z zeroConcentrated) MaxLoss(loss.Direction) float64 { return math.Inf(1) }

@@ -30,7 +30,8 @@ func TestTableCumulant(t *testing.T) {
 			p[i] /= total
 			sum += p[i]
 		}
-		m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(l...), Masses: mechanism.NumbersOf(p...), InfiniteMass: math.Max(0, 1-sum)}
+		m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(l...), Masses: mechanism.NumbersOf(p...),
+			InfiniteMass: math.Max(0, 1-sum)}
 		if m.InfiniteMass < 1e-300 {
 			m.InfiniteMass = 0
 		}
@@ -50,7 +51,8 @@ func TestTableCumulant(t *testing.T) {
 			moment += w * math.Exp(s*v)
 		}
 		want := math.Log(moment / finite)
-		if v := table.Cumulant(d, s); math.Abs(v.K-want) > v.Err+1e-13*(1+math.Abs(want)) || v.Err > 1e-12*(1+math.Abs(want)+math.Abs(s)) {
+		if v := table.Cumulant(d, s); math.Abs(v.K-want) > v.Err+1e-13*(1+math.Abs(want)) ||
+			v.Err > 1e-12*(1+math.Abs(want)+math.Abs(s)) {
 			t.Fatalf("%v %v: K(%v) = %v ± %v, want %v", m, d, s, v.K, v.Err, want)
 		}
 		if f := table.Facts(); math.Abs(f.InfinityMassIn(d)-(1-finite)) > 1e-14 {
@@ -61,17 +63,20 @@ func TestTableCumulant(t *testing.T) {
 
 // What Q is missing is enclosed: against 200 bits.
 func TestTableMissing(t *testing.T) {
-	m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(1/(1+math.E), math.E/(1+math.E))}
+	m := mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1),
+		Masses: mechanism.NumbersOf(1/(1+math.E), math.E/(1+math.E))}
 	b := ofTable(m, nil).(lossTable).missing
 	if b.Lower != 0 || !(b.Upper > 0 && b.Upper < 4e-15) {
 		t.Errorf("[%v, %v] of randomized response", b.Lower, b.Upper)
 	}
 	// e is Euler's number to 200 bits, OEIS A001113.
-	e, _, _ := big.ParseFloat("2.71828182845904523536028747135266249775724709369995957496696763", 10, 200, big.ToNearestEven)
+	e, _, _ := big.ParseFloat("2.71828182845904523536028747135266249775724709369995957496696763",
+		10, 200, big.ToNearestEven)
 	p, _, _ := big.ParseFloat("0.25", 10, 200, big.ToNearestEven)
 	q := new(big.Float).SetPrec(200).Add(new(big.Float).SetPrec(200).Quo(p, e), new(big.Float).SetPrec(200).Mul(p, e))
 	want := new(big.Float).SetPrec(200).Sub(big.NewFloat(1).SetPrec(200), q)
-	b = ofTable(mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.25, 0.25), InfiniteMass: 0.5}, nil).(lossTable).missing
+	b = ofTable(mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(0.25, 0.25),
+		InfiniteMass: 0.5}, nil).(lossTable).missing
 	if want.Cmp(big.NewFloat(b.Lower)) < 0 || want.Cmp(big.NewFloat(b.Upper)) > 0 || b.Upper-b.Lower > 1e-14 {
 		t.Errorf("[%v, %v], want %v", b.Lower, b.Upper, want)
 	}

@@ -27,7 +27,8 @@ func FuzzCumulant(f *testing.F) {
 		g := mechanism.Gaussian{StandardDeviation: a, Sensitivity: b}
 		ms := []mechanism.Mechanism{
 			g, mechanism.Laplace{Scale: a, Sensitivity: b}, mechanism.PureDP{Epsilon: a},
-			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: a}, mechanism.GaussianDP{Mu: a},
+			mechanism.ApproximateDP{Epsilon: a, Delta: q}, mechanism.ZeroConcentratedDP{Rho: a},
+			mechanism.GaussianDP{Mu: a},
 			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g},
 			mechanism.RandomizedResponse{Noise: q, Buckets: 2 + uint64(math.Abs(b))%(1<<40)},
 			mechanism.ZeroConcentratedDP{Rho: a, Delta: q}, mechanism.NameAndShame{Delta: q},
@@ -36,18 +37,28 @@ func FuzzCumulant(f *testing.F) {
 			mechanism.DiscreteLaplace{Scale: a, Distance: math.Ceil(b)},
 			mechanism.TruncatedLaplace{Scale: a, Bound: b, Distance: q},
 			mechanism.Exponential{Epsilon: a},
-			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(0, b, b/3), Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
-			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(1, b, a), Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
+			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(0, b, b/3),
+				Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
+			mechanism.MixtureOfGaussians{StandardDeviation: a, Sensitivities: mechanism.NumbersOf(1, b, a),
+				Probabilities: mechanism.NumbersOf(1-q, q/2, q/2)},
 			mechanism.Group{Size: 3, Mechanism: mechanism.PoissonSampled{SamplingProbability: q, Mechanism: g}},
 			mechanism.Group{Size: 1000, Mechanism: mechanism.ApproximateDP{Epsilon: a, Delta: q}},
-			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000, MaximumBatchSize: 1 + uint64(math.Abs(b))%1000, Mechanism: g},
-			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 10, MaximumBatchSize: 9, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000,
+				MaximumBatchSize: 1 + uint64(math.Abs(b))%1000, Mechanism: g},
+			mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 10, MaximumBatchSize: 9,
+				Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
 			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: g},
-			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100, Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
-			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q), Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
-			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.DiscreteGaussian{StandardDeviation: a, Sensitivity: math.Ceil(b)}},
-			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.TruncatedLaplace{Scale: a, Bound: b, Sensitivity: q}},
-			mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-b, a), Masses: mechanism.NumbersOf(0.01, 0.49), InfiniteMass: 0.5}},
+			mechanism.FixedSizeSampled{BatchSize: 3, DatasetSize: 100,
+				Mechanism: mechanism.Laplace{Scale: a, Sensitivity: b}},
+			mechanism.BandedMatrix{StandardDeviation: a, Sensitivity: b, Coefficients: mechanism.NumbersOf(1, q),
+				Participation: mechanism.Participation{Steps: 1 << 53, Participations: 1 << 50}},
+			mechanism.PoissonSampled{SamplingProbability: q,
+				Mechanism: mechanism.DiscreteGaussian{StandardDeviation: a, Sensitivity: math.Ceil(b)}},
+			mechanism.PoissonSampled{SamplingProbability: q,
+				Mechanism: mechanism.TruncatedLaplace{Scale: a, Bound: b, Sensitivity: q}},
+			mechanism.PoissonSampled{SamplingProbability: q,
+				Mechanism: mechanism.PrivacyLossTable{Losses: mechanism.NumbersOf(-b, a),
+					Masses: mechanism.NumbersOf(0.01, 0.49), InfiniteMass: 0.5}},
 		}
 		m := ms[int(kind)%len(ms)]
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne} {
@@ -68,9 +79,11 @@ func FuzzCumulant(f *testing.F) {
 					t.Fatalf("%v %v %v: K(%v) = %v ± %v", m, adj, d, s, v.K, v.Err)
 				}
 				// K is convex, 0 at 0 and ln((1−n)/(1−m)) at −1.
-				chord := s * (math.Log1p(-fact.InfinityMassIn(d)) - math.Log1p(-fact.InfinityMassIn(loss.Remove+loss.Add-d)))
+				chord := s * (math.Log1p(-fact.InfinityMassIn(d)) -
+					math.Log1p(-fact.InfinityMassIn(loss.Remove+loss.Add-d)))
 				slack := 1e-12 * math.Abs(chord)
-				if (s >= 0 || s <= -1) && v.Upper() < chord-slack || s > -1 && s < 0 && !fact.BoundOnly && v.Lower() > chord+slack {
+				if (s >= 0 || s <= -1) && v.Upper() < chord-slack ||
+					s > -1 && s < 0 && !fact.BoundOnly && v.Lower() > chord+slack {
 					t.Fatalf("%v %v %v: K(%v) = %v ± %v is on the wrong side of %v", m, adj, d, s, v.K, v.Err, chord)
 				}
 				if s > 0 && v.Lower() > s*l.MaxLoss(d)*(1+1e-12) {

@@ -69,8 +69,10 @@ func TestFixedSizeLimits(t *testing.T) {
 		}
 	}
 	// What has an ε: ln(1 + γ(e^ε − 1)) (Balle, Barthe and Gaboardi 2018, Thm 10).
-	l, err := Of(mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 100, Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-6}}, mechanism.ReplaceOne)
-	if f := l.Facts(); err != nil || math.Abs(f.Epsilon-math.Log1p(0.01*math.Expm1(1))) > 1e-15 || math.Abs(f.InfinityMass-1e-8) > 1e-20 || !f.Dominating {
+	l, err := Of(mechanism.FixedSizeSampled{BatchSize: 1, DatasetSize: 100,
+		Mechanism: mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-6}}, mechanism.ReplaceOne)
+	if f := l.Facts(); err != nil || math.Abs(f.Epsilon-math.Log1p(0.01*math.Expm1(1))) > 1e-15 ||
+		math.Abs(f.InfinityMass-1e-8) > 1e-20 || !f.Dominating {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

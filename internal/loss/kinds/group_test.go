@@ -20,24 +20,35 @@ func TestGroupsAreFurtherApart(t *testing.T) {
 	}{
 		{3, mechanism.Gaussian{StandardDeviation: 2, Sensitivity: 1}, mechanism.Gaussian{NoiseMultiplier: 2. / 3}},
 		{5, mechanism.Laplace{Scale: 2, Distance: 0.5}, mechanism.Laplace{Scale: 0.8, Distance: 1}},
-		{3, mechanism.DiscreteGaussian{StandardDeviation: 4, Sensitivity: 2}, mechanism.DiscreteGaussian{StandardDeviation: 4, Sensitivity: 6}},
-		{3, mechanism.DiscreteGaussian{StandardDeviation: 4, Distance: 1.5, Coordinates: 7}, mechanism.ZeroConcentratedDP{Rho: 4.5 * 4.5 / 32}},
+		{3, mechanism.DiscreteGaussian{StandardDeviation: 4, Sensitivity: 2},
+			mechanism.DiscreteGaussian{StandardDeviation: 4, Sensitivity: 6}},
+		{3, mechanism.DiscreteGaussian{StandardDeviation: 4, Distance: 1.5, Coordinates: 7},
+			mechanism.ZeroConcentratedDP{Rho: 4.5 * 4.5 / 32}},
 		{6, mechanism.DiscreteLaplace{Scale: 9, Sensitivity: 1}, mechanism.DiscreteLaplace{Scale: 9, Sensitivity: 6}},
 		{6, mechanism.DiscreteLaplace{Scale: 9, Sensitivity: 4}, mechanism.DiscreteLaplace{Scale: 9, Sensitivity: 24}},
-		{4, mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Sensitivity: 0.25}, mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Sensitivity: 1}},
-		{4, mechanism.TruncatedLaplace{Scale: 1, Bound: 5, Sensitivity: 1}, mechanism.TruncatedLaplace{Scale: 1, Bound: 5, Sensitivity: 4}},
+		{4, mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Sensitivity: 0.25},
+			mechanism.TruncatedLaplace{Scale: 1, Bound: 30, Sensitivity: 1}},
+		{4, mechanism.TruncatedLaplace{Scale: 1, Bound: 5, Sensitivity: 1},
+			mechanism.TruncatedLaplace{Scale: 1, Bound: 5, Sensitivity: 4}},
 		{7, mechanism.Exponential{Epsilon: 0.25}, mechanism.Exponential{Epsilon: 1.75}},
-		{7, mechanism.Exponential{Scale: 8, Sensitivity: 1, Monotone: true}, mechanism.Exponential{Scale: 8, Sensitivity: 7, Monotone: true}},
+		{7, mechanism.Exponential{Scale: 8, Sensitivity: 1, Monotone: true},
+			mechanism.Exponential{Scale: 8, Sensitivity: 7, Monotone: true}},
 		{2, mechanism.InverseSensitivity{Epsilon: 0.5}, mechanism.Exponential{Epsilon: 1}},
-		{4, mechanism.ReportNoisyMax{Distribution: mechanism.GumbelMax, Scale: 8, Sensitivity: 1}, mechanism.Exponential{Scale: 2, Sensitivity: 1}},
-		{4, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 0.125}, mechanism.PureDP{Epsilon: 0.5}},
-		{2, mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2}, mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 2, Positives: 2}},
+		{4, mechanism.ReportNoisyMax{Distribution: mechanism.GumbelMax, Scale: 8, Sensitivity: 1},
+			mechanism.Exponential{Scale: 2, Sensitivity: 1}},
+		{4, mechanism.ReportNoisyMax{Distribution: mechanism.LaplaceMax, Epsilon: 0.125},
+			mechanism.PureDP{Epsilon: 0.5}},
+		{2, mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2},
+			mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 2, Positives: 2}},
 		{3, mechanism.Histogram{LaplaceScale: 6}, mechanism.Histogram{LaplaceScale: 2}},
 		{3, mechanism.Histogram{StandardDeviation: 6}, mechanism.Histogram{StandardDeviation: 2}},
 		{4, mechanism.CountingQueries{Queries: 9, Rho: 0.125}, mechanism.CountingQueries{Queries: 9, Rho: 2}},
-		{2, mechanism.TreeAggregation{NoiseMultiplier: 16, Participation: p}, mechanism.TreeAggregation{NoiseMultiplier: 8, Participation: p}},
-		{2, mechanism.BandedMatrix{NoiseMultiplier: 16, Participation: p, Coefficients: mechanism.NumbersOf(1, 0.5)}, mechanism.BandedMatrix{NoiseMultiplier: 8, Participation: p, Coefficients: mechanism.NumbersOf(1, 0.5)}},
-		{2, mechanism.Shuffled{BatchSize: 5, DatasetSize: 30, Mechanism: mechanism.Gaussian{NoiseMultiplier: 16}}, mechanism.Shuffled{BatchSize: 5, DatasetSize: 30, Mechanism: mechanism.Gaussian{NoiseMultiplier: 8}}},
+		{2, mechanism.TreeAggregation{NoiseMultiplier: 16, Participation: p},
+			mechanism.TreeAggregation{NoiseMultiplier: 8, Participation: p}},
+		{2, mechanism.BandedMatrix{NoiseMultiplier: 16, Participation: p, Coefficients: mechanism.NumbersOf(1, 0.5)},
+			mechanism.BandedMatrix{NoiseMultiplier: 8, Participation: p, Coefficients: mechanism.NumbersOf(1, 0.5)}},
+		{2, mechanism.Shuffled{BatchSize: 5, DatasetSize: 30, Mechanism: mechanism.Gaussian{NoiseMultiplier: 16}},
+			mechanism.Shuffled{BatchSize: 5, DatasetSize: 30, Mechanism: mechanism.Gaussian{NoiseMultiplier: 8}}},
 	} {
 		for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut} {
 			group := mechanism.Group{Size: c.size, Mechanism: c.one}
@@ -86,7 +97,8 @@ func TestGroupsOfDiscreteNoise(t *testing.T) {
 	}{
 		{mechanism.DiscreteLaplace{Scale: 2, Sensitivity: 1}, func(x float64) float64 { return math.Abs(x) / 2 }, 3},
 		{mechanism.DiscreteLaplace{Scale: 2, Distance: 4}, func(x float64) float64 { return math.Abs(x) / 2 }, 12},
-		{mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2}, func(x float64) float64 { return x * x / 18 }, 6},
+		{mechanism.DiscreteGaussian{StandardDeviation: 3, Sensitivity: 2},
+			func(x float64) float64 { return x * x / 18 }, 6},
 	} {
 		l := lossFor(t, mechanism.Group{Size: 3, Mechanism: c.one}, mechanism.ZeroOut)
 		p := masses(150, c.cost)
@@ -105,7 +117,8 @@ func TestGroupsOfExponentialMechanisms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.Uint64Range(1, 6).Draw(t, "size")
 		monotone := rapid.Bool().Draw(t, "monotone")
-		one := mechanism.Exponential{Scale: math.Exp(rapid.Float64Range(0, 3).Draw(t, "ln scale")), Sensitivity: 1, Monotone: monotone}
+		one := mechanism.Exponential{Scale: math.Exp(rapid.Float64Range(0, 3).Draw(t, "ln scale")),
+			Sensitivity: 1, Monotone: monotone}
 		l, err := Of(mechanism.Group{Size: k, Mechanism: one}, mechanism.AddOrRemoveOne)
 		if err != nil {
 			t.Fatal(err)

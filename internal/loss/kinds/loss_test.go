@@ -58,7 +58,8 @@ func TestDirectionsMirror(t *testing.T) {
 		im := rapid.Float64Range(-20, 20).Draw(t, "t")
 		x, y := l.Line(loss.Add, s)(im), l.Line(loss.Remove, -1-s)(-im)
 		y.K += complex(finite, 0)
-		if off := cmplx.Abs(cmplx.Exp(x.K) - cmplx.Exp(y.K)); off > (4*(x.Err+y.Err)+4*moved)*cmplx.Abs(cmplx.Exp(x.K)) {
+		if off := cmplx.Abs(cmplx.Exp(x.K) - cmplx.Exp(y.K)); off > (4*(x.Err+y.Err)+4*moved)*
+			cmplx.Abs(cmplx.Exp(x.K)) {
 			t.Fatalf("%+v: e^K(%v+%vi): %v, %v", l, s, im, x, y)
 		}
 	})
@@ -68,7 +69,8 @@ func TestDirectionsMirror(t *testing.T) {
 func TestFullSamplingIsUnsampled(t *testing.T) {
 	for _, adj := range []mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne, mechanism.ZeroOut} {
 		for _, g := range []mechanism.Gaussian{{NoiseMultiplier: 1.3}, {StandardDeviation: 3, Sensitivity: 0.7}} {
-			for _, p := range []mechanism.PoissonSampled{{SamplingProbability: 1, Mechanism: g}, {BatchSize: 600, DatasetSize: 600, Mechanism: g}} {
+			for _, p := range []mechanism.PoissonSampled{{SamplingProbability: 1, Mechanism: g},
+				{BatchSize: 600, DatasetSize: 600, Mechanism: g}} {
 				got, err := Of(p, adj)
 				want, _ := Of(g, adj)
 				if err != nil || got != want {
@@ -106,7 +108,8 @@ func TestFactsBoundCumulant(t *testing.T) {
 		}
 		least := 0.0
 		if f.OneSided || f.Uneven { // E[e^{−L}] may exceed 1 by what P's finite mass lacks
-			least = math.Min(0, s*(math.Log1p(-f.InfinityMassIn(d))-math.Log1p(-f.InfinityMassIn(loss.Remove+loss.Add-d)))-1e-12*s)
+			least = math.Min(0,
+				s*(math.Log1p(-f.InfinityMassIn(d))-math.Log1p(-f.InfinityMassIn(loss.Remove+loss.Add-d)))-1e-12*s)
 		}
 		if v.Upper() < least {
 			t.Fatalf("%+v: K(%v) ≤ %v", l, s, v.Upper())
@@ -127,7 +130,8 @@ func TestFactsBoundCumulant(t *testing.T) {
 			return // nothing is known there
 		}
 		w := l.Cumulant(d, s*1.01)
-		if chord := (w.K - v.K) / (0.01 * s); chord < v.Slope-1e-3*math.Abs(v.Slope)-2*(v.Err+w.Err)/(0.01*s) || chord > w.Slope+1e-3*math.Abs(w.Slope)+2*(v.Err+w.Err)/(0.01*s) {
+		if chord := (w.K - v.K) / (0.01 * s); chord < v.Slope-1e-3*math.Abs(v.Slope)-2*(v.Err+w.Err)/(0.01*s) ||
+			chord > w.Slope+1e-3*math.Abs(w.Slope)+2*(v.Err+w.Err)/(0.01*s) {
 			t.Fatalf("%+v: slope %v at %v, chord %v, slope %v", l, v.Slope, s, chord, w.Slope)
 		}
 	})
@@ -141,7 +145,9 @@ func TestSlopesOfLargeLosses(t *testing.T) {
 		lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: 0.3, Distance: 40}, mechanism.ReplaceOne),
 		lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: 1.1, Distance: 20}, mechanism.ReplaceOne),
 		lossOf(t, mechanism.DiscreteGaussian{StandardDeviation: 0.45, Distance: 1}, mechanism.ReplaceOne),
-		pairs.NewLaplace(1000, false), pairs.Response{Epsilon: 1000, K: 5}, lossOf(t, mechanism.DiscreteLaplace{Scale: 0.02, Distance: 20}, mechanism.ReplaceOne), pairs.NewBoundedRange(700),
+		pairs.NewLaplace(1000, false), pairs.Response{Epsilon: 1000, K: 5},
+		lossOf(t, mechanism.DiscreteLaplace{Scale: 0.02, Distance: 20}, mechanism.ReplaceOne),
+		pairs.NewBoundedRange(700),
 	} {
 		for _, s := range []float64{0.003, 0.02, 0.1, 0.7, 3, 20, 55} {
 			for _, d := range []loss.Direction{loss.Remove, loss.Add} {

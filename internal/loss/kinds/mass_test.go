@@ -76,7 +76,8 @@ func massPairs(t testing.TB) map[string][2]loss.Pair {
 	}
 	for _, q := range []float64{1e-6, 0.01, 0.7} {
 		for _, inner := range []mechanism.Mechanism{
-			laplaceAtDistance(0.5), laplaceAtDistance(8), mechanism.PureDP{Epsilon: 1}, mechanism.ApproximateDP{Epsilon: 2, Delta: 1e-4},
+			laplaceAtDistance(0.5), laplaceAtDistance(8), mechanism.PureDP{Epsilon: 1},
+			mechanism.ApproximateDP{Epsilon: 2, Delta: 1e-4},
 		} {
 			add(sampledOf(t, inner, q, mechanism.AddOrRemoveOne))
 		}
@@ -97,7 +98,8 @@ func massPairs(t testing.TB) map[string][2]loss.Pair {
 				weights[0] -= w
 			}
 			adj := replacing(replace)
-			add(lossOf(t, mechanism.MixtureOfGaussians{StandardDeviation: 1, Sensitivities: mechanism.NumbersOf(shifts...), Probabilities: mechanism.NumbersOf(weights...)}, adj))
+			add(lossOf(t, mechanism.MixtureOfGaussians{StandardDeviation: 1,
+				Sensitivities: mechanism.NumbersOf(shifts...), Probabilities: mechanism.NumbersOf(weights...)}, adj))
 		}
 		add(groupOf(t, 0.7, 0.1, 40, replace))
 		add(groupOf(t, 1, 1-1e-3, 6, replace))
@@ -132,8 +134,9 @@ func massPairs(t testing.TB) map[string][2]loss.Pair {
 	}
 	for name, m := range map[string]mechanism.PrivacyLossTable{
 		"symmetric": {Losses: mechanism.NumbersOf(-1, 1), Masses: mechanism.NumbersOf(1/(1+math.E), math.E/(1+math.E))},
-		"uneven":    {Losses: mechanism.NumbersOf(-0.3, 0, 0.1, 4), Masses: mechanism.NumbersOf(0.2, 0.3, 0.2, 0.2), InfiniteMass: 0.1},
-		"far":       {Losses: mechanism.NumbersOf(-600, 600), Masses: mechanism.NumbersOf(1e-290, 1-1e-290)},
+		"uneven": {Losses: mechanism.NumbersOf(-0.3, 0, 0.1, 4),
+			Masses: mechanism.NumbersOf(0.2, 0.3, 0.2, 0.2), InfiniteMass: 0.1},
+		"far": {Losses: mechanism.NumbersOf(-600, 600), Masses: mechanism.NumbersOf(1e-290, 1-1e-290)},
 	} {
 		if err := m.Check(mechanism.ReplaceOne); err != nil {
 			t.Fatal(name, err)
@@ -165,7 +168,8 @@ func laplaceAtDistance(e0 float64) mechanism.Mechanism {
 }
 
 func sampledGaussianOf(t rapid.TB, mu, q float64, replace bool) loss.Loss {
-	return lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.GaussianDP{Mu: mu}}, replacing(replace))
+	return lossOf(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.GaussianDP{Mu: mu}},
+		replacing(replace))
 }
 
 // groupOf is a group of so many records in a sampled Gaussian.
@@ -176,7 +180,8 @@ func groupOf(t rapid.TB, mu, q float64, size uint64, replace bool) loss.Loss {
 
 // cutTo is a sample of 1,000 records that is cut to most.
 func cutTo(most uint64, q float64, inner mechanism.Mechanism) mechanism.Mechanism {
-	return mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000, MaximumBatchSize: most, Mechanism: inner}
+	return mechanism.TruncatedPoissonSampled{SamplingProbability: q, DatasetSize: 1000,
+		MaximumBatchSize: most, Mechanism: inner}
 }
 
 // boundedAt is a table of bounds on K at s, given by turns.
@@ -223,7 +228,8 @@ func TestMassesFarAway(t *testing.T) {
 			if math.IsInf(c.LogP, -1) {
 				continue
 			}
-			if math.IsNaN(c.LogP) || math.IsInf(c.LogP, 1) || !(c.LogErr < 1+1e-9*math.Abs(c.LogP)) || !(c.LossErr < 1+1e-9*math.Abs(c.Loss)) {
+			if math.IsNaN(c.LogP) || math.IsInf(c.LogP, 1) || !(c.LogErr < 1+1e-9*math.Abs(c.LogP)) ||
+				!(c.LossErr < 1+1e-9*math.Abs(c.Loss)) {
 				t.Errorf("%v (%v, %v]: %+v", m, edges[i], edges[i+1], c)
 			}
 			if far := math.Min(math.Abs(edges[i]), math.Abs(edges[i+1])); far >= 1e9 && c.LogP > -1e4 {
@@ -245,7 +251,8 @@ func TestMassesAddUp(t *testing.T) {
 				if m.LogP < -745 {
 					continue
 				}
-				if math.IsNaN(m.LogP) || math.IsNaN(m.Loss) || !(m.LogErr < 1e-9) || !(m.LossErr <= 1e-9*(1+math.Abs(m.Loss))) {
+				if math.IsNaN(m.LogP) || math.IsNaN(m.Loss) || !(m.LogErr < 1e-9) ||
+					!(m.LossErr <= 1e-9*(1+math.Abs(m.Loss))) {
 					t.Fatalf("%s %v: %+v", name, loss.Direction(d), m)
 				}
 				x, y := math.Exp(m.LogP), math.Exp(m.LogP-m.Loss)
@@ -254,7 +261,8 @@ func TestMassesAddUp(t *testing.T) {
 				errP += x * m.LogErr
 				errQ += y * (m.LogErr + m.LossErr)
 				if i < len(edges)-1 && !(m.Loss >= edges[i]-slack-m.LossErr && m.Loss <= edges[i+1]+slack+m.LossErr) {
-					t.Errorf("%s %v: the cell (%v, %v] has loss %v", name, loss.Direction(d), edges[i], edges[i+1], m.Loss)
+					t.Errorf("%s %v: the cell (%v, %v] has loss %v", name, loss.Direction(d),
+						edges[i], edges[i+1], m.Loss)
 				}
 			}
 			rounded := 4 * num.Ulp
@@ -262,7 +270,8 @@ func TestMassesAddUp(t *testing.T) {
 				rounded = 64 * num.Ulp
 			}
 			if off := math.Abs(sumP.Value() + p.Infinite() - 1); !(off <= errP+rounded) {
-				t.Errorf("%s %v: P sums to 1%+.3g, bound %.3g", name, loss.Direction(d), sumP.Value()+p.Infinite()-1, errP)
+				t.Errorf("%s %v: P sums to 1%+.3g, bound %.3g", name, loss.Direction(d),
+					sumP.Value()+p.Infinite()-1, errP)
 			}
 			// Far losses have no digits of Q left in the unit they are small in.
 			if off := math.Abs(sumQ.Value() + p.Null() - 1); !(off <= errQ+2*rounded) {
@@ -310,8 +319,10 @@ func TestMassesMirror(t *testing.T) {
 			if off := math.Abs(m.Loss + o.Loss); off > m.LossErr+o.LossErr+s+u+1e-9*math.Abs(m.Loss) {
 				t.Errorf("%s (%v, %v]: losses %v and %v", name, edges[i], edges[i+1], m.Loss, o.Loss)
 			}
-			if off := math.Abs(m.LogP - m.Loss - o.LogP); off > m.LogErr+m.LossErr+o.LogErr+moved+1e-7 && m.LogP > -200 {
-				t.Errorf("%s (%v, %v]: Q is e^%v, mirrored P e^%v: %g", name, edges[i], edges[i+1], m.LogP-m.Loss, o.LogP, off)
+			if off := math.Abs(m.LogP - m.Loss - o.LogP); off > m.LogErr+m.LossErr+o.LogErr+moved+1e-7 &&
+				m.LogP > -200 {
+				t.Errorf("%s (%v, %v]: Q is e^%v, mirrored P e^%v: %g", name, edges[i], edges[i+1],
+					m.LogP-m.Loss, o.LogP, off)
 			}
 		}
 	}
@@ -320,15 +331,19 @@ func TestMassesMirror(t *testing.T) {
 // e^{K(s)} lies between the moments of the lattice rounded down and up.
 func TestMassesAgainstCumulant(t *testing.T) {
 	losses := []loss.Loss{
-		pairs.NewGaussian(0.7), pairs.NewLaplace(1.3, false), pairs.Response{Epsilon: 0.8, K: 7}, pairs.Response{Epsilon: 2, K: 2, InfinityMass: 0.1},
-		sampledGaussianOf(t, 1, 0.01, false), sampledGaussianOf(t, 2, 0.3, false), sampledGaussianOf(t, 1.2, 0.05, true),
-		sampledOf(t, laplaceAtDistance(1.3), 0.1, mechanism.AddOrRemoveOne), sampledOf(t, laplaceAtDistance(1.3), 0.1, mechanism.ReplaceOne),
+		pairs.NewGaussian(0.7), pairs.NewLaplace(1.3, false), pairs.Response{Epsilon: 0.8, K: 7},
+		pairs.Response{Epsilon: 2, K: 2, InfinityMass: 0.1},
+		sampledGaussianOf(t, 1, 0.01, false), sampledGaussianOf(t, 2, 0.3, false),
+		sampledGaussianOf(t, 1.2, 0.05, true),
+		sampledOf(t, laplaceAtDistance(1.3), 0.1, mechanism.AddOrRemoveOne),
+		sampledOf(t, laplaceAtDistance(1.3), 0.1, mechanism.ReplaceOne),
 		sampledOf(t, laplaceAtDistance(5), 0.6, mechanism.ReplaceOne),
 		sampledOf(t, mechanism.ApproximateDP{Epsilon: 2, Delta: 0.1}, 0.3, mechanism.AddOrRemoveOne),
 		sampledOf(t, mechanism.RandomizedResponse{Epsilon: 2, Buckets: 4}, 0.3, mechanism.ReplaceOne),
 		groupOf(t, 1, 0.1, 4, false), groupOf(t, 0.8, 0.2, 3, true),
 		lossOf(t, mechanism.MixtureOfGaussians{
-			StandardDeviation: 1, Sensitivities: mechanism.NumbersOf(0.3, 1, 1.5), Probabilities: mechanism.NumbersOf(0.5, 0.25, 0.25),
+			StandardDeviation: 1, Sensitivities: mechanism.NumbersOf(0.3, 1, 1.5),
+			Probabilities: mechanism.NumbersOf(0.5, 0.25, 0.25),
 		}, mechanism.AddOrRemoveOne),
 		sampledOf(t, mechanism.DiscreteLaplace{Scale: 2, Sensitivity: 7}, 0.1, mechanism.AddOrRemoveOne),
 		sampledOf(t, mechanism.DiscreteLaplace{Scale: 50, Sensitivity: 200}, 0.6, mechanism.AddOrRemoveOne),
@@ -363,8 +378,10 @@ func TestMassesAgainstCumulant(t *testing.T) {
 				}
 				rest := math.Log1p(-p.Infinite())
 				k := l.Cumulant(d, s)
-				if !(low.Log()-rest <= k.Upper()+1e-12 && k.Lower()-1e-12 <= high.Log()-rest) || high.Log()-low.Log() > 0.2 {
-					t.Errorf("%T%+v %v: K(%v) = %v, masses give [%v, %v]", l, l, d, s, k.K, low.Log()-rest, high.Log()-rest)
+				if !(low.Log()-rest <= k.Upper()+1e-12 && k.Lower()-1e-12 <= high.Log()-rest) ||
+					high.Log()-low.Log() > 0.2 {
+					t.Errorf("%T%+v %v: K(%v) = %v, masses give [%v, %v]", l, l, d, s, k.K,
+						low.Log()-rest, high.Log()-rest)
 				}
 			}
 		}
@@ -394,7 +411,8 @@ func TestNormalIntervals(t *testing.T) {
 			from = to
 		}
 		if off := math.Abs(sum.Log() - whole); !(off <= err+worst+16*num.Ulp*(1+math.Abs(whole))) {
-			t.Errorf("(%v, %v]: %v, in %d parts %v: off %.3g, bounds %.3g %.3g", a, b, whole, parts, sum.Log(), off, err, worst)
+			t.Errorf("(%v, %v]: %v, in %d parts %v: off %.3g, bounds %.3g %.3g", a, b, whole, parts,
+				sum.Log(), off, err, worst)
 		}
 		if !(err < 1e-10) {
 			t.Errorf("(%v, %v]: error %v", a, b, err)

@@ -74,7 +74,8 @@ func deltaOf(t testing.TB, l loss.Loss, epsilon float64) (low, high float64) {
 func TestDiscreteGaussianIsConcentrated(t *testing.T) {
 	for _, sigma := range []float64{0.2, 0.6, 1, 4} {
 		for _, d := range []float64{1, 2, 5} {
-			l := lossFor(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: d}, mechanism.AddOrRemoveOne)
+			l := lossFor(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: d},
+				mechanism.AddOrRemoveOne)
 			rho := d * d / (2 * sigma * sigma)
 			for _, s := range []float64{0.1, 0.25, 0.5, 1, 3, 10.5} {
 				v := l.Cumulant(loss.Remove, s)
@@ -97,7 +98,8 @@ func TestDiscreteGaussianCurve(t *testing.T) {
 	for _, sigma := range []float64{0.4, 1, 3} {
 		for _, d := range []int{1, 2, 4} {
 			p := masses(80, func(x float64) float64 { return x * x / (2 * sigma * sigma) })
-			l := lossFor(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: float64(d)}, mechanism.AddOrRemoveOne)
+			l := lossFor(t, mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: float64(d)},
+				mechanism.AddOrRemoveOne)
 			for _, e := range []float64{0, 0.1, 1, 3} {
 				at := e*sigma*sigma/float64(d) - float64(d)/2
 				var first, second float64
@@ -169,7 +171,8 @@ func TestTruncatedLaplaceFails(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 4} {
 		for _, delta := range []float64{1e-12, 1e-5, 0.01} {
 			bound := math.Log1p(math.Expm1(epsilon)/(2*delta)) / epsilon
-			f := lossFor(t, mechanism.TruncatedLaplace{Scale: 1 / epsilon, Bound: bound, Sensitivity: 1}, mechanism.AddOrRemoveOne).Facts()
+			f := lossFor(t, mechanism.TruncatedLaplace{Scale: 1 / epsilon, Bound: bound, Sensitivity: 1},
+				mechanism.AddOrRemoveOne).Facts()
 			if math.Abs(f.InfinityMass/delta-1) > 1e-12 || math.Abs(f.Epsilon/epsilon-1) > 1e-14 {
 				t.Errorf("ε=%v δ=%v: (%v, %v)", epsilon, delta, f.Epsilon, f.InfinityMass)
 			}
@@ -303,8 +306,11 @@ func TestNoisyMaximumOfTwo(t *testing.T) {
 			return 1 - tail(-g)
 		}
 		for _, scale := range []float64{0.5, 2, 20} {
-			epsilon := lossFor(t, mechanism.ReportNoisyMax{Distribution: noiseOf, Scale: scale, Sensitivity: 1}, mechanism.AddOrRemoveOne).Facts().Epsilon
-			monotone := lossFor(t, mechanism.ReportNoisyMax{Distribution: noiseOf, Scale: scale, Sensitivity: 1, Monotone: true}, mechanism.AddOrRemoveOne).Facts().Epsilon
+			epsilon := lossFor(t, mechanism.ReportNoisyMax{Distribution: noiseOf, Scale: scale, Sensitivity: 1},
+				mechanism.AddOrRemoveOne).Facts().Epsilon
+			monotone := lossFor(t,
+				mechanism.ReportNoisyMax{Distribution: noiseOf, Scale: scale, Sensitivity: 1, Monotone: true},
+				mechanism.AddOrRemoveOne).Facts().Epsilon
 			for g := -30.0; g < 30; g += 0.01 {
 				// Both scores move by 1 apart, or one of them alone.
 				if l := math.Log(wins(g) / wins(g+2/scale)); l > epsilon*(1+1e-9) {
@@ -327,12 +333,17 @@ func TestSparseVector(t *testing.T) {
 		want float64
 	}{
 		{mechanism.AboveThreshold{ThresholdEpsilon: 0.25, QueryEpsilon: 0.5}, mechanism.ReplaceOne, 0.75},
-		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2}, mechanism.AddOrRemoveOne, 0.5},
-		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2}, mechanism.ReplaceOne, 1},
-		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2, Monotone: true}, mechanism.AddOrRemoveOne, 0.375},
-		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2, Monotone: true}, mechanism.ReplaceOne, 0.5},
+		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2},
+			mechanism.AddOrRemoveOne, 0.5},
+		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2},
+			mechanism.ReplaceOne, 1},
+		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2, Monotone: true},
+			mechanism.AddOrRemoveOne, 0.375},
+		{mechanism.AboveThreshold{ThresholdScale: 4, QueryScale: 16, Sensitivity: 1, Positives: 2, Monotone: true},
+			mechanism.ReplaceOne, 0.5},
 		// Dwork–Roth 2014, Alg. 1: Lap(2/ε) and Lap(4/ε), one positive, ε = 1.
-		{mechanism.AboveThreshold{ThresholdScale: 2, QueryScale: 4, Sensitivity: 1, Positives: 1}, mechanism.AddOrRemoveOne, 1},
+		{mechanism.AboveThreshold{ThresholdScale: 2, QueryScale: 4, Sensitivity: 1, Positives: 1},
+			mechanism.AddOrRemoveOne, 1},
 	} {
 		if e := lossFor(t, c.m, c.adj).Facts().Epsilon; !(e >= c.want && e <= c.want*(1+1e-15)) {
 			t.Errorf("%v under %v: ε = %v, want %v", c.m, c.adj, e, c.want)
@@ -347,7 +358,8 @@ func TestCounts(t *testing.T) {
 		m := mechanism.CountingQueries{Queries: 100, Rho: 0.08}
 		sigma, _ := m.Errors()
 		asGaussian := lossFor(t, mechanism.Gaussian{StandardDeviation: sigma, Distance: 10}, adj) // √100
-		if got, want := lossFor(t, m, adj).Facts().Rho, asGaussian.Facts().Rho; math.Abs(got/want-1) > 1e-14 || math.Abs(got/0.08-1) > 1e-14 {
+		if got, want := lossFor(t, m, adj).Facts().Rho,
+			asGaussian.Facts().Rho; math.Abs(got/want-1) > 1e-14 || math.Abs(got/0.08-1) > 1e-14 {
 			t.Errorf("%v: ρ = %v, as a Gaussian %v", adj, got, want)
 		}
 		bins := 1.0
@@ -357,11 +369,14 @@ func TestCounts(t *testing.T) {
 		if e := lossFor(t, mechanism.Histogram{LaplaceScale: 4}, adj).Facts().Epsilon; e != bins/4 {
 			t.Errorf("%v: a histogram with scale 4 has ε = %v", adj, e)
 		}
-		if rho := lossFor(t, mechanism.Histogram{StandardDeviation: 4}, adj).Facts().Rho; math.Abs(rho/(bins/32)-1) > 1e-14 {
+		if rho := lossFor(t, mechanism.Histogram{StandardDeviation: 4},
+			adj).Facts().Rho; math.Abs(rho/(bins/32)-1) > 1e-14 {
 			t.Errorf("%v: a histogram with σ = 4 has ρ = %v", adj, rho)
 		}
-		c, err := Compose(mechanism.Composition{Adjacency: adj, Parts: []mechanism.Part{{Mechanism: mechanism.Histogram{LaplaceScale: 4}, Count: 3}}})
-		if err != nil || len(c) != 1 || c[0].Count != uint64(3*bins) || c[0].Loss.Facts().Epsilon != 0.25 || c.Dominating() {
+		c, err := Compose(mechanism.Composition{Adjacency: adj,
+			Parts: []mechanism.Part{{Mechanism: mechanism.Histogram{LaplaceScale: 4}, Count: 3}}})
+		if err != nil || len(c) != 1 || c[0].Count != uint64(3*bins) ||
+			c[0].Loss.Facts().Epsilon != 0.25 || c.Dominating() {
 			t.Errorf("%v: three histograms are %+v, %v", adj, c, err)
 		}
 	}

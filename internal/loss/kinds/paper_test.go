@@ -50,13 +50,15 @@ func TestBunSteinke2016Proposition33(t *testing.T) {
 	for _, e := range []float64{0.01, 0.5, 4} {
 		for _, a := range []float64{1.1, 2, 16} {
 			want := math.Log((math.Sinh(a*e)-math.Sinh((a-1)*e))/math.Sinh(e)) / (a - 1)
-			for _, m := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: e}, mechanism.Laplace{Scale: 1, Sensitivity: e}, mechanism.RandomizedResponse{Epsilon: e, Buckets: 9}} {
+			for _, m := range []mechanism.Mechanism{mechanism.PureDP{Epsilon: e},
+				mechanism.Laplace{Scale: 1, Sensitivity: e}, mechanism.RandomizedResponse{Epsilon: e, Buckets: 9}} {
 				l, err := Of(m, mechanism.ZeroOut)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := l.Cumulant(loss.Remove, a-1).K / (a - 1)
-				if _, worst := m.(mechanism.PureDP); got > want+1e-9*want || worst && got < want-1e-9*want || got > a*e*e/2 {
+				if _, worst := m.(mechanism.PureDP); got > want+1e-9*want ||
+					worst && got < want-1e-9*want || got > a*e*e/2 {
 					t.Errorf("%v at α = %v: %v, at most %v", m, a, got, want)
 				}
 			}
@@ -95,7 +97,8 @@ func TestBalleBartheGaboardi2018Theorem8(t *testing.T) {
 			l := sampledOf(t, mechanism.ApproximateDP{Epsilon: e, Delta: 1e-4}, q, mechanism.AddOrRemoveOne)
 			want := math.Log1p(q * math.Expm1(e))
 			f := l.Facts()
-			if math.Abs(f.Epsilon/want-1) > 1e-14 || f.Epsilon < want || math.Abs(f.InfinityMass/(q*1e-4)-1) > 1e-15 || f.InfinityMass < q*1e-4 {
+			if math.Abs(f.Epsilon/want-1) > 1e-14 || f.Epsilon < want || math.Abs(f.InfinityMass/(q*1e-4)-1) > 1e-15 ||
+				f.InfinityMass < q*1e-4 {
 				t.Errorf("q=%v ε0=%v: (%v, %v), want (%v, %v)", q, e, f.Epsilon, f.InfinityMass, want, q*1e-4)
 			}
 			for _, d := range []loss.Direction{loss.Remove, loss.Add} {

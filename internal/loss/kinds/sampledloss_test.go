@@ -17,7 +17,8 @@ func drawSampleable(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 	if adj == mechanism.AddOrRemoveOne {
 		all = append(all, mechanism.PureDP{Epsilon: e}, mechanism.ApproximateDP{Epsilon: e, Delta: 1e-3})
 	} else {
-		all = append(all, mechanism.RandomizedResponse{Epsilon: e}, mechanism.RandomizedResponse{Epsilon: e, Buckets: 9})
+		all = append(all, mechanism.RandomizedResponse{Epsilon: e},
+			mechanism.RandomizedResponse{Epsilon: e, Buckets: 9})
 	}
 	return rapid.SampledFrom(all).Draw(t, "mechanism")
 }
@@ -58,7 +59,8 @@ func TestSampledLossGrowsWithTheRate(t *testing.T) {
 			}
 			last = v
 		}
-		if want := one.Cumulant(d, s); one.Facts().InfinityMass == 0 && math.Abs(last.K-want.K) > 1e-6*(1+math.Abs(want.K)) {
+		if want := one.Cumulant(d, s); one.Facts().InfinityMass == 0 &&
+			math.Abs(last.K-want.K) > 1e-6*(1+math.Abs(want.K)) {
 			t.Errorf("%v under %v: K(%v) = %v near q = 1, unsampled %v", m, adj, s, last.K, want.K)
 		}
 	})
@@ -136,7 +138,8 @@ func TestSampledLossAgainstDumbIntegral(t *testing.T) {
 // Where the loss is too large to compute K, convexity tells it.
 func TestSampledLossOfLargeLosses(t *testing.T) {
 	for _, e := range []float64{2000, 1e300, math.Inf(1)} {
-		v := lossOf(t, mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: laplaceAtDistance(e)}, mechanism.AddOrRemoveOne).Cumulant(loss.Remove, 2)
+		v := lossOf(t, mechanism.PoissonSampled{SamplingProbability: 0.1, Mechanism: laplaceAtDistance(e)},
+			mechanism.AddOrRemoveOne).Cumulant(loss.Remove, 2)
 		if math.IsNaN(v.K) || !(v.Upper() >= 2*(e-3)) {
 			t.Errorf("e0=%v: K(2) = %v ± %v", e, v.K, v.Err)
 		}

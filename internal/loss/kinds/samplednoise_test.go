@@ -27,7 +27,8 @@ func noiseOutcomes(m mechanism.Mechanism) (out []pairOutcome) {
 	case mechanism.DiscreteGaussian:
 		far := int(60*m.StandardDeviation + 5) // beyond Q is 0 in float64
 		wide := map[int]float64{}
-		for x, v := range masses(far, func(x float64) float64 { return x * x / 2 / m.StandardDeviation / m.StandardDeviation }) {
+		for x, v := range masses(far,
+			func(x float64) float64 { return x * x / 2 / m.StandardDeviation / m.StandardDeviation }) {
 			wide[x] = v
 		}
 		shifted(wide, int(m.Sensitivity))
@@ -83,7 +84,8 @@ func TestSampledNoiseByEnumeration(t *testing.T) {
 				if !ok {
 					t.Fatalf("%v has no pair", m)
 				}
-				if atom := l.Facts().InfinityMassIn(d); math.Abs(atom-lost) > tolerance || math.Abs(p.Infinite()-lost) > tolerance {
+				if atom := l.Facts().InfinityMassIn(d); math.Abs(atom-lost) > tolerance ||
+					math.Abs(p.Infinite()-lost) > tolerance {
 					t.Errorf("q=%v %v %v: infinite with %v, pair %v, want %v", q, m, d, atom, p.Infinite(), lost)
 				}
 				most := l.MaxLoss(d)

@@ -43,7 +43,8 @@ type overlapping struct {
 }
 
 func (l overlapping) Facts() loss.Facts {
-	return loss.Facts{Name: "truncated Laplace", InfinityMass: l.atom, Rho: l.Rho(), Epsilon: l.R, Symmetric: true, Rounded: true}
+	return loss.Facts{Name: "truncated Laplace", InfinityMass: l.atom, Rho: l.Rho(), Epsilon: l.R,
+		Symmetric: true, Rounded: true}
 }
 
 func (l overlapping) Pair(_ loss.Direction, side loss.Side) loss.Pair {
@@ -88,7 +89,8 @@ func (c cutNoise) loss() loss.Loss {
 	if distance/scale > 1 {
 		near = (exp(distance-bound) - end) / 2
 	}
-	return truncatedLaplace{e0: e0, end: end, near: near, atom: atomUp(near / -math.Expm1(-bound/scale)), bound: bound / scale, noise: c}
+	return truncatedLaplace{e0: e0, end: end, near: near, atom: atomUp(near / -math.Expm1(-bound/scale)),
+		bound: bound / scale, noise: c}
 }
 
 // atomUp rounds a probability within 64 Ulp up; one that is 1 but for rounding stays
@@ -99,7 +101,8 @@ func atomUp(m float64) float64 {
 
 // Facts: (e0, m)-DP, the finite losses within ±e0.
 func (l truncatedLaplace) Facts() loss.Facts {
-	return loss.Facts{Name: "truncated Laplace", InfinityMass: l.atom, Rho: pairs.RhoOfPure(l.e0), Epsilon: l.e0, Symmetric: true, Rounded: true}
+	return loss.Facts{Name: "truncated Laplace", InfinityMass: l.atom, Rho: pairs.RhoOfPure(l.e0), Epsilon: l.e0,
+		Symmetric: true, Rounded: true}
 }
 
 func (l truncatedLaplace) MaxLoss(loss.Direction) float64 { return l.e0 }
@@ -140,7 +143,8 @@ func (l truncatedLaplace) complexCumulant(s complex128) loss.ComplexValue {
 		left := a - lost - complex(1-rest, 0)*cmplx.Exp(-se0)
 		k := se0 + cmplx.Log(left/complex(rest, 0))
 		size := cmplx.Abs(left)
-		err := (cmplx.Abs(a)*(plain.Err+num.Ulp*8*(1+cmplx.Abs(se0)))+num.Ulp*128*(l.near+l.end))/size + restErr/rest + num.Ulp*(4+4*cmplx.Abs(k)+4*cmplx.Abs(se0))
+		err := (cmplx.Abs(a)*(plain.Err+num.Ulp*8*(1+cmplx.Abs(se0)))+num.Ulp*128*(l.near+l.end))/size + restErr/rest +
+			num.Ulp*(4+4*cmplx.Abs(k)+4*cmplx.Abs(se0))
 		return loss.Around(k, err)
 	}
 	excess := num.ComplexExpm1(plain.K)

@@ -25,7 +25,8 @@ func (r Response) SampledOutcomes(s poisson.Sample, _ float64) *quadrature.Outco
 	small := math.Exp(-r.Epsilon)
 	half := math.Log1p(small) - math.Log1p(-r.InfinityMass) // −ln of Q's mass at −ε0
 	o := &quadrature.Outcomes{WeightErr: 32 + 8*r.Epsilon, LostP: s.InfiniteMass(r.InfinityMass), Reach: math.Inf(1)}
-	for _, p := range []poisson.Point{{Half: half + r.Epsilon, U: r.Epsilon, Du: 8 * r.Epsilon}, {Half: half, U: -r.Epsilon, Du: 8 * r.Epsilon}} {
+	for _, p := range []poisson.Point{{Half: half + r.Epsilon, U: r.Epsilon, Du: 8 * r.Epsilon},
+		{Half: half, U: -r.Epsilon, Du: 8 * r.Epsilon}} {
 		lp, _, err := m.LogRatio(p.U, p.Du)
 		o.Nodes = append(o.Nodes, quadrature.Node{Half: p.Half, LogP: lp, ErrP: err})
 	}

@@ -62,7 +62,8 @@ func (x Sample) Tilted(e0, m float64, d loss.Direction, theta float64, k loss.Va
 		left.rising = false
 		return []tiltedPart{left, right}
 	}
-	return []tiltedPart{{mix: r, theta: theta, k: k.K + finite, rising: d == loss.Remove, e0: e0, First: true, Last: true}}
+	return []tiltedPart{{mix: r, theta: theta, k: k.K + finite, rising: d == loss.Remove, e0: e0,
+		First: true, Last: true}}
 }
 
 // Cells are the outcomes of all parts: by the spread over cells, and for large t by
@@ -81,7 +82,9 @@ const UpCells, downCells = 1 + 8*quadrature.CellSlop, 1 - 8*quadrature.CellSlop
 // AddPoint adds an atom.
 func (c *Cells) AddPoint(mass, lossAt float64) {
 	wide := 1e-12 * math.Abs(lossAt)
-	c.Cells = append(c.Cells, loss.MassCell{Mass: mass * downCells, Left: lossAt - wide, Right: lossAt + wide, Least: lossAt - wide, Most: lossAt + wide})
+	c.Cells = append(c.Cells,
+		loss.MassCell{Mass: mass * downCells, Left: lossAt - wide, Right: lossAt + wide,
+			Least: lossAt - wide, Most: lossAt + wide})
 	c.Atoms += mass * UpCells
 }
 
@@ -106,7 +109,8 @@ func (p *tiltedPart) Between(cells []loss.MassCell) []loss.MassCell {
 		mass := h / 4 * math.Exp(-(b+p.e0)/2+math.Min(logA, logB)) * downCells
 		least, most := math.Min(lossA, lossB), math.Max(lossA, lossB)
 		wide := 1e-12 * math.Max(math.Abs(least), math.Abs(most))
-		cells = append(cells, loss.MassCell{Mass: mass, Left: least - wide, Right: most + wide, Least: least - wide, Most: most + wide})
+		cells = append(cells,
+			loss.MassCell{Mass: mass, Left: least - wide, Right: most + wide, Least: least - wide, Most: most + wide})
 		logA, lossA = logB, lossB
 	}
 	return cells

@@ -141,13 +141,17 @@ func (p PairOnSample) sample(m loss.Mass) loss.Mass {
 func (p PairOnSample) Atoms() []loss.Mass {
 	var atoms []loss.Mass
 	if n := p.inner.Null(); n > 0 && !p.add {
-		atoms = append(atoms, loss.Mass{LogP: num.Log(n) + p.miss, Loss: p.miss, LogErr: num.Ulp * 4 * (1 - num.Log(n) - p.miss), LossErr: num.Ulp * 2 * -p.miss})
+		atoms = append(atoms,
+			loss.Mass{LogP: num.Log(n) + p.miss, Loss: p.miss, LogErr: num.Ulp * 4 * (1 - num.Log(n) - p.miss),
+				LossErr: num.Ulp * 2 * -p.miss})
 	}
 	for _, a := range p.inner.Atoms() {
 		atoms = append(atoms, p.sample(a))
 	}
 	if m := p.inner.Infinite(); m > 0 && p.add {
-		atoms = append(atoms, loss.Mass{LogP: num.Log(m), Loss: -p.miss, LogErr: num.Ulp * 2 * -num.Log(m), LossErr: num.Ulp * 2 * -p.miss})
+		atoms = append(atoms,
+			loss.Mass{LogP: num.Log(m), Loss: -p.miss, LogErr: num.Ulp * 2 * -num.Log(m),
+				LossErr: num.Ulp * 2 * -p.miss})
 	}
 	return atoms
 }

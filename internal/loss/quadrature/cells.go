@@ -114,8 +114,10 @@ func (w *cellWalk) point(z float64) cellPoint {
 	x.logFlux = x.logDensity - w.logs - math.Log(rate)
 	x.fluxSlope = x.slope - mu*bend/rate
 	x.off = num.Ulp * (err + errM + 2*math.Abs(x.loss))
-	x.err = num.Ulp * (32 + z*z + 4*math.Abs(w.k) + (2+math.Abs(w.c.up))*(err+4*math.Abs(l)) + (2+math.Abs(w.c.down))*(errM+4*math.Abs(m)) +
-		8*mu*(math.Abs(z)+mu))
+	x.err = num.Ulp *
+		(32 + z*z + 4*math.Abs(w.k) + (2+math.Abs(w.c.up))*(err+4*math.Abs(l)) +
+			(2+math.Abs(w.c.down))*(errM+4*math.Abs(m)) +
+			8*mu*(math.Abs(z)+mu))
 	return x
 }
 
@@ -181,7 +183,8 @@ func (c *cells) cell(w cellWalk, a, mid, b cellPoint) {
 	above := math.Max(0, w.c.up)*turn + math.Max(0, w.c.down)*back       // (ln g0)″ ≤ above
 	// With y = z − mid, ∫e^{by − By²/2} ≥ h·e^{−Bh²/24} by Jensen.
 	density := math.Exp(mid.logDensity)
-	m := loss.MassCell{Mass: h * density * math.Exp(-below*h*h/24) * (1 - 4*CellSlop), Left: a.loss - a.off, Right: b.loss + b.off}
+	m := loss.MassCell{Mass: h * density * math.Exp(-below*h*h/24) * (1 - 4*CellSlop),
+		Left: a.loss - a.off, Right: b.loss + b.off}
 	m.Least, m.Most = w.mean(a, mid, b, turn+back)
 	c.low = append(c.low, m)
 	x := mid.slope * h / 2

@@ -118,7 +118,8 @@ func (l *sampledLine) ruleOf(h, target float64) (rule, bool) {
 	reach := math.Sqrt(2 * math.Max(1, l.shift-target))
 	right, a, okRight := l.pair.cut(target, reach, MaxNodes*h, cs[:used])
 	left, b, okLeft := l.pair.cut(target, reach, MaxNodes*h, mirrored[:used])
-	r := rule{h: h, first: -int(math.Ceil(left / h)), last: int(math.Ceil(right / h)), logTails: math.Max(a, b) - l.shift}
+	r := rule{h: h, first: -int(math.Ceil(left / h)), last: int(math.Ceil(right / h)),
+		logTails: math.Max(a, b) - l.shift}
 	return r, okRight && okLeft && r.last-r.first < MaxNodes
 }
 
@@ -218,7 +219,8 @@ func (l *sampledLine) terms(n Node, s float64) terms {
 		err: math.Abs(1+s)*moved*(n.ErrP+4*math.Abs(a)) +
 			math.Abs(s)*math.Abs(first*growth+(first-second))*n.ErrQ +
 			rounding*(math.Abs(excess)+2*math.Abs(s)*divergence),
-		noise: rounding*(math.Abs(slope)+2*divergence) + 4*tilted*math.Abs(lossAt*a) + n.slopeNoise(s, tilted, first, second),
+		noise: rounding*(math.Abs(slope)+2*divergence) + 4*tilted*math.Abs(lossAt*a) +
+			n.slopeNoise(s, tilted, first, second),
 	}
 }
 

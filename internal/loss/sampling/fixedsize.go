@@ -37,7 +37,8 @@ func ofFixedSize(m mechanism.FixedSizeSampled, x loss.Maker) (loss.Loss, error) 
 	case math.IsInf(f.Epsilon, 1) || f.OneSided:
 		return nil, fmt.Errorf("fixed_size_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())
 	}
-	r := pairs.Response{Epsilon: poisson.Sample{Rate: rate}.Amplified(f.Epsilon), K: 2, Rounded: true, Name: name, Class: true}
+	r := pairs.Response{Epsilon: poisson.Sample{Rate: rate}.Amplified(f.Epsilon), K: 2, Rounded: true,
+		Name: name, Class: true}
 	if f.InfinityMass > 0 {
 		r.InfinityMass = math.Max(num.MulUp(rate, f.InfinityMass), math.SmallestNonzeroFloat64)
 	}

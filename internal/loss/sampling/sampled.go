@@ -183,7 +183,10 @@ func (l sampledLoss) Pair(d loss.Direction, side loss.Side) loss.Pair {
 
 // Steps: each costs what the outcomes cost.
 func (l sampledLoss) Steps(d loss.Direction, theta float64) loss.Steps {
-	return loss.OneByOne(l, d, theta, func(t float64) float64 { return l.inner.SampledWork(l.Sample, math.Hypot(theta, t)) })
+	return loss.OneByOne(l, d, theta, func(t float64) float64 {
+		return l.inner.SampledWork(l.Sample,
+			math.Hypot(theta, t))
+	})
 }
 
 // Decay is as known of the inner loss when it is sampled.

@@ -69,7 +69,8 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 		}
 	}
 	if m.Mean > 0 {
-		r.mean, r.poisson, r.table = m.Mean, true, declared.NewRenyiTable(loss.Tabulate(c), declared.RenyiGuarantee, x.In)
+		r.mean, r.poisson, r.table = m.Mean, true,
+			declared.NewRenyiTable(loss.Tabulate(c), declared.RenyiGuarantee, x.In)
 		r.largest = math.Max(c.MaxLoss(loss.Remove), c.MaxLoss(loss.Add))
 		if _, atom := c.InfinityMass(); !(atom*r.mean < 0.5) {
 			return unproven(r), nil
@@ -233,7 +234,8 @@ func widest(points []loss.Knot, top float64) []chord {
 func (r selection) Facts() loss.Facts {
 	c := loss.Composition(r.runs.Values())
 	f := loss.Facts{
-		Name: "repeat-and-select bound", Rho: math.Inf(1), Epsilon: math.Max(r.MaxLoss(loss.Remove), r.MaxLoss(loss.Add)),
+		Name: "repeat-and-select bound", Rho: math.Inf(1),
+		Epsilon:   math.Max(r.MaxLoss(loss.Remove), r.MaxLoss(loss.Add)),
 		Symmetric: c.Symmetric(), BoundOnly: true,
 	}
 	if _, atom := c.InfinityMass(); atom > 0 {

@@ -139,7 +139,8 @@ func TestSelectionOfAnyPair(t *testing.T) {
 		slope := func(x float64) float64 { return math.Log(mean) + mean*(x-1) }
 		none := math.Exp(-mean)
 		if rapid.Bool().Draw(t, "negative binomial") { // … or this, f' ∝ (1 − (1−γ)x)^{−η−1}
-			g, eta := rapid.Float64Range(0.01, 0.95).Draw(t, "γ"), rapid.SampledFrom([]float64{-0.9, -0.5, 0.3, 1, 3}).Draw(t, "η")
+			g, eta := rapid.Float64Range(0.01, 0.95).Draw(t, "γ"),
+				rapid.SampledFrom([]float64{-0.9, -0.5, 0.3, 1, 3}).Draw(t, "η")
 			rest := func(x float64) float64 { return math.Log1p(-(1 - g) * x) }
 			rise = func(x, d float64) float64 {
 				return math.Exp(-eta*rest(x)) * math.Expm1(-eta*(rest(x+d)-rest(x))) / (math.Pow(g, -eta) - 1)
@@ -176,7 +177,8 @@ func TestSelectionOfAnyPair(t *testing.T) {
 func TestSelectionOfPureDP(t *testing.T) {
 	for _, eta := range []float64{-0.5, 0, 1, 2} {
 		for _, e := range []float64{0.01, 1, 5} {
-			l, err := kinds.Of(mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: e}, Gamma: 0.1, Eta: eta}, mechanism.ZeroOut)
+			l, err := kinds.Of(mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: e}, Gamma: 0.1, Eta: eta},
+				mechanism.ZeroOut)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +242,8 @@ func TestSelectionsAgainstOracle(t *testing.T) {
 				t.Errorf("%v: K(%v) = %v, bound %v", r.Mechanism, p.S.Value, p.K.Value, bound)
 			}
 			m := r.Mechanism.Mechanism.(mechanism.RepeatAndSelect)
-			if most := p.S.Value*(2+m.Eta)*m.Mechanism.(mechanism.RandomizedResponse).Epsilon + math.Log(r.Mean.Value); m.Mean == 0 && bound > most+1e-9 {
+			if most := p.S.Value*(2+m.Eta)*m.Mechanism.(mechanism.RandomizedResponse).Epsilon +
+				math.Log(r.Mean.Value); m.Mean == 0 && bound > most+1e-9 {
 				t.Errorf("%v: K(%v) ≤ %v, of pure DP %v", r.Mechanism, p.S.Value, bound, most)
 			}
 		}

@@ -41,7 +41,8 @@ func TestContourAgainstReference(t *testing.T) {
 			} else {
 				want = r.Epsilon.Value
 				gap, slack = 1e-6*math.Max(1, want), tolerance*want
-				b, reason = Epsilon(l, num.LogDown(loss.Finite(r.Delta.Value, high)), num.LogUp(loss.FiniteUp(r.Delta.Value, low)), interval.Wanted{})
+				b, reason = Epsilon(l, num.LogDown(loss.Finite(r.Delta.Value, high)),
+					num.LogUp(loss.FiniteUp(r.Delta.Value, low)), interval.Wanted{})
 			}
 			if reason != "" && !atomic[w.Name] {
 				t.Errorf("%s: %s", w.Name, reason)
@@ -126,7 +127,8 @@ func TestContourReachesItsTargets(t *testing.T) {
 func TestContourKeepsTheAliasOfOneMinusDelta(t *testing.T) {
 	p, _ := split(pldtest.Losses(t, pldtest.SampledSteps(0.32465246735834974, 1, 100)))
 	b, _, reason := p.logDeltaOf(loss.Add, 1, interval.Wanted{})
-	if want := math.Log(0.848791165745912718); reason != "" || !(b.Lower <= want && want <= b.Upper && b.Upper-b.Lower < 1e-6) {
+	if want := math.Log(0.848791165745912718); reason != "" ||
+		!(b.Lower <= want && want <= b.Upper && b.Upper-b.Lower < 1e-6) {
 		t.Errorf("[%v, %v], want %v %s", b.Lower, b.Upper, want, reason)
 	}
 }
@@ -146,7 +148,8 @@ func TestContourIsSoundEverywhere(t *testing.T) {
 		}
 		renyi := 0.0
 		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
-			e, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return l.Cumulant(d, s) }, Last: math.Inf(1)}, down, 0, nil)
+			e, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return l.Cumulant(d, s) },
+				Last: math.Inf(1)}, down, 0, nil)
 			renyi = math.Max(renyi, e)
 		}
 		if b.Lower > renyi {

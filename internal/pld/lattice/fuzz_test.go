@@ -21,7 +21,8 @@ func FuzzLattice(f *testing.F) {
 	f.Add(-0.3, -2.0, uint64(77), -1e-9, uint8(4))
 	f.Fuzz(func(t *testing.T, lnSigma, lnRate float64, count uint64, lnDelta float64, kind uint8) {
 		within := func(v, lo, hi float64) bool { return v >= lo && v <= hi }
-		if !within(lnSigma, -6.91, 13.82) || !within(lnRate, -27.6, -1e-6) || !within(lnDelta, -690, -1e-3) || count == 0 || count > 1e9 {
+		if !within(lnSigma, -6.91, 13.82) || !within(lnRate, -27.6, -1e-6) || !within(lnDelta, -690, -1e-3) ||
+			count == 0 || count > 1e9 {
 			t.Skip()
 		}
 		sigma, rate := math.Exp(lnSigma), math.Exp(lnRate)
@@ -29,10 +30,12 @@ func FuzzLattice(f *testing.F) {
 		var m mechanism.Mechanism
 		switch kind % 5 {
 		case 0:
-			m = mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+			m = mechanism.PoissonSampled{SamplingProbability: rate,
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
 		case 1:
 			adj = mechanism.ReplaceOne
-			m = mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+			m = mechanism.PoissonSampled{SamplingProbability: rate,
+				Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
 		case 2:
 			m = mechanism.Laplace{Scale: sigma, Sensitivity: 1}
 		case 3:
@@ -64,7 +67,8 @@ func FuzzLattice(f *testing.F) {
 		}
 		var renyi float64
 		for _, way := range []loss.Direction{loss.Remove, loss.Add} {
-			r, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(way, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
+			r, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(way, s) },
+				Last: c.Last()}, math.Log(finite), 0, nil)
 			renyi = math.Max(renyi, r)
 		}
 		if !(e.Lower <= renyi) {

@@ -28,7 +28,8 @@ const deepest = -745
 // by bounds on K alone one guarantee: then only what is above the curve holds.
 func newProblem(c loss.Composition, d loss.Direction, in *num.Interrupt) (*problem, string) {
 	low, high := c.InfinityMassOf(d)
-	p := &problem{in: in, distinct: len(c), maxLoss: c.MaxLoss(d), atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
+	p := &problem{in: in, distinct: len(c), maxLoss: c.MaxLoss(d),
+		atom: loss.Bounds{Lower: num.LogDown(low), Upper: num.LogUp(high)}}
 	var squares num.Sum
 	c, g, declared := c.Declared(in)
 	for _, t := range c {

@@ -38,8 +38,10 @@ func drawLoss(t *rapid.T) loss.Loss {
 		return pldtest.Loss(t, mechanism.Laplace{Scale: scale, Sensitivity: 1}, mechanism.AddOrRemoveOne)
 	case 2:
 		q := math.Exp(rapid.Float64Range(-12, -0.1).Draw(t, "ln q"))
-		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t, "adjacency")
-		return pldtest.Loss(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, adj)
+		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t,
+			"adjacency")
+		return pldtest.Loss(t, mechanism.PoissonSampled{SamplingProbability: q,
+			Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, adj)
 	}
 	return drawAtomic(t, 0)
 }
@@ -75,7 +77,8 @@ func TestLatticeIsConsistent(t *testing.T) {
 		}
 		var renyi float64
 		for _, d := range []loss.Direction{loss.Remove, loss.Add} {
-			r, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(d, s) }, Last: c.Last()}, math.Log(finite), 0, nil)
+			r, _ := loss.LeastEpsilon(loss.CumulantBound{At: func(s float64) loss.Value { return c.Cumulant(d, s) },
+				Last: c.Last()}, math.Log(finite), 0, nil)
 			renyi = math.Max(renyi, r)
 		}
 		if !(e.Lower <= renyi) {
@@ -137,11 +140,15 @@ func TestLatticeHoldsClosedForms(t *testing.T) {
 			want = closedForm(t, l, epsilon)
 		case 2:
 			q := math.Exp(rapid.Float64Range(-25, -0.1).Draw(t, "ln q"))
-			l = pldtest.Loss(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.AddOrRemoveOne)
+			l = pldtest.Loss(t,
+				mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}},
+				mechanism.AddOrRemoveOne)
 			want = closedForm(t, l, epsilon)
 		case 3:
 			q := math.Exp(rapid.Float64Range(-25, -0.1).Draw(t, "ln q"))
-			l = pldtest.Loss(t, mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}}, mechanism.ReplaceOne)
+			l = pldtest.Loss(t,
+				mechanism.PoissonSampled{SamplingProbability: q, Mechanism: mechanism.Gaussian{NoiseMultiplier: scale}},
+				mechanism.ReplaceOne)
 			want = closedForm(t, l, epsilon)
 		}
 		b, reason := LogDelta(loss.Composition{{Loss: l, Count: 1}}, epsilon, interval.Wanted{Gap: 1e-2})
@@ -149,7 +156,8 @@ func TestLatticeHoldsClosedForms(t *testing.T) {
 			t.Fatal(reason)
 		}
 		if !(b.Lower <= want.Upper && want.Lower <= b.Upper) {
-			t.Errorf("%+v: ln δ(%v) in [%v, %v], closed form [%v, %v]", l, epsilon, b.Lower, b.Upper, want.Lower, want.Upper)
+			t.Errorf("%+v: ln δ(%v) in [%v, %v], closed form [%v, %v]", l, epsilon, b.Lower,
+				b.Upper, want.Lower, want.Upper)
 		}
 	})
 }
@@ -161,7 +169,8 @@ func TestLatticeStops(t *testing.T) {
 		full, _ := Epsilon(c, delta, interval.Wanted{Gap: 1e-2})
 		left := rapid.IntRange(0, 40).Draw(t, "calls")
 		early, reason := Epsilon(c, delta, interval.Wanted{Gap: 1e-2, Stop: func() bool { left--; return left < 0 }})
-		if reason != "" || !(early.Lower <= full.Upper && full.Lower <= early.Upper) || math.IsNaN(early.Lower+early.Upper) && !math.IsInf(early.Upper, 1) {
+		if reason != "" || !(early.Lower <= full.Upper && full.Lower <= early.Upper) ||
+			math.IsNaN(early.Lower+early.Upper) && !math.IsInf(early.Upper, 1) {
 			t.Errorf("stopped [%v, %v] %s, in full [%v, %v]", early.Lower, early.Upper, reason, full.Lower, full.Upper)
 		}
 	})
@@ -180,7 +189,8 @@ func TestLatticeRefuses(t *testing.T) {
 			t.Errorf("%v was answered", m)
 		}
 	}
-	c := loss.Composition{{Loss: pldtest.Loss(t, mechanism.PureDP{Epsilon: 1}, mechanism.AddOrRemoveOne), Count: 1 << 60}}
+	c := loss.Composition{{Loss: pldtest.Loss(t, mechanism.PureDP{Epsilon: 1}, mechanism.AddOrRemoveOne),
+		Count: 1 << 60}}
 	if _, reason := Epsilon(c, 1e-5, interval.Wanted{Gap: 1e-4}); reason == "" {
 		t.Error("2^60 releases were answered")
 	}
@@ -212,7 +222,8 @@ func TestLatticeWorkIsBounded(t *testing.T) {
 		for i := range kinds {
 			x := 1 + float64(i)/float64(kinds)
 			for _, m := range []mechanism.Mechanism{
-				mechanism.PoissonSampled{SamplingProbability: 1e-3 * x, Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.3 * x}},
+				mechanism.PoissonSampled{SamplingProbability: 1e-3 * x,
+					Mechanism: mechanism.Gaussian{NoiseMultiplier: 0.3 * x}},
 				mechanism.ApproximateDP{Epsilon: 0.01 * math.Sqrt(x), Delta: 1e-12},
 				mechanism.Laplace{Scale: 1e-2 * x, Sensitivity: 1},
 			} {
@@ -234,7 +245,8 @@ func TestLatticeWorkIsBounded(t *testing.T) {
 func TestLatticeStepTooWide(t *testing.T) {
 	for _, theta := range []float64{1e3, 1e9, 1e15} {
 		for _, step := range []float64{1, 50, 1e4} {
-			task := task{pair: poisson.SampledPair(pairs.GaussianPair(1), 1e-3, loss.Remove), theta: theta, lo: -1, hi: 100}
+			task := task{pair: poisson.SampledPair(pairs.GaussianPair(1), 1e-3, loss.Remove),
+				theta: theta, lo: -1, hi: 100}
 			m := task.optimistic(grid{task.pair.Anchor(), step})
 			for _, w := range m.weights {
 				if !(w >= 0 && w <= 1+1e-9) {
