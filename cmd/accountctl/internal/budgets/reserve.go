@@ -48,7 +48,8 @@ whether it was used. The receipt's position names the reservation.
 		if err != nil {
 			return err
 		}
-		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReserveResponse, error) {
+		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,
+			key string) (*accountantv1.ReserveResponse, error) {
 			if err := charge.Matches(ctx, daemon, args[0]); err != nil {
 				return nil, err
 			}
@@ -63,7 +64,8 @@ whether it was used. The receipt's position names the reservation.
 		if err := w.Receipt("reserved", answer); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Out, "reservation %d, until %s\n", answer.GetReceipt().GetPosition(), spelling.Time(answer.GetExpireTime()))
+		_, err = fmt.Fprintf(p.Out, "reservation %d, until %s\n", answer.GetReceipt().GetPosition(),
+			spelling.Time(answer.GetExpireTime()))
 		return err
 	}
 	return c

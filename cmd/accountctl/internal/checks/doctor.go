@@ -106,7 +106,8 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 		what, _ := strings.CutSuffix(cli.Describe(unreachable, p.Server), "; "+cli.NoDaemon)
 		found = append(found, finding{"server", foundFail, what, cli.NoDaemon})
 	case !h.Serving:
-		found = append(found, finding{"server", foundFail, p.Server + " is stopping", "wait for its restart, or start it"})
+		found = append(found, finding{"server", foundFail, p.Server + " is stopping",
+			"wait for its restart, or start it"})
 	default:
 		found = append(found, finding{"server", foundOK, p.Server + " serves", ""})
 	}
@@ -139,9 +140,11 @@ func versionFinding(daemon, own string) finding {
 	case own:
 		return finding{"version", foundOK, own, ""}
 	case "":
-		return finding{"version", foundWarn, fmt.Sprintf("the daemon does not say; this is %s", own), "install the same release on both sides"}
+		return finding{"version", foundWarn, fmt.Sprintf("the daemon does not say; this is %s", own),
+			"install the same release on both sides"}
 	}
-	return finding{"version", foundWarn, fmt.Sprintf("the daemon is %s, this is %s", daemon, own), "install the same release on both sides"}
+	return finding{"version", foundWarn, fmt.Sprintf("the daemon is %s, this is %s", daemon, own),
+		"install the same release on both sides"}
 }
 
 // wayFinding says who else can read what is sent.
@@ -156,13 +159,15 @@ func wayFinding(p *cli.Program, h client.Health) finding {
 	case !p.Insecure:
 		return finding{"connection", foundOK, "plain text on this machine; who calls is not proven", ""}
 	}
-	return finding{"connection", foundWarn, "plain text, which others on the way can read and change", "give accountantd --tls-cert and --tls-key, and this command --tls-ca"}
+	return finding{"connection", foundWarn, "plain text, which others on the way can read and change",
+		"give accountantd --tls-cert and --tls-key, and this command --tls-ca"}
 }
 
 // certificateFinding warns two weeks ahead.
 func certificateFinding(what string, cert *x509.Certificate, now time.Time) finding {
 	left := cert.NotAfter.Sub(now)
-	f := finding{what, foundOK, fmt.Sprintf("%s, valid until %s", cli.Clean(cert.Subject.String()), cert.NotAfter.UTC().Format(time.RFC3339)), ""}
+	f := finding{what, foundOK, fmt.Sprintf("%s, valid until %s", cli.Clean(cert.Subject.String()),
+		cert.NotAfter.UTC().Format(time.RFC3339)), ""}
 	if left < 14*24*time.Hour && left < cert.NotAfter.Sub(cert.NotBefore)/3 {
 		f.Result, f.Advice = foundWarn, "renew it; the daemon reads the new files by itself"
 	}

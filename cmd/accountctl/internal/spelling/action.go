@@ -31,7 +31,8 @@ func ActionOf(e *accountantv1.Entry) Action {
 		}
 		return d
 	case *accountantv1.Entry_Commit:
-		return Action{Name: "commit", Of: a.Commit.GetReservation(), Events: a.Commit.GetEvents(), Labels: a.Commit.GetLabels()}
+		return Action{Name: "commit", Of: a.Commit.GetReservation(), Events: a.Commit.GetEvents(),
+			Labels: a.Commit.GetLabels()}
 	case *accountantv1.Entry_Release:
 		return Action{Name: "release", Of: a.Release.GetReservation(), Reason: a.Release.GetReason()}
 	case *accountantv1.Entry_Expire:
@@ -39,7 +40,8 @@ func ActionOf(e *accountantv1.Entry) Action {
 	case *accountantv1.Entry_Free:
 		return Action{Name: "free", Of: a.Free.GetReservation(), Events: a.Free.GetEvents(), Reason: a.Free.GetReason()}
 	case *accountantv1.Entry_Refund:
-		return Action{Name: "refund", Of: a.Refund.GetPosition(), Events: a.Refund.GetEvents(), Reason: a.Refund.GetReason()}
+		return Action{Name: "refund", Of: a.Refund.GetPosition(), Events: a.Refund.GetEvents(),
+			Reason: a.Refund.GetReason()}
 	case *accountantv1.Entry_Raise:
 		return Action{Name: "raise", Reason: a.Raise.GetReason(), more: raiseText(a.Raise)}
 	case *accountantv1.Entry_Restored:
