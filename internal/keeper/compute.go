@@ -70,11 +70,12 @@ func (k *Keeper) resolve(ctx context.Context, s interface {
 // price finds the costs of mechanisms that are new in the ledger before the request
 // enters the queue: they can take long, and in the decision all others would wait.
 func (k *Keeper) price(ctx context.Context, q *queue, r *ledger.Request) error {
-	if !r.Action.Details().Spends() {
+	details := r.Action.Details()
+	if !details.Spends() {
 		return nil
 	}
 	var p *ledger.Prices
-	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(r.Action) }) != nil {
+	if q.read(ctx, func(s *ledger.State) { p = s.Unpriced(details) }) != nil {
 		return ctx.Err() // of what else was wrong the decision tells
 	}
 	found, err := k.find(ctx, p)

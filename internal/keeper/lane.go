@@ -260,7 +260,7 @@ func (l *Lane) answer(it *item, drop bool, result Result, err error) {
 	if err != nil {
 		l.rejected.reject(it.request.Sequence)
 	}
-	reserved := details(it.request).To == ledger.PotReserved
+	_, reserved := it.request.Action.(ledger.Reserve)
 	l.answers = append(l.answers, LaneResult{it.request.Sequence, result, err, reserved})
 }
 

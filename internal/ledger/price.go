@@ -126,14 +126,10 @@ type Prices struct {
 	found   map[mechanism.Mechanism]price
 }
 
-// Unpriced returns what is to be found before v is decided, nil for nothing. Of what was
-// charged or is reserved the costs are known.
-func (s *State) Unpriced(v Action) *Prices {
-	if s.account == nil || len(s.account.limits) == 0 {
-		return nil
-	}
-	d := v.Details()
-	if !d.Spends() {
+// Unpriced returns what is to be found before an action with these details is decided, nil
+// for nothing. Of what was charged or is reserved the costs are known.
+func (s *State) Unpriced(d Details) *Prices {
+	if s.account == nil || len(s.account.limits) == 0 || !d.Spends() {
 		return nil
 	}
 	var p *Prices

@@ -53,7 +53,7 @@ func TestPriceWorkIsBounded(t *testing.T) {
 		t.Fatalf("one costly mechanism takes %d, the ledger %d; want the same: what is quick or refunded does not "+
 			"count", one, s.account.work)
 	}
-	prices := s.Unpriced(Charge{Events: []mechanism.Event{known, refunded, quick(30), fresh}})
+	prices := s.Unpriced(Charge{Events: []mechanism.Event{known, refunded, quick(30), fresh}}.Details())
 	if want := []mechanism.Mechanism{refunded.Mechanism, fresh.Mechanism}; prices == nil ||
 		!slices.Equal(prices.missing, want) {
 		t.Errorf("%+v; want to find the prices of %v before the decision", prices, want)

@@ -30,28 +30,31 @@ func (p Proposal) Check(on Stored) error {
 	if len(p.Entries) == 0 {
 		return p.wrong("entries", 0, "at least 1")
 	}
-	now := amendments{unreconciled: on.Unreconciled}
+	sums, now := newSums(on), amendments{unreconciled: on.Unreconciled}
 	for i, e := range p.Entries {
+		field := func() string { return fmt.Sprintf("entries[%d]", i) }
 		if want := on.Head.Position + 1 + uint64(i); e.Position != want {
-			return p.wrong(fmt.Sprintf("entries[%d].position", i), e.Position, want)
+			return p.wrong(field()+".position", e.Position, want)
 		}
 		if e.Action == nil {
-			return p.wrong(fmt.Sprintf("entries[%d].action", i), "missing", "an action")
+			return p.wrong(field()+".action", "missing", "an action")
 		}
-		last := i == len(p.Entries)-1
-		if closes := e.Action.Details().Closes; closes && !last {
-			return p.wrong(fmt.Sprintf("entries[%d]", i), "a closing", "a closing as the last entry only")
-		} else if last && closes != p.Closed {
-			return p.wrong("closed", p.Closed, closes)
+		d, last := e.Action.Details(), i == len(p.Entries)-1
+		switch {
+		case d.Closes && !last:
+			return p.wrong(field(), "a closing", "a closing as the last entry only")
+		case last && d.Closes != p.Closed:
+			return p.wrong("closed", p.Closed, d.Closes)
 		}
-		now = now.after(e)
+		if value, allowed := sums.move(e.Position, &d); allowed != "" {
+			return p.wrong(field(), value, allowed)
+		}
+		if e.Amends() {
+			now = now.after(e)
+		}
 	}
 	if p.Unreconciled != now.unreconciled {
 		return p.wrong("unreconciled", p.Unreconciled, now.unreconciled)
-	}
-	sums, err := p.move(on)
-	if err != nil {
-		return err
 	}
 	if p.Total != sums.charged {
 		return p.wrong("total", p.Total, sums.charged)
@@ -68,18 +71,12 @@ type sums struct {
 	left              map[uint64]uint64 // of each reservation that is open and may change
 }
 
-// move moves what the entries move from pot to pot.
-func (p Proposal) move(on Stored) (sums, error) {
+func newSums(on Stored) sums {
 	s := sums{charged: on.Total, reserved: on.Held}
 	for _, r := range on.Open {
 		s.leave(r.Position, r.Total())
 	}
-	for i, e := range p.Entries {
-		if value, allowed := s.move(e); allowed != "" {
-			return s, p.wrong(fmt.Sprintf("entries[%d]", i), value, allowed)
-		}
-	}
-	return s, nil
+	return s
 }
 
 // leave sets what is left of a reservation.
@@ -90,13 +87,13 @@ func (s *sums) leave(position, n uint64) {
 	s.left[position] = n
 }
 
-// move moves what an entry moves, or says what is wrong with it and what is allowed.
-func (s *sums) move(e Entry) (value, allowed string) {
-	d := e.Action.Details()
+// move moves what the entry at position moves, or says what is wrong with it and what is
+// allowed.
+func (s *sums) move(position uint64, d *Details) (value, allowed string) {
 	n := countOf(d.Events)
 	switch {
 	case d.To == PotReserved:
-		s.leave(e.Position, n)
+		s.leave(position, n)
 	case d.From == PotReserved && d.About == 0:
 		n = s.reserved
 		clear(s.left)
