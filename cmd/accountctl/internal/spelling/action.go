@@ -18,49 +18,60 @@ type Action struct {
 	more   string // what else there is to say
 }
 
-// ActionOf says what an entry did.
+// ActionOf says what an entry did: "unknown" if only a newer version knows.
 func ActionOf(e *accountantv1.Entry) Action {
-	switch a := e.GetAction().(type) {
-	case *accountantv1.Entry_Charge:
-		return Action{Name: "charge", Events: a.Charge.GetEvents(), Labels: a.Charge.GetLabels()}
-	case *accountantv1.Entry_Reserve:
-		d := Action{Name: "reserve", Events: a.Reserve.GetEvents(), Labels: a.Reserve.GetLabels()}
-		d.more = fmt.Sprintf("for %v", time.Duration(a.Reserve.GetLifetimeSeconds())*time.Second)
-		if child := a.Reserve.GetChild(); child != "" {
-			d.more = "for ledger " + child
-		}
-		return d
-	case *accountantv1.Entry_Commit:
-		return Action{Name: "commit", Of: a.Commit.GetReservation(), Events: a.Commit.GetEvents(),
-			Labels: a.Commit.GetLabels()}
-	case *accountantv1.Entry_Release:
-		return Action{Name: "release", Of: a.Release.GetReservation(), Reason: a.Release.GetReason()}
-	case *accountantv1.Entry_Expire:
-		return Action{Name: "expire", Of: a.Expire.GetReservation()}
-	case *accountantv1.Entry_Free:
-		return Action{Name: "free", Of: a.Free.GetReservation(), Events: a.Free.GetEvents(), Reason: a.Free.GetReason()}
-	case *accountantv1.Entry_Refund:
-		return Action{Name: "refund", Of: a.Refund.GetPosition(), Events: a.Refund.GetEvents(),
-			Reason: a.Refund.GetReason()}
-	case *accountantv1.Entry_Raise:
-		return Action{Name: "raise", Reason: a.Raise.GetReason(), more: raiseText(a.Raise)}
-	case *accountantv1.Entry_Restored:
-		return Action{Name: "restored", more: "from a backup of store " + a.Restored.GetFromStoreId()}
-	case *accountantv1.Entry_Reconcile:
-		d := Action{Name: "reconcile", Events: a.Reconcile.GetEvents(), Reason: a.Reconcile.GetReason()}
-		switch {
-		case a.Reconcile.GetAcceptLoss():
-			d.more = "loss accepted"
-		case len(d.Events) == 0:
-			d.more = "nothing lost"
-		case a.Reconcile.GetOverBudget():
-			d.more = "over the budget or the plan"
-		}
-		return d
-	case *accountantv1.Entry_Close:
-		return Action{Name: "close", Reason: a.Close.GetReason()}
+	r := e.ProtoReflect()
+	field := r.WhichOneof(r.Descriptor().Oneofs().ByName("action"))
+	if field == nil {
+		return Action{Name: "unknown"}
 	}
-	return Action{Name: "unknown"} // of a newer daemon
+	m, a := r.Get(field).Message().Interface(), Action{Name: string(field.Name())}
+	if m, ok := m.(interface{ GetReservation() uint64 }); ok {
+		a.Of = m.GetReservation()
+	}
+	if m, ok := m.(interface{ GetPosition() uint64 }); ok {
+		a.Of = m.GetPosition()
+	}
+	if m, ok := m.(interface {
+		GetEvents() []*accountantv1.Event
+	}); ok {
+		a.Events = m.GetEvents()
+	}
+	if m, ok := m.(interface{ GetLabels() map[string]string }); ok {
+		a.Labels = m.GetLabels()
+	}
+	if m, ok := m.(interface{ GetReason() string }); ok {
+		a.Reason = m.GetReason()
+	}
+	if more := details[a.Name]; more != nil {
+		a.more = more(e)
+	}
+	return a
+}
+
+// details say what else there is to say of some kinds of actions.
+var details = map[string]func(*accountantv1.Entry) string{
+	"reserve": func(e *accountantv1.Entry) string {
+		if child := e.GetReserve().GetChild(); child != "" {
+			return "for ledger " + child
+		}
+		return fmt.Sprintf("for %v", time.Duration(e.GetReserve().GetLifetimeSeconds())*time.Second)
+	},
+	"raise": func(e *accountantv1.Entry) string { return raiseText(e.GetRaise()) },
+	"restored": func(e *accountantv1.Entry) string {
+		return "from a backup of store " + e.GetRestored().GetFromStoreId()
+	},
+	"reconcile": func(e *accountantv1.Entry) string {
+		switch r := e.GetReconcile(); {
+		case r.GetAcceptLoss():
+			return "loss accepted"
+		case len(r.GetEvents()) == 0:
+			return "nothing lost"
+		case r.GetOverBudget():
+			return "over the budget or the plan"
+		}
+		return ""
+	},
 }
 
 func raiseText(r *accountantv1.Raise) string {
