@@ -2,6 +2,7 @@ package num
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,21 @@ func FormatReadUp(x float64, n int) string { return formatDirected(x, n, x > 0, 
 // FormatReadDown is FormatDown applied to the shortest decimal that identifies x: see
 // FormatReadUp.
 func FormatReadDown(x float64, n int) string { return formatDirected(x, n, x < 0, shortestDigits) }
+
+// FormatDecimalsUp formats x ≥ 0 with n decimals, never below x. From a million on it is
+// FormatUp with six digits.
+func FormatDecimalsUp(x float64, n int) string {
+	if !(x < 1e6) {
+		return FormatUp(x, 6)
+	}
+	exact := new(big.Rat).SetFloat64(x)
+	text := exact.FloatString(n) // the nearest
+	if nearest, _ := new(big.Rat).SetString(text); nearest.Cmp(exact) < 0 {
+		unit := new(big.Rat).SetFrac64(1, int64(math.Pow10(n)))
+		text = nearest.Add(nearest, unit).FloatString(n)
+	}
+	return text
+}
 
 // Precisions of strconv.FormatFloat: a float64 has at most 767 significant decimal
 // digits; −1 is as few as identify it.

@@ -96,3 +96,26 @@ func rational(t *rapid.T, s string) *big.Rat {
 	}
 	return r
 }
+
+func TestFormatDecimalsUp(t *testing.T) {
+	for _, c := range []struct {
+		x    float64
+		want string
+	}{
+		{0, "0.00"}, {2.3816897, "2.39"}, {2.38, "2.38"}, {2.375, "2.38"}, {1e-300, "0.01"}, {9.999,
+			"10.00"}, {4.5600000000000005, "4.57"},
+		{190.2331, "190.24"}, {123456789, "123457000"}, {math.Inf(1), "∞"},
+	} {
+		if got := FormatDecimalsUp(c.x, 2); got != c.want {
+			t.Errorf("%v: %s, want %s", c.x, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.Float64Range(0, 1e6).Draw(t, "x")
+		text := FormatDecimalsUp(x, 2)
+		exact := new(big.Rat).SetFloat64(x)
+		if got := rational(t, text); got.Cmp(exact) < 0 || got.Sub(got, exact).Cmp(big.NewRat(1, 100)) >= 0 {
+			t.Fatalf("%v: %s", x, text)
+		}
+	})
+}

@@ -265,6 +265,25 @@ func TestStatement(t *testing.T) {
 	}
 	// Total variation of N(0,1) and N(1,1): 2Φ(½) − 1 = 0.382924922548026.
 	wantNear(t, "advantage", st.GetAdvantage(), 0.382924922548026)
+	// One group of two is N(0,1) against N(2,1), whose ε at 1e-5 follows from δ(ε) = Φ(1 − ε/2) − e^ε·Φ(−1 − ε/2).
+	groups := st.GetGroups()
+	if len(groups) != 2 || groups[0].GetSize() != 2 || groups[1].GetSize() != 5 || groups[0].GetDelta() != 1e-5 {
+		t.Fatalf("groups: %v", groups)
+	}
+	for i, mu := range []float64{2, 5} {
+		e := groups[i].GetEpsilon()
+		if d := gaussianDelta(mu, e); !(d <= 1e-5*(1+1e-9) && gaussianDelta(mu, e-1e-3) > 1e-5) {
+			t.Errorf("group of %v: ε = %v has δ = %v; want 1e-5", mu, e, d)
+		}
+	}
+	// β(α) = Φ(Φ⁻¹(1 − α) − 1): 0.9076 at 0.01, 0.9817 at 0.001 (Dong, Roth and Su 2022, eq. 6).
+	if p := st.GetTradeOff(); len(p) != 2 || !(p[0].GetBeta() <= 0.90766 && p[0].GetBeta() > 0.89 &&
+		p[1].GetBeta() <= 0.98171 && p[1].GetBeta() > 0.96) {
+		t.Errorf("trade-off: %v", p)
+	}
+	wantIn(t, st.GetSummary(), "Everything that this ledger's plan allows is (4.38, 1e-05)-differentially private for "+
+		"one user: 4 × gaussian", "ε is at most 4.377")
+	wantIn(t, sectionOf(t, st, "What an attacker can do"), "right at most 69.2 % of the time")
 	if all := strings.Join(st.GetAssumptions(), "\n"); !strings.Contains(all, "one user") ||
 		!strings.Contains(all, "Only what the plan declares") || strings.Contains(all, "Poisson") {
 		t.Errorf("assumptions: %v", st.GetAssumptions())

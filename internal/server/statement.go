@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -44,6 +45,7 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 	}
 	statement.Privacy, statement.Advantage = numbers.privacy, numbers.advantage
 	statement.Rho, statement.Mu, statement.Stopped = numbers.rho, numbers.mu, numbers.stopped
+	statement.TradeOff, statement.Groups = numbers.tradeOff, numbers.groups
 	return &pb.GetStatementResponse{Statement: wire.FromStatement(statement)}, nil
 }
 
@@ -51,15 +53,26 @@ func (s *service) GetStatement(ctx context.Context, req *pb.GetStatementRequest)
 type stated struct {
 	privacy            []wire.StatedPrivacy
 	advantage, rho, mu float64
+	tradeOff           []accountant.TradeOffPoint
+	groups             []wire.GroupPrivacy
 	stopped            bool // before they were as tight as they get
 }
 
+// What a statement says of an attacker who may accuse wrongly this often, and of several
+// records together.
+var (
+	statedErrors = []float64{0.01, 0.001}
+	statedGroups = []uint64{2, 5}
+)
+
 // state computes the numbers, each in its share of the time.
 func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
-	var stated, charged accountant.Session
-	curve := accountant.CurveQuestion{Epsilons: []float64{0}}
+	var stated, charged, shuffled accountant.Session
+	ifShuffled, unsaid := s.stated.IfShuffled()
+	// 0 gives the advantage. Where the trade-off is wanted, the best ε is among the others or near.
+	curve := accountant.CurveQuestion{Epsilons: []float64{0, 1, 2, 4}, Alphas: statedErrors}
 	for i, delta := range deltas {
-		left := 2*(len(deltas)-i) + 2 // questions, with two for the curve
+		left := 3*(len(deltas)-i) + 2 + 2*len(statedGroups) // questions, with two for the curve
 		q := accountant.AtDelta(delta)
 		q.Stop = t.share(left)
 		p := wire.StatedPrivacy{}
@@ -73,10 +86,24 @@ func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
 				return out, err
 			}
 		}
+		if unsaid == nil && !s.filter() {
+			q.Stop = t.share(left - 2)
+			switch a, err := shuffled.Ask(ifShuffled, q); {
+			case err == nil:
+				p.Shuffled = &a.Epsilon
+			case !errors.Is(err, accountant.ErrStopped): // without it the statement still stands
+				return out, err
+			}
+		}
 		out.privacy = append(out.privacy, p)
 		out.stopped = out.stopped || p.Stated.Stopped || p.Running.Stopped
 		if !math.IsInf(p.Stated.Epsilon, 1) {
 			curve.Epsilons = append(curve.Epsilons, p.Stated.Epsilon)
+			if len(out.groups) == 0 {
+				if err = s.stateGroups(&out, delta, t, left); err != nil {
+					return out, err
+				}
+			}
 		}
 	}
 	// At these ε the curve's own bound on the advantage is about as good as it gets.
@@ -85,11 +112,35 @@ func (s subject) state(deltas []float64, t *turn) (out stated, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.advantage, out.stopped = c.Advantage, out.stopped || c.Stopped
+	out.advantage, out.tradeOff, out.stopped = c.Advantage, c.TradeOff, out.stopped || c.Stopped
 	if s.filter() {
 		out.rho, out.mu = accountant.FilterRhoAndMu(s.limits)
 	} else {
 		out.rho, out.mu = accountant.RhoAndMu(s.stated)
 	}
 	return out, nil
+}
+
+// stateGroups adds what holds for several records together: what their descriptors say of
+// groups, otherwise what follows from the privacy curve of one record.
+func (s subject) stateGroups(out *stated, delta float64, t *turn, left int) error {
+	var session accountant.Session
+	one := func(q accountant.Question) (accountant.Answer, error) { return s.askIn(&session, q) }
+	for i, size := range statedGroups {
+		stop := t.share(left - i)
+		epsilon, err := math.Inf(1), error(nil)
+		if together, refused := s.stated.ForGroup(size); refused == nil && !s.filter() {
+			var a accountant.Answer
+			if a, err = accountant.Ask(together, accountant.Question{Delta: &delta, Stop: stop}); err == nil {
+				epsilon = a.Epsilon
+			}
+		} else {
+			epsilon, err = accountant.GroupEpsilon(one, delta, size, stop)
+		}
+		if err != nil && !errors.Is(err, accountant.ErrStopped) { // without it the statement still stands
+			return err
+		}
+		out.groups = append(out.groups, wire.GroupPrivacy{Size: size, Delta: delta, Epsilon: epsilon})
+	}
+	return nil
 }

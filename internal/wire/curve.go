@@ -47,7 +47,7 @@ func ToCurveQuestion(r *pb.QueryPrivacyCurveRequest) (CurveQuery, error) {
 // FromCurve makes the API's view of a curve, on what it rests.
 func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 	r := &pb.QueryPrivacyCurveResponse{
-		Points: make([]*pb.CurvePoint, len(c.Points)), TradeOff: make([]*pb.TradeOffPoint, len(c.TradeOff)),
+		Points: make([]*pb.CurvePoint, len(c.Points)), TradeOff: fromTradeOff(c.TradeOff),
 		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
 		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
 		Guarantee: on.guarantee(), Position: on.Position,
@@ -59,8 +59,13 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 			DeltaLower: p.DeltaLower, LogDeltaLower: p.LogDeltaLower, Analysis: string(p.Analysis),
 		}
 	}
-	for i, p := range c.TradeOff {
-		r.TradeOff[i] = &pb.TradeOffPoint{Alpha: p.Alpha, Beta: p.Beta, BetaUpper: p.BetaUpper}
-	}
 	return r
+}
+
+func fromTradeOff(list []accountant.TradeOffPoint) []*pb.TradeOffPoint {
+	out := make([]*pb.TradeOffPoint, len(list))
+	for i, p := range list {
+		out[i] = &pb.TradeOffPoint{Alpha: p.Alpha, Beta: p.Beta, BetaUpper: p.BetaUpper}
+	}
+	return out
 }

@@ -60,13 +60,24 @@ type Statement struct {
 	Privacy   []StatedPrivacy
 	Rho, Mu   float64 // +Inf where there is none
 	Advantage float64
+	TradeOff  []accountant.TradeOffPoint
+	Groups    []GroupPrivacy
 	Stopped   bool // the time ran out before the numbers were as tight as they get
 	Version   string
 	Time      time.Time
 }
 
 // StatedPrivacy is ε at one δ, under the guarantee and of what was charged so far.
-type StatedPrivacy struct{ Stated, Running accountant.Answer }
+type StatedPrivacy struct {
+	Stated, Running accountant.Answer
+	Shuffled        *float64 // ε if batches had been cut from shuffled data; nil if that is not known
+}
+
+// GroupPrivacy is the ε at δ of Size records together.
+type GroupPrivacy struct {
+	Size           uint64
+	Delta, Epsilon float64
+}
 
 // FromStatement makes the API's view of a statement.
 func FromStatement(s Statement) *pb.Statement {
@@ -79,7 +90,7 @@ func FromStatement(s Statement) *pb.Statement {
 		deltas = append(deltas, p.Stated.Delta)
 		out.Privacy = append(out.Privacy, &pb.StatedPrivacy{
 			Delta: p.Stated.Delta, Epsilon: p.Stated.Epsilon, EpsilonLower: p.Stated.EpsilonLower,
-			Analysis: string(p.Stated.Analysis), Running: &p.Running.Epsilon,
+			Analysis: string(p.Stated.Analysis), Running: &p.Running.Epsilon, Shuffled: p.Shuffled,
 		})
 	}
 	if !math.IsInf(s.Rho, 1) {
@@ -93,6 +104,11 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Warnings = append(out.Warnings, PlanNotes(s.View, p.Stated)...)
 	}
 	out.Warnings = append(out.Warnings, timeNotes(s.Stopped)...)
+	for _, g := range s.Groups {
+		out.Groups = append(out.Groups, &pb.GroupPrivacy{Size: g.Size, Delta: g.Delta, Epsilon: g.Epsilon})
+	}
+	out.TradeOff = fromTradeOff(s.TradeOff)
+	out.Summary, out.Sections = s.summary(), s.sections()
 	fitStatement(out, s)
 	return out
 }
@@ -139,11 +155,13 @@ func assumptions(s Statement) []string {
 	for _, p := range s.Stated {
 		has[p.Mechanism.Kind()] = true
 	}
-	if has["poisson_sampled"] {
+	if has["poisson_sampled"] || has["dp_sgd"] {
 		list = append(list,
 			"Sampled batches were drawn by Poisson sampling: each record independently with the stated probability, "+
 				"anew for each step.",
-			"Sampling probabilities, and the batch and dataset sizes that give them, are public.")
+			"Sampling probabilities, and the batch and dataset sizes that give them, are public.",
+			"Training libraries such as Opacus divide the sum of gradients by the expected batch size. "+
+				"It follows from the dataset's size, so that size must be public too.")
 	}
 	for _, kind := range []string{"pure_dp", "approximate_dp", "zero_concentrated_dp", "gaussian_dp"} {
 		if has[kind] {

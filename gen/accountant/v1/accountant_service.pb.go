@@ -1991,8 +1991,18 @@ type Statement struct {
 	// How many more mechanisms there are, which would make the answer too large for a
 	// client: the numbers are of those too.
 	MechanismsOmitted uint32 `protobuf:"varint,12,opt,name=mechanisms_omitted,json=mechanismsOmitted,proto3" json:"mechanisms_omitted,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// What holds, in one plain paragraph that a model card can begin with. It has ε rounded
+	// up to two decimals, the exact value, and the numbers that were reported.
+	Summary string `protobuf:"bytes,13,opt,name=summary,proto3" json:"summary,omitempty"`
+	// What else a reader has to know, in plain sentences: what is protected, for whom, what
+	// an attacker can do, who has to be trusted.
+	Sections []*StatementSection `protobuf:"bytes,14,rep,name=sections,proto3" json:"sections,omitempty"`
+	// ε for groups of records, at the δ of the summary.
+	Groups []*GroupPrivacy `protobuf:"bytes,15,rep,name=groups,proto3" json:"groups,omitempty"`
+	// What an attacker can reach at best who tests whether one record is in the data.
+	TradeOff      []*TradeOffPoint `protobuf:"bytes,16,rep,name=trade_off,json=tradeOff,proto3" json:"trade_off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Statement) Reset() {
@@ -2109,6 +2119,153 @@ func (x *Statement) GetMechanismsOmitted() uint32 {
 	return 0
 }
 
+func (x *Statement) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *Statement) GetSections() []*StatementSection {
+	if x != nil {
+		return x.Sections
+	}
+	return nil
+}
+
+func (x *Statement) GetGroups() []*GroupPrivacy {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Statement) GetTradeOff() []*TradeOffPoint {
+	if x != nil {
+		return x.TradeOff
+	}
+	return nil
+}
+
+// StatementSection is a part of a statement in words.
+type StatementSection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its heading.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// Its sentences, a point each.
+	Points        []string `protobuf:"bytes,2,rep,name=points,proto3" json:"points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatementSection) Reset() {
+	*x = StatementSection{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatementSection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatementSection) ProtoMessage() {}
+
+func (x *StatementSection) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatementSection.ProtoReflect.Descriptor instead.
+func (*StatementSection) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *StatementSection) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *StatementSection) GetPoints() []string {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+// GroupPrivacy is what holds for several records together, such as those of one person.
+type GroupPrivacy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of records.
+	Size uint64 `protobuf:"varint,1,opt,name=size,proto3" json:"size,omitempty"`
+	// δ.
+	Delta float64 `protobuf:"fixed64,2,opt,name=delta,proto3" json:"delta,omitempty"`
+	// ε; infinite where no bound is known.
+	Epsilon       float64 `protobuf:"fixed64,3,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupPrivacy) Reset() {
+	*x = GroupPrivacy{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupPrivacy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupPrivacy) ProtoMessage() {}
+
+func (x *GroupPrivacy) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupPrivacy.ProtoReflect.Descriptor instead.
+func (*GroupPrivacy) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GroupPrivacy) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *GroupPrivacy) GetDelta() float64 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *GroupPrivacy) GetEpsilon() float64 {
+	if x != nil {
+		return x.Epsilon
+	}
+	return 0
+}
+
 // MechanismCount is a mechanism with a 64-bit count.
 type MechanismCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2122,7 +2279,7 @@ type MechanismCount struct {
 
 func (x *MechanismCount) Reset() {
 	*x = MechanismCount{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2291,7 @@ func (x *MechanismCount) String() string {
 func (*MechanismCount) ProtoMessage() {}
 
 func (x *MechanismCount) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[31]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2304,7 @@ func (x *MechanismCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MechanismCount.ProtoReflect.Descriptor instead.
 func (*MechanismCount) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{31}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MechanismCount) GetMechanism() *Mechanism {
@@ -2177,14 +2334,17 @@ type StatedPrivacy struct {
 	// The analysis that gave epsilon, or the guard.
 	Analysis string `protobuf:"bytes,4,opt,name=analysis,proto3" json:"analysis,omitempty"`
 	// ε of what was charged so far.
-	Running       *float64 `protobuf:"fixed64,5,opt,name=running,proto3,oneof" json:"running,omitempty"`
+	Running *float64 `protobuf:"fixed64,5,opt,name=running,proto3,oneof" json:"running,omitempty"`
+	// ε if the data had been shuffled in each epoch and cut into batches, in the place of
+	// Poisson sampling; absent where the sizes were not reported, or nothing was sampled.
+	Shuffled      *float64 `protobuf:"fixed64,6,opt,name=shuffled,proto3,oneof" json:"shuffled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatedPrivacy) Reset() {
 	*x = StatedPrivacy{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2356,7 @@ func (x *StatedPrivacy) String() string {
 func (*StatedPrivacy) ProtoMessage() {}
 
 func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[32]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2369,7 @@ func (x *StatedPrivacy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatedPrivacy.ProtoReflect.Descriptor instead.
 func (*StatedPrivacy) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{32}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StatedPrivacy) GetDelta() float64 {
@@ -2247,6 +2407,13 @@ func (x *StatedPrivacy) GetRunning() float64 {
 	return 0
 }
 
+func (x *StatedPrivacy) GetShuffled() float64 {
+	if x != nil && x.Shuffled != nil {
+		return *x.Shuffled
+	}
+	return 0
+}
+
 // BudgetExceeded is the detail of the RESOURCE_EXHAUSTED of a refusal by budgets or
 // the plan.
 type BudgetExceeded struct {
@@ -2266,7 +2433,7 @@ type BudgetExceeded struct {
 
 func (x *BudgetExceeded) Reset() {
 	*x = BudgetExceeded{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2445,7 @@ func (x *BudgetExceeded) String() string {
 func (*BudgetExceeded) ProtoMessage() {}
 
 func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[33]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2458,7 @@ func (x *BudgetExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *BudgetExceeded) GetShortfalls() []*BudgetExceeded_Shortfall {
@@ -2342,7 +2509,7 @@ type ReportStreamRequest struct {
 
 func (x *ReportStreamRequest) Reset() {
 	*x = ReportStreamRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2521,7 @@ func (x *ReportStreamRequest) String() string {
 func (*ReportStreamRequest) ProtoMessage() {}
 
 func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[34]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2534,7 @@ func (x *ReportStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReportStreamRequest) GetMessage() isReportStreamRequest_Message {
@@ -2478,7 +2645,7 @@ type ReportStreamResponse struct {
 
 func (x *ReportStreamResponse) Reset() {
 	*x = ReportStreamResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2657,7 @@ func (x *ReportStreamResponse) String() string {
 func (*ReportStreamResponse) ProtoMessage() {}
 
 func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[35]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2670,7 @@ func (x *ReportStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ReportStreamResponse) GetMessage() isReportStreamResponse_Message {
@@ -2578,7 +2745,7 @@ type GetWriterRequest struct {
 
 func (x *GetWriterRequest) Reset() {
 	*x = GetWriterRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2590,7 +2757,7 @@ func (x *GetWriterRequest) String() string {
 func (*GetWriterRequest) ProtoMessage() {}
 
 func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[36]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2603,7 +2770,7 @@ func (x *GetWriterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterRequest.ProtoReflect.Descriptor instead.
 func (*GetWriterRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetWriterRequest) GetLedger() string {
@@ -2633,7 +2800,7 @@ type GetWriterResponse struct {
 
 func (x *GetWriterResponse) Reset() {
 	*x = GetWriterResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2812,7 @@ func (x *GetWriterResponse) String() string {
 func (*GetWriterResponse) ProtoMessage() {}
 
 func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[37]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2825,7 @@ func (x *GetWriterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWriterResponse.ProtoReflect.Descriptor instead.
 func (*GetWriterResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetWriterResponse) GetLastSequence() uint64 {
@@ -2702,7 +2869,7 @@ type QueryPrivacyRequest struct {
 
 func (x *QueryPrivacyRequest) Reset() {
 	*x = QueryPrivacyRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +2881,7 @@ func (x *QueryPrivacyRequest) String() string {
 func (*QueryPrivacyRequest) ProtoMessage() {}
 
 func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[38]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +2894,7 @@ func (x *QueryPrivacyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyRequest.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{38}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *QueryPrivacyRequest) GetSubject() isQueryPrivacyRequest_Subject {
@@ -2864,7 +3031,7 @@ type QueryPrivacyResponse struct {
 
 func (x *QueryPrivacyResponse) Reset() {
 	*x = QueryPrivacyResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +3043,7 @@ func (x *QueryPrivacyResponse) String() string {
 func (*QueryPrivacyResponse) ProtoMessage() {}
 
 func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[39]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +3056,7 @@ func (x *QueryPrivacyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPrivacyResponse.ProtoReflect.Descriptor instead.
 func (*QueryPrivacyResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{39}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueryPrivacyResponse) GetDelta() float64 {
@@ -3004,7 +3171,7 @@ type AnalysisResult struct {
 
 func (x *AnalysisResult) Reset() {
 	*x = AnalysisResult{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3016,7 +3183,7 @@ func (x *AnalysisResult) String() string {
 func (*AnalysisResult) ProtoMessage() {}
 
 func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[40]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3029,7 +3196,7 @@ func (x *AnalysisResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnalysisResult.ProtoReflect.Descriptor instead.
 func (*AnalysisResult) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{40}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AnalysisResult) GetAnalysis() string {
@@ -3105,7 +3272,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3117,7 +3284,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[41]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3130,7 +3297,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{41}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListEntriesRequest) GetLedger() string {
@@ -3219,7 +3386,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3231,7 +3398,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[42]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3244,7 +3411,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{42}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -3289,7 +3456,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3301,7 +3468,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[43]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3314,7 +3481,7 @@ func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Shortfall.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Shortfall) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *BudgetExceeded_Shortfall) GetBudget() uint32 {
@@ -3374,7 +3541,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3386,7 +3553,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[44]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3399,7 +3566,7 @@ func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_PlanLine.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_PlanLine) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 1}
 }
 
 func (x *BudgetExceeded_PlanLine) GetMechanism() *Mechanism {
@@ -3438,7 +3605,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3450,7 +3617,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[45]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3463,7 +3630,7 @@ func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Difference.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Difference) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 2}
 }
 
 func (x *BudgetExceeded_Difference) GetField() string {
@@ -3502,7 +3669,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3514,7 +3681,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[46]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3527,7 +3694,7 @@ func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BudgetExceeded_Unplanned.ProtoReflect.Descriptor instead.
 func (*BudgetExceeded_Unplanned) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{33, 3}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 3}
 }
 
 func (x *BudgetExceeded_Unplanned) GetMechanism() *Mechanism {
@@ -3569,7 +3736,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3581,7 +3748,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[47]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3594,7 +3761,7 @@ func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamRequest_Open.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_Open) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36, 0}
 }
 
 func (x *ReportStreamRequest_Open) GetLedger() string {
@@ -3631,7 +3798,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +3810,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[48]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3656,7 +3823,7 @@ func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCharge.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCharge) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36, 1}
 }
 
 func (x *ReportStreamRequest_SequencedCharge) GetSequence() uint64 {
@@ -3686,7 +3853,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +3865,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[49]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3711,7 +3878,7 @@ func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedReserve.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedReserve) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36, 2}
 }
 
 func (x *ReportStreamRequest_SequencedReserve) GetSequence() uint64 {
@@ -3741,7 +3908,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3753,7 +3920,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[50]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3766,7 +3933,7 @@ func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReportStreamRequest_SequencedCommit.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedCommit) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 3}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36, 3}
 }
 
 func (x *ReportStreamRequest_SequencedCommit) GetSequence() uint64 {
@@ -3796,7 +3963,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3808,7 +3975,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[51]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3821,7 +3988,7 @@ func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReportStreamRequest_SequencedRelease.ProtoReflect.Descriptor instead.
 func (*ReportStreamRequest_SequencedRelease) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{34, 4}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{36, 4}
 }
 
 func (x *ReportStreamRequest_SequencedRelease) GetSequence() uint64 {
@@ -3849,7 +4016,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3861,7 +4028,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[52]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3874,7 +4041,7 @@ func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Opened.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Opened) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 0}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37, 0}
 }
 
 func (x *ReportStreamResponse_Opened) GetLastSequence() uint64 {
@@ -3897,7 +4064,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3909,7 +4076,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[53]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3922,7 +4089,7 @@ func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ReportStreamResponse_Acknowledged.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Acknowledged) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 1}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37, 1}
 }
 
 func (x *ReportStreamResponse_Acknowledged) GetThrough() uint64 {
@@ -3957,7 +4124,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3969,7 +4136,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[54]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3982,7 +4149,7 @@ func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStreamResponse_Rejected.ProtoReflect.Descriptor instead.
 func (*ReportStreamResponse_Rejected) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{35, 2}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{37, 2}
 }
 
 func (x *ReportStreamResponse_Rejected) GetSequence() uint64 {
@@ -4140,7 +4307,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06deltas\x18\x02 \x03(\x01R\x06deltas\"N\n" +
 	"\x14GetStatementResponse\x126\n" +
-	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xf2\x03\n" +
+	"\tstatement\x18\x01 \x01(\v2\x18.accountant.v1.StatementR\tstatement\"\xb9\x05\n" +
 	"\tStatement\x12-\n" +
 	"\x06ledger\x18\x01 \x01(\v2\x15.accountant.v1.LedgerR\x06ledger\x12\x1c\n" +
 	"\tguarantee\x18\x02 \x01(\tR\tguarantee\x12=\n" +
@@ -4156,23 +4323,36 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x04time\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
 	"\bwarnings\x18\v \x03(\tR\bwarnings\x12-\n" +
-	"\x12mechanisms_omitted\x18\f \x01(\rR\x11mechanismsOmittedB\x06\n" +
+	"\x12mechanisms_omitted\x18\f \x01(\rR\x11mechanismsOmitted\x12\x18\n" +
+	"\asummary\x18\r \x01(\tR\asummary\x12;\n" +
+	"\bsections\x18\x0e \x03(\v2\x1f.accountant.v1.StatementSectionR\bsections\x123\n" +
+	"\x06groups\x18\x0f \x03(\v2\x1b.accountant.v1.GroupPrivacyR\x06groups\x129\n" +
+	"\ttrade_off\x18\x10 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOffB\x06\n" +
 	"\x04_rhoB\x05\n" +
 	"\x03_muB\f\n" +
 	"\n" +
-	"_advantage\"^\n" +
+	"_advantage\"@\n" +
+	"\x10StatementSection\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x16\n" +
+	"\x06points\x18\x02 \x03(\tR\x06points\"R\n" +
+	"\fGroupPrivacy\x12\x12\n" +
+	"\x04size\x18\x01 \x01(\x04R\x04size\x12\x14\n" +
+	"\x05delta\x18\x02 \x01(\x01R\x05delta\x12\x18\n" +
+	"\aepsilon\x18\x03 \x01(\x01R\aepsilon\"^\n" +
 	"\x0eMechanismCount\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\xc2\x01\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xf0\x01\n" +
 	"\rStatedPrivacy\x12\x14\n" +
 	"\x05delta\x18\x01 \x01(\x01R\x05delta\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12(\n" +
 	"\repsilon_lower\x18\x03 \x01(\x01H\x00R\fepsilonLower\x88\x01\x01\x12\x1a\n" +
 	"\banalysis\x18\x04 \x01(\tR\banalysis\x12\x1d\n" +
-	"\arunning\x18\x05 \x01(\x01H\x01R\arunning\x88\x01\x01B\x10\n" +
+	"\arunning\x18\x05 \x01(\x01H\x01R\arunning\x88\x01\x01\x12\x1f\n" +
+	"\bshuffled\x18\x06 \x01(\x01H\x02R\bshuffled\x88\x01\x01B\x10\n" +
 	"\x0e_epsilon_lowerB\n" +
 	"\n" +
-	"\b_running\"\xd5\x06\n" +
+	"\b_runningB\v\n" +
+	"\t_shuffled\"\xd5\x06\n" +
 	"\x0eBudgetExceeded\x12G\n" +
 	"\n" +
 	"shortfalls\x18\x01 \x03(\v2'.accountant.v1.BudgetExceeded.ShortfallR\n" +
@@ -4353,7 +4533,7 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
@@ -4386,180 +4566,186 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*GetStatementRequest)(nil),                  // 28: accountant.v1.GetStatementRequest
 	(*GetStatementResponse)(nil),                 // 29: accountant.v1.GetStatementResponse
 	(*Statement)(nil),                            // 30: accountant.v1.Statement
-	(*MechanismCount)(nil),                       // 31: accountant.v1.MechanismCount
-	(*StatedPrivacy)(nil),                        // 32: accountant.v1.StatedPrivacy
-	(*BudgetExceeded)(nil),                       // 33: accountant.v1.BudgetExceeded
-	(*ReportStreamRequest)(nil),                  // 34: accountant.v1.ReportStreamRequest
-	(*ReportStreamResponse)(nil),                 // 35: accountant.v1.ReportStreamResponse
-	(*GetWriterRequest)(nil),                     // 36: accountant.v1.GetWriterRequest
-	(*GetWriterResponse)(nil),                    // 37: accountant.v1.GetWriterResponse
-	(*QueryPrivacyRequest)(nil),                  // 38: accountant.v1.QueryPrivacyRequest
-	(*QueryPrivacyResponse)(nil),                 // 39: accountant.v1.QueryPrivacyResponse
-	(*AnalysisResult)(nil),                       // 40: accountant.v1.AnalysisResult
-	(*ListEntriesRequest)(nil),                   // 41: accountant.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),                  // 42: accountant.v1.ListEntriesResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 43: accountant.v1.BudgetExceeded.Shortfall
-	(*BudgetExceeded_PlanLine)(nil),              // 44: accountant.v1.BudgetExceeded.PlanLine
-	(*BudgetExceeded_Difference)(nil),            // 45: accountant.v1.BudgetExceeded.Difference
-	(*BudgetExceeded_Unplanned)(nil),             // 46: accountant.v1.BudgetExceeded.Unplanned
-	(*ReportStreamRequest_Open)(nil),             // 47: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 48: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 49: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 50: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 51: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 52: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 53: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 54: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 55: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*LedgerSpec)(nil),                           // 56: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 57: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 58: accountant.v1.Receipt
-	(*Charge)(nil),                               // 59: accountant.v1.Charge
-	(*Reserve)(nil),                              // 60: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 61: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 62: accountant.v1.Commit
-	(*Release)(nil),                              // 63: accountant.v1.Release
-	(*Expire)(nil),                               // 64: accountant.v1.Expire
-	(*Free)(nil),                                 // 65: accountant.v1.Free
-	(*Refund)(nil),                               // 66: accountant.v1.Refund
-	(*Raise)(nil),                                // 67: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 68: accountant.v1.Reconcile
-	(*Mechanism)(nil),                            // 69: accountant.v1.Mechanism
-	(*Workload)(nil),                             // 70: accountant.v1.Workload
-	(*Assumption)(nil),                           // 71: accountant.v1.Assumption
-	(*Entry)(nil),                                // 72: accountant.v1.Entry
-	(*QueryPrivacyCurveRequest)(nil),             // 73: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 74: accountant.v1.CalibrateRequest
-	(*GetSignedHeadRequest)(nil),                 // 75: accountant.v1.GetSignedHeadRequest
-	(*BackupRequest)(nil),                        // 76: accountant.v1.BackupRequest
-	(*QueryPrivacyCurveResponse)(nil),            // 77: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 78: accountant.v1.CalibrateResponse
-	(*GetSignedHeadResponse)(nil),                // 79: accountant.v1.GetSignedHeadResponse
-	(*BackupResponse)(nil),                       // 80: accountant.v1.BackupResponse
+	(*StatementSection)(nil),                     // 31: accountant.v1.StatementSection
+	(*GroupPrivacy)(nil),                         // 32: accountant.v1.GroupPrivacy
+	(*MechanismCount)(nil),                       // 33: accountant.v1.MechanismCount
+	(*StatedPrivacy)(nil),                        // 34: accountant.v1.StatedPrivacy
+	(*BudgetExceeded)(nil),                       // 35: accountant.v1.BudgetExceeded
+	(*ReportStreamRequest)(nil),                  // 36: accountant.v1.ReportStreamRequest
+	(*ReportStreamResponse)(nil),                 // 37: accountant.v1.ReportStreamResponse
+	(*GetWriterRequest)(nil),                     // 38: accountant.v1.GetWriterRequest
+	(*GetWriterResponse)(nil),                    // 39: accountant.v1.GetWriterResponse
+	(*QueryPrivacyRequest)(nil),                  // 40: accountant.v1.QueryPrivacyRequest
+	(*QueryPrivacyResponse)(nil),                 // 41: accountant.v1.QueryPrivacyResponse
+	(*AnalysisResult)(nil),                       // 42: accountant.v1.AnalysisResult
+	(*ListEntriesRequest)(nil),                   // 43: accountant.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),                  // 44: accountant.v1.ListEntriesResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 45: accountant.v1.BudgetExceeded.Shortfall
+	(*BudgetExceeded_PlanLine)(nil),              // 46: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 47: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 48: accountant.v1.BudgetExceeded.Unplanned
+	(*ReportStreamRequest_Open)(nil),             // 49: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 50: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 51: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 52: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 53: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 54: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 55: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 56: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 57: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*LedgerSpec)(nil),                           // 58: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 59: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 60: accountant.v1.Receipt
+	(*Charge)(nil),                               // 61: accountant.v1.Charge
+	(*Reserve)(nil),                              // 62: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 63: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 64: accountant.v1.Commit
+	(*Release)(nil),                              // 65: accountant.v1.Release
+	(*Expire)(nil),                               // 66: accountant.v1.Expire
+	(*Free)(nil),                                 // 67: accountant.v1.Free
+	(*Refund)(nil),                               // 68: accountant.v1.Refund
+	(*Raise)(nil),                                // 69: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 70: accountant.v1.Reconcile
+	(*TradeOffPoint)(nil),                        // 71: accountant.v1.TradeOffPoint
+	(*Mechanism)(nil),                            // 72: accountant.v1.Mechanism
+	(*Workload)(nil),                             // 73: accountant.v1.Workload
+	(*Assumption)(nil),                           // 74: accountant.v1.Assumption
+	(*Entry)(nil),                                // 75: accountant.v1.Entry
+	(*QueryPrivacyCurveRequest)(nil),             // 76: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 77: accountant.v1.CalibrateRequest
+	(*GetSignedHeadRequest)(nil),                 // 78: accountant.v1.GetSignedHeadRequest
+	(*BackupRequest)(nil),                        // 79: accountant.v1.BackupRequest
+	(*QueryPrivacyCurveResponse)(nil),            // 80: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 81: accountant.v1.CalibrateResponse
+	(*GetSignedHeadResponse)(nil),                // 82: accountant.v1.GetSignedHeadResponse
+	(*BackupResponse)(nil),                       // 83: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	56, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	57, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	57, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	57, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	58, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	59, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	58, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	60, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	58, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	61, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	62, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	58, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	63, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	58, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	64, // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
-	58, // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
-	65, // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
-	58, // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
-	66, // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	58, // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	67, // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	58, // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	68, // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	58, // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
-	58, // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
-	57, // 34: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	58, // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	59, // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	59, // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	59, // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	60, // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	61, // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	60, // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	62, // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	60, // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	63, // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	64, // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	60, // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	65, // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	60, // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	66, // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	60, // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
+	67, // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	60, // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
+	68, // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	60, // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	69, // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	60, // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	70, // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	60, // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
+	60, // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
+	59, // 34: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
 	30, // 35: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	57, // 36: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
-	31, // 37: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
-	32, // 38: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	61, // 39: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
-	69, // 40: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	43, // 41: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
-	31, // 42: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	44, // 43: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	46, // 44: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
-	47, // 45: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	48, // 46: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	49, // 47: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	50, // 48: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	51, // 49: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	52, // 50: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	53, // 51: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	54, // 52: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	70, // 53: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
-	40, // 54: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	71, // 55: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	55, // 56: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	61, // 57: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	61, // 58: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	72, // 59: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	69, // 60: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
-	69, // 61: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
-	44, // 62: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	45, // 63: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
-	58, // 64: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	59, // 65: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	60, // 66: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	62, // 67: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	63, // 68: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	58, // 69: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	33, // 70: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,  // 71: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,  // 72: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,  // 73: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,  // 74: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,  // 75: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	34, // 76: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10, // 77: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12, // 78: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14, // 79: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	16, // 80: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
-	18, // 81: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
-	20, // 82: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	22, // 83: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	24, // 84: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	26, // 85: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	28, // 86: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	36, // 87: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	38, // 88: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	73, // 89: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	74, // 90: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	41, // 91: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	75, // 92: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	76, // 93: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,  // 94: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,  // 95: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,  // 96: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,  // 97: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,  // 98: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	35, // 99: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11, // 100: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13, // 101: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15, // 102: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	17, // 103: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
-	19, // 104: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
-	21, // 105: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	23, // 106: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	25, // 107: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	27, // 108: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	29, // 109: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	37, // 110: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	39, // 111: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	77, // 112: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	78, // 113: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	42, // 114: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	79, // 115: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	80, // 116: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	94, // [94:117] is the sub-list for method output_type
-	71, // [71:94] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	59, // 36: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	33, // 37: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
+	34, // 38: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
+	63, // 39: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	31, // 40: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
+	32, // 41: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
+	71, // 42: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
+	72, // 43: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	45, // 44: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	33, // 45: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
+	46, // 46: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	48, // 47: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	49, // 48: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	50, // 49: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	51, // 50: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	52, // 51: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	53, // 52: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	54, // 53: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	55, // 54: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	56, // 55: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	73, // 56: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	42, // 57: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
+	74, // 58: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	57, // 59: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	63, // 60: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	63, // 61: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	75, // 62: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	72, // 63: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	72, // 64: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	46, // 65: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	47, // 66: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	60, // 67: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	61, // 68: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	62, // 69: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	64, // 70: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	65, // 71: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	60, // 72: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	35, // 73: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,  // 74: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,  // 75: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,  // 76: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,  // 77: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,  // 78: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	36, // 79: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10, // 80: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12, // 81: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14, // 82: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	16, // 83: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
+	18, // 84: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
+	20, // 85: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	22, // 86: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	24, // 87: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	26, // 88: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	28, // 89: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	38, // 90: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	40, // 91: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	76, // 92: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	77, // 93: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	43, // 94: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	78, // 95: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	79, // 96: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,  // 97: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,  // 98: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,  // 99: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,  // 100: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,  // 101: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	37, // 102: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11, // 103: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13, // 104: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15, // 105: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	17, // 106: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
+	19, // 107: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
+	21, // 108: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	23, // 109: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	25, // 110: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	27, // 111: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	29, // 112: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	39, // 113: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	41, // 114: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	80, // 115: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	81, // 116: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	44, // 117: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	82, // 118: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	83, // 119: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	97, // [97:120] is the sub-list for method output_type
+	74, // [74:97] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -4573,35 +4759,35 @@ func file_accountant_v1_accountant_service_proto_init() {
 	file_accountant_v1_ledger_proto_init()
 	file_accountant_v1_mechanism_proto_init()
 	file_accountant_v1_accountant_service_proto_msgTypes[30].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[32].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[34].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[36].OneofWrappers = []any{
 		(*ReportStreamRequest_Open_)(nil),
 		(*ReportStreamRequest_Charge)(nil),
 		(*ReportStreamRequest_Reserve)(nil),
 		(*ReportStreamRequest_Commit)(nil),
 		(*ReportStreamRequest_Release)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[35].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[37].OneofWrappers = []any{
 		(*ReportStreamResponse_Opened_)(nil),
 		(*ReportStreamResponse_Acknowledged_)(nil),
 		(*ReportStreamResponse_Rejected_)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[38].OneofWrappers = []any{
+	file_accountant_v1_accountant_service_proto_msgTypes[40].OneofWrappers = []any{
 		(*QueryPrivacyRequest_Ledger)(nil),
 		(*QueryPrivacyRequest_Workload)(nil),
 		(*QueryPrivacyRequest_Delta)(nil),
 		(*QueryPrivacyRequest_Epsilon)(nil),
 	}
-	file_accountant_v1_accountant_service_proto_msgTypes[39].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[40].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[43].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[41].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[42].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   56,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,13 +20,23 @@ func Markdown(s *accountantv1.Statement) string {
 	l, spec := s.GetLedger(), s.GetLedger().GetSpec()
 	line("# Privacy statement: %s", escape(l.GetName()))
 	line("")
-	line("%s", headline(s))
+	line("%s", cmp.Or(escape(s.GetSummary()), headline(s)))
 	line("")
 	if l.GetNeedsReconciling() {
 		line("**It was restored from a backup and is not reconciled: what was charged after the backup is not " +
 			"counted.**")
 		line("")
 	}
+	for _, section := range s.GetSections() {
+		line("## %s", escape(section.GetTitle()))
+		line("")
+		for _, point := range section.GetPoints() {
+			line("- %s", escape(point))
+		}
+		line("")
+	}
+	line("## The ledger")
+	line("")
 	line("| | |")
 	line("|---|---|")
 	for _, f := range []struct{ name, value string }{
@@ -83,7 +93,7 @@ func Markdown(s *accountantv1.Statement) string {
 	line("| mechanism | count |")
 	line("|---|---|")
 	for _, m := range s.GetMechanisms() {
-		line("| %s | %d |", escape(spelling.Mechanism(m.GetMechanism())), m.GetCount())
+		line("| %s%s | %d |", escape(spelling.Mechanism(m.GetMechanism())), sizes(m.GetMechanism()), m.GetCount())
 	}
 	if n := s.GetMechanismsOmitted(); n > 0 {
 		line("| and %d more mechanisms, which the answer has no room for; the numbers are of those too | |", n)
@@ -117,7 +127,8 @@ func countsReserved(s *accountantv1.Statement) bool {
 			func(r *accountantv1.Reservation) bool { return r.GetChild() == "" })
 }
 
-// headline is the statement in one sentence, at the first δ with a finite ε.
+// headline is the statement in one sentence, at the first δ with a finite ε, for daemons
+// that send no summary.
 func headline(s *accountantv1.Statement) string {
 	what := map[string]string{
 		"plan":   "All that this ledger's plan allows",
@@ -152,6 +163,15 @@ func escape(s string) string {
 
 var markdownEscaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`",
 	"*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")
+
+// sizes are the batches and the dataset that a sampling probability was computed from.
+func sizes(m *accountantv1.Mechanism) string {
+	p := m.GetPoissonSampled()
+	if p.GetDatasetSize() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", batches of %d of %d", p.GetBatchSize(), p.GetDatasetSize())
+}
 
 // samples reports whether a mechanism runs on Poisson samples, or one within it does.
 func samples(m *accountantv1.Mechanism) bool {

@@ -17,9 +17,14 @@ func statement(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "statement NAME",
 		Short: "Write a ledger's privacy statement, for a model card",
-		Long: `Write what a model card needs to say of a ledger: whose privacy is protected, in
-which dataset, what was run, ε at several δ, and what these numbers rest on. Every
-number is rounded to the safe side.`,
+		Long: `Write a ledger's privacy statement as Markdown, for a model card. It begins with
+one paragraph that can stand alone: what holds, at which ε and δ, for whom, and the
+numbers that were reported. Then it says what is protected, what holds for people with
+several records, what an attacker can do, who has to be trusted, and what would hold
+if the data had been shuffled. Tables with every number and the assumptions follow.
+
+Every number is rounded to the safe side. docs/statement.md compares the statement
+with that of TensorFlow Privacy and with what NIST SP 800-226 asks for.`,
 		Example: `  accountctl statement team/mnist > privacy.md
   accountctl statement team/mnist --delta 1e-5 --delta 1e-7 --output json`,
 		Args:              cli.Arguments("NAME"),

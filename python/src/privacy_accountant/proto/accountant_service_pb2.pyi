@@ -227,6 +227,16 @@ class GetWriterResponse(_message.Message):
     last_sequence: int
     def __init__(self, last_sequence: _Optional[int] = ..., last_position: _Optional[int] = ...) -> None: ...
 
+class GroupPrivacy(_message.Message):
+    __slots__ = ["delta", "epsilon", "size"]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    delta: float
+    epsilon: float
+    size: int
+    def __init__(self, size: _Optional[int] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ...) -> None: ...
+
 class ListEntriesRequest(_message.Message):
     __slots__ = ["end_position", "labels", "ledger", "page_size", "page_token", "raw", "since", "start_position", "until", "writer"]
     class LabelsEntry(_message.Message):
@@ -560,23 +570,26 @@ class ReserveResponse(_message.Message):
     def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StatedPrivacy(_message.Message):
-    __slots__ = ["analysis", "delta", "epsilon", "epsilon_lower", "running"]
+    __slots__ = ["analysis", "delta", "epsilon", "epsilon_lower", "running", "shuffled"]
     ANALYSIS_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
     EPSILON_LOWER_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLED_FIELD_NUMBER: _ClassVar[int]
     analysis: str
     delta: float
     epsilon: float
     epsilon_lower: float
     running: float
-    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ...) -> None: ...
+    shuffled: float
+    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ..., shuffled: _Optional[float] = ...) -> None: ...
 
 class Statement(_message.Message):
-    __slots__ = ["advantage", "assumptions", "guarantee", "ledger", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "time", "version", "warnings"]
+    __slots__ = ["advantage", "assumptions", "groups", "guarantee", "ledger", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "sections", "summary", "time", "trade_off", "version", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     MECHANISMS_FIELD_NUMBER: _ClassVar[int]
@@ -584,11 +597,15 @@ class Statement(_message.Message):
     MU_FIELD_NUMBER: _ClassVar[int]
     PRIVACY_FIELD_NUMBER: _ClassVar[int]
     RHO_FIELD_NUMBER: _ClassVar[int]
+    SECTIONS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
+    TRADE_OFF_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     advantage: float
     assumptions: _containers.RepeatedScalarFieldContainer[str]
+    groups: _containers.RepeatedCompositeFieldContainer[GroupPrivacy]
     guarantee: str
     ledger: _ledger_pb2.Ledger
     mechanisms: _containers.RepeatedCompositeFieldContainer[MechanismCount]
@@ -596,10 +613,21 @@ class Statement(_message.Message):
     mu: float
     privacy: _containers.RepeatedCompositeFieldContainer[StatedPrivacy]
     rho: float
+    sections: _containers.RepeatedCompositeFieldContainer[StatementSection]
+    summary: str
     time: _timestamp_pb2.Timestamp
+    trade_off: _containers.RepeatedCompositeFieldContainer[_curve_pb2.TradeOffPoint]
     version: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[_Union[_ledger_pb2.Ledger, _Mapping]] = ..., guarantee: _Optional[str] = ..., mechanisms: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., privacy: _Optional[_Iterable[_Union[StatedPrivacy, _Mapping]]] = ..., rho: _Optional[float] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., assumptions: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., mechanisms_omitted: _Optional[int] = ..., summary: _Optional[str] = ..., sections: _Optional[_Iterable[_Union[StatementSection, _Mapping]]] = ..., groups: _Optional[_Iterable[_Union[GroupPrivacy, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[_curve_pb2.TradeOffPoint, _Mapping]]] = ...) -> None: ...
+
+class StatementSection(_message.Message):
+    __slots__ = ["points", "title"]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    points: _containers.RepeatedScalarFieldContainer[str]
+    title: str
+    def __init__(self, title: _Optional[str] = ..., points: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WatchLedgerRequest(_message.Message):
     __slots__ = ["name"]

@@ -1,0 +1,186 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// A statement's words. They are for readers who have never heard of differential privacy, so
+// they use no word that they do not explain. Losses are rounded up.
+
+// unit names what is protected.
+func (s Statement) unit() string { return cmp.Or(s.View.Genesis.Spec.PrivacyUnit, "record") }
+
+// headline is the first answer with a finite ε.
+func (s Statement) headline() (StatedPrivacy, bool) {
+	i := slices.IndexFunc(s.Privacy, func(p StatedPrivacy) bool { return !math.IsInf(p.Stated.Epsilon, 1) })
+	if i < 0 {
+		return StatedPrivacy{}, false
+	}
+	return s.Privacy[i], true
+}
+
+// summary is the paragraph that a model card begins with.
+func (s Statement) summary() string {
+	what := "Everything that was charged to this ledger"
+	switch {
+	case s.View.Guarantee == ledger.GuaranteePlan:
+		what = "Everything that this ledger's plan allows"
+	case s.View.Guarantee == ledger.GuaranteeFilter:
+		what = "Everything that this ledger's budgets allow"
+	case slices.ContainsFunc(s.View.Reservations, func(r ledger.Reservation) bool { return r.Child == "" }):
+		what = "Everything that was charged to this ledger or is reserved in it"
+	}
+	p, ok := s.headline()
+	if !ok {
+		return what + " has no finite ε at the given δ" + s.told() + "."
+	}
+	text := fmt.Sprintf("%s is (%s, %s)-differentially private for one %s%s.",
+		what, num.FormatDecimalsUp(p.Stated.Epsilon, 2), delta(p.Stated.Delta), s.unit(), s.told())
+	if s.View.Guarantee == ledger.GuaranteeDescriptive {
+		text += " This holds if neither what was run nor the moment of stopping depended on outputs."
+	}
+	if p.Stated.Epsilon > 0 {
+		text += " Before it is rounded up, ε is at most " + strconv.FormatFloat(p.Stated.Epsilon, 'g', -1, 64) + "."
+	}
+	return text
+}
+
+// told names what the numbers are of, as it was reported. A budget's numbers are of whatever it
+// allows.
+func (s Statement) told() string {
+	const most = 3
+	var list []string
+	for _, p := range s.Stated[:min(most, len(s.Stated))] {
+		list = append(list, mechanism.Tell(p))
+	}
+	if n := len(s.Stated) - most; n > 0 {
+		list = append(list, fmt.Sprintf("and %d more, listed below", n))
+	}
+	switch charged := s.View.Guarantee == ledger.GuaranteeFilter; {
+	case len(list) == 0:
+		return "; nothing was charged to it yet"
+	case charged:
+		return ". Charged so far: " + strings.Join(list, "; ")
+	}
+	return ": " + strings.Join(list, "; ")
+}
+
+// sections are what else a reader has to know.
+func (s Statement) sections() (list []*pb.StatementSection) {
+	add := func(title string, points ...string) {
+		if points = slices.DeleteFunc(points, func(p string) bool { return p == "" }); len(points) > 0 {
+			list = append(list, &pb.StatementSection{Title: title, Points: points})
+		}
+	}
+	add("What is protected",
+		"The guarantee covers every output of the listed mechanisms. For a model that was trained with them, it "+
+			"covers the final model and every checkpoint.",
+		"Whatever is computed from these outputs later, without going back to the data, is covered too.",
+		"Anything else that was released from the data is not covered: for example the choice of hyperparameters on "+
+			"the same data, or an accuracy on training records, unless it was charged.")
+	add("Whose privacy", append([]string{s.neighbours()}, s.groups()...)...)
+	add("What an attacker can do", s.attacker()...)
+	add("Who has to be trusted", s.trusted()...)
+	add("If the data were shuffled", s.shuffled()...)
+	return list
+}
+
+func (s Statement) neighbours() string {
+	change := map[mechanism.Adjacency]string{
+		mechanism.AddOrRemoveOne: "is added to the data or removed from it",
+		mechanism.ReplaceOne:     "is replaced by any other",
+		mechanism.ZeroOut:        "is replaced by an empty one",
+	}[s.View.Genesis.Spec.Adjacency]
+	text := fmt.Sprintf("The outputs are almost as likely if one %s %s.", s.unit(), change)
+	if s.View.Genesis.Spec.PrivacyUnit == "" {
+		text += " The ledger does not name its unit of privacy, so this text takes it to be one record."
+	}
+	return text
+}
+
+func (s Statement) groups() (points []string) {
+	var known []string
+	for _, g := range s.Groups {
+		if !math.IsInf(g.Epsilon, 1) {
+			known = append(known, fmt.Sprintf("ε ≤ %s for %d", num.FormatDecimalsUp(g.Epsilon, 2), g.Size))
+		}
+	}
+	intro := fmt.Sprintf("Somebody whose data make up several of these (unit: %s) is protected less", s.unit())
+	if len(known) == 0 {
+		return []string{intro + ". No number is known for that here."}
+	}
+	return []string{
+		fmt.Sprintf("%s: %s together, at the same δ = %s.", intro, strings.Join(known, " and "),
+			delta(s.Groups[0].Delta)),
+		"No number holds for somebody whose data may be any part of the whole. To protect such people, limit what " +
+			"one person contributes, and make the person the unit of privacy.",
+	}
+}
+
+func (s Statement) attacker() []string {
+	question := "whether a given " + s.unit() + " was in the data"
+	if s.View.Genesis.Spec.Adjacency == mechanism.ReplaceOne {
+		question = "which of two given candidates for one " + s.unit() + " was in the data"
+	}
+	right := math.Min(100, num.Up(50*num.Up(1+s.Advantage)))
+	points := []string{fmt.Sprintf("An attacker who guesses %s is right at most %s %% of the time. "+
+		"Chance alone gives 50 %%. This holds even if the attacker knows all other data, and held both cases "+
+		"for equally likely before.", question, num.FormatUp(right, 3))}
+	for _, t := range s.TradeOff {
+		found := math.Min(100, num.Up(100*num.Up(1-t.Beta)))
+		points = append(points, fmt.Sprintf("An attacker who may accuse wrongly at most %s %% of the time "+
+			"recognizes at most %s %% of those whose data were used.",
+			strconv.FormatFloat(100*t.Alpha, 'g', 3, 64), num.FormatUp(found, 3)))
+	}
+	return points
+}
+
+func (s Statement) trusted() []string {
+	local := len(s.Stated) > 0 && !slices.ContainsFunc(s.Stated, func(p mechanism.Part) bool {
+		return p.Mechanism.Kind() != "randomized_response"
+	})
+	model := "This is the central model: whoever holds the data, and the machine that runs the mechanisms, see the " +
+		"data unprotected. Both have to be trusted not to release anything else, and to keep others out."
+	if local {
+		model = "If each person randomizes the answer on a device of their own, nobody else has to be trusted with " +
+			"the true answer (the local model). If the answers are collected first, whoever collects them has to be " +
+			"trusted."
+	}
+	return []string{model,
+		"The programs that run the mechanisms have to be right: contributions are clipped as reported, and noise and " +
+			"batches are drawn from a secure source of randomness that nobody can predict or see.",
+		"Whoever reports has to report everything, truthfully, before it is released. The accountant does not see " +
+			"the data, and takes the reported numbers to be true."}
+}
+
+func (s Statement) shuffled() []string {
+	if !slices.ContainsFunc(s.Stated, func(p mechanism.Part) bool {
+		return slices.ContainsFunc(mechanism.Expand(p.Mechanism), func(q mechanism.Part) bool {
+			return q.Mechanism.Kind() == "poisson_sampled"
+		})
+	}) {
+		return nil
+	}
+	const usual = "The numbers hold for Poisson sampling, where every step draws its batch anew and each record is " +
+		"in it independently of the others. Many data loaders shuffle the data instead and cut it into batches."
+	if p, ok := s.headline(); ok && p.Shuffled != nil && !math.IsInf(*p.Shuffled, 1) {
+		return []string{usual, fmt.Sprintf("If the data were shuffled, ε ≤ %s would be proven at δ = %s, for one pass "+
+			"over the data after another with batches of the reported size. Nothing is gained from the random order "+
+			"in this number: no useful gain is proven.",
+			num.FormatDecimalsUp(*p.Shuffled, 2), delta(p.Stated.Delta))}
+	}
+	return []string{usual, "What would hold for shuffled data cannot be said here: that needs batch_size and " +
+		"dataset_size of every sampled step, and Gaussian noise."}
+}
+
+func delta(d float64) string { return strconv.FormatFloat(d, 'g', -1, 64) }
