@@ -141,3 +141,9 @@ def test_every_parameter_is_documented(kind: str) -> None:
     fields = [f.name for f in pb.Mechanism.DESCRIPTOR.fields_by_name[kind].message_type.fields]
     assert sorted(inspect.signature(made).parameters) == sorted(fields)
     assert all(f"    {name}: " in made.__doc__ for name in fields)
+
+
+def test_the_former_name_of_the_mechanism_inside_still_works() -> None:
+    with pytest.warns(DeprecationWarning, match="inner is now called mechanism"):
+        former = poisson_sampled(inner=gaussian(noise_multiplier=1.1), sampling_probability=0.01)  # type: ignore[call-arg]
+    assert former == poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01)
