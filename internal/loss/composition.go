@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -254,3 +255,33 @@ func (c Composition) Times(n uint64) (terms Composition) {
 	}
 	return terms
 }
+
+// timesTerm is n times t. Of more than 2⁶⁴ releases nothing is promised any more.
+func timesTerm(t Term, n uint64) Term {
+	high, count := bits.Mul64(t.Count, n)
+	if high > 0 {
+		return Term{everything{}, 1}
+	}
+	return Term{t.Loss, count}
+}
+
+// everything is lost: a loss that nothing is known of.
+type everything struct{ BoundOnly }
+
+func (everything) Facts() Facts {
+	return Facts{Name: "number of releases above 2^64", Rho: math.Inf(1), Epsilon: math.Inf(1),
+		Symmetric: true, BoundOnly: true}
+}
+
+func (everything) Cumulant(_ Direction, s float64) Value {
+	if s == 0 {
+		return Value{}
+	}
+	return Value{K: math.Inf(1), Err: math.Inf(1)}
+}
+
+func (l everything) Line(d Direction, theta float64) Line { return BoundLine(l.Cumulant(d, theta)) }
+func (everything) MaxLoss(Direction) float64              { return math.Inf(1) }
+func (everything) Covers(Loss) bool                       { return true }
+func (l everything) Grouped(uint64) (Loss, error)         { return l, nil }
+func (everything) Order() [4]float64                      { return [4]float64{} }

@@ -7,6 +7,24 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
+// Direction is which of two neighbours' outputs is P. An asymmetric mechanism
+// has two; a composition is composed in each apart and the larger curve counts.
+type Direction uint8
+
+const (
+	// Remove: P is the output with the record, Q without.
+	Remove Direction = iota
+	// Add: P is the output without the record, Q with it.
+	Add
+)
+
+func (d Direction) String() string {
+	if d == Add {
+		return "add"
+	}
+	return "remove"
+}
+
 // Value is K(s) at a real s.
 type Value struct {
 	K   float64 // may be ±Inf

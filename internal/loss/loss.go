@@ -17,24 +17,6 @@
 // kinds lists them all. A new kind is a file in its family and a line in that family's Kinds.
 package loss
 
-// Direction is which of two neighbours' outputs is P. An asymmetric mechanism
-// has two; a composition is composed in each apart and the larger curve counts.
-type Direction uint8
-
-const (
-	// Remove: P is the output with the record, Q without.
-	Remove Direction = iota
-	// Add: P is the output without the record, Q with it.
-	Add
-)
-
-func (d Direction) String() string {
-	if d == Add {
-		return "add"
-	}
-	return "remove"
-}
-
 // Loss is the privacy loss of one application of a mechanism under one
 // adjacency. Its dynamic type is always comparable, and two that are == are
 // the same loss.
@@ -123,3 +105,22 @@ func (f Facts) InfinityMassIn(d Direction) float64 {
 	}
 	return f.InfinityMass
 }
+
+// PairOf is l.Pair; false where it is nil.
+func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
+	pair := l.Pair(d, side)
+	return pair, pair != nil
+}
+
+// Decay bounds the tilted characteristic function
+//
+//	φ(t) = M(θ+it)/M(θ),  M(s) = E[e^{sL} | L < ∞],
+//
+// on an interval: for 0 < t0 ≤ t1 ≤ +Inf it returns an upper bound ≤ 0 on
+// ln|φ(t)| over t0 ≤ t ≤ t1, or 0 where nothing better is known. With closely it
+// may take a millisecond where that helps (docs/math/inversion.md §2.3). It also returns what was
+// computed for that, in the units of Steps.Spent.
+type Decay func(t0, t1 float64, closely bool) (log, spent float64)
+
+// Undecayed knows of no decay: |φ| ≤ 1.
+func Undecayed(float64, float64, bool) (log, spent float64) { return 0, 0 }

@@ -2,8 +2,6 @@ package loss
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -144,33 +142,3 @@ func (x Maker) Compose(parts ...mechanism.Part) (Composition, error) {
 
 // composeWork is about what it takes to make the loss of a mechanism.
 const composeWork = 2000
-
-// timesTerm is n times t. Of more than 2⁶⁴ releases nothing is promised any more.
-func timesTerm(t Term, n uint64) Term {
-	high, count := bits.Mul64(t.Count, n)
-	if high > 0 {
-		return Term{everything{}, 1}
-	}
-	return Term{t.Loss, count}
-}
-
-// everything is lost: a loss that nothing is known of.
-type everything struct{ BoundOnly }
-
-func (everything) Facts() Facts {
-	return Facts{Name: "number of releases above 2^64", Rho: math.Inf(1), Epsilon: math.Inf(1),
-		Symmetric: true, BoundOnly: true}
-}
-
-func (everything) Cumulant(_ Direction, s float64) Value {
-	if s == 0 {
-		return Value{}
-	}
-	return Value{K: math.Inf(1), Err: math.Inf(1)}
-}
-
-func (l everything) Line(d Direction, theta float64) Line { return BoundLine(l.Cumulant(d, theta)) }
-func (everything) MaxLoss(Direction) float64              { return math.Inf(1) }
-func (everything) Covers(Loss) bool                       { return true }
-func (l everything) Grouped(uint64) (Loss, error)         { return l, nil }
-func (everything) Order() [4]float64                      { return [4]float64{} }

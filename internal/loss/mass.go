@@ -51,12 +51,6 @@ type Mass struct {
 	LogErr, LossErr float64 // bounds on their errors
 }
 
-// PairOf is l.Pair; false where it is nil.
-func PairOf(l Loss, d Direction, side Side) (Pair, bool) {
-	pair := l.Pair(d, side)
-	return pair, pair != nil
-}
-
 // joint is a pair of which a cell depends on the other cells' edges too.
 type joint interface{ Joint() }
 

@@ -41,19 +41,6 @@ type Stepped interface {
 	Steps(d Direction, theta float64) Steps
 }
 
-// Decay bounds the tilted characteristic function
-//
-//	φ(t) = M(θ+it)/M(θ),  M(s) = E[e^{sL} | L < ∞],
-//
-// on an interval: for 0 < t0 ≤ t1 ≤ +Inf it returns an upper bound ≤ 0 on
-// ln|φ(t)| over t0 ≤ t ≤ t1, or 0 where nothing better is known. With closely it
-// may take a millisecond where that helps (docs/math/inversion.md §2.3). It also returns what was
-// computed for that, in the units of Steps.Spent.
-type Decay func(t0, t1 float64, closely bool) (log, spent float64)
-
-// Undecayed knows of no decay: |φ| ≤ 1.
-func Undecayed(float64, float64, bool) (log, spent float64) { return 0, 0 }
-
 // Tilt returns l on the line Re s = theta.
 func Tilt(l Loss, d Direction, theta float64) *Tilted {
 	t := &Tilted{}
@@ -80,7 +67,7 @@ func (t *Tilted) Spent() float64 { return t.steps.Spent() + t.spent }
 // Work is that of Steps.
 func (t *Tilted) Work(step float64, n int) float64 { return t.steps.Work(step, n) }
 
-// Decay bounds ln|φ(t)| over t0 ≤ t ≤ t1, as the type Decay says.
+// Decay bounds ln|φ(t)| over t0 ≤ t ≤ t1, as the type Decay says (docs/math/inversion.md §2.3).
 func (t *Tilted) Decay(t0, t1 float64, closely bool) float64 {
 	if t.decay == nil {
 		t.decay = t.make()

@@ -12,7 +12,6 @@ import (
 	"math/cmplx"
 
 	"github.com/dpaccountant/accountant/internal/loss"
-	"github.com/dpaccountant/accountant/internal/loss/poisson"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
@@ -103,13 +102,3 @@ func TimesNorm(mu, squares float64, exact bool) loss.Loss {
 
 // NewGaussian is the pair at a distance of μ ≥ 0.
 func NewGaussian(mu float64) loss.Loss { return gaussian{mu: mu} }
-
-// What the pairs have beside a loss's methods.
-var (
-	_ loss.Gaussian      = gaussian{}
-	_ loss.Closed        = laplace{}
-	_ loss.Response      = Response{}
-	_ loss.Ranked        = boundedRange{}
-	_ poisson.Sampleable = laplace{}
-	_ poisson.Sampleable = Response{}
-)

@@ -12,17 +12,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// Kinds run on a sample of the records.
-func Kinds() []loss.Kind {
-	return []loss.Kind{
-		loss.KindOf(ofPoissonSampled),
-		loss.KindOf(ofFixedSize),
-		loss.KindOf(ofTruncatedPoisson),
-		loss.KindOf(ofShuffled),
-		loss.KindOf(ofMixture),
-	}
-}
-
 // sampledGaussian is the Gaussian mechanism on a Poisson sample of rate q, in
 // units of the noise: with r(z) = 1 − q + q·e^{μz − μ²/2} under z ~ N(0,1), the
 // pair is (r·N, N) and its mirror; under REPLACE_ONE it is (r(z)·N, r(−z)·N)

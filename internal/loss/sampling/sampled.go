@@ -204,10 +204,3 @@ func (l sampledLoss) Order() [4]float64 {
 	o := l.inner.Order()
 	return [4]float64{o[0], o[1], o[2] + o[3], l.Rate}
 }
-
-// What the kinds have beside a loss's methods.
-var (
-	_ = []loss.Stepped{sampledGaussian{}, gaussianMixture{}, sampledLoss{}, truncatedPoisson{}}
-	_ = []loss.Estimated{sampledGaussian{}, gaussianMixture{}}
-	_ = []loss.Closed{sampledGaussian{}, gaussianMixture{}}
-)

@@ -1,0 +1,21 @@
+package sampling
+
+import "github.com/dpaccountant/accountant/internal/loss"
+
+// Kinds run on a sample of the records.
+func Kinds() []loss.Kind {
+	return []loss.Kind{
+		loss.KindOf(ofPoissonSampled),
+		loss.KindOf(ofFixedSize),
+		loss.KindOf(ofTruncatedPoisson),
+		loss.KindOf(ofShuffled),
+		loss.KindOf(ofMixture),
+	}
+}
+
+// What the kinds have beside a loss's methods.
+var (
+	_ = []loss.Stepped{sampledGaussian{}, gaussianMixture{}, sampledLoss{}, truncatedPoisson{}}
+	_ = []loss.Estimated{sampledGaussian{}, gaussianMixture{}}
+	_ = []loss.Closed{sampledGaussian{}, gaussianMixture{}}
+)
