@@ -65,9 +65,9 @@ check-deploy: ## deploy/: manifests against Kubernetes' schemas, the alerts by p
 generate: $(BUF) ## gen/ from proto/
 	$(BUF) generate
 
-docs: ## docs/mechanisms.md from the protos and the accountant's answers, docs/cli.md from the help
+docs: ## docs/mechanisms.md from the protos and the accountant's answers, docs/cli.md from the help, outputs in the pages
 	$(GO) run ./docs/mechanisms
-	$(GO) test ./cmd/accountctl -run TestReference -update
+	$(GO) test ./cmd/accountctl -run 'TestReference|TestPages' -update
 
 PREFIX ?= /usr/local
 PLATFORMS ?=

@@ -1,0 +1,58 @@
+"""The smallest noise for a target, by Opacus and by accountctl: the table in README.md.
+
+    make build && make bench/peers/.venv/ready
+    bench/peers/.venv/bin/python bench/peers/noise.py --accountctl bin/accountctl
+
+The run is 60 epochs of MNIST in batches of 256: 14,100 steps at q = 256/60,000, for ε = 3 at
+δ = 1e-6. Opacus's times are those of get_noise_multiplier alone, without imports; accountctl's
+are those of the whole process. The rows are measured in turns.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+
+from one import opacus_class
+
+DATASET, BATCH, EPOCHS, STEPS, EPSILON, DELTA = 60_000, 256, 60, 14_100, 3.0, 1e-6
+OWN = {name: opacus_class(name, name.upper() + "Accountant") for name in ("rdp", "prv")}
+
+
+def opacus(accountant):
+    # The package opacus.accountants, which would import torch, is stood in for; it has this function.
+    sys.modules["opacus.accountants"].create_accountant = lambda mechanism: OWN[mechanism]()
+    search = opacus_class("utils", "get_noise_multiplier")
+    start = time.perf_counter()
+    sigma = search(target_epsilon=EPSILON, target_delta=DELTA, sample_rate=BATCH / DATASET, steps=STEPS, accountant=accountant)
+    return sigma, time.perf_counter() - start
+
+
+def accountctl(program):
+    line = [program, "calibrate", "dp-sgd", "--batch-size", BATCH, "--dataset-size", DATASET, "--epochs", EPOCHS,
+            "--solve", "noise-multiplier", "--target-epsilon", EPSILON, "--target-delta", DELTA, "--output", "json"]
+    start = time.perf_counter()
+    done = subprocess.run([str(word) for word in line], check=True, capture_output=True)
+    return json.loads(done.stdout)["value"], time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--accountctl", required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = {"opacus rdp": lambda: opacus("rdp"), "opacus prv": lambda: opacus("prv"), "accountctl": lambda: accountctl(args.accountctl)}
+    seen = {name: [] for name in rows}
+    for _ in range(args.rounds):
+        for name, measure in rows.items():
+            seen[name].append(measure())
+    for name, values in seen.items():
+        print(f"{name:12} noise multiplier {values[0][0]:.5f}, median {statistics.median(t for _, t in values):.2f} s")
+
+
+if __name__ == "__main__":
+    main()
