@@ -23,10 +23,10 @@ func FormatReadUp(x float64, n int) string { return formatDirected(x, n, x > 0, 
 // FormatReadUp.
 func FormatReadDown(x float64, n int) string { return formatDirected(x, n, x < 0, shortestDigits) }
 
-// FormatDecimalsUp formats x ≥ 0 with n decimals, never below x. From a million on it is
+// FormatDecimalsUp formats x ≥ 0 with n decimals, never below x. 0 is "0". From a million on it is
 // FormatUp with six digits.
 func FormatDecimalsUp(x float64, n int) string {
-	if !(x < 1e6) {
+	if !(x < 1e6) || x == 0 {
 		return FormatUp(x, 6)
 	}
 	exact := new(big.Rat).SetFloat64(x)

@@ -35,6 +35,30 @@ func WarnOf(p *cli.Program, list []*accountantv1.Assumption) {
 	}
 }
 
+// WriteLedger writes what a ledger's answer says in the order of the question: what was spent so far, then
+// what is guaranteed, each with what it rests on; then everything that Write does.
+func WriteLedger(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) error {
+	number := func(epsilon, delta float64, log *float64) string {
+		if byDelta {
+			return fmt.Sprintf("ε ≤ %s at δ = %s", num.FormatDecimalsUp(epsilon, 2), spelling.Exact(a.GetDelta()))
+		}
+		return fmt.Sprintf("δ ≤ %s at ε = %s", spelling.Delta(delta, log), spelling.Exact(a.GetEpsilon()))
+	}
+	if a.Running != nil {
+		p.Paragraph("Spent so far: " + number(a.GetRunning(), a.GetRunning(), nil) +
+			". This " + Guarantees["descriptive"] + ".")
+	}
+	whole := number(a.GetEpsilon(), a.GetDelta(), a.LogDelta)
+	switch guarantee := a.GetGuarantee(); {
+	case guarantee != "descriptive":
+		p.Paragraph("Guaranteed: " + whole + ". This " + Guarantees[guarantee] + ".")
+	case byDelta && a.GetRunning() != a.GetEpsilon() || !byDelta && a.GetRunning() != a.GetDelta():
+		p.Paragraph("With what is reserved: " + whole + ".")
+	}
+	_, _ = fmt.Fprintln(p.Out)
+	return Write(p, a, byDelta)
+}
+
 // Write writes an answer for people: bounds rounded to the safe side, the
 // winner marked, what does not apply with its reason. byDelta tells what was
 // asked: ε at a δ, or δ at an ε.

@@ -17,6 +17,7 @@ import (
 // programs.
 const (
 	FormatTable = "table"
+	FormatWide  = "wide"  // a table with every column, as wide as it gets
 	FormatJSON  = "json"  // one object
 	FormatJSONL = "jsonl" // an object a line
 	FormatCSV   = "csv"
@@ -83,6 +84,17 @@ func CompactJSON(m proto.Message) ([]byte, error) {
 	var line bytes.Buffer
 	err = json.Compact(&line, b)
 	return line.Bytes(), err
+}
+
+// Paragraph writes text on standard output, as wide as the terminal or $COLUMNS, and without line breaks where
+// neither says how wide that is.
+func (p *Program) Paragraph(text string) {
+	words := strings.Fields(Clean(text))
+	if p.width == 0 || len(words) == 0 {
+		_, _ = fmt.Fprintln(p.Out, strings.Join(words, " "))
+		return
+	}
+	_, _ = p.Out.WriteString(fillTo(p.width, "", "", words))
 }
 
 // Warn writes warnings on standard error, a line each: they refuse nothing.

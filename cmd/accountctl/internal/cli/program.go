@@ -7,6 +7,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 )
 
@@ -24,5 +25,6 @@ type Program struct {
 
 // NewProgram makes a program with these streams, in an environment.
 func NewProgram(env func(string) string, in io.Reader, out, err io.Writer) *Program {
-	return &Program{In: in, Out: bufio.NewWriter(out), Err: err, Colour: coloured(out, env), width: widthOf(out)}
+	return &Program{In: in, Out: bufio.NewWriter(out), Err: err, Colour: coloured(out, env),
+		width: cmp.Or(widthOf(out), columnsOf(env))}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 )
@@ -25,6 +26,18 @@ func (p *Program) Screen() (width int, colours bool) {
 	}
 	return 80, p.Colour
 }
+
+// columnsOf is the width that $COLUMNS asks for, 0 if it does not.
+func columnsOf(env func(string) string) int {
+	n, err := strconv.Atoi(env("COLUMNS"))
+	if err != nil || n < minColumns {
+		return 0
+	}
+	return n
+}
+
+// minColumns is the narrowest that text is wrapped to.
+const minColumns = 40
 
 // widthOf is the terminal's width, 0 if f is none.
 func widthOf(f any) int {

@@ -22,16 +22,16 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 		{len(l.GetBudgets()), func(t *cli.Table) {
 			t.Row("BUDGET", "UNIT", "LIMIT", "SPENT", "RESERVED", "REMAINING")
 			for _, b := range l.GetBudgets() {
-				amountRow(t, spelling.Budget(b.GetBudget()), b.GetValue())
+				amountRow(p, t, spelling.Budget(b.GetBudget()), b.GetValue())
 				if b.GetDelta() != nil {
-					amountRow(t, "", b.GetDelta())
+					amountRow(p, t, "", b.GetDelta())
 				}
 			}
 		}},
 		{len(l.GetPlan()), func(t *cli.Table) {
 			t.Row("PLAN", "PLANNED", "SPENT", "RESERVED", "REMAINING")
 			for _, b := range l.GetPlan() {
-				t.Row(spelling.Mechanism(b.GetMechanism()), b.GetPlanned(), b.GetSpent(),
+				t.Row(p.Short(spelling.Mechanism(b.GetMechanism()), 38), b.GetPlanned(), b.GetSpent(),
 					b.GetReserved(), b.GetRemaining())
 			}
 		}},
@@ -83,8 +83,8 @@ func writeBalance(p *cli.Program, l *accountantv1.Ledger) error {
 	return nil
 }
 
-func amountRow(t *cli.Table, name string, a *accountantv1.Amount) {
-	t.Row(name, a.GetUnit(), num.FormatReadDown(a.GetLimit(), spelling.Digits),
+func amountRow(p *cli.Program, t *cli.Table, name string, a *accountantv1.Amount) {
+	t.Row(p.Short(name, 20), p.Short(a.GetUnit(), 14), num.FormatReadDown(a.GetLimit(), spelling.Digits),
 		num.FormatReadUp(a.GetSpent(), spelling.Digits), num.FormatReadUp(a.GetReserved(), spelling.Digits),
 		num.FormatReadDown(a.GetRemaining(), spelling.Digits))
 }

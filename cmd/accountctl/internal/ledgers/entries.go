@@ -22,6 +22,8 @@ func entries(p *cli.Program) *cobra.Command {
 		Use:   "entries NAME",
 		Short: "List a ledger's entries",
 		Long: `List what was written to a ledger, in order: position, time, who, and the events.
+On a terminal the table fits its width; --output wide shows every column, and
+identifiers whole.
 
 Filters are applied by the daemon; an entry must pass all that are given.
 
@@ -42,9 +44,9 @@ record (in jsonl as the first line): all that "accountctl verify --entries" need
 	filter := entryFilterFlags(c)
 	limit := c.Flags().Uint64("limit", 0, "how many at most; 0 is all")
 	raw := c.Flags().Bool("raw", false, "with the stored bytes; not in a table")
-	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatJSONL, cli.FormatCSV)
+	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatJSONL, cli.FormatCSV, cli.FormatWide)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *raw && output.Value == cli.FormatTable {
+		if *raw && (output.Value == cli.FormatTable || output.Value == cli.FormatWide) {
 			return cli.Usage(c, "--raw: not in a table; allowed with --output json, jsonl or csv")
 		}
 		options, err := filter.options(c)
@@ -105,6 +107,22 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 		}
 	case cli.FormatCSV:
 		return csvEntries(p, raw)
+	}
+	if format == cli.FormatWide {
+		p.Widen()
+	}
+	if p.Narrow() {
+		t := p.Table()
+		t.Row("POSITION", "TIME", "PRINCIPAL", "ACTION")
+		return &entryWriter{
+			entry: func(e *accountantv1.Entry) error {
+				d := spelling.ActionOf(e)
+				t.Row(e.GetPosition(), spelling.Time(e.GetTime()), p.Short(e.GetPrincipal(), 12),
+					strings.TrimSpace(d.String()+"  "+spelling.Labels(d.Labels)))
+				return nil
+			},
+			flush: t.Flush,
+		}
 	}
 	t := p.Table()
 	t.Row("POSITION", "TIME", "PRINCIPAL", "WRITER", "SEQUENCE", "ACTION", "LABELS")

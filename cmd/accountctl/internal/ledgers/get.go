@@ -17,13 +17,14 @@ func ledgerGet(p *cli.Program) *cobra.Command {
 		Long: `Show a ledger's properties, how much was charged to it and the hash of its head;
 with budgets or a plan, what is spent, reserved and left of each, the open
 reservations, and what people have asserted (refunds, freed reservations, raises, what a
-restore has lost).`,
+restore has lost). On a terminal long names and hashes are shortened; --output wide has
+them whole.`,
 		Example: `  accountctl ledger get team/mnist
   accountctl ledger get team/mnist --output json`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: p.CompleteLedger,
 	}
-	output := cli.OutputFlag(c, cli.FormatJSON)
+	output := cli.OutputFlag(c, cli.FormatJSON, cli.FormatWide)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		answer, err := cli.Ask(p, c,
 			func(ctx context.Context, daemon *client.Client) (*accountantv1.GetLedgerResponse, error) {
@@ -32,8 +33,11 @@ restore has lost).`,
 		if err != nil {
 			return err
 		}
-		if output.Value == cli.FormatJSON {
+		switch output.Value {
+		case cli.FormatJSON:
 			return p.WriteJSON(answer)
+		case cli.FormatWide:
+			p.Widen()
 		}
 		return writeLedger(p, answer.GetLedger())
 	}

@@ -50,7 +50,7 @@ func writeLedger(p *cli.Program, l *accountantv1.Ledger) error {
 	t.Row("created", spelling.Time(l.GetCreateTime())+" by "+l.GetPrincipal())
 	t.Row("entries", l.GetPosition())
 	t.Row("mechanisms", fmt.Sprintf("%d distinct, %d in all", l.GetDistinctMechanisms(), l.GetTotalCount()))
-	t.Row("head", fmt.Sprintf("%x", l.GetHeadHash()))
+	t.Row("head", p.Short(fmt.Sprintf("%x", l.GetHeadHash()), 24))
 	t.Row("created in store", l.GetStoreId())
 	if err := t.Flush(); err != nil {
 		return err

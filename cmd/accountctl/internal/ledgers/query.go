@@ -50,7 +50,7 @@ which; running is always of what was charged so far.`,
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
-		return answers.Write(p, answer, answers.ByDelta(request))
+		return answers.WriteLedger(p, answer, answers.ByDelta(request))
 	}
 	return c
 }

@@ -46,6 +46,7 @@ the message says of every budget what is missing and how many would still fit. W
 		if err != nil {
 			return err
 		}
+		var costs []string
 		answer, err := writes.Once(w, c,
 			func(ctx context.Context, daemon *client.Client, key string) (*accountantv1.ReportResponse, error) {
 				if err := charge.Matches(ctx, daemon, args[0]); err != nil {
@@ -55,7 +56,11 @@ the message says of every budget what is missing and how many would still fit. W
 				if *check {
 					return daemon.CheckOnce(ctx, args[0], key, charge.Events, *flags.Labels)
 				}
-				return daemon.ReportOnce(ctx, args[0], key, charge.Events, *flags.Labels)
+				answer, err := daemon.ReportOnce(ctx, args[0], key, charge.Events, *flags.Labels)
+				if err == nil && w.Output.Value != cli.FormatJSON {
+					costs = costOf(ctx, daemon, args[0], charge.Events)
+				}
+				return answer, err
 			})
 		switch {
 		case err != nil:
@@ -66,7 +71,13 @@ the message says of every budget what is missing and how many would still fit. W
 			_, err = fmt.Fprintf(p.Out, "would be charged: ledger %s; nothing was written\n", args[0])
 			return err
 		}
-		return w.Receipt("charged", answer)
+		if err := w.Receipt("charged", answer); err != nil {
+			return err
+		}
+		for _, line := range costs {
+			p.Paragraph(line)
+		}
+		return nil
 	}
 	return c
 }

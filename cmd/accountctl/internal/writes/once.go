@@ -105,7 +105,7 @@ func (f *Flags) Receipt(done string, answer Answer) error {
 		done = "already " + done + " (replayed)"
 	}
 	r := answer.GetReceipt()
-	_, err := fmt.Fprintf(f.Out, "%s: ledger %s, position %d, %s, %s\n",
-		done, cli.Clean(r.GetLedger()), r.GetPosition(), cli.Clean(r.GetWriter()), spelling.Time(r.GetTime()))
-	return err
+	f.Paragraph(fmt.Sprintf("%s: ledger %s, position %d, %s, %s",
+		done, r.GetLedger(), r.GetPosition(), r.GetWriter(), spelling.Time(r.GetTime())))
+	return nil
 }
