@@ -105,6 +105,23 @@ def test_every_step_is_in_the_ledger(client: Client, mode: str) -> None:
     assert 0.5 * own.get_epsilon(1e-5) < exact < own.get_epsilon(1e-5)
 
 
+def test_spent_epsilon_follows_the_training(client: Client) -> None:
+    job = Job(client)
+    accountant = job.engine.accountant
+    seen = []
+    for epoch in (1, 2):
+        job.epoch()
+        spent = accountant.spent_epsilon(1e-5)
+        done = workload((STEP, epoch * LENGTH), adjacency="add-or-remove-one")
+        assert spent == pytest.approx(client.epsilon(done, 1e-5), rel=1e-6)
+        assert "neither the parameters nor the stop depended on outputs" in repr(spent)
+        seen.append(spent)
+        assert job.engine.get_epsilon(1e-5) == client.epsilon(job.ledger, 1e-5) > spent  # the plan's, all along
+    assert seen[0] < seen[1]
+    accountant.close()
+    assert accountant.spent_epsilon(1e-5) == seen[1]  # also afterwards
+
+
 def test_the_rate_is_rounded_up_to_the_samplers_grid() -> None:
     q = remote.step_mechanism(noise_multiplier=1, sample_rate=1 / 12).poisson_sampled.sampling_probability
     assert 1 / 12 < q < 1 / 12 + 2**-24 and (q * 2**24).is_integer()

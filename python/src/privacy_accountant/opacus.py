@@ -28,7 +28,7 @@ from .errors import Closed, FailedPrecondition
 from .mechanisms import gaussian, poisson_sampled, workload
 from .run import Run
 
-__all__ = ["RemoteAccountant", "attach", "connect", "step_mechanism"]
+__all__ = ["RemoteAccountant", "SpentEpsilon", "attach", "connect", "step_mechanism"]
 
 _GRID = 2.0**24  # Opacus's samplers compare q with multiples of 1/_GRID
 
@@ -80,6 +80,15 @@ def _find(ledger: str, client: Client | None, server: str | None) -> None:
             state = own.get_ledger(ledger)
     if state.closed:
         raise FailedPrecondition("connect", ledger, "the ledger is closed; allowed: an open one")
+
+
+class SpentEpsilon(float):
+    """An ε of what was run so far, which says when it shows itself what it rests on."""
+
+    assumption = "if neither the parameters nor the stop depended on outputs"
+
+    def __repr__(self) -> str:
+        return f"{float(self)!r} ({self.assumption})"
 
 
 class RemoteAccountant(IAccountant):  # type: ignore[misc]
@@ -174,6 +183,18 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
             adjacency = self.client.get_ledger(self.ledger).spec.adjacency
             return self.client.epsilon(workload(steps, adjacency=adjacency), delta)
         return self.client.epsilon(self.ledger, delta)
+
+    def spent_epsilon(self, delta: float) -> SpentEpsilon:
+        """ε at delta of what was charged to the ledger so far, for a progress bar or a log: it follows the training.
+
+        It is a guarantee only if neither the parameters nor the moment of stopping depended on
+        outputs, which its `assumption` says. A job must not stop on it: one that trains until
+        this number reaches a target has let outputs (the steps that it could make, the loss that it saw) decide,
+        and what holds then is get_epsilon.
+        """
+        if self._run is not None and not self._run.ended:
+            self._run.flush()
+        return SpentEpsilon(self.client.query(self.ledger, delta=delta).running)
 
     def __len__(self) -> int:
         return sum(int(n) for _, _, n in self.history)
