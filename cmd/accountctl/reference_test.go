@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,7 +35,13 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&b, "- %s %s\n", g.Title, strings.Join(links, ", "))
 	}
 	b.WriteString("\n")
-	reference(&b, root)
+	common := repeated(t, root)
+	reference(&b, root, common)
+	for _, title := range titles {
+		if text := common.under(title.title); len(text) > 0 && title.title != "" {
+			fmt.Fprintf(&b, "## %s\n\n```\n%s\n```\n\n", title.title, strings.Join(text, "\n\n"))
+		}
+	}
 	path := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
@@ -49,8 +57,83 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// titles are the headings of the paragraphs that several commands have, by how these
+// begin. Where the title is empty, the paragraph belongs to the heading before.
+var titles = []struct{ begins, title string }{
+	{"A mechanism is its name and its flags", "Mechanisms on the line"},
+	{"A workload file is JSON", "Workload files"},
+	{`  {"adjacency"`, ""},
+	{"Fields that are not known", ""},
+	{"A budget is KEY=VALUE", "Budgets"},
+	{"Each write has a request ID", "Request IDs"},
+	{"Only the daemon's owner", "The owner's socket"},
+	{"  dp-event", "Formats of other accountants"},
+}
+
+// A paragraph that several commands have stands once, below its heading.
+type paragraph struct{ text, title string }
+
+type paragraphs []paragraph
+
+// repeated finds the paragraphs that more than one command has, in the order of titles.
+func repeated(t *testing.T, root *cobra.Command) (out paragraphs) {
+	count := map[string]int{}
+	var order []string
+	eachCommand(root, func(c *cobra.Command) {
+		if !c.IsAvailableCommand() {
+			return
+		}
+		for _, p := range strings.Split(cli.Wrap(c.Long), "\n\n") {
+			if count[p]++; count[p] == 2 {
+				order = append(order, p)
+			}
+		}
+	})
+	heading := ""
+	for _, title := range titles {
+		heading = cmp.Or(title.title, heading)
+		order = slices.DeleteFunc(order, func(p string) bool {
+			found := strings.HasPrefix(p, title.begins)
+			if found {
+				out = append(out, paragraph{p, heading})
+			}
+			return found
+		})
+	}
+	for _, p := range order {
+		t.Errorf("several commands have this paragraph; give it a heading in titles:\n%s", p)
+	}
+	return out
+}
+
+func (ps paragraphs) under(title string) (texts []string) {
+	for _, p := range ps {
+		if p.title == title {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts
+}
+
+// split takes what several commands have out of a text, and gives links to it.
+func (ps paragraphs) split(text string) (own, links string) {
+	var rest, to []string
+	for _, p := range strings.Split(text, "\n\n") {
+		i := slices.IndexFunc(ps, func(q paragraph) bool { return q.text == p })
+		if i < 0 {
+			rest = append(rest, p)
+			continue
+		}
+		anchor := strings.ReplaceAll(strings.ToLower(strings.ReplaceAll(ps[i].title, "'", "")), " ", "-")
+		if link := fmt.Sprintf("[%s](#%s)", ps[i].title, anchor); !slices.Contains(to, link) {
+			to = append(to, link)
+		}
+	}
+	return strings.Join(rest, "\n\n"), strings.Join(to, ", ")
+}
+
 // reference writes a command's section, and those of the ones below it.
-func reference(b *bytes.Buffer, c *cobra.Command) {
+func reference(b *bytes.Buffer, c *cobra.Command, common paragraphs) {
 	if c.HasParent() {
 		fmt.Fprintf(b, "## %s\n\n", strings.TrimPrefix(c.CommandPath(), "accountctl "))
 	}
@@ -62,7 +145,11 @@ func reference(b *bytes.Buffer, c *cobra.Command) {
 	if c.HasParent() {
 		fmt.Fprintf(b, "%s.\n\n", c.Short)
 	}
-	block("", cli.Wrap(c.Long))
+	own, links := common.split(cli.Wrap(c.Long))
+	block("", own)
+	if links != "" {
+		fmt.Fprintf(b, "See also: %s.\n\n", links)
+	}
 	if c.Runnable() && !c.HasSubCommands() {
 		block("Usage:\n", cli.WrapUse(c.UseLine()))
 	}
@@ -71,7 +158,7 @@ func reference(b *bytes.Buffer, c *cobra.Command) {
 	block("Flags of every command:\n", cli.FlagText(c.PersistentFlags()))
 	for _, child := range c.Commands() {
 		if child.IsAvailableCommand() {
-			reference(b, child)
+			reference(b, child, common)
 		}
 	}
 }
