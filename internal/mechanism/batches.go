@@ -20,6 +20,8 @@ type FixedSizeSampled struct {
 // Kind is "fixed_size_sampled".
 func (FixedSizeSampled) Kind() string { return "fixed_size_sampled" }
 
+func (FixedSizeSampled) number() int { return 26 }
+
 const fixedSizeSampleable = "gaussian, laplace, pure_dp, approximate_dp, renyi_dp or zero_concentrated_dp without delta"
 
 // Check implements Mechanism: defined under REPLACE_ONE.
@@ -78,6 +80,8 @@ type TruncatedPoissonSampled struct {
 
 // Kind is "truncated_poisson_sampled".
 func (TruncatedPoissonSampled) Kind() string { return "truncated_poisson_sampled" }
+
+func (TruncatedPoissonSampled) number() int { return 27 }
 
 // Check implements Mechanism: defined for every adjacency, for noise on a sum.
 func (t TruncatedPoissonSampled) Check(adj Adjacency) error {
@@ -139,6 +143,8 @@ type Shuffled struct {
 
 // Kind is "shuffled".
 func (Shuffled) Kind() string { return "shuffled" }
+
+func (Shuffled) number() int { return 28 }
 
 // Check implements Mechanism: defined for every adjacency, for Gaussian noise.
 func (s Shuffled) Check(adj Adjacency) error {

@@ -28,6 +28,8 @@ type Composed struct {
 // Kind is "composed".
 func (Composed) Kind() string { return "composed" }
 
+func (Composed) number() int { return 21 }
+
 // Check implements Mechanism: defined where every event is.
 func (c Composed) Check(adj Adjacency) error {
 	events := c.Events.Values()

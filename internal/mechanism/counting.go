@@ -20,6 +20,8 @@ type Histogram struct {
 // Kind is "histogram".
 func (Histogram) Kind() string { return "histogram" }
 
+func (Histogram) number() int { return 16 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (h Histogram) Check(adj Adjacency) error {
 	one, err := exactlyOne("histogram", given{"laplace_scale", h.LaplaceScale},
@@ -75,6 +77,8 @@ type CountingQueries struct {
 
 // Kind is "counting_queries".
 func (CountingQueries) Kind() string { return "counting_queries" }
+
+func (CountingQueries) number() int { return 17 }
 
 // Check implements Mechanism: defined for every adjacency.
 func (c CountingQueries) Check(adj Adjacency) error {

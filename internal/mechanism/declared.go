@@ -20,6 +20,8 @@ type PureDP struct {
 // Kind is "pure_dp".
 func (PureDP) Kind() string { return "pure_dp" }
 
+func (PureDP) number() int { return 5 }
+
 // Check implements Mechanism.
 func (p PureDP) Check(adj Adjacency) error {
 	return firstError(checkPositive("pure_dp.epsilon", p.Epsilon), checkAdjacency(adj))
@@ -45,6 +47,8 @@ type ApproximateDP struct {
 
 // Kind is "approximate_dp".
 func (ApproximateDP) Kind() string { return "approximate_dp" }
+
+func (ApproximateDP) number() int { return 6 }
 
 // Check implements Mechanism.
 func (a ApproximateDP) Check(adj Adjacency) error {
@@ -86,6 +90,8 @@ type ZeroConcentratedDP struct {
 
 // Kind is "zero_concentrated_dp".
 func (ZeroConcentratedDP) Kind() string { return "zero_concentrated_dp" }
+
+func (ZeroConcentratedDP) number() int { return 7 }
 
 // Check implements Mechanism.
 func (z ZeroConcentratedDP) Check(adj Adjacency) error {
@@ -141,6 +147,8 @@ type GaussianDP struct {
 // Kind is "gaussian_dp".
 func (GaussianDP) Kind() string { return "gaussian_dp" }
 
+func (GaussianDP) number() int { return 8 }
+
 // Check implements Mechanism.
 func (g GaussianDP) Check(adj Adjacency) error {
 	return firstError(checkPositive("gaussian_dp.mu", g.Mu), checkAdjacency(adj))
@@ -164,6 +172,8 @@ type NameAndShame struct {
 
 // Kind is "name_and_shame".
 func (NameAndShame) Kind() string { return "name_and_shame" }
+
+func (NameAndShame) number() int { return 20 }
 
 // Check implements Mechanism.
 func (n NameAndShame) Check(adj Adjacency) error {

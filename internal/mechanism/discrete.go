@@ -27,6 +27,8 @@ const MaxWhole = 1 << 53
 // Kind is "discrete_gaussian".
 func (DiscreteGaussian) Kind() string { return "discrete_gaussian" }
 
+func (DiscreteGaussian) number() int { return 9 }
+
 // Check implements Mechanism: defined for every adjacency. A Δ that is not whole is
 // refused for one coordinate: no two outputs are that far apart, so that it belongs to
 // other units than the noise.
@@ -106,6 +108,8 @@ type DiscreteLaplace struct {
 
 // Kind is "discrete_laplace".
 func (DiscreteLaplace) Kind() string { return "discrete_laplace" }
+
+func (DiscreteLaplace) number() int { return 10 }
 
 // Check implements Mechanism: defined for every adjacency.
 func (l DiscreteLaplace) Check(adj Adjacency) error {

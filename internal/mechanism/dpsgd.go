@@ -35,6 +35,8 @@ type DPSGD struct {
 // Kind is "dp_sgd".
 func (DPSGD) Kind() string { return "dp_sgd" }
 
+func (DPSGD) number() int { return 32 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (d DPSGD) Check(adj Adjacency) error {
 	if err := checkPositive("dp_sgd.noise_multiplier", d.NoiseMultiplier); err != nil {

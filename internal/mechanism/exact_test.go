@@ -42,7 +42,7 @@ func TestExactCostsOfAllKinds(t *testing.T) {
 		"dp_sgd":                    "none: that of its steps",
 	}
 	for _, k := range Kinds() {
-		m := kinds[k.Number]
+		m := zero(k)
 		var has []string
 		for _, c := range []struct {
 			name string

@@ -23,6 +23,8 @@ type Group struct {
 // Kind is "group".
 func (Group) Kind() string { return "group" }
 
+func (Group) number() int { return 23 }
+
 const groupable = "noise, a selection, counts, shuffled, tree_aggregation or banded_matrix; gaussian_dp, " +
 	"zero_concentrated_dp, pure_dp, approximate_dp, randomized_response; " +
 	"or poisson_sampled with gaussian, gaussian_dp, laplace, randomized_response or pure_dp inside"

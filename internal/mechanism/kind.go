@@ -8,42 +8,44 @@ import (
 	"unicode"
 )
 
-// kinds lists one value of every descriptor type, at the number of its alternative in the
-// message accountant.v1.Mechanism. It is the one list of the kinds of this package: whatever
-// goes over all kinds goes over this list. Numbers are never changed and never used again.
+// kinds lists one value of every descriptor type. It is the one list of the kinds of this
+// package: whatever goes over all kinds goes over this list.
 var kinds = [...]Mechanism{
-	1:  Gaussian{},
-	2:  Laplace{},
-	3:  PoissonSampled{},
-	4:  RandomizedResponse{},
-	5:  PureDP{},
-	6:  ApproximateDP{},
-	7:  ZeroConcentratedDP{},
-	8:  GaussianDP{},
-	9:  DiscreteGaussian{},
-	10: DiscreteLaplace{},
-	11: TruncatedLaplace{},
-	12: Exponential{},
-	13: ReportNoisyMax{},
-	14: AboveThreshold{},
-	15: InverseSensitivity{},
-	16: Histogram{},
-	17: CountingQueries{},
-	18: RenyiDP{},
-	19: PrivacyLossTable{},
-	20: NameAndShame{},
-	21: Composed{},
-	23: Group{},
-	24: Parallel{},
-	25: RepeatAndSelect{},
-	26: FixedSizeSampled{},
-	27: TruncatedPoissonSampled{},
-	28: Shuffled{},
-	29: MixtureOfGaussians{},
-	30: TreeAggregation{},
-	31: BandedMatrix{},
-	32: DPSGD{},
+	Gaussian{},
+	Laplace{},
+	PoissonSampled{},
+	RandomizedResponse{},
+	PureDP{},
+	ApproximateDP{},
+	ZeroConcentratedDP{},
+	GaussianDP{},
+	DiscreteGaussian{},
+	DiscreteLaplace{},
+	TruncatedLaplace{},
+	Exponential{},
+	ReportNoisyMax{},
+	AboveThreshold{},
+	InverseSensitivity{},
+	Histogram{},
+	CountingQueries{},
+	RenyiDP{},
+	PrivacyLossTable{},
+	NameAndShame{},
+	Composed{},
+	Group{},
+	Parallel{},
+	RepeatAndSelect{},
+	FixedSizeSampled{},
+	TruncatedPoissonSampled{},
+	Shuffled{},
+	MixtureOfGaussians{},
+	TreeAggregation{},
+	BandedMatrix{},
+	DPSGD{},
 }
+
+// mostKinds bounds the numbers of kinds.
+const mostKinds = 128
 
 // Kind describes a kind of mechanism by the table of its parameters. The table is read from
 // the tags on the fields of its descriptor type:
@@ -65,7 +67,8 @@ type Kind struct {
 	Parameters []Parameter
 
 	descriptor reflect.Type
-	variable   bool // a descriptor can be of any size: it holds a list, or other mechanisms
+	later      *Parameter // that was added when descriptors of its kind had been stored, or nil
+	variable   bool       // a descriptor can be of any size: it holds a list, or other mechanisms
 }
 
 // Parameter is one parameter of a kind.
@@ -160,7 +163,7 @@ func KindOf(m Mechanism) *Kind {
 	if m == nil {
 		return nil
 	}
-	return schema.byType[reflect.TypeOf(m)]
+	return schema.byNumber[m.number()]
 }
 
 // Since returns the version of the stored format since which m can be stored: 2 if it has,
@@ -170,10 +173,8 @@ func Since(m Mechanism) uint32 {
 	if k == nil {
 		return 1
 	}
-	for _, p := range k.Parameters {
-		if p.Later && !p.Of(reflect.ValueOf(m)).IsZero() {
-			return 2
-		}
+	if k.later != nil && !k.later.Of(reflect.ValueOf(m)).IsZero() {
+		return 2
 	}
 	since := uint32(1)
 	for _, inner := range Inside(m) {
@@ -183,36 +184,40 @@ func Since(m Mechanism) uint32 {
 }
 
 // KindNumbered returns the kind with this number, or nil.
-func KindNumbered(number int) *Kind { return schema.byNumber[number] }
+func KindNumbered(number int) *Kind {
+	if number < 0 || number >= mostKinds {
+		return nil
+	}
+	return schema.byNumber[number]
+}
 
 // KindNamed returns the kind that the API calls so, or nil.
 func KindNamed(name string) *Kind { return schema.byName[name] }
 
 type schemas struct {
 	list     []*Kind
-	byType   map[reflect.Type]*Kind
-	byNumber map[int]*Kind
+	byNumber [mostKinds]*Kind
 	byName   map[string]*Kind
 }
 
 var schema = newSchemas()
 
 func newSchemas() schemas {
-	s := schemas{byType: map[reflect.Type]*Kind{}, byNumber: map[int]*Kind{}, byName: map[string]*Kind{}}
-	for number, m := range kinds {
-		if m == nil {
-			continue
-		}
+	s := schemas{byName: map[string]*Kind{}}
+	for _, m := range kinds {
 		t := reflect.TypeOf(m)
-		k := &Kind{Name: m.Kind(), Number: number, Parameters: parametersOf(t, 0, nil), descriptor: t}
+		k := &Kind{Name: m.Kind(), Number: m.number(), Parameters: parametersOf(t, 0, nil), descriptor: t}
 		k.Help = help[k.Name]
 		for i := range k.Parameters {
 			p := &k.Parameters[i]
 			p.Help = help[k.Name+"."+p.Name]
 			k.variable = k.variable || p.isList() || p.Role == RoleInside
+			if p.Later {
+				k.later = p
+			}
 		}
 		s.list = append(s.list, k)
-		s.byType[t], s.byNumber[number], s.byName[k.Name] = k, k, k
+		s.byNumber[k.Number], s.byName[k.Name] = k, k
 	}
 	return s
 }

@@ -64,6 +64,8 @@ type TreeAggregation struct {
 // Kind is "tree_aggregation".
 func (TreeAggregation) Kind() string { return "tree_aggregation" }
 
+func (TreeAggregation) number() int { return 30 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (t TreeAggregation) Check(adj Adjacency) error {
 	return firstError(checkStepNoise("tree_aggregation", t.StandardDeviation, t.Sensitivity, t.NoiseMultiplier),
@@ -99,6 +101,8 @@ type BandedMatrix struct {
 
 // Kind is "banded_matrix".
 func (BandedMatrix) Kind() string { return "banded_matrix" }
+
+func (BandedMatrix) number() int { return 31 }
 
 // Check implements Mechanism: defined for every adjacency.
 func (b BandedMatrix) Check(adj Adjacency) error {

@@ -24,6 +24,10 @@ type Mechanism interface {
 	// String is a short description for people: "gaussian(σ=1.1, Δ=1)".
 	String() string
 
+	// number is that of the kind's alternative in the message accountant.v1.Mechanism. It is never
+	// changed, and never used again for another kind.
+	number() int
+
 	// places is where the mechanism may stand inside another one.
 	places() place
 }

@@ -25,6 +25,8 @@ type MixtureOfGaussians struct {
 // Kind is "mixture_of_gaussians".
 func (MixtureOfGaussians) Kind() string { return "mixture_of_gaussians" }
 
+func (MixtureOfGaussians) number() int { return 29 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (m MixtureOfGaussians) Check(adj Adjacency) error {
 	if err := checkPositive("mixture_of_gaussians.standard_deviation", m.StandardDeviation); err != nil {

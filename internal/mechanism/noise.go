@@ -23,6 +23,8 @@ type Gaussian struct {
 // Kind is "gaussian".
 func (Gaussian) Kind() string { return "gaussian" }
 
+func (Gaussian) number() int { return 1 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (g Gaussian) Check(adj Adjacency) error {
 	if g.NoiseMultiplier != 0 {
@@ -80,6 +82,8 @@ type Laplace struct {
 
 // Kind is "laplace".
 func (Laplace) Kind() string { return "laplace" }
+
+func (Laplace) number() int { return 2 }
 
 // Check implements Mechanism: defined for every adjacency.
 func (l Laplace) Check(adj Adjacency) error {

@@ -27,6 +27,8 @@ type Parallel struct {
 // Kind is "parallel".
 func (Parallel) Kind() string { return "parallel" }
 
+func (Parallel) number() int { return 24 }
+
 // Check implements Mechanism: defined under ADD_OR_REMOVE_ONE, where neighbours differ in
 // one part.
 func (p Parallel) Check(adj Adjacency) error {

@@ -24,6 +24,8 @@ type RenyiDP struct {
 // Kind is "renyi_dp".
 func (RenyiDP) Kind() string { return "renyi_dp" }
 
+func (RenyiDP) number() int { return 18 }
+
 // Check implements Mechanism.
 func (r RenyiDP) Check(adj Adjacency) error {
 	n := r.Orders.Len()

@@ -29,6 +29,8 @@ type RepeatAndSelect struct {
 // Kind is "repeat_and_select".
 func (RepeatAndSelect) Kind() string { return "repeat_and_select" }
 
+func (RepeatAndSelect) number() int { return 25 }
+
 // Check implements Mechanism: defined where Mechanism is.
 func (r RepeatAndSelect) Check(adj Adjacency) error {
 	switch {

@@ -28,6 +28,8 @@ const MaxDatasetSize = 1 << 53
 // Kind is "poisson_sampled".
 func (PoissonSampled) Kind() string { return "poisson_sampled" }
 
+func (PoissonSampled) number() int { return 3 }
+
 // Check implements Mechanism. Gaussian and Laplace noise can be sampled under
 // every adjacency, if given by what one record contributes; randomized response
 // where it is defined: a record outside the batch gives no answer. Discrete noise on one

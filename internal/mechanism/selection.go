@@ -26,6 +26,8 @@ type Exponential struct {
 // Kind is "exponential".
 func (Exponential) Kind() string { return "exponential" }
 
+func (Exponential) number() int { return 12 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (e Exponential) Check(adj Adjacency) error {
 	return checkSelection("exponential", e.Epsilon, e.Scale, e.Sensitivity, e.Monotone, adj)
@@ -91,6 +93,8 @@ type ReportNoisyMax struct {
 // Kind is "report_noisy_max".
 func (ReportNoisyMax) Kind() string { return "report_noisy_max" }
 
+func (ReportNoisyMax) number() int { return 13 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (r ReportNoisyMax) Check(adj Adjacency) error {
 	if r.Distribution == NoMaxNoise || r.Distribution > GumbelMax {
@@ -137,6 +141,8 @@ type InverseSensitivity struct {
 
 // Kind is "inverse_sensitivity".
 func (InverseSensitivity) Kind() string { return "inverse_sensitivity" }
+
+func (InverseSensitivity) number() int { return 15 }
 
 // Check implements Mechanism: defined for every adjacency, in whose steps len is
 // counted.

@@ -34,6 +34,8 @@ type PrivacyLossTable struct {
 // Kind is "privacy_loss_table".
 func (PrivacyLossTable) Kind() string { return "privacy_loss_table" }
 
+func (PrivacyLossTable) number() int { return 19 }
+
 // Check implements Mechanism.
 func (p PrivacyLossTable) Check(adj Adjacency) error {
 	n := p.Losses.Len()

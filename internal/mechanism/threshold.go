@@ -34,6 +34,8 @@ const MaxPositives = 1 << 32
 // Kind is "above_threshold".
 func (AboveThreshold) Kind() string { return "above_threshold" }
 
+func (AboveThreshold) number() int { return 14 }
+
 // Check implements Mechanism: defined for every adjacency.
 func (a AboveThreshold) Check(adj Adjacency) error {
 	scaled := a.ThresholdScale != 0 || a.QueryScale != 0 || a.Sensitivity != 0 || a.Positives != 0 || a.Monotone

@@ -24,6 +24,8 @@ type TruncatedLaplace struct {
 // Kind is "truncated_laplace".
 func (TruncatedLaplace) Kind() string { return "truncated_laplace" }
 
+func (TruncatedLaplace) number() int { return 11 }
+
 // Check implements Mechanism: defined for every adjacency under which neighbours'
 // outputs overlap.
 func (l TruncatedLaplace) Check(adj Adjacency) error {
