@@ -67,6 +67,9 @@ func massPairs(t testing.TB) map[string][2]loss.Pair {
 		}
 		add(l)
 	}
+	for _, l := range examplePairs(t) {
+		add(l)
+	}
 	for _, replace := range []bool{false, true} {
 		for _, q := range []float64{1e-9, 1e-3, 0.1, 0.5, 0.999} {
 			for _, mu := range []float64{0.02, 1, 5} {
@@ -356,6 +359,11 @@ func TestMassesAgainstCumulant(t *testing.T) {
 	}
 	for _, m := range noises {
 		if l, _ := Of(m, mechanism.AddOrRemoveOne); l.Facts().Rho < 100 {
+			losses = append(losses, l)
+		}
+	}
+	for _, l := range examplePairs(t) {
+		if l.Facts().Rho < 100 {
 			losses = append(losses, l)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -225,4 +226,28 @@ func (a *Adjacency) UnmarshalJSON(raw []byte) error {
 		}
 	}
 	return fmt.Errorf("adjacency %s", name)
+}
+
+// Example is the mechanism that a kind's workload in examples/mechanisms begins with, and the
+// adjacency that it is under there. Tests over all kinds take it, so that a new kind is tested by
+// them as soon as it has an example, which it must have.
+type Example struct {
+	Kind      *mechanism.Kind
+	Mechanism mechanism.Mechanism
+	Adjacency mechanism.Adjacency
+}
+
+// Examples returns the example of every kind. root is the path of the repository's root.
+func Examples(t testing.TB, root string) []Example {
+	t.Helper()
+	var list []Example
+	for _, k := range mechanism.Kinds() {
+		var w Workload
+		Read(t, filepath.Join(root, "examples/mechanisms", k.Name+".json"), &w)
+		if len(w.Events) == 0 || w.Events[0].Mechanism.Kind() != k.Name {
+			t.Fatalf("examples/mechanisms/%s.json does not begin with its kind", k.Name)
+		}
+		list = append(list, Example{k, w.Events[0].Mechanism.Mechanism, mechanism.Adjacency(w.Adjacency)})
+	}
+	return list
 }
