@@ -52,11 +52,11 @@ func TestCreatorIsAUser(t *testing.T) {
 		args   []string
 	}{
 		{ann, shared, 0, "", []string{"ledger", "create", "anns", "--adjacency", "add-or-remove-one", "--plan", plan}},
-		{bob, shared, 1, "created by uid:20001: only uid:20001, or a caller on the daemon's own socket",
+		{bob, shared, 1, "was created by uid:20001; only uid:20001 may, or the daemon's owner with --server unix:",
 			[]string{"ledger", "close", "anns", "--yes"}},
 		{bob, d.ready["listen"][:strings.Index(d.ready["listen"], ",")], 1, "you are unverified:",
 			[]string{"ledger", "close", "anns", "--yes"}},
-		{bob, shared, 1, "may reserve more than half",
+		{bob, shared, 1, "may not reserve more than half",
 			append([]string{"reserve", "anns", "--lifetime", "1h"}, append(step, "51")...)},
 		{bob, shared, 0, "", append([]string{"reserve", "anns", "--lifetime", "1h"}, append(step, "50")...)},
 		{bob, shared, 0, "", append([]string{"report", "anns"}, append(step, "20")...)},

@@ -60,6 +60,11 @@ func TestFormatIsRaised(t *testing.T) {
 		spec.Plan.Events = onceEach(ms...)
 		return spec
 	}
+	expecting := func(ms ...mechanism.Mechanism) ledger.Spec {
+		spec := filter
+		spec.ExpectedRun.Events = onceEach(ms...)
+		return spec
+	}
 	for name, c := range map[string]struct {
 		spec    ledger.Spec
 		actions []ledger.Action
@@ -72,6 +77,7 @@ func TestFormatIsRaised(t *testing.T) {
 		"reserved":                 {filter, []ledger.Action{reserve(fixedPartition)}, 2},
 		"refused":                  {plan(ordinary), []ledger.Action{charge(fixedPartition)}, 1},
 		"in a plan":                {plan(ordinary, fixedPartition), nil, 2},
+		"in an expected run":       {expecting(fixedPartition), nil, 2},
 		"in a plan that is raised": {plan(ordinary), []ledger.Action{raise}, 2},
 		"freed": {filter,
 			[]ledger.Action{reserve(ordinary), ledger.Free{Reservation: 1, Reason: "r"}}, 2},

@@ -191,8 +191,10 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
 		return ledger.Summary{}, false, err
 	}
-	for _, e := range g.Spec.Plan.Events {
-		w.needs = max(w.needs, mechanism.Since(e.Mechanism))
+	for _, events := range [][]mechanism.Event{g.Spec.Plan.Events, g.Spec.ExpectedRun.Events} {
+		for _, e := range events {
+			w.needs = max(w.needs, mechanism.Since(e.Mechanism))
+		}
 	}
 	number := w.stageLog(0, ledger.Hash{}, raw)
 	h := head{number: number, at: ledger.Head{Hash: record.GenesisHash(raw)}}
