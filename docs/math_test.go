@@ -36,6 +36,9 @@ func readPage(t *testing.T, path string) page {
 	p := page{fenced.ReplaceAllString(string(text), ""), map[string]bool{}, map[string]bool{}}
 	for _, h := range heading.FindAllStringSubmatch(p.text, -1) {
 		if n := numbered.FindStringSubmatch(h[1]); n != nil {
+			if p.numbers[n[1]] && strings.HasPrefix(path, mathPages) {
+				t.Errorf("%s has two sections with the number %s", path, n[1])
+			}
 			p.numbers[n[1]] = true
 		}
 		p.anchors[anchor(h[1])] = true

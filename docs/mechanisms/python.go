@@ -44,16 +44,24 @@ from ._fields import named as _named
 	out.WriteString("]\n")
 	for _, field := range kinds() {
 		kind := mechanism.KindNamed(string(field.Name()))
-		text, err := comments.message(field.Message())
-		if err != nil {
+		if err := writePythonKind(out, kind, field, comments); err != nil {
 			return nil, err
 		}
-		writePythonKind(out, kind, text)
 	}
 	return out.Bytes(), nil
 }
 
-func writePythonKind(out *bytes.Buffer, kind *mechanism.Kind, text string) {
+// writePythonKind takes the texts from the comments, not from the table in package mechanism: that
+// one is written at the same time.
+func writePythonKind(out *bytes.Buffer, kind *mechanism.Kind, alternative protoreflect.FieldDescriptor, c comments) error {
+	summary, err := c.field(alternative)
+	if err != nil {
+		return err
+	}
+	text, err := c.message(alternative.Message())
+	if err != nil {
+		return err
+	}
 	parameters := slices.Clone(kind.Parameters)
 	// What is run inside comes first, and may be given by position.
 	slices.SortStableFunc(parameters, func(a, b mechanism.Parameter) int { return place(a) - place(b) })
@@ -75,17 +83,22 @@ func writePythonKind(out *bytes.Buffer, kind *mechanism.Kind, text string) {
 	_, _ = fmt.Fprintf(out, "\n\n@_named\ndef %s(\n", kind.Name)
 	wrap(out, strings.Join(signature, ", ")+",", "    ")
 	_, _ = fmt.Fprintf(out, ") -> pb.Mechanism:\n")
-	wrap(out, `"""`+kind.Help, "    ")
+	wrap(out, `"""`+summary, "    ")
 	out.WriteByte('\n')
 	wrap(out, text, "    ")
 	for _, p := range parameters {
+		help, err := c.field(alternative.Message().Fields().ByName(protoreflect.Name(p.Name)))
+		if err != nil {
+			return err
+		}
 		out.WriteByte('\n')
-		wrap(out, p.Name+": "+p.Help, "    ")
+		wrap(out, p.Name+": "+help, "    ")
 	}
 	out.WriteString("    \"\"\"\n")
 	out.WriteString("    return _make(\n")
 	wrap(out, fmt.Sprintf("%q, %s,", kind.Name, strings.Join(passed, ", ")), "        ")
 	out.WriteString("    )\n")
+	return nil
 }
 
 // place puts the mechanism inside before the other parameters.
