@@ -12,6 +12,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
+// PublicSize is the warning that the size of a dataset is what its neighbours differ in.
+const PublicSize = "dataset_size: neighbours under ADD_OR_REMOVE_ONE have different sizes, so the number must " +
+	"be public, not counted from the private dataset"
+
 // maxWarned bounds the distinct mechanisms that are looked at.
 const maxWarned = 1000
 
@@ -31,8 +35,7 @@ func Warnings(adj pb.Workload_Adjacency, deltas []float64, mechanisms []*pb.Mech
 			"publishes each record with that probability would be allowed by it", delta, n))
 	}
 	if f.largest > 0 && adj == pb.Workload_ADD_OR_REMOVE_ONE {
-		out = append(out, "dataset_size: neighbours under ADD_OR_REMOVE_ONE have different sizes, so the number must "+
-			"be public, not counted from the private dataset")
+		out = append(out, PublicSize)
 	}
 	if f.has["shuffled"] {
 		out = append(out, "shuffled: no amplification is counted, none is proven for shuffled batches that is worth "+

@@ -68,7 +68,7 @@ says and assumes.
 		if err != nil {
 			return w.Explain(err)
 		}
-		p.Warn(answer.GetWarnings())
+		p.Warn(w.Warnings(answer.GetWarnings()))
 		answer.Assumptions = append(answer.Assumptions, w.Assumptions()...)
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)

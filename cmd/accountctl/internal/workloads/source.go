@@ -3,6 +3,7 @@ package workloads
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // defaultAdjacency is that of mechanisms from flags: the one of DP-SGD's literature.
@@ -149,12 +151,26 @@ type Described struct {
 	names  []string
 }
 
-// Assumptions are what the answer assumes because it was not given.
-func (d *Described) Assumptions() []*accountantv1.Assumption {
-	if d.Assumed == "" {
-		return nil
+// Assumptions are what an answer about mechanisms from flags assumes: the adjacency if it
+// was not given, and that the size of the dataset is public if it was.
+func (d *Described) Assumptions() (out []*accountantv1.Assumption) {
+	if d.Assumed != "" {
+		out = append(out, &accountantv1.Assumption{Text: d.Assumed})
 	}
-	return []*accountantv1.Assumption{{Text: d.Assumed}}
+	all := wire.Warnings(d.GetAdjacency(), nil, Mechanisms(d.GetEvents()))
+	if len(d.Warnings(all)) < len(all) {
+		out = append(out, &accountantv1.Assumption{
+			Text: "the number of records is public: neighbouring datasets differ in it"})
+	}
+	return out
+}
+
+// Warnings leaves out of an answer's warnings what Assumptions says instead.
+func (d *Described) Warnings(all []string) []string {
+	if d.source == nil || d.file != "" {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(w string) bool { return w == wire.PublicSize })
 }
 
 // Check validates the workload as the daemon would.
