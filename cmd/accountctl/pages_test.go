@@ -30,9 +30,6 @@ import (
 //
 // A block marked "sh" is not run: its commands build, install or stay in the foreground.
 func TestPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs hundreds of commands")
-	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
