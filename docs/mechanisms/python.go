@@ -53,7 +53,8 @@ from ._fields import named as _named
 
 // writePythonKind takes the texts from the comments, not from the table in package mechanism: that
 // one is written at the same time.
-func writePythonKind(out *bytes.Buffer, kind *mechanism.Kind, alternative protoreflect.FieldDescriptor, c comments) error {
+func writePythonKind(out *bytes.Buffer, kind *mechanism.Kind, alternative protoreflect.FieldDescriptor,
+	c comments) error {
 	summary, err := c.field(alternative)
 	if err != nil {
 		return err

@@ -87,11 +87,13 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		func() mechanism.Mechanism { return mechanism.Histogram{LaplaceScale: positive("b", 0.1, 100)} },
 		func() mechanism.Mechanism { return mechanism.InverseSensitivity{Epsilon: positive("ε", 1e-4, 20)} },
 		func() mechanism.Mechanism {
-			return mechanism.CountingQueries{Queries: rapid.Uint64Range(1, 1000).Draw(t, "queries"), Rho: positive("ρ", 1e-5, 2)}
+			return mechanism.CountingQueries{Queries: rapid.Uint64Range(1, 1000).Draw(t, "queries"),
+				Rho: positive("ρ", 1e-5, 2)}
 		},
 		func() mechanism.Mechanism {
-			return mechanism.ReportNoisyMax{Epsilon: positive("ε", 1e-4, 20), Distribution: rapid.SampledFrom([]mechanism.MaxNoise{
-				mechanism.LaplaceMax, mechanism.ExponentialMax, mechanism.GumbelMax}).Draw(t, "noise")}
+			noise := rapid.SampledFrom([]mechanism.MaxNoise{mechanism.LaplaceMax, mechanism.ExponentialMax,
+				mechanism.GumbelMax}).Draw(t, "noise")
+			return mechanism.ReportNoisyMax{Epsilon: positive("ε", 1e-4, 20), Distribution: noise}
 		},
 		func() mechanism.Mechanism {
 			return mechanism.PoissonSampled{SamplingProbability: positive("q", 1e-6, 1),
