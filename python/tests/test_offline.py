@@ -23,7 +23,7 @@ from privacy_accountant import proto as pb
 
 # Takes minutes: a kind with a costly loss, many of them, and a fine answer wanted.
 HARD = """
-hard = [(pa.poisson_sampled(pa.laplace(scale=1.5, sensitivity=1), sampling_probability=0.01 + i / 1e4), 4_000_000) for i in range(300)]
+hard = [(pa.poisson_sampled(pa.laplace(scale=1.5, sensitivity=1), sampling_probability=0.01 + i / 1e4), 4_000_000) for i in range(3000)]
 hard = dict(what=hard, delta=1e-9, adjacency="replace-one", max_gap=1e-9)
 """
 

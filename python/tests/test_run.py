@@ -428,7 +428,7 @@ def test_a_ledger_of_somebody_else(shared: Daemon, connect: Callable[..., Client
     ledger = plan(own, planned)
     with pytest.raises(PermissionDenied, match="created by uid:"):
         job.reserve(ledger, (STEP, planned), lifetime=60)
-    with pytest.raises(PermissionDenied, match="may close it"):
+    with pytest.raises(PermissionDenied, match="may not close it"):
         job.close_ledger(ledger)
     with pytest.raises(BudgetExceeded), job.run(ledger) as run:
         while True:

@@ -107,6 +107,7 @@ class Run:
         self._supplies: dict[bytes, Supply] = {}
         self._books: list[Cover] = []  # the reservations that are open
         self._orders: list[Order] = []  # steps that wait
+        self._owed: list[Order] = []  # steps that were told to take what they waited for, and have not woken yet
         self._lost: list[tuple[Cover, int]] = []  # steps made of reservations that somebody else has ended
         self._unpaid: Exception | None = None  # why the ledger does not take those
         self._writer: Caller | None = None
@@ -314,8 +315,11 @@ class Run:
             self._supplies.setdefault(supply.kind.key, supply)  # a kind that seemed out of use is dropped
             order = Order(supply, count)
             self._orders.append(order)
-            with self._client._core.contact.waiting(self.ledger):
-                self._wait(lambda: order.answered or self._ended, "step", None if until is None else until - time.monotonic())
+            try:
+                with self._client._core.contact.waiting(self.ledger):
+                    self._wait(lambda: order.answered or self._ended, "step", None if until is None else until - time.monotonic())
+            finally:
+                self._owed = [o for o in self._owed if o is not order]
             if order.error is not None:
                 raise order.error
             if self._ended:
@@ -561,7 +565,7 @@ class Run:
         out: list[Cover] = []
         if sum(s.left for s in self._supplies.values()) + n <= self._chunk and len(self._supplies) <= KINDS:
             return out
-        needed = {supply, *(o.supply for o in self._orders)}
+        needed = {supply, *(o.supply for o in self._orders), *(o.supply for o in self._owed)}
         for key, other in list(self._supplies.items()):
             if other not in needed:
                 out += [c for c in other.covers if c.position]
@@ -589,6 +593,7 @@ class Run:
         self._orders = [o for o in self._orders if o.supply is not supply]
         for order in mine:
             order.answered, order.error = True, error
+        self._owed += mine
         self._monitor.notify_all()
         return bool(mine)
 
