@@ -127,6 +127,16 @@ func Mirrored(s float64) (float64, bool) {
 	return s, false
 }
 
+// MirroredCumulant is the cumulant at s of a symmetric loss whose lines at θ ≥ −½ are given by right.
+func MirroredCumulant(s float64, right func(theta float64) Line) Value {
+	m, flip := Mirrored(s)
+	v := RealValue(m, right(m))
+	if flip {
+		v.Slope = -v.Slope
+	}
+	return v
+}
+
 // MirroredLine is the line at θ of a cumulant whose lines at θ ≥ −½ are given
 // by right; for symmetric losses, or with right of the other direction.
 func MirroredLine(theta float64, right func(theta float64) Line) Line {

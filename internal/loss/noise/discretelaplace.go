@@ -51,12 +51,7 @@ func (l discreteLaplace) Facts() loss.Facts {
 func (l discreteLaplace) MaxLoss(loss.Direction) float64 { return l.e0() }
 
 func (l discreteLaplace) Cumulant(_ loss.Direction, s float64) loss.Value {
-	m, _ := loss.Mirrored(s)
-	v := loss.RealValue(m, l.rightLine(m))
-	if m != s {
-		v.Slope = -v.Slope
-	}
-	return v
+	return loss.MirroredCumulant(s, l.rightLine)
 }
 
 func (l discreteLaplace) Line(d loss.Direction, theta float64) loss.Line {

@@ -108,12 +108,7 @@ func (l truncatedLaplace) Facts() loss.Facts {
 func (l truncatedLaplace) MaxLoss(loss.Direction) float64 { return l.e0 }
 
 func (l truncatedLaplace) Cumulant(_ loss.Direction, s float64) loss.Value {
-	m, _ := loss.Mirrored(s)
-	v := loss.RealValue(m, l.rightLine(m))
-	if m != s {
-		v.Slope = -v.Slope
-	}
-	return v
+	return loss.MirroredCumulant(s, l.rightLine)
 }
 
 func (l truncatedLaplace) Line(d loss.Direction, theta float64) loss.Line {

@@ -40,12 +40,7 @@ func (l laplace) Curve() loss.PrivacyCurve { return laplaceCurve{l.e0} }
 func (l laplace) MaxLoss(loss.Direction) float64 { return l.e0 }
 
 func (l laplace) Cumulant(_ loss.Direction, s float64) loss.Value {
-	m, _ := loss.Mirrored(s)
-	v := loss.RealValue(m, l.rightLine(m))
-	if m != s {
-		v.Slope = -v.Slope
-	}
-	return v
+	return loss.MirroredCumulant(s, l.rightLine)
 }
 
 func (l laplace) Line(d loss.Direction, theta float64) loss.Line {

@@ -39,12 +39,7 @@ func (r Response) Buckets() float64 { return r.K }
 func (r Response) MaxLoss(loss.Direction) float64 { return r.Epsilon }
 
 func (r Response) Cumulant(_ loss.Direction, s float64) loss.Value {
-	m, _ := loss.Mirrored(s)
-	v := loss.RealValue(m, r.rightLine(m))
-	if m != s {
-		v.Slope = -v.Slope
-	}
-	return v
+	return loss.MirroredCumulant(s, r.rightLine)
 }
 
 func (r Response) Line(d loss.Direction, theta float64) loss.Line {

@@ -30,12 +30,7 @@ func (l Sloped) Rho() float64 {
 func (l Sloped) MaxLoss(loss.Direction) float64 { return l.R }
 
 func (l Sloped) Cumulant(_ loss.Direction, s float64) loss.Value {
-	m, _ := loss.Mirrored(s)
-	v := loss.RealValue(m, l.rightLine(m))
-	if m != s {
-		v.Slope = -v.Slope
-	}
-	return v
+	return loss.MirroredCumulant(s, l.rightLine)
 }
 
 func (l Sloped) Line(d loss.Direction, theta float64) loss.Line {
