@@ -14,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
@@ -80,7 +81,7 @@ func (s *service) GetDataset(ctx context.Context, req *pb.GetDatasetRequest) (*p
 
 // ListDatasets implements the API.
 func (s *service) ListDatasets(ctx context.Context, req *pb.ListDatasetsRequest) (*pb.ListDatasetsResponse, error) {
-	page, err := wire.ToDatasetPage(req)
+	page, err := pages.ToDatasets(req)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 const (
@@ -75,7 +76,7 @@ func (r *room) fits(m proto.Message) bool {
 
 // ListLedgers implements the API.
 func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (*pb.ListLedgersResponse, error) {
-	page, err := wire.ToLedgerPage(req)
+	page, err := pages.ToLedgers(req)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 
 // ListEntries implements the API.
 func (s *service) ListEntries(ctx context.Context, req *pb.ListEntriesRequest) (*pb.ListEntriesResponse, error) {
-	page, err := wire.ToEntryPage(req)
+	page, err := pages.ToEntries(req)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func toAmendDataset(m *pb.AmendDataset) (v ledger.AmendDataset, err error) {
 	}
 	v = ledger.AmendDataset{Title: m.Title, Owners: m.GetOwners(), Independent: m.GetIndependentOfOutputs(),
 		Confirm: m.GetConfirm(), Reason: m.GetReason(), Approval: toApproval(m.GetApproval())}
-	if v.Labels, err = toLabels("amend.labels", m.GetLabels()); err != nil {
+	if v.Labels, err = ToLabels("amend.labels", m.GetLabels()); err != nil {
 		return v, err
 	}
 	if m.GetCaps() != nil {

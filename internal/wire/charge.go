@@ -39,7 +39,7 @@ func toCharged(field string, events []*pb.Event, labels map[string]string) ([]me
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := toLabels(field+".labels", labels)
+	list, err := ToLabels(field+".labels", labels)
 	if err != nil {
 		return nil, nil, err
 	}

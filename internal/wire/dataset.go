@@ -42,7 +42,7 @@ func toDataset(s *pb.DatasetSpec) (ledger.Spec, error) {
 	if err != nil {
 		return ledger.Spec{}, err
 	}
-	labels, err := toLabels("labels", s.GetLabels())
+	labels, err := ToLabels("labels", s.GetLabels())
 	if err != nil {
 		return ledger.Spec{}, err
 	}

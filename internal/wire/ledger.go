@@ -42,7 +42,7 @@ func ReadSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	if err != nil {
 		return ledger.Spec{}, err
 	}
-	labels, err := toLabels("labels", s.GetLabels())
+	labels, err := ToLabels("labels", s.GetLabels())
 	if err != nil {
 		return ledger.Spec{}, err
 	}
@@ -97,8 +97,8 @@ func FromSpec(s ledger.Spec) *pb.LedgerSpec {
 	}
 }
 
-// toLabels sorts labels by key.
-func toLabels(field string, m map[string]string) ([]ledger.Label, error) {
+// ToLabels converts labels, sorted by key.
+func ToLabels(field string, m map[string]string) ([]ledger.Label, error) {
 	if len(m) == 0 {
 		return nil, nil
 	}

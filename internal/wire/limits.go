@@ -20,10 +20,6 @@ const (
 	MaxChargeEvents = 1000
 	// MaxWorkloadEvents bounds the events of one workload.
 	MaxWorkloadEvents = 10000
-	// DefaultPageSize is the page size where none is given.
-	DefaultPageSize = 100
-	// MaxPageSize bounds the page size.
-	MaxPageSize = 1000
 
 	maxLabels     = 16
 	maxName       = 255

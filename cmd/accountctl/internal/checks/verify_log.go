@@ -9,7 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/audit"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 // online verifies a ledger as far as it was when it was asked about.
@@ -55,7 +55,7 @@ func (v *verification) served(ctx context.Context, daemon *client.Client, end ui
 		r     *audit.Replay
 		begun error
 	)
-	options := client.EntriesOptions{PageSize: wire.MaxPageSize, Raw: true, End: end,
+	options := client.EntriesOptions{PageSize: pages.MaxSize, Raw: true, End: end,
 		Genesis: func(raw []byte) { r, begun = begin(raw) }}
 	for e, err := range daemon.Entries(ctx, v.name, options) {
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 // maxLabels is how many values of a label have a line of their own, and maxMoments how
@@ -59,7 +60,7 @@ func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, na
 	lines := map[string]*figure.Line{}
 	every := (l.GetPosition() + uint64(moments) - 1) / uint64(moments)
 	for e, err := range daemon.Entries(ctx, name,
-		client.EntriesOptions{PageSize: wire.MaxPageSize, End: l.GetPosition()}) {
+		client.EntriesOptions{PageSize: pages.MaxSize, End: l.GetPosition()}) {
 		if err == nil {
 			err = s.add(e)
 		}

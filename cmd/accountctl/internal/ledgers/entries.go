@@ -14,7 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
 
 func entries(p *cli.Program) *cobra.Command {
@@ -76,8 +76,8 @@ record (in jsonl as the first line): all that "accountctl verify --entries" need
 
 // pageSize asks for no more than is wanted.
 func pageSize(limit uint64) uint32 {
-	if limit == 0 || limit > wire.MaxPageSize {
-		return wire.MaxPageSize
+	if limit == 0 || limit > pages.MaxSize {
+		return pages.MaxSize
 	}
 	return uint32(limit)
 }

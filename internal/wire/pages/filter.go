@@ -1,4 +1,4 @@
-package wire
+package pages
 
 import (
 	"crypto/sha256"
@@ -11,10 +11,11 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// EntryFilter selects entries; the zero EntryFilter selects all.
-type EntryFilter struct {
+// Filter selects entries; the zero Filter selects all.
+type Filter struct {
 	To           uint64         // the last position; 0 for no bound
 	Writer       string         // its name; empty for all
 	Labels       []ledger.Label // an entry has all of them
@@ -22,19 +23,19 @@ type EntryFilter struct {
 	key          string         // stands for the filter in page tokens
 }
 
-// toEntryFilter converts the filter of a request.
-func toEntryFilter(r *pb.ListEntriesRequest) (f EntryFilter, err error) {
-	f = EntryFilter{To: r.GetEndPosition(), Writer: r.GetWriter()}
+// toFilter converts the filter of a request.
+func toFilter(r *pb.ListEntriesRequest) (f Filter, err error) {
+	f = Filter{To: r.GetEndPosition(), Writer: r.GetWriter()}
 	if f.To > 0 && f.To < r.GetStartPosition() {
-		return f, Invalid("end_position", fmt.Sprint(f.To),
+		return f, wire.Invalid("end_position", fmt.Sprint(f.To),
 			fmt.Sprintf("at least start_position, %d", r.GetStartPosition()))
 	}
 	if f.Writer != "" {
-		if _, err := ToWriter("any", f.Writer); err != nil {
+		if _, err := wire.ToWriter("any", f.Writer); err != nil {
 			return f, err
 		}
 	}
-	if f.Labels, err = toLabels("labels", r.GetLabels()); err != nil {
+	if f.Labels, err = wire.ToLabels("labels", r.GetLabels()); err != nil {
 		return f, err
 	}
 	if f.Since, err = toTime("since", r.GetSince()); err != nil {
@@ -44,7 +45,8 @@ func toEntryFilter(r *pb.ListEntriesRequest) (f EntryFilter, err error) {
 		return f, err
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return f, Invalid("until", f.Until.Format(time.RFC3339Nano), "after since, "+f.Since.Format(time.RFC3339Nano))
+		return f, wire.Invalid("until", f.Until.Format(time.RFC3339Nano),
+			"after since, "+f.Since.Format(time.RFC3339Nano))
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.ListEntriesRequest{EndPosition: r.GetEndPosition(),
 		Writer: r.GetWriter(), Labels: r.GetLabels(), Since: r.GetSince(), Until: r.GetUntil()})
@@ -59,13 +61,13 @@ func toTime(field string, t *timestamppb.Timestamp) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if err := t.CheckValid(); err != nil {
-		return time.Time{}, Invalid(field, err.Error(), "a time from year 1 to 9999")
+		return time.Time{}, wire.Invalid(field, err.Error(), "a time from year 1 to 9999")
 	}
 	return t.AsTime(), nil
 }
 
 // Selects reports whether e, which is not past To, is selected.
-func (f EntryFilter) Selects(e ledger.Entry) bool {
+func (f Filter) Selects(e ledger.Entry) bool {
 	switch {
 	case f.Writer != "" && e.Writer.Name != f.Writer,
 		!f.Since.IsZero() && e.Time.Before(f.Since),

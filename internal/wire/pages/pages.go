@@ -1,4 +1,6 @@
-package wire
+// Package pages reads which part of a list a request asks for, and makes the token with which the list goes
+// on: of ledgers, of datasets and of a ledger's entries.
+package pages
 
 import (
 	"encoding/base64"
@@ -7,26 +9,27 @@ import (
 	"strings"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
 )
 
-// LedgerPage is the part of a list of ledgers that a request asks for: up to
+// Ledgers is the part of a list of ledgers that a request asks for: up to
 // Limit names that start with Prefix and come after After.
-type LedgerPage struct {
+type Ledgers struct {
 	Prefix, After string
 	Hidden        string // a place that may be further than After, as it was given to TokenAt
 	Limit         int
 }
 
-// ToLedgerPage converts a request for a page.
-func ToLedgerPage(r *pb.ListLedgersRequest) (LedgerPage, error) {
-	limit, err := toPageSize(r.GetPageSize())
+// ToLedgers converts a request for a page.
+func ToLedgers(r *pb.ListLedgersRequest) (Ledgers, error) {
+	limit, err := toSize(r.GetPageSize())
 	if err != nil {
-		return LedgerPage{}, err
+		return Ledgers{}, err
 	}
-	if err := CheckPrefix("prefix", r.GetPrefix()); err != nil {
-		return LedgerPage{}, err
+	if err := wire.CheckPrefix("prefix", r.GetPrefix()); err != nil {
+		return Ledgers{}, err
 	}
-	page := LedgerPage{Prefix: r.GetPrefix(), Limit: limit}
+	page := Ledgers{Prefix: r.GetPrefix(), Limit: limit}
 	if r.GetPageToken() == "" {
 		return page, nil
 	}
@@ -35,67 +38,74 @@ func ToLedgerPage(r *pb.ListLedgersRequest) (LedgerPage, error) {
 }
 
 // Token is the page token for what comes after the ledger last.
-func (p LedgerPage) Token(last string) string { return p.TokenAt(last, "") }
+func (p Ledgers) Token(last string) string { return p.TokenAt(last, "") }
 
 // TokenAt is Token of a list that was looked through up to a hidden place, after last, which may be "".
-func (p LedgerPage) TokenAt(last, hidden string) string {
+func (p Ledgers) TokenAt(last, hidden string) string {
 	return toNameToken(tokenLedgers, p.Prefix, last, hidden)
 }
 
-// EntryPage is the part of a ledger's entries that a request asks for: up to
+// Entries is the part of a ledger's entries that a request asks for: up to
 // Limit from position From on, of those that Filter selects.
-type EntryPage struct {
+type Entries struct {
 	Ledger string
 	From   uint64 // ≥ 1
 	Limit  int
-	Filter EntryFilter
+	Filter Filter
 }
 
-// ToEntryPage converts a request for a page.
-func ToEntryPage(r *pb.ListEntriesRequest) (EntryPage, error) {
-	limit, err := toPageSize(r.GetPageSize())
+// ToEntries converts a request for a page.
+func ToEntries(r *pb.ListEntriesRequest) (Entries, error) {
+	limit, err := toSize(r.GetPageSize())
 	if err != nil {
-		return EntryPage{}, err
+		return Entries{}, err
 	}
-	if err := CheckLedgerName("ledger", r.GetLedger()); err != nil {
-		return EntryPage{}, err
+	if err := wire.CheckLedgerName("ledger", r.GetLedger()); err != nil {
+		return Entries{}, err
 	}
-	filter, err := toEntryFilter(r)
+	filter, err := toFilter(r)
 	if err != nil {
-		return EntryPage{}, err
+		return Entries{}, err
 	}
-	page := EntryPage{Ledger: r.GetLedger(), From: max(r.GetStartPosition(), 1), Limit: limit, Filter: filter}
+	page := Entries{Ledger: r.GetLedger(), From: max(r.GetStartPosition(), 1), Limit: limit, Filter: filter}
 	if r.GetPageToken() == "" {
 		return page, nil
 	}
 	if r.StartPosition != 0 {
-		return EntryPage{}, Invalid("start_position", fmt.Sprint(r.StartPosition), "none with a page_token")
+		return Entries{}, wire.Invalid("start_position", fmt.Sprint(r.StartPosition), "none with a page_token")
 	}
 	from, err := fromToken(r.PageToken, tokenEntries, page.Ledger+filter.key)
 	if err != nil {
-		return EntryPage{}, err
+		return Entries{}, err
 	}
 	page.From, err = strconv.ParseUint(from, 10, 64)
 	if err != nil || page.From == 0 {
-		return EntryPage{}, wrongToken(r.PageToken)
+		return Entries{}, wrongToken(r.PageToken)
 	}
 	return page, nil
 }
 
 // Token is the page token for the entries from position next on.
-func (p EntryPage) Token(next uint64) string {
+func (p Entries) Token(next uint64) string {
 	return toToken(tokenEntries, p.Ledger+p.Filter.key, strconv.FormatUint(next, 10))
 }
 
-func toPageSize(n uint32) (int, error) {
+func toSize(n uint32) (int, error) {
 	switch {
 	case n == 0:
-		return DefaultPageSize, nil
-	case n > MaxPageSize:
-		return 0, Invalid("page_size", fmt.Sprint(n), fmt.Sprintf("0 (for %d) to %d", DefaultPageSize, MaxPageSize))
+		return DefaultSize, nil
+	case n > MaxSize:
+		return 0, wire.Invalid("page_size", fmt.Sprint(n), fmt.Sprintf("0 (for %d) to %d", DefaultSize, MaxSize))
 	}
 	return int(n), nil
 }
+
+const (
+	// DefaultSize is the page size where none is given.
+	DefaultSize = 100
+	// MaxSize bounds the page size.
+	MaxSize = 1000
+)
 
 // A page token is the kind of list, what it was asked for and where to go on,
 // so that one of another list is refused.
@@ -133,33 +143,34 @@ func fromNameToken(token, kind, subject string) (last, hidden string, err error)
 		return "", "", err
 	}
 	last, hidden, hides := strings.Cut(next, "\x00")
-	if hides != (hidden != "") || last == "" && !hides || last != "" && CheckLedgerName("page_token", last) != nil {
+	if hides != (hidden != "") || last == "" && !hides ||
+		last != "" && wire.CheckLedgerName("page_token", last) != nil {
 		return "", "", wrongToken(token)
 	}
 	return last, hidden, nil
 }
 
 func wrongToken(token string) error {
-	return Invalid("page_token", Quote(token),
+	return wire.Invalid("page_token", wire.Quote(token),
 		"the next_page_token of the page before, with the same list, prefix and filter")
 }
 
-// DatasetPage is a LedgerPage of datasets.
-type DatasetPage struct {
+// Datasets is a Ledgers of datasets.
+type Datasets struct {
 	After, Hidden string
 	Limit         int
 }
 
-// ToDatasetPage converts a request for a page.
-func ToDatasetPage(r *pb.ListDatasetsRequest) (page DatasetPage, err error) {
-	if page.Limit, err = toPageSize(r.GetPageSize()); err != nil || r.GetPageToken() == "" {
+// ToDatasets converts a request for a page.
+func ToDatasets(r *pb.ListDatasetsRequest) (page Datasets, err error) {
+	if page.Limit, err = toSize(r.GetPageSize()); err != nil || r.GetPageToken() == "" {
 		return page, err
 	}
 	page.After, page.Hidden, err = fromNameToken(r.PageToken, tokenDatasets, "")
 	return page, err
 }
 
-// TokenAt is LedgerPage's.
-func (DatasetPage) TokenAt(last, hidden string) string {
+// TokenAt is Ledgers's.
+func (Datasets) TokenAt(last, hidden string) string {
 	return toNameToken(tokenDatasets, "", last, hidden)
 }
