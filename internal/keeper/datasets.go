@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -227,7 +228,7 @@ var errNoDigest = errors.New("keeper: Config.Digest: missing; allowed: the diges
 
 // capOf returns the cap of one charge to a ledger with this parent, at any depth below a
 // dataset; nil where there is none.
-func (k *Keeper) capOf(ctx context.Context, parent string) *ledger.ChargeCap {
+func (k *Keeper) capOf(ctx context.Context, parent string) *dataset.ChargeCap {
 	for parent != "" && !ledger.IsDataset(parent) {
 		if k.read(ctx, parent, func(s *ledger.State) { parent = s.Parent() }) != nil {
 			return nil // what is wrong with the parent does not keep its children from going on
@@ -243,7 +244,7 @@ func (k *Keeper) capOf(ctx context.Context, parent string) *ledger.ChargeCap {
 			return nil
 		}
 	}
-	return known.(*ledger.ChargeCap)
+	return known.(*dataset.ChargeCap)
 }
 
 // Share is a ledger's part of a dataset's budget.

@@ -109,7 +109,7 @@ type Keeper struct {
 	sets    sets
 
 	registering sync.RWMutex // held to read by who creates a root ledger, to write by who registers a dataset
-	caps        sync.Map     // of datasets: names of their records → *ledger.ChargeCap
+	caps        sync.Map     // of datasets: names of their records → *dataset.ChargeCap
 
 	mu      sync.Mutex
 	queues  map[string]*queue // loaded or in use

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/ledger/dataset"
+	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -25,14 +27,14 @@ type Batch struct {
 	closed  bool
 	draft   *budget.Draft // of the state's account; nil without budgets
 
-	held     reservations // the state's until one is changed
+	held     reservation.List // the state's until one is changed
 	ownsHeld bool
 	changed  map[uint64]bool // reservations, by position
 
 	amended amendments
 	bounded bool
-	alone   bool       // the dataset's share cannot be changed together with the batch
-	cap     *ChargeCap // of the ledger's dataset; may be nil
+	alone   bool               // the dataset's share cannot be changed together with the batch
+	cap     *dataset.ChargeCap // of the ledger's dataset; may be nil
 
 	request Request           // that is decided
 	now     time.Time         // when it is decided
@@ -73,7 +75,7 @@ func (b *Batch) Alone() { b.alone = true }
 
 // Cap has the batch refuse charges and reservations that cost more of the ledger's dataset
 // than its cap allows.
-func (b *Batch) Cap(c *ChargeCap) { b.cap = c }
+func (b *Batch) Cap(c *dataset.ChargeCap) { b.cap = c }
 
 // Outcome is what a decision came to.
 type Outcome uint8
@@ -229,7 +231,7 @@ func (b *Batch) readable(events []mechanism.Event, before int, instead string) e
 
 // inRange checks that events can be counted, whatever budgets say.
 func (b *Batch) inRange(events []mechanism.Event) error {
-	total := b.total + b.held.total
+	total := b.total + b.held.Total
 	var fresh map[mechanism.Mechanism]bool
 	for i, e := range events {
 		if total > math.MaxInt64-uint64(e.Count) {
@@ -247,14 +249,14 @@ func (b *Batch) inRange(events []mechanism.Event) error {
 	}
 	// Reservations count as if all of their mechanisms were new: to charge them
 	// later must not fail.
-	if n := len(b.state.parts) + len(b.added) + b.held.parts + len(fresh); len(fresh) > 0 && n > MaxDistinct {
+	if n := len(b.state.parts) + len(b.added) + b.held.Parts + len(fresh); len(fresh) > 0 && n > MaxDistinct {
 		return refuse(ErrOutOfRange, "distinct mechanisms: %d; allowed: at most %d in one ledger", n, MaxDistinct)
 	}
 	if b.bounded && len(fresh) > 0 {
 		if err := b.answerable(events, fresh); err != nil {
 			return err
 		}
-		n := b.state.bytes + b.grown + b.held.bytes
+		n := b.state.bytes + b.grown + b.held.Bytes
 		for m := range fresh {
 			n += mechanism.Size(m)
 		}

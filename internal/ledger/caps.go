@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -23,39 +23,12 @@ func (b *Batch) mayTake(parts []mechanism.Part) error {
 	return nil
 }
 
-// ChargeCap bounds what one charge may cost of a dataset's budgets. It holds for what is
-// decided anew, and is not asked of entries that are decided again: it protects from
-// mistakes, and no answer depends on it. It is safe for concurrent use.
-type ChargeCap struct {
-	id     string
-	most   float64
-	prices *budget.Finder
-}
-
 // ChargeCap returns the cap of one charge to a ledger of the dataset; nil where there is none.
-func (s *State) ChargeCap() *ChargeCap {
+func (s *State) ChargeCap() *dataset.ChargeCap {
 	d := s.amended.dataset
 	if d == nil || d.Caps.Charge == 0 {
 		return nil
 	}
 	g := s.summary.Genesis.Spec
-	return &ChargeCap{g.DatasetID, d.Caps.Charge, budget.NewFinder(s.amended.resolution.Limits, g.Adjacency)}
-}
-
-// Check refuses events that cost more than the cap allows, or that the dataset's guards
-// cannot charge.
-func (c *ChargeCap) Check(events []mechanism.Event) error {
-	if c == nil {
-		return nil
-	}
-	share, reason := c.prices.Share(mechanism.Merge(events))
-	switch {
-	case reason != "":
-		return refuse(ErrDataset, "the cap of one charge to dataset %q cannot be compared with this charge: %s; "+
-			"allowed: mechanisms that the dataset's guard can charge", c.id, reason)
-	case share.Over(c.most):
-		return refuse(ErrDataset, "the charge costs %s of the budget of dataset %q; allowed: at most %v, the cap of "+
-			"one charge", share, c.id, c.most)
-	}
-	return nil
+	return dataset.NewChargeCap(g.DatasetID, d.Caps.Charge, s.amended.resolution.Limits, g.Adjacency)
 }

@@ -31,7 +31,7 @@ func (v Commit) decide(b *Batch) error {
 	if err != nil {
 		return err
 	}
-	if _, wrong, held := r.without(v.Events); wrong >= 0 {
+	if _, wrong, held := r.Without(v.Events); wrong >= 0 {
 		e := v.Events[wrong]
 		return refuse(ErrReservation, "events[%d]: %d × %v; allowed: at most %d, what is left of reservation %d",
 			wrong, e.Count, e.Mechanism, held, r.Position)
@@ -40,6 +40,6 @@ func (v Commit) decide(b *Batch) error {
 }
 
 func (v Commit) effect(b *Batch, _ Entry) {
-	rest, _, _ := b.held.open[v.Reservation].without(v.Events)
+	rest, _, _ := b.held.Open[v.Reservation].Without(v.Events)
 	b.spend(rest, mechanism.Merge(v.Events))
 }

@@ -75,7 +75,7 @@ func (v Raise) decide(b *Batch) error {
 // judge refuses what v comes to where that is no raise, and reports whether something had
 // been charged or set aside.
 func (v Raise) judge(b *Batch) (late bool, err error) {
-	late = b.total > 0 || b.held.total > 0 || len(b.amended.refunded)+len(b.amended.restored)+b.amended.freed > 0
+	late = b.total > 0 || b.held.Total > 0 || len(b.amended.refunded)+len(b.amended.restored)+b.amended.freed > 0
 	return late, grown(b.amended.resolution, v.Resolution)
 }
 
@@ -87,7 +87,7 @@ func (v Raise) effect(b *Batch, e Entry) {
 // reprice finds all costs anew, after a raise: they are shares of limits.
 func (b *Batch) reprice() {
 	if b.draft != nil {
-		b.draft = budget.New(b.spec().terms(b.amended), b.parts(), b.held.parted(), b.request.Prices).Draft()
+		b.draft = budget.New(b.spec().terms(b.amended), b.parts(), b.held.Merged(), b.request.Prices).Draft()
 	}
 }
 

@@ -3,6 +3,7 @@ package ledger
 import (
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -38,18 +39,18 @@ func (v Reserve) decide(b *Batch) error {
 		return refuse(ErrReservation, "child: %q with a lifetime of %v; allowed: a lifetime and no child, which only "+
 			"CreateLedger sets",
 			v.Child, v.Lifetime)
-	case len(b.held.open) >= b.maxReservations():
+	case len(b.held.Open) >= b.maxReservations():
 		return refuse(ErrOutOfRange, "open reservations: %d; allowed: at most %d in one ledger",
-			len(b.held.open)+1, b.maxReservations())
-	case b.held.parts+len(parts) > MaxReservedParts:
+			len(b.held.Open)+1, b.maxReservations())
+	case b.held.Parts+len(parts) > MaxReservedParts:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: %d; allowed: at most %d in one ledger",
-			b.held.parts+len(parts), MaxReservedParts)
-	case b.bounded && b.held.bytes+size(parts) > MaxReservedBytes:
+			b.held.Parts+len(parts), MaxReservedParts)
+	case b.bounded && b.held.Bytes+reservation.Size(parts) > MaxReservedBytes:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one "+
 			"ledger, "+
 			"where %d are held already; commit, release or let expire some of them, or reserve mechanisms with "+
 			"shorter lists",
-			b.held.bytes+size(parts), MaxReservedBytes, b.held.bytes)
+			b.held.Bytes+reservation.Size(parts), MaxReservedBytes, b.held.Bytes)
 	}
 	if err := b.admit(v.Events); err != nil {
 		return err
@@ -85,7 +86,7 @@ func Left(made Entry, later []Entry) ([]mechanism.Event, bool) {
 	v, ok := made.Action.(Reserve)
 	r := Reservation{Rest: mechanism.Merge(v.Events)}
 	for _, e := range later {
-		rest, wrong, _ := r.without(e.Action.Details().Events)
+		rest, wrong, _ := r.Without(e.Action.Details().Events)
 		r, ok = rest, ok && wrong < 0
 	}
 	return mechanism.EventsOf(r.Rest), ok

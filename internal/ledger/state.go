@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/ledger/reservation"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -25,7 +26,7 @@ type State struct {
 	index   map[mechanism.Mechanism]int
 	account *budget.Account // nil without budgets
 	losses  *budget.Answerables
-	held    reservations
+	held    reservation.List
 	amended amendments
 }
 
@@ -46,7 +47,7 @@ func NewStateWithin(s Snapshot, tail []Record, stop func() bool) (st *State, ok 
 func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	st := &State{summary: s.Summary, parts: slices.Clone(s.Parts),
 		losses: budget.NewAnswerables(s.Genesis.Spec.Adjacency),
-		index:  make(map[mechanism.Mechanism]int, len(s.Parts)), held: newReservations(s.Open)}
+		index:  make(map[mechanism.Mechanism]int, len(s.Parts)), held: reservation.NewList(s.Open)}
 	for i, p := range st.parts {
 		st.index[p.Mechanism] = i
 		st.bytes += mechanism.Size(p.Mechanism)
@@ -156,7 +157,7 @@ func (s *State) count(i int) uint64 {
 func (s *State) Summary() Summary { return s.summary }
 
 // Bytes is about how many bytes the mechanisms of the ledger take.
-func (s *State) Bytes() int { return s.bytes + s.held.bytes }
+func (s *State) Bytes() int { return s.bytes + s.held.Bytes }
 
 // Parts returns a copy of all counts, by the indexes of CountChange.
 func (s *State) Parts() []mechanism.Part { return slices.Clone(s.parts) }
@@ -166,7 +167,7 @@ func (s *State) Parts() []mechanism.Part { return slices.Clone(s.parts) }
 func (s *State) Composition() mechanism.Composition {
 	parts := s.Parts()
 	var at func([]mechanism.Part, mechanism.Mechanism) (int, bool)
-	for _, r := range s.held.children() {
+	for _, r := range s.held.Children() {
 		if at == nil {
 			at = mechanism.Searcher()
 		}
