@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -80,7 +81,9 @@ func TestStatementOfTraining(t *testing.T) {
 		gaussianDelta(math.Sqrt(15)/1.1, e-1e-3) > 1e-5) {
 		t.Errorf("shuffled: ε = %v has δ = %v", e, d)
 	}
-	wantIn(t, sectionOf(t, st, "If the data were shuffled"), "would be proven at δ = 1e-05")
+	lower := st.GetPrivacy()[0].GetShuffledLower()
+	wantIn(t, sectionOf(t, st, "If the data were shuffled"), "would be proven at δ = 1e-05",
+		"can prove less than ε = "+num.FormatDown(lower, 3))
 	epochs := func(m *pb.Mechanism, count uint32) float64 {
 		return atWorkload(t, s, []*pb.Event{{Mechanism: m, Count: count}})
 	}
@@ -99,6 +102,11 @@ func TestStatementOfTraining(t *testing.T) {
 			DatasetSize: proto.Uint64(60000), Mechanism: noise}}}}}})
 	passes := state("shuffled")
 	wantNear(t, "ε of shuffled data", passes.GetPrivacy()[0].GetEpsilon(), e)
+	if lower != passes.GetPrivacy()[0].GetEpsilonLower() || !(lower > st.GetPrivacy()[0].GetEpsilon() && lower < e) {
+		t.Errorf("ε of shuffled data is at least %v and at most %v; of Poisson samples %v", lower, e,
+			st.GetPrivacy()[0].GetEpsilon())
+	}
+	wantIn(t, sectionOf(t, passes, "Shuffled batches"), "can prove less than ε = "+num.FormatDown(lower, 3))
 	wantNear(t, "ε of random allocation", passes.GetPrivacy()[0].GetAllocated(), allocated)
 	wantNear(t, "ε of Poisson samples", passes.GetPrivacy()[0].GetPoissonSampled(), st.GetPrivacy()[0].GetEpsilon())
 	wantIn(t, sectionOf(t, passes, "If the batches were drawn at random"), "With Poisson samples of the reported size")

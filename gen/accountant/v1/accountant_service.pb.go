@@ -3123,8 +3123,11 @@ type StatedPrivacy struct {
 	// ε if every batch had been a Poisson sample of the reported size, in the place of
 	// shuffled data; absent where there were none.
 	PoissonSampled *float64 `protobuf:"fixed64,8,opt,name=poisson_sampled,json=poissonSampled,proto3,oneof" json:"poisson_sampled,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// No accountant can prove less than this ε for the case of shuffled: it is what shuffling
+	// may really cost. Absent where shuffled is, and where no such bound is known.
+	ShuffledLower *float64 `protobuf:"fixed64,9,opt,name=shuffled_lower,json=shuffledLower,proto3,oneof" json:"shuffled_lower,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatedPrivacy) Reset() {
@@ -3209,6 +3212,13 @@ func (x *StatedPrivacy) GetAllocated() float64 {
 func (x *StatedPrivacy) GetPoissonSampled() float64 {
 	if x != nil && x.PoissonSampled != nil {
 		return *x.PoissonSampled
+	}
+	return 0
+}
+
+func (x *StatedPrivacy) GetShuffledLower() float64 {
+	if x != nil && x.ShuffledLower != nil {
+		return *x.ShuffledLower
 	}
 	return 0
 }
@@ -6267,7 +6277,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\aepsilon\x18\x03 \x01(\x01R\aepsilon\"^\n" +
 	"\x0eMechanismCount\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x04R\x05count\"\xe3\x02\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\xa2\x03\n" +
 	"\rStatedPrivacy\x12\x14\n" +
 	"\x05delta\x18\x01 \x01(\x01R\x05delta\x12\x18\n" +
 	"\aepsilon\x18\x02 \x01(\x01R\aepsilon\x12(\n" +
@@ -6276,14 +6286,16 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\arunning\x18\x05 \x01(\x01H\x01R\arunning\x88\x01\x01\x12\x1f\n" +
 	"\bshuffled\x18\x06 \x01(\x01H\x02R\bshuffled\x88\x01\x01\x12!\n" +
 	"\tallocated\x18\a \x01(\x01H\x03R\tallocated\x88\x01\x01\x12,\n" +
-	"\x0fpoisson_sampled\x18\b \x01(\x01H\x04R\x0epoissonSampled\x88\x01\x01B\x10\n" +
+	"\x0fpoisson_sampled\x18\b \x01(\x01H\x04R\x0epoissonSampled\x88\x01\x01\x12*\n" +
+	"\x0eshuffled_lower\x18\t \x01(\x01H\x05R\rshuffledLower\x88\x01\x01B\x10\n" +
 	"\x0e_epsilon_lowerB\n" +
 	"\n" +
 	"\b_runningB\v\n" +
 	"\t_shuffledB\f\n" +
 	"\n" +
 	"_allocatedB\x12\n" +
-	"\x10_poisson_sampled\"\xd5\x06\n" +
+	"\x10_poisson_sampledB\x11\n" +
+	"\x0f_shuffled_lower\"\xd5\x06\n" +
 	"\x0eBudgetExceeded\x12G\n" +
 	"\n" +
 	"shortfalls\x18\x01 \x03(\v2'.accountant.v1.BudgetExceeded.ShortfallR\n" +

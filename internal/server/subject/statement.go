@@ -53,7 +53,7 @@ func (s Subject) State(deltas []float64, t *turns.Turn) (out Stated, err error) 
 			q.Stop = t.Share(left - 2 - j)
 			switch a, err := o.session.Ask(o.run, q); {
 			case err == nil:
-				*o.of(&p) = &a.Epsilon
+				o.say(&p, a)
 			case !errors.Is(err, accountant.ErrStopped): // without it the statement still stands
 				return out, err
 			}
@@ -88,7 +88,7 @@ func (s Subject) State(deltas []float64, t *turns.Turn) (out Stated, err error) 
 type otherwise struct {
 	session accountant.Session
 	run     mechanism.Composition
-	of      func(*questions.StatedPrivacy) **float64 // where its ε goes
+	say     func(*questions.StatedPrivacy, accountant.Answer) // writes its answer into the statement
 }
 
 // otherwise lists what can be said of other ways to draw the batches. A budget says nothing of batches.
@@ -98,14 +98,16 @@ func (s Subject) otherwise() (list []*otherwise) {
 	}
 	for _, o := range []struct {
 		change func(mechanism.Composition) (mechanism.Composition, error)
-		of     func(*questions.StatedPrivacy) **float64
+		say    func(*questions.StatedPrivacy, accountant.Answer)
 	}{
-		{variant.IfShuffled, func(p *questions.StatedPrivacy) **float64 { return &p.Shuffled }},
-		{variant.IfAllocated, func(p *questions.StatedPrivacy) **float64 { return &p.Allocated }},
-		{variant.IfSampled, func(p *questions.StatedPrivacy) **float64 { return &p.Sampled }},
+		{variant.IfShuffled, func(p *questions.StatedPrivacy, a accountant.Answer) {
+			p.Shuffled, p.ShuffledLower = &a.Epsilon, a.EpsilonLower
+		}},
+		{variant.IfAllocated, func(p *questions.StatedPrivacy, a accountant.Answer) { p.Allocated = &a.Epsilon }},
+		{variant.IfSampled, func(p *questions.StatedPrivacy, a accountant.Answer) { p.Sampled = &a.Epsilon }},
 	} {
 		if run, err := o.change(s.Stated); err == nil {
-			list = append(list, &otherwise{run: run, of: o.of})
+			list = append(list, &otherwise{run: run, say: o.say})
 		}
 	}
 	return list

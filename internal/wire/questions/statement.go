@@ -86,6 +86,8 @@ type StatedPrivacy struct {
 	Shuffled  *float64 // cut from shuffled data
 	Allocated *float64 // every record dealt into one of them at random
 	Sampled   *float64 // Poisson samples
+
+	ShuffledLower *float64 // no accountant can prove less than this for shuffled data; nil if no such bound is known
 }
 
 // GroupPrivacy is the ε at δ of Size records together.
@@ -106,7 +108,7 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Privacy = append(out.Privacy, &pb.StatedPrivacy{
 			Delta: p.Stated.Delta, Epsilon: p.Stated.Epsilon, EpsilonLower: p.Stated.EpsilonLower,
 			Analysis: string(p.Stated.Analysis), Running: &p.Running.Epsilon, Shuffled: p.Shuffled,
-			Allocated: p.Allocated, PoissonSampled: p.Sampled,
+			Allocated: p.Allocated, PoissonSampled: p.Sampled, ShuffledLower: p.ShuffledLower,
 		})
 	}
 	if !math.IsInf(s.Rho, 1) {

@@ -112,7 +112,8 @@ func (s Statement) sections() (list []*pb.StatementSection) {
 	add("Whose privacy", append([]string{s.neighbours()}, s.groups()...)...)
 	add("What an attacker can do", s.attacker()...)
 	add("Who has to be trusted", s.trusted()...)
-	add("If the data were shuffled", s.shuffled()...)
+	add("If the data were shuffled", s.ifShuffled()...)
+	add("Shuffled batches", s.shuffled()...)
 	add("If the batches were drawn at random", s.random()...)
 	return list
 }
@@ -198,20 +199,39 @@ func (s Statement) has(kind string) bool {
 	})
 }
 
-func (s Statement) shuffled() []string {
+// ifShuffled says what holds for shuffled data where Poisson samples were reported.
+func (s Statement) ifShuffled() []string {
 	if !s.has("poisson_sampled") {
 		return nil
 	}
 	const usual = "The numbers hold for Poisson sampling, where every step draws its batch anew and each record is " +
 		"in it independently of the others. Many data loaders shuffle the data instead and cut it into batches."
 	if p, ok := s.headline(); ok && p.Shuffled != nil && !math.IsInf(*p.Shuffled, 1) {
-		return []string{usual, fmt.Sprintf("If the data were shuffled, ε ≤ %s would be proven at δ = %s, for one pass "+
-			"over the data after another with batches of the reported size. Nothing is gained from the random order "+
-			"in this number: no useful gain is proven.",
-			num.FormatDecimalsUp(*p.Shuffled, 2), delta(p.Stated.Delta))}
+		return append([]string{usual, fmt.Sprintf("If the data were shuffled, ε ≤ %s would be proven at δ = %s, for one "+
+			"pass over the data after another with batches of the reported size. Nothing is gained from the random "+
+			"order in this number: no useful gain is proven.",
+			num.FormatDecimalsUp(*p.Shuffled, 2), delta(p.Stated.Delta))}, shuffledCosts(p.ShuffledLower, p.Stated.Delta)...)
 	}
 	return []string{usual, "What would hold for shuffled data cannot be said here: that needs batch_size and " +
 		"dataset_size of every sampled step, and Gaussian noise."}
+}
+
+// shuffled says what shuffled data cost at least where shuffled batches were reported.
+func (s Statement) shuffled() []string {
+	if p, ok := s.headline(); ok && s.has("shuffled") {
+		return shuffledCosts(p.Stated.EpsilonLower, p.Stated.Delta)
+	}
+	return nil
+}
+
+// shuffledCosts says what shuffled data cost at least. It says nothing if no positive bound is known.
+func shuffledCosts(lower *float64, atDelta float64) []string {
+	if lower == nil || !(*lower > 0) {
+		return nil
+	}
+	return []string{fmt.Sprintf("How much the random order of shuffled data protects is not known exactly. At δ = %s no "+
+		"accountant can prove less than ε = %s for shuffled data, because an attack is known that learns this much.",
+		delta(atDelta), num.FormatDown(*lower, 3))}
 }
 
 // random says what other batches of the same size would give: of random allocation, and for shuffled data

@@ -835,7 +835,7 @@ class SetRefusal(_message.Message):
     def __init__(self, members: _Optional[_Iterable[_Union[SetRefusal.Member, _Mapping]]] = ..., more: _Optional[int] = ..., fits: _Optional[_Iterable[_Union[MechanismCount, _Mapping]]] = ..., ledgers: _Optional[int] = ...) -> None: ...
 
 class StatedPrivacy(_message.Message):
-    __slots__ = ["allocated", "analysis", "delta", "epsilon", "epsilon_lower", "poisson_sampled", "running", "shuffled"]
+    __slots__ = ["allocated", "analysis", "delta", "epsilon", "epsilon_lower", "poisson_sampled", "running", "shuffled", "shuffled_lower"]
     ALLOCATED_FIELD_NUMBER: _ClassVar[int]
     ANALYSIS_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
@@ -844,6 +844,7 @@ class StatedPrivacy(_message.Message):
     POISSON_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FIELD_NUMBER: _ClassVar[int]
     SHUFFLED_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLED_LOWER_FIELD_NUMBER: _ClassVar[int]
     allocated: float
     analysis: str
     delta: float
@@ -852,7 +853,8 @@ class StatedPrivacy(_message.Message):
     poisson_sampled: float
     running: float
     shuffled: float
-    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ..., shuffled: _Optional[float] = ..., allocated: _Optional[float] = ..., poisson_sampled: _Optional[float] = ...) -> None: ...
+    shuffled_lower: float
+    def __init__(self, delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., analysis: _Optional[str] = ..., running: _Optional[float] = ..., shuffled: _Optional[float] = ..., allocated: _Optional[float] = ..., poisson_sampled: _Optional[float] = ..., shuffled_lower: _Optional[float] = ...) -> None: ...
 
 class Statement(_message.Message):
     __slots__ = ["acknowledged_warnings", "advantage", "assumptions", "groups", "guarantee", "ledger", "mechanisms", "mechanisms_omitted", "mu", "privacy", "rho", "sections", "summary", "time", "trade_off", "version", "warnings"]
