@@ -366,6 +366,25 @@ def test_with_empty() -> None:
         with_empty(lambda records: "text", 1)([])
 
 
+def test_iter_twice_is_one_epoch() -> None:
+    # torch.utils.data.DataLoader with workers: once in _BaseDataLoaderIter.__init__, again in _reset.
+    deal, expected = seeded(30, 40), seeded(30, 40)
+    got = []
+    for _ in range(2):
+        iter(deal)
+        got.append(list(deal))
+    assert got == [list(expected), list(expected)] and deal.epoch == 2
+    iter(deal)
+    batches = iter(deal)
+    begun = [next(batches) for _ in range(3)]
+    other = seeded(30, 40)
+    other.load_state_dict(deal.state_dict(), go_on=True)
+    iter(other)  # does not lose the loaded epoch either
+    assert begun + list(other) == list(expected)
+    next(iter(deal))
+    assert deal.epoch == 4  # of epoch 3 a batch was taken
+
+
 @pytest.mark.frameworks
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_the_same_batches_with_any_number_of_workers(workers: int) -> None:

@@ -47,7 +47,8 @@ class RandomAllocation:
     a public number such as dataset_size·selected/steps.
 
     Every `iter` begins an epoch, with a choice of its own; what an unfinished epoch has left is
-    not dealt any more. The object serves as the batch_sampler of a PyTorch DataLoader, with
+    not dealt any more. An epoch of which no batch was taken goes on instead, because a DataLoader
+    with workers calls `iter` twice for each of its epochs. The object serves as the batch_sampler of a PyTorch DataLoader, with
     any number of workers: the batches are dealt in the process that iterates.
     For one process: the ranks of a distributed training would each deal every record.
 
@@ -71,7 +72,7 @@ class RandomAllocation:
         self._dealt = steps  # how many batches of the epoch were handed out
         self._covered = steps  # how many of its steps were covered
         self._charged: bytes | None = None  # what its steps run, if it was charged
-        self._going_on = False  # the next iteration goes on with a loaded epoch
+        self._going_on = False  # the next iteration goes on with this epoch: it was loaded, or no batch was taken
 
     def __len__(self) -> int:
         return self.steps
@@ -83,7 +84,7 @@ class RandomAllocation:
     def __iter__(self) -> Iterator[list[int]]:
         if not self._going_on:
             self._begin()
-        self._going_on = False
+        self._going_on = True
         return self._rest(self.epoch)
 
     def _begin(self) -> None:
@@ -103,6 +104,7 @@ class RandomAllocation:
             if self._dealt >= self.steps:
                 return
             self._dealt += 1
+            self._going_on = False
             yield list(self._batches[self._dealt - 1])
 
     # What to report
