@@ -28,6 +28,7 @@ type settings struct {
 	local               bool // private, for as long as it is used (local.go); no flag sets it
 	requireDataset      bool
 	insecure, pprof     bool
+	dashboard           bool
 	gracePeriod         time.Duration
 	analyses            int
 	questionTime        time.Duration
@@ -105,7 +106,9 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	f.StringVar(&s.socketMode, "socket-mode", "0600", "octal `permissions` of the sockets in --listen")
 	f.StringVar(&s.socketOwner, "socket-owner", "",
 		"`owner` of the sockets in --listen: USER, USER:GROUP or :GROUP, names or numbers (default: the daemon's)")
-	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics and /healthz; \"\" turns it off")
+	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics, /healthz and the dashboard; \"\" turns it off")
+	f.BoolVar(&s.dashboard, "dashboard", true, "serve pages and the API as JSON on the HTTP port (docs/http.md); on "+
+		"an address that other machines can reach only with TLS and --tls-client-ca or --token-issuer")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
 	f.BoolVar(&s.init, "init", false,
 		"start anew, with nothing charged, in a directory whose store is gone; refused where there is one")

@@ -58,8 +58,9 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
 		TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,
 		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
-		Profile: s.pprof, Analyses: s.analyses, QuestionTime: s.questionTime, AccessPolicy: s.accessPolicy,
-		TokenGroups: s.tokens.groups, FairUse: s.fair, RequireDataset: s.requireDataset,
+		Profile: s.pprof, Dashboard: s.dashboard, Analyses: s.analyses, QuestionTime: s.questionTime,
+		AccessPolicy: s.accessPolicy,
+		TokenGroups:  s.tokens.groups, FairUse: s.fair, RequireDataset: s.requireDataset,
 	}
 	if config.Issuers, err = s.tokens.config(); err != nil {
 		return err

@@ -37,8 +37,10 @@ type Config struct {
 	TokenGroups string
 	// FairUse is how much one principal may take. Zero: no limits.
 	FairUse fairuse.Limits
-	// HTTP is the TCP address of /metrics and /healthz. Empty: none.
+	// HTTP is the TCP address of /metrics, /healthz and the dashboard. Empty: none.
 	HTTP string
+	// Dashboard adds pages and the API as JSON to the HTTP port where that is safe: see hasPages.
+	Dashboard bool
 	// Profile adds /debug/pprof to the HTTP port.
 	Profile bool
 	// Socket is the path of a Unix socket (mode 0600) with the gRPC service. A
@@ -173,6 +175,13 @@ func (c Config) Check() error {
 
 // open reports whether addresses that other machines can reach are allowed.
 func (c Config) open() bool { return c.Insecure || c.TLS.Cert != "" }
+
+// hasPages reports whether the HTTP port has pages and JSON: where they are wanted, and only this machine
+// reaches the port, or TLS keeps what is sent secret and something proves who calls.
+func (c Config) hasPages(address string) bool {
+	identity := c.TLS.ClientCA != "" || len(c.Issuers) > 0
+	return c.Dashboard && (endpoint.IsLoopback(address) || c.TLS.Cert != "" && identity)
+}
 
 // tokens makes the verifier of tokens, nil if none are taken. The error is an *endpoint.ConfigError.
 func (c Config) tokens(logger *slog.Logger) (*bearer.Verifier, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
+	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -70,6 +71,14 @@ func (s *Server) identify(ctx context.Context) error {
 	if p, ok := peer.FromContext(ctx); ok {
 		proven, _ = p.AuthInfo.(endpoint.Proof)
 	}
+	var session inside.Session
+	if proven.Inside {
+		web, err := s.inside.Caller(ctx)
+		if err != nil {
+			return err
+		}
+		proven, session, c.web, c.address = web.Proof, web.Session, true, web.Address
+	}
 	c.principal, c.connection, c.ownSocket = proven.Principal, proven.Principal, proven.Own
 	if c.principal == "" {
 		c.principal = unverified + cmp.Or(said, anonymous)
@@ -83,6 +92,8 @@ func (s *Server) identify(ctx context.Context) error {
 		return err
 	case by.Principal != "":
 		c.principal, c.groups, c.until = by.Principal, by.Groups, by.Expiry
+	case session.Principal != "":
+		c.principal, c.groups, c.until = session.Principal, session.Groups, session.Until
 	case proven.Unproven:
 		return errNoProof
 	}
@@ -102,6 +113,8 @@ var (
 	errNoProof      = fmt.Errorf("%w: there is none, and no client certificate; allowed: one of them", errToken)
 	errTokenUseless = fmt.Errorf("%w: this daemon takes none, as it was started without --token-issuer, and nothing "+
 		"else proves who calls; allowed: no token, such as without ACCOUNTANT_TOKEN_FILE", errToken)
+	errOnlyReads = errors.New("nothing proves who you are, and over HTTP only those may write of whom that is " +
+		"proven; allowed: a token (Authorization: Bearer TOKEN), a client certificate or a login, or a call over gRPC")
 	errTokenEnded = errors.New("token: its time is over, so the stream ends, after all answers that were due; " +
 		"open it again with a new token")
 )

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"log/slog"
@@ -37,6 +38,9 @@ type caller struct {
 	groups     []string  // that the token lists
 	until      time.Time // when the token ends; zero without one
 	account    *fairuse.Account
+
+	web     bool   // it came over HTTP
+	address string // of the HTTP request's peer
 }
 
 type callerKey struct{}
@@ -107,7 +111,7 @@ func (s *Server) finished(ctx context.Context, c *caller, method, kind string, s
 		slog.Float64("grpc.time_ms", float64(time.Since(start).Microseconds())/1000),
 	}
 	if p, ok := peer.FromContext(ctx); ok {
-		fields = append(fields, slog.String("peer.address", p.Addr.String()))
+		fields = append(fields, slog.String("peer.address", cmp.Or(c.address, p.Addr.String())))
 	}
 	if c.connection != "" && c.connection != c.principal {
 		fields = append(fields, slog.String("peer.principal", c.connection))

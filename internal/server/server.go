@@ -34,6 +34,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/gate"
+	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
@@ -53,6 +54,8 @@ type Server struct {
 
 	listeners []*endpoint.Listener // of the gRPC service
 	open      *endpoint.Connections
+	inside    *inside.Way      // of pages and JSON
+	pages     *grpc.ClientConn // nil: there are none
 	http      net.Listener
 	tls       *endpoint.Certificates // nil: plain
 	tokens    *bearer.Verifier       // nil: none are taken
@@ -73,7 +76,7 @@ func Start(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: endpoint.NewConnections(),
-		process: newProcessID()}
+		inside: inside.New(), process: newProcessID()}
 	var err error
 	s.gate, err = gate.New(gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger,
 		Record: s.recordPolicy})
@@ -159,6 +162,13 @@ func (s *Server) listen() (err error) {
 			return err
 		}
 	}
+	if s.http != nil && c.hasPages(s.HTTPAddr()) {
+		l, dial := endpoint.ListenInside(s.open)
+		s.listeners = append(s.listeners, l)
+		if s.pages, err = s.inside.Dial(dial); err != nil {
+			return err
+		}
+	}
 	if c.Socket != "" {
 		l, err := endpoint.ListenOwn(c.Socket, s.open)
 		if err != nil {
@@ -176,6 +186,9 @@ func (s *Server) closeListeners() error {
 	}
 	if s.http != nil {
 		errs = append(errs, s.http.Close())
+	}
+	if s.pages != nil {
+		errs = append(errs, s.pages.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -291,7 +304,7 @@ func (s *Server) stop(web *http.Server, serving *sync.WaitGroup) error {
 		s.config.Logger.Warn("calls have not ended in time")
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- stopHTTP(ctx, web) }()
+	go func() { ended <- s.stopHTTP(ctx, web) }()
 	return errors.Join(s.keeper.Close(ctx), <-ended)
 }
 

@@ -19,6 +19,7 @@ type Proof struct {
 	Own       bool   // it came to the daemon's own socket
 	Private   bool   // nobody on the way can read it
 	Unproven  bool   // the peer has no certificate, where one or a token is demanded
+	Inside    bool   // it is a connection of this process with itself (ListenInside)
 }
 
 func (Proof) AuthType() string { return "accountant" }
@@ -49,6 +50,9 @@ func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 	from := Proof{Own: c.origin == fromOwn, Private: c.origin != fromTCP || t.tls != nil || isLoopback(c.Conn)}
 	from.SecurityLevel = credentials.NoSecurity
 	switch {
+	case c.origin == fromInside:
+		from.Inside = true
+		return c.Conn, from, nil
 	case c.origin != fromTCP:
 		if uid, ok := peerUID(c.Conn); ok {
 			from.Principal = "uid:" + strconv.FormatUint(uint64(uid), 10)
@@ -76,12 +80,7 @@ func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 
 // isLoopback reports whether a TCP connection does not leave the machine.
 func isLoopback(c net.Conn) bool {
-	for _, a := range []net.Addr{c.LocalAddr(), c.RemoteAddr()} {
-		if tcp, ok := a.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-			return false
-		}
-	}
-	return true
+	return IsLoopback(c.LocalAddr().String()) && IsLoopback(c.RemoteAddr().String())
 }
 
 // ClientHandshake is never called: it is for clients.

@@ -34,6 +34,7 @@ const (
 	fromTCP    origin = iota
 	fromSocket        // a Unix socket for others
 	fromOwn           // the daemon's own socket
+	fromInside        // this process
 )
 
 func (l *Listener) Accept() (net.Conn, error) {

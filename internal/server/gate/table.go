@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"path"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -19,6 +21,12 @@ type rule struct {
 // writes reports whether the method can write to ledgers. Of these roles only GetWriter does not.
 func (r rule) writes() bool {
 	return r.role == access.Reporter || r.role == access.Manager || r.role == access.Officer
+}
+
+// Reads reports whether a method, "/SERVICE/NAME", changes nothing in any ledger.
+func Reads(method string) bool {
+	r, ok := table[path.Base(method)]
+	return ok && !r.writes() && !r.own || path.Base(method) == "GetWriter"
 }
 
 // people says who may do something where the policy asks for two people.

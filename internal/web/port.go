@@ -1,0 +1,84 @@
+// Package web is what the daemon serves over HTTP: metrics and health for machines that watch it, and,
+// where that is safe, pages for people and the API as JSON.
+//
+// Pages and JSON are clients of the gRPC service in the same process (package inside): they show what it
+// answers, to the caller for whom a request comes, and decide nothing themselves. This package finds out who
+// that is, and keeps web sites that somebody visits from using the visitor's browser against the daemon.
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// Config says what the HTTP port serves.
+type Config struct {
+	// Metrics shows the metrics, and Health returns why the daemon does not serve, nil if it does.
+	Metrics http.Handler
+	Health  func() error
+	// Profile adds /debug/pprof.
+	Profile bool
+	// Certificates is set where clients must have a certificate: for everything but /healthz.
+	Certificates bool
+	// Conn is the connection to the gRPC service by which pages and JSON ask (inside.Way.Dial). Nil: there
+	// are no pages and no JSON.
+	Conn grpc.ClientConnInterface
+	// Local is set where only this machine reaches the port. Elsewhere pages and JSON need a caller whose
+	// identity is proven.
+	Local bool
+
+	Logger *slog.Logger
+}
+
+// Timeouts of the HTTP port. A request must have come whole after readTime. An answer may be computed as
+// long as its call lasts; what is written of it must be read within writeTime.
+const (
+	headerTime = 5 * time.Second
+	readTime   = 10 * time.Second
+	writeTime  = 30 * time.Second
+	maxHeader  = 16 << 10
+)
+
+// NewServer returns the server of the HTTP port.
+func NewServer(c Config) *http.Server {
+	mux := http.NewServeMux()
+	handle := func(pattern string, handler http.HandlerFunc) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if c.Certificates && len(r.TLS.VerifiedChains) == 0 {
+				http.Error(w, "a client certificate is needed", http.StatusForbidden)
+				return
+			}
+			handler(w, r)
+		})
+	}
+	handle("GET /metrics", c.Metrics.ServeHTTP)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := c.Health(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "serving")
+	})
+	if c.Profile {
+		handle("GET /debug/pprof/", pprof.Index)
+		handle("GET /debug/pprof/profile", pprof.Profile)
+		handle("GET /debug/pprof/trace", pprof.Trace)
+	}
+	if c.Conn != nil {
+		mux.Handle("/", newDoor(c))
+	}
+	return &http.Server{
+		Handler:           mux,
+		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+	}
+}
