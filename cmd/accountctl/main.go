@@ -8,8 +8,8 @@
 // writes and reads the API's values, internal/mechanisms and internal/workloads read
 // what flags and files describe, internal/answers asks questions and writes the answers,
 // internal/writes makes a write under its request ID, internal/several takes several ledgers at
-// once, internal/guards gives guards to budgets
-// without one, and internal/figure draws.
+// once, and internal/guards gives guards to budgets
+// without one. The module's internal/figure draws.
 //
 // Scripts depend on flags, JSON and exit statuses: 0 done, 2 flags or files wrong,
 // 3 refused, 4 no answer, 1 anything else, with one line on standard error.

@@ -5,17 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/figure"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/figure"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
@@ -56,61 +60,110 @@ func budgetFigure(ctx context.Context, p *cli.Program, daemon *client.Client, na
 	if m.slow {
 		moments = maxAnswers
 	}
-	start := seconds(l.GetCreateTime().AsTime().UnixNano())
-	lines := map[string]*figure.Line{}
+	h := &history{meter: m, start: seconds(l.GetCreateTime().AsTime().UnixNano()), lines: map[string]*figure.Line{}}
 	every := (l.GetPosition() + uint64(moments) - 1) / uint64(moments)
 	for e, err := range daemon.Entries(ctx, name,
 		client.EntriesOptions{PageSize: pages.MaxSize, End: l.GetPosition()}) {
 		if err == nil {
 			err = s.add(e)
 		}
+		if err == nil && (e.GetPosition()%every == 0 || e.GetPosition() == l.GetPosition()) {
+			err = h.add(seconds(e.GetTime().AsTime().UnixNano()), s)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if e.GetPosition()%every != 0 && e.GetPosition() != l.GetPosition() {
-			continue
-		}
-		at := seconds(e.GetTime().AsTime().UnixNano())
-		for value, spent := range s.spent {
-			y, err := m.measure(spent)
-			if err != nil {
-				return nil, err
-			}
-			if lines[value] == nil {
-				lines[value] = &figure.Line{Name: value, Steps: true}
-				lines[value].Add(start, 0)
-			}
-			lines[value].Add(at, y)
-		}
 	}
-	f := &figure.Figure{Title: m.title + " of " + l.GetName(), X: figure.Axis{Name: "time (UTC)", Kind: figure.Times},
-		Y: figure.Axis{Name: m.unit, Kind: m.kind}}
-	var rest []figure.Line
-	for value, l := range lines {
+	return h.figure(l, label, time.Now()), nil
+}
+
+// history is what was charged and reserved at some moments.
+type history struct {
+	meter    meter
+	start    float64
+	lines    map[string]*figure.Line // by the label's value
+	reserved figure.Area
+	last     float64
+}
+
+// add measures what is spent and held at a moment.
+func (h *history) add(at float64, s *spending) error {
+	h.last = at
+	total := 0.0
+	for value, spent := range s.spent {
+		y, err := h.meter.measure(spent)
+		if err != nil {
+			return err
+		}
 		if value == everything {
-			l.Name = "all"
-			f.Lines = append(f.Lines, *l)
-		} else {
-			rest = append(rest, *l)
+			total = y
+		}
+		if h.lines[value] == nil {
+			h.lines[value] = &figure.Line{Name: value, Steps: true}
+			h.lines[value].Add(h.start, 0)
+		}
+		h.lines[value].Add(at, y)
+	}
+	top := total
+	if len(s.open) > 0 {
+		var err error
+		if top, err = h.meter.measure(s.withHeld()); err != nil {
+			return err
 		}
 	}
-	last := func(l figure.Line) float64 { return l.Points[len(l.Points)-1].Y }
+	h.reserved.Low = append(h.reserved.Low, figure.Point{X: at, Y: total})
+	h.reserved.High = append(h.reserved.High, figure.Point{X: at, Y: max(top, total)})
+	return nil
+}
+
+// figure draws everything first, and then the largest values of the label. It goes on to now,
+// unless the ledger is closed.
+func (h *history) figure(l *accountantv1.Ledger, label string, now time.Time) *figure.Figure {
+	f := &figure.Figure{Title: "Privacy budget of " + l.GetName(), Subtitle: h.meter.title,
+		X: figure.Axis{Name: "time (UTC)", Kind: figure.Times}, Y: figure.Axis{Name: h.meter.unit, Kind: h.meter.kind},
+		Limit: h.meter.limit, Empty: "Nothing was charged yet."}
+	end := max(h.last, seconds(now.UnixNano()))
+	text := "now, "
+	if l.GetClosed() {
+		end, text = h.last, "closed, "
+	}
+	f.Now = &figure.Mark{At: end, Text: text + time.Unix(int64(end), 0).UTC().Format("2 Jan 15:04")}
+	all := h.lines[everything]
+	if all == nil { // only reservations
+		all = &figure.Line{Steps: true, Points: []figure.Point{{X: h.start}, {X: h.last}}}
+	}
+	held := last(h.reserved.High) - last(h.reserved.Low)
+	all.Add(end, last(all.Points))
+	all.Name = "charged: " + h.meter.show(last(all.Points))
+	f.Areas = []figure.Area{{Low: level(all.Points, 0), High: all.Points, Steps: true}}
+	f.Lines = []figure.Line{*all}
+	if slices.ContainsFunc(h.reserved.High, func(p figure.Point) bool { return p.Y > 0 }) &&
+		!slices.Equal(h.reserved.High, h.reserved.Low) {
+		h.reserved.Low = append(h.reserved.Low, figure.Point{X: end, Y: last(h.reserved.Low)})
+		h.reserved.High = append(h.reserved.High, figure.Point{X: end, Y: last(h.reserved.High)})
+		h.reserved.Name, h.reserved.Steps, h.reserved.Hatched = "reserved: "+h.meter.show(held), true, true
+		f.Areas = append(f.Areas, h.reserved)
+	}
+	delete(h.lines, everything)
+	var rest []figure.Line
+	for value, line := range h.lines {
+		line.Add(end, last(line.Points))
+		line.Name = label + "=" + value
+		rest = append(rest, *line)
+	}
 	slices.SortFunc(rest, func(a, b figure.Line) int {
-		if last(a) != last(b) {
-			return map[bool]int{true: -1, false: 1}[last(a) > last(b)]
-		}
-		return map[bool]int{true: -1, false: 1}[a.Name < b.Name]
+		return cmp.Or(cmp.Compare(last(b.Points), last(a.Points)), cmp.Compare(a.Name, b.Name))
 	})
 	if len(rest) > maxLabels {
-		f.Title += fmt.Sprintf(" (the largest %d of %d values)", maxLabels, len(rest))
+		f.Subtitle += fmt.Sprintf(" Of %d values of %s the largest %d have a line.", len(rest), label, maxLabels)
 		rest = rest[:maxLabels]
 	}
-	for i := range rest {
-		rest[i].Name = label + "=" + rest[i].Name
-	}
 	f.Lines = append(f.Lines, rest...)
-	return f, nil
+	return f
 }
+
+// last is where a line ends.
+func last(points []figure.Point) float64 { return points[len(points)-1].Y }
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
 
@@ -183,6 +236,20 @@ func (s *spending) add(e *accountantv1.Entry) error {
 	return nil
 }
 
+// withHeld is everything that was spent, and what reservations hold.
+func (s *spending) withHeld() map[mechanism.Mechanism]int64 {
+	sum := maps.Clone(s.spent[everything])
+	if sum == nil {
+		sum = map[mechanism.Mechanism]int64{}
+	}
+	for _, held := range s.open {
+		for m, n := range held.rest {
+			sum[m] += n
+		}
+	}
+	return sum
+}
+
 // count adds to everything, and to what has the value of the label.
 func (s *spending) count(value string, counts map[mechanism.Mechanism]int64) {
 	lines := []string{everything}
@@ -203,6 +270,7 @@ func (s *spending) count(value string, counts map[mechanism.Mechanism]int64) {
 type meter struct {
 	title, unit string
 	kind        figure.AxisKind
+	limit       *figure.Mark
 	slow        bool
 	measure     func(map[mechanism.Mechanism]int64) (float64, error)
 }
@@ -222,8 +290,8 @@ func newMeter(ctx context.Context, l *accountantv1.Ledger, delta float64) (meter
 		planned += float64(b.GetPlanned())
 	}
 	if planned > 0 {
-		return meter{"Spent of the plan", "of its applications", figure.Percents, false,
-			func(spent map[mechanism.Mechanism]int64) (float64, error) {
+		return meter{"What was charged of the plan.", "share of the planned applications", figure.Percents,
+			&figure.Mark{At: 100, Text: "the plan"}, false, func(spent map[mechanism.Mechanism]int64) (float64, error) {
 				n := int64(0)
 				for _, count := range spent {
 					n += count
@@ -231,7 +299,8 @@ func newMeter(ctx context.Context, l *accountantv1.Ledger, delta float64) (meter
 				return 100 * float64(n) / planned, nil
 			}}, nil
 	}
-	return meter{fmt.Sprintf("ε at δ = %g of what was charged", delta), "ε", figure.Numbers, true,
+	return meter{fmt.Sprintf("What was charged. This %s.", answers.Guarantees["descriptive"]),
+		fmt.Sprintf("privacy loss ε at δ = %s", spelling.Exact(delta)), figure.Numbers, nil, true,
 		func(spent map[mechanism.Mechanism]int64) (float64, error) {
 			c := mechanism.Composition{Adjacency: adjacency}
 			for m, n := range spent {
@@ -259,6 +328,28 @@ func newMeter(ctx context.Context, l *accountantv1.Ledger, delta float64) (meter
 		}}, nil
 }
 
+// show rounds a measure up.
+func (m meter) show(y float64) string {
+	if m.kind == figure.Percents {
+		return num.FormatReadUp(math.Round(1e9*y)/1e9, 3) + " %"
+	}
+	return "ε ≤ " + num.FormatUp(y, 3)
+}
+
+// limitText is a budget in words.
+func limitText(b *accountantv1.Budget) string {
+	var parts []string
+	for _, x := range []struct {
+		name  string
+		value *float64
+	}{{"ε", b.Epsilon}, {"ρ", b.Rho}, {"μ", b.Mu}, {"δ", b.Delta}} {
+		if x.value != nil {
+			parts = append(parts, x.name+" = "+spelling.Exact(*x.value))
+		}
+	}
+	return strings.Join(parts, " at ")
+}
+
 func budgetMeter(l *accountantv1.Ledger, adjacency mechanism.Adjacency) (meter, error) {
 	budget := l.GetBudgets()[0].GetBudget()
 	spec, err := wire.ToSpec(&accountantv1.LedgerSpec{Name: l.GetName(), Adjacency: l.GetSpec().GetAdjacency(),
@@ -271,7 +362,10 @@ func budgetMeter(l *accountantv1.Ledger, adjacency mechanism.Adjacency) (meter, 
 		return meter{}, err
 	}
 	costs := map[mechanism.Mechanism]float64{}
-	return meter{"Spent", "of " + spelling.Budget(budget), figure.Percents, false,
+	title := fmt.Sprintf("What the guard %s has counted. The whole budget is guaranteed.",
+		spelling.Guard(budget.GetGuard()))
+	return meter{title, "share of the budget", figure.Percents,
+		&figure.Mark{At: 100, Text: "the limit: " + limitText(budget)}, false,
 		func(spent map[mechanism.Mechanism]int64) (float64, error) {
 			shares := 0.0
 			for m, n := range spent {
