@@ -33,62 +33,72 @@ const (
 	dropped
 )
 
-// decide decides items in order, writes what was accepted and answers them.
-func (q *queue) decide(items []item) {
-	var failure error
-	for try := 1; ; try++ {
-		q.attempt++
-		q.verdicts = q.verdicts[:0]
-		clear(q.begun)
-		var state *ledger.State
-		if failure = q.read(context.Background(), func(s *ledger.State) { state = s }); failure != nil {
-			break
-		}
-		// Nobody else changes the state, so no lock is needed to read it here.
-		b := ledger.NewBatch(state)
-		b.Bound()
-		b.Alone()
-		if parent := state.Parent(); parent != "" {
-			b.Cap(q.k.capOf(context.Background(), parent))
-		}
-		b.Grow(len(items))
-		now := q.k.now()
-		for i := range items {
-			q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
-		}
-		var hashes []ledger.Hash
-		var err error
+// untilWritten has requests decided and written: anew after a conflict, as another process has written
+// meanwhile, and in halves if they are too large together. try decides and writes some of them, and fail
+// answers those that cannot be written.
+func untilWritten[R any](all []R, try func([]R) error, fail func([]R, error)) {
+	for attempt := 1; ; attempt++ {
+		err := try(all)
 		switch {
-		case q.stale:
-			q.stale = false
-			q.forget()
-			err = ledger.ErrConflict
-		case len(b.Entries()) == 0:
-			q.answer(items, nil, nil, nil)
+		case err == nil:
 			return
-		default:
-			hashes, err = q.append(b)
-		}
-		if err == nil {
-			q.answer(items, b.Entries(), hashes, nil)
+		case errors.Is(err, ledger.ErrTooLarge) && len(all) > 1:
+			half := len(all) / 2
+			untilWritten(all[:half], try, fail)
+			untilWritten(all[half:], try, fail)
 			return
-		}
-		failure = err
-		if errors.Is(err, ledger.ErrTooLarge) && len(items) > 1 {
-			half := len(items) / 2
-			q.decide(items[:half])
-			q.decide(items[half:])
+		case !errors.Is(err, ledger.ErrConflict):
+			fail(all, err)
 			return
-		}
-		if !errors.Is(err, ledger.ErrConflict) {
-			break
-		}
-		if try == maxAttempts {
-			failure = fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, try)
-			break
+		case attempt == maxAttempts:
+			fail(all, fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, attempt))
+			return
 		}
 	}
-	q.answer(items, nil, nil, failure)
+}
+
+// decide decides items in order, writes what was accepted and answers them.
+func (q *queue) decide(items []item) { untilWritten(items, q.try, q.fail) }
+
+// fail answers items that could not be written.
+func (q *queue) fail(items []item, err error) { q.answer(items, nil, nil, err) }
+
+// try decides items on the committed state, writes what was accepted and answers them; or returns why
+// nothing was written.
+func (q *queue) try(items []item) error {
+	q.attempt++
+	q.verdicts = q.verdicts[:0]
+	clear(q.begun)
+	var state *ledger.State
+	if err := q.read(context.Background(), func(s *ledger.State) { state = s }); err != nil {
+		return err
+	}
+	// Nobody else changes the state, so no lock is needed to read it here.
+	b := ledger.NewBatch(state)
+	b.Bound()
+	b.Alone()
+	if parent := state.Parent(); parent != "" {
+		b.Cap(q.k.capOf(context.Background(), parent))
+	}
+	b.Grow(len(items))
+	now := q.k.now()
+	for i := range items {
+		q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
+	}
+	if q.stale {
+		q.stale = false
+		q.forget()
+		return ledger.ErrConflict
+	}
+	var hashes []ledger.Hash
+	if len(b.Entries()) > 0 {
+		var err error
+		if hashes, err = q.append(b); err != nil {
+			return err
+		}
+	}
+	q.answer(items, b.Entries(), hashes, nil)
+	return nil
 }
 
 // judge decides one item on top of the batch.

@@ -121,7 +121,6 @@ type setCall struct {
 	since   time.Time // when it began to wait
 
 	at     uint64 // the position of the journal's entry; 0 if it has none
-	spoils bool   // a member refuses what it has accepted when it was asked: an error of this program
 	result SetResult
 	err    error
 	done   chan struct{} // closed when it is decided
@@ -209,7 +208,7 @@ func (k *Keeper) prepareSet(ctx context.Context, r SetRequest) (*setCall, SetRes
 func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 	c.prices = make([]*budget.Prices, len(c.members))
 	var first *ledger.Spec
-	refusal := &SetError{Set: c.names()}
+	refusal := &SetError{}
 	together := c.Action.(ledger.Together)
 	var weight int
 	for i := range c.members {
@@ -250,6 +249,7 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 		}
 	}
 	if len(refusal.Refused) > 0 {
+		refusal.Set = c.names()
 		return refusal
 	}
 	return nil

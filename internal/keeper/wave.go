@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -25,6 +24,7 @@ type wave struct {
 // member is a held ledger of a wave, or a journal.
 type member struct {
 	held
+	calls   int             // that have it
 	genesis *ledger.Genesis // of a journal that is not there yet
 	lost    error           // why it cannot be read
 	hashes  []ledger.Hash   // of the entries that were written
@@ -41,7 +41,7 @@ func (s *sets) coordinate() {
 		}
 		<-c.reached
 		w := &wave{k: s.k}
-		w.decide(calls)
+		untilWritten(calls, w.try, w.fail)
 		s.k.letGo(queues) // with a pin of each queue; the calls' other pins follow
 		pinned := map[*queue]bool{}
 		for _, call := range calls {
@@ -57,44 +57,23 @@ func (s *sets) coordinate() {
 	}
 }
 
-// decide decides calls, in order, writes what was accepted, and sets their results.
-func (w *wave) decide(calls []*setCall) {
+// try decides calls in order, writes what was accepted and sets their results; or returns why nothing was
+// written.
+func (w *wave) try(calls []*setCall) error {
 	w.calls = calls
-	var failure error
-	for try := 1; ; try++ {
-		w.begin()
-		spoilt := false
-		for _, c := range calls {
-			if !c.spoils {
-				c.result, c.err, c.at = SetResult{}, nil, 0
-				w.judge(c)
-				spoilt = spoilt || c.spoils
-			}
-		}
-		if spoilt { // a call has left a part of itself in the batches: all others are decided anew
-			try--
-			continue
-		}
-		if failure = w.write(); failure == nil {
-			return
-		}
-		if errors.Is(failure, ledger.ErrTooLarge) && len(calls) > 1 {
-			half := len(calls) / 2
-			w.decide(calls[:half])
-			w.decide(calls[half:])
-			return
-		}
-		if !errors.Is(failure, ledger.ErrConflict) {
-			break
-		}
-		if try == maxAttempts {
-			failure = fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, try)
-			break
-		}
-	}
+	w.begin()
 	for _, c := range calls {
-		if !c.result.Replayed && !c.spoils { // which hold in any case
-			c.result, c.err = SetResult{}, failure
+		c.result, c.err, c.at = SetResult{}, nil, 0
+		w.judge(c)
+	}
+	return w.write()
+}
+
+// fail sets the results of calls that could not be written. A duplicate's holds in any case.
+func (w *wave) fail(calls []*setCall, err error) {
+	for _, c := range calls {
+		if !c.result.Replayed {
+			c.result, c.err = SetResult{}, err
 		}
 	}
 }
@@ -104,10 +83,11 @@ func (w *wave) begin() {
 	w.held, w.order, w.now, w.stale = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.now(), false
 	for _, c := range w.calls {
 		for i, q := range c.queues {
-			if w.held[q] != nil {
+			if m := w.held[q]; m != nil {
+				m.calls++
 				continue
 			}
-			m := &member{held: held{q: q}}
+			m := &member{held: held{q: q}, calls: 1}
 			w.held[q] = m
 			w.order = append(w.order, m)
 			m.lost = m.begin(context.Background())
@@ -118,6 +98,11 @@ func (w *wave) begin() {
 			if errors.Is(m.lost, ledger.ErrNotFound) {
 				m.create(w.now)
 			}
+		}
+	}
+	for _, m := range w.order {
+		if m.lost == nil {
+			m.batch.Grow(m.calls)
 		}
 	}
 }
@@ -161,32 +146,30 @@ func (w *wave) judge(c *setCall) {
 		}
 	}
 	r := c.Request
-	r.Action, r.CheckOnly = v, true
-	if c.result, c.err = journal.check(r, w.now); c.err != nil || c.result.Replayed {
+	r.Action = v
+	if c.result, c.err = journal.ask(r, w.now); c.err != nil || c.result.Replayed {
 		return
 	}
 	part := &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
 		Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members)}
-	if c.err = w.refusal(c, part); c.err != nil {
+	if c.err = w.ask(c, part); c.err != nil {
+		journal.batch.Drop()
 		return
 	}
-	for _, m := range v.Members {
-		c.result.Members = append(c.result.Members, MemberResult{Ledger: m.Ledger})
-	}
+	settle := (*member).keep
 	if c.CheckOnly {
-		return
+		settle = (*member).drop
 	}
-	for i := range c.members {
-		_, err := w.charge(c, i, part, false)
-		if err != nil { // though it was accepted a moment ago
-			c.spoils, c.err = true, fmt.Errorf("ledger %s: %w", c.members[i].Ledger, err)
-			return
+	c.result.Members = make([]MemberResult, len(c.members))
+	for i, m := range v.Members {
+		settle(w.held[c.queues[i]])
+		c.result.Members[i].Ledger = m.Ledger
+		if !c.CheckOnly {
+			c.result.Members[i].Position = m.Position
 		}
-		c.result.Members[i].Position = v.Members[i].Position
 	}
-	r.CheckOnly = false
-	if _, c.err = journal.check(r, w.now); c.err != nil {
-		c.spoils = true
+	settle(journal)
+	if c.CheckOnly {
 		return
 	}
 	c.at = part.Position
@@ -195,55 +178,61 @@ func (w *wave) judge(c *setCall) {
 	}
 }
 
+// keep and drop end what a member was asked: it is in its batch, or has left no trace there.
+func (m *member) keep() { m.batch.Keep() }
+func (m *member) drop() { m.batch.Drop() }
+
 // entry returns an entry of the batch.
 func (m *member) entry(position uint64) ledger.Entry {
 	entries := m.batch.Entries()
 	return entries[position-entries[0].Position]
 }
 
-// check decides a call's entry in its journal. A duplicate gets its first receipt.
-func (m *member) check(r ledger.Request, now time.Time) (SetResult, error) {
+// ask decides a call's entry in its journal, and leaves it to be kept or dropped. A duplicate gets its
+// first receipt.
+func (m *member) ask(r ledger.Request, now time.Time) (SetResult, error) {
 	store := m.q.k.config.Store
 	sequence, position, err := store.Writer(m.q.name, r.Writer)
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return SetResult{}, err
 	}
-	if r.CheckOnly && r.Sequence == 1 && sequence == 0 {
+	if r.Sequence == 1 && sequence == 0 {
 		if err := m.q.taken(r); err != nil {
 			return SetResult{}, err
 		}
 	}
-	d := m.batch.Decide(r, ledger.Lane{Sequence: sequence, Position: position}, now)
+	d := m.batch.Ask(r, ledger.Lane{Sequence: sequence, Position: position}, now)
 	if d.Outcome == ledger.Duplicate { // another process has written it
 		return m.q.k.firstOfSet(m.q.name, r)
 	}
 	return SetResult{}, d.Err
 }
 
-// charge decides a call's part in one of its members.
-func (w *wave) charge(c *setCall, i int, part *ledger.SetPart, checkOnly bool) (*member, error) {
+// askMember asks one of a call's members for its part, and leaves what is accepted to be kept or dropped.
+func (w *wave) askMember(c *setCall, i int, part *ledger.SetPart) error {
 	h := w.held[c.queues[i]]
 	if h.lost != nil {
-		return h, h.lost
+		return h.lost
 	}
 	writer := ledger.SetWriter(c.Writer.Principal)
 	lane, err := h.q.setLane(writer)
 	if err != nil {
-		return h, err
+		return err
 	}
 	m := &c.members[i]
-	d := h.batch.Decide(ledger.Request{Writer: writer, Sequence: h.batch.Lane(writer, lane).Sequence + 1,
-		Digest: m.digest, Action: m.Action, CheckOnly: checkOnly, Prices: c.prices[i],
-		Caller: m.Caller, Set: part}, lane, w.now)
-	return h, d.Err
+	return h.batch.Ask(ledger.Request{Writer: writer, Sequence: h.batch.Lane(writer, lane).Sequence + 1,
+		Digest: m.digest, Action: m.Action, Prices: c.prices[i], Caller: m.Caller, Set: part}, lane, w.now).Err
 }
 
-// refusal asks all members, and returns why some of them refuse the call; nil if none does.
-func (w *wave) refusal(c *setCall, part *ledger.SetPart) error {
+// ask asks all members of a call, which then can be kept or dropped. It returns why some of them refuse;
+// none of them has anything to be dropped then.
+func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 	refusal, budgets := &SetError{}, true
+	var accepted []*member
 	for i, m := range c.members {
-		h, err := w.charge(c, i, part, true)
+		h, err := w.held[c.queues[i]], w.askMember(c, i, part)
 		if err == nil {
+			accepted = append(accepted, h)
 			continue
 		}
 		refusal.Refused = append(refusal.Refused, MemberError{m.Ledger, err})
@@ -254,6 +243,9 @@ func (w *wave) refusal(c *setCall, part *ledger.SetPart) error {
 	}
 	if len(refusal.Refused) == 0 {
 		return nil
+	}
+	for _, h := range accepted {
+		h.drop()
 	}
 	refusal.Set = c.names()
 	if budgets {

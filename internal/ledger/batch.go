@@ -103,6 +103,21 @@ type Decision struct {
 // Decide decides r on top of the state and the batch so far. committed is where the
 // lane of r's writer stands in the committed log.
 func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
+	d := b.Ask(r, committed, now)
+	switch {
+	case d.Outcome != Accepted:
+	case r.CheckOnly:
+		b.Drop()
+	default:
+		d.Entry = b.Keep()
+	}
+	return d
+}
+
+// Ask decides as Decide does. What it accepts is not in the batch yet: Keep puts it there, and Drop
+// forgets it. One of them is called before the batch is used for anything else, so that what concerns
+// several ledgers is decided once in each of them, and then done in all or in none.
+func (b *Batch) Ask(r Request, committed Lane, now time.Time) Decision {
 	lane := b.Lane(r.Writer, committed)
 	last := lane.Sequence
 	switch {
@@ -137,38 +152,45 @@ func (b *Batch) Decide(r Request, committed Lane, now time.Time) Decision {
 		return Decision{Outcome: Refused, Err: err, Entry: -1}
 	}
 	b.now = now
-	action, err := b.decide(r)
-	if err != nil {
+	if err := b.decide(r); err != nil {
+		b.Drop()
 		return Decision{Outcome: Refused, Err: err, Entry: -1}
 	}
-	if r.CheckOnly {
-		return Decision{Outcome: Accepted, Entry: -1}
-	}
-	e := Entry{
-		Position: b.position(),
-		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: now, Action: action, Set: r.Set,
-	}
-	action.effect(b, e)
-	b.last[r.Writer] = Lane{r.Sequence, e.Position}
-	b.entries = append(b.entries, e)
-	return Decision{Outcome: Accepted, Entry: len(b.entries) - 1}
+	return Decision{Outcome: Accepted, Entry: -1}
 }
 
-// decide has r's action decided, and returns it as it is recorded. Unless it will be
-// recorded, the budgets get back what it has taken from them.
-func (b *Batch) decide(r Request) (Action, error) {
+// decide has r's action decided, and completes it as it is recorded.
+func (b *Batch) decide(r Request) error {
 	b.request, b.taken = r, nil
 	if b.draft == nil {
-		err := r.Action.decide(b)
-		return b.request.Action, err
+		return r.Action.decide(b)
 	}
 	b.draft.Expect(r.Prices)
 	err := r.Action.decide(b)
-	if err != nil || r.CheckOnly {
+	b.draft.Expect(nil)
+	return err
+}
+
+// Keep puts what Ask has accepted into the batch, and returns the index of its entry.
+func (b *Batch) Keep() int {
+	r := &b.request
+	e := Entry{
+		Position: b.position(),
+		Writer:   r.Writer, Sequence: r.Sequence, Digest: r.Digest, Time: b.now, Action: r.Action, Set: r.Set,
+	}
+	r.Action.effect(b, e)
+	b.last[r.Writer] = Lane{r.Sequence, e.Position}
+	b.entries = append(b.entries, e)
+	b.taken = nil
+	return len(b.entries) - 1
+}
+
+// Drop gives what Ask has taken for its request back to the budgets.
+func (b *Batch) Drop() {
+	if b.draft != nil {
 		b.draft.Untake(b.taken)
 	}
-	b.draft.Expect(nil)
-	return b.request.Action, err
+	b.taken = nil
 }
 
 // position is that of the next entry.

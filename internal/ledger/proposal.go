@@ -158,15 +158,15 @@ func (p Proposal) checkOpen(on Stored, s sums) error {
 func (p Proposal) checkCounts(on Stored) error {
 	next, total := on.Distinct, on.Total
 	for i, c := range p.Counts {
-		field := fmt.Sprintf("counts[%d]", i)
+		field := func(name string) string { return fmt.Sprintf("counts[%d].%s", i, name) }
 		switch {
 		case c.Index < 0 || c.Index >= on.Distinct && c.Index != next:
-			return p.wrong(field+".index", c.Index, fmt.Sprintf("below %d, or %d for the next new one",
+			return p.wrong(field("index"), c.Index, fmt.Sprintf("below %d, or %d for the next new one",
 				on.Distinct, next))
 		case c.Mechanism == nil:
-			return p.wrong(field+".mechanism", "missing", "a mechanism")
+			return p.wrong(field("mechanism"), "missing", "a mechanism")
 		case c.Total > p.Total:
-			return p.wrong(field+".total", c.Total, fmt.Sprintf("at most the total, %d", p.Total))
+			return p.wrong(field("total"), c.Total, fmt.Sprintf("at most the total, %d", p.Total))
 		}
 		if c.Index == next {
 			next++

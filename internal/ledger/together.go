@@ -21,14 +21,19 @@ type Member struct {
 // joint is an action that can be done in all members of a set at once.
 type joint interface {
 	Action
-	// in returns the action as it is done in a member, where it is about the member's own reservation.
-	in(reservation uint64) Action
-	// reserved reports whether the action is about a reservation.
-	reserved() bool
+	joint()
 }
 
-func (v Charge) in(uint64) Action  { return v }
-func (v Reserve) in(uint64) Action { return v }
+func (Charge) joint()  {}
+func (Reserve) joint() {}
+func (Commit) joint()  {}
+func (Release) joint() {}
+
+// aboutReservation is a joint action about what a set has reserved.
+type aboutReservation interface {
+	// in returns the action as it is done in a member, about the member's own reservation.
+	in(reservation uint64) Action
+}
 
 func (v Commit) in(reservation uint64) Action {
 	v.Reservation = reservation
@@ -40,18 +45,18 @@ func (v Release) in(reservation uint64) Action {
 	return v
 }
 
-func (Charge) reserved() bool  { return false }
-func (Reserve) reserved() bool { return false }
-func (Commit) reserved() bool  { return true }
-func (Release) reserved() bool { return true }
-
 // In returns what is done in a member.
-func (v Together) In(m Member) Action { return v.Action.(joint).in(m.Reservation) }
+func (v Together) In(m Member) Action {
+	if a, ok := v.Action.(aboutReservation); ok {
+		return a.in(m.Reservation)
+	}
+	return v.Action
+}
 
 // AboutReservation reports whether it commits or releases what a set has reserved.
 func (v Together) AboutReservation() bool {
-	a, ok := v.Action.(joint)
-	return ok && a.reserved()
+	_, ok := v.Action.(aboutReservation)
+	return ok
 }
 
 // Kind implements Action.
@@ -81,8 +86,7 @@ func (v Together) decide(b *Batch) error {
 		return refuse(ErrSet, "ledger: %s; allowed: %s, the journal of writer %s", b.spec().Name,
 			journals.Name(journals.Of(b.request.Writer.Name)), b.request.Writer.Name)
 	}
-	a, ok := v.Action.(joint)
-	if !ok {
+	if _, ok := v.Action.(joint); !ok {
 		return refuse(ErrSet, "together: a %s; allowed: a charge, a reservation, a commit or a release",
 			kindOf(v.Action))
 	}
@@ -98,14 +102,14 @@ func (v Together) decide(b *Batch) error {
 				v.Members[i-1].Ledger)
 		case v.Range != nil && !v.Range.Contains(m.Ledger):
 			return refuse(ErrSet, "set: %s; allowed: names in the range %+v", m.Ledger, *v.Range)
-		case m.Position == 0 || (m.Reservation != 0) != a.reserved():
+		case m.Position == 0 || (m.Reservation != 0) != v.AboutReservation():
 			return refuse(ErrSet, "set: %+v; allowed: the position of an entry, and of a commit or a release that of "+
 				"the ledger's reservation", m)
 		}
 	}
-	if _, ok := journals.Number(v.Journal); ok != a.reserved() || v.Range != nil && a.reserved() {
+	if _, ok := journals.Number(v.Journal); ok != v.AboutReservation() || v.Range != nil && ok {
 		return refuse(ErrSet, "together: a %s of journal %q; allowed: a journal and no range of a commit or a release",
-			a.Kind(), v.Journal)
+			kindOf(v.Action), v.Journal)
 	}
 	return nil
 }

@@ -24,9 +24,10 @@ func toTogether(m *pb.Together) (v ledger.Together, err error) {
 	if err := Known("together", m); err != nil {
 		return v, err
 	}
+	v.Members = make([]ledger.Member, 0, len(m.GetMembers()))
 	for i, member := range m.GetMembers() {
-		if err := Known(fmt.Sprintf("together.members[%d]", i), member); err != nil {
-			return v, err
+		if Known("", member) != nil {
+			return v, Known(fmt.Sprintf("together.members[%d]", i), member)
 		}
 		v.Members = append(v.Members, ledger.Member{Ledger: member.GetLedger(), Position: member.GetPosition(),
 			Reservation: member.GetReservation()})
@@ -51,8 +52,8 @@ func checkTogether(v ledger.Together) error {
 		return Invalid("together.members", fmt.Sprintf("%d ledgers", n), fmt.Sprintf("1 to %d", ledger.MaxMembers))
 	}
 	for i, m := range v.Members {
-		if err := CheckMember(fmt.Sprintf("together.members[%d].ledger", i), m.Ledger); err != nil {
-			return err
+		if err := CheckMember("ledger", m.Ledger); err != nil {
+			return Under(fmt.Sprintf("together.members[%d]", i), err)
 		}
 	}
 	if v.Range != nil {
@@ -70,7 +71,7 @@ func checkTogether(v ledger.Together) error {
 }
 
 func fromTogether(v ledger.Together) *pb.Together {
-	m := &pb.Together{Journal: v.Journal}
+	m := &pb.Together{Journal: v.Journal, Members: make([]*pb.Together_Member, 0, len(v.Members))}
 	for _, member := range v.Members {
 		m.Members = append(m.Members, &pb.Together_Member{Ledger: member.Ledger, Position: member.Position,
 			Reservation: member.Reservation})

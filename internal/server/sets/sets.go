@@ -144,6 +144,7 @@ func toSet(m *pb.LedgerSet, v *ledger.Together) error {
 		return err
 	}
 	v.Range = members.Range
+	v.Members = make([]ledger.Member, 0, len(members.Names))
 	for _, name := range members.Names {
 		v.Members = append(v.Members, ledger.Member{Ledger: name})
 	}

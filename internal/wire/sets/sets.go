@@ -41,20 +41,30 @@ func toNames(list []string) ([]string, error) {
 	if n := len(list); n > ledger.MaxMembers {
 		return nil, wire.Invalid("ledgers", fmt.Sprintf("%d names", n), fmt.Sprintf("at most %d", ledger.MaxMembers))
 	}
-	known := make(map[string]bool, len(list))
 	for i, name := range list {
-		field := fmt.Sprintf("ledgers[%d]", i)
 		if strings.Contains(name, ":") {
-			return nil, wire.Invalid(field, wire.Quote(name), "a ledger that users charge: datasets and the daemon's "+
+			return nil, wire.Invalid(at(i), wire.Quote(name), "a ledger that users charge: datasets and the daemon's "+
 				"own ledgers, whose names have a colon, are in no set")
 		}
-		if err := wire.CheckLedgerName(field, name); err != nil {
-			return nil, err
+		if wire.CheckLedgerName("", name) != nil {
+			return nil, wire.CheckLedgerName(at(i), name)
 		}
-		if known[name] {
-			return nil, wire.Invalid(field, wire.Quote(name)+", for the second time", "each ledger once")
-		}
-		known[name] = true
 	}
-	return slices.Sorted(slices.Values(list)), nil
+	sorted := slices.Sorted(slices.Values(list))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			return nil, twice(list, sorted[i])
+		}
+	}
+	return sorted, nil
 }
+
+// twice is the error of a list that has a name more than once.
+func twice(list []string, name string) error {
+	first := slices.Index(list, name)
+	again := first + 1 + slices.Index(list[first+1:], name)
+	return wire.Invalid(at(again), wire.Quote(name)+", for the second time", "each ledger once")
+}
+
+// at is the path of a name; it is only made for an error, as a set has up to a thousand names.
+func at(i int) string { return fmt.Sprintf("ledgers[%d]", i) }
