@@ -7,8 +7,6 @@ package figure
 
 import (
 	"math"
-	"strings"
-	"unicode"
 )
 
 // Figure is what is drawn. Texts may come from anywhere: they are shown as text.
@@ -161,15 +159,4 @@ func (a Area) outline() []Point {
 		out = append(out, low[i])
 	}
 	return out
-}
-
-// Clean keeps text that others wrote from steering a terminal or turning the direction in
-// which a line is read: what is not printed becomes a space.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
 }

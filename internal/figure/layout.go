@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/dpaccountant/accountant/internal/plain"
 )
 
 // The size of a picture, in the units of its SVG.
@@ -64,7 +66,7 @@ func (f *Figure) draw(c canvas) {
 	l.axes(ticks)
 	if f.blank() {
 		center := Point{(l.left + l.right) / 2, (l.top + l.bottom) / 2}
-		l.text(empty, middle, center, fit(empty, Clean(f.Empty), Width-2*edgeSpace))
+		l.text(empty, middle, center, fit(empty, plain.Text(f.Empty), Width-2*edgeSpace))
 		return
 	}
 	l.content()
@@ -75,13 +77,13 @@ func (f *Figure) draw(c canvas) {
 func (l *layout) heading() {
 	const wide = Width - 2*edgeSpace
 	l.top += 17
-	l.text(title, start, Point{edgeSpace, l.top}, fit(title, Clean(l.Title), wide))
+	l.text(title, start, Point{edgeSpace, l.top}, fit(title, plain.Text(l.Title), wide))
 	if l.Subtitle != "" {
 		l.top += 20
-		l.text(subtitle, start, Point{edgeSpace, l.top}, fit(subtitle, Clean(l.Subtitle), wide))
+		l.text(subtitle, start, Point{edgeSpace, l.top}, fit(subtitle, plain.Text(l.Subtitle), wide))
 	}
 	l.top += 28
-	l.text(name, start, Point{edgeSpace, l.top}, fit(name, Clean(l.Y.Name), wide))
+	l.text(name, start, Point{edgeSpace, l.top}, fit(name, plain.Text(l.Y.Name), wide))
 	l.top += 14
 }
 
@@ -118,7 +120,7 @@ func (l *layout) axes(up []tick) {
 			freeBelow = x + half + 8
 		}
 	}
-	l.text(name, end, Point{l.right, Height - 10}, Clean(l.X.Name))
+	l.text(name, end, Point{l.right, Height - 10}, plain.Text(l.X.Name))
 }
 
 // nameEnds makes room at the right for the names of lines and areas, and moves those apart
@@ -128,7 +130,7 @@ func (l *layout) nameEnds() {
 		if name == "" || len(points) == 0 {
 			return
 		}
-		l.labels = append(l.labels, endLabel{line: line, text: text, name: fit(text, Clean(name), most),
+		l.labels = append(l.labels, endLabel{line: line, text: text, name: fit(text, plain.Text(name), most),
 			at: l.place(points[len(points)-1]).Y})
 	}
 	for _, a := range l.Areas {
@@ -193,7 +195,7 @@ func (l *layout) content() {
 	if m := l.Limit; m != nil {
 		y := l.place(Point{l.low.X, m.At}).Y
 		l.line(limit, []Point{{l.left, y}, {l.right, y}})
-		l.text(limitText, start, Point{l.left + 4, y - 6}, fit(limitText, Clean(m.Text), l.right-l.left-8))
+		l.text(limitText, start, Point{l.left + 4, y - 6}, fit(limitText, plain.Text(m.Text), l.right-l.left-8))
 	}
 	if m := l.Now; m != nil {
 		x := l.place(Point{m.At, l.low.Y}).X
@@ -206,7 +208,7 @@ func (l *layout) content() {
 		if a == start {
 			at.X = math.Max(x, edgeSpace+measure(name, l.Y.Name)+12)
 		}
-		l.text(nowText, a, at, fit(nowText, Clean(m.Text), (l.right-l.left)/2))
+		l.text(nowText, a, at, fit(nowText, plain.Text(m.Text), (l.right-l.left)/2))
 	}
 	for i := range slices.Backward(l.Lines) { // the first line lies on top
 		role, _ := l.roles(i)

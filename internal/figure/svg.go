@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/dpaccountant/accountant/internal/plain"
 )
 
 // SVG is a picture that stands alone: it has its style sheet, and follows the reader's choice of
@@ -39,7 +41,7 @@ func (f *Figure) spoken() string {
 		parts = append(parts, f.Subtitle)
 	}
 	if f.blank() {
-		return Clean(strings.Join(append(parts, f.Empty), ". "))
+		return plain.Text(strings.Join(append(parts, f.Empty), ". "))
 	}
 	parts = append(parts, "The axes are "+f.X.Name+" and "+f.Y.Name)
 	for _, a := range f.Areas {
@@ -55,7 +57,7 @@ func (f *Figure) spoken() string {
 			parts = append(parts, "Marked is "+m.Text)
 		}
 	}
-	return fitRunes(Clean(strings.Join(parts, ". ")), 1000)
+	return fitRunes(plain.Text(strings.Join(parts, ". ")), 1000)
 }
 
 // fitRunes shortens a text to n runes.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dpaccountant/accountant/internal/plain"
 )
 
 // marks tell lines apart where there are no colours; after them come those of an area, of what
@@ -27,12 +29,12 @@ const (
 // Text draws the figure with characters, in at most width columns and about height rows.
 func (f *Figure) Text(width, height int, colours bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", fitRunes(Clean(f.Title), max(width, 40)))
+	fmt.Fprintf(&b, "%s\n", fitRunes(plain.Text(f.Title), max(width, 40)))
 	if f.Subtitle != "" {
-		fmt.Fprintf(&b, "%s\n", fitRunes(Clean(f.Subtitle), max(width, 40)))
+		fmt.Fprintf(&b, "%s\n", fitRunes(plain.Text(f.Subtitle), max(width, 40)))
 	}
 	if f.blank() {
-		fmt.Fprintf(&b, "%s\n", Clean(f.Empty))
+		fmt.Fprintf(&b, "%s\n", plain.Text(f.Empty))
 		return b.String()
 	}
 	r := f.frame()
@@ -45,7 +47,7 @@ func (f *Figure) Text(width, height int, colours bool) string {
 	}
 	s := &screen{f: f, frame: r, columns: max(20, width-margin-3), rows: height}
 	cells := s.paint()
-	fmt.Fprintf(&b, "\n%s\n", Clean(f.Y.Name))
+	fmt.Fprintf(&b, "\n%s\n", plain.Text(f.Y.Name))
 	for row := range height {
 		edge := "│"
 		if labels[row] != "" {
@@ -59,10 +61,10 @@ func (f *Figure) Text(width, height int, colours bool) string {
 	if below != "" {
 		fmt.Fprintf(&b, "%*s  %s\n", margin, "", below)
 	}
-	fmt.Fprintf(&b, "%*s  %*s\n\n", margin, "", s.columns, Clean(f.X.Name))
+	fmt.Fprintf(&b, "%*s  %*s\n\n", margin, "", s.columns, plain.Text(f.X.Name))
 	for _, k := range f.key() {
 		fmt.Fprintf(&b, "%*s  %s %s\n", margin, "", paintCells([]int{k.cell}, colours),
-			fitRunes(Clean(k.name), s.columns))
+			fitRunes(plain.Text(k.name), s.columns))
 	}
 	return b.String()
 }

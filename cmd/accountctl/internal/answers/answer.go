@@ -4,33 +4,14 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
-
-// Guarantees says what each guarantee means.
-var Guarantees = map[string]string{
-	"descriptive": "holds if neither the parameters nor the stop depended on outputs",
-	"plan":        "holds for the whole plan, in any order and wherever it stops",
-	"filter":      "holds for the whole budget, also if parameters depended on outputs",
-}
-
-// Assumptions says what an answer rests on beyond its guarantee, a line each.
-func Assumptions(list []*accountantv1.Assumption) (lines []string) {
-	for _, a := range list {
-		text := a.GetText()
-		if a.GetPosition() > 0 {
-			text = fmt.Sprintf("entry %d: %s", a.GetPosition(), text)
-		}
-		lines = append(lines, text)
-	}
-	return lines
-}
 
 // WarnOf names as warnings what a picture or a csv file rests on, which have no place for it.
 func WarnOf(p *cli.Program, list []*accountantv1.Assumption) {
-	for _, text := range Assumptions(list) {
+	for _, text := range spelling.Assumptions(list) {
 		p.Warn([]string{"this assumes: " + text})
 	}
 }
@@ -46,12 +27,12 @@ func WriteLedger(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta b
 	}
 	if a.Running != nil {
 		p.Paragraph("Spent so far: " + number(a.GetRunning(), a.GetRunning(), nil) +
-			". This " + Guarantees["descriptive"] + ".")
+			". This " + spelling.Guarantees["descriptive"] + ".")
 	}
 	whole := number(a.GetEpsilon(), a.GetDelta(), a.LogDelta)
 	switch guarantee := a.GetGuarantee(); {
 	case guarantee != "descriptive":
-		p.Paragraph("Guaranteed: " + whole + ". This " + Guarantees[guarantee] + ".")
+		p.Paragraph("Guaranteed: " + whole + ". This " + spelling.Guarantees[guarantee] + ".")
 	case byDelta && a.GetRunning() != a.GetEpsilon() || !byDelta && a.GetRunning() != a.GetDelta():
 		p.Paragraph("With what is reserved: " + whole + ".")
 	}
@@ -75,15 +56,15 @@ func Write(p *cli.Program, a *accountantv1.QueryPrivacyResponse, byDelta bool) e
 			t.Row("", "≥ "+num.FormatDown(a.GetDeltaLower(), spelling.Digits), "whatever the analysis")
 		}
 	}
-	t.Row("guarantee", a.GetGuarantee(), Guarantees[a.GetGuarantee()])
+	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
 	if a.GetGuarantee() != "descriptive" && a.Running != nil {
 		running := num.FormatUp(a.GetRunning(), spelling.Digits)
 		if !byDelta {
 			running = spelling.Delta(a.GetRunning(), nil)
 		}
-		t.Row("running", "≤ "+running, "of what was charged so far; "+Guarantees["descriptive"])
+		t.Row("running", "≤ "+running, "of what was charged so far; "+spelling.Guarantees["descriptive"])
 	}
-	for _, text := range Assumptions(a.GetAssumptions()) {
+	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
 	}
 	if a.Position != nil {

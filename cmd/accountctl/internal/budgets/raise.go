@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -26,7 +26,7 @@ Once something was charged or set aside, the guarantee of later answers is
 descriptive: whoever raises a budget after having seen outputs may have done so
 because of them. With --independent-of-outputs you assert that it was not so.
 
-` + spelling.BudgetHelp + `
+` + values.BudgetHelp + `
 
 ` + writes.OwnSocketHelp + `
 
@@ -37,7 +37,7 @@ because of them. With --independent-of-outputs you assert that it was not so.
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	raise := &accountantv1.Raise{}
-	budgets := spelling.BudgetsFlag(c)
+	budgets := values.BudgetsFlag(c)
 	plan := c.Flags().String("plan", "",
 		"the whole new plan: a `MECHANISM` with its flags, or a workload file; - is standard input")
 	described := workloads.AddPlanFlags(p, c, "accountctl raise NAME --plan %s --reason REASON", "plan")

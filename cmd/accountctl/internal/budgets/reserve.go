@@ -11,11 +11,11 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/several"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func reserve(p *cli.Program) *cobra.Command {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func head(p *cli.Program) *cobra.Command {

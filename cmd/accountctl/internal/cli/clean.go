@@ -3,21 +3,14 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
+	"github.com/dpaccountant/accountant/internal/plain"
 	"github.com/dpaccountant/accountant/internal/wire/wirejson"
 )
 
 // Clean keeps text that others wrote from breaking the table or steering the
 // terminal.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
-}
+func Clean(s string) string { return plain.Text(s) }
 
 // Cell makes text that others wrote harmless in a csv file: a spreadsheet takes none of
 // it for a formula, and no terminal is steered by it.

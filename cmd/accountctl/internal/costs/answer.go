@@ -14,12 +14,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/guards"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/statement"
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
@@ -201,7 +201,7 @@ func answerKind(kind byte, content []byte, stop func() bool) ([]byte, error) {
 		if err := read(content, s, func() string { return "" }); err != nil {
 			return nil, err
 		}
-		return []byte(answers.Markdown(s)), nil
+		return []byte(statement.Markdown(s)), nil
 	case 'g':
 		r := &accountantv1.ListLedgersResponse{}
 		if err := read(content, r, func() string { return "" }); err != nil {

@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
@@ -292,8 +291,8 @@ func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, r *accou
 		}
 		t.Row("analysis", a.GetAnalysis())
 	}
-	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
-	for _, text := range answers.Assumptions(a.GetAssumptions()) {
+	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
+	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
 	}
 	if a.Position != nil {

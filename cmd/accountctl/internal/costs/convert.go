@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -100,7 +101,7 @@ means that some mechanism with the guarantee has no smaller one. No daemon is as
 			}
 		}
 		if adjacency != "" {
-			a, err := spelling.ParseAdjacency(c, adjacency)
+			a, err := values.ParseAdjacency(c, adjacency)
 			if err != nil {
 				return err
 			}

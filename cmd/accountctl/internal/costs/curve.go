@@ -10,11 +10,11 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
@@ -166,8 +166,8 @@ func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, trade
 	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits),
 		"of a test that errs equally often on both sides")
 	writeGuarantees(t, a)
-	t.Row("guarantee", a.GetGuarantee(), answers.Guarantees[a.GetGuarantee()])
-	for _, text := range answers.Assumptions(a.GetAssumptions()) {
+	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
+	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
 	}
 	if a.Position != nil {

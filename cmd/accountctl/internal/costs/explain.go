@@ -10,11 +10,11 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/theorem"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )

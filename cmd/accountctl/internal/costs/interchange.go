@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/interchange"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -63,7 +64,7 @@ accountants are for add-or-remove-one.`,
 		adj := accountantv1.Workload_ADJACENCY_UNSPECIFIED
 		if *adjacency != "" {
 			var err error
-			if adj, err = spelling.ParseAdjacency(c, *adjacency); err != nil {
+			if adj, err = values.ParseAdjacency(c, *adjacency); err != nil {
 				return err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/figure"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // What can be drawn.
@@ -151,7 +152,7 @@ func curveFigure(a *accountantv1.QueryPrivacyCurveResponse, of string) *figure.F
 
 // meaning says in a sentence what the numbers guarantee.
 func meaning(a *accountantv1.QueryPrivacyCurveResponse) string {
-	if g := answers.Guarantees[a.GetGuarantee()]; g != "" {
+	if g := spelling.Guarantees[a.GetGuarantee()]; g != "" {
 		return "This " + g + "."
 	}
 	return ""

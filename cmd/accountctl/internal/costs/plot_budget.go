@@ -14,12 +14,12 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/figure"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
@@ -299,7 +299,7 @@ func newMeter(ctx context.Context, l *accountantv1.Ledger, delta float64) (meter
 				return 100 * float64(n) / planned, nil
 			}}, nil
 	}
-	return meter{fmt.Sprintf("What was charged. This %s.", answers.Guarantees["descriptive"]),
+	return meter{fmt.Sprintf("What was charged. This %s.", spelling.Guarantees["descriptive"]),
 		fmt.Sprintf("privacy loss ε at δ = %s", spelling.Exact(delta)), figure.Numbers, nil, true,
 		func(spent map[mechanism.Mechanism]int64) (float64, error) {
 			c := mechanism.Composition{Adjacency: adjacency}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -29,7 +29,7 @@ with --propose, and another person approves it (accountctl approvals approve dat
 --confirm proposes again to confirm a registration whose proposal was withdrawn, or not
 approved in time.
 
-` + spelling.BudgetHelp + `
+` + values.BudgetHelp + `
 
 ` + writes.OwnSocketHelp + `
 
@@ -52,8 +52,8 @@ approved in time.
 	f.BoolVar(&m.Confirm, "confirm", false, "confirm the registration, which was proposed; with --propose")
 	f.StringVar(&m.Reason, "reason", "", "why; kept in the dataset's record")
 	capsFlags(c, caps)
-	budgets := spelling.BudgetsFlag(c)
-	labels := spelling.LabelsFlag(c)
+	budgets := values.BudgetsFlag(c)
+	labels := values.LabelsFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := cli.Needs(c, "reason"); err != nil {
 			return err

@@ -11,9 +11,10 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/guards"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func create(p *cli.Program) *cobra.Command {
@@ -49,7 +50,7 @@ another one's budget needs no approval.
 
 Identifiers that differ only in case, white space or invisible characters are the same.
 
-` + spelling.BudgetHelp + `
+` + values.BudgetHelp + `
 
 ` + writes.OwnSocketHelp,
 		Example: `  accountctl dataset create survey --version 2026 --adjacency add-or-remove-one --privacy-unit user --max-records-per-unit 1 --bound-enforced-by "one row for each account" --budget epsilon=8,delta=1e-5,guard=rdp --max-ledger 0.5 --server unix:data/accountant.sock
@@ -81,11 +82,11 @@ Identifiers that differ only in case, white space or invisible characters are th
 	f.BoolVar(&req.Propose, "propose", false, "register it as a proposal, for another officer to approve "+
 		"(accountctl approvals)")
 	capsFlags(c, spec.Caps)
-	budgets := spelling.BudgetsFlag(c)
-	labels := spelling.LabelsFlag(c)
+	budgets := values.BudgetsFlag(c)
+	labels := values.LabelsFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		value, err := spelling.ParseAdjacency(c, *adjacency)
+		value, err := values.ParseAdjacency(c, *adjacency)
 		if err != nil {
 			return err
 		}

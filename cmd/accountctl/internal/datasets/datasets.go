@@ -9,11 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // Commands are this package's commands, in the order of the help.
@@ -27,7 +26,7 @@ docs/datasets.md explains it with an example.`,
 		Example: `  accountctl dataset create survey --version 2026 --adjacency add-or-remove-one --privacy-unit user --max-records-per-unit 1 --bound-enforced-by "one row for each account" --budget epsilon=8,delta=1e-5,guard=rdp --server unix:data/accountant.sock
   accountctl dataset list
   accountctl dataset statement survey > privacy.md`,
-	}, create(p), get(p), list(p), amend(p), statement(p))}
+	}, create(p), get(p), list(p), amend(p), statementOf(p))}
 }
 
 // parseReference reads ID, or ID@VERSION.
@@ -47,7 +46,7 @@ func parseReferences(texts []string) (out []*accountantv1.DatasetReference) {
 func references(list []*accountantv1.DatasetReference) string {
 	texts := make([]string, len(list))
 	for i, r := range list {
-		texts[i] = answers.Reference(r)
+		texts[i] = spelling.Reference(r)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -109,7 +108,7 @@ func write(p *cli.Program, d *accountantv1.Dataset) error {
 		t = p.Table()
 		t.Row("VERSION", "DERIVED FROM")
 		for _, v := range d.GetVersions() {
-			t.Row(answers.Reference(v.GetOf()), references(v.GetDerivedFrom()))
+			t.Row(spelling.Reference(v.GetOf()), references(v.GetDerivedFrom()))
 		}
 		if _, err := fmt.Fprintln(p.Out); err != nil {
 			return err
@@ -162,10 +161,10 @@ func budgetText(d *accountantv1.Dataset) string {
 func capsText(c *accountantv1.DatasetCaps) string {
 	var texts []string
 	if c.GetCharge() > 0 {
-		texts = append(texts, answers.Percent(c.GetCharge())+" for one charge")
+		texts = append(texts, spelling.Share(c.GetCharge())+" for one charge")
 	}
 	if c.GetLedger() > 0 {
-		texts = append(texts, answers.Percent(c.GetLedger())+" for one ledger")
+		texts = append(texts, spelling.Share(c.GetLedger())+" for one ledger")
 	}
 	return strings.Join(texts, ", ")
 }

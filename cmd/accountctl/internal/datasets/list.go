@@ -7,10 +7,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dpaccountant/accountant/client"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 func list(p *cli.Program) *cobra.Command {
@@ -30,7 +29,7 @@ left out; --output wide has them whole.`,
 		},
 		Row: func(d *accountantv1.Dataset) []any {
 			s := d.GetSpec()
-			name := answers.Reference(&accountantv1.DatasetReference{Id: s.GetId(), Version: s.GetVersion()})
+			name := spelling.Reference(&accountantv1.DatasetReference{Id: s.GetId(), Version: s.GetVersion()})
 			return row(p, name, state(d), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(),
 				budgetText(d), strings.Join(s.GetOwners(), ", "), spelling.Time(d.GetCreateTime()))
 		},

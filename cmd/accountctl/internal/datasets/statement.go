@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/statement"
 )
 
 const formatMarkdown = "markdown"
 
-func statement(p *cli.Program) *cobra.Command {
+func statementOf(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "statement ID",
 		Short: "Write a dataset's privacy statement, over all its ledgers",
@@ -39,7 +39,7 @@ shares another one's budget has that one's statement.`,
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}
-		_, err = p.Out.WriteString(answers.DatasetMarkdown(answer))
+		_, err = p.Out.WriteString(statement.OfDataset(answer))
 		return err
 	}
 	return c

@@ -9,9 +9,10 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -36,7 +37,7 @@ whatever keeps within all budgets is allowed, and may depend on outputs.
 ` + mechanisms.Help + `
 What --plan and --expected-run name is a file, unless it is a mechanism with its flags.
 
-` + spelling.BudgetHelp + `
+` + values.BudgetHelp + `
 
 ` + guardHelp,
 		Example: `  accountctl ledger create mnist --adjacency add-or-remove-one
@@ -67,13 +68,13 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 		"the ledger that pays for this one: all that this one may spend is set aside there")
 	described := workloads.AddPlanFlags(p, c,
 		"accountctl ledger create NAME --adjacency add-or-remove-one --plan %s", "plan", "expected-run")
-	budgets := spelling.BudgetsFlag(c)
-	labels := spelling.LabelsFlag(c)
+	budgets := values.BudgetsFlag(c)
+	labels := values.LabelsFlag(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	_ = c.RegisterFlagCompletionFunc("adjacency",
 		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		value, err := spelling.ParseAdjacency(c, adjacency)
+		value, err := values.ParseAdjacency(c, adjacency)
 		if err != nil {
 			return err
 		}

@@ -10,18 +10,18 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 )
 
 // entryFilter is the flags that say which entries.
 type entryFilter struct {
 	position, writer string
 	since, until     string
-	labels           *spelling.LabelsValue
+	labels           *values.LabelsValue
 }
 
 func entryFilterFlags(c *cobra.Command) *entryFilter {
-	e := &entryFilter{labels: spelling.LabelsFlag(c)}
+	e := &entryFilter{labels: values.LabelsFlag(c)}
 	f := c.Flags()
 	f.StringVar(&e.position, "position", "", "positions FIRST..LAST, FIRST.., ..LAST, or one")
 	f.StringVar(&e.writer, "writer", "", "only entries of this writer: a UUID, or request/ID")

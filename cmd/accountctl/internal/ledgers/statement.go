@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/client"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/statement"
 )
 
 const formatMarkdown = "markdown"
 
-func statement(p *cli.Program) *cobra.Command {
+func statementOf(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "statement NAME",
 		Short: "Write a ledger's privacy statement, for a model card",
@@ -44,7 +44,7 @@ with that of TensorFlow Privacy and with what NIST SP 800-226 asks for.`,
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(s)
 		}
-		_, err = p.Out.WriteString(answers.Markdown(s))
+		_, err = p.Out.WriteString(statement.Markdown(s))
 		return err
 	}
 	return c

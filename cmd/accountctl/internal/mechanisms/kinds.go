@@ -6,9 +6,9 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // samplingKind wraps another mechanism; its flags go with every other kind.

@@ -3,11 +3,10 @@ package several
 import (
 	"fmt"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // WriteAnswer writes for people what each ledger costs, and what they cost together, each with what it rests
@@ -48,9 +47,9 @@ func writeFor(p *cli.Program, records string, a *accountantv1.QueryPrivacyRespon
 	bound, running := bounds(a, byDelta)
 	_, _ = fmt.Fprintln(p.Out)
 	p.Paragraph(fmt.Sprintf("%s: %s ≤ %s %s. This %s.", records, name, bound, given,
-		answers.Guarantees[a.GetGuarantee()]))
-	p.Paragraph(fmt.Sprintf("So far: %s ≤ %s. This %s.", name, running, answers.Guarantees["descriptive"]))
-	for _, text := range answers.Assumptions(a.GetAssumptions()) {
+		spelling.Guarantees[a.GetGuarantee()]))
+	p.Paragraph(fmt.Sprintf("So far: %s ≤ %s. This %s.", name, running, spelling.Guarantees["descriptive"]))
+	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		p.Item("  assumes: ", text)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // Refused says with an error which ledgers have refused a write, what each lacks, and what would fit in all of

@@ -10,10 +10,10 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/writes"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // answer is the daemon's answer to a write to several ledgers.

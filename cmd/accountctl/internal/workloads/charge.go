@@ -10,7 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
@@ -21,13 +21,13 @@ type ChargeFlags struct {
 	file       *string
 	mechanisms *mechanisms.Flags
 	pattern    string
-	Labels     *spelling.LabelsValue
+	Labels     *values.LabelsValue
 }
 
 // AddChargeFlags adds --file, the flags of mechanisms, and --label. The pattern is a line of
 // the command that works, with %s in the place of the mechanisms: errors show it.
 func AddChargeFlags(c *cobra.Command, pattern string) ChargeFlags {
-	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, spelling.LabelsFlag(c)}
+	return ChargeFlags{FileFlag(c), mechanisms.AddFlags(c), pattern, values.LabelsFlag(c)}
 }
 
 // ChargeArgs are NAME and, unless there is a file, mechanisms.

@@ -9,8 +9,9 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // defaultAdjacency is that of mechanisms from flags: the one of DP-SGD's literature.
@@ -94,7 +95,7 @@ func (s *Source) Read(args []string) (*Described, error) {
 	}
 	d.Workload = &accountantv1.Workload{Events: events, Adjacency: defaultAdjacency}
 	if *s.adjacency != "" {
-		d.Adjacency, err = spelling.ParseAdjacency(s.command, *s.adjacency)
+		d.Adjacency, err = values.ParseAdjacency(s.command, *s.adjacency)
 		return d, err
 	}
 	d.Assumed = "neighbouring datasets differ by one record more or less: --adjacency was not given, so it is " +

@@ -7,10 +7,10 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 

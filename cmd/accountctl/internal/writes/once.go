@@ -16,9 +16,9 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // RequestIDHelp explains --request-id in the help of every command that writes.

@@ -25,3 +25,11 @@ func State(l *accountantv1.Ledger) string {
 	}
 	return "open"
 }
+
+// Reference writes a version of a dataset as flags take it.
+func Reference(r *accountantv1.DatasetReference) string {
+	if r.GetVersion() == "" {
+		return r.GetId()
+	}
+	return r.GetId() + "@" + r.GetVersion()
+}

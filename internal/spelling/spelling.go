@@ -1,6 +1,6 @@
-// Package spelling says how the command line spells the API's values, in flags and in
-// tables: numbers, times, labels, adjacencies, mechanisms, budgets, what an entry did,
-// and a ledger's state. Where a flag takes such a value, reading it back is here too.
+// Package spelling says how the API's values are spelled for people, in tables and on pages:
+// numbers, times, labels, adjacencies, mechanisms, budgets, what an entry did, a ledger's state,
+// and what a guarantee means. Where a flag takes such a value, it is spelled as the flag takes it.
 package spelling
 
 import (

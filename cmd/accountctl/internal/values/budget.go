@@ -1,4 +1,4 @@
-package spelling
+package values
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // BudgetHelp describes the value of --budget.
@@ -47,21 +48,14 @@ func (b *BudgetsValue) Set(s string) error {
 	return nil
 }
 
-// budgetNumbers are a budget's, by key.
-func budgetNumbers(b *accountantv1.Budget) map[string]**float64 {
-	return map[string]**float64{"epsilon": &b.Epsilon, "delta": &b.Delta, "rho": &b.Rho, "mu": &b.Mu, "order": &b.Order}
-}
-
-var budgetKeys = []string{"epsilon", "delta", "rho", "mu", "guard", "order"}
-
 // parseBudget parses one budget. Ranges are for the daemon to check.
 func parseBudget(s string) (*accountantv1.Budget, error) {
 	b := &accountantv1.Budget{}
-	numbers := budgetNumbers(b)
+	numbers := spelling.BudgetNumbers(b)
 	for _, part := range strings.Split(s, ",") {
 		key, value, ok := strings.Cut(part, "=")
-		if !ok || !slices.Contains(budgetKeys, key) {
-			allowed := "allowed: KEY=VALUE with the keys " + strings.Join(budgetKeys, ", ")
+		if !ok || !slices.Contains(spelling.BudgetKeys, key) {
+			allowed := "allowed: KEY=VALUE with the keys " + strings.Join(spelling.BudgetKeys, ", ")
 			if part != s {
 				allowed = fmt.Sprintf("%q; %s", part, allowed)
 			}
@@ -100,32 +94,14 @@ func completeBudget(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	var out []string
 	if strings.HasPrefix(last, "guard=") {
 		for i := 1; i < len(accountantv1.Budget_Guard_name); i++ {
-			out = append(out, before+"guard="+Guard(accountantv1.Budget_Guard(i)))
+			out = append(out, before+"guard="+spelling.Guard(accountantv1.Budget_Guard(i)))
 		}
 		return out, directive
 	}
-	for _, key := range budgetKeys {
+	for _, key := range spelling.BudgetKeys {
 		if !strings.Contains(","+before, ","+key+"=") {
 			out = append(out, before+key+"=")
 		}
 	}
 	return out, directive
-}
-
-// Guard is a guard as --budget takes it.
-func Guard(g accountantv1.Budget_Guard) string { return strings.ToLower(Dashed(g.String())) }
-
-// Budget is a budget as --budget takes it.
-func Budget(b *accountantv1.Budget) string {
-	var parts []string
-	numbers := budgetNumbers(b)
-	for _, key := range budgetKeys {
-		switch {
-		case key == "guard" && b.GetGuard() != 0:
-			parts = append(parts, "guard="+Guard(b.GetGuard()))
-		case numbers[key] != nil && *numbers[key] != nil:
-			parts = append(parts, key+"="+Exact(**numbers[key]))
-		}
-	}
-	return strings.Join(parts, ",")
 }

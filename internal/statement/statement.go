@@ -1,4 +1,5 @@
-package answers
+// Package statement writes privacy statements for people, as Markdown.
+package statement
 
 import (
 	"cmp"
@@ -6,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/plain"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // Markdown is a statement for people: bounds on what is lost rounded up, lower
@@ -29,7 +30,7 @@ func Markdown(s *accountantv1.Statement) string {
 			{"dataset", cmp.Or(strings.TrimSpace(spec.GetDatasetId()+" "+spec.GetDatasetVersion()), "not given")},
 			{"neighbouring datasets", spelling.Adjacency(spec.GetAdjacency())},
 			{"policy", spelling.Policy(spec)},
-			{"guarantee", s.GetGuarantee() + ": " + Guarantees[s.GetGuarantee()]},
+			{"guarantee", s.GetGuarantee() + ": " + spelling.Guarantees[s.GetGuarantee()]},
 			{"budgets", budgetList(l)},
 			{"parent", spec.GetParent()},
 			{"owner", spec.GetOwner()},
@@ -181,11 +182,11 @@ func budgetList(l *accountantv1.Ledger) string {
 
 // Escape keeps text that others wrote from being read as Markdown or HTML.
 func Escape(s string) string {
-	return markdownEscaper.Replace(cli.Clean(s))
+	return markdownEscaper.Replace(plain.Text(s))
 }
 
 // code shows text that others wrote as code. Nothing is escaped there, so a backtick would end it.
-func code(s string) string { return "`" + strings.ReplaceAll(cli.Clean(s), "`", "'") + "`" }
+func code(s string) string { return "`" + strings.ReplaceAll(plain.Text(s), "`", "'") + "`" }
 
 var markdownEscaper = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`",
 	"*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "#", "\\#")

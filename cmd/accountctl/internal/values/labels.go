@@ -1,22 +1,13 @@
-package spelling
+package values
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// Labels is "k=v k=v", by key.
-func Labels(labels map[string]string) string {
-	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		parts = append(parts, k+"="+labels[k])
-	}
-	return strings.Join(parts, " ")
-}
+	"github.com/dpaccountant/accountant/internal/spelling"
+)
 
 // LabelsFlag adds --label.
 func LabelsFlag(c *cobra.Command) *LabelsValue {
@@ -28,7 +19,7 @@ func LabelsFlag(c *cobra.Command) *LabelsValue {
 // LabelsValue is the value of --label. A key may come once.
 type LabelsValue map[string]string
 
-func (l *LabelsValue) String() string { return Labels(*l) }
+func (l *LabelsValue) String() string { return spelling.Labels(*l) }
 func (l *LabelsValue) Type() string   { return "KEY=VALUE" }
 
 // Set implements pflag.Value.

@@ -1,4 +1,4 @@
-package answers
+package statement
 
 import (
 	"cmp"
@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpaccountant/accountant/cmd/accountctl/internal/spelling"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
-// DatasetMarkdown is Markdown of a dataset, over all its ledgers.
-func DatasetMarkdown(a *accountantv1.GetDatasetStatementResponse) string {
+// OfDataset is Markdown of a dataset, over all its ledgers.
+func OfDataset(a *accountantv1.GetDatasetStatementResponse) string {
 	s, d := a.GetStatement(), a.GetDataset().GetSpec()
 	whose := s.GetLedger().GetSpec() // of whose budget it is
 	title := "dataset " + d.GetId()
@@ -30,7 +29,7 @@ func DatasetMarkdown(a *accountantv1.GetDatasetStatementResponse) string {
 			{"unit of privacy", cmp.Or(d.GetPrivacyUnit(), "not given: one record")},
 			{"records of one unit", records},
 			{"neighbouring datasets", spelling.Adjacency(d.GetAdjacency())},
-			{"guarantee", s.GetGuarantee() + ": " + Guarantees[s.GetGuarantee()]},
+			{"guarantee", s.GetGuarantee() + ": " + spelling.Guarantees[s.GetGuarantee()]},
 			{"budgets for all ledgers", budgetList(s.GetLedger())},
 		}})
 	return text + ledgersTable(a.GetLedgers())
@@ -40,22 +39,14 @@ func DatasetMarkdown(a *accountantv1.GetDatasetStatementResponse) string {
 func versions(a *accountantv1.GetDatasetStatementResponse) string {
 	var list []string
 	for _, v := range a.GetDataset().GetVersions() {
-		list = append(list, Reference(v.GetOf()))
+		list = append(list, spelling.Reference(v.GetOf()))
 	}
 	for _, l := range a.GetLedgers() { // a derived dataset lists only its own
-		if of := Reference(l.GetOf()); !slices.Contains(list, of) {
+		if of := spelling.Reference(l.GetOf()); !slices.Contains(list, of) {
 			list = append(list, of)
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// Reference writes a version of a dataset as flags take it.
-func Reference(r *accountantv1.DatasetReference) string {
-	if r.GetVersion() == "" {
-		return r.GetId()
-	}
-	return r.GetId() + "@" + r.GetVersion()
 }
 
 // ledgersTable lists the ledgers of a dataset.
@@ -72,11 +63,9 @@ func ledgersTable(list []*accountantv1.DatasetLedger) string {
 		if l.GetClosed() {
 			state = "closed"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", Escape(l.GetName()), Escape(Reference(l.GetOf())),
-			strings.ToLower(l.GetPolicy().String()), state, l.GetTotalCount(), Percent(l.GetShare()), l.GetGuarantee())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s | %s |\n", Escape(l.GetName()),
+			Escape(spelling.Reference(l.GetOf())), strings.ToLower(l.GetPolicy().String()), state, l.GetTotalCount(),
+			spelling.Share(l.GetShare()), l.GetGuarantee())
 	}
 	return b.String()
 }
-
-// Percent is a share for people, rounded up.
-func Percent(share float64) string { return num.FormatReadUp(100*share, 4) + " %" }

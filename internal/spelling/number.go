@@ -32,3 +32,6 @@ const Digits = 6
 
 // Percent is a share, without the last digits that dividing leaves.
 func Percent(part, limit float64) float64 { return math.Round(1e13*part/limit) / 1e11 }
+
+// Share is a share for people, rounded up.
+func Share(share float64) string { return num.FormatReadUp(100*share, 4) + " %" }

@@ -1,0 +1,33 @@
+package spelling
+
+import (
+	"strings"
+
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+)
+
+// BudgetNumbers are a budget's, by key.
+func BudgetNumbers(b *accountantv1.Budget) map[string]**float64 {
+	return map[string]**float64{"epsilon": &b.Epsilon, "delta": &b.Delta, "rho": &b.Rho, "mu": &b.Mu, "order": &b.Order}
+}
+
+// BudgetKeys are the keys of --budget, in the order in which they are written.
+var BudgetKeys = []string{"epsilon", "delta", "rho", "mu", "guard", "order"}
+
+// Guard is a guard as --budget takes it.
+func Guard(g accountantv1.Budget_Guard) string { return strings.ToLower(Dashed(g.String())) }
+
+// Budget is a budget as --budget takes it.
+func Budget(b *accountantv1.Budget) string {
+	var parts []string
+	numbers := BudgetNumbers(b)
+	for _, key := range BudgetKeys {
+		switch {
+		case key == "guard" && b.GetGuard() != 0:
+			parts = append(parts, "guard="+Guard(b.GetGuard()))
+		case numbers[key] != nil && *numbers[key] != nil:
+			parts = append(parts, key+"="+Exact(**numbers[key]))
+		}
+	}
+	return strings.Join(parts, ",")
+}
