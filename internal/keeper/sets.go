@@ -107,7 +107,9 @@ type sets struct {
 	lanes   map[ledger.Writer]bool // that have a call in flight
 	waiting map[string][]*setCall  // by principal, each in the order in which they came
 	turns   []string               // the principals that wait; the first is served next
+	calls   int                    // that wait
 	members int                    // of all that wait
+	came    signal                 // another call waits
 	running bool                   // the coordinator exists
 }
 
@@ -368,7 +370,8 @@ func (s *sets) add(c *setCall) error {
 		s.turns = append(s.turns, by)
 	}
 	s.waiting[by] = append(s.waiting[by], c)
-	s.members += len(c.members)
+	s.calls, s.members = s.calls+1, s.members+len(c.members)
+	s.came.wake()
 	s.start()
 	return nil
 }
@@ -440,7 +443,7 @@ func (s *sets) next() (calls []*setCall, queues []*queue, c *claim) {
 
 // remove takes a waiting call out of the list. Its caller holds mu.
 func (s *sets) remove(by string, i int) {
-	s.members -= len(s.waiting[by][i].members)
+	s.calls, s.members = s.calls-1, s.members-len(s.waiting[by][i].members)
 	if s.waiting[by] = slices.Delete(s.waiting[by], i, i+1); len(s.waiting[by]) == 0 {
 		delete(s.waiting, by)
 		s.turns = slices.DeleteFunc(s.turns, func(p string) bool { return p == by })

@@ -34,11 +34,14 @@ type member struct {
 
 // coordinate decides waves until no call waits.
 func (s *sets) coordinate() {
-	for {
+	var took time.Duration // by the last wave
+	for answered := 0; ; {
+		s.gather(answered, took)
 		calls, queues, c := s.next()
 		if len(calls) == 0 {
 			return
 		}
+		began := time.Now()
 		<-c.reached
 		w := &wave{k: s.k}
 		untilWritten(calls, w.try, w.fail)
@@ -53,6 +56,36 @@ func (s *sets) coordinate() {
 			s.k.releaseAll(rest)
 			s.give(call.Writer)
 			close(call.done)
+		}
+		answered, took = len(calls), time.Since(began)
+	}
+}
+
+// stragglers is how long a wave waits for callers at most.
+const stragglers = 5 * time.Millisecond
+
+// gather waits for the callers that were just answered to come back, while other calls wait, too. Callers that
+// charge one set after the other then share a wave with those that wait, and its commit, instead of taking
+// turns with them. It takes no longer than the last wave, which they would wait for otherwise.
+func (s *sets) gather(answered int, took time.Duration) {
+	s.mu.Lock()
+	expected := s.calls + answered
+	s.mu.Unlock()
+	var late <-chan time.Time
+	for {
+		s.mu.Lock()
+		came, enough := s.came.wait(), s.calls >= expected || s.members >= waveMembers
+		s.mu.Unlock()
+		if enough {
+			return
+		}
+		if late == nil {
+			late = time.After(min(took, stragglers))
+		}
+		select {
+		case <-came:
+		case <-late:
+			return
 		}
 	}
 }
