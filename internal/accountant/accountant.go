@@ -45,6 +45,9 @@ type Question struct {
 	// analysis that may take long: each a sound answer, no wider than the one before.
 	Interim func(Answer)
 
+	// rough: the usual width will do for few releases, too, as many such questions are asked.
+	rough bool
+
 	in *num.Interrupt // asks Stop
 }
 

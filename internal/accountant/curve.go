@@ -203,7 +203,7 @@ func (q CurveQuestion) points(ask func(Question) (Answer, error), epsilons []flo
 		if n >= 2 && q.Stop != nil && q.Stop() {
 			break
 		}
-		a, err := ask(Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop})
+		a, err := ask(Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop, rough: true})
 		if n > 0 && errors.Is(err, ErrStopped) {
 			break
 		}
@@ -314,7 +314,7 @@ func (q CurveQuestion) top(ask func(Question) (Answer, error)) (float64, error) 
 		return *q.Max, nil
 	}
 	for _, delta := range [...]float64{1e-10, 1e-6, 1e-3} {
-		a, err := ask(Question{Delta: &delta, MaxGap: q.MaxGap, Stop: q.Stop})
+		a, err := ask(Question{Delta: &delta, MaxGap: q.MaxGap, Stop: q.Stop, rough: true})
 		if err != nil {
 			return 0, err
 		}

@@ -32,7 +32,7 @@ func (q CurveQuestion) finer(ask func(Question) (Answer, error), points []CurveP
 		if last = epsilon; q.Stop != nil && q.Stop() {
 			break
 		}
-		a, err := ask(Question{Epsilon: &epsilon, MaxGap: q.MaxGap, Stop: q.Stop})
+		a, err := ask(Question{Epsilon: &epsilon, MaxGap: q.MaxGap, Stop: q.Stop, rough: true})
 		if errors.Is(err, ErrStopped) {
 			break
 		}

@@ -17,12 +17,12 @@ import (
 // is for a small one whose δ is not above delta. The bound is +Inf where none is found. A mechanism that says
 // more of groups has a better one: variant.ForGroup.
 func GroupEpsilon(ask func(Question) (Answer, error), delta float64, size uint64, stop func() bool) (float64, error) {
-	one, err := ask(Question{Delta: &delta, Stop: stop})
+	one, err := ask(Question{Delta: &delta, Stop: stop, rough: true})
 	if err != nil {
 		return math.Inf(1), err
 	}
 	holds := func(epsilon float64) (bool, error) {
-		a, err := ask(Question{Epsilon: &epsilon, Stop: stop})
+		a, err := ask(Question{Epsilon: &epsilon, Stop: stop, rough: true})
 		// GroupDelta is right within a relative 1e-12.
 		return err == nil && mechanism.GroupDelta(epsilon, a.Delta, size)*(1+1e-11) <= delta, err
 	}

@@ -105,7 +105,7 @@ func gain(c mechanism.Composition, alpha float64, stop func() bool) (float64, An
 	ask := repeated(c)
 	best, at := math.Inf(1), Answer{}
 	proves := func(epsilon float64) (float64, error) {
-		a, err := ask(Question{Epsilon: &epsilon, Stop: stop})
+		a, err := ask(Question{Epsilon: &epsilon, Stop: stop, rough: true})
 		if err != nil {
 			return 0, err
 		}

@@ -20,15 +20,25 @@ type Cache struct {
 // Bytes is about what the cache holds in memory.
 func (k *Cache) Bytes() int { return k.contour.Bytes() }
 
+// cacheable reports whether the contour may answer about c: every pair is attained, and none is
+// a declared guarantee.
+func cacheable(c loss.Composition, w Wanted) bool {
+	if len(c) == 0 || c.Dominating() {
+		return false
+	}
+	_, _, declared := c.Declared(w.In)
+	return !declared
+}
+
 // Epsilon encloses ε at δ in (0, 1), as the function Epsilon does.
 func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
 	low, high := c.InfinityMass()
 	rest, most := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
-	if !(rest > 0) || len(c) == 0 || c.Dominating() {
+	if !(rest > 0) || !cacheable(c, w) {
 		return Epsilon(c, delta, w)
 	}
 	down, up := num.LogDown(rest), num.LogUp(most)
-	return narrowed(w, true, lattice.EpsilonGap, func(w Wanted) (loss.Bounds, string) {
+	return narrowed(ofFew(w, c, fewEpsilonGap), true, lattice.EpsilonGap, func(w Wanted) (loss.Bounds, string) {
 		if _, none := closed.Of(c, w.In); none != "" {
 			if b, ok := k.contour.Epsilon(c, down, up, w); ok {
 				return b, ""
@@ -42,10 +52,10 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 
 // LogDelta encloses ln δ at ε ≥ 0, as the function LogDelta does.
 func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
-	if len(c) == 0 || c.Dominating() {
+	if !cacheable(c, w) {
 		return LogDelta(c, epsilon, w)
 	}
-	return narrowed(w, false, lattice.LogGap, func(w Wanted) (loss.Bounds, string) {
+	return narrowed(ofFew(w, c, fewLogGap), false, lattice.LogGap, func(w Wanted) (loss.Bounds, string) {
 		if _, none := closed.Of(c, w.In); none != "" {
 			if b, ok := k.contour.LogDelta(c, epsilon, w); ok {
 				return withAtom(c, b), ""

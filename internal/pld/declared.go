@@ -17,7 +17,7 @@ import (
 
 const onlyDeclared = "nothing but bounds on Rényi divergences: rdp converts their sum"
 
-// declaredEpsilon is epsilonWithin where c has such guarantees, without which it is rest.
+// declaredEpsilon is epsilonNarrowed where c has such guarantees, without which it is rest.
 // See docs/math/declared.md §4.9.3.
 func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, w Wanted) (loss.Bounds, string) {
 	if len(rest.Losing()) == 0 {
@@ -29,19 +29,21 @@ func declaredEpsilon(c, rest loss.Composition, g loss.Guarantee, delta float64, 
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
-	b, reason := lattice.Epsilon(c, delta, w)
+	b, reason := narrowed(ofFew(w, rest, fewEpsilonGap), true, lattice.EpsilonGap,
+		func(w Wanted) (loss.Bounds, string) { return lattice.Epsilon(c, delta, w) })
 	if reason != "" {
 		return loss.Bounds{}, reason
 	}
 	b.Lower = 0
-	if e, reason := epsilonWithin(rest, delta, w); reason == "" {
+	if e, reason := epsilonNarrowed(rest, delta, w); reason == "" {
 		b.Lower = e.Lower
 	}
 	return b, ""
 }
 
-// declaredLogDelta is for logDeltaWithin what declaredEpsilon is for epsilonWithin.
-func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float64, w Wanted) (loss.Bounds, string) {
+// declaredLogDelta is for logDeltaNarrowed what declaredEpsilon is for epsilonNarrowed.
+func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float64, sides bool,
+	w Wanted) (loss.Bounds, string) {
 	if len(rest.Losing()) == 0 {
 		_, atom := c.InfinityMass()
 		if d, ok := g.LogDelta(epsilon); ok {
@@ -49,12 +51,15 @@ func declaredLogDelta(c, rest loss.Composition, g loss.Guarantee, epsilon float6
 		}
 		return loss.Bounds{}, onlyDeclared
 	}
-	b, reason := lattice.LogDelta(c, epsilon, w)
+	b, reason := narrowed(ofFew(w, rest, fewLogGap), false, lattice.LogGap, func(w Wanted) (loss.Bounds, string) {
+		w.Half = sides
+		return lattice.LogDelta(c, epsilon, w)
+	})
 	if reason != "" {
 		return loss.Bounds{}, reason
 	}
 	b.Lower = math.Inf(-1)
-	if d, reason := logDeltaWithin(rest, epsilon, w); reason == "" {
+	if d, reason := logDeltaNarrowed(rest, epsilon, sides, w); reason == "" {
 		b.Lower = d.Lower
 	}
 	return b, ""

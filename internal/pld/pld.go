@@ -28,14 +28,45 @@ type Wanted = interval.Wanted
 // lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
 	return overall(c, 0, w.In, epsilonOf(delta), func(c loss.Composition) (loss.Bounds, string) {
-		return narrowed(w, true, lattice.EpsilonGap,
-			func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
+		if rest, g, ok := c.Declared(w.In); ok {
+			return declaredEpsilon(c, rest, g, delta, w)
+		}
+		return epsilonNarrowed(c, delta, w)
 	})
+}
+
+// epsilonNarrowed is Epsilon of c as it is, without declared guarantees.
+func epsilonNarrowed(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
+	return narrowed(ofFew(w, c, fewEpsilonGap), true, lattice.EpsilonGap,
+		func(w Wanted) (loss.Bounds, string) { return epsilonWithin(c, delta, w) })
 }
 
 // narrower is how much narrower than the bounds so far the next ones are to be. Finer
 // grids cost about its square root more each time.
 const narrower = 1. / 32
+
+// Where Wanted.FewClosely says so, at most mostFew releases are enclosed this closely: a grid of
+// the usual step misses most where little is averaged over.
+const (
+	mostFew       = 16
+	fewEpsilonGap = 2e-7
+	fewLogGap     = 1e-6
+)
+
+// ofFew is w, with at most that gap where c has few releases.
+func ofFew(w Wanted, c loss.Composition, gap float64) Wanted {
+	left := uint64(mostFew)
+	for _, t := range c {
+		if t.Count > left {
+			return w
+		}
+		left -= t.Count
+	}
+	if w.FewClosely && (w.Gap == 0 || w.Gap > gap) {
+		w.Gap = gap
+	}
+	return w
+}
 
 // narrowed asks for bounds of ε, or of ln δ: first for the usual ones, and as long as they
 // are wider than wanted for narrower ones, all of which hold. It ends where that does not
@@ -60,9 +91,6 @@ func narrowed(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.B
 func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{}, ""
-	}
-	if rest, g, ok := c.Declared(w.In); ok {
-		return declaredEpsilon(c, rest, g, delta, w)
 	}
 	low, high := c.InfinityMass()
 	down, up := loss.Finite(delta, high), math.Min(loss.FiniteUp(delta, low), math.Nextafter(1, 0))
@@ -105,11 +133,18 @@ func composedEpsilon(c loss.Composition, delta, down, up float64, w Wanted) (e l
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
 	sides := c.Dominating() // then one side is of what dominates, and the other of what is attained
 	return overall(c, math.Inf(-1), w.In, logDeltaOf(epsilon), func(c loss.Composition) (loss.Bounds, string) {
-		return narrowed(w, false, lattice.LogGap,
-			func(w Wanted) (loss.Bounds, string) {
-				w.Half = sides
-				return logDeltaWithin(c, epsilon, w)
-			})
+		if rest, g, ok := c.Declared(w.In); ok {
+			return declaredLogDelta(c, rest, g, epsilon, sides, w)
+		}
+		return logDeltaNarrowed(c, epsilon, sides, w)
+	})
+}
+
+// logDeltaNarrowed is LogDelta of c as it is, without declared guarantees.
+func logDeltaNarrowed(c loss.Composition, epsilon float64, sides bool, w Wanted) (loss.Bounds, string) {
+	return narrowed(ofFew(w, c, fewLogGap), false, lattice.LogGap, func(w Wanted) (loss.Bounds, string) {
+		w.Half = sides
+		return logDeltaWithin(c, epsilon, w)
 	})
 }
 
@@ -117,9 +152,6 @@ func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, strin
 func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta loss.Bounds, reason string) {
 	if len(c) == 0 {
 		return loss.Bounds{Lower: math.Inf(-1), Upper: math.Inf(-1)}, ""
-	}
-	if rest, g, ok := c.Declared(w.In); ok {
-		return declaredLogDelta(c, rest, g, epsilon, w)
 	}
 	if f, why := closed.Of(c, w.In); why == "" {
 		finite, _ := f.LogDelta(epsilon)
