@@ -54,6 +54,8 @@ func (w *dpEventWriter) repeated(m mechanism.RepeatAndSelect) (object, bool) {
 	case w.adj == mechanism.ReplaceOne:
 		return w.refuse(m, "only RdpAccountant knows repetitions, and it takes REPLACE_ONE's distance for the noise "+
 			"multiplier's sensitivity")
+	case m.FirstAboveThreshold:
+		return w.refuse(m, "dp_accounting has no event for runs until a threshold is reached")
 	case m.Eta < 0:
 		return w.refuse(m, "dp_accounting knows no shape below 0")
 	case m.Mean > 0 && m.Mean < 1:

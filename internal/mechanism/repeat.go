@@ -16,6 +16,9 @@ const mostRepetitions = 1e9
 //     geometric and 0, which stands for not given, the logarithmic distribution:
 //     P(k) ∝ (1−γ)^k·Π_{l<k} (l+η)/(l+1), k ≥ 1 (Def. 1), or
 //   - the Poisson distribution of a mean (Thm 6); with no run the output is a constant.
+//
+// With FirstAboveThreshold it publishes the first output that is good enough, and after each
+// run that is not it ends with probability γ (Liu–Talwar 2019, arXiv 1811.07971v1, Alg. 1).
 type RepeatAndSelect struct {
 	// γ in (0, 1); 0 with Mean
 	Gamma float64 `field:"2" role:"probability" range:"(0,1)"`
@@ -24,6 +27,8 @@ type RepeatAndSelect struct {
 	// > 0, at most 1e9; alone
 	Mean      float64   `field:"4" role:"shape" range:">0"`
 	Mechanism Mechanism `field:"1" role:"inside"`
+
+	FirstAboveThreshold bool `field:"5" role:"choice" since:"2"`
 }
 
 // Kind is "repeat_and_select".
@@ -34,6 +39,9 @@ func (RepeatAndSelect) number() int { return 25 }
 // Check implements Mechanism: defined where Mechanism is.
 func (r RepeatAndSelect) Check(adj Adjacency) error {
 	switch {
+	case r.FirstAboveThreshold && (r.Mean != 0 || r.Eta != 0):
+		return &ParameterError{"repeat_and_select.first_above_threshold", "given together with eta or mean",
+			"gamma alone with first_above_threshold"}
 	case r.Gamma == 0 && r.Mean == 0:
 		return &ParameterError{"repeat_and_select.gamma", "missing or 0", "exactly one of gamma, mean"}
 	case r.Gamma != 0 && r.Mean != 0:
@@ -74,7 +82,10 @@ func (r RepeatAndSelect) Check(adj Adjacency) error {
 }
 
 func (r RepeatAndSelect) String() string {
-	if r.Mean != 0 {
+	switch {
+	case r.FirstAboveThreshold:
+		return fmt.Sprintf("repeat_and_select(first above a threshold, γ=%g, %v)", r.Gamma, r.Mechanism)
+	case r.Mean != 0:
 		return fmt.Sprintf("repeat_and_select(Poisson of mean %g, %v)", r.Mean, r.Mechanism)
 	}
 	return fmt.Sprintf("repeat_and_select(η=%g, γ=%g, %v)", r.Eta, r.Gamma, r.Mechanism)

@@ -2282,21 +2282,28 @@ func (x *Parallel) GetPartitionFixedInAdvance() bool {
 // 2022, arXiv 2110.03620v2). Which is best must follow from the outputs alone. Give gamma,
 // with or without eta, for the truncated negative binomial distribution (Def. 1 and Thm
 // 2; eta 1 is the geometric, none the logarithmic one), or mean for the Poisson
-// distribution (Thm 6; no run at all publishes a constant). Only its Rényi divergence is
-// bounded. Many runs whose number is not random cost all of them: report those as such.
+// distribution (Thm 6; no run at all publishes a constant). With first_above_threshold it
+// runs until an output is good enough (Liu and Talwar 2019, arXiv 1811.07971v1, Alg. 1).
+// Only its Rényi divergence is bounded. Many runs whose number is not random cost all of them: report those as such.
 type RepeatAndSelect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is run. Required; mechanisms that fail more often in one direction than in the
 	// other are refused.
 	Mechanism *Mechanism `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
-	// γ: the smaller, the more runs. Range: (0, 1).
+	// γ: the smaller, the more runs. Range: (0, 1). With first_above_threshold it is the
+	// probability with which to give up after a run that is not good enough.
 	Gamma *float64 `protobuf:"fixed64,2,opt,name=gamma,proto3,oneof" json:"gamma,omitempty"`
 	// η. Range: > -1, at most 1e9; the logarithmic distribution, η = 0, unless given.
 	Eta *float64 `protobuf:"fixed64,3,opt,name=eta,proto3,oneof" json:"eta,omitempty"`
 	// The mean of the Poisson distribution. Range: > 0, at most 1e9.
-	Mean          *float64 `protobuf:"fixed64,4,opt,name=mean,proto3,oneof" json:"mean,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Mean *float64 `protobuf:"fixed64,4,opt,name=mean,proto3,oneof" json:"mean,omitempty"`
+	// Whether it runs until an output's score, which follows from the output alone, reaches a
+	// threshold that does not depend on the data, and publishes only this output. After each
+	// run that does not reach it, it gives up with probability gamma and publishes a constant.
+	// The number of runs must have no other limit. Give gamma, without eta and mean.
+	FirstAboveThreshold bool `protobuf:"varint,5,opt,name=first_above_threshold,json=firstAboveThreshold,proto3" json:"first_above_threshold,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *RepeatAndSelect) Reset() {
@@ -2355,6 +2362,13 @@ func (x *RepeatAndSelect) GetMean() float64 {
 		return *x.Mean
 	}
 	return 0
+}
+
+func (x *RepeatAndSelect) GetFirstAboveThreshold() bool {
+	if x != nil {
+		return x.FirstAboveThreshold
+	}
+	return false
 }
 
 // DpSgd is one training run by DP-SGD (Abadi et al. 2016, arXiv 1607.00133, Alg. 1): a
@@ -3885,12 +3899,13 @@ const file_accountant_v1_mechanism_proto_rawDesc = "" +
 	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\"w\n" +
 	"\bParallel\x12.\n" +
 	"\x05parts\x18\x01 \x03(\v2\x18.accountant.v1.MechanismR\x05parts\x12;\n" +
-	"\x1apartition_fixed_in_advance\x18\x02 \x01(\bR\x17partitionFixedInAdvance\"\xaf\x01\n" +
+	"\x1apartition_fixed_in_advance\x18\x02 \x01(\bR\x17partitionFixedInAdvance\"\xe3\x01\n" +
 	"\x0fRepeatAndSelect\x126\n" +
 	"\tmechanism\x18\x01 \x01(\v2\x18.accountant.v1.MechanismR\tmechanism\x12\x19\n" +
 	"\x05gamma\x18\x02 \x01(\x01H\x00R\x05gamma\x88\x01\x01\x12\x15\n" +
 	"\x03eta\x18\x03 \x01(\x01H\x01R\x03eta\x88\x01\x01\x12\x17\n" +
-	"\x04mean\x18\x04 \x01(\x01H\x02R\x04mean\x88\x01\x01B\b\n" +
+	"\x04mean\x18\x04 \x01(\x01H\x02R\x04mean\x88\x01\x01\x122\n" +
+	"\x15first_above_threshold\x18\x05 \x01(\bR\x13firstAboveThresholdB\b\n" +
 	"\x06_gammaB\x06\n" +
 	"\x04_etaB\a\n" +
 	"\x05_mean\"\xfa\x02\n" +

@@ -46,10 +46,13 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 		},
 		func() mechanism.Mechanism {
 			m := mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: positive("μ", 0.01, 3)}}
-			if rapid.Bool().Draw(t, "Poisson") {
+			switch rapid.IntRange(0, 2).Draw(t, "how many runs") {
+			case 0:
 				m.Mean = positive("mean", 0.1, 100)
-			} else {
+			case 1:
 				m.Gamma, m.Eta = positive("γ", 1e-3, 0.99), rapid.SampledFrom([]float64{-0.7, 0, 1, 2}).Draw(t, "η")
+			case 2:
+				m.Gamma, m.FirstAboveThreshold = positive("γ", 1e-3, 0.99), true
 			}
 			return m
 		},

@@ -26,6 +26,8 @@ import (
 // ln C = ln μ + sμδ̂ (their Thm 6). K' is convex with K'(0) = 0, so that K'(s)/s, the
 // divergence, rises: where the bound is not convex its chords bound K' (chord).
 //
+// The first run above a threshold is as with η = 0 and 1/γ in the place of E[n] (§1.6.7).
+//
 // Where a run fails with probability m in either direction the number of runs is, given
 // that none does, of the same kind and smaller: the bounds hold for what is left when an
 // event of probability m·E[n] is taken out. No pair is known.
@@ -83,7 +85,10 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 	}
 	// E[n] = η(1−γ)/(γ(1−γ^η)), (1−γ)/(γ·ln(1/γ)) for η = 0.
 	r.mean = (1 - m.Gamma) / m.Gamma / log
-	if m.Eta != 0 {
+	switch {
+	case m.FirstAboveThreshold:
+		r.mean = 1 / m.Gamma
+	case m.Eta != 0:
 		r.mean = (1 - m.Gamma) / m.Gamma * m.Eta / -math.Expm1(-m.Eta*log)
 	}
 	r.mean = math.Max(1, r.mean*(1+64*num.Ulp*(2+math.Abs(m.Eta)*log)))
@@ -92,7 +97,23 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 	}
 	log = num.UpBy(log, 8*num.Ulp*log)
 	r.rest = num.MulUp(num.Up(1+m.Eta), leastTilt(c, log, x.In))
+	if m.FirstAboveThreshold {
+		r.rest = math.Min(r.rest, givenUp(m.Gamma, math.Max(c.MaxLoss(loss.Remove), c.MaxLoss(loss.Add))))
+	}
 	return r.convex(c, x.In), nil
+}
+
+// givenUp bounds how much likelier it is on one dataset than on its neighbour that a run is the last
+// one, where a run loses at most largest: ln((e^ε + γ)/(1 + γ·e^ε)), rounded up. See
+// docs/math/best-of.md §1.6.7.
+func givenUp(gamma, largest float64) float64 {
+	x := (1 - gamma) / (1 + gamma) * math.Tanh(largest/2)
+	v := 2 * math.Atanh(x)
+	// x is within 8 Ulp, and artanh moves by 1/(1 − x²) of that.
+	if v = num.UpBy(v, 16*num.Ulp*(v+x/(1-x))); math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
 }
 
 // unproven loses everything.

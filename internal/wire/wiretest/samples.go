@@ -129,6 +129,7 @@ var EveryMechanism = []mechanism.Mechanism{
 		Coefficients: mechanism.NumbersOf(1, 0.5), Steps: 1000, Period: 100},
 	mechanism.ShuffledReports{Reports: 1000, Mechanism: mechanism.PureDP{Epsilon: 2}},
 	mechanism.ShuffledReports{Reports: 1000, Mechanism: mechanism.RandomizedResponse{Noise: 0.25, Buckets: 8}},
+	mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: 0.5}, Gamma: 0.125, FirstAboveThreshold: true},
 }
 
 func ComposedOf(events ...mechanism.Event) mechanism.Composed {

@@ -524,6 +524,7 @@ def parallel(
 @_named
 def repeat_and_select(
     mechanism: pb.Mechanism, *, gamma: float | None = None, eta: float | None = None, mean: float | None = None,
+    first_above_threshold: bool | None = None,
 ) -> pb.Mechanism:
     """The best of a random number of runs.
 
@@ -531,19 +532,27 @@ def repeat_and_select(
     tuning of hyperparameters (Papernot and Steinke 2022, arXiv 2110.03620v2). Which is best must follow from the
     outputs alone. Give gamma, with or without eta, for the truncated negative binomial distribution (Def. 1 and Thm 2;
     eta 1 is the geometric, none the logarithmic one), or mean for the Poisson distribution (Thm 6; no run at all
-    publishes a constant). Only its Rényi divergence is bounded. Many runs whose number is not random cost all of them:
+    publishes a constant). With first_above_threshold it runs until an output is good enough (Liu and Talwar 2019, arXiv
+    1811.07971v1, Alg. 1). Only its Rényi divergence is bounded. Many runs whose number is not random cost all of them:
     report those as such.
 
     mechanism: What is run. Required; mechanisms that fail more often in one direction than in the other are refused.
 
-    gamma: γ: the smaller, the more runs. Range: (0, 1).
+    gamma: γ: the smaller, the more runs. Range: (0, 1). With first_above_threshold it is the probability with which to
+    give up after a run that is not good enough.
 
     eta: η. Range: > -1, at most 1e9; the logarithmic distribution, η = 0, unless given.
 
     mean: The mean of the Poisson distribution. Range: > 0, at most 1e9.
+
+    first_above_threshold: Whether it runs until an output's score, which follows from the output alone, reaches a
+    threshold that does not depend on the data, and publishes only this output. After each run that does not reach it,
+    it gives up with probability gamma and publishes a constant. The number of runs must have no other limit. Give
+    gamma, without eta and mean.
     """
     return _make(
         "repeat_and_select", mechanism=mechanism, gamma=gamma, eta=eta, mean=mean,
+        first_above_threshold=first_above_threshold,
     )
 
 

@@ -385,16 +385,18 @@ class RenyiDp(_message.Message):
     def __init__(self, orders: _Optional[_Iterable[float]] = ..., epsilons: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class RepeatAndSelect(_message.Message):
-    __slots__ = ["eta", "gamma", "mean", "mechanism"]
+    __slots__ = ["eta", "first_above_threshold", "gamma", "mean", "mechanism"]
     ETA_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ABOVE_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     GAMMA_FIELD_NUMBER: _ClassVar[int]
     MEAN_FIELD_NUMBER: _ClassVar[int]
     MECHANISM_FIELD_NUMBER: _ClassVar[int]
     eta: float
+    first_above_threshold: bool
     gamma: float
     mean: float
     mechanism: Mechanism
-    def __init__(self, mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., gamma: _Optional[float] = ..., eta: _Optional[float] = ..., mean: _Optional[float] = ...) -> None: ...
+    def __init__(self, mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., gamma: _Optional[float] = ..., eta: _Optional[float] = ..., mean: _Optional[float] = ..., first_above_threshold: bool = ...) -> None: ...
 
 class ReportNoisyMax(_message.Message):
     __slots__ = ["distribution", "epsilon", "monotone", "scale", "sensitivity"]

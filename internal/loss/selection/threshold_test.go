@@ -1,0 +1,124 @@
+package selection_test
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
+	"github.com/dpaccountant/accountant/internal/loss/selection"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// published is what is published of runs until one of the first good outputs of p comes, or ⊥, which
+// is last: added up run by run, until what is left is below 1e−17.
+func published(p []float64, good int, gamma float64) []float64 {
+	out := make([]float64, good+1)
+	bad := 0.0
+	for _, v := range p[good:] {
+		bad += v
+	}
+	for left := 1.0; left > 1e-17; left *= bad * (1 - gamma) {
+		for i := range good {
+			out[i] += left * p[i]
+		}
+		out[good] += left * bad * gamma
+	}
+	return out
+}
+
+// divergence is K(s) of two distributions, and the largest loss.
+func divergence(p, q []float64, s float64) (k, largest float64) {
+	var sum num.LogSum
+	largest = math.Inf(-1)
+	for i := range p {
+		if p[i] > 0 {
+			sum.Add((1+s)*math.Log(p[i]) - s*math.Log(q[i]))
+			largest = math.Max(largest, math.Log(p[i]/q[i]))
+		}
+	}
+	return sum.Log(), largest
+}
+
+// The first good one of runs with a privacy-loss table as their pair, in both directions and whatever
+// counts as good, is below the bound.
+func TestFirstAboveThreshold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 5).Draw(t, "outcomes")
+		draw := func(name string, width float64) []float64 {
+			out, sum := make([]float64, n), 0.0
+			for i := range out {
+				out[i] = math.Exp(rapid.Float64Range(-width, 0).Draw(t, name))
+				sum += out[i]
+			}
+			for i := range out {
+				out[i] /= sum
+			}
+			return out
+		}
+		width := rapid.SampledFrom([]float64{0.1, 1, 6}).Draw(t, "width")
+		p, q := draw("ln p", width), draw("ln q", width)
+		good := rapid.IntRange(1, n-1).Draw(t, "good")
+		gamma := rapid.SampledFrom([]float64{1e-3, 0.05, 0.3, 0.9}).Draw(t, "γ")
+		s := math.Exp(rapid.Float64Range(-4, 3).Draw(t, "ln s"))
+
+		// The run as a guarantee of Rényi differential privacy at many orders, and as pure DP.
+		_, there := divergence(p, q, 1)
+		_, back := divergence(q, p, 1)
+		var orders, epsilons []float64
+		for x := -6.0; x <= 9; x += 0.25 {
+			at := math.Exp(x)
+			a, _ := divergence(p, q, at)
+			b, _ := divergence(q, p, at)
+			orders, epsilons = append(orders, 1+at), append(epsilons, math.Max(a, b)/at*(1+1e-9)+1e-12)
+		}
+		a, b := published(p, good, gamma), published(q, good, gamma)
+		exact, largest := divergence(a, b, s)
+		for _, run := range []mechanism.Mechanism{
+			mechanism.RenyiDP{Orders: mechanism.NumbersOf(orders...), Epsilons: mechanism.NumbersOf(epsilons...)},
+			mechanism.PureDP{Epsilon: math.Max(there, back)},
+		} {
+			l, err := kinds.Of(mechanism.RepeatAndSelect{Mechanism: run, Gamma: gamma, FirstAboveThreshold: true},
+				mechanism.ReplaceOne)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bound := l.Cumulant(loss.Remove, s, nil).Upper(); !(exact <= bound+1e-9*(1+s)) {
+				t.Fatalf("%v and %v, γ = %v: K(%v) = %v, the bound of %v %v", p, q, gamma, s, exact, run, bound)
+			}
+			if !(largest <= l.MaxLoss(loss.Remove)+1e-9) {
+				t.Fatalf("%v and %v, γ = %v: a loss of %v above %v", p, q, gamma, largest, l.MaxLoss(loss.Remove))
+			}
+			if got := selection.MeanOf(l); !(got >= 1/gamma && got <= (1+1e-12)/gamma) {
+				t.Fatalf("m/γ of failures, with %v for 1/%v", got, gamma)
+			}
+		}
+	})
+}
+
+// The largest loss is attained: a rare good output that is e^ε times likelier on one dataset, where
+// good outputs together are e^ε times likelier on the other.
+func TestFirstAboveThresholdIsAttained(t *testing.T) {
+	for _, epsilon := range []float64{1e-6, 0.1, 1, 5} {
+		for _, gamma := range []float64{1e-6, 0.1, 0.9} {
+			l, err := kinds.Of(mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: epsilon}, Gamma: gamma,
+				FirstAboveThreshold: true}, mechanism.ReplaceOne)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Z and Z′ of the limit in which the rare output is.
+			p, rare := 1/(1+math.Exp(epsilon)), epsilon
+			z, other := gamma+(1-gamma)*p, gamma+(1-gamma)*p*math.Exp(epsilon)
+			want := rare + math.Log(other/z)
+			if got := l.MaxLoss(loss.Remove); !(got >= want*(1-1e-9) && got <= want*(1+1e-9)) {
+				t.Errorf("ε = %v, γ = %v: %v, attained is %v", epsilon, gamma, got, want)
+			}
+			if got := l.Facts().Epsilon; !(got < 2*epsilon) {
+				t.Errorf("ε = %v, γ = %v: %v, Liu and Talwar have 2ε", epsilon, gamma, got)
+			}
+		}
+	}
+}
