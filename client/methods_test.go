@@ -57,7 +57,15 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 	"QueryPrivacyCurve": func(ctx context.Context, c *Client) {
 		_, _ = c.Curve(ctx, &pb.QueryPrivacyCurveRequest{})
 	},
-	"Calibrate": func(ctx context.Context, c *Client) { _, _ = c.Calibrate(ctx, &pb.CalibrateRequest{}) },
+	"QueryOverview": func(ctx context.Context, c *Client) {
+		for range c.Overview(ctx, &pb.QueryOverviewRequest{}) {
+			break
+		}
+	},
+	"QueryHistory":  func(ctx context.Context, c *Client) { _, _ = c.History(ctx, &pb.QueryHistoryRequest{}) },
+	"QuerySpending": func(ctx context.Context, c *Client) { _, _ = c.Spending(ctx, &pb.QuerySpendingRequest{}) },
+	"QueryForecast": func(ctx context.Context, c *Client) { _, _ = c.Forecast(ctx, "x") },
+	"Calibrate":     func(ctx context.Context, c *Client) { _, _ = c.Calibrate(ctx, &pb.CalibrateRequest{}) },
 	"ListEntries": func(ctx context.Context, c *Client) {
 		for range c.Entries(ctx, "x", EntriesOptions{}) {
 			break

@@ -2,6 +2,9 @@ package client
 
 import (
 	"context"
+	"iter"
+
+	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
@@ -83,6 +86,51 @@ func (c *Client) Calibrate(ctx context.Context, request *pb.CalibrateRequest) (*
 	var answer *pb.CalibrateResponse
 	err := c.read(ctx, "Calibrate", request.GetLedger(), func(ctx context.Context) (err error) {
 		answer, err = c.api.Calibrate(ctx, request)
+		return err
+	})
+	return answer, err
+}
+
+// Overview goes through ledgers, or datasets, by name, with what each has spent. The request's page token is not
+// looked at. It ends after the first error.
+func (c *Client) Overview(ctx context.Context, request *pb.QueryOverviewRequest) iter.Seq2[*pb.OverviewRow, error] {
+	return pages(func(token string) ([]*pb.OverviewRow, string, error) {
+		asked := proto.Clone(request).(*pb.QueryOverviewRequest)
+		asked.PageToken = token
+		var page *pb.QueryOverviewResponse
+		err := c.read(ctx, "Overview", "", func(ctx context.Context) (err error) {
+			page, err = c.api.QueryOverview(ctx, asked)
+			return err
+		})
+		return page.GetRows(), page.GetNextPageToken(), err
+	})
+}
+
+// History asks how a ledger's ε, and the used shares of its budgets, grew to what they are.
+func (c *Client) History(ctx context.Context, request *pb.QueryHistoryRequest) (*pb.QueryHistoryResponse, error) {
+	var answer *pb.QueryHistoryResponse
+	err := c.read(ctx, "History", request.GetLedger(), func(ctx context.Context) (err error) {
+		answer, err = c.api.QueryHistory(ctx, request)
+		return err
+	})
+	return answer, err
+}
+
+// Spending asks what each principal, label, mechanism or month has spent of a ledger.
+func (c *Client) Spending(ctx context.Context, request *pb.QuerySpendingRequest) (*pb.QuerySpendingResponse, error) {
+	var answer *pb.QuerySpendingResponse
+	err := c.read(ctx, "Spending", request.GetLedger(), func(ctx context.Context) (err error) {
+		answer, err = c.api.QuerySpending(ctx, request)
+		return err
+	})
+	return answer, err
+}
+
+// Forecast guesses when a ledger's budget is used up, from how fast it was spent.
+func (c *Client) Forecast(ctx context.Context, ledger string) (*pb.QueryForecastResponse, error) {
+	var answer *pb.QueryForecastResponse
+	err := c.read(ctx, "Forecast", ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.QueryForecast(ctx, &pb.QueryForecastRequest{Ledger: ledger})
 		return err
 	})
 	return answer, err

@@ -160,6 +160,8 @@ Run = Union[Events, pb.Workload, Mapping[str, Any]]
 			[]protoreflect.Name{"ledger", "page_token"}},
 		{"DatasetOptions", "dataset", &accountantv1.DatasetSpec{}, []protoreflect.Name{"id", "adjacency"}},
 		{"AmendDatasetOptions", "ledger", &accountantv1.AmendDataset{}, []protoreflect.Name{"reason", "approval"}},
+		{"OverviewOptions", "overview", &accountantv1.QueryOverviewRequest{}, []protoreflect.Name{"page_token"}},
+		{"HistoryOptions", "overview", &accountantv1.QueryHistoryRequest{}, []protoreflect.Name{"ledger"}},
 		{"CurveOptions", "curve", &accountantv1.QueryPrivacyCurveRequest{}, []protoreflect.Name{"ledger", "workload"}},
 	} {
 		comments, err := readComments(filepath.Join(root, "gen/accountant/v1", o.file+".pb.go"))

@@ -631,7 +631,8 @@ func checkAmount(rt *rapid.T, a budget.Amount, limit float64, spent, reserved *b
 		left.SetUint64(0)
 	}
 	want := budget.Amount{Unit: a.Unit, Limit: limit, Spent: accountant.Part(limit, spent, true),
-		Reserved: accountant.Part(limit, reserved, true), Remaining: accountant.Part(limit, left, false)}
+		Reserved: accountant.Part(limit, reserved, true), Remaining: accountant.Part(limit, left, false),
+		Used: accountant.Part(1, new(big.Int).Add(spent, reserved), true), Held: accountant.Part(1, reserved, true)}
 	if a != want || a.Unit == "" || a.Remaining < 0 {
 		rt.Fatalf("amount: %+v; want %+v", a, want)
 	}

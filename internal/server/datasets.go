@@ -160,25 +160,11 @@ func (s *service) GetDatasetStatement(ctx context.Context,
 		}
 	}
 	answer := &pb.GetDatasetStatementResponse{Dataset: wire.FromDatasetView(asked)}
-	shares, err := s.keeper.Shares(ctx, v.Genesis.Spec.Name)
+	v, released, err := s.released(ctx, v, func(l ledger.View, share float64) {
+		answer.Ledgers = append(answer.Ledgers, wire.FromDatasetLedger(l, share))
+	})
 	if err != nil {
 		return nil, err
-	}
-	if len(shares) > wire.MaxDatasetLedgers {
-		return nil, fmt.Errorf("%w: ledgers: %d; allowed: at most %d in a statement", ledger.ErrOutOfRange, len(shares),
-			wire.MaxDatasetLedgers)
-	}
-	released := besideShares(v, shares)
-	for _, share := range shares {
-		l, err := s.keeper.View(ctx, share.Ledger)
-		if err != nil {
-			return nil, err
-		}
-		answer.Ledgers = append(answer.Ledgers, wire.FromDatasetLedger(l, v.Share(share.Parts)))
-		if released, err = accountant.Join(released, l.Charged); err != nil {
-			return nil, err
-		}
-		v = v.With(l)
 	}
 	notes, err := s.independence(ctx, v.Genesis.Spec.Name)
 	if err != nil {
@@ -202,9 +188,46 @@ func (s *service) GetDatasetStatement(ctx context.Context,
 			"have too many different mechanisms for one answer.")
 	}
 	sub.Charged, sub.Apart = released, true
-	statement, err := s.state(ctx, sub, questions.Statement{Notes: notes, Ledgers: len(shares)}, req.GetDeltas())
+	about := questions.Statement{Notes: notes, Ledgers: len(answer.Ledgers)}
+	statement, err := s.state(ctx, sub, about, req.GetDeltas())
 	answer.Statement = statement
 	return answer, err
+}
+
+// released is what was charged to a dataset's ledgers so far, and for those that are lost. The view that it
+// returns also rests on what those ledgers rest on. It calls each for every ledger, with its share of the budget.
+func (s *service) released(ctx context.Context, v ledger.View,
+	each func(l ledger.View, share float64)) (ledger.View, mechanism.Composition, error) {
+	shares, err := s.keeper.Shares(ctx, v.Genesis.Spec.Name)
+	if err != nil {
+		return v, mechanism.Composition{}, err
+	}
+	if len(shares) > wire.MaxDatasetLedgers {
+		return v, mechanism.Composition{}, fmt.Errorf("%w: ledgers: %d; allowed: at most %d in a statement",
+			ledger.ErrOutOfRange, len(shares), wire.MaxDatasetLedgers)
+	}
+	all := []mechanism.Composition{besideShares(v, shares)}
+	for _, share := range shares {
+		l, err := s.keeper.View(ctx, share.Ledger)
+		if err != nil {
+			return v, mechanism.Composition{}, err
+		}
+		each(l, v.Share(share.Parts))
+		all, v = append(all, l.Charged), v.With(l)
+	}
+	released, err := accountant.Join(all...)
+	return v, released, err
+}
+
+// datasetSubject is what the overview says of a dataset: what its statement does.
+func (s *service) datasetSubject(ctx context.Context, v ledger.View) (subject.Subject, error) {
+	v, released, err := s.released(ctx, v, func(ledger.View, float64) {})
+	if err != nil {
+		return subject.Subject{}, err
+	}
+	sub, err := subject.Of(v)
+	sub.Charged, sub.Apart = released, true
+	return sub, err
 }
 
 // besideShares is what was charged in a dataset's record itself, as for ledgers that a restore has

@@ -35,6 +35,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/inside"
+	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
@@ -116,6 +117,9 @@ func Start(config Config) (*Server, error) {
 		places: places.New()}
 	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
 		Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
+	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
+		Places: api.places, Now: time.Now, Ask: api.ask, Dataset: api.datasetSubject,
+		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
 	for adj := range api.charges {
 		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/gate"
+	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
@@ -21,6 +22,7 @@ import (
 // interceptors turn them into statuses.
 type service struct {
 	sets.Handlers
+	*overviews
 	keeper   *keeper.Keeper
 	inTime   turns.InTime
 	sessions *sessions.Sessions // about what was charged
@@ -39,6 +41,9 @@ type service struct {
 	signingKey ed25519.PrivateKey // nil: heads are not signed
 	copying    sync.Mutex         // held while a backup is under way
 }
+
+// overviews are the handlers of package overview, under a name of their own.
+type overviews = overview.Handlers
 
 // CreateLedger implements the API.
 func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest) (*pb.CreateLedgerResponse, error) {

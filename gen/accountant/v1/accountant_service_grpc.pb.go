@@ -50,6 +50,10 @@ const (
 	AccountantService_QueryPrivacySet_FullMethodName     = "/accountant.v1.AccountantService/QueryPrivacySet"
 	AccountantService_QueryPrivacyCurve_FullMethodName   = "/accountant.v1.AccountantService/QueryPrivacyCurve"
 	AccountantService_Calibrate_FullMethodName           = "/accountant.v1.AccountantService/Calibrate"
+	AccountantService_QueryOverview_FullMethodName       = "/accountant.v1.AccountantService/QueryOverview"
+	AccountantService_QueryHistory_FullMethodName        = "/accountant.v1.AccountantService/QueryHistory"
+	AccountantService_QuerySpending_FullMethodName       = "/accountant.v1.AccountantService/QuerySpending"
+	AccountantService_QueryForecast_FullMethodName       = "/accountant.v1.AccountantService/QueryForecast"
 	AccountantService_ListEntries_FullMethodName         = "/accountant.v1.AccountantService/ListEntries"
 	AccountantService_GetSignedHead_FullMethodName       = "/accountant.v1.AccountantService/GetSignedHead"
 	AccountantService_GetAccess_FullMethodName           = "/accountant.v1.AccountantService/GetAccess"
@@ -155,6 +159,16 @@ type AccountantServiceClient interface {
 	// probability of one event with which it and all that stays fixed cost at most
 	// a target. If nothing fits: INVALID_ARGUMENT, with the least possible target.
 	Calibrate(ctx context.Context, in *CalibrateRequest, opts ...grpc.CallOption) (*CalibrateResponse, error)
+	// QueryOverview returns ledgers, or datasets, by name, in pages, with what each has spent, what it
+	// guarantees, how much of its budget is used, and what happened to it.
+	QueryOverview(ctx context.Context, in *QueryOverviewRequest, opts ...grpc.CallOption) (*QueryOverviewResponse, error)
+	// QueryHistory answers how ε, and the used shares of the budgets, grew to what they are: at up to 400
+	// positions or times.
+	QueryHistory(ctx context.Context, in *QueryHistoryRequest, opts ...grpc.CallOption) (*QueryHistoryResponse, error)
+	// QuerySpending answers what each principal, label, mechanism or month has spent of a ledger.
+	QuerySpending(ctx context.Context, in *QuerySpendingRequest, opts ...grpc.CallOption) (*QuerySpendingResponse, error)
+	// QueryForecast guesses when a ledger's budget is used up, from how fast it was spent.
+	QueryForecast(ctx context.Context, in *QueryForecastRequest, opts ...grpc.CallOption) (*QueryForecastResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
 	// GetSignedHead returns a ledger's head, signed by the daemon.
@@ -491,6 +505,46 @@ func (c *accountantServiceClient) Calibrate(ctx context.Context, in *CalibrateRe
 	return out, nil
 }
 
+func (c *accountantServiceClient) QueryOverview(ctx context.Context, in *QueryOverviewRequest, opts ...grpc.CallOption) (*QueryOverviewResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QueryOverviewResponse)
+	err := c.cc.Invoke(ctx, AccountantService_QueryOverview_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) QueryHistory(ctx context.Context, in *QueryHistoryRequest, opts ...grpc.CallOption) (*QueryHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QueryHistoryResponse)
+	err := c.cc.Invoke(ctx, AccountantService_QueryHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) QuerySpending(ctx context.Context, in *QuerySpendingRequest, opts ...grpc.CallOption) (*QuerySpendingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QuerySpendingResponse)
+	err := c.cc.Invoke(ctx, AccountantService_QuerySpending_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountantServiceClient) QueryForecast(ctx context.Context, in *QueryForecastRequest, opts ...grpc.CallOption) (*QueryForecastResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QueryForecastResponse)
+	err := c.cc.Invoke(ctx, AccountantService_QueryForecast_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *accountantServiceClient) ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListEntriesResponse)
@@ -684,6 +738,16 @@ type AccountantServiceServer interface {
 	// probability of one event with which it and all that stays fixed cost at most
 	// a target. If nothing fits: INVALID_ARGUMENT, with the least possible target.
 	Calibrate(context.Context, *CalibrateRequest) (*CalibrateResponse, error)
+	// QueryOverview returns ledgers, or datasets, by name, in pages, with what each has spent, what it
+	// guarantees, how much of its budget is used, and what happened to it.
+	QueryOverview(context.Context, *QueryOverviewRequest) (*QueryOverviewResponse, error)
+	// QueryHistory answers how ε, and the used shares of the budgets, grew to what they are: at up to 400
+	// positions or times.
+	QueryHistory(context.Context, *QueryHistoryRequest) (*QueryHistoryResponse, error)
+	// QuerySpending answers what each principal, label, mechanism or month has spent of a ledger.
+	QuerySpending(context.Context, *QuerySpendingRequest) (*QuerySpendingResponse, error)
+	// QueryForecast guesses when a ledger's budget is used up, from how fast it was spent.
+	QueryForecast(context.Context, *QueryForecastRequest) (*QueryForecastResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
 	// GetSignedHead returns a ledger's head, signed by the daemon.
@@ -804,6 +868,18 @@ func (UnimplementedAccountantServiceServer) QueryPrivacyCurve(context.Context, *
 }
 func (UnimplementedAccountantServiceServer) Calibrate(context.Context, *CalibrateRequest) (*CalibrateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Calibrate not implemented")
+}
+func (UnimplementedAccountantServiceServer) QueryOverview(context.Context, *QueryOverviewRequest) (*QueryOverviewResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QueryOverview not implemented")
+}
+func (UnimplementedAccountantServiceServer) QueryHistory(context.Context, *QueryHistoryRequest) (*QueryHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QueryHistory not implemented")
+}
+func (UnimplementedAccountantServiceServer) QuerySpending(context.Context, *QuerySpendingRequest) (*QuerySpendingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QuerySpending not implemented")
+}
+func (UnimplementedAccountantServiceServer) QueryForecast(context.Context, *QueryForecastRequest) (*QueryForecastResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method QueryForecast not implemented")
 }
 func (UnimplementedAccountantServiceServer) ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEntries not implemented")
@@ -1357,6 +1433,78 @@ func _AccountantService_Calibrate_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountantService_QueryOverview_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QueryOverviewRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).QueryOverview(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_QueryOverview_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).QueryOverview(ctx, req.(*QueryOverviewRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_QueryHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QueryHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).QueryHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_QueryHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).QueryHistory(ctx, req.(*QueryHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_QuerySpending_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QuerySpendingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).QuerySpending(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_QuerySpending_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).QuerySpending(ctx, req.(*QuerySpendingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountantService_QueryForecast_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QueryForecastRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).QueryForecast(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_QueryForecast_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).QueryForecast(ctx, req.(*QueryForecastRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountantService_ListEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListEntriesRequest)
 	if err := dec(in); err != nil {
@@ -1626,6 +1774,22 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Calibrate",
 			Handler:    _AccountantService_Calibrate_Handler,
+		},
+		{
+			MethodName: "QueryOverview",
+			Handler:    _AccountantService_QueryOverview_Handler,
+		},
+		{
+			MethodName: "QueryHistory",
+			Handler:    _AccountantService_QueryHistory_Handler,
+		},
+		{
+			MethodName: "QuerySpending",
+			Handler:    _AccountantService_QuerySpending_Handler,
+		},
+		{
+			MethodName: "QueryForecast",
+			Handler:    _AccountantService_QueryForecast_Handler,
 		},
 		{
 			MethodName: "ListEntries",

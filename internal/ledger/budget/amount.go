@@ -15,6 +15,9 @@ type Amount struct {
 	Spent     float64
 	Reserved  float64 // by open reservations
 	Remaining float64 // of Limit, after both
+
+	// Used is the share of the limit that is spent or reserved, and Held that which is reserved, rounded up.
+	Used, Held float64
 }
 
 // Amounts are how limit i stands. The second is zero where mechanisms may leave nothing to failures.
@@ -25,9 +28,9 @@ func (a *Account) Amounts(i int) (value, delta Amount) {
 		delta = amount("δ", l.Delta, used.delta, held.delta)
 	}
 	if used.beyond > 0 { // by what was lost: more than can be told
-		value.Spent = math.Inf(1)
+		value.Spent, value.Used = math.Inf(1), math.Inf(1)
 		if l.Delta > 0 {
-			delta.Spent = math.Inf(1)
+			delta.Spent, delta.Used = math.Inf(1), math.Inf(1)
 		}
 	}
 	return value, delta
@@ -41,5 +44,6 @@ func amount(unit string, limit float64, used, held tally) Amount {
 		Unit: unit, Limit: limit,
 		Spent: accountant.Part(limit, spent.big(), true), Reserved: accountant.Part(limit, held.big(), true),
 		Remaining: accountant.Part(limit, new(big.Int).SetUint64(used.left()), false),
+		Used:      accountant.Part(1, used.big(), true), Held: accountant.Part(1, held.big(), true),
 	}
 }

@@ -93,6 +93,10 @@ var table = map[string]rule{
 	"QueryPrivacy":      {access.Viewer, asked, false, alone},
 	"QueryPrivacySet":   {access.Viewer, anything, false, alone}, // the handler asks for every ledger: Passage.Member
 	"QueryPrivacyCurve": {access.Viewer, asked, false, alone},
+	"QueryOverview":     {access.Viewer, anything, false, alone},
+	"QueryHistory":      {access.Viewer, onIts, false, alone},
+	"QuerySpending":     {access.Auditor, onIts, false, alone}, // it names principals, as ListEntries does
+	"QueryForecast":     {access.Viewer, onIts, false, alone},
 	"Calibrate":         {access.Viewer, asked, false, alone},
 	"ListEntries":       {access.Auditor, onIts, false, alone},
 	"GetSignedHead":     {access.Viewer, onIts, false, alone},

@@ -172,6 +172,58 @@ class AmendDatasetOptions(TypedDict, total=False):
     confirm: bool | None
 
 
+class OverviewOptions(TypedDict, total=False):
+    """Fields of QueryOverviewRequest."""
+
+    # What is listed.
+    subject: str | int | None
+
+    # Only names that start with it; at most 255 bytes. Not with DATASETS.
+    prefix: str | None
+
+    # Only those whose name, owner or dataset identifier contains this text, in capital or small letters; at most 256
+    # bytes.
+    contains: str | None
+
+    # Only those in this state: "open", "closed" or "needs reconciling". Empty: in any.
+    state: str | None
+
+    # Only those that have all of these flags.
+    flags: Sequence[str] | None
+
+    # Only those of whose budget at least this share is used. Range: [0, 1]. Those without a budget are left out if it
+    # is above 0.
+    min_share: float | None
+
+    # How many at most; 50 if 0, at most 200.
+    page_size: int | None
+
+    # δ for all of them. If absent, each one's ε is at the δ of its own budget, and at 1e-6 where that has none. Range:
+    # (0, 1).
+    delta: float | None
+
+
+class HistoryOptions(TypedDict, total=False):
+    """Fields of QueryHistoryRequest."""
+
+    # At which positions, in any order; 0 is the empty ledger. At most 400.
+    positions: Sequence[int] | None
+
+    # At which times: each answer is of the last entry that the daemon took then or before. At most 400, and only
+    # without positions.
+    times: Sequence[datetime] | None
+
+    # Without positions and times: at about how many positions, spread evenly over all entries; the newest one always is
+    # the last. 100 if 0. Range: 2 to 400.
+    points: int | None
+
+    # δ. If absent, that of the ledger's own budget, or 1e-6 where that has none. Range: (0, 1).
+    delta: float | None
+
+    # As of QueryPrivacyRequest, of each ε.
+    max_gap: float | None
+
+
 class CurveOptions(TypedDict, total=False):
     """Fields of QueryPrivacyCurveRequest."""
 

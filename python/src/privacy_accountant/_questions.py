@@ -36,6 +36,19 @@ def curve(subject: Subject, fields: Mapping[str, Any]) -> pb.QueryPrivacyCurveRe
     return fill(pb.QueryPrivacyCurveRequest(**_of(subject)), "curve", fields)
 
 
+def overview(token: str, fields: Mapping[str, Any]) -> pb.QueryOverviewRequest:
+    return fill(pb.QueryOverviewRequest(page_token=token), "overview", fields)
+
+
+def history(ledger: str, fields: Mapping[str, Any]) -> pb.QueryHistoryRequest:
+    return fill(pb.QueryHistoryRequest(ledger=ledger), "history", fields)
+
+
+def spending(ledger: str, by: str | int, label: str | None, limit: int, delta: float | None) -> pb.QuerySpendingRequest:
+    return fill(pb.QuerySpendingRequest(ledger=ledger), "spending",
+                {"by": by, "label_key": label, "limit": limit, "delta": delta})
+
+
 class Target(TypedDict, total=False):
     """What everything may cost: ε at δ, or μ, or the advantage of a test, or a point (α, β) of its errors."""
 

@@ -219,6 +219,26 @@ def query(subject: Subject, delta: float | None, epsilon: float | None,
     return Plan("query", request.ledger, "QueryPrivacy", request, same)
 
 
+def overview(token: str, fields: Mapping[str, Any]) -> Plan[tuple[Sequence[pb.OverviewRow], str]]:
+    return Plan("overview", "", "QueryOverview", questions.overview(token, fields),
+                lambda a: (a.rows, a.next_page_token))
+
+
+def history(ledger: str, fields: Mapping[str, Any]) -> Plan[pb.QueryHistoryResponse]:
+    times = [_time(t) if isinstance(t, datetime) else t for t in fields.get("times") or ()]
+    request = questions.history(ledger, {**fields, "times": times})
+    return Plan("history", ledger, "QueryHistory", request, same)
+
+
+def spending(ledger: str, by: str | int, label: str | None, limit: int,
+             delta: float | None) -> Plan[pb.QuerySpendingResponse]:
+    return Plan("spending", ledger, "QuerySpending", questions.spending(ledger, by, label, limit, delta), same)
+
+
+def forecast(ledger: str) -> Plan[pb.QueryForecastResponse]:
+    return Plan("forecast", ledger, "QueryForecast", pb.QueryForecastRequest(ledger=ledger), same)
+
+
 def curve(subject: Subject, fields: Mapping[str, Any]) -> Plan[Curve]:
     request = questions.curve(subject, fields)
     return Plan("curve", request.ledger, "QueryPrivacyCurve", request, Curve.of)

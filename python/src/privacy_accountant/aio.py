@@ -33,7 +33,15 @@ from .run import Run, RunOptions
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import AmendDatasetOptions, CurveOptions, DatasetOptions, EntriesOptions, LedgerOptions
+    from ._options import (
+        AmendDatasetOptions,
+        CurveOptions,
+        DatasetOptions,
+        EntriesOptions,
+        HistoryOptions,
+        LedgerOptions,
+        OverviewOptions,
+    )
 
 T = TypeVar("T")
 
@@ -357,6 +365,26 @@ class AsyncClient:
 
     async def delta(self, subject: Subject, epsilon: float, *, deadline: float | None = None) -> float:
         return stated(await self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
+
+    async def overview(self, *, deadline: float | None = None,
+                       **options: Unpack[OverviewOptions]) -> AsyncIterator[pb.OverviewRow]:
+        token, more = "", True
+        while more:
+            page, token = await self._carry_out(verbs.overview(token, options), deadline)
+            for row in page:
+                yield row
+            more = token != ""
+
+    async def history(self, ledger: str, *, deadline: float | None = None,
+                      **options: Unpack[HistoryOptions]) -> pb.QueryHistoryResponse:
+        return await self._carry_out(verbs.history(ledger, options), deadline)
+
+    async def spending(self, ledger: str, by: str | int, *, label: str | None = None, limit: int = 0,
+                       delta: float | None = None, deadline: float | None = None) -> pb.QuerySpendingResponse:
+        return await self._carry_out(verbs.spending(ledger, by, label, limit, delta), deadline)
+
+    async def forecast(self, ledger: str, *, deadline: float | None = None) -> pb.QueryForecastResponse:
+        return await self._carry_out(verbs.forecast(ledger), deadline)
 
     async def curve(self, subject: Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         return await self._carry_out(verbs.curve(subject, fields), deadline)

@@ -28,7 +28,15 @@ from .sets import LedgerSet
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import AmendDatasetOptions, CurveOptions, DatasetOptions, EntriesOptions, LedgerOptions
+    from ._options import (
+        AmendDatasetOptions,
+        CurveOptions,
+        DatasetOptions,
+        EntriesOptions,
+        HistoryOptions,
+        LedgerOptions,
+        OverviewOptions,
+    )
 
 
 class Client(Caller):
@@ -405,6 +413,28 @@ class Client(Caller):
     def delta(self, subject: Subject, epsilon: float, *, deadline: float | None = None) -> float:
         """The least proven upper bound on δ at epsilon."""
         return stated(self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
+
+    def overview(self, *, deadline: float | None = None, **options: Unpack[OverviewOptions]) -> Iterator[pb.OverviewRow]:
+        """Ledgers, or datasets, by name, with what each has spent, what it guarantees, how much of its budget is used
+        and what happened to it. options: subject ("ledgers" or "datasets"), prefix, contains, state, flags, min_share,
+        page_size, delta."""
+        return self._pages(lambda token: verbs.overview(token, options), deadline)
+
+    def history(self, ledger: str, *, deadline: float | None = None,
+                **options: Unpack[HistoryOptions]) -> pb.QueryHistoryResponse:
+        """How a ledger's ε, and the used shares of its budgets, grew to what they are. options: positions, or times
+        (datetime), or points; delta; max_gap."""
+        return self._carry_out(verbs.history(ledger, options), deadline)
+
+    def spending(self, ledger: str, by: str | int, *, label: str | None = None, limit: int = 0,
+                 delta: float | None = None, deadline: float | None = None) -> pb.QuerySpendingResponse:
+        """What each group of entries has spent of a ledger. by: "principal", "label" (with the label's key),
+        "mechanism" or "month". Each group's ε is as if it were alone, and they do not add up."""
+        return self._carry_out(verbs.spending(ledger, by, label, limit, delta), deadline)
+
+    def forecast(self, ledger: str, *, deadline: float | None = None) -> pb.QueryForecastResponse:
+        """A guess when a ledger's budget is used up, from how fast it was spent."""
+        return self._carry_out(verbs.forecast(ledger), deadline)
 
     def curve(self, subject: Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         """δ at many ε and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas;

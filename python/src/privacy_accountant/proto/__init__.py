@@ -6,4 +6,5 @@ from .curve_pb2 import *  # noqa: F403
 from .dataset_pb2 import *  # noqa: F403
 from .ledger_pb2 import *  # noqa: F403
 from .mechanism_pb2 import *  # noqa: F403
+from .overview_pb2 import *  # noqa: F403
 from .set_pb2 import *  # noqa: F403

@@ -1,0 +1,145 @@
+package overview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/history"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
+)
+
+// QueryHistory implements the API.
+func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest) (*pb.QueryHistoryResponse, error) {
+	q, err := questions.ToHistoryQuery(req)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.Ledgers.View(ctx, q.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	delta := deltaOf(v, q.Delta)
+	answer := &pb.QueryHistoryResponse{Delta: delta, Position: v.Head.Position, Text: questions.SpentText}
+	if shares, _ := sharesOf(v); shares != nil {
+		for i := range shares {
+			answer.Budgets = append(answer.Budgets, budgetText(v, i))
+		}
+	}
+	if len(q.Positions)+len(q.Times) == 0 {
+		p, err := h.past(ctx, v, delta, q.MaxGap, q.Points)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range p {
+			answer.Points = append(answer.Points, fromPoint(x))
+		}
+		answer.Position = p[len(p)-1].position
+		return answer, nil
+	}
+	answer.Points, err = h.at(ctx, v, q, delta)
+	return answer, err
+}
+
+// past returns about n points of a ledger, up to its head or a later one.
+func (h *Handlers) past(ctx context.Context, v ledger.View, delta float64, gap *float64, n int) ([]point, error) {
+	key := pastKey{name: v.Genesis.Spec.Name, delta: delta}
+	if gap != nil {
+		key.gap = *gap
+	}
+	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past { return &past{reader: newReader(v.Genesis, delta, gap)} })
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, h.InTime, p, func(t *turns.Turn) ([]point, error) {
+		head := max(v.Head.Position, p.value.reader.walk.Position())
+		if err := p.value.advance(h.Store, head, t); err != nil {
+			return nil, err
+		}
+		return p.value.evenly(n), nil
+	})
+}
+
+// at returns the points at the positions or the times that were asked for, read anew.
+func (h *Handlers) at(ctx context.Context, v ledger.View, q questions.HistoryQuery,
+	delta float64) ([]*pb.HistoryPoint, error) {
+	if err := h.InTime.Admit(ctx); err != nil {
+		return nil, err
+	}
+	return turns.Beside(ctx, h.InTime, turns.NothingYet, func(t *turns.Turn) (list []*pb.HistoryPoint, err error) {
+		positions := q.Positions
+		var of []uint64 // each time's
+		if q.Times != nil {
+			if of, err = h.positions(v, q.Times, t); err != nil {
+				return nil, err
+			}
+			positions = slices.Compact(slices.Sorted(slices.Values(of)))
+		}
+		r, found := newReader(v.Genesis, delta, q.MaxGap), map[uint64]point{}
+		for _, position := range positions {
+			if position > v.Head.Position {
+				return nil, questions.PastTheEnd(position, v.Head.Position)
+			}
+			if err := r.to(h.Store, position, t); err != nil {
+				return nil, err
+			}
+			if found[position], err = r.point(t); err != nil {
+				return nil, err
+			}
+		}
+		for _, position := range q.Positions {
+			list = append(list, fromPoint(found[position]))
+		}
+		for i, position := range of {
+			p := fromPoint(found[position])
+			p.AskedTime = timestamppb.New(q.Times[i])
+			list = append(list, p)
+		}
+		return list, nil
+	})
+}
+
+// positions returns the position of the last entry that the daemon took at each time or before. It looks at all
+// entries, as the clock may have been set back.
+func (h *Handlers) positions(v ledger.View, times []time.Time, t *turns.Turn) ([]uint64, error) {
+	order := make([]int, len(times)) // of the times, the earliest first
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return times[a].Compare(times[b]) })
+	last := make([]uint64, len(times)) // in that order
+	stopped, err := history.Each(h.Store, v.Genesis.Spec.Name, 0, v.Head.Position, t.Stop,
+		func(found []ledger.Record) error {
+			for _, r := range found {
+				i, _ := slices.BinarySearchFunc(order, r.Entry.Time,
+					func(i int, at time.Time) int { return times[i].Compare(at) })
+				if i < len(last) {
+					last[i] = r.Entry.Position
+				}
+			}
+			return nil
+		})
+	if err == nil && stopped {
+		err = fmt.Errorf("%w: not all %d entries could be gone through: ask for fewer times, or for positions",
+			accountant.ErrStopped, v.Head.Position)
+	}
+	out := make([]uint64, len(times))
+	position := uint64(0)
+	for i, asked := range order {
+		position = max(position, last[i])
+		out[asked] = position
+	}
+	return out, err
+}
+
+func fromPoint(p point) *pb.HistoryPoint {
+	return &pb.HistoryPoint{Position: p.position, Time: timestamppb.New(p.time), EpsilonSpent: p.spent,
+		Epsilon: p.epsilon, Guarantee: p.guarantee, Shares: p.used, ReservedShares: p.held}
+}

@@ -1,0 +1,157 @@
+// Package overview answers what a dashboard shows: what every ledger has spent, how it came to that, who spent
+// it, and when its budget may be used up. What it has found is kept for as long as it holds: a row as long as
+// its ledger has the same head, and what is known of entries for ever, as they never change.
+package overview
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/history"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/server/places"
+	"github.com/dpaccountant/accountant/internal/server/subject"
+	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/wire/pages"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Config is what the answers are made of.
+type Config struct {
+	Store   ledger.Store // committed records are read from it
+	Ledgers Ledgers
+	InTime  turns.InTime
+	Places  *places.Keeper // how far lists have been looked through
+	Now     func() time.Time
+
+	// Ask answers about a ledger under its guarantee, as QueryPrivacy does.
+	Ask func(ctx context.Context, name string, q accountant.Question) (accountant.Answer, questions.Standing, error)
+	// Dataset is what a dataset's statement is about, given its view.
+	Dataset func(ctx context.Context, v ledger.View) (subject.Subject, error)
+	Passage func(ctx context.Context) Passage // of the call
+}
+
+// Ledgers provides ledgers as committed. *keeper.Keeper implements it.
+type Ledgers interface {
+	View(ctx context.Context, name string) (ledger.View, error)
+	Summary(ctx context.Context, name string) (ledger.Summary, error)
+}
+
+// Passage says what the caller may see. *gate.Passage implements it.
+type Passage interface {
+	Shows(ledger.Spec) bool
+	States(ledger.Spec) bool
+}
+
+// These bound what is kept: a row takes about a kilobyte.
+const (
+	maxRows   = 20_000
+	readAhead = 64
+	// Of what was read of ledgers' entries, for histories and for spending each.
+	maxKept      = 256
+	maxKeptBytes = 64 << 20
+)
+
+// maxPassing bounds for how long a page looks at ledgers that it does not show, and maxPassed how many.
+const (
+	maxPassing = 250 * time.Millisecond
+	maxPassed  = 10_000
+)
+
+// Handlers implement the calls.
+type Handlers struct {
+	Config
+	rows   *lru.Cache[rowKey, *row]
+	pasts  *kept[pastKey, *past]
+	groups *kept[groupsKey, *history.Groups]
+}
+
+type groupsKey struct {
+	name  string
+	by    history.By
+	label string
+}
+
+type rowKey struct {
+	name  string
+	delta float64 // 0: its own
+}
+
+// row is a row as of a head. Of a dataset it also depends on the ledgers: see datasetRow.
+type row struct {
+	head ledger.Head
+	row  *pb.OverviewRow
+}
+
+// New returns handlers.
+func New(c Config) *Handlers {
+	rows, err := lru.New[rowKey, *row](maxRows)
+	if err != nil {
+		panic(err) // only for a size that is not positive
+	}
+	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
+		groups: newKept[groupsKey, *history.Groups](maxKept, maxKeptBytes)}
+}
+
+// QueryOverview implements the API.
+func (h *Handlers) QueryOverview(ctx context.Context, req *pb.QueryOverviewRequest) (*pb.QueryOverviewResponse, error) {
+	page, err := pages.ToOverview(req)
+	if err != nil {
+		return nil, err
+	}
+	prefix, shows := page.Prefix, h.Passage(ctx).Shows
+	if page.Datasets {
+		prefix = ledger.DatasetsPrefix
+	}
+	last, seen := page.After, page.After
+	if name, ok := h.Places.Find(page.List(), page.Hidden); ok {
+		seen = name
+	}
+	answer, passed, until := &pb.QueryOverviewResponse{}, 0, time.Now().Add(maxPassing)
+	for {
+		found, err := h.Store.List(prefix, seen, readAhead)
+		if err != nil || ctx.Err() != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		more := len(found) == readAhead
+		for _, summary := range found {
+			seen = summary.Genesis.Spec.Name
+			if !page.Datasets && ledger.IsDataset(seen) { // what follows them are ledgers again
+				seen, more = ledger.AfterDatasets, true
+				break
+			}
+			if ledger.IsSystem(seen) || !shows(summary.Genesis.Spec) || !page.MayHave(summary) {
+				continue
+			}
+			r, err := h.row(ctx, summary, page.Delta, page.Limit-len(answer.Rows))
+			if err != nil {
+				return nil, err
+			}
+			if !page.Has(r) {
+				continue
+			}
+			if len(answer.Rows) == page.Limit {
+				answer.NextPageToken = page.TokenAt(last, "")
+				return answer, nil
+			}
+			answer.Rows, last = append(answer.Rows, r), seen
+		}
+		if !more {
+			return answer, nil
+		}
+		if passed += len(found); seen != last && (passed > maxPassed || time.Now().After(until)) {
+			answer.NextPageToken = page.TokenAt(last, h.Places.Hide(page.List(), seen))
+			return answer, nil
+		}
+	}
+}
+
+// resumable reports whether what was found before this error still holds.
+func resumable(err error) bool {
+	return errors.Is(err, accountant.ErrStopped) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
+}

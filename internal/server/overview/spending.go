@@ -1,0 +1,135 @@
+package overview
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/history"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/wire"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
+)
+
+// How entries are grouped.
+var groupings = map[pb.QuerySpendingRequest_By]history.By{
+	pb.QuerySpendingRequest_PRINCIPAL: history.ByPrincipal,
+	pb.QuerySpendingRequest_LABEL:     history.ByLabel,
+	pb.QuerySpendingRequest_MECHANISM: history.ByMechanism,
+	pb.QuerySpendingRequest_MONTH:     history.ByMonth,
+}
+
+// QuerySpending implements the API.
+func (h *Handlers) QuerySpending(ctx context.Context,
+	req *pb.QuerySpendingRequest) (*pb.QuerySpendingResponse, error) {
+	limit, err := questions.ToSpendingQuery(req)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.Ledgers.View(ctx, req.GetLedger())
+	if err != nil {
+		return nil, err
+	}
+	key := groupsKey{name: req.GetLedger(), by: groupings[req.GetBy()], label: req.GetLabelKey()}
+	g, err := h.groups.begin(ctx, h.InTime, key, func() *history.Groups {
+		return history.NewGroups(h.Store, key.name, key.by, key.label)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, h.InTime, g, func(t *turns.Turn) (*pb.QuerySpendingResponse, error) {
+		groups := g.value
+		head := max(v.Head.Position, groups.Position())
+		stopped, err := history.Each(h.Store, key.name, groups.Position(), head, t.Stop, groups.Take)
+		if err == nil && stopped {
+			err = fmt.Errorf("%w: %d of %d entries were gone through: ask again, which goes on from there",
+				accountant.ErrStopped, groups.Position(), head)
+		}
+		if err != nil {
+			return nil, err
+		}
+		answer := &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Position: groups.Position(),
+			SharesAddUp: v.Genesis.Spec.Policy != ledger.Descriptive}
+		answer.Text = questions.SpendingText(answer.GetSharesAddUp())
+		return answer, h.spending(answer, v, groups, limit, t)
+	})
+}
+
+// spending finds the shares and the ε of the largest groups.
+func (h *Handlers) spending(answer *pb.QuerySpendingResponse, v ledger.View, groups *history.Groups, limit int,
+	t *turns.Turn) (err error) {
+	gauge := budget.NewGauge(budget.Terms{Adjacency: v.Charged.Adjacency, Limits: v.Resolution.Limits,
+		Planned: v.Genesis.Spec.Policy == ledger.Planned, Plan: v.Resolution.Plan})
+	in := num.NewInterrupt(t.Stop)
+	var list []history.Spent
+	var others, total history.Spent
+	more := 0
+	if !in.Try(func() { list, others, total, more = groups.Largest(limit, v.Charged.Adjacency, gauge, in) }) {
+		return fmt.Errorf("%w: what the mechanisms cost was not found in time", accountant.ErrStopped)
+	}
+	b := subjectBook{turn: t, delta: answer.GetDelta(), left: len(list) + 2}
+	if answer.Total, err = b.group(total); err != nil {
+		return err
+	}
+	if answer.OtherGroups = uint32(more); more > 0 {
+		if answer.Others, err = b.group(others); err != nil {
+			return err
+		}
+	}
+	for _, s := range list {
+		group, err := b.group(s)
+		if err != nil {
+			return err
+		}
+		answer.Groups = append(answer.Groups, group)
+	}
+	return nil
+}
+
+// subjectBook asks about groups, of which many have the same composition, in one turn.
+type subjectBook struct {
+	turn    *turns.Turn
+	session accountant.Session
+	delta   float64
+	left    int
+	known   []known
+}
+
+type known struct {
+	of      history.Spent
+	epsilon float64
+}
+
+func (b *subjectBook) group(s history.Spent) (*pb.SpendingGroup, error) {
+	out := &pb.SpendingGroup{Name: s.Name, Unnamed: s.Unnamed, Charged: s.Applied, Reserved: s.Reserved,
+		Shares: s.Shares, Entries: s.Entries}
+	if s.Mechanism != nil {
+		out.Mechanism = wire.FromMechanism(s.Mechanism)
+	}
+	epsilon, err := b.epsilon(s)
+	out.Epsilon = epsilon
+	return out, err
+}
+
+func (b *subjectBook) epsilon(s history.Spent) (float64, error) {
+	b.left = max(b.left-1, 1)
+	for _, k := range b.known {
+		if slices.Equal(s.Charged.Parts, k.of.Charged.Parts) {
+			return k.epsilon, nil
+		}
+	}
+	q := accountant.AtDelta(b.delta)
+	q.Stop = b.turn.Share(b.left)
+	a, err := b.session.Ask(s.Charged, q)
+	if err != nil {
+		return math.Inf(1), err
+	}
+	b.known = append(b.known, known{s, a.Epsilon})
+	return a.Epsilon, nil
+}

@@ -1,0 +1,145 @@
+package pages
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+const (
+	// overviewSize and maxOverviewSize are the usual and the largest size of a page of the overview.
+	overviewSize, maxOverviewSize = 50, 200
+	maxContains                   = 256
+	tokenOverview                 = "overview"
+)
+
+// Flags are what may have happened to a ledger, in the order in which they are shown.
+var Flags = []string{"refunded", "freed", "raised", "restored", "unreconciled", "loss accepted", "adopted", "reserved",
+	"proposed"}
+
+// States are those in which a ledger may be.
+var States = []string{"open", "closed", "needs reconciling"}
+
+// Overview is the part of the overview that a request asks for.
+type Overview struct {
+	Datasets      bool
+	Prefix, After string
+	Hidden        string // a place that may be further than After, as it was given to TokenAt
+	Limit         int
+
+	Contains string // in small letters
+	State    string
+	Flags    []string
+	MinShare float64
+	Delta    *float64
+
+	key string // stands for all that it was asked for
+}
+
+// ToOverview converts a request for a page.
+func ToOverview(r *pb.QueryOverviewRequest) (p Overview, err error) {
+	p = Overview{Datasets: r.GetSubject() == pb.QueryOverviewRequest_DATASETS, Prefix: r.GetPrefix(),
+		Contains: strings.ToLower(r.GetContains()), State: r.GetState(), Flags: r.GetFlags(),
+		MinShare: r.GetMinShare(), Delta: r.Delta, Limit: int(r.GetPageSize())}
+	switch {
+	case r.GetSubject() > pb.QueryOverviewRequest_DATASETS || r.GetSubject() < 0:
+		return p, wire.Invalid("subject", fmt.Sprint(int32(r.GetSubject())), "LEDGERS or DATASETS")
+	case p.Datasets && p.Prefix != "":
+		return p, wire.Invalid("prefix", wire.Quote(p.Prefix), "none with DATASETS; contains finds datasets, too")
+	case len(r.GetContains()) > maxContains:
+		return p, wire.Invalid("contains", wire.Quote(r.GetContains()), fmt.Sprintf("at most %d bytes", maxContains))
+	case p.State != "" && !slices.Contains(States, p.State):
+		return p, wire.Invalid("state", wire.Quote(p.State), oneOf(States)+", or empty for any")
+	case !(p.MinShare >= 0 && p.MinShare <= 1):
+		return p, wire.Invalid("min_share", fmt.Sprint(p.MinShare), "a number from 0 to 1")
+	case p.Delta != nil && !(*p.Delta > 0 && *p.Delta < 1):
+		return p, wire.Invalid("delta", fmt.Sprint(*p.Delta), "a number in (0, 1), or none for each ledger's own")
+	case p.Limit > maxOverviewSize:
+		return p, wire.Invalid("page_size", fmt.Sprint(p.Limit), fmt.Sprintf("0 (for %d) to %d", overviewSize,
+			maxOverviewSize))
+	case p.Limit == 0:
+		p.Limit = overviewSize
+	}
+	for i, f := range p.Flags {
+		if !slices.Contains(Flags, f) {
+			return p, wire.Invalid(fmt.Sprintf("flags[%d]", i), wire.Quote(f), oneOf(Flags))
+		}
+	}
+	if err := wire.CheckPrefix("prefix", p.Prefix); err != nil {
+		return p, err
+	}
+	asked := proto.Clone(r).(*pb.QueryOverviewRequest)
+	asked.PageToken, asked.PageSize = "", 0
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
+	if err != nil {
+		return p, wire.Invalid("request", err.Error(), "valid UTF-8")
+	}
+	p.key = fmt.Sprintf("%x", sha256.Sum256(b))
+	if r.GetPageToken() == "" {
+		return p, nil
+	}
+	p.After, p.Hidden, err = fromNameToken(r.PageToken, tokenOverview, p.key)
+	return p, err
+}
+
+// List names the list, for whoever hides places in it.
+func (p Overview) List() string { return tokenOverview + " " + p.key }
+
+// TokenAt is Ledgers'.
+func (p Overview) TokenAt(last, hidden string) string {
+	return toNameToken(tokenOverview, p.key, last, hidden)
+}
+
+// StateOf is the state in which a ledger is, one of States.
+func StateOf(s ledger.Summary) string {
+	switch {
+	case s.Closed:
+		return States[1]
+	case s.Unreconciled:
+		return States[2]
+	}
+	return States[0]
+}
+
+// MayHave reports whether a ledger can be listed, as far as its summary tells.
+func (p Overview) MayHave(s ledger.Summary) bool {
+	if p.State != "" && StateOf(s) != p.State {
+		return false
+	}
+	if p.Contains == "" {
+		return true
+	}
+	spec := s.Genesis.Spec
+	texts := []string{spec.Name, spec.Owner, spec.DatasetID}
+	if spec.Dataset != nil {
+		texts = append(texts, spec.Dataset.Owners...)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(strings.ToLower(text), p.Contains)
+	})
+}
+
+// Has reports whether a row is listed whose ledger may be.
+func (p Overview) Has(r *pb.OverviewRow) bool {
+	for _, f := range p.Flags {
+		if !slices.Contains(r.GetFlags(), f) {
+			return false
+		}
+	}
+	return p.MinShare == 0 || r.Share != nil && r.GetShare() >= p.MinShare
+}
+
+func oneOf(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = fmt.Sprintf("%q", w)
+	}
+	return "one of " + strings.Join(quoted, ", ")
+}
