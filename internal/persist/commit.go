@@ -30,84 +30,21 @@ type creation struct {
 	created bool
 }
 
-const (
-	// maxGroup bounds the operations of one commit.
-	maxGroup = 1024
-	// maxGroupBytes is where a commit takes no further operation.
-	maxGroupBytes = 8 << 20
-)
+// maxGroupBytes is where a commit takes no further operation.
+const maxGroupBytes = 8 << 20
 
-// commitAll is the committer. It takes the operations that wait, makes them durable in one
-// transaction, and answers them. It ends when the queue is closed and empty.
-func (s *Store) commitAll(nextKey uint64) {
-	defer close(s.done)
-	debug.SetPanicOnFault(true) // for guard
-	c := committer{Store: s, nextKey: nextKey}
-	var waiting []*operation
-	for {
-		if len(waiting) == 0 {
-			o, ok := <-s.queue
-			if !ok {
-				return
-			}
-			waiting = append(waiting, o)
-		}
-		waiting = c.collect(waiting)
-		n := c.commit(waiting)
-		for _, o := range waiting[:n] {
-			close(o.done)
-		}
-		waiting = append(waiting[:0:0], waiting[n:]...)
-		c.expected = n + len(waiting) + len(s.queue)
-	}
-}
-
+// committer makes groups of operations durable, each group in one transaction.
 type committer struct {
 	*Store
-	nextKey  uint64        // of the log
-	expected int           // operations that were under way at the last commit's end
-	took     time.Duration // the last commit
-	arena    arena
-	paths    pages.Paths // for its memory
-}
-
-// collect adds the operations that wait in the queue. While calls overlap, it waits for the
-// callers that were just answered to come back; their next operations then share this commit,
-// instead of waiting for the one after.
-func (c *committer) collect(ops []*operation) []*operation {
-	var late <-chan time.Time
-	for len(ops) < maxGroup {
-		select {
-		case o, ok := <-c.queue:
-			if !ok {
-				return ops
-			}
-			ops = append(ops, o)
-			continue
-		default:
-		}
-		if len(ops) >= c.expected || c.config.GroupWait < 0 {
-			return ops
-		}
-		if late == nil {
-			late = time.After(min(c.config.GroupWait, c.took))
-		}
-		select {
-		case o, ok := <-c.queue:
-			if !ok {
-				return ops
-			}
-			ops = append(ops, o)
-		case <-late:
-			return ops
-		}
-	}
-	return ops
+	nextKey uint64 // of the log
+	arena   arena
+	paths   pages.Paths // for its memory
 }
 
 // commit makes as many of ops durable as fit into one transaction, and returns how many it has
 // answered.
 func (c *committer) commit(ops []*operation) int {
+	debug.SetPanicOnFault(true) // for guard
 	if err := c.refused(); err != nil {
 		return answer(ops, err)
 	}
@@ -155,9 +92,8 @@ func (c *committer) commit(ops []*operation) int {
 		return answer(ops[:n], err)
 	}
 	c.nextKey = w.nextKey
-	c.took = time.Since(start)
 	if c.config.Observe != nil {
-		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: c.took})
+		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: time.Since(start)})
 	}
 	return n
 }

@@ -15,6 +15,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/group"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/roots"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -45,8 +46,6 @@ func Open(c Config) (*Store, error) {
 	s := &Store{
 		config: c,
 		path:   path,
-		queue:  make(chan *operation, maxGroup),
-		done:   make(chan struct{}),
 		failed: make(chan struct{}),
 
 		damaged: make(chan struct{}),
@@ -136,7 +135,8 @@ func (s *Store) open() error {
 		}
 		return err
 	}
-	go s.commitAll(nextKey)
+	c := &committer{Store: s, nextKey: nextKey}
+	s.commits = group.Start(s.config.GroupWait, c.commit, func(o *operation) { close(o.done) })
 	go s.watch()
 	return nil
 }

@@ -29,6 +29,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/group"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/roots"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
@@ -95,10 +96,7 @@ type Store struct {
 	acknowledged *os.File // nil: not kept
 	boot         string   // the kernel's
 
-	gate   sync.RWMutex // held while sending to queue; locked to close it
-	closed bool         // guarded by gate
-	queue  chan *operation
-	done   chan struct{} // the committer has ended
+	commits *group.Committer[*operation]
 
 	published published
 	failure   atomic.Pointer[error] // why everything is refused
@@ -183,13 +181,9 @@ func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 
 // submit hands an operation to the committer and waits for it.
 func (s *Store) submit(o *operation) error {
-	s.gate.RLock()
-	if s.closed {
-		s.gate.RUnlock()
+	if !s.commits.Submit(o) {
 		return s.errClosed()
 	}
-	s.queue <- o
-	s.gate.RUnlock()
 	<-o.done
 	return o.err
 }
@@ -197,16 +191,10 @@ func (s *Store) submit(o *operation) error {
 // Close implements ledger.Store. Later calls fail with ErrUnavailable. What cannot be closed
 // any more is left to the end of the process.
 func (s *Store) Close() error {
-	s.gate.Lock()
-	first := !s.closed
-	if first {
-		s.closed = true
-		close(s.queue)
-	}
-	s.gate.Unlock()
+	first := s.commits.Close()
 	closed := make(chan error, 1)
 	go func() {
-		<-s.done
+		<-s.commits.Done()
 		if first {
 			closed <- s.close()
 		} else {

@@ -238,7 +238,7 @@ func TestGroup(t *testing.T) {
 	}
 	wg.Go(func() { errs[len(proposals)] = tryAppend(s, large, 1000) })
 	wg.Go(func() { _, errs[len(proposals)+1] = s.Append([]ledger.Proposal{{Ledger: "absent"}}) })
-	for len(s.queue) < len(errs) {
+	for s.commits.Waiting() < len(errs) {
 		runtime.Gosched()
 	}
 	close(waiting)

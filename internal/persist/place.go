@@ -48,7 +48,7 @@ func (s *Store) watch() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-s.done:
+		case <-s.commits.Done():
 			return
 		case <-s.failed:
 			return

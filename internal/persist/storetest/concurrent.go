@@ -161,3 +161,27 @@ func readWhole(s ledger.Store, name string) error {
 	}
 	return nil
 }
+
+// Charge loads a ledger and charges it for one event of the i-th mechanism, in a lane of its own,
+// again after a conflict.
+func Charge(s ledger.Store, name string, i int) error {
+	for {
+		snapshot, tail, err := s.Load(name)
+		if err != nil {
+			return err
+		}
+		last, position, err := s.Writer(name, writer(i))
+		if err != nil {
+			return err
+		}
+		b := book{s: s, name: name, last: map[ledger.Writer]uint64{writer(i): last}}
+		decided := ledger.NewBatch(ledger.NewState(snapshot, tail))
+		lane := ledger.Lane{Sequence: last, Position: position}
+		if d := decided.Decide(b.charge(writer(i), i, 1), lane, timeOf(i)); d.Outcome != ledger.Accepted {
+			return d.Err
+		}
+		if _, err = s.Append([]ledger.Proposal{decided.Proposal()}); !errors.Is(err, ledger.ErrConflict) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+const (
+	// maxGroupBytes is where a commit takes no further operation.
+	maxGroupBytes = 8 << 20
+	// maxAttempts bounds how often a group is tried again because the database gave it up for
+	// another daemon's transaction.
+	maxAttempts = 8
+)
+
+// attempt is one transaction for a group of operations. It has two round trips: one that locks and
+// reads what the operations need, and one that writes what they do and commits.
+type attempt struct {
+	*Store
+	ops   []*operation
+	names map[string]uint64 // numbers of the ledgers
+	books map[string]*book
+	found map[string]asked // ledgers that a Create asks for, and that are there
+	keys  keys
+
+	fenced bool
+	writes writes
+	commit Commit
+}
+
+// asked is a ledger that is there, or why it cannot be read.
+type asked struct {
+	summary ledger.Summary
+	err     error
+}
+
+// commit is the committer's: it makes as many of ops durable as fit into one transaction, and
+// returns how many it has answered.
+func (s *Store) commit(ops []*operation) int {
+	start := time.Now()
+	live := make([]*operation, 0, len(ops))
+	for _, o := range ops {
+		if o.take() {
+			live = append(live, o)
+		}
+	}
+	withdrawn := len(ops) - len(live)
+	if len(live) == 0 {
+		return len(ops)
+	}
+	var total Commit
+	for tries := 1; ; tries++ {
+		a := &attempt{Store: s, ops: live}
+		n, err := a.run()
+		total.RoundTrips += a.commit.RoundTrips
+		switch {
+		case err == nil:
+			total.Operations, total.Conflicts = n, a.commit.Conflicts
+			total.Entries, total.Bytes, total.Duration = a.commit.Entries, a.commit.Bytes, time.Since(start)
+			if s.config.Observer.Commit != nil && a.commit.Bytes > 0 {
+				s.config.Observer.Commit(total)
+			}
+			if n < len(live) { // those that were withdrawn may be among the others: they are skipped again
+				return slices.Index(ops, live[n])
+			}
+			return n + withdrawn
+		case isConflict(err) && tries < maxAttempts:
+			total.Retries++
+			continue
+		case isBroken(err) && time.Since(start) < s.config.ReadLimit && s.closing.Err() == nil:
+			s.pool.Reset()
+			pause(s.closing, retryEvery)
+			continue
+		}
+		answer(live, s.failure(err))
+		return len(ops)
+	}
+}
+
+// run returns how many operations have been answered. With an error nothing was written.
+func (a *attempt) run() (int, error) {
+	if err := a.refused(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(a.closing, a.config.CommitLimit)
+	defer cancel()
+	conn, err := a.pool.Acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	c := conn.Conn()
+	if err := a.lock(ctx, c); err != nil {
+		rollback(c)
+		return 0, err
+	}
+	n := 0
+	for ; n < len(a.ops) && a.writes.bytes < maxGroupBytes; n++ {
+		a.decide(a.ops[n])
+	}
+	if a.writes.bytes == 0 { // nothing but refusals and what exists already
+		return n, a.end(ctx, c)
+	}
+	a.commit.Bytes = a.writes.bytes
+	for _, b := range a.books {
+		if err := a.writes.book(b); err != nil {
+			rollback(c)
+			return 0, err
+		}
+	}
+	if err := a.finish(ctx, c); err != nil {
+		return 0, err
+	}
+	for _, b := range a.books {
+		if b.changed {
+			a.known.add(b.head.Number, b.head.At)
+		}
+	}
+	return n, nil
+}
+
+// end ends a transaction that writes nothing. Where a Create was answered with a ledger that is there,
+// what it was told must be durable.
+func (a *attempt) end(ctx context.Context, c *pgx.Conn) error {
+	queries := []query{{sql: "ROLLBACK"}}
+	if len(a.found) > 0 {
+		queries = []query{{sql: raiseIfReplicated, args: a.fence()}, {sql: "COMMIT"}}
+	}
+	a.commit.RoundTrips++
+	return completed(ctx, c, queries)
+}
+
+// rollback abandons a transaction, or the connection if that fails.
+func rollback(c *pgx.Conn) {
+	if c.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = c.Exec(ctx, "ROLLBACK") // a failure closes the connection
+}
+
+// decide runs an operation on the books. An operation that is refused changes none.
+func (a *attempt) decide(o *operation) {
+	o.hashes, o.err = nil, nil
+	if o.create != nil {
+		o.err = a.create(o.create)
+	} else {
+		o.hashes, o.err = a.append(o.batch)
+	}
+	if errors.Is(o.err, ledger.ErrConflict) {
+		a.commit.Conflicts++
+	}
+}
+
+// create makes a ledger, or finds the one of an equal spec.
+func (a *attempt) create(c *creation) (err error) {
+	name := c.genesis.Spec.Name
+	if found, ok := a.found[name]; ok {
+		if found.err != nil {
+			return found.err
+		}
+		c.summary, err = existing(found.summary, c.genesis.Spec)
+		return err
+	}
+	if b := a.books[name]; b != nil { // an operation before this one in the group has made it
+		if c.summary, err = summaryOf(b.head, b.genesis); err == nil {
+			c.summary, err = existing(c.summary, c.genesis.Spec)
+		}
+		return err
+	}
+	b, g, err := a.begin(c.genesis)
+	if err != nil {
+		return err
+	}
+	if err := a.fits(len(b.genesis)); err != nil {
+		return err
+	}
+	a.made(b)
+	c.summary = b.head.Summary()
+	c.summary.Genesis, c.created = g, true
+	return nil
+}
+
+// begin makes the book of a new ledger.
+func (a *attempt) begin(g ledger.Genesis) (*book, ledger.Genesis, error) {
+	raw, err := record.MarshalGenesis(g)
+	if err != nil {
+		return nil, g, err
+	}
+	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
+		return nil, g, err
+	}
+	b := newBook(g.Spec.Name, rows.Head{Number: a.keys.next(), At: ledger.Head{Hash: record.GenesisHash(raw)}})
+	b.genesis, b.changed = raw, true
+	return b, g, nil
+}
+
+func (a *attempt) made(b *book) {
+	a.books[b.name] = b
+	a.writes.bytes += len(b.genesis) + rows.MaxHeadSize
+	a.commit.Entries++
+}
+
+func (a *attempt) fits(size int) error {
+	if size > a.config.MaxBatchBytes {
+		return fmt.Errorf("%w: %d bytes to store; allowed: at most %d", ledger.ErrTooLarge, size,
+			a.config.MaxBatchBytes)
+	}
+	return nil
+}
+
+// append decides a batch of proposals.
+func (a *attempt) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+	hashes := make([][]ledger.Hash, len(batch))
+	changes := make([]*change, len(batch))
+	var made []*book
+	seen := make(map[string]bool, len(batch))
+	size := 0
+	for i := range batch {
+		p := &batch[i]
+		if seen[p.Ledger] {
+			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", p.Ledger)
+		}
+		seen[p.Ledger] = true
+		b := a.books[p.Ledger]
+		switch {
+		case p.Genesis == nil && b == nil:
+			return nil, notFound(p.Ledger)
+		case p.Genesis == nil:
+		case b != nil:
+			return nil, fmt.Errorf("ledger %s: %w: it is there already", p.Ledger, ledger.ErrConflict)
+		default:
+			var err error
+			if b, _, err = a.begin(*p.Genesis); err != nil {
+				return nil, err
+			}
+			made = append(made, b)
+			size += len(b.genesis)
+		}
+		c, err := b.propose(p, &a.keys)
+		if err != nil {
+			return nil, err
+		}
+		changes[i], hashes[i] = c, c.hashes
+		size += c.size
+	}
+	if err := a.fits(size); err != nil {
+		return nil, err
+	}
+	for _, b := range made {
+		a.made(b)
+	}
+	for _, c := range changes {
+		c.apply()
+		a.writes.add(c)
+		a.commit.Entries += len(c.pack.raws)
+	}
+	a.writes.bytes += size
+	return hashes, nil
+}
+
+func notFound(name string) error { return fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound) }
+
+// needs says what a group reads before it can be decided.
+type needs struct {
+	ledgers      []string // by name
+	created      []string
+	keys         int
+	lanes        map[string]map[ledger.Writer]bool
+	counts, open map[string]map[uint64]bool
+}
+
+func (a *attempt) needs() needs {
+	n := needs{lanes: map[string]map[ledger.Writer]bool{}, counts: map[string]map[uint64]bool{},
+		open: map[string]map[uint64]bool{}}
+	seen := map[string]bool{}
+	name := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			n.ledgers = append(n.ledgers, name)
+		}
+	}
+	for _, o := range a.ops {
+		if o.create != nil {
+			name(o.create.genesis.Spec.Name)
+			n.created = append(n.created, o.create.genesis.Spec.Name)
+			n.keys++
+		}
+		for i := range o.batch {
+			p := &o.batch[i]
+			name(p.Ledger)
+			n.keys += len(p.Entries) + 1
+			for _, e := range p.Entries {
+				insert(n.lanes, p.Ledger, e.Writer)
+			}
+			for _, c := range p.Counts {
+				if c.Index >= rows.InlineTotals {
+					insert(n.counts, p.Ledger, uint64(c.Index))
+				}
+			}
+			for _, r := range p.Open {
+				insert(n.open, p.Ledger, r.Position)
+			}
+		}
+	}
+	return n
+}
+
+func insert[K, V comparable](m map[K]map[V]bool, k K, v V) {
+	if m[k] == nil {
+		m[k] = map[V]bool{}
+	}
+	m[k][v] = true
+}
+
+// parseReservation reads an open reservation of a ledger.
+func parseReservation(number, position uint64, stored []byte) (ledger.Reservation, error) {
+	return parse(rows.ReservationsBucket, rows.BlockKey(number, position), stored,
+		func(b []byte) (ledger.Reservation, error) { return record.UnmarshalReservation(position, b) })
+}
+
+func parseMechanism(number uint64, index int, stored []byte) (mechanism.Mechanism, error) {
+	return parse(rows.MechanismsBucket, rows.IndexKey(number, index), stored, record.UnmarshalMechanism)
+}

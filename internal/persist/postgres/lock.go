@@ -1,0 +1,263 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+)
+
+// The first round trip of a commit. After the heads are locked nobody else changes anything of
+// these ledgers, so each statement after that, which sees what was committed before it began, reads
+// what the heads say.
+const (
+	begin     = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	lockFence = "SELECT n FROM marks WHERE daemon = $1 AND session = $2 FOR UPDATE"
+	lockHeads = `SELECT h.number, l.name, h.value FROM heads h JOIN ledgers l ON l.number = h.number
+		WHERE h.number = ANY($1) ORDER BY h.number FOR UPDATE OF h`
+	drawKeys  = "SELECT nextval('log_keys') FROM generate_series(1, $1::bigint)"
+	readLanes = `SELECT l.number, l.name, l.principal, l.value
+		FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS w(number, name, principal)
+		JOIN lanes l ON l.number = w.number AND l.name = w.name AND l.principal = w.principal`
+	readCounts = `SELECT c.number, c.index, c.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, index)
+		JOIN counts c ON c.number = w.number AND c.index = w.index`
+	readOpen = `SELECT r.number, r.position, r.value FROM unnest($1::bigint[], $2::bigint[]) AS w(number, position)
+		JOIN reservations r ON r.number = w.number AND r.position = w.position`
+	findNumbers = "SELECT name, number FROM ledgers WHERE name = ANY($1)"
+	findLedgers = `SELECT l.name, l.number, l.genesis, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
+		WHERE l.name = ANY($1)`
+)
+
+// query is a statement of a round trip with what reads its rows.
+type query struct {
+	sql  string
+	args []any
+	scan func(pgx.Rows) error // of one row; nil: there are none
+}
+
+// roundTrip sends statements together and reads all their rows. It returns what the server says it
+// did for the last one without rows.
+func roundTrip(ctx context.Context, c sender, queries []query) (tag pgconn.CommandTag, err error) {
+	var b pgx.Batch
+	for _, q := range queries {
+		b.Queue(q.sql, q.args...)
+	}
+	results := c.SendBatch(ctx, &b)
+	for _, q := range queries {
+		if q.scan == nil {
+			if tag, err = results.Exec(); err != nil {
+				_ = results.Close() // the same error
+				return tag, err
+			}
+			continue
+		}
+		found, err := results.Query()
+		for err == nil && found.Next() {
+			err = q.scan(found)
+		}
+		if found != nil {
+			found.Close()
+			if e := found.Err(); e != nil {
+				err = e
+			}
+		}
+		if err != nil {
+			_ = results.Close()
+			return tag, err
+		}
+	}
+	return tag, results.Close()
+}
+
+type sender interface {
+	SendBatch(context.Context, *pgx.Batch) pgx.BatchResults
+}
+
+// lock makes the first round trip, and one before it for ledgers whose number this daemon does not
+// know yet.
+func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
+	n := a.needs()
+	var err error
+	if a.names, err = a.numbers(ctx, c, n.ledgers, &a.commit.RoundTrips); err != nil {
+		return err
+	}
+	a.books, a.found = map[string]*book{}, map[string]asked{}
+	queries := []query{{sql: begin}, {lockFence, a.fence(), func(r pgx.Rows) error {
+		var n int64
+		a.fenced = true
+		return r.Scan(&n)
+	}}}
+	var locked []int64
+	for _, number := range a.names {
+		locked = append(locked, int64(number))
+	}
+	byNumber := make(map[uint64]*book, len(locked))
+	queries = append(queries, query{lockHeads, []any{locked}, func(r pgx.Rows) error {
+		var number int64
+		var name, value []byte
+		if err := r.Scan(&number, &name, &value); err != nil {
+			return err
+		}
+		h, err := parseHead(uint64(number), value)
+		b := newBook(string(name), h)
+		b.damage = err
+		a.books[b.name], byNumber[uint64(number)] = b, b
+		return nil
+	}})
+	queries = append(queries, query{drawKeys, []any{int64((n.keys + keysBlock - 1) / keysBlock)},
+		func(r pgx.Rows) error {
+			var key int64
+			err := r.Scan(&key)
+			a.keys.blocks = append(a.keys.blocks, uint64(key))
+			return err
+		}})
+	queries = append(queries, a.readRows(n, byNumber)...)
+	if len(n.created) > 0 {
+		queries = append(queries, query{findLedgers, []any{bytesOf(n.created)}, func(r pgx.Rows) error {
+			name, sum, err := scanSummary(r)
+			a.found[name] = asked{sum, err}
+			return nil
+		}})
+	}
+	a.commit.RoundTrips++
+	if _, err := roundTrip(ctx, c, queries); err != nil {
+		return err
+	}
+	if !a.fenced {
+		return fmt.Errorf("%w: this daemon's row of marks is gone", ledger.ErrDamaged)
+	}
+	for name, number := range a.names {
+		if a.books[name] == nil {
+			a.known.forget(name) // the number is of a state of the database that was lost
+			b := newBook(name, rows.Head{Number: number})
+			b.damage = rows.Damaged(rows.HeadsBucket, rows.NumberKey(number), "missing, or not of ledger %q", name)
+			a.books[name] = b
+		}
+	}
+	return nil
+}
+
+// readRows reads the lanes, totals and reservations that proposals change.
+func (a *attempt) readRows(n needs, books map[uint64]*book) (queries []query) {
+	var numbers []int64
+	var names, principals [][]byte
+	for name, writers := range n.lanes {
+		number, ok := a.names[name]
+		if !ok {
+			continue
+		}
+		for w := range writers {
+			numbers = append(numbers, int64(number))
+			names, principals = append(names, []byte(w.Name)), append(principals, []byte(w.Principal))
+		}
+	}
+	if len(numbers) > 0 {
+		queries = append(queries, query{readLanes, []any{numbers, names, principals}, func(r pgx.Rows) error {
+			var number int64
+			var name, principal, value []byte
+			if err := r.Scan(&number, &name, &principal, &value); err != nil {
+				return err
+			}
+			w := ledger.Writer{Principal: string(principal), Name: string(name)}
+			l, err := parse(rows.WritersBucket, rows.AppendWriter(nil, uint64(number), w), value, rows.ParseLane)
+			if b := books[uint64(number)]; b != nil {
+				b.lanes[w], b.damage = l, cmp.Or(b.damage, err)
+			}
+			return nil
+		}})
+	}
+	pairs := func(sql string, wanted map[string]map[uint64]bool, read func(*book, uint64, uint64, []byte) error) {
+		var as, bs []int64
+		for name, list := range wanted {
+			for b := range list {
+				if number, ok := a.names[name]; ok {
+					as, bs = append(as, int64(number)), append(bs, int64(b))
+				}
+			}
+		}
+		if len(as) == 0 {
+			return
+		}
+		queries = append(queries, query{sql, []any{as, bs}, func(r pgx.Rows) error {
+			var number, at int64
+			var value []byte
+			if err := r.Scan(&number, &at, &value); err != nil {
+				return err
+			}
+			if b := books[uint64(number)]; b != nil {
+				b.damage = cmp.Or(b.damage, read(b, uint64(number), uint64(at), value))
+			}
+			return nil
+		}})
+	}
+	pairs(readCounts, n.counts, func(b *book, number, index uint64, value []byte) (err error) {
+		b.counts[int(index)], err = parse(rows.CountsBucket, rows.IndexKey(number, int(index)), value, rows.ParseUint64)
+		return err
+	})
+	pairs(readOpen, n.open, func(b *book, number, position uint64, value []byte) (err error) {
+		b.open[position], err = parseReservation(number, position, value)
+		return err
+	})
+	return queries
+}
+
+// numbers returns the numbers of those ledgers that are there. A ledger's number never changes.
+func (s *Store) numbers(ctx context.Context, c sender, names []string, trips *int) (map[string]uint64, error) {
+	numbers, missing := s.known.numbers(names)
+	if len(missing) == 0 {
+		return numbers, nil
+	}
+	*trips++
+	_, err := roundTrip(ctx, c, []query{{findNumbers, []any{bytesOf(missing)}, func(r pgx.Rows) error {
+		var name []byte
+		var number int64
+		if err := r.Scan(&name, &number); err != nil {
+			return err
+		}
+		numbers[string(name)] = uint64(number)
+		s.known.named(string(name), uint64(number))
+		return nil
+	}}})
+	return numbers, err
+}
+
+func bytesOf(names []string) [][]byte {
+	list := make([][]byte, len(names))
+	for i, name := range names {
+		list[i] = []byte(name)
+	}
+	return list
+}
+
+// scanSummary reads a row of name, number, genesis and head.
+func scanSummary(r pgx.Rows) (name string, sum ledger.Summary, err error) {
+	var number int64
+	var named, genesis, head []byte
+	if err := r.Scan(&named, &number, &genesis, &head); err != nil {
+		return "", sum, err
+	}
+	h, raw, err := parseLedger(uint64(number), genesis, head)
+	if err != nil {
+		return string(named), sum, err
+	}
+	sum, err = summaryOf(h, raw)
+	if err == nil && sum.Genesis.Spec.Name != string(named) {
+		err = rows.Damaged(rows.LedgersBucket, named, "number %d is of ledger %q", number, sum.Genesis.Spec.Name)
+	}
+	return string(named), sum, err
+}
+
+// parseLedger reads the row of a ledger and that of its head.
+func parseLedger(number uint64, genesis, head []byte) (rows.Head, []byte, error) {
+	raw, err := rows.Unseal(rows.LogBucket, rows.NumberKey(number), genesis)
+	if err != nil {
+		return rows.Head{}, nil, err
+	}
+	h, err := parseHead(number, head)
+	return h, raw, err
+}

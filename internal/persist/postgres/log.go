@@ -1,0 +1,278 @@
+package postgres
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// at returns the entry at a position of the pack's ledger.
+func (p pack) at(position uint64) (linked, error) {
+	if position < p.first || position > p.last() {
+		return linked{}, rows.Damaged(rows.LogBucket, rows.BlockKey(p.number, position),
+			"missing: the row has %d to %d", p.first, p.last())
+	}
+	list, err := p.entries()
+	if err != nil {
+		return linked{}, err
+	}
+	return list[position-p.first], nil
+}
+
+// newest returns the pack's last entry, or ErrDamaged for a pack that is not there.
+func (p pack) newest() (linked, error) {
+	if len(p.raws) == 0 {
+		return linked{}, rows.Damaged(rows.LogBucket, rows.NumberKey(p.number), "the newest entries are missing")
+	}
+	return p.at(p.last())
+}
+
+// lane reads where a writer's lane stands; zero if it has written nothing.
+func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
+	const readLane = "SELECT value FROM lanes WHERE number = $1 AND name = $2 AND principal = $3"
+	err = v.query(query{readLane, []any{int64(f.Number), []byte(w.Name), []byte(w.Principal)}, func(r pgx.Rows) error {
+		var value []byte
+		if err := r.Scan(&value); err != nil {
+			return err
+		}
+		l, err = parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, w), value, rows.ParseLane)
+		return err
+	}})
+	return l, err
+}
+
+// byKey reads the entry with a log key, and gives the entries of the same row for the next steps of
+// a walk.
+func (v *view) byKey(f found, key uint64) (e linked, beside []linked, err error) {
+	const readByKey = "SELECT last, value FROM packs WHERE number = $1 AND key >= $2 ORDER BY key LIMIT 1"
+	err = v.query(query{readByKey, []any{int64(f.Number), int64(key)}, func(r pgx.Rows) error {
+		last, value, err := scanTwo(r)
+		if err != nil {
+			return err
+		}
+		p, err := parsePack(f.Number, last, value)
+		if err != nil {
+			return err
+		}
+		beside, err = p.entries()
+		return err
+	}})
+	if err != nil {
+		return linked{}, nil, err
+	}
+	e, ok := withKey(beside, key)
+	if !ok {
+		return linked{}, nil, rows.Damaged(rows.LogBucket, rows.NumberKey(key), "missing in ledger number %d", f.Number)
+	}
+	return e, beside, nil
+}
+
+func withKey(list []linked, key uint64) (linked, bool) {
+	for _, e := range list {
+		if e.key == key {
+			return e, true
+		}
+	}
+	return linked{}, false
+}
+
+// Writer implements ledger.Store.
+func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64, err error) {
+	err = s.view(func(v *view) error {
+		f, err := v.ledger(name)
+		if err != nil {
+			return err
+		}
+		l, err := v.lane(f, w)
+		sequence, position = l.Sequence, l.Position
+		return err
+	})
+	return sequence, position, err
+}
+
+// RecordOf implements ledger.Store: it starts at the lane's next indexed entry and walks back.
+func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out ledger.Record, err error) {
+	err = s.view(func(v *view) error {
+		f, err := v.ledger(name)
+		if err != nil {
+			return err
+		}
+		l, err := v.lane(f, w)
+		if err != nil {
+			return err
+		}
+		if sequence == 0 || sequence > l.Sequence {
+			return notThere(name, w, sequence)
+		}
+		at, key := l.Sequence, l.Last
+		if sequence == 1 {
+			at, key = 1, l.ID
+		} else if block := (sequence-1)/sequenceEvery + 1; block*sequenceEvery <= l.Sequence {
+			at = block * sequenceEvery
+			if key, err = v.indexed(l.ID, block); err != nil {
+				return err
+			}
+		}
+		var beside []linked
+		for ; ; at-- {
+			e, ok := withKey(beside, key)
+			if !ok {
+				if e, beside, err = v.byKey(f, key); err != nil {
+					return err
+				}
+			}
+			if e.Entry.Writer != w || e.Entry.Sequence != at {
+				return rows.Damaged(rows.LogBucket, rows.NumberKey(key), "sequence %d of writer %s; want %d of %s",
+					e.Entry.Sequence, e.Entry.Writer.Name, at, w.Name)
+			}
+			if at == sequence {
+				out = e.Record
+				return nil
+			}
+			key = e.ofWriter
+		}
+	})
+	return out, err
+}
+
+// indexed reads the log key of a lane's entry number block × sequenceEvery.
+func (v *view) indexed(lane, block uint64) (key uint64, err error) {
+	const readIndexed = "SELECT value FROM sequences WHERE lane = $1 AND block = $2"
+	at := rows.BlockKey(lane, block)
+	there := false
+	err = v.query(query{readIndexed, []any{int64(lane), int64(block)}, func(r pgx.Rows) error {
+		var value []byte
+		there = true
+		if err := r.Scan(&value); err != nil {
+			return err
+		}
+		key, err = parse(rows.SequencesBucket, at, value, rows.ParseUint64)
+		return err
+	}})
+	if err == nil && !there {
+		err = rows.Damaged(rows.SequencesBucket, at, "missing")
+	}
+	return key, err
+}
+
+// Namesakes implements ledger.Store.
+func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, err error) {
+	const namesakes = "SELECT principal, value FROM lanes WHERE number = $1 AND name = $2 AND principal <> $3"
+	err = s.view(func(v *view) error {
+		out = nil
+		f, err := v.ledger(name)
+		if err != nil {
+			return err
+		}
+		first := map[string]uint64{} // log key, by principal
+		err = v.query(query{namesakes, []any{int64(f.Number), []byte(w.Name), []byte(w.Principal)},
+			func(r pgx.Rows) error {
+				var principal, value []byte
+				if err := r.Scan(&principal, &value); err != nil {
+					return err
+				}
+				other := ledger.Writer{Principal: string(principal), Name: w.Name}
+				l, err := parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, other), value, rows.ParseLane)
+				first[other.Principal] = l.ID
+				return err
+			}})
+		if err != nil {
+			return err
+		}
+		for principal, key := range first {
+			e, _, err := v.byKey(f, key)
+			if err != nil {
+				return err
+			}
+			if e.Entry.Writer != (ledger.Writer{Principal: principal, Name: w.Name}) || e.Entry.Sequence != 1 {
+				return rows.Damaged(rows.LogBucket, rows.NumberKey(key), "sequence %d of writer %s; want 1 of %s",
+					e.Entry.Sequence, e.Entry.Writer.Name, w.Name)
+			}
+			out = append(out, e.Record)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Records implements ledger.Store, checking the chain.
+func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
+	const readRange = `SELECT last, value FROM packs WHERE number = $1 AND last >= $2 AND last <=
+		(SELECT last FROM packs WHERE number = $1 AND last >= $3 ORDER BY last LIMIT 1) ORDER BY last`
+	err = s.view(func(v *view) error {
+		out = nil
+		f, err := v.ledger(name)
+		if err != nil {
+			return err
+		}
+		from := max(from, 1)
+		if limit <= 0 || from > f.At.Position {
+			return nil
+		}
+		to := from + min(uint64(limit)-1, f.At.Position-from)
+		w := walk{found: f, from: from, to: to}
+		err = v.query(query{readRange, []any{int64(f.Number), int64(from), int64(to)}, w.next})
+		if err != nil {
+			return err
+		}
+		if uint64(len(w.out)) != to-from+1 {
+			return rows.Damaged(rows.LogBucket, rows.BlockKey(f.Number, from+uint64(len(w.out))), "missing")
+		}
+		out = w.out
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// walk goes through a ledger's log in order.
+type walk struct {
+	found
+	from, to uint64
+	after    *linked // the entry before
+	out      []ledger.Record
+}
+
+// next takes the next row.
+func (w *walk) next(r pgx.Rows) error {
+	last, value, err := scanTwo(r)
+	if err != nil {
+		return err
+	}
+	p, err := parsePack(w.Number, last, value)
+	if err != nil {
+		return err
+	}
+	list, err := p.entries()
+	if err != nil {
+		return err
+	}
+	wrong := func(format string, args ...any) error {
+		return rows.Damaged(rows.LogBucket, rows.BlockKey(w.Number, p.first), format, args...)
+	}
+	switch before := w.after; {
+	case before != nil && (before.Hash != p.previous || before.Entry.Position+1 != p.first):
+		return wrong("follows %x, entry %d has %x", p.previous, before.Entry.Position, before.Hash)
+	case before == nil && p.first > w.from:
+		return wrong("missing: entry %d", w.from)
+	case p.first == 1 && p.previous != record.GenesisHash(w.genesis):
+		return wrong("the genesis hashes to %x, entry 1 follows %x", record.GenesisHash(w.genesis), p.previous)
+	}
+	for _, e := range list {
+		if e.Entry.Position == w.At.Position && e.Hash != w.At.Hash {
+			return wrong("the chain ends with %x, the head has %x", e.Hash, w.At.Hash)
+		}
+		if e.Entry.Position >= w.from && e.Entry.Position <= w.to {
+			w.out = append(w.out, e.Record)
+		}
+	}
+	w.after = &list[len(list)-1]
+	return nil
+}

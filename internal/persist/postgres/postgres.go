@@ -1,0 +1,235 @@
+// Package postgres keeps ledgers in a PostgreSQL database, where any number of daemons serve them:
+// a ledger.Store, and the only room that knows PostgreSQL.
+//
+// Nothing depends on who owns a ledger. A commit locks the rows of the heads that it advances,
+// compares them with what its proposals expect, and writes all or nothing (commit.go). What a commit
+// appends to a ledger is one row (pack.go); the other rows are those of the bbolt file (package
+// rows), and everything is verified when it is read.
+//
+// A connection may break while a commit is under way, and then nobody knows what became of it. The
+// store finds out before it answers (resolve.go). And what another daemon's commit shows may be lost
+// in a failover if its wait for the standby was cancelled; so nothing is believed before the server
+// has completed a write of our own after it (barrier.go). docs/decisions/fleet.md has the reasons.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/group"
+)
+
+// Config says where a store is and how it behaves. Only URL is required.
+type Config struct {
+	// URL is a connection string, such as postgres://user@host:5432/database. The connection must
+	// be encrypted and the server's certificate verified, unless the server is on this machine.
+	URL string
+	// Password is the user's; that of the URL or of the environment if empty.
+	Password string
+	// ReadLimit and CommitLimit bound how long a read takes, and how long the store waits for the
+	// answer to a commit before it finds out by itself; 2 s and 10 s if 0.
+	ReadLimit, CommitLimit time.Duration
+	// MaxBatchBytes bounds what one Append or Create stores; more is ErrTooLarge. 4 MiB if 0.
+	MaxBatchBytes int
+	// GroupWait is how long a commit waits for stragglers at most, and only while calls overlap;
+	// 1 ms if 0, not at all if negative.
+	GroupWait time.Duration
+	// Observer, if set, is told what happens. Its functions must be quick.
+	Observer Observer
+}
+
+// Observer is told what a store does, for metrics. Each function may be nil.
+type Observer struct {
+	// Commit is called after each commit that has written something.
+	Commit func(Commit)
+	// Unknown is called when the outcome of a commit had to be found out, with what it was.
+	Unknown func(Outcome)
+	// Away is called when the database can no longer be reached, with the reason, and with nil
+	// when it can be again.
+	Away func(error)
+}
+
+// Commit describes one durable commit.
+type Commit struct {
+	Operations int // Appends and Creates that it answered, refusals among them
+	Conflicts  int // of them, those that met another head than they expected
+	Entries    int // log records
+	Bytes      int // values written
+	RoundTrips int // to the database
+	Retries    int // attempts that the database gave up for another daemon's
+	Duration   time.Duration
+}
+
+// Outcome is what became of a commit that was not answered.
+type Outcome string
+
+const (
+	Committed    Outcome = "committed"
+	NotCommitted Outcome = "not committed"
+	Unresolved   Outcome = "unresolved" // the store was closed before it could find out
+)
+
+// Store is a ledger.Store in a PostgreSQL database.
+type Store struct {
+	config Config
+	pool   *pgxpool.Pool
+	id     string
+
+	daemon   uuid.UUID    // of this store's rows of marks
+	sessions atomic.Int64 // connections made
+
+	commits   *group.Committer[*operation]
+	questions *group.Committer[*waiting]
+	known     known
+	away      away
+
+	closing context.Context // ends when the store is closed
+	close   context.CancelFunc
+	closed  atomic.Bool
+	ended   sync.WaitGroup // the goroutines but the committer
+}
+
+var _ ledger.Store = (*Store)(nil)
+
+// Open opens the store in a database, or makes it if the database has none. It fails if the
+// database cannot be reached, if the connection is not safe, or if a newer version of this program
+// has changed the tables.
+func Open(c Config) (*Store, error) {
+	c.ReadLimit = cmp.Or(c.ReadLimit, 2*time.Second)
+	c.CommitLimit = cmp.Or(c.CommitLimit, 10*time.Second)
+	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 4<<20)
+	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
+	pool, err := c.parse()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{config: c, daemon: uuid.New()}
+	s.closing, s.close = context.WithCancel(context.Background())
+	if err := s.open(pool); err != nil {
+		s.close()
+		return nil, fmt.Errorf("store %s: %w", c.name(), err)
+	}
+	s.commits = group.Start(c.GroupWait, s.commit, (*operation).answered)
+	s.questions = group.Start(-1, s.ask, (*waiting).answered)
+	return s, nil
+}
+
+func (s *Store) open(c *pgxpool.Config) (err error) {
+	ctx, cancel := context.WithTimeout(s.closing, openLimit)
+	defer cancel()
+	if err := migrate(ctx, c.ConnConfig); err != nil {
+		return err
+	}
+	c.AfterConnect = s.prepare
+	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+		return err
+	}
+	if err = s.pool.Ping(ctx); err != nil {
+		s.pool.Close()
+	}
+	return err
+}
+
+// openLimit bounds how long Open takes, with the making of tables.
+const openLimit = time.Minute
+
+// ID implements ledger.Store.
+func (s *Store) ID() string { return s.id }
+
+// Create implements ledger.Store.
+func (s *Store) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
+	// Most often a job finds the ledger of its earlier runs: no commit for that.
+	sum, err := s.existing(g.Spec)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return sum, false, err
+	}
+	g.StoreID = s.id
+	o := newOperation()
+	o.create = &creation{genesis: g}
+	if err := s.submit(o); err != nil {
+		return ledger.Summary{}, false, err
+	}
+	return o.create.summary, o.create.created, nil
+}
+
+// Append implements ledger.Store.
+func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+	for i, p := range batch {
+		if p.Genesis != nil {
+			g := *p.Genesis
+			g.StoreID = s.id
+			batch = slices.Clone(batch)
+			batch[i].Genesis = &g
+		}
+	}
+	o := newOperation()
+	o.batch = batch
+	if err := s.submit(o); err != nil {
+		return nil, err
+	}
+	return o.hashes, nil
+}
+
+// submit hands an operation to the committer and waits for it. An operation that no commit has
+// taken within the time limit, because the database is away, is withdrawn: nothing was written.
+func (s *Store) submit(o *operation) error {
+	if err := s.refused(); err != nil {
+		return err
+	}
+	if !s.commits.Submit(o) {
+		return s.errClosed()
+	}
+	late := time.NewTimer(s.config.ReadLimit)
+	defer late.Stop()
+	select {
+	case <-o.done:
+	case <-late.C:
+		if o.withdraw() {
+			return fmt.Errorf("%w: %s: an earlier commit has not been answered for %v", ledger.ErrUnavailable,
+				s.config.name(), s.config.ReadLimit)
+		}
+		<-o.done
+	}
+	return o.err
+}
+
+// Close implements ledger.Store. Later calls fail with ErrUnavailable.
+func (s *Store) Close() error {
+	if !s.commits.Close() {
+		<-s.commits.Done()
+		return nil
+	}
+	s.closed.Store(true)
+	gone := time.AfterFunc(s.config.CommitLimit, s.close) // ends what waits for the database
+	defer gone.Stop()
+	<-s.commits.Done()
+	s.questions.Close()
+	<-s.questions.Done()
+	s.leave()
+	s.close()
+	s.ended.Wait()
+	s.pool.Close()
+	return nil
+}
+
+func (s *Store) errClosed() error {
+	return fmt.Errorf("%w: %s is closed", ledger.ErrUnavailable, s.config.name())
+}
+
+// refused returns why nothing is to be asked of the database now, or nil.
+func (s *Store) refused() error {
+	if s.closed.Load() {
+		return s.errClosed()
+	}
+	return s.away.reason()
+}

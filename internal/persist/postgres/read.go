@@ -1,0 +1,391 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// view is a read of one state of the database.
+type view struct {
+	ctx   context.Context
+	conn  *pgx.Conn
+	heads map[uint64]ledger.Head // that were seen
+	begun bool
+
+	replicated bool // the server waits for a standby
+}
+
+// waitsForStandby asks whether a commit waits for a standby; databases other than PostgreSQL have no
+// such setting.
+const waitsForStandby = "SELECT coalesce(current_setting('synchronous_standby_names', true), '') <> ''"
+
+const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+// view runs read, perhaps more than once, and returns when what it has seen is durable.
+func (s *Store) view(read func(*view) error) error {
+	if err := s.refused(); err != nil {
+		return err
+	}
+	v := &view{}
+	err := s.attempt(func(ctx context.Context, c *pgx.Conn) error {
+		*v = view{ctx: ctx, conn: c, heads: map[uint64]ledger.Head{}}
+		if err := read(v); err != nil {
+			return err
+		}
+		if _, err := c.Exec(ctx, "COMMIT"); err != nil {
+			return err
+		}
+		return s.believe(v)
+	})
+	return err
+}
+
+// believe returns nil once the heads that were read are durable. A commit can be seen although it is
+// not where the server's settings promise, if its wait for the standby was cancelled. A write of the
+// same session that completes after the read says that the standby has all that came before.
+func (s *Store) believe(v *view) error {
+	if v.replicated && !s.known.has(v.heads) {
+		if err := s.cover(v.ctx, v.conn); err != nil {
+			return err
+		}
+	}
+	for number, at := range v.heads {
+		s.known.add(number, at)
+	}
+	return nil
+}
+
+// query makes one round trip.
+func (v *view) query(queries ...query) error {
+	if !v.begun {
+		v.begun = true
+		queries = append([]query{{sql: beginView}, {waitsForStandby, nil, func(r pgx.Rows) error {
+			return r.Scan(&v.replicated)
+		}}}, queries...)
+	}
+	_, err := roundTrip(v.ctx, v.conn, queries)
+	return err
+}
+
+// found is a ledger with its head, as it is read.
+type found struct {
+	rows.Head
+	genesis []byte // stored bytes
+	there   bool
+}
+
+// find asks for a ledger by name.
+func (v *view) find(name string, f *found) query {
+	return query{findLedgers, []any{[][]byte{[]byte(name)}}, func(r pgx.Rows) (err error) {
+		var number int64
+		var named, genesis, head []byte
+		if err := r.Scan(&named, &number, &genesis, &head); err != nil {
+			return err
+		}
+		f.there = true
+		if f.Head, f.genesis, err = parseLedger(uint64(number), genesis, head); err != nil {
+			return err
+		}
+		v.heads[f.Number] = f.At
+		return nil
+	}}
+}
+
+// ledger reads a ledger by name, or returns ErrNotFound.
+func (v *view) ledger(name string) (f found, err error) {
+	if err := v.query(v.find(name, &f)); err != nil {
+		return f, err
+	}
+	if !f.there {
+		return f, notFound(name)
+	}
+	return f, nil
+}
+
+func (f found) summary(name string) (ledger.Summary, error) {
+	sum, err := summaryOf(f.Head, f.genesis)
+	if err == nil && sum.Genesis.Spec.Name != name {
+		err = rows.Damaged(rows.LedgersBucket, []byte(name), "number %d is of ledger %q", f.Number,
+			sum.Genesis.Spec.Name)
+	}
+	return sum, err
+}
+
+// existing finds a ledger with an equal spec, ErrNotFound or ErrExists.
+func (s *Store) existing(spec ledger.Spec) (sum ledger.Summary, err error) {
+	err = s.view(func(v *view) error {
+		f, err := v.ledger(spec.Name)
+		if err != nil {
+			return err
+		}
+		if sum, err = f.summary(spec.Name); err != nil {
+			return err
+		}
+		sum, err = existing(sum, spec)
+		return err
+	})
+	return sum, err
+}
+
+// The statements of Load; a ledger is found by its name.
+const (
+	thisLedger = "(SELECT number FROM ledgers WHERE name = $1)"
+	loadParts  = "SELECT index, value FROM mechanisms WHERE number = " + thisLedger + " ORDER BY index"
+	loadCount  = "SELECT index, value FROM counts WHERE number = " + thisLedger + " ORDER BY index"
+	loadOpen   = "SELECT position, value FROM reservations WHERE number = " + thisLedger + " ORDER BY position"
+	loadLast   = "SELECT last, value FROM packs WHERE number = " + thisLedger + " ORDER BY last DESC LIMIT 1"
+	loadAmend  = `SELECT a.position, a.value, p.last, p.value FROM amendments a LEFT JOIN LATERAL (
+			SELECT last, value FROM packs WHERE packs.number = a.number AND packs.last >= a.position
+			ORDER BY last LIMIT 1) p ON true
+		WHERE a.number = ` + thisLedger + " ORDER BY a.position"
+)
+
+// Load implements ledger.Store: the snapshot is up to date, there is no tail.
+func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
+	err = s.view(func(v *view) error {
+		snapshot = ledger.Snapshot{}
+		l := loading{name: name}
+		key := []any{[]byte(name)}
+		err := v.query(v.find(name, &l.found), query{loadParts, key, l.mechanism}, query{loadCount, key, l.count},
+			query{loadOpen, key, l.reservation}, query{loadLast, key, l.newest}, query{loadAmend, key, l.amendment})
+		switch {
+		case err != nil:
+			return err
+		case !l.there:
+			return notFound(name)
+		}
+		snapshot, err = l.snapshot()
+		return err
+	})
+	if err != nil {
+		return ledger.Snapshot{}, nil, err
+	}
+	return snapshot, nil, nil
+}
+
+// loading is a ledger as it is loaded.
+type loading struct {
+	found
+	name    string
+	parts   []mechanism.Part
+	counted int // totals of rows of their own
+	open    []ledger.Reservation
+	last    pack
+	amended []ledger.Entry
+}
+
+func scanTwo(r pgx.Rows) (n uint64, value []byte, err error) {
+	var signed int64
+	err = r.Scan(&signed, &value)
+	return uint64(signed), value, err
+}
+
+func (l *loading) mechanism(r pgx.Rows) error {
+	index, value, err := scanTwo(r)
+	if err != nil {
+		return err
+	}
+	if i := len(l.parts); index != uint64(i) {
+		return rows.Damaged(rows.MechanismsBucket, rows.IndexKey(l.Number, i), "missing")
+	}
+	m, err := parseMechanism(l.Number, int(index), value)
+	l.parts = append(l.parts, mechanism.Part{Mechanism: m})
+	return err
+}
+
+func (l *loading) count(r pgx.Rows) error {
+	index, value, err := scanTwo(r)
+	if err != nil {
+		return err
+	}
+	i := rows.InlineTotals + l.counted
+	if index != uint64(i) || i >= len(l.parts) {
+		return rows.Damaged(rows.CountsBucket, rows.IndexKey(l.Number, i), "missing")
+	}
+	l.counted++
+	l.parts[i].Count, err = parse(rows.CountsBucket, rows.IndexKey(l.Number, i), value, rows.ParseUint64)
+	return err
+}
+
+func (l *loading) reservation(r pgx.Rows) error {
+	position, value, err := scanTwo(r)
+	if err != nil {
+		return err
+	}
+	open, err := parseReservation(l.Number, position, value)
+	l.open = append(l.open, open)
+	return err
+}
+
+func (l *loading) newest(r pgx.Rows) error {
+	last, value, err := scanTwo(r)
+	if err != nil {
+		return err
+	}
+	l.last, err = parsePack(l.Number, last, value)
+	return err
+}
+
+func (l *loading) amendment(r pgx.Rows) error {
+	var position int64
+	var last *int64
+	var value, stored []byte
+	if err := r.Scan(&position, &value, &last, &stored); err != nil {
+		return err
+	}
+	at := rows.BlockKey(l.Number, uint64(position))
+	key, err := parse(rows.AmendmentsBucket, at, value, rows.ParseUint64)
+	if err != nil {
+		return err
+	}
+	if last == nil {
+		return rows.Damaged(rows.LogBucket, at, "missing")
+	}
+	p, err := parsePack(l.Number, uint64(*last), stored)
+	if err != nil {
+		return err
+	}
+	e, err := p.at(uint64(position))
+	if err != nil {
+		return err
+	}
+	if e.key != key || !e.Entry.Amends() {
+		return rows.Damaged(rows.AmendmentsBucket, at, "entry with %T and log key %d is none", e.Entry.Action, e.key)
+	}
+	l.amended = append(l.amended, e.Entry)
+	return nil
+}
+
+// snapshot checks that the rows agree with the head.
+func (l *loading) snapshot() (s ledger.Snapshot, err error) {
+	if s.Summary, err = l.summary(l.name); err != nil {
+		return s, err
+	}
+	damaged := func(format string, args ...any) (ledger.Snapshot, error) {
+		return ledger.Snapshot{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), format, args...)
+	}
+	if l.At.Position > 0 {
+		newest, err := l.last.newest()
+		if err != nil {
+			return s, err
+		}
+		if newest.Hash != l.At.Hash || newest.Entry.Position != l.At.Position || newest.key != l.Last {
+			return damaged("head %x at %d, the log has %x at %d", l.At.Hash, l.At.Position, newest.Hash,
+				newest.Entry.Position)
+		}
+	}
+	if len(l.parts) != l.Distinct || l.counted != max(0, l.Distinct-rows.InlineTotals) {
+		return damaged("%d mechanisms with %d totals of their own; the head has %d", len(l.parts), l.counted,
+			l.Distinct)
+	}
+	sum := uint64(0)
+	for i := range l.parts {
+		if i < len(l.Totals) {
+			l.parts[i].Count = l.Totals[i]
+		}
+		n := l.parts[i].Count
+		if n == 0 && l.Amended == 0 || n > l.Total-sum {
+			return damaged("mechanism %d has total %d, all together %d", i, n, l.Total)
+		}
+		sum += n
+	}
+	held := uint64(0)
+	for _, r := range l.open {
+		if r.Position == 0 || r.Position > l.At.Position {
+			return damaged("a reservation at position %d; the ledger has %d", r.Position, l.At.Position)
+		}
+		held += r.Total()
+	}
+	switch unreconciled := ledger.Unreconciled(l.amended); {
+	case sum != l.Total:
+		return damaged("total %d, the mechanisms have %d", l.Total, sum)
+	case uint64(len(l.open)) != l.Open || held != l.Held:
+		return damaged("%d open reservations of %d altogether; the head has %d of %d", len(l.open), held, l.Open,
+			l.Held)
+	case uint64(len(l.amended)) != l.Amended:
+		return damaged("%d entries amend it; the head has %d", len(l.amended), l.Amended)
+	case unreconciled != l.Unreconciled:
+		return damaged("needs reconciling: %v; by its entries %v", l.Unreconciled, unreconciled)
+	}
+	s.Parts, s.Open, s.Amended = l.parts, l.open, l.amended
+	if s.Parts == nil {
+		s.Parts = []mechanism.Part{}
+	}
+	return s, nil
+}
+
+// List implements ledger.Store.
+func (s *Store) List(prefix, after string, limit int) (out []ledger.Summary, err error) {
+	if limit <= 0 {
+		return nil, s.refused()
+	}
+	const list = `SELECT l.name, l.number, l.genesis, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
+		WHERE l.name >= $1 AND (l.name > $2 OR $2 = ''::bytea) AND substr(l.name, 1, $3) = $1 ORDER BY l.name LIMIT $4`
+	err = s.view(func(v *view) error {
+		out = nil
+		return v.query(query{list, []any{[]byte(prefix), []byte(after), len(prefix), min(limit, math.MaxInt32)},
+			func(r pgx.Rows) error {
+				_, sum, err := scanSummary(r)
+				out = append(out, sum)
+				return err
+			}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// GenesisRecord implements ledger.Store.
+func (s *Store) GenesisRecord(name string) (raw []byte, hash ledger.Hash, err error) {
+	err = s.view(func(v *view) error {
+		f, err := v.ledger(name)
+		if err != nil {
+			return err
+		}
+		_, err = f.summary(name)
+		raw, hash = f.genesis, record.GenesisHash(f.genesis)
+		return err
+	})
+	if err != nil {
+		return nil, ledger.Hash{}, err
+	}
+	return raw, hash, nil
+}
+
+// Reserving implements ledger.Store.
+func (s *Store) Reserving() (names []string, err error) {
+	const reserving = `SELECT l.name, l.number, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
+		WHERE l.number IN (SELECT number FROM reservations) ORDER BY l.name`
+	err = s.view(func(v *view) error {
+		names = nil
+		return v.query(query{reserving, nil, func(r pgx.Rows) error {
+			var name, value []byte
+			var number int64
+			if err := r.Scan(&name, &number, &value); err != nil {
+				return err
+			}
+			h, err := parseHead(uint64(number), value)
+			v.heads[h.Number] = h.At
+			names = append(names, string(name))
+			return err
+		}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+// notThere is the error of a sequence number that a lane does not have.
+func notThere(name string, w ledger.Writer, sequence uint64) error {
+	return fmt.Errorf("ledger %s: sequence %d of writer %s: %w", name, sequence, w.Name, ledger.ErrNotFound)
+}

@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// errNotCommitted means that a commit was not answered, and was found not to have happened.
+var errNotCommitted = errors.New("the commit did not happen")
+
+// finish makes the second round trip: it writes everything and commits. If the answer does not come
+// or cannot be relied on, it finds out.
+func (a *attempt) finish(ctx context.Context, c *pgx.Conn) error {
+	data := c.PgConn().CustomData()
+	delete(data, warned)
+	queries := append(a.writes.statements(), query{sql: "COMMIT"})
+	a.commit.RoundTrips++
+	tag, err := roundTrip(ctx, c, queries)
+	switch {
+	case data[warned] != nil:
+		err = fmt.Errorf("the server warned: %v", data[warned])
+	case err == nil && tag.String() == "COMMIT":
+		return nil
+	case err == nil: // it answered ROLLBACK
+		return errNotCommitted
+	case codeOf(err) != "":
+		rollback(c)
+		return err
+	}
+	_ = c.PgConn().Conn().Close() // nothing more is sent through it, and its rest is not read
+	outcome := a.resolve(err)
+	if a.config.Observer.Unknown != nil {
+		a.config.Observer.Unknown(outcome)
+	}
+	switch outcome {
+	case Committed:
+		return nil
+	case NotCommitted:
+		return errNotCommitted
+	}
+	return fmt.Errorf("%w: %s: the store was closed while a commit had not been answered: %w", ledger.ErrUnknown,
+		a.config.name(), err)
+}
+
+// fence names the row of marks that this store's commits lock.
+func (s *Store) fence() []any { return []any{s.daemon, int64(0)} }
+
+// raiseFence waits until the transaction that has locked the row has ended, in whichever way.
+const raiseFence = "UPDATE marks SET n = n + 1 WHERE daemon = $1 AND session = $2 RETURNING n"
+
+// resolve finds out what became of the transaction. It asks until it knows, or the store is closed:
+// while a standby is missing, for example, nobody can know.
+func (a *attempt) resolve(cause error) Outcome {
+	a.pool.Reset()
+	for a.closing.Err() == nil {
+		ctx, cancel := context.WithTimeout(a.closing, a.config.CommitLimit)
+		committed := false
+		err := a.with(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+			committed, err = a.look(ctx, c)
+			return err
+		})
+		cancel()
+		switch {
+		case err == nil && committed:
+			return Committed
+		case err == nil:
+			return NotCommitted
+		}
+		a.lost(fmt.Errorf("%w; a commit before that was not answered: %w", err, cause))
+		pause(a.closing, retryEvery)
+	}
+	return Unresolved
+}
+
+// look waits for the transaction's end and sees whether it has written its rows, in a transaction
+// that writes: when this one completes, what it has read is durable.
+func (a *attempt) look(ctx context.Context, c *pgx.Conn) (committed bool, err error) {
+	a.commit.RoundTrips++
+	fenced := false
+	err = completed(ctx, c, []query{{sql: begin},
+		{raiseFence, a.fence(), func(r pgx.Rows) error {
+			var n int64
+			fenced = true
+			return r.Scan(&n)
+		}},
+		{a.writes.witness(), a.writes.witnesses(), func(r pgx.Rows) error { return r.Scan(&committed) }},
+		{sql: "COMMIT"}})
+	if err == nil && !fenced {
+		err = fmt.Errorf("%w: this daemon's row of marks is gone", ledger.ErrDamaged)
+	}
+	return committed, err
+}
+
+// witness asks for a row that only this transaction can have written: log keys are drawn once.
+func (w *writes) witness() string {
+	if len(w.packs.numbers[0]) > 0 {
+		return "SELECT EXISTS (SELECT 1 FROM packs WHERE number = $1 AND key = $2)"
+	}
+	return "SELECT EXISTS (SELECT 1 FROM ledgers WHERE number = $1)"
+}
+
+func (w *writes) witnesses() []any {
+	if len(w.packs.numbers[0]) > 0 {
+		return []any{w.packs.numbers[0][0], w.packs.numbers[2][0]}
+	}
+	return []any{w.ledgers.numbers[0][0]}
+}

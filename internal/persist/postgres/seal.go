@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+)
+
+// seal returns a value after its checksum.
+func seal(b rows.Bucket, key, value []byte) []byte {
+	return rows.Seal(b, key, append(make([]byte, rows.ChecksumSize, rows.ChecksumSize+len(value)), value...))
+}
+
+func sealMeta(name string, value []byte) []byte { return seal(rows.MetaBucket, []byte(name), value) }
+
+func unsealMeta(name string, stored []byte) ([]byte, error) {
+	return rows.Unseal(rows.MetaBucket, []byte(name), stored)
+}
+
+// parse reads a row's value with a function that knows its form.
+func parse[T any](b rows.Bucket, key, stored []byte, read func([]byte) (T, error)) (t T, err error) {
+	value, err := rows.Unseal(b, key, stored)
+	if err != nil {
+		return t, err
+	}
+	if t, err = read(value); err != nil {
+		return t, rows.Damaged(b, key, "%v", err)
+	}
+	return t, nil
+}
+
+func parseHead(number uint64, stored []byte) (rows.Head, error) {
+	return parse(rows.HeadsBucket, rows.NumberKey(number), stored, func(b []byte) (rows.Head, error) {
+		return rows.ParseHead(number, b)
+	})
+}

@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// writes are the rows that a transaction writes, by statement.
+type writes struct {
+	bytes int // about
+
+	ledgers    columns // number, name, genesis
+	heads      columns // number, value: of new ledgers
+	advanced   columns // number, value: of those that were there
+	packs      columns // number, last, key, value
+	lanes      columns // number, name, principal, value
+	sequences  columns // lane, block, value
+	mechanisms columns // number, index, value
+	counts     columns // number, index, value
+	open       columns // number, position, value
+	closed     columns // number, position
+	amendments columns // number, position, value
+}
+
+// columns are rows to be written by one statement, column by column.
+type columns struct {
+	numbers [3][]int64
+	bytes   [3][][]byte
+}
+
+func (c *columns) add(numbers []uint64, values ...[]byte) {
+	for i, n := range numbers {
+		c.numbers[i] = append(c.numbers[i], int64(n))
+	}
+	for i, v := range values {
+		c.bytes[i] = append(c.bytes[i], v)
+	}
+}
+
+// add adds the rows of a change that no later change of the transaction rewrites.
+func (w *writes) add(c *change) {
+	if len(c.pack.raws) > 0 {
+		w.packs.add([]uint64{c.head.Number, c.pack.last(), c.pack.key}, c.pack.seal())
+	}
+	for _, r := range c.sequences {
+		w.sequences.add([]uint64{r.a, r.b}, r.value)
+	}
+	for _, r := range c.mechanisms {
+		w.mechanisms.add([]uint64{r.a, r.b}, r.value)
+	}
+	for _, r := range c.amendments {
+		w.amendments.add([]uint64{r.a, r.b}, r.value)
+	}
+}
+
+// book adds the rows that say where a ledger stands at the end of the transaction.
+func (w *writes) book(b *book) error {
+	if !b.changed {
+		return nil
+	}
+	number := b.head.Number
+	head := rows.Seal(rows.HeadsBucket, rows.NumberKey(number),
+		b.head.Append(make([]byte, rows.ChecksumSize, rows.ChecksumSize+rows.MaxHeadSize)))
+	if b.genesis != nil {
+		w.ledgers.add([]uint64{number}, []byte(b.name), seal(rows.LogBucket, rows.NumberKey(number), b.genesis))
+		w.heads.add([]uint64{number}, head)
+	} else {
+		w.advanced.add([]uint64{number}, head)
+	}
+	for name := range b.wrote {
+		value := b.lanes[name].Append(make([]byte, rows.ChecksumSize, rows.ChecksumSize+rows.MaxLaneSize))
+		w.lanes.add([]uint64{number}, []byte(name.Name), []byte(name.Principal),
+			rows.Seal(rows.WritersBucket, rows.AppendWriter(nil, number, name), value))
+	}
+	for index := range b.counted {
+		w.counts.add([]uint64{number, uint64(index)},
+			seal(rows.CountsBucket, rows.IndexKey(number, index), rows.NumberKey(b.counts[index])))
+	}
+	for position := range b.held {
+		if err := w.reservation(number, position, b.open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writes) reservation(number, position uint64, open map[uint64]ledger.Reservation) error {
+	r, ok := open[position]
+	if !ok {
+		w.closed.add([]uint64{number, position})
+		return nil
+	}
+	raw, err := record.MarshalReservation(r)
+	if err != nil {
+		return err
+	}
+	w.open.add([]uint64{number, position}, seal(rows.ReservationsBucket, rows.BlockKey(number, position), raw))
+	return nil
+}
+
+// statements are those of the second round trip but the COMMIT.
+func (w *writes) statements() (list []query) {
+	for _, s := range []struct {
+		columns        *columns
+		numbers, bytes int
+		sql            string
+	}{
+		{&w.ledgers, 1, 2, "INSERT INTO ledgers (number, name, genesis) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"},
+		{&w.heads, 1, 1, "INSERT INTO heads (number, value) SELECT * FROM unnest($1::bigint[], $2::bytea[])"},
+		{&w.advanced, 1, 1, "UPDATE heads SET value = w.value FROM unnest($1::bigint[], $2::bytea[]) AS " +
+			"w(number, value) WHERE heads.number = w.number"},
+		{&w.packs, 3, 1, "INSERT INTO packs (number, last, key, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"},
+		{&w.lanes, 1, 3, "INSERT INTO lanes (number, name, principal, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) " +
+			"ON CONFLICT (number, name, principal) DO UPDATE SET value = excluded.value"},
+		{&w.sequences, 2, 1, "INSERT INTO sequences (lane, block, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
+		{&w.mechanisms, 2, 1, "INSERT INTO mechanisms (number, index, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
+		{&w.counts, 2, 1, "INSERT INTO counts (number, index, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) " +
+			"ON CONFLICT (number, index) DO UPDATE SET value = excluded.value"},
+		{&w.open, 2, 1, "INSERT INTO reservations (number, position, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) " +
+			"ON CONFLICT (number, position) DO UPDATE SET value = excluded.value"},
+		{&w.closed, 2, 0, "DELETE FROM reservations USING unnest($1::bigint[], $2::bigint[]) AS w(number, position) " +
+			"WHERE reservations.number = w.number AND reservations.position = w.position"},
+		{&w.amendments, 2, 1, "INSERT INTO amendments (number, position, value) " +
+			"SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])"},
+	} {
+		if len(s.columns.numbers[0]) == 0 {
+			continue
+		}
+		var args []any
+		for i := range s.numbers {
+			args = append(args, s.columns.numbers[i])
+		}
+		for i := range s.bytes {
+			args = append(args, s.columns.bytes[i])
+		}
+		list = append(list, query{sql: s.sql, args: args})
+	}
+	return list
+}
