@@ -76,7 +76,7 @@ type about struct {
 }
 
 var abouts = []about{{name: "in/there"}, {name: "in/missing"}, {name: "out/there"}, {name: "out/missing"}, {},
-	{"of/mine", "mine"}, {"of/other", "other"},
+	{"of/mine", "mine"}, {"of/other", "other"}, {name: "system:sets/0"},
 	{"dataset:mine", "mine"}, {"dataset:other", "other"}, {name: "dataset:missing"}}
 
 // terms are what a policy of the matrix says besides who has which role.

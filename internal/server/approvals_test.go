@@ -382,7 +382,7 @@ func TestHolder(t *testing.T) {
 	o.Server = servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, AccessPolicy: g.file,
 		Socket: filepath.Join(t.TempDir(), "own")}})
 	ctx := servertest.Context(t)
-	for _, name := range []string{"v/a", "w"} {
+	for _, name := range []string{"v/a", "v/b", "w"} {
 		_, err := o.Owner(t).CreateLedger(ctx, &pb.CreateLedgerRequest{
 			Spec: servertest.Filter(name, servertest.Basic(100))})
 		if err != nil {
@@ -417,6 +417,27 @@ func TestHolder(t *testing.T) {
 			t.Errorf("%s commits reservation %d of %s: %v", c.who, c.reservation, c.name, err)
 		}
 	}
+	// Of what a set has reserved too, where all of its ledgers say the same holder.
+	commitSet := func(who string, of ...string) error {
+		made, err := o.as("trainer-1").ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: of},
+			Writer: servertest.Writer(), Sequence: 1,
+			Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 1)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = o.as(who).CommitSet(ctx, &pb.CommitSetRequest{Writer: servertest.Writer(), Sequence: 1,
+			Commit: &pb.SetCommit{Reservation: &pb.SetReservation{Journal: made.GetReceipt().GetJournal(),
+				Position: made.GetReceipt().GetPosition()}, Events: []*pb.Event{servertest.Pure(1, 1)}}})
+		return err
+	}
+	if err := commitSet("trainer-2", "v/a", "v/b"); err != nil {
+		t.Errorf("a set of one holder: %v", err)
+	}
+	for who, of := range map[string][]string{"other": {"v/a", "v/b"}, "trainer-2": {"v/a", "w"}} {
+		if err := commitSet(who, of...); status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("%s commits what trainer-1 has reserved in %v: %v", who, of, err)
+		}
+	}
 	o.Restart()
 	if err := commit("trainer-2", "v/a", shared); err != nil {
 		t.Errorf("after a restart: %v", err)
@@ -427,5 +448,6 @@ func TestHolder(t *testing.T) {
 		t.Error(err)
 	}
 	replayed(t, o.as("auditor"), "v/a")
+	replayed(t, o.as("auditor"), "v/b")
 	replayed(t, o.as("auditor"), "w")
 }
