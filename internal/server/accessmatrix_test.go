@@ -146,6 +146,7 @@ type door struct {
 	server    func(*server.Config)
 	dial      func(*servertest.Server) *grpc.ClientConn
 	stranger  func(*servertest.Server) *grpc.ClientConn // whom the policy does not name; nil if none can come
+	web       func(*servertest.Server) *servertest.JSON // the caller, over HTTP; nil if none can come
 }
 
 func doors(t *testing.T) []door {
@@ -183,23 +184,33 @@ func doors(t *testing.T) []door {
 			c["groups"] = []string{"all " + name + "s"}
 		}))
 	}
+	web := func(certificate, key, value string) func(*servertest.Server) *servertest.JSON {
+		return func(s *servertest.Server) *servertest.JSON { return asJSON(s, authority, certificate, key, value) }
+	}
+	bearing := func(certificate string) func(*servertest.Server) *servertest.JSON {
+		return web(certificate, "Authorization", "Bearer "+issuer.Token("caller", func(c map[string]any) {
+			c["groups"] = []string{"all callers"}
+		}))
+	}
 	socket := filepath.Join(t.TempDir(), "s")
 	uid, of := fmt.Sprintf("uid:%d", os.Geteuid()), "oidc:"+issuer.URL+"#caller"
 	groups := []string{issuer.URL + "#all%20callers"}
 	return []door{
 		{"TCP", "unverified:caller", "unverified:caller", nil, func(*server.Config) {}, said("caller"),
-			said("stranger")},
+			said("stranger"), web("", "Accountant-Principal", "caller")},
 		{"mutual TLS", "cn:caller", "cn:caller", nil, func(c *server.Config) { c.TLS = files }, mutual("caller"),
-			mutual("stranger")},
+			mutual("stranger"), web("caller", "", "")},
 		{"Unix socket", uid, uid, nil, func(c *server.Config) { c.Listen = append(c.Listen, "unix://"+socket) },
-			func(*servertest.Server) *grpc.ClientConn { return dialSocket(t, socket) }, nil},
-		{"a token", of, of, groups, tokens, bears("", "caller"), bears("", "stranger")},
-		{"a token's group", "group:" + groups[0], of, groups, tokens, bears("", "caller"), bears("", "stranger")},
+			func(*servertest.Server) *grpc.ClientConn { return dialSocket(t, socket) }, nil, nil},
+		{"a token", of, of, groups, tokens, bears("", "caller"), bears("", "stranger"), bearing("")},
+		{"a token's group", "group:" + groups[0], of, groups, tokens, bears("", "caller"), bears("", "stranger"),
+			bearing("")},
 		// The token counts, whose the connection's certificate ever is.
 		{"a token over mutual TLS", of, of, groups, func(c *server.Config) { c.TLS = files; tokens(c) },
-			bears("stranger", "caller"), bears("caller", "stranger")},
+			bears("stranger", "caller"), bears("caller", "stranger"), bearing("stranger")},
 		{"mutual TLS under a token", "cn:caller", "cn:caller", nil,
-			func(c *server.Config) { c.TLS = files; tokens(c) }, mutual("caller"), bears("caller", "stranger")},
+			func(c *server.Config) { c.TLS = files; tokens(c) }, mutual("caller"), bears("caller", "stranger"),
+			web("caller", "", "")},
 	}
 }
 
@@ -263,7 +274,8 @@ func messageAbout(t *testing.T, in protoreflect.MessageDescriptor, name string) 
 }
 
 // call calls a method, and returns how it ended. Of a stream that goes on it takes one answer.
-func call(ctx context.Context, conn *grpc.ClientConn, m protoreflect.MethodDescriptor, request proto.Message) error {
+func call(ctx context.Context, conn grpc.ClientConnInterface, m protoreflect.MethodDescriptor,
+	request proto.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	full := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
@@ -336,6 +348,7 @@ type matrix struct {
 	role string
 	terms
 	owner *grpc.ClientConn
+	web   *servertest.JSON // nil if the caller cannot come over HTTP
 }
 
 func (m *matrix) run() {
@@ -357,12 +370,15 @@ func (m *matrix) run() {
 			s := matrixServer(m.t, m.door, policy)
 			m.role, m.terms, m.owner = role, o, dialSocket(m.t, s.Own)
 			conn := m.door.dial(s.Server)
+			if m.web = nil; m.door.web != nil && (o.two || o.over == "prefix:in/") { // a part, as they take long
+				m.web = m.door.web(s.Server)
+			}
 			m.each(func(method protoreflect.MethodDescriptor) { m.row(conn, method) })
 			m.creations(conn)
 			m.lists(conn)
 			m.registers(conn)
 			if m.door.stranger != nil && o.over == "everything" {
-				m.role = "nothing"
+				m.role, m.web = "nothing", nil
 				stranger := m.door.stranger(s.Server)
 				m.each(func(method protoreflect.MethodDescriptor) { m.row(stranger, method) })
 				m.role = role
@@ -397,7 +413,8 @@ func matrixServer(t *testing.T, d door, policy string) matrixed {
 	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config := server.Config{Socket: own} // without the policy, so that one person can register datasets
+	// Without the policy, so that one person can register datasets.
+	config := server.Config{Socket: own, HTTP: "127.0.0.1:0", Dashboard: true}
 	store := memory.New(memory.Config{})
 	first := servertest.StartWith(t, servertest.Config{Store: store, Server: config})
 	owner := pb.NewAccountantServiceClient(dialSocket(t, own))
@@ -428,6 +445,7 @@ func (m *matrix) row(conn *grpc.ClientConn, method protoreflect.MethodDescriptor
 	name, rule := string(method.Name()), m.rules[string(method.Name())]
 	for _, a := range abouts {
 		err := call(servertest.Context(m.t), conn, method, messageAbout(m.t, method.Input(), a.name))
+		m.overHTTP(method, a.name, err)
 		allowed := rule.allows(m.role, m.terms, a)
 		if denied(err) == allowed {
 			m.t.Errorf("%s: %s of %q: %v; allowed by the documentation: %v", m.at(), name, a.name, err, allowed)

@@ -74,7 +74,7 @@ var table = []struct {
 	{gate.ErrUnrecorded, codes.Unavailable, false, ""},
 	{bearer.ErrRefused, codes.Unauthenticated, true, ""},
 	{errToken, codes.Unauthenticated, true, ""},
-	{errOnlyReads, codes.PermissionDenied, true, ""},
+	{gate.ErrOnlyReads, codes.PermissionDenied, true, ""},
 	{errTokenEnded, codes.Unauthenticated, false, ""},
 	{bearer.ErrUnchecked, codes.Unavailable, false, ""},
 	{keeper.ErrLate, codes.DeadlineExceeded, false, "; nothing was written"},

@@ -15,7 +15,7 @@ import (
 
 // newHTTP makes the server of the HTTP port. With mutual TLS it serves everything but /healthz only to
 // clients with a certificate.
-func (s *Server) newHTTP() *http.Server {
+func (s *Server) newHTTP() (*http.Server, error) {
 	config := web.Config{
 		Metrics: promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry}),
 		Health: func() error {
@@ -32,6 +32,9 @@ func (s *Server) newHTTP() *http.Server {
 	}
 	if s.pages != nil {
 		config.Conn = s.pages
+	}
+	if s.tls != nil {
+		config.Certified = s.tls.For
 	}
 	return web.NewServer(config)
 }

@@ -55,7 +55,8 @@ func (s *service) setCall(ctx context.Context) sets.Call {
 // identity returns who calls, for the gate. The owner of the daemon is known by the daemon's own
 // socket, which nobody else can open.
 func (c *caller) identity() gate.Identity {
-	return gate.Identity{Caller: access.Caller{Principal: c.principal, Groups: c.groups}, Owner: c.ownSocket}
+	who := access.Caller{Principal: c.principal, Groups: c.groups}
+	return gate.Identity{Caller: who, Owner: c.ownSocket, OnlyReads: c.web && !who.Proven()}
 }
 
 // identify finds the caller's principal, whether the caller is the daemon's owner, and the name
@@ -113,8 +114,6 @@ var (
 	errNoProof      = fmt.Errorf("%w: there is none, and no client certificate; allowed: one of them", errToken)
 	errTokenUseless = fmt.Errorf("%w: this daemon takes none, as it was started without --token-issuer, and nothing "+
 		"else proves who calls; allowed: no token, such as without ACCOUNTANT_TOKEN_FILE", errToken)
-	errOnlyReads = errors.New("nothing proves who you are, and over HTTP only those may write of whom that is " +
-		"proven; allowed: a token (Authorization: Bearer TOKEN), a client certificate or a login, or a call over gRPC")
 	errTokenEnded = errors.New("token: its time is over, so the stream ends, after all answers that were due; " +
 		"open it again with a new token")
 )

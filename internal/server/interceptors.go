@@ -96,9 +96,6 @@ func (s *Server) enter(ctx context.Context, method string, req any) (err error) 
 	}
 	c := callerOf(ctx)
 	c.passage, err = s.gate.Enter(method, c.identity(), req)
-	if err == nil && c.web && !c.identity().Proven() && !gate.Reads(method) {
-		return errOnlyReads
-	}
 	return err
 }
 

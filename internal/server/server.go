@@ -253,7 +253,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.listeners {
 		serving.Go(func() { broken <- s.grpc.Serve(l) })
 	}
-	web := s.newHTTP()
+	web, err := s.newHTTP()
+	if err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
 	if s.http != nil {
 		go func() {
 			if err := web.Serve(endpoint.WithTLS(s.http, s.tls)); !errors.Is(err, http.ErrServerClosed) {
@@ -268,7 +271,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.tokens != nil {
 		working.Go(func() { s.tokens.Run(s.draining) })
 	}
-	var err error
 	select {
 	case <-ctx.Done():
 	case <-s.config.Failed:

@@ -1,18 +1,15 @@
 package web
 
 import (
-	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/codes"
 
-	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/inside"
+	"github.com/dpaccountant/accountant/internal/web/jsonapi"
 	"github.com/dpaccountant/accountant/internal/web/pages"
-	"github.com/dpaccountant/accountant/internal/wire"
 )
 
 // door stands before pages and JSON. It turns away what a foreign web site may have sent, and finds out who
@@ -22,41 +19,45 @@ type door struct {
 	next http.Handler
 }
 
-func newDoor(c Config) *door {
+func newDoor(c Config) (*door, error) {
+	api, err := jsonapi.New(c.Conn)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
+	mux.Handle(jsonapi.Prefix, api)
+	mux.Handle(jsonapi.DocumentPath, api)
 	mux.Handle("/", pages.New(c.Conn))
-	return &door{c, mux}
+	return &door{c, mux}, nil
 }
 
 // ServeHTTP implements http.Handler.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
-	if err := d.admit(r); err != nil {
-		err.write(w)
-		return
+	err := d.admit(r)
+	var caller inside.Caller
+	if err == nil {
+		caller, err = d.caller(r)
 	}
-	caller, err := d.caller(r)
-	if err != nil {
-		err.write(w)
-		return
+	switch {
+	case err == nil:
+		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(r.Context(), caller)))
+	case strings.HasPrefix(r.URL.Path, jsonapi.Prefix):
+		jsonapi.Refuse(w, r, err.status, err.code, err.text)
+	default:
+		http.Error(w, err.text, err.status)
 	}
-	d.next.ServeHTTP(patient(w), r.WithContext(inside.With(r.Context(), caller)))
 }
 
-// refusal is an answer to a request that does not come in.
+// refusal is why a request does not come in.
 type refusal struct {
 	status int
+	code   codes.Code // where the request is a call of the API
 	text   string
 }
 
-func refuse(status int, format string, args ...any) *refusal {
-	return &refusal{status, fmt.Sprintf(format, args...)}
-}
-
-func (e *refusal) write(w http.ResponseWriter) { http.Error(w, e.text, e.status) }
-
 // protect sets the headers that tell a browser what an answer may do: it runs no script but ours, is not
-// shown inside of other sites, is not guessed to be of another type, and is kept nowhere.
+// shown inside of other sites, is not taken for another type than it says, and is kept nowhere.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -67,47 +68,6 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
-
-// admit refuses a request that was sent under a name that is not the daemon's. A web site can have its own
-// name lead to this machine (DNS rebinding), and then a browser takes the daemon for a part of that site.
-func (d *door) admit(r *http.Request) *refusal {
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if d.Local && (host == "localhost" || net.ParseIP(host).IsLoopback()) {
-		return nil
-	}
-	if r.TLS != nil && !d.Local {
-		return nil // a browser has compared the name with the certificate
-	}
-	return refuse(http.StatusMisdirectedRequest, "Host: %s; allowed: localhost, 127.0.0.1 or [::1]", wire.Quote(r.Host))
-}
-
-// caller finds out who calls, as far as HTTP tells; the gRPC service verifies tokens.
-func (d *door) caller(r *http.Request) (inside.Caller, *refusal) {
-	proof, err := endpoint.OfRequest(r)
-	if err != nil {
-		return inside.Caller{}, refuse(http.StatusForbidden, "%v", err)
-	}
-	proof.Unproven = proof.Principal == "" && (d.Certificates || !d.Local)
-	c := inside.Caller{Proof: proof, Address: r.RemoteAddr, Metadata: metadata.MD{}}
-	for name, key := range map[string]string{"Authorization": "authorization",
-		"Accountant-Principal": "accountant-principal", "X-Request-Id": "x-request-id"} {
-		for _, value := range r.Header.Values(name) {
-			if len(value) > maxValue || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
-				return c, refuse(http.StatusBadRequest, "%s: a value of %d bytes; allowed: at most %d printable ASCII "+
-					"characters", name, len(value), maxValue)
-			}
-			c.Metadata.Append(key, value)
-		}
-	}
-	return c, nil
-}
-
-// maxValue bounds a header that is passed on: a token has at most 8 KiB.
-const maxValue = 9 << 10
 
 // patient gives an answer time to be computed, and bounds the time in which each part of it must be read.
 func patient(w http.ResponseWriter) http.ResponseWriter {
@@ -121,15 +81,19 @@ type patientWriter struct {
 	control *http.ResponseController
 }
 
+// Write implements http.ResponseWriter.
 func (w *patientWriter) Write(b []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime))
 	return w.ResponseWriter.Write(b)
 }
 
 // Flush implements http.Flusher.
-func (w *patientWriter) Flush() {
+func (w *patientWriter) Flush() { _ = w.FlushError() }
+
+// FlushError is for http.ResponseController.
+func (w *patientWriter) FlushError() error {
 	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime))
-	_ = w.control.Flush()
+	return w.control.Flush()
 }
 
 // Unwrap is for http.ResponseController.

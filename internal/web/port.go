@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"net/url"
 	"time"
 
 	"google.golang.org/grpc"
@@ -31,6 +32,11 @@ type Config struct {
 	// Local is set where only this machine reaches the port. Elsewhere pages and JSON need a caller whose
 	// identity is proven.
 	Local bool
+	// Certified reports whether the daemon's certificate is for a host. Nil without TLS.
+	Certified func(host string) bool
+	// URL is where people reach the port, "https://accountant.example.org", if they reach it by a proxy or by
+	// another name than its address. Nil: they do not.
+	URL *url.URL
 
 	Logger *slog.Logger
 }
@@ -45,7 +51,7 @@ const (
 )
 
 // NewServer returns the server of the HTTP port.
-func NewServer(c Config) *http.Server {
+func NewServer(c Config) (*http.Server, error) {
 	mux := http.NewServeMux()
 	handle := func(pattern string, handler http.HandlerFunc) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +76,11 @@ func NewServer(c Config) *http.Server {
 		handle("GET /debug/pprof/trace", pprof.Trace)
 	}
 	if c.Conn != nil {
-		mux.Handle("/", newDoor(c))
+		d, err := newDoor(c)
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle("/", d)
 	}
 	return &http.Server{
 		Handler:           mux,
@@ -80,5 +90,5 @@ func NewServer(c Config) *http.Server {
 		WriteTimeout:      writeTime,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader,
-	}
+	}, nil
 }

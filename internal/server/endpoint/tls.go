@@ -147,6 +147,12 @@ func (c *Certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	return c.config, nil
 }
 
+// For reports whether the certificate is for a host.
+func (c *Certificates) For(host string) bool {
+	config, err := c.current(nil)
+	return err == nil && config.Certificates[0].Leaf.VerifyHostname(host) == nil
+}
+
 // grpc returns the configuration of the gRPC service.
 func (c *Certificates) grpc() *tls.Config { return &tls.Config{GetConfigForClient: c.current} }
 

@@ -24,6 +24,10 @@ var ErrDenied = errors.New("not allowed by the access policy")
 var ErrNotOwnSocket = errors.New("caller: not on the daemon's own socket; allowed: accountant.sock in its data " +
 	"directory, on the daemon's machine and as its user; use " + ledger.OwnSocket)
 
+// ErrOnlyReads: nothing proves who calls, and it comes over HTTP.
+var ErrOnlyReads = errors.New("nothing proves who you are, and over HTTP only those may write of whom that is " +
+	"proven; allowed: a token (Authorization: Bearer TOKEN), a client certificate or a login, or a call over gRPC")
+
 // ErrUnrecorded: an audit could not find the policy under which something would be written now.
 var ErrUnrecorded = errors.New("the access policy is not recorded yet")
 
@@ -106,6 +110,8 @@ func (g *Gate) Problem() string {
 type Identity struct {
 	access.Caller
 	Owner bool // on the daemon's own socket, which only its owner can open: may do everything
+
+	OnlyReads bool // over HTTP, where nothing proves who calls: may change nothing
 }
 
 // Passage is what one call may do.
@@ -141,6 +147,9 @@ func (g *Gate) Enter(method string, who Identity, request any) (*Passage, error)
 	p.rule, p.subject = r, r.about(request)
 	if err := p.Check(); err != nil {
 		return p, err
+	}
+	if who.OnlyReads && !r.onlyReads(p.method) {
+		return p, ErrOnlyReads
 	}
 	if why := g.first.Load(); why != nil && r.writes() {
 		return p, fmt.Errorf("%w, and nothing is written before: %s", ErrUnrecorded, *why)

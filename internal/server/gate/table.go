@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"path"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -23,11 +21,8 @@ func (r rule) writes() bool {
 	return r.role == access.Reporter || r.role == access.Manager || r.role == access.Officer
 }
 
-// Reads reports whether a method, "/SERVICE/NAME", changes nothing in any ledger.
-func Reads(method string) bool {
-	r, ok := table[path.Base(method)]
-	return ok && !r.writes() && !r.own || path.Base(method) == "GetWriter"
-}
+// onlyReads reports whether the method, of this name, changes nothing and copies nothing away.
+func (r rule) onlyReads(method string) bool { return !r.writes() && !r.own || method == "GetWriter" }
 
 // people says who may do something where the policy asks for two people.
 type people uint8

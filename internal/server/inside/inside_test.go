@@ -60,7 +60,8 @@ func TestWay(t *testing.T) {
 		t.Error("a call for nobody passed")
 	}
 	ctx := inside.With(t.Context(), inside.Caller{Address: "192.0.2.1:1",
-		Session: inside.Session{Principal: "oidc:x#ann"}, Metadata: metadata.Pairs("accountant-principal", "ann", "accountant-inside", "stolen")})
+		Session: inside.Session{Principal: "oidc:x#ann"}, Metadata: metadata.Pairs("accountant-principal", "ann",
+			"accountant-inside", "stolen")})
 	ctx = metadata.AppendToOutgoingContext(ctx, "accountant-principal", "mallory", "accountant-inside", "forged",
 		"authorization", "Bearer x")
 	if _, err := client.Check(ctx, &healthpb.HealthCheckRequest{}); err != nil {

@@ -164,3 +164,6 @@ func Context(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// TLS reports whether the server's TCP addresses speak TLS.
+func (s *Server) TLS() bool { return s.config.Server.TLS.Cert != "" }

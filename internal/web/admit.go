@@ -1,0 +1,148 @@
+package web
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/dpaccountant/accountant/internal/server/endpoint"
+	"github.com/dpaccountant/accountant/internal/server/inside"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// admit refuses what a web site may have sent with the browser of somebody who visits it.
+func (d *door) admit(r *http.Request) *refusal {
+	if !d.named(r) {
+		return &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied, fmt.Sprintf("Host: %s; allowed: %s",
+			wire.Quote(r.Host), d.names())}
+	}
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil // changes nothing, and a foreign site cannot read the answer
+	}
+	origins, sites := r.Header.Values("Origin"), r.Header.Values("Sec-Fetch-Site")
+	for _, o := range origins {
+		if !d.own(r, o) {
+			return forbid("Origin: %s; allowed: only pages of this daemon send requests with a browser", wire.Quote(o))
+		}
+	}
+	for _, s := range sites {
+		if s != "same-origin" {
+			return forbid("Sec-Fetch-Site: %s; allowed: same-origin", wire.Quote(s))
+		}
+	}
+	if len(r.Header.Values("Cookie")) > 0 && len(origins)+len(sites) == 0 {
+		return forbid("Origin: missing, in a request with cookies; allowed: this daemon's own origin, as browsers " +
+			"send it")
+	}
+	return nil
+}
+
+func forbid(form string, args ...any) *refusal {
+	return &refusal{http.StatusForbidden, codes.PermissionDenied, fmt.Sprintf(form, args...)}
+}
+
+// named reports whether a request names the daemon. A web site can have its own name lead to this machine
+// (DNS rebinding); then a browser takes the daemon for a part of that site, but says the site's name here.
+func (d *door) named(r *http.Request) bool {
+	host := hostOf(r.Host)
+	switch {
+	case d.URL != nil && strings.EqualFold(r.Host, d.URL.Host):
+		return true
+	case d.Local && isLocal(host):
+		return true
+	}
+	return !d.Local && d.Certified != nil && d.Certified(host)
+}
+
+// names lists the names that are allowed.
+func (d *door) names() string {
+	list := "a name of the daemon's certificate"
+	if d.Local {
+		list = "localhost, 127.0.0.1 or [::1]"
+	}
+	if d.URL != nil {
+		list += ", or " + d.URL.Host
+	}
+	return list
+}
+
+// isLocal reports whether a host is this machine by a name that nobody can lead elsewhere.
+func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+
+// hostOf returns the host of HOST:PORT or HOST.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+}
+
+// own reports whether an origin is the daemon's own, as the request names it.
+func (d *door) own(r *http.Request, origin string) bool {
+	o, err := url.Parse(origin)
+	if err != nil || o.Scheme+"://"+o.Host != origin {
+		return false // such as "null"
+	}
+	if d.URL != nil && o.Scheme == d.URL.Scheme && strings.EqualFold(o.Host, d.URL.Host) {
+		return true
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return o.Scheme == scheme && strings.EqualFold(o.Host, r.Host)
+}
+
+// forwarding are the headers by which a proxy says that somebody else than it asks.
+var forwarding = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+
+// distant reports whether somebody on another machine may have sent a request: then only proof counts.
+func (d *door) distant(r *http.Request) bool {
+	if !d.Local || !isLocal(hostOf(r.Host)) {
+		return true
+	}
+	for _, name := range forwarding {
+		if len(r.Header.Values(name)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// passed are the headers that are passed on to the service, and their names there.
+var passed = map[string]string{"Authorization": "authorization", "Accountant-Principal": "accountant-principal",
+	"X-Request-Id": "x-request-id"}
+
+// maxPassed bounds a header that is passed on: a token has at most 8 KiB.
+const maxPassed = 9 << 10
+
+// caller finds out who calls, as far as HTTP tells; the service verifies tokens.
+func (d *door) caller(r *http.Request) (inside.Caller, *refusal) {
+	proof, err := endpoint.OfRequest(r)
+	if err != nil {
+		return inside.Caller{}, &refusal{http.StatusForbidden, codes.Unauthenticated, err.Error()}
+	}
+	c := inside.Caller{Proof: proof, Address: r.RemoteAddr, Metadata: metadata.MD{}}
+	for name, key := range passed {
+		for _, value := range r.Header.Values(name) {
+			if len(value) > maxPassed || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
+				text := fmt.Sprintf("%s: a value of %d bytes; allowed: at most %d bytes of printable ASCII", name,
+					len(value), maxPassed)
+				return c, &refusal{http.StatusBadRequest, codes.InvalidArgument, text}
+			}
+			c.Metadata.Append(key, value)
+		}
+	}
+	c.Unproven = c.Principal == "" && (d.Certificates || d.distant(r))
+	if c.Unproven && len(c.Metadata["authorization"]) == 0 {
+		return c, &refusal{http.StatusUnauthorized, codes.Unauthenticated,
+			"nothing proves who you are; allowed: a token (Authorization: Bearer TOKEN) or a client certificate"}
+	}
+	return c, nil
+}

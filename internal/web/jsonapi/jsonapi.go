@@ -1,0 +1,148 @@
+// Package jsonapi is the API as JSON over HTTP, for languages and programs without gRPC: each method but
+// ReportStream is POST /accountant.v1.AccountantService/METHOD, whose body is the request and whose answer is
+// the response, both as `accountctl --output json` writes messages. A method that streams its answers gives
+// a line of JSON for each. grpc-gateway makes the handlers from the protos; what they ask goes to the gRPC
+// service, which checks and decides.
+package jsonapi
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	gateway "github.com/dpaccountant/accountant/gen/gateway/accountant/v1"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire"
+)
+
+// Prefix begins the path of every method.
+const Prefix = "/accountant.v1.AccountantService/"
+
+// DocumentPath is where the OpenAPI document is.
+const DocumentPath = "/openapi.json"
+
+// Document describes the methods as OpenAPI.
+//
+//go:embed document/openapi.json
+var Document []byte
+
+// New returns the handler of Prefix and DocumentPath. A request's context says for whom its call is made.
+func New(conn grpc.ClientConnInterface) (http.Handler, error) {
+	none := func(string) (string, bool) { return "", false }
+	methods := runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, format{}),
+		// Nothing of a request's headers becomes metadata of the call, but Grpc-Timeout its deadline.
+		runtime.WithIncomingHeaderMatcher(none), runtime.WithOutgoingHeaderMatcher(none),
+		runtime.WithOutgoingTrailerMatcher(none),
+		runtime.WithErrorHandler(func(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler,
+			w http.ResponseWriter, _ *http.Request, err error) {
+			writeError(ctx, w, err)
+		}),
+		runtime.WithDisablePathLengthFallback(), runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithDisableChunkedEncoding(), // net/http does that by itself
+	)
+	err := gateway.RegisterAccountantServiceHandlerClient(context.Background(), methods,
+		pb.NewAccountantServiceClient(conn))
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(Prefix, calls{methods})
+	mux.HandleFunc("GET "+DocumentPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(Document)
+	})
+	return mux, nil
+}
+
+// calls checks what HTTP itself says of a call before the gateway reads its message.
+type calls struct{ next http.Handler }
+
+// ServeHTTP implements http.Handler.
+func (c calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := check(w, r)
+	if err != nil {
+		writeError(r.Context(), w, err)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	c.next.ServeHTTP(w, r)
+}
+
+// check returns the body of a request. The error says how HTTP answers, where that is not by the code.
+func check(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	name := strings.TrimPrefix(r.URL.Path, Prefix)
+	method := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService").Methods().
+		ByName(protoreflect.Name(name))
+	switch kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type")); {
+	case method == nil:
+		return nil, answer(http.StatusNotFound, codes.Unimplemented,
+			"path: %s; allowed: "+Prefix+"METHOD, with a method of %s",
+			wire.Quote(r.URL.Path), DocumentPath)
+	case method.IsStreamingClient():
+		return nil, answer(http.StatusNotImplemented, codes.Unimplemented,
+			"path: %s is a stream of many requests, which only gRPC "+
+				"has; allowed: Report, a call for each charge", wire.Quote(r.URL.Path))
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, answer(http.StatusMethodNotAllowed, codes.Unimplemented,
+			"method: %s; allowed: POST, with a message as JSON",
+			wire.Quote(r.Method))
+	case err != nil || kind != "application/json" || !utf8Only(parameters):
+		w.Header().Set("Accept-Post", "application/json")
+		return nil, answer(http.StatusUnsupportedMediaType, codes.InvalidArgument,
+			"Content-Type: %s; allowed: application/json",
+			wire.Quote(r.Header.Get("Content-Type")))
+	case r.Header.Get("Content-Encoding") != "":
+		return nil, answer(http.StatusUnsupportedMediaType, codes.InvalidArgument,
+			"Content-Encoding: %s; allowed: none",
+			wire.Quote(r.Header.Get("Content-Encoding")))
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxJSONBytes))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, answer(http.StatusRequestEntityTooLarge, codes.InvalidArgument,
+			"body: more than %d bytes; allowed: at most that",
+			large.Limit)
+	case err != nil:
+		return nil, answer(http.StatusBadRequest, codes.InvalidArgument,
+			"body: it did not come whole in time; allowed: 10 s")
+	case len(bytes.TrimSpace(body)) == 0:
+		return nil, answer(http.StatusBadRequest, codes.InvalidArgument,
+			`body: empty; allowed: a message as JSON, such as {}`)
+	}
+	return body, nil
+}
+
+// utf8Only reports whether a media type's parameters say no other encoding than UTF-8.
+func utf8Only(parameters map[string]string) bool {
+	for name, value := range parameters {
+		if name != "charset" || !strings.EqualFold(value, "utf-8") {
+			return false
+		}
+	}
+	return true
+}
+
+// Refuse answers a call that does not come in.
+func Refuse(w http.ResponseWriter, r *http.Request, httpStatus int, code codes.Code, text string) {
+	writeError(r.Context(), w, answer(httpStatus, code, "%s", text))
+}
+
+func answer(httpStatus int, code codes.Code, form string, args ...any) error {
+	return &runtime.HTTPStatusError{HTTPStatus: httpStatus, Err: status.Error(code, fmt.Sprintf(form, args...))}
+}
