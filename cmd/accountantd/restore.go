@@ -30,6 +30,13 @@ has said what was lost. Closed ledgers could lose nothing and stay as they are. 
 that signs heads is not in a backup: put the old signing.key into DIR, or the first
 start makes another.
 
+Of a final backup ("accountctl backup --final") it makes the store that goes on: with the
+same identifier, entries, writers and reservations, and with nothing to reconcile. Put
+the old signing.key into DIR before the first start. A final backup is restored once; a
+file beside it, FILE.restored, notes where to. With --as-copy it is restored as any other
+backup. FILE may be the accountant.db of the stopped daemon itself, if the backup did not
+arrive; restore one of the two only.
+
 FILE may also be the accountant.db of a daemon that does not start because its newest
 commit is lost or damaged.
 
@@ -37,8 +44,10 @@ The store appears when all of it is durable. A restore that is cut off leaves a 
 beside which no daemon starts.`
 
 // restoreCommand parses the command line of a restore.
-func restoreCommand(env []string, restore func(ctx context.Context, file, data string) error) *cobra.Command {
+func restoreCommand(env []string,
+	restore func(ctx context.Context, c persist.RestoreConfig) error) *cobra.Command {
 	var data string
+	var asCopy bool
 	c := &cobra.Command{
 		Use:     "restore FILE --data DIR",
 		Short:   "Make a data directory of a backup",
@@ -59,22 +68,34 @@ func restoreCommand(env []string, restore func(ctx context.Context, file, data s
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), args[0], data) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return restore(c.Context(), persist.RestoreConfig{
+				Backup: args[0], Path: filepath.Join(data, persist.FileName), AsCopy: asCopy})
+		},
 	}
+	c.Flags().BoolVar(&asCopy, "as-copy", false,
+		"restore a final backup as any other: with another identifier, and ledgers that need reconciling")
 	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
 	return c
 }
 
 // restore makes a data directory and says what was done.
-func restore(ctx context.Context, file, data string, stdout, stderr io.Writer) error {
+func restore(ctx context.Context, c persist.RestoreConfig, stdout, stderr io.Writer) error {
 	shown := &restoring{w: stderr, start: time.Now()}
 	if f, ok := stderr.(*os.File); ok {
 		shown.terminal = term.IsTerminal(int(f.Fd()))
 	}
-	done, err := persist.Restore(ctx,
-		persist.RestoreConfig{Backup: file, Path: filepath.Join(data, persist.FileName), Progress: shown.show})
+	c.Progress = shown.show
+	done, err := persist.Restore(ctx, c)
 	shown.clear()
 	if err != nil {
+		return err
+	}
+	data := filepath.Dir(c.Path)
+	if done.Moved {
+		_, err = fmt.Fprintf(stdout, "moved: %d ledgers with %d entries of store %s to %s; contents: SHA-256 %x; "+
+			"nothing needs reconciling\n",
+			done.Contents.Ledgers, done.Contents.Entries, done.StoreID, data, done.Contents.Sum())
 		return err
 	}
 	when := ""

@@ -30,7 +30,10 @@ const freeAfter = 4
 //
 // The copy is made inside a read transaction, during which bbolt reuses no page and cannot
 // enlarge its map. That is why it goes to a local file and to nothing slower.
-func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
+func (s *Store) Backup() (content io.ReadCloser, size int64, err error) { return s.copyBy(s.view) }
+
+// copyBy makes the copy in the transaction that view opens.
+func (s *Store) copyBy(view func(func(*rows.View) error) error) (content io.ReadCloser, size int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(s.config.Path), filepath.Base(s.config.Path)+copySuffix)
 	if err != nil {
 		return nil, 0, s.noCopy(err)
@@ -44,7 +47,7 @@ func (s *Store) Backup() (content io.ReadCloser, size int64, err error) {
 	}
 	defer marked.Close()    //nolint:errcheck // mostly it is closed already
 	_ = os.Remove(f.Name()) // not everywhere: Close tries again
-	err = s.view(func(v *rows.View) error {
+	err = view(func(v *rows.View) error {
 		if err := checkFree(f, v.Tx.Size()+freeAfter*s.config.AllocationStep); err != nil {
 			return s.noCopy(err)
 		}

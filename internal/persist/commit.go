@@ -130,6 +130,11 @@ func (s *Store) finish(w *writing) error {
 func (s *Store) change(f func(*writing) error) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	return s.changeInTurn(f)
+}
+
+// changeInTurn is change for a caller that has the turn.
+func (s *Store) changeInTurn(f func(*writing) error) error {
 	tx, err := s.beginNext()
 	if err != nil {
 		return err

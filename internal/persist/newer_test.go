@@ -46,7 +46,7 @@ func TestNewerStore(t *testing.T) {
 		t.Helper()
 		if err == nil || errors.Is(err, ledger.ErrDamaged) ||
 			!strings.Contains(err.Error(),
-				"format version 6, of a newer version of this program; this one supports 5") {
+				"format version 7, of a newer version of this program; this one supports 6") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

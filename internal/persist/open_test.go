@@ -65,7 +65,7 @@ func TestUnknownVersion(t *testing.T) {
 			t.Fatalf("Open of format version 7 = %v", err)
 		}
 		if text := err.Error(); !strings.Contains(text, path) || !strings.Contains(text, "version 7") ||
-			!strings.Contains(text, "supports 5") {
+			!strings.Contains(text, "supports 6") {
 			t.Errorf("%q does not name the file, the version found and the one supported", text)
 		}
 	}

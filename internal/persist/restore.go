@@ -28,6 +28,10 @@ type RestoreConfig struct {
 	Backup string
 	// Path is the new store's file. Its directory must be empty, or is made.
 	Path string
+	// Into is where the store is brought from Path, if it does not stay there.
+	Into string
+	// AsCopy restores a final backup as any other: the store that was made of it first may go on.
+	AsCopy bool
 	// Now is the time of the entries; the clock's if zero.
 	Now time.Time
 	// Progress, if set, is told now and then what is done of a step: records are
@@ -56,11 +60,20 @@ type RestoredStore struct {
 	Ledgers       uint64            // in which an entry says that they were restored
 	Own           uint64            // how many of them are the daemon's own, which nobody has to reconcile
 	Closed        uint64            // which have lost nothing, and stay as they are
+
+	// Moved: it was a final backup. The store has its identifier, its ledgers are as they were, and
+	// nothing needs reconciling. Ledgers, Own and Closed are 0.
+	Moved    bool
+	Contents record.Contents // of the backup
 }
 
 // Restore makes a store from a backup. The new store has an identifier of its own, and an entry
 // in every open ledger that records the restore (ledger.Restored). A backup that does not
 // verify is refused before anything is written.
+//
+// Of a final backup it makes the store that goes on, with the same identifier and the same
+// entries. It notes so beside the backup first, and refuses to do it a second time elsewhere:
+// of two stores that go on, each would forget what the other one has charged.
 //
 // The store gets its name only when all of it is durable. Until then it has another name,
 // beside which Open fails. After an error nothing is left behind.
@@ -84,7 +97,19 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	if err != nil {
 		return done, fmt.Errorf("backup %s is refused, nothing was written: %w", c.Backup, err)
 	}
-	done.Newest = verified.Newest
+	done.Newest, done.Contents = verified.Newest, verified.Contents
+	done.Moved = verified.Final != nil && !c.AsCopy
+	if done.Moved {
+		unclaim, e := c.claim()
+		if e != nil {
+			return done, e
+		}
+		defer func() {
+			if _, e := os.Lstat(c.Path); err != nil && errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, unclaim())
+			}
+		}()
+	}
 	if err := makeDirectory(dir); err != nil {
 		return done, fmt.Errorf("store %s: %w", c.Path, err)
 	}
@@ -101,7 +126,12 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 	if done.SHA256, err = c.copy(ctx, temporary); err != nil {
 		return done, err
 	}
-	if err := c.restore(ctx, temporary, verified.Ledgers, &done); err != nil {
+	if done.Moved {
+		err = c.resume(temporary, *verified.Final, &done)
+	} else {
+		err = c.restore(ctx, temporary, verified.Ledgers, &done)
+	}
+	if err != nil {
 		return done, err
 	}
 	c.at()
@@ -235,6 +265,10 @@ func (c RestoreConfig) restore(ctx context.Context, path string, ledgers uint64,
 	if err := s.Close(); err != nil {
 		return err
 	}
+	return syncFile(path)
+}
+
+func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/web"
 )
@@ -22,7 +24,7 @@ func (s *Server) newHTTP() (*http.Server, error) {
 			if s.draining.Err() != nil {
 				return errors.New("not serving")
 			}
-			if err := s.damage(); err != nil {
+			if err := cmp.Or(s.damage(), backups.Moved(s.config.Store)); err != nil {
 				return fmt.Errorf("not serving: %w", err)
 			}
 			return nil

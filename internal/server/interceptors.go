@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/turns"
@@ -101,9 +102,15 @@ func (s *Server) enter(ctx context.Context, method string, req any) (err error) 
 
 // taking returns errDraining for calls of our own service once the server is stopping. gRPC
 // itself accepts calls on an open connection until the client has heard that the server stops.
+// Once the ledgers were moved away, nothing is answered from memory either: another daemon may
+// have charged them since.
 func (s *Server) taking(method string) error {
-	if ours(method) && s.draining.Err() != nil {
+	switch {
+	case !ours(method):
+	case s.draining.Err() != nil:
 		return errDraining
+	case method != pb.AccountantService_Backup_FullMethodName:
+		return backups.Moved(s.config.Store)
 	}
 	return nil
 }

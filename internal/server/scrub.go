@@ -51,6 +51,11 @@ func (s *Server) scrub(ctx context.Context) {
 	s.config.Logger.Error("the store's file is damaged: everything is refused", "error", store.Damage(),
 		"do", "stop the daemon, keep the file, look at the disk, and restore a backup (docs/durability.md)")
 	s.metrics.damaged.Set(1)
+	s.unhealthy()
+}
+
+// unhealthy turns health red.
+func (s *Server) unhealthy() {
 	for _, name := range []string{"", pb.AccountantService_ServiceDesc.ServiceName} {
 		s.health.SetServingStatus(name, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	}

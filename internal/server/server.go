@@ -30,6 +30,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/record"
+	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
@@ -114,7 +115,8 @@ func Start(config Config) (*Server, error) {
 	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey,
-		places: places.New()}
+		places: places.New(), backups: &backups.Sender{Store: config.Store, Draining: s.draining,
+			Drained: errDraining, Moved: s.unhealthy}}
 	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
 		Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
 	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,

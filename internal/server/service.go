@@ -9,6 +9,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/server/places"
@@ -39,11 +40,19 @@ type service struct {
 	requests sync.Pool                            // of *encoded
 
 	signingKey ed25519.PrivateKey // nil: heads are not signed
-	copying    sync.Mutex         // held while a backup is under way
+	backups    *backups.Sender
 }
 
 // overviews are the handlers of package overview, under a name of their own.
 type overviews = overview.Handlers
+
+// Backup implements the API.
+func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
+	if err := checkRequest(req); err != nil {
+		return err
+	}
+	return s.backups.Send(req, stream)
+}
 
 // CreateLedger implements the API.
 func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest) (*pb.CreateLedgerResponse, error) {

@@ -225,7 +225,11 @@ func (x *GetSignedHeadResponse) GetSignedHead() *SignedHead {
 
 // BackupRequest asks for a copy of the whole store.
 type BackupRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the ledgers go on in the store that is made of this copy. The daemon marks its
+	// store as moved away before the copy is made, and refuses every other call from then on
+	// (UNAVAILABLE), also after a restart. It can be asked for the same copy again.
+	Final         bool `protobuf:"varint,1,opt,name=final,proto3" json:"final,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,6 +262,13 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
 	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BackupRequest) GetFinal() bool {
+	if x != nil {
+		return x.Final
+	}
+	return false
 }
 
 // BackupResponse is one message of a copy: first begin, then chunks, then end.
@@ -463,7 +474,12 @@ type Verification struct {
 	Finding *Finding `protobuf:"bytes,6,opt,name=finding,proto3" json:"finding,omitempty"`
 	// Of a whole store: the keys that it was bound to, the first one first. Absent of a
 	// store that no daemon has been started on since daemons bind them.
-	SigningKeys   []*BoundKey `protobuf:"bytes,7,rep,name=signing_keys,json=signingKeys,proto3" json:"signing_keys,omitempty"`
+	SigningKeys []*BoundKey `protobuf:"bytes,7,rep,name=signing_keys,json=signingKeys,proto3" json:"signing_keys,omitempty"`
+	// Of a whole store: SHA-256 over each ledger's name and newest hash, which pin all stored
+	// bytes. It stays the same when the ledgers are moved to another store.
+	Contents []byte `protobuf:"bytes,8,opt,name=contents,proto3" json:"contents,omitempty"`
+	// Of a final backup, or of a store that was moved away: when its final backup was made.
+	Moved         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=moved,proto3" json:"moved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -543,6 +559,20 @@ func (x *Verification) GetFinding() *Finding {
 func (x *Verification) GetSigningKeys() []*BoundKey {
 	if x != nil {
 		return x.SigningKeys
+	}
+	return nil
+}
+
+func (x *Verification) GetContents() []byte {
+	if x != nil {
+		return x.Contents
+	}
+	return nil
+}
+
+func (x *Verification) GetMoved() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Moved
 	}
 	return nil
 }
@@ -732,8 +762,9 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\"S\n" +
 	"\x15GetSignedHeadResponse\x12:\n" +
 	"\vsigned_head\x18\x01 \x01(\v2\x19.accountant.v1.SignedHeadR\n" +
-	"signedHead\"\x0f\n" +
-	"\rBackupRequest\"\x92\x02\n" +
+	"signedHead\"%\n" +
+	"\rBackupRequest\x12\x14\n" +
+	"\x05final\x18\x01 \x01(\bR\x05final\"\x92\x02\n" +
 	"\x0eBackupResponse\x12;\n" +
 	"\x05begin\x18\x01 \x01(\v2#.accountant.v1.BackupResponse.BeginH\x00R\x05begin\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunk\x125\n" +
@@ -750,7 +781,7 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x12\n" +
 	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1a\n" +
 	"\bexpected\x18\x04 \x01(\tR\bexpected\x12\x14\n" +
-	"\x05found\x18\x05 \x01(\tR\x05found\"\xac\x02\n" +
+	"\x05found\x18\x05 \x01(\tR\x05found\"\xfa\x02\n" +
 	"\fVerification\x12\x18\n" +
 	"\aledgers\x18\x01 \x01(\x04R\aledgers\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x04R\aentries\x12\x1c\n" +
@@ -758,7 +789,9 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\bposition\x18\x04 \x01(\x04H\x00R\bposition\x88\x01\x01\x12 \n" +
 	"\thead_hash\x18\x05 \x01(\fH\x01R\bheadHash\x88\x01\x01\x120\n" +
 	"\afinding\x18\x06 \x01(\v2\x16.accountant.v1.FindingR\afinding\x12:\n" +
-	"\fsigning_keys\x18\a \x03(\v2\x17.accountant.v1.BoundKeyR\vsigningKeysB\v\n" +
+	"\fsigning_keys\x18\a \x03(\v2\x17.accountant.v1.BoundKeyR\vsigningKeys\x12\x1a\n" +
+	"\bcontents\x18\b \x01(\fR\bcontents\x120\n" +
+	"\x05moved\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05movedB\v\n" +
 	"\t_positionB\f\n" +
 	"\n" +
 	"_head_hash\"^\n" +
@@ -799,12 +832,13 @@ var file_accountant_v1_audit_proto_depIdxs = []int32{
 	9,  // 3: accountant.v1.BackupResponse.end:type_name -> accountant.v1.BackupResponse.End
 	5,  // 4: accountant.v1.Verification.finding:type_name -> accountant.v1.Finding
 	7,  // 5: accountant.v1.Verification.signing_keys:type_name -> accountant.v1.BoundKey
-	10, // 6: accountant.v1.BoundKey.since:type_name -> google.protobuf.Timestamp
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	10, // 6: accountant.v1.Verification.moved:type_name -> google.protobuf.Timestamp
+	10, // 7: accountant.v1.BoundKey.since:type_name -> google.protobuf.Timestamp
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_audit_proto_init() }

@@ -18,13 +18,14 @@ import (
 // a parameter that their kind gained later. Version 3 has acknowledged warnings,
 // proposals, approvals, and reservations of a group of callers; version 4 has datasets and
 // ledgers below them; version 5 has charges to several ledgers together, and registrations of
-// datasets that are to be confirmed. A file has
+// datasets that are to be confirmed. Version 6 is that of a store that was moved away, and of a log
+// whose keys have gaps because several daemons wrote it. A file has
 // version 1 until the first of what a later version has is written; the same commit raises its
 // version. So a file without them is still read by earlier programs, and one with them is
 // called newer by those, not damaged.
 const (
 	FirstFormat   = 1
-	FormatVersion = 5
+	FormatVersion = 6
 )
 
 // Bucket is one of the file's buckets.

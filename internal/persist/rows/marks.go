@@ -17,6 +17,10 @@ var (
 	// BackupKey → the time (8 bytes, Unix nanoseconds) at which the file was made as a
 	// backup. Only a restore removes it.
 	BackupKey = []byte("backup")
+	// FinalKey → the time (8 bytes, Unix nanoseconds) at which the store was moved away, and the
+	// version (4) that the file had before. In a backup it means that the ledgers go on from there
+	// without a gap; in a store, that they go on elsewhere. Only a restore removes it.
+	FinalKey = []byte("final")
 	// keyPrefix, number (4 bytes) → time (8 bytes, Unix nanoseconds), fingerprint (32) of
 	// the key that signs heads from then on. Rows are only added.
 	keyPrefix = []byte("key/")
@@ -64,11 +68,55 @@ func (v *View) checkMarks() error {
 	})
 }
 
-// CheckBackup returns an error if the file at path is a backup that nobody has restored.
+// Final says that the ledgers of a file were moved away from it.
+type Final struct {
+	At     time.Time
+	Format uint32 // version of the file before
+}
+
+// Append adds the row's bytes.
+func (f Final) Append(b []byte) []byte {
+	return binary.BigEndian.AppendUint32(AppendNumber(b, uint64(f.At.UnixNano())), f.Format)
+}
+
+// Final returns the mark of a file whose ledgers were moved away, or nil.
+func (v *View) Final() (*Final, error) {
+	value, err := v.Get(MetaBucket, FinalKey)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	if len(value) != 12 {
+		return nil, Damaged(MetaBucket, FinalKey, "%d bytes; want 12", len(value))
+	}
+	return &Final{At: time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC(),
+		Format: binary.BigEndian.Uint32(value[8:])}, nil
+}
+
+// Moved says that no daemon may use the file at path, because its ledgers go on elsewhere.
+func (f *Final) Moved(path string) error {
+	return fmt.Errorf("its ledgers were moved away by a final backup, made %s, and go on in the store that was made "+
+		"of it: use that one. If there is none, because the move did not succeed, \"accountantd restore %s\" with "+
+		"--data NEWDIR or --store makes it of this file, with nothing lost; do so for one file only",
+		f.At.Format(time.RFC3339), path)
+}
+
+// CheckBackup returns an error if the file at path is a backup that nobody has restored, or a store
+// that was moved away.
 func (v *View) CheckBackup(path string) error {
 	made, err := v.mark(BackupKey)
-	if err != nil || made == 0 {
+	if err != nil {
 		return err
+	}
+	switch final, err := v.Final(); {
+	case err != nil:
+		return err
+	case final != nil && made == 0:
+		return final.Moved(path)
+	case final != nil:
+		return fmt.Errorf("it is a final backup, made %s: \"accountantd restore %s\" with --data NEWDIR or --store "+
+			"makes a store of it, which goes on where it ends", final.At.Format(time.RFC3339), path)
+	case made == 0:
+		return nil
 	}
 	return fmt.Errorf("it is a backup, made %s: what was charged since would be forgotten, and the store that it was "+
 		"made of may go on; \"accountantd restore %s --data NEWDIR\" makes a store of it",

@@ -21,6 +21,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/roots"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // Config says which file to verify. Only Path is required.
@@ -47,6 +48,10 @@ type Result struct {
 	Witnesses        int       // kept, compared, and in agreement
 	Newest           time.Time // when the newest record was taken; zero if there is none
 	Keys             []rows.BoundKey
+
+	StoreID  string
+	Final    *rows.Final     // of a final backup, or of a store that was moved away; otherwise nil
+	Contents record.Contents // a digest of all ledgers and entries
 }
 
 // File goes through all of a file: its pages are checked before bbolt relies on them
@@ -77,7 +82,7 @@ func File(ctx context.Context, c Config) (done Result, err error) {
 		v := &verifier{View: &rows.View{Tx: tx}, Config: c, ctx: ctx}
 		err := v.run()
 		done = v.Result
-		if err == nil && !c.AnyRoot {
+		if err == nil && (!c.AnyRoot || done.Final != nil) { // a gap would not be reconciled
 			err = roots.Check(v.View, file, c.Path, v.id)
 		}
 		return err
@@ -125,6 +130,10 @@ func (v *verifier) run() error {
 	if v.Result.Keys, err = v.View.Keys(); err != nil {
 		return err
 	}
+	if v.Result.Final, err = v.View.Final(); err != nil {
+		return err
+	}
+	v.StoreID = v.id
 	if err := v.unknown(); err != nil {
 		return err
 	}
@@ -163,7 +172,11 @@ func (v *verifier) run() error {
 	if err := audit.Missing(v.Kept, func(name string) bool { return v.names[name] }); err != nil {
 		return err
 	}
-	return v.strays()
+	if err := v.strays(); err != nil {
+		return err
+	}
+	v.Result.Contents, err = v.View.Contents()
+	return err
 }
 
 // survey reads the log once. It checks that keys have no gap, and finds all ledgers.

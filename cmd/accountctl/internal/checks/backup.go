@@ -1,12 +1,15 @@
 package checks
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,12 +28,22 @@ serving. It is asked on the daemon's own socket only: --server unix:DIR/accounta
 
 Size and SHA-256 are compared with the daemon's; FILE appears when all of it is
 there and durable. The key that signs heads is not in it. "accountctl verify
---backup FILE" checks everything in it.`,
+--backup FILE" checks everything in it.
+
+With --final the ledgers move: the daemon's store marks itself as moved away and
+refuses everything from then on, also after a restart. "accountantd restore FILE"
+makes the store that goes on, in a directory or in a database: with the same
+identifier, writers, reservations and receipts, and with nothing to reconcile. Jobs
+that try again go on when a daemon answers there. If FILE does not arrive, ask again,
+or restore the accountant.db of the stopped daemon itself; use one of the files only.`,
 		Example: `  accountctl backup ledgers.backup --server unix:/var/lib/accountant/accountant.sock
-  accountctl backup ledgers.backup --force --output json`,
+  accountctl backup ledgers.backup --force --output json
+  accountctl backup moving.backup --final --yes`,
 		Args: cli.Arguments("FILE"),
 	}
 	force := c.Flags().Bool("force", false, "replace FILE if it is there")
+	final := c.Flags().Bool("final", false, "move the ledgers: the daemon's store refuses everything from then on")
+	yes := c.Flags().Bool("yes", false, "do not ask whether the ledgers are to move")
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		file := args[0]
@@ -39,9 +52,18 @@ there and durable. The key that signs heads is not in it. "accountctl verify
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return cli.BadFile(file, err)
 		}
+		if *final && !*yes {
+			if err := confirmFinal(p, c); err != nil {
+				return err
+			}
+		}
 		var end *accountantv1.BackupResponse_End
 		err := p.With(c, func(daemon *client.Client) (err error) {
-			end, err = backUp(c.Context(), p, daemon, file, *force)
+			fetch := daemon.Backup
+			if *final {
+				fetch = daemon.FinalBackup
+			}
+			end, err = backUp(c.Context(), p, fetch, file, *force)
 			return err
 		})
 		if err != nil {
@@ -51,13 +73,38 @@ there and durable. The key that signs heads is not in it. "accountctl verify
 			return p.WriteJSON(end)
 		}
 		p.Paragraph(fmt.Sprintf("backed up: %s, %s, SHA-256 %x", file, byteText(end.GetSize()), end.GetSha256()))
+		if *final {
+			p.Paragraph(fmt.Sprintf("The daemon's store is moved away: stop the daemon, and make the store that goes "+
+				"on with \"accountantd restore %s\" and --data NEWDIR or --store.", file))
+		}
 		return nil
 	}
 	return c
 }
 
+// confirmFinal asks on a terminal whether the ledgers are to move. Elsewhere --yes must say so.
+func confirmFinal(p *cli.Program, c *cobra.Command) error {
+	if !cli.IsTerminal(p.In) || !cli.IsTerminal(p.Err) {
+		return cli.Usage(c, "--final ends the daemon's store: it refuses everything from then on; allowed: with --yes")
+	}
+	_, _ = fmt.Fprint(p.Err, "After a final backup the daemon's store refuses everything, and its ledgers go on only in "+
+		"the store that is made of FILE. Go on? [y/N] ")
+	line, err := bufio.NewReader(p.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if reply := strings.ToLower(strings.TrimSpace(line)); reply != "y" && reply != "yes" {
+		return errors.New("no backup was made, and the daemon goes on")
+	}
+	return nil
+}
+
+// fetch writes a backup that the daemon makes.
+type fetch func(ctx context.Context, w io.Writer,
+	progress func(done, total uint64)) (*accountantv1.BackupResponse_End, error)
+
 // backUp writes beside file, and gives it its name once it is whole and durable.
-func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file string,
+func backUp(ctx context.Context, p *cli.Program, fetch fetch, file string,
 	force bool) (end *accountantv1.BackupResponse_End, err error) {
 	dir := filepath.Dir(file)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*.tmp") // mode 0600
@@ -70,7 +117,7 @@ func backUp(ctx context.Context, p *cli.Program, daemon *client.Client, file str
 		}
 	}()
 	progress := p.ProgressOf("backup", byteText)
-	end, err = daemon.Backup(ctx, f, progress.Set)
+	end, err = fetch(ctx, f, progress.Set)
 	progress.End()
 	if err == nil {
 		err = f.Sync()

@@ -113,6 +113,12 @@ func verifiedText(name string, found *accountantv1.Verification) string {
 	if n := found.GetWitnesses(); n > 0 {
 		text += fmt.Sprintf("; what was kept agrees (%d)", n)
 	}
+	if contents := found.GetContents(); len(contents) > 0 {
+		text += fmt.Sprintf("\ncontents: SHA-256 %x over all ledgers and entries", contents)
+	}
+	if at := found.GetMoved(); at != nil {
+		text += fmt.Sprintf("\nmoved away by a final backup, made %s", at.AsTime().Format(time.RFC3339))
+	}
 	for _, k := range found.GetSigningKeys() {
 		since := k.GetSince().AsTime().Format(time.RFC3339)
 		if len(k.GetFingerprint()) == 0 {
@@ -189,6 +195,13 @@ func (v *verification) run(c *cobra.Command) (*accountantv1.Verification, error)
 				bound.Fingerprint = k.Fingerprint[:]
 			}
 			found.SigningKeys = append(found.SigningKeys, bound)
+		}
+		if err == nil {
+			sum := done.Contents.Sum()
+			found.Contents = sum[:]
+		}
+		if done.Final != nil {
+			found.Moved = timestamppb.New(done.Final.At)
 		}
 		return found, err
 	}

@@ -7,8 +7,10 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class BackupRequest(_message.Message):
-    __slots__ = []
-    def __init__(self) -> None: ...
+    __slots__ = ["final"]
+    FINAL_FIELD_NUMBER: _ClassVar[int]
+    final: bool
+    def __init__(self, final: bool = ...) -> None: ...
 
 class BackupResponse(_message.Message):
     __slots__ = ["begin", "chunk", "end"]
@@ -87,19 +89,23 @@ class SignedHead(_message.Message):
     def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., public_key: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class Verification(_message.Message):
-    __slots__ = ["entries", "finding", "head_hash", "ledgers", "position", "signing_keys", "witnesses"]
+    __slots__ = ["contents", "entries", "finding", "head_hash", "ledgers", "moved", "position", "signing_keys", "witnesses"]
+    CONTENTS_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     FINDING_FIELD_NUMBER: _ClassVar[int]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
     LEDGERS_FIELD_NUMBER: _ClassVar[int]
+    MOVED_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     SIGNING_KEYS_FIELD_NUMBER: _ClassVar[int]
     WITNESSES_FIELD_NUMBER: _ClassVar[int]
+    contents: bytes
     entries: int
     finding: Finding
     head_hash: bytes
     ledgers: int
+    moved: _timestamp_pb2.Timestamp
     position: int
     signing_keys: _containers.RepeatedCompositeFieldContainer[BoundKey]
     witnesses: int
-    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ..., signing_keys: _Optional[_Iterable[_Union[BoundKey, _Mapping]]] = ...) -> None: ...
+    def __init__(self, ledgers: _Optional[int] = ..., entries: _Optional[int] = ..., witnesses: _Optional[int] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., finding: _Optional[_Union[Finding, _Mapping]] = ..., signing_keys: _Optional[_Iterable[_Union[BoundKey, _Mapping]]] = ..., contents: _Optional[bytes] = ..., moved: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/persist"
+)
+
+// Ledgers move under the load of clients, again and again. The daemon is killed at any moment of a
+// final backup, and the restore too; then the daemon's own file is moved. The clients notice nothing
+// but a daemon that is away for a while, and every step is there once.
+func TestMoveThroughKills(t *testing.T) {
+	ctl := accountctl(t)
+	dir, files := dataDir(t), t.TempDir()
+	d := start(t, dir)
+	socket, store := "unix:"+d.ready["socket"], d.ready["store"]
+	api := dial(t, socket)
+	names := []string{"move/a", "move/b"}
+	for _, name := range names {
+		create(t, api, name)
+	}
+	l := startLoad(t, socket, 4, names...)
+	random := rand.New(rand.NewPCG(1, 2))
+	outcomes := map[string]int{}
+	for round := range 8 {
+		l.more(t, 20)
+		backup := filepath.Join(files, "final")
+		var asking sync.WaitGroup
+		asking.Go(func() { ctl("backup", backup, "--final", "--yes", "--force", "--server", socket) })
+		if round > 0 {
+			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
+		} else {
+			asking.Wait() // once in order
+		}
+		d.kill()
+		asking.Wait()
+		source := filepath.Join(dir, persist.FileName)
+		_, err := persist.Examine(persist.Config{Path: source})
+		moved := err != nil && strings.Contains(err.Error(), "were moved away")
+		if err != nil && !moved {
+			t.Fatal(err)
+		}
+		outcome := "not moved"
+		if moved {
+			outcome = "moved, the backup did not arrive"
+			from := source
+			if _, err := os.Stat(backup); err == nil {
+				outcome, from = "moved", backup
+			}
+			if err := os.Rename(dir, dir+".old"); err != nil {
+				t.Fatal(err)
+			}
+			if from == source {
+				from = filepath.Join(dir+".old", persist.FileName)
+			}
+			code, out, stderr := exitCode(t, "restore", from, "--data", dir)
+			if code != 0 || !strings.Contains(out, "moved: 2 ledgers with ") {
+				t.Fatalf("%d: %s%s", code, out, stderr)
+			}
+			key := filepath.Join(dir, keyFile)
+			if err := os.Rename(filepath.Join(dir+".old", keyFile), key); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(dir + ".old"); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{backup, backup + ".restored"} {
+				_ = os.Remove(name)
+			}
+		}
+		outcomes[outcome]++
+		d = start(t, dir)
+		if d.ready["store"] != store {
+			t.Errorf("store %s; want %s", d.ready["store"], store)
+		}
+	}
+	l.finish()
+	t.Logf("%v, %d steps", outcomes, l.acknowledged())
+	if outcomes["moved"] == 0 {
+		t.Errorf("%v", outcomes)
+	}
+	entries := map[string]*pb.Entry{} // by writer and sequence
+	for _, name := range names {
+		readEntries(t, api, name, entries)
+	}
+	if steps := l.acknowledged(); uint64(len(entries)) != steps {
+		t.Errorf("%d entries; want %d", len(entries), steps)
+	}
+	for _, r := range l.trainers {
+		checkTrainer(t, api, r, entries)
+	}
+	d.stop(syscall.SIGTERM)
+	verified(t, dir)
+}

@@ -1,0 +1,126 @@
+// Package backups sends copies of the store to clients, and knows whether the store was moved away by
+// a final one.
+package backups
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger"
+)
+
+// chunkSize is the number of bytes of the copy in one message.
+const chunkSize = 256 << 10
+
+// copier is a store that can be copied while it serves. The copy is a file, with its size in
+// bytes.
+type copier interface {
+	Backup() (content io.ReadCloser, size int64, err error)
+}
+
+// mover is a store whose ledgers can be moved to another store. After Final it refuses everything but
+// Final, also when it is opened again, and Moved says why.
+type mover interface {
+	Final() (content io.ReadCloser, size int64, err error)
+	Moved() error
+}
+
+// Moved returns why a store that was moved away is not used any more, or nil.
+func Moved(store ledger.Store) error {
+	if m, ok := store.(mover); ok {
+		return m.Moved()
+	}
+	return nil
+}
+
+// Sender sends copies of a store, one at a time.
+type Sender struct {
+	Store    ledger.Store
+	Draining context.Context //nolint:containedctx // ends when the server stops
+	Drained  error           // of copies that are then under way
+	Moved    func()          // called once the store is moved away
+
+	copying sync.Mutex // held while a copy is under way
+}
+
+// Send answers a request. The copy is made at once and sent from there, so a slow client
+// holds up nothing. It ends early when the server stops.
+func (s *Sender) Send(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {
+	store, ok := s.Store.(copier)
+	if !ok {
+		return status.Error(codes.Unimplemented, "backup: this store cannot be copied while it serves")
+	}
+	copied := store.Backup
+	if req.GetFinal() {
+		m, ok := s.Store.(mover)
+		if !ok {
+			return status.Error(codes.Unimplemented, "backup: this store cannot be moved")
+		}
+		copied = m.Final
+	}
+	end, err := s.copy(copied, stream)
+	if err != nil {
+		return err
+	}
+	return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{End: end}})
+}
+
+// copy sends everything but the final message. Once a client has that message it may ask for
+// another backup at once.
+func (s *Sender) copy(copied func() (io.ReadCloser, int64, error),
+	stream pb.AccountantService_BackupServer) (end *pb.BackupResponse_End, err error) {
+	if !s.copying.TryLock() {
+		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
+	}
+	defer s.copying.Unlock()
+	content, size, err := copied()
+	if Moved(s.Store) != nil {
+		s.Moved()
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	if err := stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_Begin_{
+		Begin: &pb.BackupResponse_Begin{Size: uint64(size), StoreId: s.Store.ID()}}}); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	err = s.chunks(stream.Context(), io.TeeReader(content, sum), func(chunk []byte) error {
+		return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_Chunk{Chunk: chunk}})
+	})
+	return &pb.BackupResponse_End{Size: uint64(size), Sha256: sum.Sum(nil)}, err
+}
+
+// chunks reads content to its end in chunks. Each chunk has memory of its own, because gRPC may
+// still hold the one before.
+func (s *Sender) chunks(ctx context.Context, content io.Reader, chunk func([]byte) error) error {
+	for {
+		if s.Draining.Err() != nil {
+			return s.Drained
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := make([]byte, chunkSize)
+		n, err := io.ReadFull(content, b)
+		if n > 0 {
+			if err := chunk(b[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
