@@ -3,10 +3,8 @@ package costs
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +14,8 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/workloads"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/charts"
 	"github.com/dpaccountant/accountant/internal/figure"
-	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
 // What can be drawn.
@@ -119,69 +117,7 @@ func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, del
 		of = s.workload.Title
 	}
 	if what == plotTradeOff {
-		return tradeOffFigure(answer, of), nil
+		return charts.TradeOff(answer, of), nil
 	}
-	return curveFigure(answer, of), nil
-}
-
-// curveFigure is δ's logarithm against ε, with the lower bound where it is known.
-func curveFigure(a *accountantv1.QueryPrivacyCurveResponse, of string) *figure.Figure {
-	upper := figure.Line{Name: "proven: δ at most"}
-	lower := figure.Line{Name: "no accountant can prove less", Muted: true}
-	var band figure.Area
-	for _, x := range a.GetPoints() {
-		high := figure.Point{X: x.GetEpsilon(), Y: x.GetLogDelta() / math.Ln10}
-		low := figure.Point{X: x.GetEpsilon(), Y: x.GetLogDeltaLower() / math.Ln10}
-		if math.IsInf(high.Y, 0) {
-			continue
-		}
-		upper.Points = append(upper.Points, high)
-		if x.LogDeltaLower != nil && !math.IsInf(low.Y, 0) {
-			lower.Points = append(lower.Points, low)
-			band.High, band.Low = append(band.High, high), append(band.Low, low)
-		}
-	}
-	f := &figure.Figure{Title: "Privacy of " + of, Subtitle: meaning(a), X: figure.Axis{Name: "privacy loss ε"},
-		Y: figure.Axis{Name: "probability of failure δ", Kind: figure.Powers}, Lines: []figure.Line{upper},
-		Empty: "δ is 0 at every ε that was asked for: nothing can fail."}
-	if len(lower.Points) > 1 && !sameLine(upper, lower) {
-		f.Lines, f.Areas = append(f.Lines, lower), []figure.Area{band}
-	}
-	return f
-}
-
-// meaning says in a sentence what the numbers guarantee.
-func meaning(a *accountantv1.QueryPrivacyCurveResponse) string {
-	if g := spelling.Guarantees[a.GetGuarantee()]; g != "" {
-		return "This " + g + "."
-	}
-	return ""
-}
-
-// sameLine reports whether a drawing cannot tell the lines apart.
-func sameLine(a, b figure.Line) bool {
-	return slices.EqualFunc(a.Points, b.Points,
-		func(p, q figure.Point) bool { return p.X == q.X && math.Abs(p.Y-q.Y) < 0.02 })
-}
-
-// tradeOffFigure is the least β of any test against its α, and what guessing reaches.
-func tradeOffFigure(a *accountantv1.QueryPrivacyCurveResponse, of string) *figure.Figure {
-	test := figure.Line{Name: "the best test"}
-	for _, x := range a.GetTradeOff() {
-		test.Add(x.GetAlpha(), x.GetBeta())
-	}
-	guess := figure.Line{Name: "guessing", Points: []figure.Point{{X: 0, Y: 1}, {X: 1, Y: 0}}, Muted: true}
-	return &figure.Figure{Title: "How often an attacker errs about one record in " + of,
-		Subtitle: "No test of whether the record is in the data errs less than the lower line.",
-		X:        figure.Axis{Name: "chance of a false alarm α"}, Y: figure.Axis{Name: "chance of a miss β"},
-		Areas: []figure.Area{{High: test.Points, Low: level(test.Points, 0)}}, Lines: []figure.Line{guess, test}}
-}
-
-// level is the same places at one height.
-func level(points []figure.Point, y float64) []figure.Point {
-	out := slices.Clone(points)
-	for i := range out {
-		out[i].Y = y
-	}
-	return out
+	return charts.Curve(answer, of), nil
 }

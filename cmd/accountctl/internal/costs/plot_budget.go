@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/charts"
 	"github.com/dpaccountant/accountant/internal/figure"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -135,7 +136,7 @@ func (h *history) figure(l *accountantv1.Ledger, label string, now time.Time) *f
 	held := last(h.reserved.High) - last(h.reserved.Low)
 	all.Add(end, last(all.Points))
 	all.Name = "charged: " + h.meter.show(last(all.Points))
-	f.Areas = []figure.Area{{Low: level(all.Points, 0), High: all.Points, Steps: true}}
+	f.Areas = []figure.Area{{Low: charts.Level(all.Points, 0), High: all.Points, Steps: true}}
 	f.Lines = []figure.Line{*all}
 	if slices.ContainsFunc(h.reserved.High, func(p figure.Point) bool { return p.Y > 0 }) &&
 		!slices.Equal(h.reserved.High, h.reserved.Low) {

@@ -1,0 +1,141 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/charts"
+	"github.com/dpaccountant/accountant/internal/figure"
+)
+
+// entriesShown is how many entries a ledger's page lists.
+const entriesShown = 20
+
+// ledgerBody is a ledger's page.
+type ledgerBody struct {
+	*ledgerNow
+	Spending              *pb.QuerySpendingResponse
+	NoSpending, NoEntries string // why they are not shown, such as a role that the reader lacks
+	By                    []choice
+	LabelKey              string
+	Entries               []*pb.Entry
+	Older                 string // the address of the entries before; empty if there are none
+	Newest                string // that of the newest ones; empty on their page
+	Live                  string // where the page hears of changes; empty of a closed ledger
+}
+
+// ledgerNow is what changes while a ledger is watched.
+type ledgerNow struct {
+	Ledger   *pb.Ledger
+	Privacy  *pb.QueryHistoryResponse
+	Point    *pb.HistoryPoint // the newest one
+	Forecast *pb.QueryForecastResponse
+	Figure   *figure.Figure
+	At       time.Time
+}
+
+func (s *site) ledger(r *http.Request) (*page, error) {
+	name, err := needed(r, "name", "ledger")
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.now(r.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	b := ledgerBody{ledgerNow: now, LabelKey: q.Get("label")}
+	if !now.Ledger.GetClosed() {
+		b.Live = "/ledger/live?" + url.Values{"name": {name}}.Encode()
+	}
+	by := q.Get("by")
+	if by == "" {
+		by = "principal"
+	}
+	b.By = choices(by, "principal", "person or program", "label", "label", "mechanism", "mechanism", "month", "month")
+	kind, known := map[string]pb.QuerySpendingRequest_By{"principal": pb.QuerySpendingRequest_PRINCIPAL,
+		"label": pb.QuerySpendingRequest_LABEL, "mechanism": pb.QuerySpendingRequest_MECHANISM,
+		"month": pb.QuerySpendingRequest_MONTH}[by]
+	if !known {
+		return nil, status.Errorf(codes.InvalidArgument, "by: %q; allowed: principal, label, mechanism or month", by)
+	}
+	ask := &pb.QuerySpendingRequest{Ledger: name, By: kind, Limit: 20}
+	if by == "label" {
+		ask.LabelKey = b.LabelKey
+	}
+	if now.Ledger.GetPosition() > 0 && (by != "label" || b.LabelKey != "") {
+		if b.Spending, err = s.api.QuerySpending(r.Context(), ask); err != nil {
+			b.Spending, b.NoSpending = nil, sentence(status.Convert(err).Message())
+		}
+	}
+	if err := s.entries(r, name, &b); err != nil {
+		return nil, err
+	}
+	return &page{Title: name, Section: "overview", Ledger: name, Body: b}, nil
+}
+
+// Now is what changes while the ledger is watched.
+func (b ledgerBody) Now() *ledgerNow { return b.ledgerNow }
+
+// now asks for what changes while a ledger is watched.
+func (s *site) now(ctx context.Context, name string) (*ledgerNow, error) {
+	got, err := s.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	n := &ledgerNow{Ledger: got.GetLedger(), At: time.Now().UTC()}
+	if n.Privacy, err = s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: 200}); err != nil {
+		return nil, err
+	}
+	if points := n.Privacy.GetPoints(); len(points) > 0 {
+		n.Point = points[len(points)-1]
+	}
+	if n.Forecast, err = s.api.QueryForecast(ctx, &pb.QueryForecastRequest{Ledger: name}); err != nil {
+		return nil, err
+	}
+	n.Figure = charts.Budget(n.Ledger, n.Privacy, n.At)
+	return n, nil
+}
+
+// entries adds the entries up to the position that is asked for, the newest one first.
+func (s *site) entries(r *http.Request, name string, b *ledgerBody) error {
+	last := b.Ledger.GetPosition()
+	if text := r.URL.Query().Get("until"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n == 0 {
+			return status.Errorf(codes.InvalidArgument, "until: %q; allowed: the position of an entry", text)
+		}
+		if n < last {
+			last = n
+			b.Newest = "/ledger?" + url.Values{"name": {name}}.Encode() + "#entries"
+		}
+	}
+	if last == 0 {
+		return nil
+	}
+	first := uint64(1)
+	if last > entriesShown {
+		first = last - entriesShown + 1
+	}
+	answer, err := s.api.ListEntries(r.Context(), &pb.ListEntriesRequest{Ledger: name, StartPosition: first,
+		EndPosition: last, PageSize: entriesShown})
+	if err != nil {
+		b.NoEntries = sentence(status.Convert(err).Message())
+		return nil
+	}
+	for i := len(answer.GetEntries()) - 1; i >= 0; i-- {
+		b.Entries = append(b.Entries, answer.GetEntries()[i])
+	}
+	if first > 1 {
+		older := url.Values{"name": {name}, "until": {strconv.FormatUint(first-1, 10)}}
+		b.Older = "/ledger?" + older.Encode() + "#entries"
+	}
+	return nil
+}

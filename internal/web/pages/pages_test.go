@@ -1,0 +1,6 @@
+package pages
+
+import "testing"
+
+// Every template is parsed, and names only what there is.
+func TestTemplates(t *testing.T) { New(nil) }

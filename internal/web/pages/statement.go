@@ -1,0 +1,55 @@
+package pages
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/statement"
+)
+
+// statementBody is a statement as it is printed.
+type statementBody struct {
+	Text    template.HTML
+	Command string // what writes the same
+}
+
+// markdown makes HTML of a statement's Markdown. It passes no HTML on, and no link that runs
+// anything: whatever others wrote stays text (goldmark's safe mode, which is its default).
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
+
+func (s *site) statement(r *http.Request) (*page, error) {
+	name, err := needed(r, "name", "ledger")
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.api.GetStatement(r.Context(), &pb.GetStatementRequest{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	b, err := printed(statement.Markdown(answer.GetStatement()), "accountctl statement "+name)
+	return &page{Title: "Statement of " + name, Section: "overview", Ledger: name, Body: b}, err
+}
+
+func (s *site) dataset(r *http.Request) (*page, error) {
+	id, err := needed(r, "id", "dataset")
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.api.GetDatasetStatement(r.Context(), &pb.GetDatasetStatementRequest{Id: id})
+	if err != nil {
+		return nil, err
+	}
+	b, err := printed(statement.OfDataset(answer), "accountctl dataset statement "+id)
+	return &page{Title: "Statement of dataset " + id, Section: "overview", Body: b}, err
+}
+
+func printed(text, command string) (statementBody, error) {
+	var b bytes.Buffer
+	err := markdown.Convert([]byte(text), &b)
+	return statementBody{template.HTML(b.String()), command}, err
+}
