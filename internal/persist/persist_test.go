@@ -29,11 +29,19 @@ func mustOpen(t testing.TB, c Config) *Store {
 // process of the same kernel.
 func harness(c Config) storetest.Harness {
 	c.hooks.noSync = true
+	faults := map[string]func(*bolt.Tx) error{} // of the next commit, by the store's path
 	return storetest.Harness{
 		Open: func(t *testing.T) ledger.Store {
 			c := c
 			c.Path = filepath.Join(t.TempDir(), "new", "directory", "ledgers.db")
 			t.Cleanup(func() { checkFile(t, c.Path) })
+			c.hooks.commit = func(tx *bolt.Tx) error {
+				if fail := faults[c.Path]; fail != nil {
+					delete(faults, c.Path)
+					return fail(tx)
+				}
+				return tx.Commit()
+			}
 			var allocated int64
 			c.hooks.allocate = func(f *os.File, from, to int64) error {
 				allocated = max(allocated, to) // also before the store was opened again
@@ -53,6 +61,14 @@ func harness(c Config) storetest.Harness {
 				t.Fatal(err)
 			}
 			return mustOpen(t, old.config)
+		},
+		Fail: func(_ *testing.T, s ledger.Store, keep bool) { // the committer sees it with the next operation
+			faults[s.(*Store).config.Path] = func(tx *bolt.Tx) error {
+				if keep {
+					return errors.Join(errors.New("injected"), tx.Commit())
+				}
+				return errors.Join(errors.New("injected"), tx.Rollback())
+			}
 		},
 		MaxBatchBytes: c.MaxBatchBytes,
 	}
@@ -92,6 +108,7 @@ func TestContractReopened(t *testing.T) {
 	reopen := h.Reopen
 	open := h.Open
 	h.Open = func(t *testing.T) ledger.Store { return &reopening{t: t, s: open(t), reopen: reopen} }
+	h.Fail = nil // its writes are followed by closing the store
 	h.Reopen = func(t *testing.T, s ledger.Store) ledger.Store {
 		r := s.(*reopening)
 		return &reopening{t: r.t, s: reopen(r.t, r.s), reopen: reopen}

@@ -19,8 +19,15 @@ func TestContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, storetest.Harness{
-				Open:          func(*testing.T) ledger.Store { return memory.New(c) },
-				Reopen:        func(_ *testing.T, s ledger.Store) ledger.Store { return s.(*memory.Store).Reopen() },
+				Open:   func(*testing.T) ledger.Store { return memory.New(c) },
+				Reopen: func(_ *testing.T, s ledger.Store) ledger.Store { return s.(*memory.Store).Reopen() },
+				Fail: func(_ *testing.T, s ledger.Store, keep bool) {
+					failure := memory.FailAndLose
+					if keep {
+						failure = memory.FailAndKeep
+					}
+					s.(*memory.Store).FailNext(failure)
+				},
 				MaxBatchBytes: c.MaxBatchBytes,
 			})
 		})

@@ -36,7 +36,11 @@ const (
 	restoredTo   = "00000000-0000-4000-8000-00000000000b"
 )
 
-var modelNames = []string{"a", "a/b", "a/bc", "b"}
+// The ledgers that users create, and those that there may be: a journal, too.
+var (
+	userNames  = []string{"a", "a/b", "a/bc", "b"}
+	modelNames = append(slices.Clone(userNames), modelJournal)
+)
 
 // testModel runs random calls against a store and the model.
 func testModel(t *testing.T, h Harness) {
@@ -48,7 +52,7 @@ func testModel(t *testing.T, h Harness) {
 			}
 		}()
 		rt.Repeat(map[string]func(*rapid.T){
-			"create": m.create, "append": m.append, "append again": m.append, "append more": m.append,
+			"create": m.create, "append": m.append, "append again": m.append, "append more": m.append, "set": m.set,
 			"load": m.load, "list": m.list, "records": m.records, "lane": m.lane, "reopen": m.reopen,
 		})
 	})
@@ -57,7 +61,7 @@ func testModel(t *testing.T, h Harness) {
 func (m *model) reopen(*rapid.T) { m.s = m.h.Reopen(m.t, m.s) }
 
 func (m *model) create(rt *rapid.T) {
-	name := rapid.SampledFrom(modelNames).Draw(rt, "name")
+	name := rapid.SampledFrom(userNames).Draw(rt, "name")
 	g := Genesis(name)
 	g.Spec.Owner = rapid.SampledFrom([]string{"team", "other"}).Draw(rt, "owner")
 	sum, created, err := m.s.Create(g)
@@ -77,14 +81,20 @@ func (m *model) create(rt *rapid.T) {
 	l.compare(rt, sum)
 }
 
+// names are the users' ledgers that there are.
+func (m *model) names() (names []string) {
+	for _, name := range userNames {
+		if m.ledgers[name] != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // append proposes entries for one to three ledgers, on the newest head or an
 // older one.
 func (m *model) append(rt *rapid.T) {
-	var names []string
-	for name := range m.ledgers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := m.names()
 	if len(names) == 0 {
 		return
 	}
@@ -114,9 +124,7 @@ func (m *model) append(rt *rapid.T) {
 		rt.Fatalf("Append = %d hash lists, %v", len(hashes), err)
 	}
 	for i, name := range chosen {
-		l := m.ledgers[name]
-		l.entries = append(l.entries, batch[i].Entries...)
-		l.hashes = append(l.hashes, hashes[i]...)
+		m.ledgers[name].add(batch[i], hashes[i])
 	}
 }
 
@@ -328,7 +336,8 @@ func (m *model) records(rt *rapid.T) {
 
 func (m *model) lane(rt *rapid.T) {
 	name, l := m.draw(rt)
-	w := writer(rapid.IntRange(0, 4).Draw(rt, "writer"))
+	w := rapid.SampledFrom(append([]ledger.Writer{writer(0), writer(1), writer(2), writer(3), writer(4),
+		ledger.SetWriter(setPrincipal)}, journalWriters...)).Draw(rt, "writer")
 	sequence, position, err := m.s.Writer(name, w)
 	if absentOr(rt, l, err) {
 		return

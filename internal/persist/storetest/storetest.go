@@ -15,6 +15,9 @@ type Harness struct {
 	Open func(t *testing.T) ledger.Store
 	// Reopen closes a store and opens it again: what was durable is there.
 	Reopen func(t *testing.T, s ledger.Store) ledger.Store
+	// Fail makes the next write fail with ledger.ErrUnknown. Once the store is opened again the write is there
+	// (keep), or nothing of it is. Nil: that cannot be done.
+	Fail func(t *testing.T, s ledger.Store, keep bool)
 	// MaxBatchBytes is the store's limit of stored bytes for one Append, at least
 	// 1,500; 0 if it is over 1 MiB.
 	MaxBatchBytes int
@@ -38,6 +41,8 @@ func Run(t *testing.T, h Harness) {
 		{"AppendConflict", testConflict},
 		{"AppendIsAtomic", testAtomic},
 		{"AppendCreates", testCreatesInAppend},
+		{"Sets", testSets},
+		{"SetFaults", testSetFaults},
 		{"AppendRefusesWrongProposals", testWrongProposals},
 		{"AppendTooLarge", testTooLarge},
 		{"Counts", testCounts},
