@@ -23,6 +23,7 @@ type settings struct {
 	tls                 endpoint.TLSFiles
 	accessPolicy        string
 	tokens              tokens
+	storage             storage
 	fair                fairuse.Limits
 	init                bool
 	local               bool // private, for as long as it is used (local.go); no flag sets it
@@ -42,7 +43,9 @@ const long = `accountantd keeps ledgers of differentially private releases and a
 they cost. Everything is kept in the data directory: the ledgers in
 accountant.db, the key that signs their heads in signing.key, and accountant.sock,
 a Unix socket for its owner only that serves the same as the other addresses, and
-refunds, raises, reconciling and backups, which are refused elsewhere.
+refunds, raises, reconciling and backups, which are refused elsewhere. With --store
+the ledgers are in a PostgreSQL database instead, and any number of daemons serve them,
+with the same --signing-key.
 
 Who calls over a Unix socket is recorded as the kernel knows him, "uid:1000"; with
 --tls-client-ca by the name in his certificate, "cn:ann"; elsewhere as he says, after
@@ -110,6 +113,7 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	f.BoolVar(&s.dashboard, "dashboard", true, "serve pages and the API as JSON on the HTTP port (docs/http.md); on "+
 		"an address that other machines can reach only with TLS and --tls-client-ca or --token-issuer")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")
+	s.storage.addFlags(f)
 	f.BoolVar(&s.init, "init", false,
 		"start anew, with nothing charged, in a directory whose store is gone; refused where there is one")
 	f.BoolVar(&s.requireDataset, "require-dataset", false, "refuse new ledgers that neither a registered dataset nor "+

@@ -77,7 +77,7 @@ func fingerprint(key ed25519.PrivateKey) ([sha256.Size]byte, error) {
 }
 
 // lastKey returns the key that a store is bound to; zero if it is bound to none.
-func lastKey(store *persist.Store) (rows.BoundKey, error) {
+func lastKey(store kept) (rows.BoundKey, error) {
 	keys, err := store.Keys()
 	if err != nil || len(keys) == 0 {
 		return rows.BoundKey{}, err
@@ -88,8 +88,7 @@ func lastKey(store *persist.Store) (rows.BoundKey, error) {
 // boundKey reads the key that a store is bound to. A store that is bound to none, which
 // is new, restored or of an earlier version, is bound to the key that is there, or to one
 // that is made.
-func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
-	path := filepath.Join(data, keyFile)
+func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 	last, err := lastKey(store)
 	if err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
 	key, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("signing key: %s is missing; heads of this store are signed with the key %x: put it "+
-			"back, or replace it by \"accountantd rotate-key --data %s\"", path, last.Fingerprint, data)
+			"back%s", path, last.Fingerprint, orRotate(store, path, ", or replace it by"))
 	}
 	if err != nil {
 		return nil, err
@@ -115,10 +114,19 @@ func boundKey(store *persist.Store, data string) (ed25519.PrivateKey, error) {
 		return key, store.BindKey(rows.BoundKey{Fingerprint: found, Since: time.Now()})
 	case found != last.Fingerprint:
 		return nil, fmt.Errorf("signing key: %s is the key %x; heads of this store are signed with %x: put that key "+
-			"back, or, if the other one is to take its place, run \"accountantd rotate-key --data %s\"", path,
-			found, last.Fingerprint, data)
+			"back%s", path, found, last.Fingerprint,
+			orRotate(store, path, ", or, if the other one is to take its place, run"))
 	}
 	return key, nil
+}
+
+// orRotate says how to change the key of a store in a directory. All daemons of a database have to
+// change theirs together, which no command does yet.
+func orRotate(store kept, path, or string) string {
+	if _, file := store.(*persist.Store); !file {
+		return ", which --signing-key names: all daemons of a database sign with one key"
+	}
+	return fmt.Sprintf("%s \"accountantd rotate-key --data %s\"", or, filepath.Dir(path))
 }
 
 // names changes the names of files in a directory. Until they are synced, a power cut may

@@ -106,6 +106,9 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	if s.data == "" {
 		return &endpoint.ConfigError{Field: "data", Value: `""`, Allowed: "a directory"}
 	}
+	if err := s.checkStorage(); err != nil {
+		return err
+	}
 	if s.local {
 		config.Socket = filepath.Join(s.data, local.SocketFile)
 		if err := local.CheckFileSystem(s.data); err != nil {
@@ -116,15 +119,12 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		return err
 	}
 	metrics := server.NewMetrics()
-	store, err := persist.Open(persist.Config{
-		Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
-		Observe: func(c persist.Commit) { metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration) },
-	})
+	store, failed, failure, err := s.openStore(metrics)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Failure(), store.Close()) }()
-	if config.SigningKey, err = boundKey(store, s.data); err != nil {
+	defer func() { err = errors.Join(err, failure(), store.Close()) }()
+	if config.SigningKey, err = boundKey(store, s.keyPath()); err != nil {
 		return err
 	}
 	if s.local {
@@ -133,7 +133,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		}
 	}
 	config.Analyses = addProcessors(config.Analyses)
-	config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
+	config.Store, config.Failed, config.Metrics = store, failed, metrics
 	return server.Run(ctx, config, stdout)
 }
 

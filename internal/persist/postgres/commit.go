@@ -126,6 +126,7 @@ func (a *attempt) run() (int, error) {
 			a.known.add(b.head.Number, b.head.At)
 		}
 	}
+	a.changed.add(a.books)
 	return n, nil
 }
 

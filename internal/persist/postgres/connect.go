@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,8 +26,12 @@ func (c Config) parse() (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("store: %w", errors.Unwrap(err)) // without the URL, which may have a password
 	}
 	cc := config.ConnConfig
-	if c.Password != "" {
-		cc.Password = c.Password
+	if u, err := url.Parse(c.URL); err == nil && (u.Query().Has("password") || hasPassword(u.User)) {
+		return nil, fmt.Errorf("store %s: the address has a password in it, where other users of this machine see it; "+
+			"allowed: a password in a file, --store-password-file", c.name())
+	}
+	if err := c.password(&cc.Config); err != nil {
+		return nil, err
 	}
 	if err := safe(&cc.Config); err != nil {
 		return nil, fmt.Errorf("store %s: %w", c.name(), err)
@@ -34,7 +40,10 @@ func (c Config) parse() (*pgxpool.Config, error) {
 	cc.ConnectTimeout = c.ReadLimit
 	cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	cc.OnNotice = onNotice
-	config.BeforeConnect = neverCancel
+	config.BeforeConnect = func(_ context.Context, cc *pgx.ConnConfig) error {
+		neverCancel(cc)
+		return c.password(&cc.Config)
+	}
 	config.MinConns, config.MaxConns = 0, poolSize
 	config.MaxConnLifetime = 24 * time.Hour // a new connection costs a write
 	return config, nil
@@ -83,7 +92,7 @@ func local(host string) bool {
 // neverCancel keeps pgx from sending requests to cancel, which it does over another connection when
 // it gives one up. PostgreSQL would end a COMMIT's wait for the standby, and show as committed what
 // was never replicated.
-func neverCancel(_ context.Context, c *pgx.ConnConfig) error {
+func neverCancel(c *pgx.ConnConfig) {
 	dial := c.DialFunc
 	var connected atomic.Bool
 	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -100,6 +109,26 @@ func neverCancel(_ context.Context, c *pgx.ConnConfig) error {
 		}
 		return nil
 	}
+}
+
+func hasPassword(u *url.Userinfo) bool {
+	if u == nil {
+		return false
+	}
+	_, has := u.Password()
+	return has
+}
+
+// password reads the password's file, if there is one.
+func (c Config) password(config *pgconn.Config) error {
+	if c.PasswordFile == "" {
+		return nil
+	}
+	content, err := os.ReadFile(c.PasswordFile)
+	if err != nil {
+		return fmt.Errorf("the database's password: %w", err)
+	}
+	config.Password = strings.TrimRight(string(content), "\r\n")
 	return nil
 }
 

@@ -34,8 +34,8 @@ type Config struct {
 	// URL is a connection string, such as postgres://user@host:5432/database. The connection must
 	// be encrypted and the server's certificate verified, unless the server is on this machine.
 	URL string
-	// Password is the user's; that of the URL or of the environment if empty.
-	Password string
+	// PasswordFile has the user's password. It is read for each connection.
+	PasswordFile string
 	// ReadLimit and CommitLimit bound how long a read takes, and how long the store waits for the
 	// answer to a commit before it finds out by itself; 2 s and 10 s if 0.
 	ReadLimit, CommitLimit time.Duration
@@ -91,6 +91,7 @@ type Store struct {
 	commits   *group.Committer[*operation]
 	questions *group.Committer[*waiting]
 	known     known
+	changed   changed
 	away      away
 
 	closing context.Context // ends when the store is closed
@@ -113,7 +114,8 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, daemon: uuid.New()}
+	s := &Store{config: c, daemon: uuid.New(),
+		changed: changed{names: map[string]bool{}, some: make(chan struct{}, 1)}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.open(pool); err != nil {
 		s.close()
@@ -121,6 +123,7 @@ func Open(c Config) (*Store, error) {
 	}
 	s.commits = group.Start(c.GroupWait, s.commit, (*operation).answered)
 	s.questions = group.Start(-1, s.ask, (*waiting).answered)
+	s.ended.Go(s.notify)
 	return s, nil
 }
 

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/postgres"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/endpoint"
+)
+
+// storage says where the ledgers are and which key signs their heads.
+type storage struct {
+	url, passwordFile, signingKey string
+}
+
+func (s *storage) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.url, "store", "", "`address` of a PostgreSQL database, postgres://USER@HOST:PORT/DATABASE, where any "+
+		"number of daemons serve the same ledgers (default: accountant.db in --data)")
+	f.StringVar(&s.passwordFile, "store-password-file", "", "`file` with the database user's password; read again for "+
+		"each connection")
+	f.StringVar(&s.signingKey, "signing-key", "", "PEM `file` of the key that signs heads, the same for all daemons of "+
+		"a --store; made where a new store has none (default: signing.key in --data)")
+}
+
+// kept is a store that a daemon serves.
+type kept interface {
+	ledger.Store
+	// Keys returns the keys that the store was bound to, and BindKey binds it to another one.
+	Keys() ([]rows.BoundKey, error)
+	BindKey(rows.BoundKey) error
+}
+
+// checkStorage refuses settings that do not fit together.
+func (s settings) checkStorage() error {
+	wrong := func(field, value, allowed string) error {
+		return &endpoint.ConfigError{Field: field, Value: value, Allowed: allowed}
+	}
+	scheme, _, ok := strings.Cut(s.storage.url, "://")
+	switch {
+	case s.storage.url == "" && s.storage.passwordFile != "":
+		return wrong("store-password-file", s.storage.passwordFile, "only with --store")
+	case s.storage.url == "" && s.storage.signingKey != "":
+		return wrong("signing-key", s.storage.signingKey, "only with --store: in a data directory it is signing.key")
+	case s.storage.url == "":
+		return nil
+	case !ok || scheme != "postgres" && scheme != "postgresql":
+		return wrong("store", "an address of another form", "postgres://USER@HOST:PORT/DATABASE")
+	case s.init:
+		return wrong("init", "true", "only without --store: a new store is made in a database that has none")
+	}
+	return nil
+}
+
+// openStore opens the store that the daemon serves. failed is closed when the process should exit;
+// failure then says why.
+func (s settings) openStore(m *server.Metrics) (store kept, failed <-chan struct{}, failure func() error, err error) {
+	if s.storage.url == "" {
+		file, err := persist.Open(persist.Config{
+			Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
+			Observe: func(c persist.Commit) { m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration) },
+		})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return file, file.Failed(), file.Failure, nil
+	}
+	if err := os.MkdirAll(s.data, 0o700); err != nil { // of the socket, and of a signing key that is made
+		return nil, nil, nil, err
+	}
+	file := filepath.Join(s.data, persist.FileName)
+	if _, err := os.Stat(file); err == nil {
+		return nil, nil, nil, &endpoint.ConfigError{Field: "data",
+			Value:   fmt.Sprintf("%s has ledgers of its own, which a daemon with --store would not serve", file),
+			Allowed: "another directory"}
+	}
+	database, err := postgres.Open(postgres.Config{
+		URL: s.storage.url, PasswordFile: s.storage.passwordFile,
+		Observer: postgres.Observer{
+			Commit: func(c postgres.Commit) { m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration) },
+		},
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return database, nil, func() error { return nil }, nil
+}
+
+// keyPath is the file of the key that signs heads.
+func (s settings) keyPath() string {
+	if s.storage.signingKey != "" {
+		return s.storage.signingKey
+	}
+	return filepath.Join(s.data, keyFile)
+}
