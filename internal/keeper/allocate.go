@@ -2,89 +2,42 @@ package keeper
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
-// A child ledger's share is set aside in its parent before the child is there, and
-// given back or spent after it is closed, each by an entry in a lane of its own: what
-// a crash cuts off is completed when it is tried again. Until then the parent holds
-// too much, never too little.
+// A child ledger's share is set aside in its parent by the write that makes the child. It is given back or spent
+// after the child is closed, each by an entry in a lane of its own: what a crash cuts off is completed when it is
+// tried again. Until then the parent holds too much, never too little.
 
-// createChild makes a ledger that has a parent.
-//
-// One Keeper creates the children of a store: what an attempt that failed has set
-// aside for another spec is released.
-func (k *Keeper) createChild(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
-	if k.config.Digest == nil {
-		return ledger.Summary{}, false, errNoDigest
-	}
-	select {
-	case k.allocating <- struct{}{}:
-	case <-ctx.Done():
-		return ledger.Summary{}, false, ctx.Err()
-	}
-	defer func() { <-k.allocating }()
-	_, _, err := k.config.Store.GenesisRecord(g.Spec.Name)
-	if err == nil { // meanwhile somebody has created it
-		return k.config.Store.Create(g)
-	}
-	if !errors.Is(err, ledger.ErrNotFound) {
-		return ledger.Summary{}, false, err
-	}
-	position, err := k.allocate(ctx, g, caller)
-	if err != nil {
-		return ledger.Summary{}, false, fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
-	}
-	sum, created, err := k.config.Store.Create(g)
-	if errors.Is(err, ledger.ErrTooLarge) || errors.Is(err, ledger.ErrUnavailable) { // nothing was written
-		err = errors.Join(err, k.giveBack(ctx, g.Spec.Parent, position))
-	}
-	return sum, created, err
-}
-
-// allocate sets aside what a child may spend, unless an earlier attempt has, and
-// returns the reservation's position.
-func (k *Keeper) allocate(ctx context.Context, g ledger.Genesis, caller string) (uint64, error) {
-	parent, err := k.View(ctx, g.Spec.Parent)
-	if err != nil {
-		return 0, err
+// allocate sets aside what a new ledger may spend in its parent, which is held. Earlier versions made the child
+// after that, so the parent may hold a share of an attempt that failed. It is given back.
+func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller string) error {
+	for _, r := range parent.Reservations {
+		if r.Child != g.Spec.Name {
+			continue
+		}
+		lane := fmt.Sprintf("request/release-%d", r.Position)
+		if _, err := k.decideOwn(h.batch, lane, ledger.Release{Reservation: r.Position}, ""); err != nil {
+			return err
+		}
 	}
 	v, err := share.Allocate(parent, g.Spec, g.Resolution)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for n := 0; ; n++ { // an attempt each
-		name := fmt.Sprintf("request/allocate-%x-%d", sha256.Sum256([]byte(g.Spec.Name)), n)
-		record, err := k.config.Store.RecordOf(g.Spec.Parent, ledger.Writer{Principal: ledger.Daemon, Name: name}, 1)
+		lane := fmt.Sprintf("request/allocate-%s-%d", token(g.Spec.Name), n)
+		_, err := k.config.Store.RecordOf(h.q.name, ledger.Writer{Principal: ledger.Daemon, Name: lane}, 1)
 		if errors.Is(err, ledger.ErrNotFound) {
-			r, err := k.writeFor(ctx, g.Spec.Parent, name, v, caller)
-			return r.Receipt.Position, err
+			_, err = k.decideOwn(h.batch, lane, v, caller)
+			return err
 		}
 		if err != nil {
-			return 0, err
-		}
-		position, open := record.Entry.Position, false
-		err = k.read(ctx, g.Spec.Parent, func(s *ledger.State) { // as it is now: the record may be newer than parent
-			open = slices.ContainsFunc(s.Reservations(),
-				func(r ledger.Reservation) bool { return r.Position == position })
-		})
-		if err != nil {
-			return 0, err
-		}
-		if !open {
-			continue // given back
-		}
-		if made, ok := record.Entry.Action.(ledger.Reserve); ok && slices.Equal(made.Events, v.Events) {
-			return position, nil
-		}
-		if err := k.giveBack(ctx, g.Spec.Parent, position); err != nil {
-			return 0, err
+			return err
 		}
 	}
 }

@@ -2,55 +2,19 @@ package keeper
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/brief"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 )
 
 // ErrLate means that something which a request needs before it can be decided was not computed in
 // time. Nothing was written.
-var ErrLate = errors.New("no time left")
+var ErrLate = brief.ErrLate
 
-// briefly is how long a computation may take before it has to take turns with others. Most requests
-// need far less.
-const briefly = 5 * time.Millisecond
-
-// compute runs f, which computes something that a write needs before it can be decided. This takes
-// the caller's time and not the ledger's: other requests to the ledger are decided meanwhile. When stop reports true,
-// f must return an error; it may then be called a second time, from its beginning. The argument what
-// names the computation in errors.
+// compute runs f, which computes something that a write needs: see brief.Compute.
 func (k *Keeper) compute(ctx context.Context, what string, f func(stop func() bool) error) error {
-	start, over := time.Now(), false
-	err := f(func() bool {
-		over = over || time.Since(start) > briefly
-		return over
-	})
-	if !over {
-		return err
-	}
-	over = false
-	if k.config.Compute != nil {
-		err = k.config.Compute(ctx, func(stop func() bool) error {
-			stopped := false
-			err := f(func() bool { stopped = stopped || stop(); return stopped })
-			if err != nil && stopped {
-				err = fmt.Errorf("%w: %s", ErrLate, what)
-			}
-			return err
-		})
-	} else {
-		err = f(func() bool { over = over || ctx.Err() != nil; return over })
-		if err != nil && over {
-			err = ctx.Err()
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %s", ErrLate, what)
-	}
-	return err
+	return brief.Compute(ctx, k.config.Compute, what, f)
 }
 
 // resolve computes what the budgets of a spec allow (see ledger.Resolve).

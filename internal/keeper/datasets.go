@@ -5,44 +5,16 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
+	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// BudgetOf returns the name of the record whose budget ledgers with this dataset_id take;
-// "" where no such dataset is registered.
+// BudgetOf returns the name of the record whose budget ledgers with this dataset_id take: see lists.BudgetOf.
 func (k *Keeper) BudgetOf(datasetID string) (string, error) {
-	if datasetID == "" {
-		return "", nil
-	}
-	sum, err := k.summary(ledger.DatasetName(datasetID))
-	if errors.Is(err, ledger.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if d := sum.Genesis.Spec.Dataset; d != nil && d.BudgetOf != "" {
-		return d.BudgetOf, nil
-	}
-	return sum.Genesis.Spec.Name, nil
-}
-
-// summary reads a ledger's from the store.
-func (k *Keeper) summary(name string) (ledger.Summary, error) {
-	all, err := k.config.Store.List(name, "", 1) // the name itself comes before all that start with it
-	if err == nil && (len(all) == 0 || all[0].Genesis.Spec.Name != name) {
-		err = fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound)
-	}
-	if err != nil {
-		return ledger.Summary{}, err
-	}
-	return all[0], nil
+	return lists.BudgetOf(k.config.Store, datasetID)
 }
 
 // createRoot makes a ledger that no other ledger pays for. Where its dataset is registered
@@ -70,12 +42,12 @@ func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string
 	return k.config.Store.Create(g)
 }
 
-// createUnder makes a ledger and takes its share of the dataset's budget, in one write.
+// createUnder makes a ledger and takes its share of its dataset's or its parent's budget, in one write.
 func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errNoDigest
 	}
-	for range maxAttempts {
+	for try := 1; ; try++ {
 		sum, err := k.tryUnder(ctx, g, caller)
 		if err == nil {
 			return sum, true, nil
@@ -83,14 +55,16 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 		if !errors.Is(err, ledger.ErrConflict) {
 			return ledger.Summary{}, false, err
 		}
-		// The name was taken meanwhile, or another process has written.
+		// The name was taken meanwhile, or another daemon has written.
 		if _, _, err := k.config.Store.GenesisRecord(g.Spec.Name); err == nil {
 			return k.config.Store.Create(g)
 		} else if !errors.Is(err, ledger.ErrNotFound) {
 			return ledger.Summary{}, false, err
 		}
+		if err := tryAgain(try); err != nil {
+			return ledger.Summary{}, false, err
+		}
 	}
-	return ledger.Summary{}, false, fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, maxAttempts)
 }
 
 func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, error) {
@@ -104,17 +78,16 @@ func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string) 
 	if err != nil {
 		return ledger.Summary{}, err
 	}
-	v, err := share.Allocate(dataset, g.Spec, g.Resolution)
-	if err == nil {
-		_, err = k.decideOwn(h.batch, allocation(g.Spec.Name), v, caller)
-	}
-	if err != nil {
-		return ledger.Summary{}, fmt.Errorf("dataset %s: %w", dataset.Genesis.Spec.DatasetID, err)
+	if err := k.allocate(h, dataset, g, caller); err != nil {
+		if d := dataset.Genesis.Spec; d.Dataset != nil {
+			return ledger.Summary{}, fmt.Errorf("dataset %s: %w", d.DatasetID, err)
+		}
+		return ledger.Summary{}, fmt.Errorf("parent: %s: %w", g.Spec.Parent, err)
 	}
 	if err := k.writeTogether(all, ledger.Proposal{Ledger: g.Spec.Name, Genesis: &g}); err != nil {
 		return ledger.Summary{}, err
 	}
-	return k.summary(g.Spec.Name)
+	return lists.Summary(k.config.Store, g.Spec.Name)
 }
 
 // allocation is the lane in which a new ledger's share is set aside.
@@ -129,13 +102,15 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 	if k.config.Digest == nil {
 		return Result{}, errNoDigest
 	}
-	for range maxAttempts {
+	for try := 1; ; try++ {
 		result, err := k.tryRaiseUnder(ctx, name, r)
 		if !errors.Is(err, ledger.ErrConflict) {
 			return result, err
 		}
+		if err := tryAgain(try); err != nil {
+			return Result{}, err
+		}
 	}
-	return Result{}, fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, maxAttempts)
 }
 
 func (k *Keeper) tryRaiseUnder(ctx context.Context, name string, r ledger.Request) (Result, error) {
@@ -247,30 +222,16 @@ func (k *Keeper) capOf(ctx context.Context, parent string) *dataset.ChargeCap {
 	return known.(*dataset.ChargeCap)
 }
 
-// Share is a ledger's part of a dataset's budget.
-type Share struct {
-	Ledger string
-	Parts  []mechanism.Part // what it holds and what was charged for it
-}
-
 // Shares returns the ledgers of a dataset's record, in the order in which they came, with
 // what is set aside or charged for them there. Those follow that were adopted and had nothing
 // to be charged for, as everything was refunded.
-func (k *Keeper) Shares(ctx context.Context, dataset string) (list []Share, err error) {
+func (k *Keeper) Shares(ctx context.Context, dataset string) ([]share.Share, error) {
 	if err := k.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer k.leave()
 	const page = 1000
-	index, of := map[string]int{}, map[uint64]string{} // by ledger, and by reservation
-	held := map[uint64]map[mechanism.Mechanism]uint64{}
-	sums := map[string]map[mechanism.Mechanism]uint64{}   // released parts taken away
-	ids, adopted := map[string]bool{dataset: true}, false // records of all that share the budget
-	add := func(name string, events []mechanism.Event) {
-		for _, e := range events {
-			sums[name][e.Mechanism] += uint64(e.Count)
-		}
-	}
+	var tally share.Tally
 	for from := uint64(1); ; from += page {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -279,66 +240,17 @@ func (k *Keeper) Shares(ctx context.Context, dataset string) (list []Share, err 
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range records {
-			switch v := r.Entry.Action.(type) {
-			case ledger.Adopt:
-				adopted = true
-			case ledger.AmendDataset:
-				if v.AddVersion != nil {
-					ids[ledger.DatasetName(v.AddVersion.Of.ID)] = true
-				}
-			}
-			d := r.Entry.Action.Details()
-			if d.Child != "" {
-				if _, known := index[d.Child]; !known {
-					index[d.Child] = len(list)
-					list = append(list, Share{Ledger: d.Child})
-					sums[d.Child] = map[mechanism.Mechanism]uint64{}
-				}
-				of[r.Entry.Position] = d.Child
-				held[r.Entry.Position] = map[mechanism.Mechanism]uint64{}
-				for _, e := range d.Events {
-					held[r.Entry.Position][e.Mechanism] += uint64(e.Count)
-				}
-				add(d.Child, d.Events)
-				continue
-			}
-			rest := held[d.About]
-			switch {
-			case rest == nil || d.From != ledger.PotReserved:
-			case d.To == ledger.PotCharged:
-				for _, e := range d.Events {
-					rest[e.Mechanism] -= uint64(e.Count)
-				}
-			default:
-				for m, n := range rest {
-					sums[of[d.About]][m] -= n
-				}
-			}
-		}
+		tally.Add(records)
 		if len(records) < page {
 			break
 		}
 	}
-	if adopted {
-		for _, id := range slices.Sorted(maps.Keys(ids)) {
-			names, err := k.roots(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range names {
-				if _, known := index[name]; !known {
-					list = append(list, Share{Ledger: name})
-				}
-			}
+	for _, record := range tally.Adopting(dataset) {
+		names, err := lists.Roots(ctx, k.config.Store, record)
+		if err != nil {
+			return nil, err
 		}
+		tally.Adopted(names)
 	}
-	for i := range list {
-		for m, n := range sums[list[i].Ledger] {
-			if n > 0 {
-				list[i].Parts = append(list[i].Parts, mechanism.Part{Mechanism: m, Count: n})
-			}
-		}
-	}
-	return list, nil
+	return tally.Shares(), nil
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// maxAttempts bounds how often a batch is decided again after ErrConflict.
-const maxAttempts = 4
-
 // verdict is the outcome of deciding an item, before the batch is written.
 type verdict struct {
 	kind     verdictKind
@@ -50,8 +47,9 @@ func untilWritten[R any](all []R, try func([]R) error, fail func([]R, error)) {
 		case !errors.Is(err, ledger.ErrConflict):
 			fail(all, err)
 			return
-		case attempt == maxAttempts:
-			fail(all, fmt.Errorf("%w: %d conflicts in a row", ledger.ErrUnavailable, attempt))
+		}
+		if err := tryAgain(attempt); err != nil {
+			fail(all, err)
 			return
 		}
 	}
@@ -87,7 +85,7 @@ func (q *queue) try(items []item) error {
 	}
 	if q.stale {
 		q.stale = false
-		q.forget()
+		q.lost()
 		return ledger.ErrConflict
 	}
 	var hashes []ledger.Hash
@@ -98,6 +96,9 @@ func (q *queue) try(items []item) error {
 		}
 	}
 	q.answer(items, b.Entries(), hashes, nil)
+	if len(hashes) > 0 {
+		q.leaveRoom()
+	}
 	return nil
 }
 
@@ -144,6 +145,11 @@ func (q *queue) judgeRequest(b *ledger.Batch, it *item, now time.Time) verdict {
 	}
 	switch {
 	case d.Outcome == ledger.Accepted:
+		if d.Entry < 0 && q.k.heads != nil { // an answer, which nothing compares later
+			if err := q.compare(b, nil); err != nil {
+				return verdict{kind: settled, err: err}
+			}
+		}
 		if r.Sequence == 1 && d.Entry >= 0 {
 			q.begin(b.Entries()[d.Entry])
 		}
@@ -223,7 +229,9 @@ func (q *queue) firstReceipt(b *ledger.Batch, w *writer, sequence uint64) (recei
 // append writes a batch and makes it part of the state. If it is unknown whether the batch was written,
 // or if the state was not the newest, append forgets the state, and the next use reads it again.
 func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
+	began := time.Now()
 	all, err := q.k.config.Store.Append([]ledger.Proposal{b.Proposal()})
+	q.took = time.Since(began)
 	entries := b.Entries()
 	switch {
 	case errors.Is(err, ledger.ErrTooLarge), errors.Is(err, ledger.ErrUnavailable):
@@ -235,7 +243,11 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 		err = fmt.Errorf("%w: %w", ledger.ErrUnknown, err)
 	}
 	if err != nil {
-		q.forget()
+		if errors.Is(err, ledger.ErrConflict) {
+			q.lost()
+		} else {
+			q.forget()
+		}
 		return nil, err
 	}
 	q.apply(b, all[0])
@@ -245,7 +257,7 @@ func (q *queue) append(b *ledger.Batch) ([]ledger.Hash, error) {
 // apply makes a batch that was written part of the state.
 func (q *queue) apply(b *ledger.Batch, hashes []ledger.Hash) {
 	q.stateMu.Lock()
-	defer q.changes.happened()
+	defer q.changes.Happened()
 	defer q.stateMu.Unlock()
 	entries := b.Entries()
 	last := len(entries) - 1
@@ -258,7 +270,7 @@ func (q *queue) apply(b *ledger.Batch, hashes []ledger.Hash) {
 // forget drops the state, so that the next use reads it again. The batch may have been written all the
 // same, so watchers are woken to look.
 func (q *queue) forget() {
-	defer q.changes.happened()
+	defer q.changes.Happened()
 	q.stateMu.Lock()
 	defer q.stateMu.Unlock()
 	q.state = nil

@@ -33,7 +33,7 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 	var failed []error
 	for _, name := range names {
 		var open []ledger.Reservation
-		err := k.read(ctx, name, func(s *ledger.State) { open = s.Reservations() })
+		err := k.ask(ctx, name, func(s *ledger.State) { open = s.Reservations() })
 		for _, r := range open {
 			if r.Child != "" {
 				if err = k.settle(ctx, name, r); err != nil {

@@ -114,7 +114,7 @@ func (k *Keeper) unuse(dropped []*queue, q *queue, n int) []*queue {
 		}
 	}
 	if k.pins == 0 {
-		k.drained.wake()
+		k.drained.Wake()
 	}
 	return dropped
 }
@@ -148,7 +148,7 @@ func (k *Keeper) leave() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.pins--; k.pins == 0 {
-		k.drained.wake()
+		k.drained.Wake()
 	}
 }
 
@@ -200,21 +200,3 @@ func newRecent[T comparable]() recent[T] {
 
 // push makes v the newest.
 func (r recent[T]) push(v T) { r.Add(v, struct{}{}) }
-
-// signal wakes the goroutines that wait for a change. Its owner's mutex guards it.
-type signal struct{ c chan struct{} }
-
-// wait returns a channel that the next wake closes.
-func (s *signal) wait() <-chan struct{} {
-	if s.c == nil {
-		s.c = make(chan struct{})
-	}
-	return s.c
-}
-
-func (s *signal) wake() {
-	if s.c != nil {
-		close(s.c)
-		s.c = nil
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dpaccountant/accountant/internal/keeper/fresh"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -20,6 +21,12 @@ type Joint struct {
 // where two of them have another adjacency or unit of privacy, and with ErrOutOfRange where they have
 // more distinct mechanisms than one ledger may have.
 func (k *Keeper) Joint(ctx context.Context, names []string) (j Joint, err error) {
+	if k.heads != nil { // one reading for all
+		ctx = fresh.Within(ctx)
+		if _, _, err := k.heads.Of(ctx, names...); err != nil {
+			return Joint{}, err
+		}
+	}
 	specs, distinct := make([]ledger.Spec, len(names)), 0
 	for i, name := range names {
 		s, err := k.Summary(ctx, name)

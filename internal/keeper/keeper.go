@@ -5,7 +5,8 @@
 // the committed state, written by one Store.Append at a time, and only then
 // answered: receipts, refusals and duplicates alike wait for the commit they
 // depend on. Each (ledger, writer) is a lane with one sender: a unary call or a
-// stream. Queries read committed state and never wait for a commit.
+// stream. Queries read committed state and never wait for a commit, unless other
+// daemons write to the store too: see Shared.
 //
 // Locks, outermost first: sets.mu, Keeper.placing, queue.mu, then idleWriters.mu; Keeper.mu and
 // queue.stateMu are taken alone. No lock is held during a call of the store.
@@ -19,6 +20,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/fresh"
+	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -36,6 +40,10 @@ var errClosed = fmt.Errorf("%w: the server is shutting down", ledger.ErrUnavaila
 type Config struct {
 	Store ledger.Store     // not closed by the Keeper
 	Now   func() time.Time // clock of entries; time.Now if nil
+
+	// Shared is how other daemons' commits to the store are seen. If it is nil, it is the Store, provided that
+	// this implements it. A store that does neither is used by this Keeper alone.
+	Shared Shared
 
 	// Digest is that of a request's action (record.Digest), for what the Keeper itself
 	// writes. Only Expire and ledgers with a parent need it.
@@ -97,11 +105,12 @@ func (c Config) withDefaults() Config {
 type Keeper struct {
 	config  Config
 	storeID string
+	heads   *fresh.Heads // of a store that other daemons write to; nil for one that is used by this Keeper alone
+	unwatch func()       // ends what tells of changes
 	writers idleWriters
 	closed  atomic.Bool // written under mu
 
-	allocating  chan struct{} // holds a value while a child is created
-	work        chan *queue   // to a deciding goroutine that has nothing to do
+	work        chan *queue // to a deciding goroutine that has nothing to do
 	idleWorkers atomic.Int64
 	waiting     atomic.Int64 // requests in all queues
 
@@ -116,7 +125,7 @@ type Keeper struct {
 	idle    recent[*queue]    // of queues, those that nobody uses, oldest first
 	parts   int               // distinct mechanisms of the idle
 	pins    int               // uses of queues and calls in flight
-	drained signal            // pins came to 0
+	drained signals.Signal    // pins came to 0
 	stopped bool              // work is closed
 }
 
@@ -129,9 +138,10 @@ func New(config Config) *Keeper {
 		writers: idleWriters{max: config.MaxWriters, list: newRecent[*writer]()},
 		idle:    newRecent[*queue](),
 		queues:  map[string]*queue{},
-		work:    make(chan *queue), allocating: make(chan struct{}, 1),
+		work:    make(chan *queue),
 	}
 	k.sets.k = k
+	k.share()
 	return k
 }
 
@@ -146,9 +156,10 @@ func (k *Keeper) Close(ctx context.Context) error {
 		queues = append(queues, q)
 	}
 	k.mu.Unlock()
+	k.unwatch()
 	for _, q := range queues {
 		q.endStreams(errClosed)
-		q.changes.happened()
+		q.changes.Happened()
 	}
 	for {
 		k.mu.Lock()
@@ -158,9 +169,9 @@ func (k *Keeper) Close(ctx context.Context) error {
 				close(k.work) // nobody can queue anything any more
 			}
 			k.mu.Unlock()
-			return nil
+			return k.heads.Wait(ctx)
 		}
-		drained := k.drained.wait()
+		drained := k.drained.Wait()
 		k.mu.Unlock()
 		select {
 		case <-drained:
@@ -192,7 +203,7 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 	if g.Time.IsZero() {
 		g.Time = k.now()
 	}
-	there, err := k.summary(g.Spec.Name)
+	there, err := lists.Summary(k.config.Store, g.Spec.Name)
 	switch {
 	case err == nil:
 		if p := there.Genesis.Spec.Parent; ledger.IsDataset(p) && g.Spec.Parent == "" {
@@ -206,14 +217,14 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 		return ledger.Summary{}, false, err
 	}
 	if g.Spec.Parent != "" && !ledger.IsDataset(g.Spec.Parent) {
-		return k.createChild(ctx, g, caller)
+		return k.createUnder(ctx, g, caller)
 	}
 	return k.createRoot(ctx, g, caller)
 }
 
 // Summary returns a ledger's committed state without its counts.
 func (k *Keeper) Summary(ctx context.Context, name string) (s ledger.Summary, err error) {
-	err = k.read(ctx, name, func(state *ledger.State) { s = state.Summary() })
+	err = k.ask(ctx, name, func(state *ledger.State) { s = state.Summary() })
 	return s, err
 }
 
@@ -226,13 +237,13 @@ func (k *Keeper) Adjacency(ctx context.Context, name string) (adj mechanism.Adja
 // Composition returns what outputs there may be of (see ledger.State.Composition) and
 // the summary of the same committed position.
 func (k *Keeper) Composition(ctx context.Context, name string) (c mechanism.Composition, s ledger.Summary, err error) {
-	err = k.read(ctx, name, func(state *ledger.State) { c, s = state.Composition(), state.Summary() })
+	err = k.ask(ctx, name, func(state *ledger.State) { c, s = state.Composition(), state.Summary() })
 	return c, s, err
 }
 
 // View returns a ledger as it is committed, with its balances.
 func (k *Keeper) View(ctx context.Context, name string) (v ledger.View, err error) {
-	err = k.read(ctx, name, func(state *ledger.State) { v = state.View() })
+	err = k.ask(ctx, name, func(state *ledger.State) { v = state.View() })
 	return v, err
 }
 
@@ -250,6 +261,8 @@ func (k *Keeper) Writer(ctx context.Context, name string, w ledger.Writer) (sequ
 // being decided or written are not among them.
 func (k *Keeper) Waiting() int64 { return k.waiting.Load() }
 
+// read calls f with the state that is in memory, which other daemons may have moved past. What is decided on
+// it is compared with the store when it is written.
 func (k *Keeper) read(ctx context.Context, name string, f func(*ledger.State)) error {
 	q, err := k.acquire(ctx, name)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -21,8 +22,8 @@ type Lane struct {
 	undecided int   // requests in the queue
 	bytes     int   // and their approximate bytes
 	results   []LaneResult
-	room      signal // there may be room to send
-	ready     signal // there are results, or the lane has ended
+	room      signals.Signal // there may be room to send
+	ready     signals.Signal // there are results, or the lane has ended
 
 	// Only the deciding goroutine uses these fields.
 	rejected     rejection    // as answered
@@ -71,7 +72,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 	w.openers++
 	w.ticket++
 	ticket := w.ticket
-	w.freed.wake() // older openers give up
+	w.freed.Wake() // older openers give up
 	var l *Lane
 	var err error
 	for {
@@ -89,7 +90,7 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 			defer q.k.release(q, 1)
 			break
 		}
-		freed := w.freed.wait()
+		freed := w.freed.Wait()
 		q.mu.Unlock()
 		select {
 		case <-freed:
@@ -120,8 +121,8 @@ func (q *queue) open(ctx context.Context, key ledger.Writer) (*Lane, error) {
 func (l *Lane) end(reason error) bool {
 	if l.ended == nil {
 		l.ended = reason
-		l.room.wake()
-		l.ready.wake()
+		l.room.Wake()
+		l.ready.Wake()
 	}
 	return l.undecided == 0
 }
@@ -131,7 +132,7 @@ func (q *queue) endStreams(reason error) {
 	var lanes []*Lane
 	q.mu.Lock()
 	for _, w := range q.writers {
-		w.freed.wake()
+		w.freed.Wake()
 		if w.stream != nil {
 			lanes = append(lanes, w.stream)
 		}
@@ -176,7 +177,7 @@ func (l *Lane) send(ctx context.Context, it item) error {
 			(l.undecided == 0 || l.bytes+it.bytes <= q.k.config.WindowBytes) {
 			break
 		}
-		room := l.room.wait()
+		room := l.room.Wait()
 		q.mu.Unlock()
 		select {
 		case <-room:
@@ -205,7 +206,7 @@ func (l *Lane) Receive(ctx context.Context) ([]LaneResult, error) {
 	for {
 		if results := l.results; len(results) > 0 {
 			l.results = nil
-			l.room.wake()
+			l.room.Wake()
 			q.mu.Unlock()
 			return results, nil
 		}
@@ -214,7 +215,7 @@ func (l *Lane) Receive(ctx context.Context) ([]LaneResult, error) {
 			q.mu.Unlock()
 			return nil, err
 		}
-		ready := l.ready.wait()
+		ready := l.ready.Wait()
 		q.mu.Unlock()
 		select {
 		case <-ready:
@@ -271,10 +272,10 @@ func (l *Lane) publish() bool {
 		l.results = append(l.results, l.answers...)
 	}
 	l.answers, l.decided, l.decidedBytes = nil, 0, 0
-	l.room.wake()
+	l.room.Wake()
 	free := l.ended != nil && l.undecided == 0
 	if len(l.results) > 0 || free {
-		l.ready.wake()
+		l.ready.Wake()
 	}
 	if free {
 		l.w.stream = nil

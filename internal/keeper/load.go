@@ -3,8 +3,8 @@ package keeper
 import (
 	"context"
 	"fmt"
-	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/brief"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -82,31 +82,10 @@ func (q *queue) fetch(l *loading) {
 		l.err = err
 		return
 	}
-	stop, done := q.k.pauses()
+	stop, done := brief.Pauses(q.k.config.LongRead, q.k.closed.Load)
 	defer done()
 	var ok bool
 	if state, ok = ledger.NewStateWithin(snapshot, tail, stop); !ok {
 		l.err = errClosed
-	}
-}
-
-// pauses returns two functions for the reading of a ledger: stop, which the reading calls now and then
-// and which pauses a reading that takes long, and done, which is called at its end.
-func (k *Keeper) pauses() (stop func() bool, done func()) {
-	began := time.Now()
-	var pause, end func()
-	stop = func() bool {
-		if pause == nil && k.config.LongRead != nil && time.Since(began) > briefly {
-			pause, end = k.config.LongRead()
-		}
-		if pause != nil {
-			pause()
-		}
-		return k.closed.Load()
-	}
-	return stop, func() {
-		if end != nil {
-			end()
-		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -20,9 +22,10 @@ type queue struct {
 	parts int // distinct mechanisms, while idle
 
 	stateMu sync.RWMutex
-	state   *ledger.State // nil until read; only the deciding goroutine changes or forgets it
-	loading *loading      // nil unless it is being read
-	changes changes       // of state, by commits
+	state   *ledger.State   // nil until read; only the deciding goroutine changes or forgets it
+	loading *loading        // nil unless it is being read
+	renewal *loading        // nil unless somebody waits for what other daemons have written
+	changes signals.Changes // of state, by commits
 
 	mu      sync.Mutex
 	writers map[ledger.Writer]*writer
@@ -44,6 +47,8 @@ type queue struct {
 	begun    map[request]ledger.Entry // entries of the batch that are the first of their lanes
 	touched  []*Lane
 	setLanes setLanes
+	inRow    int           // batches that were written one after the other
+	took     time.Duration // by the last write
 }
 
 // writer is the state of one lane: which call or stream sends in it, and which sequence number it has
@@ -57,7 +62,7 @@ type writer struct {
 	stream  *Lane // open, or ended with requests in the queue
 	openers int   // calls of Open that wait for the lane
 	ticket  uint64
-	freed   signal // the lane came free, or has a newer opener
+	freed   signals.Signal // the lane came free, or has a newer opener
 
 	// Only the deciding goroutine uses these fields. They say what is committed, as long as epoch is
 	// that of the queue.
@@ -188,7 +193,7 @@ func (q *queue) writer(key ledger.Writer) *writer {
 // cameFree is called when w may have come free. It returns the idle writer that
 // makes room for it, if any, to be dropped when mu is released.
 func (q *queue) cameFree(w *writer) *writer {
-	w.freed.wake()
+	w.freed.Wake()
 	if w.busy() {
 		return nil
 	}

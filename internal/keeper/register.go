@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
@@ -61,14 +62,14 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	if adopted, err = k.adopt(ctx, r); err != nil {
 		return sum, false, nil, err
 	}
-	sum, err = k.summary(g.Spec.Name)
+	sum, err = lists.Summary(k.config.Store, g.Spec.Name)
 	return sum, err == nil, adopted, err
 }
 
 // registered finds the dataset that is there under the name: ledger.ErrNotFound if there
 // is none, and ErrExists where its spec is another.
 func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
-	sum, err := k.summary(g.Spec.Name)
+	sum, err := lists.Summary(k.config.Store, g.Spec.Name)
 	if err != nil {
 		return ledger.Summary{}, err
 	}
@@ -134,34 +135,10 @@ func (k *Keeper) joins(ctx context.Context, spec *ledger.Spec) error {
 		"dataset that it overlaps (--derived-from), whose budget it then shares", others[0].Genesis.Spec.DatasetID)
 }
 
-// roots returns the ledgers without a parent that carry the dataset's identifier.
-func (k *Keeper) roots(ctx context.Context, dataset string) (names []string, err error) {
-	const page = 1000
-	for after := ""; ; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		found, err := k.config.Store.List("", after, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range found {
-			s := l.Genesis.Spec
-			if s.Dataset == nil && s.Parent == "" && s.DatasetID != "" && ledger.DatasetName(s.DatasetID) == dataset {
-				names = append(names, s.Name)
-			}
-			after = s.Name
-		}
-		if len(found) < page {
-			return names, nil
-		}
-	}
-}
-
 // adopt makes the dataset with the shares of the ledgers that are there.
 func (k *Keeper) adopt(ctx context.Context, r Registration) ([]string, error) {
 	spec := r.Genesis.Spec
-	names, err := k.roots(ctx, spec.Name)
+	names, err := lists.Roots(ctx, k.config.Store, spec.Name)
 	if err != nil {
 		return nil, err
 	}

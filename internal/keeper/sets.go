@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
-	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/ledger/set"
 )
 
 // SetRequest is a request about several ledgers, which are charged together: all of them or none.
@@ -48,55 +49,6 @@ type MemberResult struct {
 	Head     ledger.Hash
 }
 
-// SetError is a refusal of a request about several ledgers. Nothing was written to any of them.
-type SetError struct {
-	Refused []MemberError    // by name
-	Set     []string         // all ledgers, by name
-	Fits    []mechanism.Part // how many of each mechanism, alone, fit in every ledger; nil: not known
-}
-
-// MemberError says why a ledger has refused it.
-type MemberError struct {
-	Ledger string
-	Err    error
-}
-
-// Reason is the error's text without the ledger's name, which stands before it.
-func (m MemberError) Reason() string {
-	return strings.TrimPrefix(m.Err.Error(), "ledger "+m.Ledger+": ")
-}
-
-// maxNamed bounds the ledgers that a message names.
-const maxNamed = 3
-
-func (e *SetError) Error() string {
-	text := fmt.Sprintf("%d of the %d ledgers refuse it, and nothing was written to any of them", len(e.Refused),
-		len(e.Set))
-	for _, m := range e.Refused[:min(len(e.Refused), maxNamed)] {
-		text += fmt.Sprintf("; ledger %s: %s", m.Ledger, m.Reason())
-	}
-	if n := len(e.Refused) - maxNamed; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
-	}
-	for i, p := range e.Fits[:min(len(e.Fits), budget.MaxListed)] {
-		before := "; allowed in all of them: "
-		if i > 0 {
-			before = ", or "
-		}
-		text += fmt.Sprintf("%s%d × %v", before, p.Count, p.Mechanism)
-	}
-	return text
-}
-
-// Unwrap returns the errors of the ledgers.
-func (e *SetError) Unwrap() []error {
-	all := make([]error, len(e.Refused))
-	for i, m := range e.Refused {
-		all[i] = m.Err
-	}
-	return all
-}
-
 // sets has the requests about several ledgers that wait. One goroutine, the coordinator, takes as many of
 // them as fit into a wave, holds all of their ledgers, decides one request after the other, writes what
 // was accepted by one Append, and lets the ledgers go. docs/decisions/sets.md.
@@ -109,7 +61,7 @@ type sets struct {
 	turns   []string               // the principals that wait; the first is served next
 	calls   int                    // that wait
 	members int                    // of all that wait
-	came    signal                 // another call waits
+	came    signals.Signal         // another call waits
 	running bool                   // the coordinator exists
 }
 
@@ -129,7 +81,7 @@ type setCall struct {
 }
 
 // DoSet decides a request about several ledgers, and answers after the commit. All members are charged or
-// none; a refusal is a *SetError. As with Do, the request stays in flight when ctx ends, and gets its
+// none; a refusal is a *set.Refusal. As with Do, the request stays in flight when ctx ends, and gets its
 // first receipt when it is sent again, whatever has become of the ledgers.
 func (k *Keeper) DoSet(ctx context.Context, r SetRequest) (SetResult, error) {
 	if err := k.enter(ctx); err != nil {
@@ -210,7 +162,7 @@ func (k *Keeper) prepareSet(ctx context.Context, r SetRequest) (*setCall, SetRes
 func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 	c.prices = make([]*budget.Prices, len(c.members))
 	var first *ledger.Spec
-	refusal := &SetError{}
+	refusal := &set.Refusal{}
 	together := c.Action.(ledger.Together)
 	var weight int
 	for i := range c.members {
@@ -247,7 +199,7 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 		case errors.Is(err, ErrLate):
 			return fmt.Errorf("ledger %s: %w", m.Ledger, err)
 		case err != nil:
-			refusal.Refused = append(refusal.Refused, MemberError{m.Ledger, err})
+			refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
 		}
 	}
 	if len(refusal.Refused) > 0 {
@@ -316,44 +268,13 @@ func (c *setCall) names() []string {
 	return names
 }
 
-// InRange returns the names of the ledgers in a range, in order, for which shown holds; nil: of all. It fails
-// with ledger.ErrNotFound if there are none, and with ledger.ErrOutOfRange if there are more than a set can
-// have.
-func (k *Keeper) InRange(ctx context.Context, r journals.Range, shown func(ledger.Spec) bool) (names []string,
-	err error) {
+// InRange returns the names of the ledgers in a range: see lists.InRange.
+func (k *Keeper) InRange(ctx context.Context, r journals.Range, shown func(ledger.Spec) bool) ([]string, error) {
 	if err := k.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer k.leave()
-	const page = 500
-	for after, more := r.After(), true; more; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		found, err := k.config.Store.List(r.Prefix, after, page)
-		if err != nil {
-			return nil, err
-		}
-		more = len(found) == page
-		for _, l := range found {
-			if after = l.Genesis.Spec.Name; r.IsBefore(after) {
-				more = false
-				break
-			}
-			if r.Contains(after) && (shown == nil || shown(l.Genesis.Spec)) {
-				names = append(names, after)
-			}
-		}
-		if len(names) > ledger.MaxMembers {
-			return nil, fmt.Errorf("%w: more than %d ledgers %v; allowed: at most %[2]d: a narrower range",
-				ledger.ErrOutOfRange, ledger.MaxMembers, r)
-		}
-	}
-	if names == nil {
-		return nil, fmt.Errorf("%w: no ledger %v; allowed: a range with at least one ledger that you may "+
-			"see (accountctl ledger list --prefix)", ledger.ErrNotFound, r)
-	}
-	return names, nil
+	return lists.InRange(ctx, k.config.Store, r, shown)
 }
 
 // add has a call wait for the coordinator.
@@ -371,7 +292,7 @@ func (s *sets) add(c *setCall) error {
 	}
 	s.waiting[by] = append(s.waiting[by], c)
 	s.calls, s.members = s.calls+1, s.members+len(c.members)
-	s.came.wake()
+	s.came.Wake()
 	s.start()
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 )
@@ -82,7 +83,7 @@ func TestSet(t *testing.T) {
 	}
 	if _, err := k.DoSet(t.Context(), ofSet("y", 7, names...)); !errors.Is(err, ledger.ErrBudget) {
 		t.Errorf("over three budgets: %v", err)
-	} else if set := (*SetError)(nil); !errors.As(err, &set) || len(set.Refused) != 3 || len(set.Set) != 4 ||
+	} else if set := (*set.Refusal)(nil); !errors.As(err, &set) || len(set.Refused) != 3 || len(set.Set) != 4 ||
 		len(set.Fits) != 1 || set.Fits[0].Count != 6 || !strings.Contains(err.Error(), names[2]) {
 		t.Errorf("%v: %+v", err, set)
 	}
@@ -137,7 +138,7 @@ func TestReservedSet(t *testing.T) {
 	}
 	release := ledger.Release{Reservation: r.Receipt.Position}
 	_, err = k.DoSet(t.Context(), doneIn("l", release, at, names...))
-	if set := (*SetError)(nil); !errors.As(err, &set) || len(set.Refused) != 1 || set.Refused[0].Ledger != names[2] ||
+	if r := (*set.Refusal)(nil); !errors.As(err, &r) || len(r.Refused) != 1 || r.Refused[0].Ledger != names[2] ||
 		!errors.Is(err, ledger.ErrReservation) {
 		t.Errorf("%v", err)
 	}

@@ -109,6 +109,10 @@ func (k *Keeper) hold(ctx context.Context, names ...string) ([]*held, error) {
 		}()
 		return nil, ctx.Err()
 	}
+	if err := k.followAll(ctx, queues); err != nil {
+		k.letGo(queues)
+		return nil, err
+	}
 	all := make([]*held, len(queues))
 	for i, q := range queues {
 		all[i] = &held{q: q}

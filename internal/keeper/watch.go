@@ -2,31 +2,9 @@ package keeper
 
 import (
 	"context"
-	"sync"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
-
-// changes tells watchers that a ledger's committed state has changed. It is safe
-// for concurrent use.
-type changes struct {
-	mu sync.Mutex
-	signal
-}
-
-// next returns a channel that is closed at the next change.
-func (c *changes) next() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wait()
-}
-
-// happened closes it. Nobody waits for a watcher.
-func (c *changes) happened() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wake()
-}
 
 // Watch calls f with a ledger's state: as it is, and then as it is after commits.
 // Of commits while f runs only the last is shown: what f takes its time for costs
@@ -40,10 +18,10 @@ func (k *Keeper) Watch(ctx context.Context, name string, f func(ledger.View) err
 	}
 	defer k.release(q, 1)
 	for shown, first := uint64(0), true; ; {
-		changed := q.changes.next() // before the state: what follows it is not missed
+		changed := q.changes.Next() // before the state: what follows it is not missed
 		var v ledger.View
 		moved := false
-		err := q.read(ctx, func(s *ledger.State) {
+		err := q.ask(ctx, func(s *ledger.State) {
 			if moved = first || s.Summary().Head.Position != shown; moved {
 				v = s.View()
 			}
@@ -60,10 +38,15 @@ func (k *Keeper) Watch(ctx context.Context, name string, f func(ledger.View) err
 		if k.closed.Load() { // set before it wakes
 			return errClosed
 		}
+		again, stop := k.poll()
 		select {
 		case <-changed:
+		case <-again:
 		case <-ctx.Done():
-			return ctx.Err()
+			err = ctx.Err()
+		}
+		if stop(); err != nil {
+			return err
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -74,7 +75,7 @@ func (s *sets) gather(answered int, took time.Duration) {
 	var late <-chan time.Time
 	for {
 		s.mu.Lock()
-		came, enough := s.came.wait(), s.calls >= expected || s.members >= waveMembers
+		came, enough := s.came.Wait(), s.calls >= expected || s.members >= waveMembers
 		s.mu.Unlock()
 		if enough {
 			return
@@ -94,7 +95,9 @@ func (s *sets) gather(answered int, took time.Duration) {
 // written.
 func (w *wave) try(calls []*setCall) error {
 	w.calls = calls
-	w.begin()
+	if err := w.begin(); err != nil {
+		return err
+	}
 	for _, c := range calls {
 		c.result, c.err, c.at = SetResult{}, nil, 0
 		w.judge(c)
@@ -111,9 +114,17 @@ func (w *wave) fail(calls []*setCall, err error) {
 	}
 }
 
-// begin starts a batch for each ledger of the calls.
-func (w *wave) begin() {
+// begin starts a batch for each ledger of the calls, on the newest state: what is refused, or only checked, is
+// not compared later.
+func (w *wave) begin() error {
 	w.held, w.order, w.now, w.stale = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.now(), false
+	var queues []*queue
+	for _, c := range w.calls {
+		queues = append(queues, c.queues...)
+	}
+	if err := w.k.followAll(context.Background(), queues); err != nil {
+		return err
+	}
 	for _, c := range w.calls {
 		for i, q := range c.queues {
 			if m := w.held[q]; m != nil {
@@ -138,6 +149,7 @@ func (w *wave) begin() {
 			m.batch.Grow(m.calls)
 		}
 	}
+	return nil
 }
 
 // begin starts a batch on the committed state.
@@ -260,7 +272,7 @@ func (w *wave) askMember(c *setCall, i int, part *ledger.SetPart) error {
 // ask asks all members of a call, which then can be kept or dropped. It returns why some of them refuse;
 // none of them has anything to be dropped then.
 func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
-	refusal, budgets := &SetError{}, true
+	refusal, budgets := &set.Refusal{}, true
 	var accepted []*member
 	for i, m := range c.members {
 		h, err := w.held[c.queues[i]], w.askMember(c, i, part)
@@ -268,7 +280,7 @@ func (w *wave) ask(c *setCall, part *ledger.SetPart) error {
 			accepted = append(accepted, h)
 			continue
 		}
-		refusal.Refused = append(refusal.Refused, MemberError{m.Ledger, err})
+		refusal.Refused = append(refusal.Refused, set.MemberRefusal{Ledger: m.Ledger, Err: err})
 		budgets = budgets && errors.Is(err, ledger.ErrBudget)
 		if h.lost == nil && len(h.batch.Entries()) == 0 {
 			w.compare(h, err)
@@ -319,7 +331,7 @@ func (w *wave) write() error {
 	if w.stale {
 		for _, m := range w.order {
 			if m.stale {
-				m.q.forget()
+				m.q.lost()
 			}
 		}
 		return ledger.ErrConflict
@@ -339,7 +351,10 @@ func (w *wave) write() error {
 	}
 	hashes, err := w.k.appendTogether(proposals)
 	if err != nil {
-		if !errors.Is(err, ledger.ErrTooLarge) && !errors.Is(err, ledger.ErrUnavailable) {
+		switch {
+		case errors.Is(err, ledger.ErrTooLarge), errors.Is(err, ledger.ErrUnavailable):
+		case errors.Is(err, ledger.ErrConflict) && w.k.heads != nil: // begin reads what others have written
+		default:
 			for _, m := range written {
 				m.q.forget()
 			}

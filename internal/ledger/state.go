@@ -57,7 +57,7 @@ func newState(s Snapshot, tail []Record, in *num.Interrupt) *State {
 	for _, e := range s.Amended {
 		st.amended = st.amended.after(e)
 	}
-	st.replay(tail)
+	st.Follow(tail) // before there is an account
 	st.summary.Unreconciled = st.amended.unreconciled
 	if spec := s.Genesis.Spec; spec.Policy != Descriptive {
 		st.account = budget.New(spec.terms(st.amended), st.parts, st.Reserved(), st.costs(in))
@@ -102,11 +102,11 @@ func (s *State) Unpriced(d Details) *budget.Prices {
 	return budget.NewPrices(s.account.Prices, s.losses, missing)
 }
 
-// replay adds committed records, before there is an account. What was accepted once is
-// a fact: it is not decided again.
-func (s *State) replay(tail []Record) {
-	if len(tail) == 0 {
-		return
+// Follow adds committed records to a state without budgets, and returns false for one with budgets, whose costs
+// would have to be found anew. What was accepted once is a fact: it is not decided again.
+func (s *State) Follow(tail []Record) bool {
+	if len(tail) == 0 || s.account != nil {
+		return s.account == nil
 	}
 	b := NewBatch(s)
 	for _, r := range tail {
@@ -114,6 +114,7 @@ func (s *State) replay(tail []Record) {
 	}
 	newest := tail[len(tail)-1]
 	s.Apply(b, Head{newest.Entry.Position, newest.Hash})
+	return true
 }
 
 // add adds modulo 2⁶⁴, so that refunds take away.

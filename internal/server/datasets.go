@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/share"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/subject"
@@ -232,7 +233,7 @@ func (s *service) datasetSubject(ctx context.Context, v ledger.View) (subject.Su
 
 // besideShares is what was charged in a dataset's record itself, as for ledgers that a restore has
 // lost, and not as the share of a ledger that is there.
-func besideShares(v ledger.View, shares []keeper.Share) mechanism.Composition {
+func besideShares(v ledger.View, shares []share.Share) mechanism.Composition {
 	held := map[mechanism.Mechanism]uint64{}
 	for _, share := range shares {
 		for _, p := range share.Parts {

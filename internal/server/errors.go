@@ -14,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/gate"
@@ -142,7 +143,7 @@ func statusOf(err error) *status.Status {
 		return s
 	}
 	code, _, message := lookup(err)
-	var set *keeper.SetError
+	var set *set.Refusal
 	if errors.As(err, &set) {
 		s := status.New(code, wire.Cut(message, sets.MessageBytes))
 		if detailed, err := s.WithDetails(sets.FromError(set, true, aboutMember)); err == nil {

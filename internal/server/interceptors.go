@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/keeper/fresh"
 	"github.com/dpaccountant/accountant/internal/server/backups"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/gate"
@@ -81,6 +82,9 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.config.Deadline)
 		defer cancel()
+	}
+	if s.shared != nil {
+		ctx = fresh.Within(ctx)
 	}
 	answer, err := next(ctx, req)
 	if err != nil {

@@ -49,6 +49,7 @@ type Server struct {
 	config  Config
 	metrics *Metrics
 	keeper  *keeper.Keeper
+	shared  keeper.Shared // of a store that other daemons write to as well; otherwise nil
 	expiry  *expiry
 	gate    *gate.Gate
 	grpc    *grpc.Server
@@ -100,9 +101,10 @@ func Start(config Config) (*Server, error) {
 	draining, drain := context.WithCancelCause(context.Background())
 	s.draining, s.drain = draining, func() { drain(errDraining) }
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
-	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Digest: record.Digest,
-		RequireDataset: config.RequireDataset,
-		Compute:        questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})
+	s.shared, _ = config.Store.(keeper.Shared)
+	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
+		Digest: record.Digest, RequireDataset: config.RequireDataset,
+		Compute: questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})
 	s.gate.Begin()
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)

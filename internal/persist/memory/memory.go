@@ -72,6 +72,9 @@ type Store struct {
 type data struct {
 	mu      sync.RWMutex
 	ledgers map[string]*book
+
+	watching sync.Mutex
+	watchers map[*func(names ...string)]*Store
 }
 
 var _ ledger.Store = (*Store)(nil)
@@ -80,6 +83,13 @@ var _ ledger.Store = (*Store)(nil)
 func New(c Config) *Store {
 	c.StoreID = cmp.Or(c.StoreID, "5f0c9a52-6f0e-4b0e-9d67-3f1a2b7c8d90")
 	return &Store{config: c, data: &data{ledgers: map[string]*book{}}}
+}
+
+// Beside returns another handle on what s keeps, as another daemon has one. It fails as c says, and has the
+// identifier of s.
+func (s *Store) Beside(c Config) *Store {
+	c.StoreID = s.config.StoreID
+	return &Store{config: c, data: s.data}
 }
 
 // Reopen closes s and returns a store over what s has kept, as after a restart.
@@ -273,9 +283,12 @@ func (s *Store) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	if err := s.checkSize(size); err != nil {
 		return nil, err
 	}
+	names := make([]string, 0, len(written))
 	for name, b := range written {
 		s.data.ledgers[name] = b
+		names = append(names, name)
 	}
+	s.tell(names)
 	return hashes, nil
 }
 

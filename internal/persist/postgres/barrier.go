@@ -42,9 +42,9 @@ type waiting struct {
 
 func (w *waiting) answered() { close(w.done) }
 
-// Heads returns the newest head of each ledger. What it returns is at least as new as anything that
-// was acknowledged, by whichever daemon, before it was called. All that ask at the same time share
-// one round trip.
+// Heads returns the newest head of each ledger, and the zero Head of one that does not exist. What it
+// returns is at least as new as anything that was acknowledged, by whichever daemon, before it was
+// called. All that ask at the same time share one round trip.
 func (s *Store) Heads(names []string) ([]ledger.Head, error) {
 	w := &waiting{names: names, done: make(chan struct{})}
 	if err := s.refused(); err != nil {
@@ -87,8 +87,8 @@ func (s *Store) ask(all []*waiting) int {
 			case w.err != nil:
 			case damaged[name] != nil:
 				w.err = damaged[name]
-			case h == nil:
-				w.err = notFound(name)
+			case h == nil: // there is no such ledger
+				w.heads = append(w.heads, ledger.Head{})
 			default:
 				w.heads = append(w.heads, *h)
 			}

@@ -10,6 +10,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -56,7 +57,7 @@ func (h *Handlers) ReportSet(ctx context.Context, req *pb.ReportSetRequest) (*pb
 	result, err := write(ctx, h, req, req.GetCheckOnly(), Call.Report)
 	answer := &pb.ReportSetResponse{Receipt: FromResult(result), Replayed: result.Replayed,
 		CheckOnly: req.GetCheckOnly() && !result.Replayed}
-	var refusal *keeper.SetError
+	var refusal *set.Refusal
 	switch {
 	case err == nil:
 		if answer.CheckOnly {

@@ -1,0 +1,110 @@
+// Package lists finds ledgers by going through the list of a store.
+package lists
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/journals"
+)
+
+// page is how many ledgers are read at once.
+const page = 1000
+
+// errEnough ends a walk before the end of the list.
+var errEnough = errors.New("enough")
+
+// each calls f with the ledgers whose names begin with prefix and come after a name, in order.
+func each(ctx context.Context, store ledger.Store, prefix, after string, f func(ledger.Spec) error) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		found, err := store.List(prefix, after, page)
+		if err != nil {
+			return err
+		}
+		for _, l := range found {
+			after = l.Genesis.Spec.Name
+			if err := f(l.Genesis.Spec); err != nil {
+				return err
+			}
+		}
+		if len(found) < page {
+			return nil
+		}
+	}
+}
+
+// Summary reads a ledger's summary.
+func Summary(store ledger.Store, name string) (ledger.Summary, error) {
+	all, err := store.List(name, "", 1) // the name itself comes before all that start with it
+	if err == nil && (len(all) == 0 || all[0].Genesis.Spec.Name != name) {
+		err = fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound)
+	}
+	if err != nil {
+		return ledger.Summary{}, err
+	}
+	return all[0], nil
+}
+
+// BudgetOf returns the name of the record whose budget ledgers with this dataset_id take; "" where no such
+// dataset is registered.
+func BudgetOf(store ledger.Store, datasetID string) (string, error) {
+	if datasetID == "" {
+		return "", nil
+	}
+	sum, err := Summary(store, ledger.DatasetName(datasetID))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if d := sum.Genesis.Spec.Dataset; d != nil && d.BudgetOf != "" {
+		return d.BudgetOf, nil
+	}
+	return sum.Genesis.Spec.Name, nil
+}
+
+// Roots returns the ledgers without a parent that carry a dataset's identifier. The dataset is given by the
+// name of its record.
+func Roots(ctx context.Context, store ledger.Store, dataset string) (names []string, err error) {
+	err = each(ctx, store, "", "", func(s ledger.Spec) error {
+		if s.Dataset == nil && s.Parent == "" && s.DatasetID != "" && ledger.DatasetName(s.DatasetID) == dataset {
+			names = append(names, s.Name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// InRange returns the names of the ledgers in a range, in order, for which shown holds; nil: of all. It fails
+// with ledger.ErrNotFound if there are none, and with ledger.ErrOutOfRange if there are more than a set can
+// have.
+func InRange(ctx context.Context, store ledger.Store, r journals.Range,
+	shown func(ledger.Spec) bool) (names []string, err error) {
+	err = each(ctx, store, r.Prefix, r.After(), func(s ledger.Spec) error {
+		switch {
+		case r.IsBefore(s.Name):
+			return errEnough
+		case r.Contains(s.Name) && (shown == nil || shown(s)):
+			names = append(names, s.Name)
+		}
+		if len(names) > ledger.MaxMembers {
+			return fmt.Errorf("%w: more than %d ledgers %v; allowed: at most %[2]d: a narrower range",
+				ledger.ErrOutOfRange, ledger.MaxMembers, r)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	if names == nil {
+		return nil, fmt.Errorf("%w: no ledger %v; allowed: a range with at least one ledger that you may "+
+			"see (accountctl ledger list --prefix)", ledger.ErrNotFound, r)
+	}
+	return names, nil
+}
