@@ -12,5 +12,6 @@ import (
 
 // Commands are this package's commands, in the order of the help.
 func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{ledger(p), report(p), query(p), entries(p), watch(p), statementOf(p)}
+	return []*cobra.Command{ledger(p), report(p), query(p), entries(p), watch(p), statementOf(p),
+		overview(p), history(p), spending(p), forecast(p)}
 }

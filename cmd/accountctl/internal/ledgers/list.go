@@ -1,7 +1,7 @@
 package ledgers
 
 import (
-	"strings"
+	"iter"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -16,21 +16,27 @@ func ledgerList(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List ledgers",
-		Long: `List the ledgers whose names start with a prefix, by name. On a terminal names are
-shortened and owners left out; --output wide has them whole.`,
+		Long: `List the ledgers whose names start with a prefix, by name, with the ε of what was
+charged so far, the ε that the guarantee holds for, the used share of the budget, and
+what happened to each, as accountctl overview does. On a terminal names are shortened
+and columns left out; --output wide has all of them.`,
 		Example: `  accountctl ledger list
   accountctl ledger list --prefix team/ --output json`,
 		Args: cli.Arguments(),
 	}
 	prefix := c.Flags().String("prefix", "", "only names that start with it")
 	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON, cli.FormatJSONL)
+	numbers := func(string) *accountantv1.OverviewRow { return &accountantv1.OverviewRow{} }
 	list := cli.List[*accountantv1.Ledger]{
 		Head: func() []any {
-			return row(p, "NAME", "STATE", "ADJACENCY", "ENTRIES", "MECHANISMS", "OWNER", "CREATED")
+			return row(p, "NAME", "STATE", "ADJACENCY", "ENTRIES", "MECHANISMS", "OWNER", "CREATED", "SPENT ε",
+				"ε", "δ", "SHARE", "FLAGS")
 		},
 		Row: func(l *accountantv1.Ledger) []any {
+			o := numbers(l.GetName())
 			return row(p, l.GetName(), spelling.State(l), spelling.Adjacency(l.GetSpec().GetAdjacency()),
-				l.GetPosition(), l.GetDistinctMechanisms(), l.GetSpec().GetOwner(), spelling.Time(l.GetCreateTime()))
+				l.GetPosition(), l.GetDistinctMechanisms(), l.GetSpec().GetOwner(), spelling.Time(l.GetCreateTime()),
+				epsilonText(o.EpsilonSpent), epsilonText(o.Epsilon), deltaText(o), shareText(o), happened(o))
 		},
 		Whole: func(all []*accountantv1.Ledger) proto.Message {
 			return &accountantv1.ListLedgersResponse{Ledgers: all}
@@ -38,17 +44,46 @@ shortened and owners left out; --output wide has them whole.`,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return p.With(c, func(daemon *client.Client) error {
+			if output.Value == cli.FormatTable || output.Value == cli.FormatWide {
+				var stop func()
+				numbers, stop = overviews(p, daemon.Overview(c.Context(),
+					&accountantv1.QueryOverviewRequest{Prefix: *prefix, PageSize: overviewPage}))
+				defer stop()
+			}
 			return list.Write(p, output.Value, daemon.ListLedgers(c.Context(), *prefix))
 		})
 	}
 	return c
 }
 
-// row is a ledger's row. Where it has to fit a terminal it has a short name, no owner, and the day alone.
-func row(p *cli.Program, name, state, adjacency string, entries, mechanisms any, owner, created string) []any {
+// overviews looks up rows of the overview by name, for names in its order. Of a name without a row it is empty, as
+// of all names once the overview has failed.
+func overviews(p *cli.Program, rows iter.Seq2[*accountantv1.OverviewRow, error]) (
+	find func(name string) *accountantv1.OverviewRow, stop func()) {
+	next, stop := iter.Pull2(rows)
+	current, more := &accountantv1.OverviewRow{}, true
+	return func(name string) *accountantv1.OverviewRow {
+		for more && current.GetName() < name {
+			row, err, ok := next()
+			if err != nil {
+				p.Complain("warning: the ledgers' ε and shares are missing from here on: " + err.Error())
+			}
+			if more = ok && err == nil; more {
+				current = row
+			}
+		}
+		if current.GetName() != name {
+			return &accountantv1.OverviewRow{}
+		}
+		return current
+	}, stop
+}
+
+// row is a ledger's row. Where it has to fit a terminal it has a short name and the numbers that say most.
+func row(p *cli.Program, name, state, adjacency string, entries, mechanisms any, owner, created, spent, epsilon, delta,
+	share, flags string) []any {
 	if p.Narrow() {
-		day, _, _ := strings.Cut(created, "T")
-		return []any{p.Short(name, 20), state, adjacency, entries, mechanisms, day}
+		return []any{p.Short(name, 20), entries, spent, epsilon, share, standing(state, flags)}
 	}
-	return []any{name, state, adjacency, entries, mechanisms, owner, created}
+	return []any{name, state, adjacency, entries, mechanisms, owner, created, spent, epsilon, delta, share, flags}
 }
