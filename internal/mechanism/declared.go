@@ -125,8 +125,10 @@ func (z ZeroConcentratedDP) places() place {
 	if z.Delta != 0 {
 		return nowhere
 	}
-	return inGroup | onFixedSizeSample
+	return inGroup | onPoissonSample | onFixedSizeSample
 }
+
+func (z ZeroConcentratedDP) checkSampledUnder(adj Adjacency) error { return checkAddOrRemove(z, adj) }
 
 func (z ZeroConcentratedDP) refusal(where place) *ParameterError {
 	const delta = "zero_concentrated_dp.delta"
@@ -134,12 +136,8 @@ func (z ZeroConcentratedDP) refusal(where place) *ParameterError {
 	case inGroup:
 		return &ParameterError{delta, number(z.Delta),
 			"absent: of approximate zCDP no guarantee of groups is known here"}
-	case onFixedSizeSample:
+	case onFixedSizeSample, onPoissonSample:
 		return &ParameterError{delta, number(z.Delta), "absent: only ρ-zCDP without δ is bounded on such a batch"}
-	case onPoissonSample:
-		return &ParameterError{"", z.Kind() + ": no pair of distributions is known for it, and sampling lowers no ρ " +
-			"for all orders",
-			allowedAt(onPoissonSample) + "; or the guarantee unsampled"}
 	}
 	return nil
 }

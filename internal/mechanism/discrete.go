@@ -63,22 +63,7 @@ func (g DiscreteGaussian) exactGroupRho(size uint64, adj Adjacency) *big.Rat {
 	return quotient(square(times(size, ratio(g.Ratio(adj)))), 2)
 }
 
-// places: of several coordinates no pair of distributions is known.
-func (g DiscreteGaussian) places() place {
-	if g.Coordinates > 1 {
-		return inGroup
-	}
-	return inGroup | onPoissonSample
-}
-
-func (g DiscreteGaussian) refusal(where place) *ParameterError {
-	if where != onPoissonSample {
-		return nil
-	}
-	return &ParameterError{"discrete_gaussian.coordinates", fmt.Sprint(g.Coordinates),
-		"1, or gaussian in its place: of several coordinates no pair of distributions is known, and sampling lowers " +
-			"no ρ for all orders"}
-}
+func (DiscreteGaussian) places() place { return inGroup | onPoissonSample }
 
 func (g DiscreteGaussian) byDistance() (distance float64, instead string) {
 	return g.Distance, "sensitivity"

@@ -71,4 +71,6 @@ func (r RenyiDP) exactRenyi(order float64) *big.Rat {
 	return num.Decimal(r.Epsilons.At(i))
 }
 
-func (RenyiDP) places() place { return onFixedSizeSample }
+func (RenyiDP) places() place { return onPoissonSample | onFixedSizeSample }
+
+func (r RenyiDP) checkSampledUnder(adj Adjacency) error { return checkAddOrRemove(r, adj) }

@@ -32,10 +32,9 @@ func (PoissonSampled) number() int { return 3 }
 
 // Check implements Mechanism. Gaussian and Laplace noise can be sampled under
 // every adjacency, if given by what one record contributes; randomized response
-// where it is defined: a record outside the batch gives no answer. Discrete noise on one
-// number and truncated noise not under REPLACE_ONE. The declared guarantees and tables,
-// ρ-zCDP and Rényi bounds excepted, only under ADD_OR_REMOVE_ONE: elsewhere they say nothing
-// of a batch without the record.
+// where it is defined: a record outside the batch gives no answer. Discrete noise
+// and truncated noise not under REPLACE_ONE. The declared guarantees and tables only
+// under ADD_OR_REMOVE_ONE: elsewhere they say nothing of a batch without the record.
 func (p PoissonSampled) Check(adj Adjacency) error {
 	if err := p.checkRate(); err != nil {
 		return err

@@ -116,6 +116,7 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 			p.Mechanism = rapid.SampledFrom([]mechanism.Mechanism{
 				mechanism.PureDP{Epsilon: positive("ε", 1e-4, 5)}, mechanism.GaussianDP{Mu: positive("μ", 0.01, 3)},
 				mechanism.ApproximateDP{Epsilon: positive("ε", 1e-4, 5), Delta: positive("δ", 1e-15, 1e-4)},
+				mechanism.ZeroConcentratedDP{Rho: positive("ρ", 1e-5, 2)},
 			}).Draw(t, "declared")
 			return p
 		},
@@ -126,6 +127,7 @@ func Draw(t *rapid.T, adj mechanism.Adjacency) mechanism.Mechanism {
 				Mechanism: rapid.SampledFrom([]mechanism.Mechanism{
 					mechanism.DiscreteLaplace{Scale: b, Sensitivity: whole},
 					mechanism.DiscreteGaussian{StandardDeviation: b, Sensitivity: whole},
+					mechanism.DiscreteGaussian{StandardDeviation: b, Sensitivity: whole, Coordinates: 3},
 					mechanism.TruncatedLaplace{Scale: b, Bound: 40 + positive("τ", 1, 300), Sensitivity: whole},
 				}).Draw(t, "noise")}
 			if adj == mechanism.ReplaceOne {

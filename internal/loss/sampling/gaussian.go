@@ -42,6 +42,9 @@ func ofPoissonSampled(m mechanism.PoissonSampled, x loss.Maker) (loss.Loss, erro
 	case q == 1:
 		return inner, nil
 	}
+	if f := inner.Facts(); f.BoundOnly && f.Symmetric && f.InfinityMass == 0 && x.Adjacency != mechanism.ReplaceOne {
+		return newSampledDivergences(inner, q, x.In), nil
+	}
 	return poissonSampled(inner, q, x.Adjacency)
 }
 

@@ -18,7 +18,7 @@ var Of = map[string]string{
 	"poisson_sampled.sampling_probability":    "q, the chance of each record to be in the batch. Range: (0, 1].",
 	"poisson_sampled.batch_size":              "The expected number of records in a batch. Range: 1 to dataset_size.",
 	"poisson_sampled.dataset_size":            "The number of records in the dataset. Range: 1 to 2^53.",
-	"poisson_sampled.mechanism":               "The mechanism that is run on the batch, noise by sensitivity or noise_multiplier. Required. Under which adjacencies each can be run on a sample is in docs/mechanisms.md, \"Sampling\". Allowed: gaussian, laplace, randomized_response, pure_dp, approximate_dp, gaussian_dp, discrete_gaussian, discrete_laplace, truncated_laplace, privacy_loss_table or composed.",
+	"poisson_sampled.mechanism":               "The mechanism that is run on the batch, noise by sensitivity or noise_multiplier. Required. Under which adjacencies each can be run on a sample is in docs/mechanisms.md, \"Sampling\". Allowed: gaussian, laplace, randomized_response, pure_dp, approximate_dp, zero_concentrated_dp, gaussian_dp, discrete_gaussian, discrete_laplace, truncated_laplace, renyi_dp, privacy_loss_table or composed.",
 	"randomized_response":                     "Randomized response, binary or with more answers.",
 	"randomized_response.epsilon":             "ln((1 − ν + ν/k)/(ν/k)), in nats. Range: > 0.",
 	"randomized_response.noise":               "ν, the probability that the answer is drawn uniformly from all k. Range: (0, 1).",

@@ -83,8 +83,8 @@ def poisson_sampled(
 
     mechanism: The mechanism that is run on the batch, noise by sensitivity or noise_multiplier. Required. Under which
     adjacencies each can be run on a sample is in docs/mechanisms.md, "Sampling". Allowed: gaussian, laplace,
-    randomized_response, pure_dp, approximate_dp, gaussian_dp, discrete_gaussian, discrete_laplace, truncated_laplace,
-    privacy_loss_table or composed.
+    randomized_response, pure_dp, approximate_dp, zero_concentrated_dp, gaussian_dp, discrete_gaussian,
+    discrete_laplace, truncated_laplace, renyi_dp, privacy_loss_table or composed.
 
     sampling_probability: q, the chance of each record to be in the batch. Range: (0, 1].
 
