@@ -24,6 +24,7 @@ type settings struct {
 	accessPolicy        string
 	tokens              tokens
 	storage             storage
+	logins              logins
 	fair                fairuse.Limits
 	init                bool
 	local               bool // private, for as long as it is used (local.go); no flag sets it
@@ -126,6 +127,7 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		"read again when it changes and at SIGHUP (default: whoever reaches the daemon may do everything "+
 		"that does not need its own socket)")
 	s.tokens.addFlags(f)
+	s.logins.addFlags(f)
 	f.Float64Var(&s.fair.Calls, "fair-calls", 0, "how many `calls`, and charges in streams, one principal may make a "+
 		"second; 0: no limit")
 	f.DurationVar(&s.fair.Computing, "fair-computing", 0, "for how `long` the questions of one principal may be "+

@@ -65,6 +65,12 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	if config.Issuers, err = s.tokens.config(); err != nil {
 		return err
 	}
+	if config.PublicURL, err = s.logins.public(); err != nil {
+		return err
+	}
+	if config.Login, err = s.logins.login(config.Issuers, s.tokens.groups, logger); err != nil {
+		return err
+	}
 	if s.accessPolicy != "" {
 		asked, stop := hangups()
 		defer stop()

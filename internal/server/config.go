@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
+	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
 // Config says what to serve and where. Only Store is required.
@@ -41,6 +43,10 @@ type Config struct {
 	HTTP string
 	// Dashboard adds pages and the API as JSON to the HTTP port where that is safe: see hasPages.
 	Dashboard bool
+	// PublicURL is where people reach pages and JSON, if that is not HTTP. Nil: they do not. Login logs people
+	// in. Nil: nobody can.
+	PublicURL *url.URL
+	Login     *login.Login
 	// Profile adds /debug/pprof to the HTTP port.
 	Profile bool
 	// Socket is the path of a Unix socket (mode 0600) with the gRPC service. A

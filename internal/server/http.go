@@ -30,7 +30,8 @@ func (s *Server) newHTTP() (*http.Server, error) {
 			return nil
 		},
 		Profile: s.config.Profile, Certificates: s.config.TLS.ClientCA != "",
-		Local: endpoint.IsLoopback(s.HTTPAddr()), Logger: s.config.Logger,
+		Local: endpoint.IsLoopback(s.HTTPAddr()), URL: s.config.PublicURL, Login: s.config.Login,
+		Logger: s.config.Logger,
 	}
 	if s.pages != nil {
 		config.Conn = s.pages

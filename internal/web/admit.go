@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/inside"
+	"github.com/dpaccountant/accountant/internal/web/login"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -139,10 +140,17 @@ func (d *door) caller(r *http.Request) (inside.Caller, *refusal) {
 			c.Metadata.Append(key, value)
 		}
 	}
+	if d.Login != nil {
+		c.Session, c.CanLogIn = d.Login.Session(r), true
+	}
 	c.Unproven = c.Principal == "" && (d.Certificates || d.distant(r))
-	if c.Unproven && len(c.Metadata["authorization"]) == 0 {
+	or := ""
+	if c.CanLogIn {
+		or = " or a login at " + login.Path
+	}
+	if c.Unproven && c.Session.Principal == "" && len(c.Metadata["authorization"]) == 0 {
 		return c, &refusal{http.StatusUnauthorized, codes.Unauthenticated,
-			"nothing proves who you are; allowed: a token (Authorization: Bearer TOKEN) or a client certificate"}
+			"nothing proves who you are; allowed: a token (Authorization: Bearer TOKEN), a client certificate" + or}
 	}
 	return c, nil
 }

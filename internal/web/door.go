@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi"
+	"github.com/dpaccountant/accountant/internal/web/login"
 	"github.com/dpaccountant/accountant/internal/web/pages"
 )
 
@@ -35,6 +37,9 @@ func newDoor(c Config) (*door, error) {
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	err := d.admit(r)
+	if err == nil && d.Login != nil && d.Login.Handle(w, r) {
+		return
+	}
 	var caller inside.Caller
 	if err == nil {
 		caller, err = d.caller(r)
@@ -44,6 +49,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(r.Context(), caller)))
 	case strings.HasPrefix(r.URL.Path, jsonapi.Prefix):
 		jsonapi.Refuse(w, r, err.status, err.code, err.text)
+	case err.status == http.StatusUnauthorized && d.Login != nil && r.Method == http.MethodGet &&
+		strings.Contains(r.Header.Get("Accept"), "text/html"):
+		http.Redirect(w, r, login.Path+"?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 	default:
 		http.Error(w, err.text, err.status)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
 // Config says what the HTTP port serves.
@@ -37,6 +39,8 @@ type Config struct {
 	// URL is where people reach the port, "https://accountant.example.org", if they reach it by a proxy or by
 	// another name than its address. Nil: they do not.
 	URL *url.URL
+	// Login logs people in. Nil: nobody can.
+	Login *login.Login
 
 	Logger *slog.Logger
 }

@@ -223,7 +223,6 @@ func TestAmbiguousRequests(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
 	host := "Host: " + d.HTTPAddr + "\r\n"
-	const hidden = "POST /accountant.v1.AccountantService/ListLedgers HTTP/1.1\r\n"
 	for name, text := range map[string]string{
 		"a length and chunks, of which the chunks count": "POST / HTTP/1.1\r\n" + host + "Content-Length: 6\r\n" +
 			"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nG",
@@ -234,15 +233,12 @@ func TestAmbiguousRequests(t *testing.T) {
 		"an encoding twice": "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n" +
 			"Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
 		"a space before the colon":      "POST / HTTP/1.1\r\n" + host + "Content-Length : 5\r\n\r\nhello",
-		"a folded header":               "GET / HTTP/1.1\r\n" + host + "X: a\r\n b: c\r\n\r\n",
 		"two hosts":                     "GET / HTTP/1.1\r\n" + host + "Host: evil.example\r\n\r\n",
 		"no host":                       "GET / HTTP/1.1\r\n\r\n",
 		"an empty host":                 "GET / HTTP/1.1\r\nHost: \r\n\r\n",
 		"a foreign address in the line": "GET http://evil.example/ HTTP/1.1\r\n" + host + "\r\n",
 		"a bare return":                 "GET / HTTP/1.1\r\n" + host + "X: a\rY: b\r\n\r\n",
 		"a null":                        "GET / HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n",
-		"a newline in a header's value": "GET / HTTP/1.1\r\n" + host + "X-Request-Id: a\nSet-Cookie: b\r\n\r\n" +
-			hidden,
 	} {
 		conn, err := net.Dial("tcp", d.HTTPAddr)
 		if err != nil {
@@ -255,6 +251,27 @@ func TestAmbiguousRequests(t *testing.T) {
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode < 400 || answer.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%s: %v, %v", name, answer, err)
+		}
+		_ = conn.Close()
+	}
+}
+
+// A header that goes on in the next line, or that ends with a bare newline, is read as RFC 9112 §2.2 and §5.2
+// allow; nothing of what it says becomes a header of the answer.
+func TestHeaderInjection(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	for _, injected := range []string{"X-Request-Id: a\r\n Set-Cookie: b=c", "X-Request-Id: a\nSet-Cookie: b=c",
+		"X-Request-Id: a%0d%0aSet-Cookie: b=c", "Accountant-Principal: a\r\n\tSet-Cookie: b=c"} {
+		conn, err := net.Dial("tcp", d.HTTPAddr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST %sGetLedger HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s\r\n"+
+			"Content-Length: 2\r\n\r\n{}", jsonapi.Prefix, d.HTTPAddr, injected)
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || answer.StatusCode != 400 || len(answer.Header.Values("Set-Cookie")) > 0 {
+			t.Errorf("%q: %v, %v", injected, answer, err)
 		}
 		_ = conn.Close()
 	}

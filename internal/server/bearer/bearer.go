@@ -212,12 +212,9 @@ func (v *Verifier) claimed(i Issuer, claims jwt.Claims, all map[string]any) (Ide
 	if err := v.inTime(claims); err != nil {
 		return Identity{}, err
 	}
-	p, err := principal(i, all)
-	if err != nil {
-		return Identity{}, err
-	}
-	groups, err := v.groups(i, all)
-	return Identity{Principal: p, Groups: groups, Expiry: claims.Expiry.Time().Add(Leeway)}, err
+	identity, err := i.Who(v.config.Groups, all)
+	identity.Expiry = claims.Expiry.Time().Add(Leeway)
+	return identity, err
 }
 
 // inTime checks the times of claims that the issuer has signed.

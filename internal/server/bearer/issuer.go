@@ -76,7 +76,7 @@ func newSource(i Issuer, now func() time.Time, logger *slog.Logger) (*source, er
 	if err := checkURL(i.URL); err != nil {
 		return nil, fmt.Errorf("issuer %s: %w; or give a file with its keys", i.URL, err)
 	}
-	if _, err := s.client(); err != nil {
+	if _, err := s.Client(); err != nil {
 		return nil, err
 	}
 	s.read = s.readIssuer
@@ -153,7 +153,7 @@ func document(r io.Reader, name string) ([]byte, error) {
 func (s *source) readIssuer(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askingTime)
 	defer cancel()
-	web, err := s.client()
+	web, err := s.Client()
 	if err != nil {
 		return nil, err
 	}
@@ -196,17 +196,17 @@ func get(ctx context.Context, web *http.Client, address string) ([]byte, error) 
 	return document(answer.Body, address)
 }
 
-// client returns an HTTP client that trusts the issuer's authorities and stays with https.
-func (s *source) client() (*http.Client, error) {
+// Client returns an HTTP client that trusts the issuer's authorities and stays with https.
+func (i Issuer) Client() (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.CA != "" {
-		content, err := os.ReadFile(s.CA)
+	if i.CA != "" {
+		content, err := os.ReadFile(i.CA)
 		if err != nil {
 			return nil, err
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(content) {
-			return nil, fmt.Errorf("%s has no certificate; allowed: a PEM file of certificates", s.CA)
+			return nil, fmt.Errorf("%s has no certificate; allowed: a PEM file of certificates", i.CA)
 		}
 	}
 	return &http.Client{

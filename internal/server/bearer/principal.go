@@ -1,6 +1,7 @@
 package bearer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,18 @@ import (
 
 // Subject is the claim that names a caller by default: an issuer never gives it to somebody else.
 const Subject = "sub"
+
+// Who returns the principal and the groups of whoever the issuer made claims about, which somebody else has
+// verified. groupClaim is the claim that lists groups; "" for none.
+func (i Issuer) Who(groupClaim string, claims map[string]any) (Identity, error) {
+	i.Claim = cmp.Or(i.Claim, Subject)
+	name, err := principal(i, claims)
+	if err != nil {
+		return Identity{}, err
+	}
+	list, err := groups(i, groupClaim, claims)
+	return Identity{Principal: name, Groups: list}, err
+}
 
 // principal returns the name of whoever a token was issued to: "oidc:ISSUER#SUBJECT", or with another
 // claim than the subject "oidc:ISSUER#CLAIM=VALUE". Neither an issuer nor an escaped value has a "#" or
@@ -56,21 +69,21 @@ const maxGroups = 1000
 
 // groups returns the groups that claims list, as "ISSUER#GROUP": an issuer cannot put anybody into a
 // group of another one.
-func (v *Verifier) groups(i Issuer, claims map[string]any) (groups []string, err error) {
-	if v.config.Groups == "" || claims[v.config.Groups] == nil {
+func groups(i Issuer, claim string, claims map[string]any) (groups []string, err error) {
+	if claim == "" || claims[claim] == nil {
 		return nil, nil
 	}
-	list, ok := claims[v.config.Groups].([]any)
-	if one, isText := claims[v.config.Groups].(string); isText {
+	list, ok := claims[claim].([]any)
+	if one, isText := claims[claim].(string); isText {
 		list, ok = []any{one}, true
 	}
 	if !ok || len(list) > maxGroups {
-		return nil, refuse("groups", "its claim %q is no list of at most %d texts", v.config.Groups, maxGroups)
+		return nil, refuse("groups", "its claim %q is no list of at most %d texts", claim, maxGroups)
 	}
 	for _, g := range list {
 		name, ok := g.(string)
 		if !ok {
-			return nil, refuse("groups", "its claim %q is no list of at most %d texts", v.config.Groups, maxGroups)
+			return nil, refuse("groups", "its claim %q is no list of at most %d texts", claim, maxGroups)
 		}
 		groups = append(groups, i.URL+"#"+escape(name))
 	}

@@ -30,6 +30,8 @@ type Caller struct {
 	endpoint.Proof
 	// Session is who has logged in, where that was done.
 	Session Session
+	// CanLogIn is set where there is a login, at /login; POST /logout ends it.
+	CanLogIn bool
 	// Address is the peer's, for the log.
 	Address string
 	// Metadata is what the call says in its metadata: the names that the gRPC service knows.

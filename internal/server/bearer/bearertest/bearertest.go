@@ -18,6 +18,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -42,6 +43,9 @@ type Issuer struct {
 	asked     int
 	keys      []Key
 	documents map[string]string // instead of what would be served
+	user      string            // who logs in
+	codes     map[string]url.Values
+	change    func(claims map[string]any)
 }
 
 // Key is a private key with its name.
@@ -54,7 +58,7 @@ type Key struct {
 // New starts an issuer with one RSA key, which stops with the test.
 func New(t testing.TB) *Issuer {
 	t.Helper()
-	i := &Issuer{t: t, documents: map[string]string{}}
+	i := &Issuer{t: t, documents: map[string]string{}, codes: map[string]url.Values{}}
 	i.web = httptest.NewTLSServer(i)
 	t.Cleanup(i.web.Close)
 	i.URL = i.web.URL
@@ -139,7 +143,16 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case ok:
 	case r.URL.Path == "/.well-known/openid-configuration":
-		content = string(encode(i.t, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"}))
+		content = string(encode(i.t, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys",
+			"authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+			"id_token_signing_alg_values_supported": []string{"RS256"}}))
+	case r.URL.Path == "/authorize":
+		i.authorize(w, r)
+		return
+	case r.URL.Path == "/token":
+		i.exchange(w, r)
+		return
 	case r.URL.Path == "/keys":
 		i.asked++
 		content = string(JWKS(i.t, i.keys...))
