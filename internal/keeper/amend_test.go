@@ -461,7 +461,7 @@ func TestCreatedByTwoAtOnce(t *testing.T) {
 			return memory.None
 		}})
 		now := time.Unix(1000, 0)
-		k, _ := asking(t, store, &now)
+		k, _ := asking(t, store.Shared(), &now)
 		other, _ := asking(t, store.Beside(memory.Config{}), &now)
 		if _, _, err := k.Create(t.Context(), budgeted()); err != nil {
 			t.Fatal(err)

@@ -33,6 +33,11 @@ func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string
 		return ledger.Summary{}, false, fmt.Errorf("%w: parent: %s; allowed: none: the dataset_id says whose "+
 			"budget it is",
 			ledger.ErrDataset, g.Spec.Parent)
+	case k.heads != nil && g.Spec.DatasetID != "":
+		// Another daemon may register the dataset at this moment, and has listed its ledgers already.
+		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, and where several "+
+			"daemons serve the ledgers it must be registered first: accountctl dataset create %s; allowed: that, or "+
+			"no dataset_id", ledger.ErrDataset, g.Spec.DatasetID, g.Spec.DatasetID)
 	case k.config.RequireDataset:
 		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, which this server "+
 			"requires; allowed: that of a registered one (accountctl dataset list), or to register it: accountctl "+
@@ -202,24 +207,31 @@ var errNoDigest = errors.New("keeper: Config.Digest: missing; allowed: the diges
 	"has a parent")
 
 // capOf returns the cap of one charge to a ledger with this parent, at any depth below a
-// dataset; nil where there is none.
-func (k *Keeper) capOf(ctx context.Context, parent string) *dataset.ChargeCap {
+// dataset; nil where there is none. An error says that the newest cap is not known.
+func (k *Keeper) capOf(ctx context.Context, parent string) (*dataset.ChargeCap, error) {
 	for parent != "" && !ledger.IsDataset(parent) {
 		if k.read(ctx, parent, func(s *ledger.State) { parent = s.Parent() }) != nil {
-			return nil // what is wrong with the parent does not keep its children from going on
+			return nil, nil // what is wrong with the parent does not keep its children from going on
 		}
 	}
 	if parent == "" {
-		return nil
+		return nil, nil
+	}
+	if k.heads != nil { // another daemon may have changed the cap; the dataset's queue may wait for the caller's
+		heads, _, err := k.heads.Of(ctx, parent)
+		if err != nil {
+			return nil, err
+		}
+		return k.newest.Of(parent, heads[0])
 	}
 	known, ok := k.caps.Load(parent)
 	if !ok {
 		err := k.read(ctx, parent, func(s *ledger.State) { known, _ = k.caps.LoadOrStore(parent, s.ChargeCap()) })
 		if err != nil {
-			return nil
+			return nil, nil
 		}
 	}
-	return known.(*dataset.ChargeCap)
+	return known.(*dataset.ChargeCap), nil
 }
 
 // Shares returns the ledgers of a dataset's record, in the order in which they came, with

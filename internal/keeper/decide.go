@@ -76,7 +76,11 @@ func (q *queue) try(items []item) error {
 	b.Bound()
 	b.Alone()
 	if parent := state.Parent(); parent != "" {
-		b.Cap(q.k.capOf(context.Background(), parent))
+		cap, err := q.k.capOf(context.Background(), parent)
+		if err != nil {
+			return err
+		}
+		b.Cap(cap)
 	}
 	b.Grow(len(items))
 	now := q.k.now()

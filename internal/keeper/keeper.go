@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/caps"
 	"github.com/dpaccountant/accountant/internal/keeper/fresh"
 	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/keeper/signals"
@@ -118,6 +119,7 @@ type Keeper struct {
 	sets    sets
 
 	registering sync.RWMutex // held to read by who creates a root ledger, to write by who registers a dataset
+	newest      *caps.Caps   // of a store that other daemons write to as well; otherwise nil
 	caps        sync.Map     // of datasets: names of their records → *dataset.ChargeCap
 
 	mu      sync.Mutex

@@ -327,7 +327,7 @@ func TestAnswerBeforeCancellation(t *testing.T) {
 
 // Batches keep to their bounds, and a request over them is a batch of its own.
 func TestBatchIsBounded(t *testing.T) {
-	one := weigh(charge("w", 1, 1))
+	one := charge("w", 1, 1).Weight()
 	for _, c := range []struct {
 		name   string
 		config Config

@@ -151,7 +151,7 @@ func (l *Lane) Send(ctx context.Context, r ledger.Request) error {
 	if err := l.w.q.k.price(ctx, l.w.q, &r); err != nil {
 		return err
 	}
-	return l.send(ctx, item{w: l.w, lane: l, request: r, bytes: weigh(r)})
+	return l.send(ctx, item{w: l.w, lane: l, request: r, bytes: r.Weight()})
 }
 
 // Reject queues a refusal in the place of a request that is not valid. The answer err comes in its
@@ -161,7 +161,7 @@ func (l *Lane) Reject(ctx context.Context, sequence uint64, err error) error {
 	if err == nil {
 		return fmt.Errorf("sequence: %d rejected without an error; allowed: a reason", sequence)
 	}
-	return l.send(ctx, item{w: l.w, lane: l, request: r, refusal: err, bytes: weigh(r)})
+	return l.send(ctx, item{w: l.w, lane: l, request: r, refusal: err, bytes: r.Weight()})
 }
 
 func (l *Lane) send(ctx context.Context, it item) error {

@@ -305,7 +305,7 @@ func TestWindow(t *testing.T) {
 		config Config
 	}{
 		{"requests", Config{Window: 3}},
-		{"bytes", Config{WindowBytes: 3 * weigh(charge("", 1, 1))}},
+		{"bytes", Config{WindowBytes: 3 * charge("", 1, 1).Weight()}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // queue holds a ledger in memory: its committed state, its lanes, and the requests that wait to be
@@ -173,7 +172,7 @@ func (q *queue) call(r ledger.Request) (*call, error) {
 	}
 	w := q.writer(r.Writer)
 	w.call = &call{done: make(chan struct{}, 1)}
-	q.add(item{w: w, call: w.call, request: r, bytes: weigh(r)})
+	q.add(item{w: w, call: w.call, request: r, bytes: r.Weight()})
 	return w.call, nil
 }
 
@@ -297,25 +296,4 @@ func (q *queue) rewind() {
 	if cap(q.touched) > small {
 		q.touched = nil
 	}
-}
-
-// weigh estimates how many bytes of memory a request takes.
-func weigh(r ledger.Request) int {
-	d := details(r)
-	n := 256 + len(d.Reason) + d.More
-	for _, e := range d.Events {
-		n += 32 + mechanism.Size(e.Mechanism)
-	}
-	for _, l := range d.Labels {
-		n += 32 + len(l.Key) + len(l.Value)
-	}
-	return n
-}
-
-// details returns the details of a request's action. A request that is refused has no action.
-func details(r ledger.Request) (d ledger.Details) {
-	if r.Action != nil {
-		d = r.Action.Details()
-	}
-	return d
 }

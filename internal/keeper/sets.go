@@ -170,7 +170,7 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 		if i > 0 && !together.AboutReservation() { // the same is asked of all members
 			m.digest = c.members[0].digest
 		} else {
-			m.digest, weight = k.config.Digest(m.Action), weigh(ledger.Request{Action: m.Action})
+			m.digest, weight = k.config.Digest(m.Action), ledger.Request{Action: m.Action}.Weight()
 		}
 		details := m.Action.Details()
 		c.bytes += weight
@@ -185,7 +185,7 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 			c.prices[i], parent = s.Unpriced(details), s.Parent()
 		})
 		if err == nil && parent != "" {
-			k.capOf(ctx, parent) // which the decision then finds in memory
+			_, err = k.capOf(ctx, parent) // which the decision then finds in memory
 		}
 		if err == nil {
 			err = unequal

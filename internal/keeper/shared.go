@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/caps"
 	"github.com/dpaccountant/accountant/internal/keeper/fresh"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -41,7 +42,7 @@ func (k *Keeper) share() {
 	}
 	k.unwatch = func() {}
 	if shared != nil {
-		k.heads = fresh.New(shared.Heads)
+		k.heads, k.newest = fresh.New(shared.Heads), caps.New(k.config.Store)
 		k.unwatch = shared.Changes(k.changed)
 	}
 }

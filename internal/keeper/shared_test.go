@@ -18,9 +18,9 @@ import (
 
 // two returns keepers with a handle each on one store, which has the ledger "a" with budgets for ten tenths,
 // and "d" without.
-func two(t testing.TB, config memory.Config) (all [2]*Keeper, stores [2]*memory.Store) {
+func two(t testing.TB, config memory.Config) (all [2]*Keeper, stores [2]memory.Shared) {
 	t.Helper()
-	stores[0] = memory.New(config)
+	stores[0] = memory.New(config).Shared()
 	stores[1] = stores[0].Beside(config)
 	for i := range all {
 		all[i] = newKeeper(t, Config{Store: stores[i], Digest: wholeDigest})
@@ -105,8 +105,8 @@ func TestTwoDaemonsInTurn(t *testing.T) {
 // else writes reads nothing but the head.
 func TestFollowingIsCheap(t *testing.T) {
 	t.Parallel()
-	stores := [2]*counted{{Store: memory.New(memory.Config{})}}
-	stores[1] = &counted{Store: stores[0].Beside(memory.Config{})}
+	stores := [2]*counted{{Shared: memory.New(memory.Config{}).Shared()}}
+	stores[1] = &counted{Shared: stores[0].Beside(memory.Config{})}
 	one, other := newKeeper(t, Config{Store: stores[0]}), newKeeper(t, Config{Store: stores[1]})
 	plain := ledger.Genesis{Principal: "p", Spec: ledger.Spec{Name: "d", Adjacency: mechanism.AddOrRemoveOne}}
 	if _, _, err := one.Create(t.Context(), plain); err != nil {
@@ -130,7 +130,7 @@ func TestFollowingIsCheap(t *testing.T) {
 }
 
 type counted struct {
-	*memory.Store
+	memory.Shared
 	mu             sync.Mutex
 	loads, records int
 }
@@ -139,14 +139,14 @@ func (c *counted) Load(name string) (ledger.Snapshot, []ledger.Record, error) {
 	c.mu.Lock()
 	c.loads++
 	c.mu.Unlock()
-	return c.Store.Load(name)
+	return c.Shared.Load(name)
 }
 
 func (c *counted) Records(name string, from uint64, limit int) ([]ledger.Record, error) {
 	c.mu.Lock()
 	c.records++
 	c.mu.Unlock()
-	return c.Store.Records(name, from, limit)
+	return c.Shared.Records(name, from, limit)
 }
 
 // What a failover has lost is not answered from memory.
@@ -219,6 +219,69 @@ func TestWatchSeesOtherDaemons(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A cap that one daemon has lowered holds for charges through the other, from the moment that it was acknowledged.
+func TestCapsOfOtherDaemons(t *testing.T) {
+	t.Parallel()
+	keepers, _ := two(t, memory.Config{})
+	ctx := t.Context()
+	spec := datasetSpec("d", "1", 20)
+	spec.Dataset.Caps.Charge = 0.5
+	if _, _, _, err := keepers[0].Register(ctx, Registration{
+		Genesis: ledger.Genesis{Spec: spec, Principal: "uid:1"}}); err != nil {
+		t.Fatal(err)
+	}
+	g := ledger.Genesis{Spec: rootSpec("l", "d", "1", ledger.Filtered, 10), Principal: "uid:1"}
+	if _, _, err := keepers[1].Create(ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	sequence := uint64(0)
+	charge := func(n int) error {
+		_, err := keepers[1].Do(ctx, "l", action("w", sequence+1, ledger.Charge{Events: tenthsOf(n)}))
+		if err == nil {
+			sequence++
+		}
+		return err
+	}
+	if err := charge(3); err != nil {
+		t.Fatal(err)
+	}
+	other := ledger.Genesis{Spec: rootSpec("m", "d", "1", ledger.Filtered, 1), Principal: "uid:1"}
+	if _, _, err := keepers[0].Create(ctx, other); err != nil { // moves the record's head, and not the cap
+		t.Fatal(err)
+	}
+	if err := charge(3); err != nil {
+		t.Fatal(err)
+	}
+	v := ledger.AmendDataset{Caps: &ledger.Caps{Charge: 0.1}, Reason: "r"}
+	if _, err := keepers[0].Do(ctx, spec.Name, action("w", 1, v)); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, charge(3), ledger.ErrDataset)
+	if err := charge(1); err != nil {
+		t.Error(err)
+	}
+}
+
+// While one daemon registers a dataset, another cannot create a ledger of it that the first does not know: where
+// several daemons serve the ledgers, the dataset is registered first.
+func TestLedgersOfUnregisteredDatasets(t *testing.T) {
+	t.Parallel()
+	keepers, _ := two(t, memory.Config{})
+	g := ledger.Genesis{Spec: rootSpec("l", "d", "1", ledger.Filtered, 3), Principal: "uid:1"}
+	_, _, err := keepers[1].Create(t.Context(), g)
+	wantErr(t, err, ledger.ErrDataset)
+	if _, _, _, err := keepers[0].Register(t.Context(), Registration{
+		Genesis: ledger.Genesis{Spec: datasetSpec("d", "1", 5), Principal: "uid:1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, created, err := keepers[1].Create(t.Context(), g); err != nil || !created {
+		t.Errorf("%v, %v", created, err)
+	}
+	g.Spec.Name = "m"
+	_, _, err = keepers[0].Create(t.Context(), g) // no more fits
+	wantErr(t, err, ledger.ErrBudget)
 }
 
 // silent tells of no changes.
@@ -304,7 +367,7 @@ func TestNobodyStarves(t *testing.T) {
 
 // locked lets one handle write at a time, in the order in which they came.
 type locked struct {
-	*memory.Store
+	memory.Shared
 	row chan struct{}
 }
 
@@ -312,12 +375,12 @@ func (l locked) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	l.row <- struct{}{}
 	defer func() { <-l.row }()
 	time.Sleep(2 * time.Millisecond)
-	return l.Store.Append(batch)
+	return l.Shared.Append(batch)
 }
 
 func (l locked) Records(name string, from uint64, limit int) ([]ledger.Record, error) {
 	time.Sleep(300 * time.Microsecond)
-	return l.Store.Records(name, from, limit)
+	return l.Shared.Records(name, from, limit)
 }
 
 // What a question costs, about a store that is used by this daemon alone and about a shared one.
@@ -325,11 +388,11 @@ func BenchmarkQuestion(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		b.Run(map[bool]string{false: "alone", true: "shared"}[shared], func(b *testing.B) {
 			store := memory.New(memory.Config{})
-			var alone ledger.Store = struct{ ledger.Store }{store}
+			config := Config{Store: store}
 			if shared {
-				alone = store
+				config.Store = store.Shared()
 			}
-			k := newKeeper(b, Config{Store: alone})
+			k := newKeeper(b, config)
 			if _, _, err := k.Create(b.Context(), budgeted()); err != nil {
 				b.Fatal(err)
 			}

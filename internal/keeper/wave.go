@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -161,7 +162,10 @@ func (m *member) begin(ctx context.Context) error {
 		parent = s.Parent()
 	})
 	if err == nil && parent != "" {
-		m.batch.Cap(m.q.k.capOf(ctx, parent))
+		var cap *dataset.ChargeCap
+		if cap, err = m.q.k.capOf(ctx, parent); err == nil {
+			m.batch.Cap(cap)
+		}
 	}
 	return err
 }

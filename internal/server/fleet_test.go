@@ -40,7 +40,8 @@ func fleet(t *testing.T, stores ...ledger.Store) pb.AccountantServiceClient {
 // handles returns three handles on one store. Each fails as plan says, which is given the handle's number.
 func handles(plan func(i uint64) func([]ledger.Proposal) memory.Failure) []ledger.Store {
 	first := memory.New(memory.Config{Plan: plan(0)})
-	return []ledger.Store{first, first.Beside(memory.Config{Plan: plan(1)}), first.Beside(memory.Config{Plan: plan(2)})}
+	return []ledger.Store{first.Shared(), first.Beside(memory.Config{Plan: plan(1)}),
+		first.Beside(memory.Config{Plan: plan(2)})}
 }
 
 // Through three daemons of one store: every answer, of questions and checks as well as of charges, has all that

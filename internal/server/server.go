@@ -117,7 +117,7 @@ func Start(config Config) (*Server, error) {
 	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey,
-		places: places.New(), backups: &backups.Sender{Store: config.Store, Draining: s.draining,
+		places: places.New(config.SigningKey), backups: &backups.Sender{Store: config.Store, Draining: s.draining,
 			Drained: errDraining, Moved: s.unhealthy}}
 	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
 		Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}

@@ -85,13 +85,6 @@ func New(c Config) *Store {
 	return &Store{config: c, data: &data{ledgers: map[string]*book{}}}
 }
 
-// Beside returns another handle on what s keeps, as another daemon has one. It fails as c says, and has the
-// identifier of s.
-func (s *Store) Beside(c Config) *Store {
-	c.StoreID = s.config.StoreID
-	return &Store{config: c, data: s.data}
-}
-
 // Reopen closes s and returns a store over what s has kept, as after a restart.
 func (s *Store) Reopen() *Store {
 	_ = s.Close() // never fails

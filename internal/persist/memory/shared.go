@@ -2,8 +2,21 @@ package memory
 
 import "github.com/dpaccountant/accountant/internal/ledger"
 
+// Shared is a handle on what a store keeps, for one of several daemons that use it at the same time.
+type Shared struct{ *Store }
+
+// Shared returns a handle on what s keeps, which fails as s does.
+func (s *Store) Shared() Shared { return Shared{s} }
+
+// Beside returns another handle on what s keeps, as another daemon has one. It fails as c says, and has the
+// identifier of s.
+func (s *Store) Beside(c Config) Shared {
+	c.StoreID = s.config.StoreID
+	return Shared{&Store{config: c, data: s.data}}
+}
+
 // Heads implements keeper.Shared.
-func (s *Store) Heads(names []string) ([]ledger.Head, error) {
+func (s Shared) Heads(names []string) ([]ledger.Head, error) {
 	s.data.mu.RLock()
 	defer s.data.mu.RUnlock()
 	if err := s.check(); err != nil {
@@ -19,13 +32,13 @@ func (s *Store) Heads(names []string) ([]ledger.Head, error) {
 }
 
 // Changes implements keeper.Shared. It calls f for what other handles write.
-func (s *Store) Changes(f func(names ...string)) (stop func()) {
+func (s Shared) Changes(f func(names ...string)) (stop func()) {
 	s.data.watching.Lock()
 	defer s.data.watching.Unlock()
 	if s.data.watchers == nil {
 		s.data.watchers = map[*func(names ...string)]*Store{}
 	}
-	s.data.watchers[&f] = s
+	s.data.watchers[&f] = s.Store
 	return func() {
 		s.data.watching.Lock()
 		defer s.data.watching.Unlock()

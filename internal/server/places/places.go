@@ -5,7 +5,9 @@ package places
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 )
 
@@ -13,15 +15,24 @@ import (
 // name. No name is as long.
 const size = 512
 
-// Keeper hides places and finds them again. It forgets its key when the process ends.
+// Keeper hides places and finds them again, as do all Keepers that were made with the same secret.
 // It is safe for concurrent use.
 type Keeper struct{ sealer cipher.AEAD }
 
-// New returns a Keeper with a new key.
-func New() *Keeper {
-	var key [32]byte
-	_, _ = rand.Read(key[:]) // never fails, see there
-	block, err := aes.NewCipher(key[:])
+// New returns a Keeper. Its key is derived from the secret, so that the next page may come from another daemon
+// which has the same one. Without a secret the key is new, and is forgotten when the process ends.
+func New(secret []byte) *Keeper {
+	key := make([]byte, 32)
+	if len(secret) == 0 {
+		_, _ = rand.Read(key) // never fails, see there
+	} else {
+		derived, err := hkdf.Key(sha256.New, secret, nil, "accountant: places in lists", len(key))
+		if err != nil {
+			panic(err) // only for a key that is much longer
+		}
+		key = derived
+	}
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // only for a key of another length
 	}

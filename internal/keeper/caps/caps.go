@@ -1,0 +1,66 @@
+// Package caps remembers what one charge may cost of a dataset's budget, in a store in which other daemons may
+// change that.
+package caps
+
+import (
+	"sync"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/dataset"
+)
+
+// Caps are those of the datasets of one store. They are safe for concurrent use.
+type Caps struct {
+	store ledger.Store
+	known sync.Map // names of datasets' records → known
+}
+
+// known is the cap of a dataset at a position of its record.
+type known struct {
+	at  ledger.Head
+	cap *dataset.ChargeCap
+}
+
+// maxNewer bounds the entries that are looked through for amendments.
+const maxNewer = 500
+
+// New returns the caps of a store.
+func New(store ledger.Store) *Caps { return &Caps{store: store} }
+
+// Of returns the cap of a dataset, nil if it has none, as it is when its record's head is newest. It reads the
+// store only if the head has moved, and the whole record only if an entry has amended the dataset.
+func (c *Caps) Of(name string, newest ledger.Head) (*dataset.ChargeCap, error) {
+	if found, ok := c.known.Load(name); ok {
+		k := found.(known)
+		if k.at == newest || c.unchanged(name, k.at, newest) {
+			c.known.Store(name, known{newest, k.cap})
+			return k.cap, nil
+		}
+	}
+	snapshot, tail, err := c.store.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	state := ledger.NewState(snapshot, tail)
+	k := known{state.Summary().Head, state.ChargeCap()}
+	c.known.Store(name, k)
+	return k.cap, nil
+}
+
+// unchanged reports whether no entry between two heads has amended the dataset.
+func (c *Caps) unchanged(name string, from, to ledger.Head) bool {
+	if to.Position <= from.Position || to.Position-from.Position > maxNewer {
+		return false
+	}
+	records, err := c.store.Records(name, from.Position+1, int(to.Position-from.Position))
+	if err != nil || len(records) == 0 || records[0].Previous != from.Hash ||
+		records[len(records)-1].Hash != to.Hash {
+		return false
+	}
+	for _, r := range records {
+		if r.Entry.Amends() {
+			return false
+		}
+	}
+	return true
+}
