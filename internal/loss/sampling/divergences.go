@@ -33,8 +33,8 @@ func (l sampledDivergences) Facts() loss.Facts {
 //
 //	K(s) ≤ ln Σ_j C(s+1, j)·(1−q)^{s+1−j}·q^j·e^{κ(j)},
 //
-// and in the direction add the least of ln(1 + s(s+1)/2·q²·(1−q)^{−s−2}·(e^{κ(2)} − 1)) and
-// −s·ln(1−q). The unsampled K bounds both. See docs/math/sampling.md §1.3.8.
+// and in the direction add what addBound says. The unsampled K bounds both. See docs/math/sampling.md
+// §1.3.8.
 func withRecord(inner loss.Loss, q float64, in *num.Interrupt) []loss.Knot {
 	logRate, rest := num.Log(q), math.Log1p(-q)
 	kappa := []float64{0, 0}
@@ -56,15 +56,36 @@ func withRecord(inner loss.Loss, q float64, in *num.Interrupt) []loss.Knot {
 			}
 		}
 		remove := atMost(sum.Log())
-		add := math.Min(atMost(math.Log(s*(s+1)/2)+2*logRate-(s+2)*rest+num.LogExpm1(kappa[2])), -s*rest*(1+4*num.Ulp))
-		if k := math.Min(math.Max(remove, add), kappa[int(s)+1]); !math.IsInf(k, 1) {
+		if k := math.Min(math.Max(remove, addBound(s, q, kappa[2])), kappa[int(s)+1]); !math.IsInf(k, 1) {
 			knots = append(knots, loss.Knot{S: s, K: k})
 		}
 	}
 	return knots
 }
 
+// addBound bounds K(s) in the direction add, rounded up, by the worst distribution of X ≥ 0 with mean 1
+// and variance χ = e^κ − 1: with w = χ/(1+χ)
+//
+//	K(s) ≤ ln[w·(1−q)^{−s} + (1−w)·(1+qχ)^{−s}] ≤ ln(1 + s(s+1)/2·q²·(1−q)^{−s−2}·χ),
+//
+// of which the second loses no digits where q is tiny.
+func addBound(s, q, kappa float64) float64 {
+	rest, chi := math.Log1p(-q), math.Expm1(kappa)
+	most := atMost(math.Log(s*(s+1)/2) + 2*num.Log(q) - (s+2)*rest + num.LogExpm1(kappa))
+	up, down := math.Expm1(-s*rest), math.Expm1(-s*math.Log1p(q*chi))
+	w := 1 / (1 + 1/chi)
+	v := w*up + down/(1+chi)
+	v += 32*num.Ulp*(1+s*math.Abs(rest))*(w*up-down/(1+chi))
+	if !(v >= 0) { // overflow
+		return most
+	}
+	return math.Min(most, math.Log1p(v)*(1+1e-12))
+}
+
 // atMost is ln(1 + e^v), rounded up by more than v can err: 1,024 steps of the binomial, j·ln q and κ.
 func atMost(v float64) float64 {
+	if math.IsInf(v, -1) {
+		return 0
+	}
 	return num.Log1pExp(v+1e-9*(1+1e-3*math.Abs(v))) * (1 + 1e-12)
 }
