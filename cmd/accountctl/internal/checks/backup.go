@@ -87,8 +87,8 @@ func confirmFinal(p *cli.Program, c *cobra.Command) error {
 	if !cli.IsTerminal(p.In) || !cli.IsTerminal(p.Err) {
 		return cli.Usage(c, "--final ends the daemon's store: it refuses everything from then on; allowed: with --yes")
 	}
-	_, _ = fmt.Fprint(p.Err, "After a final backup the daemon's store refuses everything, and its ledgers go on only in "+
-		"the store that is made of FILE. Go on? [y/N] ")
+	_, _ = fmt.Fprint(p.Err, "After a final backup the daemon's store refuses everything, and its ledgers go on only "+
+		"in the store that is made of FILE. Go on? [y/N] ")
 	line, err := bufio.NewReader(p.In).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
