@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/postgres"
 )
 
 const restoreHelp = `Make a data directory of FILE, which "accountctl backup" has written. DIR must be empty,
@@ -40,19 +43,25 @@ arrive; restore one of the two only.
 FILE may also be the accountant.db of a daemon that does not start because its newest
 commit is lost or damaged.
 
+With --store a database is filled, in which no daemon was ever started, instead of a
+directory; TMPDIR must have room for the file. Either all of it is there afterwards, or
+nothing.
+
 The store appears when all of it is durable. A restore that is cut off leaves a file
 beside which no daemon starts.`
 
 // restoreCommand parses the command line of a restore.
 func restoreCommand(env []string,
-	restore func(ctx context.Context, c persist.RestoreConfig) error) *cobra.Command {
+	restore func(ctx context.Context, c persist.RestoreConfig, to storage) error) *cobra.Command {
 	var data string
 	var asCopy bool
+	var to storage
 	c := &cobra.Command{
-		Use:     "restore FILE --data DIR",
-		Short:   "Make a data directory of a backup",
-		Long:    restoreHelp,
-		Example: "  accountantd restore ledgers.backup --data ./restored",
+		Use:   "restore FILE (--data DIR | --store ADDRESS)",
+		Short: "Make a data directory, or fill a database, of a backup",
+		Long:  restoreHelp,
+		Example: "  accountantd restore ledgers.backup --data ./restored\n" +
+			"  accountantd restore moving.backup --store postgres://accountant@db:5432/ledgers",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{fmt.Errorf("arguments: %d; allowed: FILE, a backup (see --help)", len(args))}
@@ -63,39 +72,50 @@ func restoreCommand(env []string,
 			if err := fromEnvironment(c.Flags(), env); err != nil {
 				return err
 			}
-			if data == "" {
-				return usageError{fmt.Errorf("--data: missing; allowed: a directory that is empty or not there")}
+			switch {
+			case data == "" && to.url == "":
+				return usageError{fmt.Errorf("--data or --store: missing; allowed: a directory that is empty or not " +
+					"there, or a database that has no store")}
+			case data != "" && to.url != "":
+				return usageError{fmt.Errorf("--data %s and --store are both given; allowed: one of them", data)}
 			}
-			return nil
+			return settings{storage: to}.checkStorage()
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return restore(c.Context(), persist.RestoreConfig{
-				Backup: args[0], Path: filepath.Join(data, persist.FileName), AsCopy: asCopy})
+				Backup: args[0], Path: filepath.Join(data, persist.FileName), AsCopy: asCopy}, to)
 		},
 	}
 	c.Flags().BoolVar(&asCopy, "as-copy", false,
 		"restore a final backup as any other: with another identifier, and ledgers that need reconciling")
 	c.Flags().StringVar(&data, "data", "", "`directory` to be made, or empty")
+	to.addPlace(c.Flags())
 	return c
 }
 
-// restore makes a data directory and says what was done.
-func restore(ctx context.Context, c persist.RestoreConfig, stdout, stderr io.Writer) error {
+// restore makes a data directory, or fills a database, and says what was done.
+func restore(ctx context.Context, c persist.RestoreConfig, to storage, stdout, stderr io.Writer) (err error) {
 	shown := &restoring{w: stderr, start: time.Now()}
 	if f, ok := stderr.(*os.File); ok {
 		shown.terminal = term.IsTerminal(int(f.Fd()))
 	}
 	c.Progress = shown.show
-	done, err := persist.Restore(ctx, c)
+	place := filepath.Dir(c.Path)
+	var done persist.RestoredStore
+	if to.url == "" {
+		done, err = persist.Restore(ctx, c)
+	} else {
+		place = to.postgres().Name()
+		done, err = restoreInto(ctx, c, to)
+	}
 	shown.clear()
 	if err != nil {
 		return err
 	}
-	data := filepath.Dir(c.Path)
 	if done.Moved {
 		_, err = fmt.Fprintf(stdout, "moved: %d ledgers with %d entries of store %s to %s; contents: SHA-256 %x; "+
 			"nothing needs reconciling\n",
-			done.Contents.Ledgers, done.Contents.Entries, done.StoreID, data, done.Contents.Sum())
+			done.Contents.Ledgers, done.Contents.Entries, done.StoreID, place, done.Contents.Sum())
 		return err
 	}
 	when := ""
@@ -104,8 +124,26 @@ func restore(ctx context.Context, c persist.RestoreConfig, stdout, stderr io.Wri
 	}
 	_, err = fmt.Fprintf(stdout,
 		"restored: %d ledgers, which need reconciling, and %d closed ones, of store %s%s to %s as store %s\n",
-		done.Ledgers-done.Own, done.Closed, done.From, when, data, done.StoreID)
+		done.Ledgers-done.Own, done.Closed, done.From, when, place, done.StoreID)
 	return err
+}
+
+// restoreInto restores to a temporary directory, and fills a database from there.
+func restoreInto(ctx context.Context, c persist.RestoreConfig, to storage) (done persist.RestoredStore, err error) {
+	dir, err := os.MkdirTemp("", "accountant-restore-")
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	c.Path, c.Into = filepath.Join(dir, persist.FileName), to.postgres().Name()
+	if done, err = persist.Restore(ctx, c); err != nil {
+		return done, err
+	}
+	err = postgres.Fill(ctx, to.postgres(), c.Path, func(n, of uint64) { c.Progress(persist.StepFill, n, of) })
+	if err != nil && !errors.Is(err, ledger.ErrUnknown) && !errors.Is(err, postgres.ErrThere) {
+		err = errors.Join(err, done.TakeBack())
+	}
+	return done, err
 }
 
 // restoring shows how far a restore is, once it has taken a second: on a terminal in one

@@ -34,7 +34,9 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 		func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) })
 	command.AddCommand(
 		restoreCommand(env,
-			func(ctx context.Context, c persist.RestoreConfig) error { return restore(ctx, c, stdout, stderr) }),
+			func(ctx context.Context, c persist.RestoreConfig, to storage) error {
+				return restore(ctx, c, to, stdout, stderr)
+			}),
 		localCommand(env,
 			func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) }),
 		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) }),

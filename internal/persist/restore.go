@@ -50,6 +50,7 @@ const (
 	StepVerify  RestoreStep = "verifying the backup"
 	StepCopy    RestoreStep = "copying it"
 	StepRestore RestoreStep = "restoring ledgers"
+	StepFill    RestoreStep = "filling the database" // by whoever brings the store there
 )
 
 // RestoredStore is what a restore has made.
@@ -65,6 +66,16 @@ type RestoredStore struct {
 	// nothing needs reconciling. Ledgers, Own and Closed are 0.
 	Moved    bool
 	Contents record.Contents // of the backup
+
+	unclaim func() error
+}
+
+// TakeBack takes back that a final backup was restored, if the store could not be brought to Into.
+func (d RestoredStore) TakeBack() error {
+	if d.unclaim == nil {
+		return nil
+	}
+	return d.unclaim()
 }
 
 // Restore makes a store from a backup. The new store has an identifier of its own, and an entry
@@ -104,6 +115,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		if e != nil {
 			return done, e
 		}
+		done.unclaim = unclaim
 		defer func() {
 			if _, e := os.Lstat(c.Path); err != nil && errors.Is(e, fs.ErrNotExist) {
 				err = errors.Join(err, unclaim())

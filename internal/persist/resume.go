@@ -55,8 +55,8 @@ func (c RestoreConfig) claim() (unclaim func() error, err error) {
 	default:
 		return nil, fmt.Errorf("final backup %s: it was restored to %s before (%s says so), and nothing was written "+
 			"now: of two stores that go on from it, each would forget what the other one charges. If no daemon was "+
-			"ever started on that store, remove it and %[3]s; otherwise --as-copy restores this file as any other backup, "+
-			"with another identifier and ledgers that ask to be reconciled", c.Backup, earlier, note)
+			"ever started on that store, remove it and %[3]s; otherwise --as-copy restores this file as any other "+
+			"backup, with another identifier and ledgers that ask to be reconciled", c.Backup, earlier, note)
 	}
 	f, err := os.OpenFile(note, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -163,9 +163,10 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	b.Queue("INSERT INTO meta (name, value) VALUES ('store', $1) ON CONFLICT (name) DO NOTHING", newID())
 	b.Queue(raise, s.fence()...)
 	b.Queue(raise, s.mark(c)...)
-	b.Queue("SELECT value, current_setting('synchronous_commit') FROM meta WHERE name = 'store'")
+	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = 'final') " +
+		"FROM meta WHERE name = 'store'")
 	results := c.SendBatch(ctx, &b)
-	var value []byte
+	var value, final []byte
 	var synchronous string
 	err := func() error {
 		for range b.Len() - 1 {
@@ -173,7 +174,7 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 				return err
 			}
 		}
-		return results.QueryRow().Scan(&value, &synchronous)
+		return results.QueryRow().Scan(&value, &synchronous, &final)
 	}()
 	if err := errors.Join(err, results.Close()); err != nil {
 		return err
@@ -188,6 +189,11 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	id, err := parseID(value)
 	if err != nil {
 		return err
+	}
+	if final != nil {
+		if err := s.setMoved(final); err != nil {
+			return err
+		}
 	}
 	if s.id == "" {
 		s.id = id

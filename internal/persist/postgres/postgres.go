@@ -93,6 +93,7 @@ type Store struct {
 	known     known
 	changed   changed
 	away      away
+	moved     atomic.Pointer[error] // why everything but a final backup is refused
 
 	closing context.Context // ends when the store is closed
 	close   context.CancelFunc
@@ -137,7 +138,10 @@ func (s *Store) open(c *pgxpool.Config) (err error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return err
 	}
-	if err = s.pool.Ping(ctx); err != nil {
+	if err = s.pool.Ping(ctx); err == nil {
+		err = s.Moved()
+	}
+	if err != nil {
 		s.pool.Close()
 	}
 	return err
@@ -233,6 +237,9 @@ func (s *Store) errClosed() error {
 func (s *Store) refused() error {
 	if s.closed.Load() {
 		return s.errClosed()
+	}
+	if err := s.Moved(); err != nil {
+		return err
 	}
 	return s.away.reason()
 }

@@ -26,6 +26,8 @@ import (
 const (
 	FirstFormat   = 1
 	FormatVersion = 6
+	// GapsFormat is the first version in which the keys of the log may have gaps.
+	GapsFormat = 6
 )
 
 // Bucket is one of the file's buckets.

@@ -85,11 +85,19 @@ func (v *View) Final() (*Final, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
-	if len(value) != 12 {
-		return nil, Damaged(MetaBucket, FinalKey, "%d bytes; want 12", len(value))
+	f, err := ParseFinal(value)
+	if err != nil {
+		return nil, Damaged(MetaBucket, FinalKey, "%v", err)
 	}
-	return &Final{At: time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC(),
-		Format: binary.BigEndian.Uint32(value[8:])}, nil
+	return &f, nil
+}
+
+// ParseFinal reads the row's bytes.
+func ParseFinal(b []byte) (Final, error) {
+	if len(b) != 12 {
+		return Final{}, fmt.Errorf("%d bytes; want 12", len(b))
+	}
+	return Final{At: time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC(), Format: binary.BigEndian.Uint32(b[8:])}, nil
 }
 
 // Moved says that no daemon may use the file at path, because its ledgers go on elsewhere.

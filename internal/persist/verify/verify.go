@@ -112,6 +112,7 @@ type verifier struct {
 	ctx context.Context
 
 	id        string            // of the store
+	gaps      bool              // the log's keys may have some
 	records   uint64            // of the log
 	geneses   []uint64          // ledgers, in the order of the log
 	ledgers   map[uint64]uint64 // ledger numbers → records of the log
@@ -123,8 +124,8 @@ type verifier struct {
 }
 
 func (v *verifier) run() error {
-	var err error
-	if _, v.id, err = v.CheckFormat(); err != nil {
+	version, id, err := v.CheckFormat()
+	if err != nil {
 		return err
 	}
 	if v.Result.Keys, err = v.View.Keys(); err != nil {
@@ -133,7 +134,11 @@ func (v *verifier) run() error {
 	if v.Result.Final, err = v.View.Final(); err != nil {
 		return err
 	}
-	v.StoreID = v.id
+	v.StoreID, v.id = id, id
+	if f := v.Result.Final; f != nil {
+		version = f.Format
+	}
+	v.gaps = version >= rows.GapsFormat
 	if err := v.unknown(); err != nil {
 		return err
 	}
@@ -179,7 +184,8 @@ func (v *verifier) run() error {
 	return err
 }
 
-// survey reads the log once. It checks that keys have no gap, and finds all ledgers.
+// survey reads the log once. It checks that keys have no gap, unless several daemons have drawn them,
+// and finds all ledgers.
 func (v *verifier) survey() error {
 	bb, err := v.Bucket(rows.LogBucket)
 	if err != nil {
@@ -187,10 +193,15 @@ func (v *verifier) survey() error {
 	}
 	v.ledgers = map[uint64]uint64{}
 	c := bb.Cursor()
+	at := uint64(0)
 	for key, stored := c.First(); key != nil; key, stored = c.Next() {
 		v.records++
-		if !bytes.Equal(key, rows.NumberKey(v.records)) {
-			return rowFinding(rows.LogBucket, key, "key", fmt.Sprint(v.records), rows.KeyText(rows.LogBucket, key))
+		at++
+		if v.gaps && len(key) == 8 {
+			at = binary.BigEndian.Uint64(key)
+		}
+		if !bytes.Equal(key, rows.NumberKey(at)) {
+			return rowFinding(rows.LogBucket, key, "key", fmt.Sprint(at), rows.KeyText(rows.LogBucket, key))
 		}
 		value, err := rows.Unseal(rows.LogBucket, key, stored)
 		if err != nil {
@@ -200,7 +211,7 @@ func (v *verifier) survey() error {
 			return rows.Damaged(rows.LogBucket, key, "%d bytes; at least %d", len(value), rows.LogHeaderSize)
 		}
 		number := binary.BigEndian.Uint64(value)
-		if number == v.records {
+		if number == at {
 			v.geneses = append(v.geneses, number)
 		} else if v.ledgers[number] == 0 {
 			return rowFinding(rows.LogBucket, key, "ledger number", "that of an earlier genesis", fmt.Sprint(number))

@@ -1,0 +1,77 @@
+// Package house carries ledgers from one kind of store to another. What is carried is a file as the
+// bbolt store keeps it (package rows): a backup of every store is such a file, and every store can be
+// filled from one. The rows stay as they are, byte by byte, so hashes and receipts do.
+package house
+
+import (
+	"fmt"
+	"io"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// Read shows a file that was verified.
+func Read(path string, read func(*rows.View) error) error {
+	return rows.OpenToRead(path, 0, func(tx *bolt.Tx, _ io.ReaderAt) error { return read(&rows.View{Tx: tx}) })
+}
+
+// Each calls f with every row of a bucket, in the order of keys. The bytes are valid during the call.
+func Each(v *rows.View, b rows.Bucket, f func(key, stored []byte) error) error {
+	bucket, err := v.Bucket(b)
+	if err != nil {
+		return err
+	}
+	return bucket.ForEach(f)
+}
+
+// Contents reads all of a store, checking each ledger's chain up to its head, and returns a digest of
+// it.
+func Contents(s ledger.Store) (c record.Contents, err error) {
+	const page = 1000
+	for after := ""; ; {
+		list, err := s.List("", after, page)
+		if err != nil || len(list) == 0 {
+			return c, err
+		}
+		for _, sum := range list {
+			after = sum.Genesis.Spec.Name
+			head, err := chain(s, sum)
+			if err != nil {
+				return c, err
+			}
+			c.Add(after, head)
+		}
+	}
+}
+
+// chain reads a ledger from its genesis on, and returns its head.
+func chain(s ledger.Store, sum ledger.Summary) (head ledger.Head, err error) {
+	const page = 1000
+	name := sum.Genesis.Spec.Name
+	raw, _, err := s.GenesisRecord(name)
+	if err != nil {
+		return head, err
+	}
+	head.Hash = record.GenesisHash(raw)
+	for head.Position < sum.Head.Position {
+		list, err := s.Records(name, head.Position+1, page)
+		if err != nil {
+			return head, err
+		}
+		for _, r := range list {
+			head = ledger.Head{Position: head.Position + 1, Hash: record.EntryHash(head.Hash, r.Raw)}
+		}
+		if len(list) == 0 {
+			break
+		}
+	}
+	if head != sum.Head {
+		return head, fmt.Errorf("%w: ledger %s: its entries end at %d with hash %x; its head is %d with %x",
+			ledger.ErrDamaged, name, head.Position, head.Hash, sum.Head.Position, sum.Head.Hash)
+	}
+	return head, nil
+}

@@ -1,0 +1,206 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dpaccountant/accountant/internal/audit/audittest"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/verify"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+func write(t testing.TB, file string, backup func() (io.ReadCloser, int64, error)) {
+	t.Helper()
+	content, size, err := backup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(content)
+	if err := errors.Join(err, content.Close(), os.WriteFile(file, all, 0o600)); err != nil || int64(len(all)) != size {
+		t.Fatalf("%d bytes of %d: %v", len(all), size, err)
+	}
+}
+
+// filledStore is a store in a database with ledgers that came from a file and have gone on, others that
+// began there, and one with more entries than one row of an index stands for.
+func filledStore(t testing.TB) *Store {
+	t.Helper()
+	file, path := fileStore(t, 1)
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config := Config{URL: database(t)}
+	if err := Fill(context.Background(), config, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, config)
+	for i := range audittest.Kinds {
+		audittest.Append(t, s, fmt.Sprintf("open/%d", i), 40, uint64(77+i))
+		audittest.Fill(t, s, audittest.Spec(fmt.Sprintf("later/%d", i), i), 40, uint64(5*i+3))
+	}
+	for range 300 {
+		if _, err := s.Append([]ledger.Proposal{proposal(t, s, "empty", audittest.Writer(3))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// A backup of a database is a backup like any other: it verifies, and restores into a directory.
+func TestBackup(t *testing.T) {
+	s := filledStore(t)
+	defer mustClose(t, s)
+	want, err := house.Contents(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	write(t, file, s.Backup)
+	done, err := verify.File(context.Background(), verify.Config{Path: file})
+	if err != nil || done.Contents.Sum() != want.Sum() || done.Final != nil || done.StoreID != s.ID() {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	restored, err := persist.Restore(context.Background(),
+		persist.RestoreConfig{Backup: file, Path: filepath.Join(t.TempDir(), "to", persist.FileName)})
+	if err != nil || restored.Moved || restored.Ledgers+restored.Closed != want.Ledgers {
+		t.Errorf("%+v, %v", restored, err)
+	}
+}
+
+// A final backup ends the store for all daemons, and the one that is made of it goes on, in a directory
+// or in another database.
+func TestFinal(t *testing.T) {
+	s := filledStore(t)
+	defer mustClose(t, s)
+	other := mustOpen(t, s.config)
+	defer mustClose(t, other)
+	t.Cleanup(func() {
+		execute(t, s.config.URL, "ALTER TABLE moved_heads RENAME TO heads")
+	})
+	next := proposal(t, other, "empty", audittest.Writer(900))
+	want, err := house.Contents(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "final")
+	write(t, file, s.Final)
+	write(t, file+".again", s.Final)
+	for _, s := range []*Store{s, other} {
+		for range 2 {
+			_, appended := s.Append([]ledger.Proposal{next})
+			_, _, loaded := s.Load("empty")
+			_, asked := s.Heads([]string{"empty"})
+			_, _, copied := s.Backup()
+			for what, err := range map[string]error{"Append": appended, "Load": loaded, "Heads": asked,
+				"Backup": copied} {
+				if !errors.Is(err, ledger.ErrUnavailable) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		}
+	}
+	if err := other.Moved(); err == nil {
+		t.Error("the other daemon does not know it")
+	}
+	if _, err := Open(s.config); err == nil || !strings.Contains(err.Error(), "were moved away") {
+		t.Errorf("opened with %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "to", persist.FileName)
+	done, err := persist.Restore(context.Background(), persist.RestoreConfig{Backup: file, Path: path})
+	if err != nil || !done.Moved || done.StoreID != s.ID() || done.Contents.Sum() != want.Sum() {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	config := Config{URL: database(t)}
+	if err := Fill(context.Background(), config, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	moved := mustOpen(t, config)
+	defer mustClose(t, moved)
+	back, err := persist.Open(persist.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	sameStore(t, back, moved)
+	for _, s := range []ledger.Store{back, moved} {
+		if _, err := s.Append([]ledger.Proposal{next}); err != nil { // decided before the move
+			t.Error(err)
+		}
+	}
+	verified, err := verify.File(context.Background(), verify.Config{Path: file})
+	if err != nil || verified.Final == nil {
+		t.Errorf("%+v, %v", verified, err)
+	}
+}
+
+// What is acknowledged while the final backup is made, by whichever daemon, is in it, and nothing is
+// acknowledged after it.
+func TestFinalWhileServing(t *testing.T) {
+	config := Config{URL: database(t)}
+	stores := []*Store{mustOpen(t, config), mustOpen(t, config)}
+	t.Cleanup(func() { execute(t, config.URL, "ALTER TABLE moved_heads RENAME TO heads") })
+	var writers sync.WaitGroup
+	acknowledged := make([]uint64, 6)
+	started := make(chan struct{}, len(acknowledged))
+	for i := range acknowledged {
+		s, name := stores[i%2], fmt.Sprint("l", i)
+		audittest.Fill(t, s, audittest.Spec(name, 0), 0, 1)
+		writers.Go(func() {
+			for {
+				snapshot, tail, err := s.Load(name)
+				if err == nil {
+					v := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1}, Count: 1}}}
+					b := ledger.NewBatch(ledger.NewState(snapshot, tail))
+					n := acknowledged[i]
+					b.Decide(ledger.Request{Writer: audittest.Writer(1), Sequence: n + 1, Digest: record.Digest(v),
+						Action: v}, ledger.Lane{Sequence: n}, audittest.Time(9))
+					_, err = s.Append([]ledger.Proposal{b.Proposal()})
+				}
+				if err != nil {
+					if !errors.Is(err, ledger.ErrUnavailable) {
+						t.Error(err)
+					}
+					return
+				}
+				if acknowledged[i]++; acknowledged[i] == 20 {
+					started <- struct{}{}
+				}
+			}
+		})
+	}
+	for range acknowledged {
+		<-started
+	}
+	file := filepath.Join(t.TempDir(), "final")
+	write(t, file, stores[0].Final)
+	writers.Wait()
+	for _, s := range stores {
+		mustClose(t, s)
+	}
+	path := filepath.Join(t.TempDir(), "to", persist.FileName)
+	if _, err := persist.Restore(context.Background(), persist.RestoreConfig{Backup: file, Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	moved, err := persist.Open(persist.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer moved.Close()
+	for i, n := range acknowledged {
+		snapshot, _, err := moved.Load(fmt.Sprint("l", i))
+		if err != nil || snapshot.Head.Position != n {
+			t.Errorf("l%d: %d, %v; %d were acknowledged", i, snapshot.Head.Position, err, n)
+		}
+	}
+}

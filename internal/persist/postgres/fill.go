@@ -1,0 +1,395 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// ErrNotEmpty means that the database has a store already.
+var ErrNotEmpty = errors.New("the database has a store already")
+
+// ErrThere means that the database has this very store already, which has gone on.
+var ErrThere = errors.New("the database has this store already, and it has gone on since; nothing was written")
+
+// errOther means that a database has something else than the file that it was filled from.
+var errOther = fmt.Errorf("%w: it is not what the file has", ledger.ErrDamaged)
+
+// Name is the address of the database, without the user and a password.
+func (c Config) Name() string { return c.name() }
+
+// Fill makes the store of a verified bbolt file in a database that has none, in one transaction: all
+// of it is there afterwards, or nothing. It then reads everything back, and compares. A database that
+// has this very store, because an earlier Fill was cut off after its commit, is only compared.
+func Fill(ctx context.Context, c Config, file string, progress func(done, total uint64)) error {
+	pool, err := c.parse()
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, pool.ConnConfig); err != nil {
+		return fmt.Errorf("store %s: %w", c.name(), err)
+	}
+	if err := pool.BeforeConnect(ctx, pool.ConnConfig); err != nil {
+		return fmt.Errorf("store %s: %w", c.name(), err)
+	}
+	conn, err := pgx.ConnectConfig(ctx, pool.ConnConfig)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", c.name(), err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return house.Read(file, func(v *rows.View) error {
+		want, err := v.Contents()
+		if err != nil {
+			return err
+		}
+		f := filling{View: v, conn: conn, total: want.Ledgers + want.Entries, progress: progress}
+		if _, f.id, err = v.CheckFormat(); err != nil {
+			return err
+		}
+		already, err := f.run(ctx)
+		if err != nil {
+			return fmt.Errorf("store %s: %w", c.name(), err)
+		}
+		if err = c.compare(want, f.id); already && errors.Is(err, errOther) {
+			return fmt.Errorf("store %s: %w", c.name(), ErrThere)
+		}
+		return err
+	})
+}
+
+// filling is one run of Fill.
+type filling struct {
+	*rows.View
+	conn     *pgx.Conn
+	tx       pgx.Tx
+	id       string
+	newest   uint64 // log key
+	done     uint64
+	total    uint64
+	progress func(done, total uint64)
+
+	lanes     map[writer]uint64 // ids of lanes with indexed entries
+	sequences [][]any
+	packs     map[uint64]*pack // by ledger, not written yet
+	pending   int              // bytes in them
+}
+
+// writer names a lane.
+type writer struct {
+	number uint64
+	ledger.Writer
+}
+
+// run reports whether the store was there already.
+func (f *filling) run(ctx context.Context) (already bool, err error) {
+	if _, err := f.conn.Exec(ctx, settings); err != nil {
+		return false, err
+	}
+	if f.tx, err = f.conn.Begin(ctx); err != nil {
+		return false, err
+	}
+	defer func() { _ = f.tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
+	// Daemons that start now wait, and then find the store.
+	if _, err := f.tx.Exec(ctx, "LOCK TABLE meta IN ACCESS EXCLUSIVE MODE"); err != nil {
+		return false, err
+	}
+	switch there, err := f.there(ctx); {
+	case err != nil:
+		return false, err
+	case there == f.id:
+		return true, nil
+	case there != "":
+		return false, fmt.Errorf("%w, %s, and nothing was written; allowed: a database in which no daemon was ever "+
+			"started",
+			ErrNotEmpty, there)
+	}
+	for _, step := range []func(context.Context) error{f.meta, f.ledgers, f.writers, f.log, f.rest, f.keys} {
+		if err := step(ctx); err != nil {
+			return false, err
+		}
+	}
+	delete(f.conn.PgConn().CustomData(), warned)
+	if err := f.tx.Commit(ctx); err != nil {
+		return false, fmt.Errorf("%w: the commit was not answered; do the same again, which finds out: %w",
+			ledger.ErrUnknown, err)
+	}
+	if warning := f.conn.PgConn().CustomData()[warned]; warning != nil {
+		return false, fmt.Errorf("%w: the server does not know whether its standby has all of it; do the same again, "+
+			"which finds out: %v", ledger.ErrUnknown, warning)
+	}
+	return false, nil
+}
+
+// there returns the identifier of the store in the database, or "".
+func (f *filling) there(ctx context.Context) (id string, err error) {
+	var stored []byte
+	err = f.tx.QueryRow(ctx, "SELECT value FROM meta WHERE name = 'store'").Scan(&stored)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return parseID(stored)
+}
+
+// meta writes who the store is, and with which keys it signs.
+func (f *filling) meta(ctx context.Context) error {
+	all := [][]any{{"store", sealMeta("store", []byte(f.id))}}
+	keys, err := f.Keys()
+	if err != nil {
+		return err
+	}
+	for i, k := range keys {
+		name := keyName(i)
+		all = append(all, []any{name,
+			sealMeta(name, append(rows.NumberKey(uint64(k.Since.UnixNano())), k.Fingerprint[:]...))})
+	}
+	_, err = f.tx.CopyFrom(ctx, pgx.Identifier{"meta"}, []string{"name", "value"}, pgx.CopyFromRows(all))
+	return err
+}
+
+// copied sends rows to a table while f finds them. The bytes of a row may be those of the file.
+func (f *filling) copied(ctx context.Context, table string, columns []string,
+	find func(add func(values ...any) error) error) error {
+	found, ended := make(chan []any, 64), make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer close(found)
+		ended <- rows.Guard(func() error {
+			return find(func(values ...any) error {
+				select {
+				case found <- values:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+		})
+	}()
+	var failed error
+	_, err := f.tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
+		values, ok := <-found
+		if ok {
+			return values, nil
+		}
+		failed = <-ended
+		ended <- failed
+		return nil, failed
+	}))
+	cancel()
+	for range found { // until find has returned: it uses the file
+	}
+	return errors.Join(failed, err)
+}
+
+// advance counts what is written.
+func (f *filling) advance(n int) {
+	before := f.done
+	if f.done += uint64(n); f.progress != nil && (before/4096 != f.done/4096 || f.done == f.total) {
+		f.progress(f.done, f.total)
+	}
+}
+
+func (f *filling) ledgers(ctx context.Context) error {
+	return f.copied(ctx, "ledgers", []string{"number", "name", "genesis"}, func(add func(...any) error) error {
+		return house.Each(f.View, rows.LedgersBucket, func(name, stored []byte) error {
+			value, err := rows.Unseal(rows.LedgersBucket, name, stored)
+			if err != nil {
+				return err
+			}
+			number, err := rows.NumberIn(rows.LedgersBucket, name, value)
+			if err != nil {
+				return err
+			}
+			_, raw, _, err := f.Genesis(number)
+			if err != nil {
+				return err
+			}
+			f.advance(1)
+			return add(int64(number), bytes.Clone(name), seal(rows.LogBucket, rows.NumberKey(number), raw))
+		})
+	})
+}
+
+// writers writes the lanes. That of a ledger's newest entry is in its head, and its row may be older.
+func (f *filling) writers(ctx context.Context) error {
+	f.lanes = map[writer]uint64{}
+	var head rows.Head
+	return f.copied(ctx, "lanes", []string{"number", "name", "principal", "value"}, func(add func(...any) error) error {
+		return house.Each(f.View, rows.WritersBucket, func(key, stored []byte) (err error) {
+			principal, ok := rows.PrincipalOf(key)
+			if !ok {
+				return rows.Damaged(rows.WritersBucket, key, "no principal and name")
+			}
+			number := binary.BigEndian.Uint64(key)
+			w := ledger.Writer{Principal: principal, Name: string(key[8+2+len(principal):])}
+			l, err := parse(rows.WritersBucket, key, stored, rows.ParseLane)
+			if err != nil {
+				return err
+			}
+			if head.Number != number {
+				if head, err = f.Head(number); err != nil {
+					return err
+				}
+			}
+			if l.ID == head.Writer {
+				l = head.Lane()
+			}
+			if l.Sequence >= sequenceEvery {
+				f.lanes[writer{number, w}] = l.ID
+			}
+			return add(int64(number), []byte(w.Name), []byte(w.Principal),
+				seal(rows.WritersBucket, bytes.Clone(key), l.Append(nil)))
+		})
+	})
+}
+
+const (
+	// packEntries is how many entries of a ledger are in one row at most.
+	packEntries = 64
+	// maxPending bounds what waits for more entries of its ledger, in bytes.
+	maxPending = 32 << 20
+)
+
+// log writes the entries, those of a ledger in rows of up to packEntries.
+func (f *filling) log(ctx context.Context) error {
+	f.packs = map[uint64]*pack{}
+	return f.copied(ctx, "packs", []string{"number", "last", "key", "value"}, func(add func(...any) error) error {
+		flush := func(p *pack) error {
+			f.advance(len(p.raws))
+			delete(f.packs, p.number)
+			return add(int64(p.number), int64(p.last()), int64(p.key), p.seal())
+		}
+		flushAll := func() error {
+			f.pending = 0
+			for _, p := range f.packs {
+				if err := flush(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		err := house.Each(f.View, rows.LogBucket, func(key, _ []byte) error {
+			f.newest = binary.BigEndian.Uint64(key)
+			l, err := f.Logged(f.newest)
+			if err != nil || l.Number == f.newest {
+				return err
+			}
+			p, err := f.pack(l)
+			if err != nil {
+				return err
+			}
+			if len(p.raws) == packEntries {
+				return flush(p)
+			}
+			if f.pending > maxPending {
+				return flushAll()
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return flushAll()
+	})
+}
+
+// pack adds the newest record to those of its ledger that wait.
+func (f *filling) pack(l rows.Logged) (*pack, error) {
+	e, _, _, err := record.UnmarshalEntry(l.Raw)
+	if err != nil {
+		return nil, rows.DamagedBytes(f.newest, err)
+	}
+	p := f.packs[l.Number]
+	if p == nil {
+		p = &pack{number: l.Number, first: e.Position, previous: l.Previous}
+		f.packs[l.Number] = p
+	}
+	p.key = f.newest
+	p.raws = append(p.raws, bytes.Clone(l.Raw))
+	f.pending += len(l.Raw)
+	if e.Sequence%sequenceEvery == 0 {
+		lane, block := f.lanes[writer{l.Number, e.Writer}], e.Sequence/sequenceEvery
+		f.sequences = append(f.sequences, []any{int64(lane), int64(block),
+			seal(rows.SequencesBucket, rows.BlockKey(lane, block), rows.NumberKey(f.newest))})
+	}
+	return p, nil
+}
+
+// rest writes the rows that are the same in both kinds of stores.
+func (f *filling) rest(ctx context.Context) error {
+	_, err := f.tx.CopyFrom(ctx, pgx.Identifier{"sequences"}, []string{"lane", "block", "value"},
+		pgx.CopyFromRows(f.sequences))
+	if err != nil {
+		return err
+	}
+	for _, t := range []struct {
+		bucket  rows.Bucket
+		table   string
+		columns []string
+	}{
+		{rows.HeadsBucket, "heads", []string{"number", "value"}},
+		{rows.MechanismsBucket, "mechanisms", []string{"number", "index", "value"}},
+		{rows.CountsBucket, "counts", []string{"number", "index", "value"}},
+		{rows.ReservationsBucket, "reservations", []string{"number", "position", "value"}},
+		{rows.AmendmentsBucket, "amendments", []string{"number", "position", "value"}},
+	} {
+		err := f.copied(ctx, t.table, t.columns, func(add func(...any) error) error {
+			return house.Each(f.View, t.bucket, func(key, stored []byte) error {
+				if _, err := rows.Unseal(t.bucket, key, stored); err != nil {
+					return err
+				}
+				values := []any{int64(binary.BigEndian.Uint64(key))}
+				switch len(key) {
+				case 12:
+					values = append(values, int64(binary.BigEndian.Uint32(key[8:])))
+				case 16:
+					values = append(values, int64(binary.BigEndian.Uint64(key[8:])))
+				}
+				return add(append(values, bytes.Clone(stored))...)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keys lets later log keys follow the newest one.
+func (f *filling) keys(ctx context.Context) error {
+	_, err := f.tx.Exec(ctx, "SELECT setval('log_keys', $1)", int64((f.newest/keysBlock+1)*keysBlock))
+	return err
+}
+
+// compare reads all of the store back, as a daemon would, and compares it with what it was filled
+// from.
+func (c Config) compare(want record.Contents, id string) (err error) {
+	c.ReadLimit = max(c.ReadLimit, time.Minute)
+	s, err := Open(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	got, err := house.Contents(s)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", c.name(), err)
+	}
+	if s.ID() != id || got.Sum() != want.Sum() {
+		return fmt.Errorf("store %s: %w: store %s with contents %x; the file has store %s with %x", c.name(),
+			errOther, s.ID(), got.Sum(), id, want.Sum())
+	}
+	return nil
+}
