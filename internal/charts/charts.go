@@ -78,7 +78,7 @@ func Level(points []figure.Point, y float64) []figure.Point {
 // Budget is how the budget of which most is used was used up, with what is reserved, and the
 // limit. Of a ledger without a budget it is ε. It goes on to now, unless the ledger is closed.
 func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Figure {
-	f := &figure.Figure{Title: "Privacy budget of " + l.GetName(), Subtitle: h.GetText(),
+	f := &figure.Figure{Title: "Privacy budget of " + l.GetName(),
 		X: figure.Axis{Name: "time (UTC)", Kind: figure.Times}, Empty: "Nothing was charged yet."}
 	points := h.GetPoints()
 	if len(points) == 0 || l.GetPosition() == 0 {
@@ -87,6 +87,10 @@ func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Fig
 	}
 	newest := points[len(points)-1]
 	which := fullest(newest.GetShares())
+	f.Subtitle = "What was charged. " + meaning("descriptive")
+	if which >= 0 {
+		f.Subtitle = "What was charged and is reserved, as the guard counts it."
+	}
 	var total, reserved []figure.Point
 	for _, p := range points {
 		x := float64(p.GetTime().AsTime().UnixNano()) / 1e9

@@ -108,7 +108,7 @@ func checkPicture(t *testing.T, name string, picture []byte, dark bool) {
 			}
 		}
 	}
-	if inked < 1000 {
+	if inked < 500 {
 		t.Errorf("%s: %d pixels stand out from the ground", name, inked)
 	}
 }

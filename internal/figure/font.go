@@ -39,14 +39,17 @@ var (
 	measured  = map[role]font.Face{}
 )
 
-// measure is how wide a text is. A face is not for two goroutines at once.
+// wider is how much wider than Go's fonts a reader's own may be; DejaVu's are.
+const wider = 1.13
+
+// measure is how wide a text may be. A face is not for two goroutines at once.
 func measure(r role, s string) float64 {
 	measuring.Lock()
 	defer measuring.Unlock()
 	if measured[r] == nil {
 		measured[r] = r.face(1)
 	}
-	return float64(font.MeasureString(measured[r], s)) / 64
+	return wider * float64(font.MeasureString(measured[r], s)) / 64
 }
 
 // fit shortens a text that is wider than wide, and marks that by "…".

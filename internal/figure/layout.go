@@ -13,7 +13,7 @@ const (
 	Width     = 760.0
 	Height    = 440.0
 	edgeSpace = 16.0
-	most      = 210.0 // the widest label at a line's end
+	most      = 230.0 // the widest label at a line's end
 )
 
 // anchor is which end of a text stands at its place.
@@ -55,6 +55,11 @@ func (f *Figure) draw(c canvas) {
 	l.area(ground, []Point{{0, 0}, {Width, 0}, {Width, Height}, {0, Height}})
 	l.heading()
 	l.bottom = Height - 58
+	if f.blank() { // no axis has a number yet
+		center := Point{Width / 2, (l.top + l.bottom) / 2}
+		l.text(empty, middle, center, fit(empty, plain.Text(f.Empty), Width-2*edgeSpace))
+		return
+	}
 	ticks := f.Y.ticks(l.low.Y, l.high.Y)
 	widest := 0.0
 	for _, t := range ticks {
@@ -64,11 +69,6 @@ func (f *Figure) draw(c canvas) {
 	l.right = Width - edgeSpace
 	l.nameEnds()
 	l.axes(ticks)
-	if f.blank() {
-		center := Point{(l.left + l.right) / 2, (l.top + l.bottom) / 2}
-		l.text(empty, middle, center, fit(empty, plain.Text(f.Empty), Width-2*edgeSpace))
-		return
-	}
 	l.content()
 }
 
@@ -83,7 +83,9 @@ func (l *layout) heading() {
 		l.text(subtitle, start, Point{edgeSpace, l.top}, fit(subtitle, plain.Text(l.Subtitle), wide))
 	}
 	l.top += 28
-	l.text(name, start, Point{edgeSpace, l.top}, fit(name, plain.Text(l.Y.Name), wide))
+	if !l.blank() {
+		l.text(name, start, Point{edgeSpace, l.top}, fit(name, plain.Text(l.Y.Name), wide))
+	}
 	l.top += 14
 }
 

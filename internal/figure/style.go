@@ -96,7 +96,7 @@ var styles = func() map[role]style {
 	return all
 }()
 
-// fonts are the reader's own. The layout measures with Go's, which are wider than most.
+// fonts are the reader's own. The layout measures with Go's, and leaves room for wider ones.
 const fonts = `system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif`
 
 // Stylesheet is the look of every SVG of this package, for a page's own style sheet: pages show

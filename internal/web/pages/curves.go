@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/charts"
 	"github.com/dpaccountant/accountant/internal/figure"
@@ -17,10 +19,12 @@ type curvesBody struct {
 }
 
 // curvePoints is how many points a curve is drawn with, and every how many of them stands in the
-// table.
+// table. A drawing shows no smaller gap between the bounds of ln δ than curveGap, and tighter ones take
+// seconds.
 const (
 	curvePoints = 160
 	curveStep   = 16
+	curveGap    = 0.01
 )
 
 func (s *site) curves(r *http.Request) (*page, error) {
@@ -29,7 +33,8 @@ func (s *site) curves(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	answer, err := s.api.QueryPrivacyCurve(r.Context(), &pb.QueryPrivacyCurveRequest{
-		Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: name}, Points: curvePoints})
+		Subject: &pb.QueryPrivacyCurveRequest_Ledger{Ledger: name}, Points: curvePoints,
+		MaxGap: proto.Float64(curveGap)})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -51,5 +52,6 @@ func (s *site) dataset(r *http.Request) (*page, error) {
 func printed(text, command string) (statementBody, error) {
 	var b bytes.Buffer
 	err := markdown.Convert([]byte(text), &b)
-	return statementBody{template.HTML(b.String()), command}, err
+	text = strings.ReplaceAll(b.String(), "<th></th>\n<th></th>", "<th>What</th>\n<th>Value</th>") // for screen readers
+	return statementBody{template.HTML(text), command}, err
 }

@@ -1,0 +1,269 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var update = flag.Bool("update", false, "write the screenshots in testdata anew; then look at them")
+
+var (
+	bin     string          // the folder of both commands
+	browser context.Context // the one browser of all tests
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+// run builds both commands and starts the browser, once for all tests.
+func run(m *testing.M) int {
+	path := chromium()
+	if path == "" {
+		const text = "no chromium is installed, so the dashboard is not tested in a browser (apt-get install chromium)"
+		if os.Getenv("ACCOUNTANT_NEEDS_BROWSER") == "1" {
+			fmt.Println("FAIL: " + text)
+			return 1
+		}
+		fmt.Println("SKIP: " + text)
+		return 0
+	}
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	bin = dir
+	if out, err := exec.Command("go", "build", "-o", dir+"/", "../../../cmd/accountantd",
+		"../../../cmd/accountctl").CombinedOutput(); err != nil {
+		fmt.Printf("%v\n%s", err, out)
+		return 1
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "profile")),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	var quit context.CancelFunc
+	browser, quit = chromedp.NewContext(allocator)
+	defer quit()
+	if err := chromedp.Run(browser); err != nil {
+		fmt.Println("the browser does not start:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+func chromium() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// daemon is a running accountantd.
+type daemon struct {
+	grpc, web string
+}
+
+// start starts a daemon with an empty store, which the test's end stops.
+func start(t *testing.T) *daemon {
+	t.Helper()
+	c := exec.Command(filepath.Join(bin, "accountantd"), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data",
+		filepath.Join(t.TempDir(), "data"), "--init")
+	var complaints bytes.Buffer
+	c.Stderr = &complaints
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_ = c.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		d := &daemon{}
+		for _, word := range strings.Fields(lines.Text()) {
+			switch key, value, _ := strings.Cut(word, "="); key {
+			case "listen":
+				d.grpc = value
+			case "http":
+				d.web = "http://" + value
+			}
+		}
+		if d.grpc != "" {
+			return d
+		}
+	}
+	t.Fatalf("the daemon does not start: %s", complaints.String())
+	return nil
+}
+
+// ctl runs accountctl, which must succeed, and returns what it prints.
+func (d *daemon) ctl(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(filepath.Join(bin, "accountctl"), append(args, "--server", d.grpc)...)
+	var out, complaints bytes.Buffer
+	c.Stdout, c.Stderr = &out, &complaints
+	if err := c.Run(); err != nil {
+		t.Fatalf("accountctl %s: %v: %s", strings.Join(args, " "), err, complaints.String())
+	}
+	return out.String()
+}
+
+// numbers are all numbers in what accountctl prints as JSON.
+func (d *daemon) numbers(t *testing.T, args ...string) map[float64]bool {
+	t.Helper()
+	found := map[float64]bool{}
+	var collect func(any)
+	collect = func(v any) {
+		switch v := v.(type) {
+		case float64:
+			found[v] = true
+		case string: // protobuf's 64-bit numbers
+			var x float64
+			if json.Unmarshal([]byte(v), &x) == nil {
+				found[x] = true
+			}
+		case []any:
+			for _, e := range v {
+				collect(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				collect(e)
+			}
+		}
+	}
+	dec := json.NewDecoder(strings.NewReader(d.ctl(t, args...)))
+	for dec.More() {
+		var v any
+		if err := dec.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		collect(v)
+	}
+	return found
+}
+
+// tab is a page of the browser that writes down every complaint.
+type tab struct {
+	context.Context
+	t          *testing.T
+	mu         sync.Mutex
+	complaints []string
+}
+
+// open returns a new tab. At the test's end it must have had no complaint: no error on the console, no
+// exception, and no violation of the content policy, which the console names as an error.
+func open(t *testing.T) *tab {
+	t.Helper()
+	ctx, closed := chromedp.NewContext(browser)
+	ctx, late := context.WithTimeout(ctx, 90*time.Second)
+	p := &tab{Context: ctx, t: t}
+	chromedp.ListenTarget(ctx, func(event any) {
+		text := ""
+		switch e := event.(type) {
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+				text = e.Entry.Text
+			}
+		case *runtime.EventExceptionThrown:
+			text = e.ExceptionDetails.Error()
+		case *runtime.EventConsoleAPICalled:
+			text = fmt.Sprintf("console.%s was called", e.Type)
+		case *page.EventJavascriptDialogOpening:
+			text = "a dialog opened: " + e.Message
+			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
+		}
+		if text != "" {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.complaints = append(p.complaints, text)
+		}
+	})
+	t.Cleanup(func() {
+		p.mu.Lock()
+		for _, c := range p.complaints {
+			t.Errorf("the browser complains: %s", c)
+		}
+		p.mu.Unlock()
+		late()
+		closed()
+	})
+	// Only one tab is in front; all shall behave as if they were.
+	p.do(log.Enable(), emulation.SetFocusEmulationEnabled(true))
+	return p
+}
+
+// meant forgets complaints of which the test has caused what they are about, such as the status 404.
+func (p *tab) meant(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.complaints = slices.DeleteFunc(p.complaints, func(c string) bool { return strings.Contains(c, text) })
+}
+
+// do does things in the browser, which must succeed.
+func (p *tab) do(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p, actions...); err != nil {
+		var where, body string
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p), 2*time.Second)
+		defer cancel()
+		_ = chromedp.Run(ctx, chromedp.Location(&where), chromedp.Text("body", &body, chromedp.ByQuery))
+		p.t.Fatalf("%v, at %s:\n%.2000s", err, where, body)
+	}
+}
+
+// text is what a reader sees of an element.
+func (p *tab) text(selector string) (out string) {
+	p.t.Helper()
+	p.do(chromedp.Text(selector, &out, chromedp.ByQuery))
+	return out
+}
+
+// shows fails the test if an element does not show a text.
+func (p *tab) shows(selector string, texts ...string) {
+	p.t.Helper()
+	got := p.text(selector)
+	for _, want := range texts {
+		if !strings.Contains(got, want) {
+			p.t.Errorf("%s does not show %q:\n%.3000s", selector, want, got)
+		}
+	}
+}
+
+// waits until an element shows a text, for at most some seconds.
+func (p *tab) waits(selector, want string) {
+	p.t.Helper()
+	p.do(chromedp.Poll(fmt.Sprintf(`document.querySelector(%q)?.innerText.includes(%q)`, selector, want), nil,
+		chromedp.WithPollingTimeout(20*time.Second), chromedp.WithPollingInterval(50*time.Millisecond)))
+}
