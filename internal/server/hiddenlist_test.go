@@ -89,6 +89,21 @@ func among(t *testing.T, store *crowded) (*servertest.Server, map[string]func(to
 			}
 			return names, page.GetNextPageToken(), err
 		},
+		"overview": func(token string) (names []string, next string, err error) {
+			page, err := g.Client.QueryOverview(as(t, "ann"), &pb.QueryOverviewRequest{PageToken: token})
+			for _, r := range page.GetRows() {
+				names = append(names, strings.TrimSuffix(r.GetName(), "/1"))
+			}
+			return names, page.GetNextPageToken(), err
+		},
+		"overview of datasets": func(token string) (names []string, next string, err error) {
+			page, err := g.Client.QueryOverview(as(t, "ann"), &pb.QueryOverviewRequest{PageToken: token,
+				Subject: pb.QueryOverviewRequest_DATASETS})
+			for _, r := range page.GetRows() {
+				names = append(names, r.GetDatasetId())
+			}
+			return names, page.GetNextPageToken(), err
+		},
 	}
 }
 
