@@ -93,9 +93,7 @@ func (s settings) openStore(m *server.Metrics) (store kept, failed <-chan struct
 	}
 	database, err := postgres.Open(postgres.Config{
 		URL: s.storage.url, PasswordFile: s.storage.passwordFile,
-		Observer: postgres.Observer{
-			Commit: func(c postgres.Commit) { m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration) },
-		},
+		Observer: observer(m),
 	})
 	if err != nil {
 		return nil, nil, nil, err

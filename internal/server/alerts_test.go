@@ -31,6 +31,11 @@ func TestAlertsNameMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown := get(t, "http://"+s.HTTPAddr+"/metrics")
+	database, err := os.ReadFile("../../cmd/accountantd/shared.go") // metrics of a store in a database
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown += string(database)
 	name := regexp.MustCompile(`\b(accountant|grpc_server|process)_[a-z_]+`)
 	for _, file := range []string{"../../deploy/alerts.yml", "../../docs/operations.md"} {
 		text, err := os.ReadFile(file)

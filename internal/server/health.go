@@ -17,6 +17,15 @@ const VersionKey = "accountant-version"
 type healthService struct {
 	*health.Server
 	version string
+	away    func() error
+}
+
+// away returns why the store's database cannot be used now; nil if it can, or if the store is a file.
+func (s *Server) away() error {
+	if store, ok := s.config.Store.(interface{ Ready() error }); ok {
+		return store.Ready()
+	}
+	return nil
 }
 
 func (h healthService) Check(ctx context.Context,
@@ -24,5 +33,9 @@ func (h healthService) Check(ctx context.Context,
 	if err := grpc.SetHeader(ctx, metadata.Pairs(VersionKey, h.version)); err != nil {
 		return nil, err
 	}
-	return h.Server.Check(ctx, req)
+	answer, err := h.Server.Check(ctx, req)
+	if err == nil && answer.GetStatus() == healthpb.HealthCheckResponse_SERVING && h.away() != nil {
+		answer = &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_NOT_SERVING}
+	}
+	return answer, err
 }

@@ -142,6 +142,9 @@ func NewMetrics() *Metrics {
 	return m
 }
 
+// Add adds what the store measures by itself.
+func (m *Metrics) Add(more ...prometheus.Collector) { m.registry.MustRegister(more...) }
+
 // Commit counts one durable commit of the store: the number of batches and new ledgers in it,
 // of their log records, and of bytes.
 func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {

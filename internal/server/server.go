@@ -128,7 +128,7 @@ func Start(config Config) (*Server, error) {
 		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
 	}
 	s.grpc.RegisterService(description(), api)
-	healthpb.RegisterHealthServer(s.grpc, healthService{s.health, config.Version})
+	healthpb.RegisterHealthServer(s.grpc, healthService{s.health, config.Version, s.away})
 	reflection.Register(s.grpc)
 	s.metrics.calls.InitializeMetrics(s.grpc)
 	s.health.SetServingStatus(pb.AccountantService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dpaccountant/accountant/internal/persist/postgres"
+	"github.com/dpaccountant/accountant/internal/server"
+)
+
+// observer has a database's store tell what it does to metrics, and to the log when the database goes away and
+// comes back.
+func observer(m *server.Metrics) postgres.Observer {
+	conflicts := prometheus.NewCounter(prometheus.CounterOpts{Name: "accountant_store_conflicts_total",
+		Help: "Batches that met another head than they were decided on: another daemon had written. They are decided " +
+			"again."})
+	retries := prometheus.NewCounter(prometheus.CounterOpts{Name: "accountant_store_retries_total",
+		Help: "Transactions that the database gave up for another daemon's, and that were tried again."})
+	trips := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "accountant_store_round_trips",
+		Help: "Round trips to the database of one commit.", Buckets: []float64{1, 2, 3, 4, 6, 8, 12, 16}})
+	unknown := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "accountant_store_unknown_total",
+		Help: "Commits whose outcome had to be found out, as their answer was lost or not certain, by what it was."},
+		[]string{"outcome"})
+	away := prometheus.NewGauge(prometheus.GaugeOpts{Name: "accountant_store_away",
+		Help: "1 while the database cannot be reached: charges and questions are refused with UNAVAILABLE."})
+	name := func(o postgres.Outcome) string { return strings.ReplaceAll(string(o), " ", "_") }
+	for _, o := range []postgres.Outcome{postgres.Committed, postgres.NotCommitted, postgres.Unresolved} {
+		unknown.WithLabelValues(name(o)) // shown before the first
+	}
+	m.Add(conflicts, retries, trips, unknown, away)
+	return postgres.Observer{
+		Commit: func(c postgres.Commit) {
+			m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
+			conflicts.Add(float64(c.Conflicts))
+			retries.Add(float64(c.Retries))
+			trips.Observe(float64(c.RoundTrips))
+		},
+		Unknown: func(o postgres.Outcome) {
+			unknown.WithLabelValues(name(o)).Inc()
+			slog.Warn("the outcome of a commit was found out", "outcome", string(o))
+		},
+		Away: func(err error) {
+			if err == nil {
+				away.Set(0)
+				slog.Info("the database can be reached again")
+				return
+			}
+			away.Set(1)
+			slog.Warn("the database cannot be reached: charges and questions are refused until it can", "error", err)
+		},
+	}
+}
