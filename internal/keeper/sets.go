@@ -256,8 +256,8 @@ func (k *Keeper) Reserved(ctx context.Context, journal string, position uint64) 
 
 // NotReserved is the error of a commit or a release of what no set has reserved.
 func NotReserved(journal string, position uint64) error {
-	return fmt.Errorf("%w: reservation: %d in %s; allowed: the journal and the position of the receipt of one of your "+
-		"own calls of ReserveSet", ledger.ErrReservation, position, journal)
+	return fmt.Errorf("%w: reservation: %d in %s; allowed: the journal and the position that you were told when you "+
+		"reserved in several ledgers", ledger.ErrReservation, position, journal)
 }
 
 func (c *setCall) names() []string {

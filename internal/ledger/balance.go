@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -32,6 +33,30 @@ type Balance struct {
 
 	Acknowledged []Acknowledgement // warnings that answers leave out, by position
 	Proposals    []OpenProposal    // by position
+}
+
+// Left returns the part of the ledger's budgets that is neither charged nor reserved, of the budget of which
+// the least is left; or the part of its plan's applications. It is rounded down, and false where nothing
+// bounds the ledger.
+func (b Balance) Left() (part float64, bounded bool) {
+	part = 1
+	least := func(left, limit float64) {
+		if bounded = true; limit > 0 {
+			part = min(part, math.Nextafter(left/limit, 0))
+		}
+	}
+	for _, line := range b.Budgets {
+		least(line.Value.Remaining, line.Value.Limit)
+		least(line.Delta.Remaining, line.Delta.Limit)
+	}
+	var left, planned float64
+	for _, p := range b.Plan {
+		left, planned = left+float64(p.Remaining), planned+float64(p.Planned)
+	}
+	if planned > 0 {
+		least(left, planned)
+	}
+	return max(part, 0), bounded
 }
 
 // View is a ledger as committed: what a query, a watch or a statement shows.

@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -198,6 +199,56 @@ func TestRangeOfUsersLedgers(t *testing.T) {
 			if err != nil || query.GetLedgers()[0].GetLedger() != want {
 				t.Errorf("%s: %v, %v; want %s", prefix, query, err, want)
 			}
+		}
+	}
+}
+
+// The query of a set says what is left of each ledger, and a member's statement that it was charged together with
+// others; that of a ledger that was charged alone does not.
+func TestWhatIsLeftOfEachLedger(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	names := days(t, s, 3)
+	ctx := servertest.Context(t)
+	s.NewLedger("free")
+	plan := servertest.Plan("plan", servertest.Pure(0.1, 8))
+	plan.Adjacency = pb.Workload_ADD_OR_REMOVE_ONE
+	if _, err := s.Client.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: plan}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client.ReportSet(ctx, reportSet("x", 4, &pb.LedgerSet{Ledgers: names[:2]})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client.ReportSet(ctx, reportSet("y", 3, &pb.LedgerSet{Ledgers: []string{"plan"}})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client.Reserve(ctx, &pb.ReserveRequest{Ledger: names[1], Writer: servertest.Writer(), Sequence: 1,
+		Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 60}}); err != nil {
+		t.Fatal(err)
+	}
+	// By hand: 6 of 10 tenths, 1 of 10, all, 5 of 8 applications, and nothing for a ledger without budgets.
+	want := map[string]float64{names[0]: 0.6, names[1]: 0.1, names[2]: 1, "plan": 0.625}
+	answer, err := s.Client.QueryPrivacySet(ctx, &pb.QueryPrivacySetRequest{
+		Set:   &pb.LedgerSet{Ledgers: append([]string{"plan"}, names...)},
+		Given: &pb.QueryPrivacySetRequest_Delta{Delta: 1e-6}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range answer.GetLedgers() {
+		if got := l.GetLeft(); got > want[l.GetLedger()] || got < want[l.GetLedger()]-1e-12 {
+			t.Errorf("%s: %v is left; want %v, rounded down", l.GetLedger(), got, want[l.GetLedger()])
+		}
+	}
+	none, err := s.Client.QueryPrivacySet(ctx, &pb.QueryPrivacySetRequest{Set: &pb.LedgerSet{
+		Ledgers: []string{"free"}}, Given: &pb.QueryPrivacySetRequest_Delta{Delta: 1e-6}})
+	if err != nil || none.GetLedgers()[0].Left != nil {
+		t.Errorf("a ledger that nothing bounds: %v, %v", none, err)
+	}
+	for name, together := range map[string]bool{names[0]: true, names[1]: true, names[2]: false, "free": false} {
+		stated, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: name})
+		text := strings.Join(stated.GetStatement().GetAssumptions(), " ")
+		if err != nil || strings.Contains(text, "Since entry 1 this ledger was charged together with others") != together {
+			t.Errorf("%s: %v, %v; charged together: %v", name, text, err, together)
 		}
 	}
 }

@@ -16,6 +16,8 @@ type Action struct {
 	Labels map[string]string
 	Reason string
 	more   string // what else there is to say
+
+	together string // with which other ledgers
 }
 
 // ActionOf says what an entry did: "unknown" if only a newer version knows.
@@ -45,6 +47,13 @@ func ActionOf(e *accountantv1.Entry) Action {
 	}
 	if more := details[a.Name]; more != nil {
 		a.more = more(e)
+	}
+	if set := e.GetSet(); set.GetMembers() > 1 {
+		others := "another ledger"
+		if n := set.GetMembers() - 1; n > 1 {
+			others = fmt.Sprintf("%d other ledgers", n)
+		}
+		a.together = fmt.Sprintf("with %s, %s:%d", others, set.GetJournal(), set.GetPosition())
 	}
 	return a
 }
@@ -142,7 +151,9 @@ func amendText(m *accountantv1.AmendDataset) string {
 // String is the action in one line: a charge is its events alone.
 func (d Action) String() string {
 	var b strings.Builder
-	if d.Name != "charge" {
+	if d.Name == "charge" {
+		b.WriteString(Events(d.Events))
+	} else {
 		b.WriteString(d.Name)
 		if d.Of != 0 {
 			fmt.Fprintf(&b, " of %d", d.Of)
@@ -152,7 +163,9 @@ func (d Action) String() string {
 				b.WriteString(": " + detail)
 			}
 		}
-		return b.String()
 	}
-	return Events(d.Events)
+	if d.together != "" {
+		b.WriteString("; " + d.together)
+	}
+	return b.String()
 }

@@ -4306,7 +4306,11 @@ type LedgerPrivacy struct {
 	// The ledger's name.
 	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// What it costs alone, as QueryPrivacy answers.
-	Privacy       *QueryPrivacyResponse `protobuf:"bytes,2,opt,name=privacy,proto3" json:"privacy,omitempty"`
+	Privacy *QueryPrivacyResponse `protobuf:"bytes,2,opt,name=privacy,proto3" json:"privacy,omitempty"`
+	// The part of its budgets that is neither charged nor reserved, of the budget of which the least
+	// is left; of a PLAN ledger that of its plan's applications. Range: [0, 1], rounded down. Absent
+	// for a DESCRIPTIVE ledger, which nothing bounds.
+	Left          *float64 `protobuf:"fixed64,3,opt,name=left,proto3,oneof" json:"left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4353,6 +4357,13 @@ func (x *LedgerPrivacy) GetPrivacy() *QueryPrivacyResponse {
 		return x.Privacy
 	}
 	return nil
+}
+
+func (x *LedgerPrivacy) GetLeft() float64 {
+	if x != nil && x.Left != nil {
+		return *x.Left
+	}
+	return 0
 }
 
 // AnalysisResult is one analysis's proven upper bound.
@@ -6436,10 +6447,12 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x06in_all\x18\x02 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\x05inAll\x12:\n" +
 	"\x06in_one\x18\x03 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\x05inOne\x12\x1c\n" +
 	"\n" +
-	"not_in_one\x18\x04 \x01(\tR\bnotInOne\"f\n" +
+	"not_in_one\x18\x04 \x01(\tR\bnotInOne\"\x88\x01\n" +
 	"\rLedgerPrivacy\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12=\n" +
-	"\aprivacy\x18\x02 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\aprivacy\"\x88\x02\n" +
+	"\aprivacy\x18\x02 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\aprivacy\x12\x17\n" +
+	"\x04left\x18\x03 \x01(\x01H\x00R\x04left\x88\x01\x01B\a\n" +
+	"\x05_left\"\x88\x02\n" +
 	"\x0eAnalysisResult\x12\x1a\n" +
 	"\banalysis\x18\x01 \x01(\tR\banalysis\x12\x1d\n" +
 	"\aepsilon\x18\x02 \x01(\x01H\x00R\aepsilon\x88\x01\x01\x12\x19\n" +
@@ -6940,6 +6953,7 @@ func file_accountant_v1_accountant_service_proto_init() {
 		(*QueryPrivacySetRequest_Delta)(nil),
 		(*QueryPrivacySetRequest_Epsilon)(nil),
 	}
+	file_accountant_v1_accountant_service_proto_msgTypes[56].OneofWrappers = []any{}
 	file_accountant_v1_accountant_service_proto_msgTypes[57].OneofWrappers = []any{}
 	file_accountant_v1_accountant_service_proto_msgTypes[70].OneofWrappers = []any{}
 	type x struct{}

@@ -155,7 +155,7 @@ func (r request) checkReservation(v *ledger.Together) error {
 	v.Journal = r.held.GetJournal()
 	if _, ok := journals.Number(v.Journal); !ok || r.held.GetPosition() == 0 {
 		return wire.Invalid("reservation", fmt.Sprintf("%d in %s", r.held.GetPosition(), wire.Quote(v.Journal)),
-			"the journal and the position of a ReserveSet's receipt")
+			"the journal and the position that you were told when you reserved in several ledgers")
 	}
 	return nil
 }

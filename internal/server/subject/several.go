@@ -91,6 +91,9 @@ func (s Several) Ask(q accountant.Question, t *turns.Turn) (out questions.SetAns
 	b.left = 2 * len(s.each) // at most
 	for _, sub := range s.each {
 		a := questions.LedgerAnswer{Name: sub.View.Genesis.Spec.Name, Answered: questions.Answered{On: sub.Standing}}
+		if left, bounded := sub.View.Left(); bounded {
+			a.Left = &left
+		}
 		if a.Answer, err = b.askStated(sub, q); err != nil {
 			return out, err
 		}

@@ -1,8 +1,11 @@
 package questions
 
 import (
+	"fmt"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/wire/sets"
 )
 
@@ -38,6 +41,7 @@ type SetAnswer struct {
 // LedgerAnswer is what one ledger costs alone.
 type LedgerAnswer struct {
 	Name string
+	Left *float64 // see ledger.Balance.Left; nil where nothing bounds the ledger
 	Answered
 }
 
@@ -54,7 +58,16 @@ func FromSetAnswer(q accountant.Question, a SetAnswer) *pb.QueryPrivacySetRespon
 		r.InOne = FromAnswer(q, a.One.Answer, a.One.On)
 	}
 	for _, l := range a.Ledgers {
-		r.Ledgers = append(r.Ledgers, &pb.LedgerPrivacy{Ledger: l.Name, Privacy: FromAnswer(q, l.Answer, l.On)})
+		r.Ledgers = append(r.Ledgers, &pb.LedgerPrivacy{Ledger: l.Name, Privacy: FromAnswer(q, l.Answer, l.On),
+			Left: l.Left})
 	}
 	return r
+}
+
+// TogetherNote says, for a ledger's statement, that charges came together with charges to other ledgers; first is
+// the first entry of that kind.
+func TogetherNote(first ledger.Entry) string {
+	return fmt.Sprintf("Since entry %d this ledger was charged together with others, the same charge to each. The "+
+		"numbers are for a record that is in none of the others; for one that may be in several, ask about all of them "+
+		"at once: accountctl query NAME,NAME.", first.Position)
 }

@@ -17,10 +17,14 @@ func WriteAnswer(p *cli.Program, a *accountantv1.QueryPrivacySetResponse, byDelt
 	if !byDelta {
 		head, given = "DELTA", "at epsilon "+spelling.Exact(a.GetInAll().GetEpsilon())
 	}
-	t.Row("LEDGER", head, "SO FAR", "GUARANTEE", "POSITION")
+	t.Row("LEDGER", head, "SO FAR", "LEFT", "GUARANTEE", "POSITION")
 	for _, l := range a.GetLedgers() {
 		bound, running := bounds(l.GetPrivacy(), byDelta)
-		t.Row(p.Short(l.GetLedger(), 40), "≤ "+bound, "≤ "+running, l.GetPrivacy().GetGuarantee(),
+		left := "" // nothing bounds it
+		if l.Left != nil {
+			left = num.FormatReadDown(spelling.Percent(l.GetLeft(), 1), 3) + " %"
+		}
+		t.Row(p.Short(l.GetLedger(), 36), "≤ "+bound, "≤ "+running, left, l.GetPrivacy().GetGuarantee(),
 			l.GetPrivacy().GetPosition())
 	}
 	if err := t.Flush(); err != nil {

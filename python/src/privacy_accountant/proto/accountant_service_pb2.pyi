@@ -397,12 +397,14 @@ class GroupPrivacy(_message.Message):
     def __init__(self, size: _Optional[int] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ...) -> None: ...
 
 class LedgerPrivacy(_message.Message):
-    __slots__ = ["ledger", "privacy"]
+    __slots__ = ["ledger", "left", "privacy"]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
+    LEFT_FIELD_NUMBER: _ClassVar[int]
     PRIVACY_FIELD_NUMBER: _ClassVar[int]
     ledger: str
+    left: float
     privacy: QueryPrivacyResponse
-    def __init__(self, ledger: _Optional[str] = ..., privacy: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., privacy: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., left: _Optional[float] = ...) -> None: ...
 
 class ListDatasetsRequest(_message.Message):
     __slots__ = ["page_size", "page_token"]
