@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/setlanes"
 	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
@@ -45,7 +46,7 @@ type queue struct {
 	verdicts []verdict
 	begun    map[request]ledger.Entry // entries of the batch that are the first of their lanes
 	touched  []*Lane
-	setLanes setLanes
+	setLanes setlanes.Lanes
 	inRow    int           // batches that were written one after the other
 	took     time.Duration // by the last write
 }

@@ -233,8 +233,8 @@ func (q *queue) passed(newer []ledger.Record) {
 		if w := q.writers[e.Writer]; w != nil && w.epoch == q.epoch {
 			w.last, w.at, w.first = e.Sequence, e.Position, receipt{}
 		}
-		if _, known := q.setLanes.known[e.Writer]; known {
-			q.setLanes.put(q.epoch, e)
+		if _, known := q.setLanes.At(q.epoch, e.Writer); known {
+			q.setLanes.Put(q.epoch, e)
 		}
 	}
 }

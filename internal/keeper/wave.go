@@ -368,7 +368,7 @@ func (w *wave) write() error {
 	for i, m := range written {
 		m.hashes = hashes[i]
 		for _, e := range m.batch.Entries() {
-			m.q.setLanes.put(m.q.epoch, e)
+			m.q.setLanes.Put(m.q.epoch, e)
 		}
 		if m.genesis != nil { // the store has completed it
 			m.q.forget()
@@ -395,38 +395,15 @@ func (m *member) hash(position uint64) ledger.Hash {
 	return m.hashes[position-m.batch.Entries()[0].Position]
 }
 
-// setLanes has how far the lanes have come in which the daemon writes a ledger's parts of sets.
-type setLanes struct {
-	epoch uint64 // of the queue
-	known map[ledger.Writer]ledger.Lane
-}
-
-// maxSetLanes bounds those that are kept in memory; the others are read from the store.
-const maxSetLanes = 64
-
-func (l *setLanes) put(epoch uint64, e ledger.Entry) {
-	if e.Set == nil {
-		return
-	}
-	l.keep(epoch, e.Writer, ledger.Lane{Sequence: e.Sequence, Position: e.Position})
-}
-
-func (l *setLanes) keep(epoch uint64, w ledger.Writer, at ledger.Lane) {
-	if l.known == nil || l.epoch != epoch || len(l.known) >= maxSetLanes {
-		l.known = map[ledger.Writer]ledger.Lane{}
-	}
-	l.epoch, l.known[w] = epoch, at
-}
-
 // setLane returns how far a lane of sets has come.
 func (q *queue) setLane(w ledger.Writer) (ledger.Lane, error) {
-	if at, ok := q.setLanes.known[w]; ok && q.setLanes.epoch == q.epoch {
+	if at, ok := q.setLanes.At(q.epoch, w); ok {
 		return at, nil
 	}
 	sequence, position, err := q.k.config.Store.Writer(q.name, w)
 	at := ledger.Lane{Sequence: sequence, Position: position}
 	if err == nil {
-		q.setLanes.keep(q.epoch, w, at)
+		q.setLanes.Keep(q.epoch, w, at)
 	}
 	return at, err
 }

@@ -247,7 +247,8 @@ func TestWhatIsLeftOfEachLedger(t *testing.T) {
 	for name, together := range map[string]bool{names[0]: true, names[1]: true, names[2]: false, "free": false} {
 		stated, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: name})
 		text := strings.Join(stated.GetStatement().GetAssumptions(), " ")
-		if err != nil || strings.Contains(text, "Since entry 1 this ledger was charged together with others") != together {
+		says := strings.Contains(text, "Since entry 1 this ledger was charged together with others")
+		if err != nil || says != together {
 			t.Errorf("%s: %v, %v; charged together: %v", name, text, err, together)
 		}
 	}
