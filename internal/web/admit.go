@@ -23,7 +23,7 @@ func (d *door) admit(r *http.Request) *refusal {
 			wire.Quote(r.Host), d.names())}
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return nil // changes nothing, and a foreign site cannot read the answer
+		return reads(r)
 	}
 	origins, sites := r.Header.Values("Origin"), r.Header.Values("Sec-Fetch-Site")
 	for _, o := range origins {
@@ -39,6 +39,18 @@ func (d *door) admit(r *http.Request) *refusal {
 	if len(r.Header.Values("Cookie")) > 0 && len(origins)+len(sites) == 0 {
 		return forbid("Origin: missing, in a request with cookies; allowed: this daemon's own origin, as browsers " +
 			"send it")
+	}
+	return nil
+}
+
+// reads lets other sites link to pages, and nothing else: as an image or a script inside of another site a page
+// would be computed for it, and how long that takes would tell something.
+func reads(r *http.Request) *refusal {
+	linked := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	for _, s := range r.Header.Values("Sec-Fetch-Site") {
+		if s != "same-origin" && s != "none" && !linked {
+			return forbid("Sec-Fetch-Site: %s; allowed: same-origin, or a link that somebody follows", wire.Quote(s))
+		}
 	}
 	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi"
 	"github.com/dpaccountant/accountant/internal/web/login"
@@ -44,6 +46,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		caller, err = d.caller(r)
 	}
+	if err == nil && caller.Unproven && !strings.HasPrefix(r.URL.Path, jsonapi.Prefix) {
+		err = d.verify(r, caller)
+	}
 	switch {
 	case err == nil:
 		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(r.Context(), caller)))
@@ -55,6 +60,19 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, err.text, err.status)
 	}
+}
+
+// verify asks the service whether a caller who must prove who they are does, before a page or a file is shown
+// that asks it nothing. Calls of the API are refused by themselves.
+func (d *door) verify(r *http.Request, c inside.Caller) *refusal {
+	_, err := pb.NewAccountantServiceClient(d.Conn).GetAccess(inside.With(r.Context(), c), &pb.GetAccessRequest{})
+	switch status.Code(err) {
+	case codes.Unauthenticated:
+		return &refusal{http.StatusUnauthorized, codes.Unauthenticated, status.Convert(err).Message()}
+	case codes.Unavailable:
+		return &refusal{http.StatusServiceUnavailable, codes.Unavailable, status.Convert(err).Message()}
+	}
+	return nil // what the caller may see, the service says of each call
 }
 
 // refusal is why a request does not come in.

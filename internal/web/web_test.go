@@ -463,6 +463,13 @@ func TestOtherMachines(t *testing.T) {
 				if got := ask(proven, "POST", list, token, "rebound.example"); got != 421 {
 					t.Errorf("by a name that the certificate does not have: %d", got)
 				}
+				for _, path := range []string{"/", jsonapi.DocumentPath, "/nowhere"} {
+					for _, bad := range []string{"Bearer x.y.z", "Basic eA==", "x"} {
+						if got := ask(plain, "GET", path, bad, ""); got != 401 {
+							t.Errorf("%s with %s: %d", path, bad, got)
+						}
+					}
+				}
 				if got := ask(proven, "POST", list, "Bearer x.y.z", ""); d.issuer != nil && !c.withCert && got != 401 {
 					t.Errorf("with a token that is none: %d", got)
 				}
@@ -499,6 +506,44 @@ func TestHostileNames(t *testing.T) {
 		if code != 400 || h.Get("Content-Type") != "application/json" || strings.Contains(body, "<") ||
 			strings.ContainsAny(body, "\x1b\u202e\r\x00") || len(body) > 2048 || h.Get("Set-Cookie") != "" {
 			t.Errorf("%.40q: %d %v %.300q", name, code, h, body)
+		}
+	}
+}
+
+// What only the daemon's own socket takes, it does not take over HTTP, whoever asks.
+func TestOwnSocket(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	token := "Authorization: Bearer " + d.issuer.Token("ann", nil)
+	for _, method := range strings.Fields("Expire Free Refund Raise Reconcile Propose Approve Withdraw CreateDataset " +
+		"AmendDataset Backup") {
+		for _, headers := range [][]string{{token}, {"Accountant-Principal: root"}, {}} {
+			code, _, body := send(t, d.request(t, method, "{}", headers...))
+			if code != 403 || !strings.Contains(body, "socket") {
+				t.Errorf("%s with %v: %d %s", method, headers, code, body)
+			}
+		}
+	}
+}
+
+// Another site may link to the daemon's pages, and do nothing else with them.
+func TestForeignReads(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	for _, c := range []struct {
+		site, mode, dest string
+		want             bool
+	}{
+		{"cross-site", "no-cors", "image", false}, {"cross-site", "no-cors", "script", false},
+		{"same-site", "cors", "empty", false}, {"cross-site", "navigate", "iframe", false},
+		{"cross-site", "", "", false}, {"cross-site", "navigate", "document", true},
+		{"none", "navigate", "document", true},
+		{"same-origin", "cors", "empty", true},
+	} {
+		r := d.request(t, "", "", "Sec-Fetch-Site: "+c.site, "Sec-Fetch-Mode: "+c.mode, "Sec-Fetch-Dest: "+c.dest)
+		r.Method, r.URL.Path = http.MethodGet, jsonapi.DocumentPath
+		if code, _, body := send(t, r); (code == 200) != c.want {
+			t.Errorf("%+v: %d %.100s", c, code, body)
 		}
 	}
 }
