@@ -58,14 +58,48 @@ func (h *Handlers) past(ctx context.Context, v ledger.View, delta float64, gap *
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, h.InTime, p, func(t *turns.Turn) ([]point, error) {
-		head := max(v.Head.Position, p.value.reader.walk.Position())
-		if err := p.value.advance(h.Store, head, t); err != nil {
+	behind := false
+	list, err := run(ctx, h.InTime, p, func(t *turns.Turn) (_ []point, err error) {
+		near, far := p.value.near(v.Head.Position)
+		if near {
+			behind = far
+			var newest []ledger.Record
+			if newest, err = h.Store.Records(key.name, v.Head.Position, 1); err == nil && len(newest) > 0 {
+				err = p.value.live(v, newest[0].Entry.Time, t)
+			}
+		} else {
+			err = p.value.advance(h.Store, max(v.Head.Position, p.value.reader.walk.Position()), t)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return p.value.evenly(n), nil
 	})
+	if err == nil && behind && !p.value.catching.Swap(true) {
+		go h.readOn(context.WithoutCancel(ctx), key, v.Head.Position, p.value)
+	}
+	return list, err
 }
+
+// readOn reads what is new in a ledger after an answer did without it, so that the next one need not wait.
+func (h *Handlers) readOn(ctx context.Context, key pastKey, head uint64, of *past) {
+	defer of.catching.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, readOnTime)
+	defer cancel()
+	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past { return of })
+	if err != nil {
+		return // the next question tries again
+	}
+	_, _ = run(ctx, h.InTime, p, func(t *turns.Turn) (struct{}, error) {
+		if p.value.reader.walk.Position() >= head {
+			return struct{}{}, nil
+		}
+		return struct{}{}, p.value.advance(h.Store, head, t)
+	})
+}
+
+// readOnTime bounds how long that takes.
+const readOnTime = 10 * time.Second
 
 // at returns the points at the positions or the times that were asked for, read anew.
 func (h *Handlers) at(ctx context.Context, v ledger.View, q questions.HistoryQuery,

@@ -320,3 +320,50 @@ func (x *story) compare() {
 		}
 	}
 }
+
+// Where little is new the newest point is made without reading it, and says what a query says; what was passed over is
+// read afterwards.
+func TestNewestPointOfALongLedger(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	s.Create(servertest.Filter("a", servertest.Basic(1000)))
+	stream, sent := s.Stream("a", servertest.Writer()), uint64(0)
+	more := func(n int) {
+		for range n {
+			sent++
+			stream.Charge(sent, &pb.Charge{Events: []*pb.Event{servertest.Pure(0.1, 1+uint32(sent%2))}})
+		}
+		stream.Acknowledged(sent)
+	}
+	more(2000)
+	for range 40 {
+		ctx := servertest.Context(t)
+		a, err := s.Client.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: "a", Points: 400,
+			Delta: proto.Float64(delta)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := s.Client.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: "a", Delta: proto.Float64(delta),
+			Positions: positionsOf(a)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range a.GetPoints() {
+			want := exact.GetPoints()[i]
+			if !samePoint(p, want) || !p.GetTime().AsTime().Equal(want.GetTime().AsTime()) {
+				t.Fatalf("%v; read anew it is %v", p, want)
+			}
+		}
+		if newest := a.GetPoints()[len(a.GetPoints())-1].GetPosition(); newest != sent || a.GetPosition() != sent {
+			t.Fatalf("the newest point is at %d; want %d", newest, sent)
+		}
+		more(1 + int(sent%17))
+	}
+}
+
+func positionsOf(a *pb.QueryHistoryResponse) (list []uint64) {
+	for _, p := range a.GetPoints() {
+		list = append(list, p.GetPosition())
+	}
+	return list
+}

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -63,16 +64,22 @@ func (r *reader) late(position uint64) error {
 }
 
 // point is where the ledger stands where it was read to.
-func (r *reader) point(t *turns.Turn) (p point, err error) {
-	sub, err := subject.Of(r.walk.View())
+func (r *reader) point(t *turns.Turn) (point, error) {
+	p := point{time: r.walk.Time()}
+	in := num.NewInterrupt(t.Stop)
+	if !in.Try(func() { p.used, p.held = r.walk.Shares(in) }) {
+		return p, r.late(r.walk.Position())
+	}
+	return r.complete(p, r.walk.View(), t)
+}
+
+// complete adds the numbers of a view to a point that has its time and its shares.
+func (r *reader) complete(p point, v ledger.View, t *turns.Turn) (point, error) {
+	sub, err := subject.Of(v)
 	if err != nil {
 		return p, err
 	}
-	p = point{position: r.walk.Position(), time: r.walk.Time(), guarantee: sub.Standing.Guarantee}
-	in := num.NewInterrupt(t.Stop)
-	if !in.Try(func() { p.used, p.held = r.walk.Shares(in) }) {
-		return p, r.late(p.position)
-	}
+	p.position, p.guarantee = v.Head.Position, sub.Standing.Guarantee
 	q := accountant.AtDelta(r.delta)
 	q.MaxGap, q.Stop = r.gap, t.Stop
 	spent, err := r.spent.Ask(sub.Charged, q)
@@ -105,6 +112,8 @@ type past struct {
 	stride uint64
 	points []point
 	head   *point // the newest, if it is none of them
+
+	catching atomic.Bool // somebody reads on already
 }
 
 // advance reads on to the head, and adds the points on the way.
@@ -147,6 +156,24 @@ func (p *past) advance(log history.Log, head uint64, t *turns.Turn) error {
 		}
 	}
 	return nil
+}
+
+// near reports whether so little is new that the newest point says all that a reader would see. far reports whether
+// there is enough to read on all the same.
+func (p *past) near(head uint64) (near, far bool) {
+	behind := head - min(head, p.reader.walk.Position())
+	return len(p.points) > 0 && behind > 0 && behind <= head/100, behind > head/1000
+}
+
+// live makes the newest point of the ledger as it is, without reading what is new.
+func (p *past) live(v ledger.View, at time.Time, t *turns.Turn) error {
+	found := point{time: at}
+	found.used, found.held = sharesOf(v)
+	found, err := p.reader.complete(found, v, t)
+	if err == nil {
+		p.head = &found
+	}
+	return err
 }
 
 func (p *past) add(t *turns.Turn) error {
