@@ -178,16 +178,19 @@ func BenchmarkQueryOfAThousandLedgers(b *testing.B) {
 	s, names := onDisk(b, 1000)
 	for i, name := range names {
 		scale := 20 + float64(i)/100
-		if _, err := s.Client.Report(b.Context(), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(), Sequence: 1,
-			Charge: &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{
-				Gaussian: &pb.Gaussian{NoiseMultiplier: &scale}}}}}}}); err != nil {
+		charge := &pb.Charge{Events: []*pb.Event{{Count: 1, Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{
+			Gaussian: &pb.Gaussian{NoiseMultiplier: &scale}}}}}}
+		if _, err := s.Client.Report(b.Context(), &pb.ReportRequest{Ledger: name, Writer: servertest.Writer(),
+			Sequence: 1, Charge: charge}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ResetTimer()
+	set := &pb.LedgerSet{Ledgers: names}
 	for i := range b.N {
-		if _, err := s.Client.QueryPrivacySet(b.Context(), &pb.QueryPrivacySetRequest{Set: &pb.LedgerSet{Ledgers: names},
-			Given: &pb.QueryPrivacySetRequest_Delta{Delta: 1e-6 + float64(i)*1e-12}}); err != nil {
+		given := &pb.QueryPrivacySetRequest_Delta{Delta: 1e-6 + float64(i)*1e-12}
+		if _, err := s.Client.QueryPrivacySet(b.Context(),
+			&pb.QueryPrivacySetRequest{Set: set, Given: given}); err != nil {
 			b.Fatal(err)
 		}
 	}

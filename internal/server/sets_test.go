@@ -253,3 +253,35 @@ func TestWhatIsLeftOfEachLedger(t *testing.T) {
 		}
 	}
 }
+
+// A commit of what a set has reserved is refused as a whole once it is over in one of its ledgers, which is
+// named; the others keep what they hold.
+func TestSetIsOverInOneLedger(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	names := days(t, s, 3)
+	ctx := servertest.Context(t)
+	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
+		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client.Release(ctx, &pb.ReleaseRequest{Ledger: names[1], Writer: "request/l", Sequence: 1,
+		Release: &pb.Release{Reservation: held.GetReceipt().GetMembers()[1].GetPosition()}}); err != nil {
+		t.Fatal(err)
+	}
+	of := &pb.SetReservation{Journal: held.GetReceipt().GetJournal(), Position: held.GetReceipt().GetPosition()}
+	_, err = s.Client.CommitSet(ctx, &pb.CommitSetRequest{Writer: "request/c", Sequence: 1,
+		Commit: &pb.SetCommit{Reservation: of, Events: tenths(2)}})
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), names[1]) ||
+		strings.Contains(err.Error(), names[0]) {
+		t.Errorf("%v; want that %s is named", err, names[1])
+	}
+	for i, name := range names {
+		l, err := s.Client.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
+		v := l.GetLedger().GetBudgets()[0].GetValue()
+		if want := []float64{0.5, 0, 0.5}[i]; err != nil || v.GetSpent() != 0 || v.GetReserved() != want {
+			t.Errorf("%s: %v, %v; want %v reserved", name, v, err, want)
+		}
+	}
+}
