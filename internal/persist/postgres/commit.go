@@ -100,7 +100,11 @@ func (a *attempt) run() (int, error) {
 	}
 	defer conn.Release()
 	c := conn.Conn()
+	a.abandon(ctx, c)
 	if err := a.lock(ctx, c); err != nil {
+		if isBroken(err) {
+			a.orphan = c.PgConn().PID()
+		}
 		rollback(c)
 		return 0, err
 	}

@@ -150,18 +150,25 @@ const settings = `SELECT
 	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply'
 		THEN 'remote_apply' ELSE 'on' END, false),
 	set_config('statement_timeout', '0', false),
-	set_config('idle_in_transaction_session_timeout', '5000', false),
-	set_config('lock_timeout', '5000', false),
+	set_config('idle_in_transaction_session_timeout', $1, false),
+	set_config('lock_timeout', $1, false),
 	set_config('default_transaction_isolation', 'read committed', false)`
+
+// keepalive makes the server notice a client whose machine is gone.
+const keepalive = `SELECT set_config('tcp_keepalives_idle', '5', false),
+	set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)`
 
 // prepare makes a new connection ready. It has completed a write of its own before anything that is
 // read through it is believed.
 func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
+	if _, err := c.Exec(ctx, keepalive); codeOf(err) == "" && err != nil { // other databases lack these settings
+		return err
+	}
 	c.PgConn().CustomData()[session] = s.sessions.Add(1)
 	var b pgx.Batch
-	b.Queue(settings)
+	b.Queue(settings, fmt.Sprint(s.config.Abandoned.Milliseconds()))
 	b.Queue("INSERT INTO meta (name, value) VALUES ('store', $1) ON CONFLICT (name) DO NOTHING", newID())
-	b.Queue(raise, s.fence()...)
+	b.Queue("INSERT INTO marks (daemon, session, n) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", s.fence()...)
 	b.Queue(raise, s.mark(c)...)
 	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = 'final') " +
 		"FROM meta WHERE name = 'store'")

@@ -44,6 +44,9 @@ type Config struct {
 	// GroupWait is how long a commit waits for stragglers at most, and only while calls overlap;
 	// 1 ms if 0, not at all if negative.
 	GroupWait time.Duration
+	// Abandoned is after how long the server ends a transaction whose client says nothing; 5 s if 0.
+	// Until then what it has locked stays locked.
+	Abandoned time.Duration
 	// Observer, if set, is told what happens. Its functions must be quick.
 	Observer Observer
 }
@@ -94,6 +97,7 @@ type Store struct {
 	changed   changed
 	away      away
 	moved     atomic.Pointer[error] // why everything but a final backup is refused
+	orphan    uint32                // process of a session that the committer has given up; the committer's own
 
 	closing context.Context // ends when the store is closed
 	close   context.CancelFunc
@@ -109,6 +113,7 @@ var _ ledger.Store = (*Store)(nil)
 func Open(c Config) (*Store, error) {
 	c.ReadLimit = cmp.Or(c.ReadLimit, 2*time.Second)
 	c.CommitLimit = cmp.Or(c.CommitLimit, 10*time.Second)
+	c.Abandoned = cmp.Or(c.Abandoned, 5*time.Second)
 	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 4<<20)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	pool, err := c.parse()

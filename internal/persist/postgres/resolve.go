@@ -33,6 +33,7 @@ func (a *attempt) finish(ctx context.Context, c *pgx.Conn) error {
 		return err
 	}
 	_ = c.PgConn().Conn().Close() // nothing more is sent through it, and its rest is not read
+	a.orphan = c.PgConn().PID()
 	outcome := a.resolve(err)
 	if a.config.Observer.Unknown != nil {
 		a.config.Observer.Unknown(outcome)
@@ -53,6 +54,22 @@ func (s *Store) fence() []any { return []any{s.daemon, int64(0)} }
 // raiseFence waits until the transaction that has locked the row has ended, in whichever way.
 const raiseFence = "UPDATE marks SET n = n + 1 WHERE daemon = $1 AND session = $2 RETURNING n"
 
+// endOrphan ends a session that was given up if it waits for its client to send more. It leaves alone
+// a session that commits: PostgreSQL would end its wait for the standby. A session in the middle of a
+// round trip has no time limit of its own.
+const endOrphan = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	WHERE pid = $1 AND application_name = 'accountantd' AND wait_event = 'ClientRead'`
+
+// abandon lets go of what the committer's last session, if it was given up, has locked. Without the right
+// to do so the server's keepalive does it later.
+func (s *Store) abandon(ctx context.Context, c *pgx.Conn) {
+	if s.orphan != 0 {
+		if _, err := c.Exec(ctx, endOrphan, int64(s.orphan)); err == nil {
+			s.orphan = 0
+		}
+	}
+}
+
 // resolve finds out what became of the transaction. It asks until it knows, or the store is closed:
 // while a standby is missing, for example, nobody can know.
 func (a *attempt) resolve(cause error) Outcome {
@@ -61,6 +78,7 @@ func (a *attempt) resolve(cause error) Outcome {
 		ctx, cancel := context.WithTimeout(a.closing, a.config.CommitLimit)
 		committed := false
 		err := a.with(ctx, func(ctx context.Context, c *pgx.Conn) (err error) {
+			a.abandon(ctx, c)
 			committed, err = a.look(ctx, c)
 			return err
 		})

@@ -162,26 +162,40 @@ func readWhole(s ledger.Store, name string) error {
 	return nil
 }
 
-// Charge loads a ledger and charges it for one event of the i-th mechanism, in a lane of its own,
-// again after a conflict.
+// Charge charges a ledger for one event of the i-th mechanism, in a lane of its own, again after a
+// conflict.
 func Charge(s ledger.Store, name string, i int) error {
 	for {
-		snapshot, tail, err := s.Load(name)
+		p, err := Proposed(s, name, i)
 		if err != nil {
 			return err
 		}
+		if _, err = s.Append([]ledger.Proposal{p}); !errors.Is(err, ledger.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// Proposed loads a ledger and returns what Charge appends to it.
+func Proposed(s ledger.Store, name string, i int) (p ledger.Proposal, err error) {
+	for {
+		snapshot, tail, err := s.Load(name)
+		if err != nil {
+			return p, err
+		}
 		last, position, err := s.Writer(name, writer(i))
 		if err != nil {
-			return err
+			return p, err
+		}
+		if position > snapshot.Head.Position { // another one has written since
+			continue
 		}
 		b := book{s: s, name: name, last: map[ledger.Writer]uint64{writer(i): last}}
 		decided := ledger.NewBatch(ledger.NewState(snapshot, tail))
 		lane := ledger.Lane{Sequence: last, Position: position}
 		if d := decided.Decide(b.charge(writer(i), i, 1), lane, timeOf(i)); d.Outcome != ledger.Accepted {
-			return d.Err
+			return p, d.Err
 		}
-		if _, err = s.Append([]ledger.Proposal{decided.Proposal()}); !errors.Is(err, ledger.ErrConflict) {
-			return err
-		}
+		return decided.Proposal(), nil
 	}
 }

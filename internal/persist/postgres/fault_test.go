@@ -1,0 +1,334 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
+	"github.com/dpaccountant/accountant/internal/persist/storetest"
+)
+
+// hasty are time limits for tests in which somebody does not answer.
+func hasty(url string) Config {
+	return Config{URL: url, ReadLimit: 2 * time.Second, CommitLimit: 300 * time.Millisecond,
+		Abandoned: 300 * time.Millisecond}
+}
+
+// TestFaultAtEveryMessage cuts or silences the connection before each message of a commit, in both
+// directions. The commit then happens once or not at all, and is answered with the truth: it is
+// written exactly if Append says so.
+func TestFaultAtEveryMessage(t *testing.T) {
+	url := database(t)
+	proxy, through := pgtest.NewProxy(t, url)
+	observer := mustOpen(t, Config{URL: url})
+	defer mustClose(t, observer)
+	if _, _, err := observer.Create(storetest.Genesis("l")); err != nil {
+		t.Fatal(err)
+	}
+	var outcomes sync.Map // Outcome → true
+	c := hasty(through)
+	c.Observer.Unknown = func(o Outcome) { outcomes.Store(o, true) }
+	s := mustOpen(t, c)
+	defer mustClose(t, s)
+	try := func(fault pgtest.Fault, at int) (messages int) {
+		for s.Ready() != nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		p, err := storetest.Proposed(observer, "l", at%3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy.Arm(fault, at)
+		_, err = s.Append([]ledger.Proposal{p})
+		messages = proxy.Disarm()
+		heads, e := observer.Heads([]string{"l"})
+		if e != nil {
+			t.Fatal(e)
+		}
+		before, after := p.Expected.Position, heads[0].Position
+		switch {
+		case err == nil && after != before+1:
+			t.Errorf("fault %v at message %d: acknowledged, and the head went from %d to %d", fault, at, before, after)
+		case err != nil && !errors.Is(err, ledger.ErrUnavailable):
+			t.Errorf("fault %v at message %d: %v", fault, at, err)
+		case err != nil && after != before:
+			t.Errorf("fault %v at message %d: %v, and it was written", fault, at, err)
+		}
+		return messages
+	}
+	for range 3 {
+		try(pgtest.Cut, 0) // the statements are prepared
+	}
+	n := try(pgtest.Cut, 0)
+	if n < 20 {
+		t.Fatalf("a commit has %d messages", n)
+	}
+	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5} // a silence takes a second to be noticed
+	if os.Getenv("ACCOUNTANT_FAULTS") == "all" {
+		steps[pgtest.Silence] = 1
+	}
+	for fault, step := range steps {
+		for at := 1; at <= n; at += step {
+			if try(fault, at); t.Failed() {
+				return
+			}
+		}
+	}
+	for _, o := range []Outcome{Committed, NotCommitted} {
+		if _, ok := outcomes.Load(o); !ok {
+			t.Errorf("no commit's outcome was unknown and found to be %q", o)
+		}
+	}
+	if _, err := observer.Records("l", 1, 10000); err != nil {
+		t.Error(err)
+	}
+}
+
+// load has writers charge ledgers through stores until stop is closed, and then compares what was
+// acknowledged with what is there.
+type load struct {
+	t        *testing.T
+	stores   []*Store
+	acked    sync.Map // name → *atomic.Uint64
+	stop     chan struct{}
+	writers  sync.WaitGroup
+	failures atomic.Int64
+}
+
+const loadLedgers = 3
+
+func startLoad(t *testing.T, stores ...*Store) *load {
+	l := &load{t: t, stores: stores, stop: make(chan struct{})}
+	for i := range loadLedgers {
+		name := fmt.Sprint("l", i)
+		if _, _, err := stores[0].Create(storetest.Genesis(name)); err != nil {
+			t.Fatal(err)
+		}
+		l.acked.Store(name, &atomic.Uint64{})
+	}
+	for i := range 6 {
+		l.writers.Go(func() {
+			for n := i; ; n++ {
+				select {
+				case <-l.stop:
+					return
+				default:
+				}
+				l.charge(stores[i%len(stores)], fmt.Sprint("l", n%loadLedgers), i)
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) charge(s *Store, name string, i int) {
+	p, err := storetest.Proposed(s, name, i)
+	if err == nil {
+		_, err = s.Append([]ledger.Proposal{p})
+	}
+	switch {
+	case err == nil:
+		n, _ := l.acked.Load(name)
+		n.(*atomic.Uint64).Add(1)
+	case errors.Is(err, ledger.ErrConflict):
+	case errors.Is(err, ledger.ErrUnavailable):
+		l.failures.Add(1)
+		time.Sleep(10 * time.Millisecond)
+	default:
+		l.t.Errorf("writer %d: %v", i, err)
+	}
+}
+
+// total is how many charges were acknowledged.
+func (l *load) total() (total uint64) {
+	l.acked.Range(func(_, n any) bool {
+		total += n.(*atomic.Uint64).Load()
+		return true
+	})
+	return total
+}
+
+// more waits until charges are acknowledged again.
+func (l *load) more() {
+	l.t.Helper()
+	for before, deadline := l.total(), time.Now().Add(time.Minute); l.total() < before+10; {
+		if time.Now().After(deadline) {
+			l.t.Fatal("nothing is acknowledged any more")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// end checks that exactly what was acknowledged is there.
+func (l *load) end() {
+	l.t.Helper()
+	close(l.stop)
+	l.writers.Wait()
+	for i := range loadLedgers {
+		name := fmt.Sprint("l", i)
+		n, _ := l.acked.Load(name)
+		want := n.(*atomic.Uint64).Load()
+		records, err := l.stores[0].Records(name, 1, 1<<20)
+		snapshot, _, e := l.stores[0].Load(name)
+		if err != nil || e != nil || uint64(len(records)) != want || snapshot.Total != want {
+			l.t.Errorf("ledger %s: %d entries, total %d; %d were acknowledged; %v, %v", name, len(records),
+				snapshot.Total, want, err, e)
+		}
+	}
+	l.t.Logf("%d acknowledged, %d refused", l.total(), l.failures.Load())
+}
+
+// TestTerminated: sessions that are terminated at any moment lose and double nothing.
+func TestTerminated(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Config{})
+	c := Config{URL: server.Database(t)}
+	a, b := mustOpen(t, c), mustOpen(t, c)
+	defer mustClose(t, a)
+	defer mustClose(t, b)
+	l := startLoad(t, a, b)
+	for range 15 {
+		l.more()
+		if err := server.TerminateAll(); err != nil {
+			t.Error(err)
+		}
+	}
+	l.more()
+	l.end()
+}
+
+// TestKilled: a server that is killed and started again has what was acknowledged, and daemons go
+// on by themselves.
+func TestKilled(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Config{})
+	c := Config{URL: server.Database(t)}
+	a, b := mustOpen(t, c), mustOpen(t, c)
+	defer mustClose(t, a)
+	defer mustClose(t, b)
+	l := startLoad(t, a, b)
+	for range 3 {
+		l.more()
+		server.Kill()
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.more()
+	l.end()
+}
+
+// TestPaused: a server that says nothing makes charges and questions unavailable, quickly after the
+// first; and all comes back by itself.
+func TestPaused(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Config{})
+	s := mustOpen(t, Config{URL: server.Database(t), ReadLimit: 500 * time.Millisecond, CommitLimit: time.Second})
+	defer mustClose(t, s)
+	l := startLoad(t, s)
+	l.more()
+	server.Kill()
+	for s.Ready() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := s.Heads([]string{"l0"}); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("Heads without a database = %v", err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.more()
+	l.end()
+}
+
+// TestStandby: without the standby nothing is acknowledged, also when the wait is cancelled, and no
+// question is answered; with it everything is; and a promoted standby has what was acknowledged.
+func TestStandby(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
+	url := server.Database(t)
+	var unknown atomic.Int64
+	c := Config{URL: url, ReadLimit: time.Second, CommitLimit: 2 * time.Second, Observer: Observer{
+		Unknown: func(Outcome) { unknown.Add(1) }}}
+	s := mustOpen(t, c)
+	defer mustClose(t, s)
+	other := mustOpen(t, c)
+	defer mustClose(t, other)
+	l := startLoad(t, s, other)
+	l.more()
+	if err := server.Standby.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // what the standby had already may be acknowledged
+	before := l.total()
+	for range 5 { // administrators who are in a hurry
+		time.Sleep(100 * time.Millisecond)
+		const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+		if err := server.Exec(cancel); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Heads([]string{"l0"}); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("Heads without a standby = %v", err)
+	}
+	if after := l.total(); after != before {
+		t.Errorf("%d charges were acknowledged without the standby", after-before)
+	}
+	if unknown.Load() == 0 && s.Ready() == nil && other.Ready() == nil {
+		t.Error("no commit's outcome was unknown, and no daemon has noticed anything")
+	}
+	if err := server.Standby.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.more()
+	l.end()
+	acked := l.total()
+	server.Kill()
+	if err := server.Standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	promoted := mustOpen(t, Config{URL: server.Standby.URL(s.pool.Config().ConnConfig.Database)})
+	defer mustClose(t, promoted)
+	found := uint64(0)
+	for i := range loadLedgers {
+		snapshot, _, err := promoted.Load(fmt.Sprint("l", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += snapshot.Total
+	}
+	if found < acked {
+		t.Errorf("the promoted standby has %d of %d charges", found, acked)
+	}
+}
+
+// TestNeverCancel: giving a connection up sends the server no request to cancel what it does.
+func TestNeverCancel(t *testing.T) {
+	s := mustOpen(t, Config{URL: database(t)})
+	defer mustClose(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	conn, err := s.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slow = "INSERT INTO meta (name, value) SELECT 'slow', '' FROM pg_sleep(0.5)"
+	if _, err := conn.Exec(ctx, slow); err == nil {
+		t.Error("the statement was too quick for the test")
+	}
+	conn.Release()
+	for range 100 {
+		var n int
+		if err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM meta WHERE name = 'slow'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Error("the statement was cancelled")
+}

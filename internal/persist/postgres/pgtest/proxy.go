@@ -1,0 +1,184 @@
+package pgtest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Fault is what a proxy does instead of passing a message on.
+type Fault int
+
+const (
+	// Cut closes the connection on both sides before the message.
+	Cut Fault = iota
+	// Silence passes nothing on any more, in either direction, and leaves both sides connected.
+	Silence
+)
+
+// Proxy stands between clients and a server and passes the messages of their protocol on, one by
+// one, until it is told to make a fault. Connections must not be encrypted.
+type Proxy struct {
+	target   string
+	listener net.Listener
+
+	mu    sync.Mutex
+	armed bool
+	fault Fault
+	at    int // the message that the fault hits, counted from 1 since Arm, in both directions
+	seen  int
+	conns []io.Closer
+	ended sync.WaitGroup
+}
+
+// NewProxy makes a proxy before the server of a connection string, and returns the connection string
+// of the same database through it. It ends with the test.
+func NewProxy(t testing.TB, to string) (p *Proxy, through string) {
+	t.Helper()
+	u, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = &Proxy{target: u.Host}
+	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	u.Host = p.listener.Addr().String()
+	p.ended.Go(p.accept)
+	t.Cleanup(p.close)
+	return p, u.String()
+}
+
+// Arm makes the proxy count messages anew and put a fault in the place of one of them; never if at is 0.
+func (p *Proxy) Arm(fault Fault, at int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed, p.fault, p.at, p.seen = true, fault, at, 0
+}
+
+// Disarm ends the counting, and returns how many messages there were since Arm.
+func (p *Proxy) Disarm() (messages int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = false
+	return p.seen
+}
+
+func (p *Proxy) close() {
+	_ = p.listener.Close() // also makes accept end
+	p.mu.Lock()
+	for _, c := range p.conns {
+		_ = c.Close() // it may be closed
+	}
+	p.mu.Unlock()
+	p.ended.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			_ = client.Close() // the server is away
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		l := &link{proxy: p, sides: [2]net.Conn{client, server}}
+		p.ended.Go(func() { l.pass(client, server, true) })
+		p.ended.Go(func() { l.pass(server, client, false) })
+	}
+}
+
+// link is one connection.
+type link struct {
+	proxy *Proxy
+	sides [2]net.Conn
+
+	mu     sync.Mutex
+	silent bool
+}
+
+var errCut = errors.New("cut")
+
+// pass passes messages on until a side closes.
+func (l *link) pass(from, to net.Conn, starts bool) {
+	err := func() error {
+		for first := starts; ; first = false {
+			m, err := message(from, first)
+			if err != nil {
+				return err
+			}
+			if l.faulty() {
+				return errCut
+			}
+			if l.isSilent() {
+				continue
+			}
+			if _, err := to.Write(m); err != nil {
+				return err
+			}
+		}
+	}()
+	if l.isSilent() && !errors.Is(err, errCut) {
+		return // neither side hears that the other one has closed
+	}
+	for _, c := range l.sides {
+		_ = c.Close() // it may be closed
+	}
+}
+
+func (l *link) isSilent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.silent
+}
+
+// faulty counts a message, and reports whether the connection is to be cut instead.
+func (l *link) faulty() bool {
+	p := l.proxy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.armed {
+		return false
+	}
+	p.seen++
+	if p.seen != p.at {
+		return false
+	}
+	if p.fault == Silence {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.silent = true
+		return false
+	}
+	return true
+}
+
+// message reads one message: a type, unless it is a connection's first one, and a length that
+// counts itself.
+func message(r io.Reader, first bool) ([]byte, error) {
+	head := make([]byte, 5)
+	if first {
+		head = head[:4]
+	}
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[len(head)-4:])
+	if n < 4 || n > 1<<30 {
+		return nil, fmt.Errorf("a message of %d bytes", n)
+	}
+	m := append(head, make([]byte, n-4)...)
+	_, err := io.ReadFull(r, m[len(head):])
+	return m, err
+}
