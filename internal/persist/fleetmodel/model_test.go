@@ -27,7 +27,7 @@ var worlds = []struct {
 		World{Budget: 2, Clients: 1, Attempts: 2, Cuts: 1, Cancels: 1, Restarts: 1, Asked: true, Zombie: true}},
 }
 
-// modelWorlds, set to "long", visits the long worlds too: 5 minutes and 8 GB.
+// modelWorlds, set to "long", visits the long worlds too, in a few minutes and 8 GB.
 const modelWorlds = "ACCOUNTANT_MODEL"
 
 func TestRulesKeepPromises(t *testing.T) {

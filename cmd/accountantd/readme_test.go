@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
+)
+
+// fleetLines are the three lines by which README.md goes from one machine to a fleet, as arguments.
+func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
+	t.Helper()
+	content, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(content), "\n## From one machine to a fleet\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	replace := strings.NewReplacer(replaced...)
+	for line := range strings.Lines(section) {
+		if command, ok := strings.CutPrefix(line, "    "); ok {
+			lines = append(lines, strings.Fields(replace.Replace(command)))
+		}
+	}
+	if len(lines) != 3 {
+		t.Fatalf("%d lines: %v; want 3", len(lines), lines)
+	}
+	return lines
+}
+
+// README.md's way from one machine to a fleet, walked by its text with an empty database.
+func TestReadmeFleet(t *testing.T) {
+	ctl := accountctl(t)
+	data, files := dataDir(t), t.TempDir()
+	key := filepath.Join(files, keyFile)
+	lines := fleetLines(t, "moving.backup", filepath.Join(files, "moving.backup"),
+		"unix:data/", "unix:"+data+"/", "postgres://accountant@db:5432/ledgers", pgtest.Database(t),
+		"signing.key", key, "--data run", "")
+	one := start(t, data)
+	api := dial(t, "unix:"+one.ready["socket"])
+	create(t, api, "l")
+	report := func(api pb.AccountantServiceClient, writer string) *pb.Receipt {
+		t.Helper()
+		answer, err := api.Report(patiently(t),
+			&pb.ReportRequest{Ledger: "l", Writer: writer, Sequence: 1, Charge: charge()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.GetReceipt()
+	}
+	first := report(api, "request/first")
+
+	if code, out := ctl(lines[0][1:]...); code != 0 {
+		t.Fatalf("%v: %d, %s", lines[0], code, out)
+	}
+	one.stop(syscall.SIGTERM)
+	if code, out, stderr := exitCode(t, lines[1][1:]...); code != 0 {
+		t.Fatalf("%v: %d, %s%s", lines[1], code, out, stderr)
+	}
+	content, err := os.ReadFile(filepath.Join(data, keyFile))
+	if err == nil {
+		err = os.WriteFile(key, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fleet := []*daemon{start(t, dataDir(t), lines[2][1:]...), start(t, dataDir(t), lines[2][1:]...)}
+	for i, d := range fleet {
+		api := dial(t, d.ready["listen"])
+		again := report(dial(t, "unix:"+d.ready["socket"]), "request/first")
+		if !proto.Equal(again, first) {
+			t.Errorf("daemon %d: receipt %v; want %v", i, again, first)
+		}
+		if next := report(api, "request/"+string(rune('a'+i))); next.GetPosition() != uint64(i)+2 {
+			t.Errorf("daemon %d: %v", i, next)
+		}
+	}
+}
