@@ -134,8 +134,9 @@ func (c *Client) Close() error {
 	return c.disconnect()
 }
 
-// outgoing adds the principal to a call's metadata.
+// outgoing adds the principal and the caller's trace to a call's metadata.
 func (c *Client) outgoing(ctx context.Context) context.Context {
+	ctx = withTrace(ctx)
 	if c.cfg.Principal == "" {
 		return ctx
 	}

@@ -91,7 +91,7 @@ func (c *Client) Stream(ctx context.Context, ledger string) (*Stream, error) {
 		opened: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1),
 		first: l.last + 1, reach: l.last, status: StreamStatus{Acknowledged: l.last},
 	}
-	s.ctx, s.cancel = context.WithCancelCause(c.outgoing(c.alive))
+	s.ctx, s.cancel = context.WithCancelCause(c.outgoing(inTrace(c.alive, ctx)))
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()

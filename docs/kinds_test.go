@@ -74,7 +74,7 @@ func handWritten(t *testing.T) map[string]map[string]bool {
 				return nil
 			}
 			if !slices.Contains([]string{".go", ".proto", ".json"}, filepath.Ext(path)) ||
-				strings.HasSuffix(path, "_test.go") {
+				strings.HasSuffix(path, "_test.go") || d.Name() == "openapi.json" { // made by `make generate`
 				return nil
 			}
 			text, err := os.ReadFile(path)

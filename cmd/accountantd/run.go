@@ -126,8 +126,14 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	if err := config.Check(); err != nil { // before anything is written
 		return err
 	}
+	recorder, stop, err := traces(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	config.Spans = recorder
 	metrics := server.NewMetrics()
-	store, failed, failure, err := s.openStore(metrics)
+	store, failed, failure, err := s.openStore(metrics, recorder)
 	if err != nil {
 		return err
 	}

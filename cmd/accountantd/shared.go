@@ -8,11 +8,12 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/spans"
 )
 
 // observer has a database's store tell what it does to metrics, and to the log when the database goes away and
 // comes back.
-func observer(m *server.Metrics) postgres.Observer {
+func observer(m *server.Metrics, r *spans.Recorder) postgres.Observer {
 	conflicts := prometheus.NewCounter(prometheus.CounterOpts{Name: "accountant_store_conflicts_total",
 		Help: "Batches that met another head than they were decided on: another daemon had written. They are decided " +
 			"again."})
@@ -33,6 +34,7 @@ func observer(m *server.Metrics) postgres.Observer {
 	return postgres.Observer{
 		Commit: func(c postgres.Commit) {
 			m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
+			r.Commit(c.Duration, c.Duration)
 			conflicts.Add(float64(c.Conflicts))
 			retries.Add(float64(c.Retries))
 			trips.Observe(float64(c.RoundTrips))

@@ -14,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
+	"github.com/dpaccountant/accountant/internal/server/spans"
 )
 
 // storage says where the ledgers are and which key signs their heads.
@@ -71,11 +72,15 @@ func (s settings) checkStorage() error {
 
 // openStore opens the store that the daemon serves. failed is closed when the process should exit;
 // failure then says why.
-func (s settings) openStore(m *server.Metrics) (store kept, failed <-chan struct{}, failure func() error, err error) {
+func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, failed <-chan struct{},
+	failure func() error, err error) {
 	if s.storage.url == "" {
 		file, err := persist.Open(persist.Config{
 			Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
-			Observe: func(c persist.Commit) { m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration) },
+			Observe: func(c persist.Commit) {
+				m.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
+				r.Commit(c.Duration, c.Sync)
+			},
 		})
 		if err != nil {
 			return nil, nil, nil, err
@@ -93,7 +98,7 @@ func (s settings) openStore(m *server.Metrics) (store kept, failed <-chan struct
 	}
 	database, err := postgres.Open(postgres.Config{
 		URL: s.storage.url, PasswordFile: s.storage.passwordFile,
-		Observer: observer(m),
+		Observer: observer(m, r),
 	})
 	if err != nil {
 		return nil, nil, nil, err

@@ -63,7 +63,9 @@ func (q *queue) fail(items []item, err error) { q.answer(items, nil, nil, err) }
 
 // try decides items on the committed state, writes what was accepted and answers them; or returns why
 // nothing was written.
-func (q *queue) try(items []item) error {
+func (q *queue) try(items []item) (err error) {
+	t := q.k.config.Batch.Begin(q.name, len(items))
+	defer func() { t.End(err) }()
 	q.attempt++
 	q.verdicts = q.verdicts[:0]
 	clear(q.begun)
@@ -86,7 +88,11 @@ func (q *queue) try(items []item) error {
 	now := q.k.now()
 	for i := range items {
 		q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
+		if c := items[i].call; c != nil {
+			t.Caller(c.origin)
+		}
 	}
+	t.Decided(1, len(b.Entries()))
 	if q.stale {
 		q.stale = false
 		q.lost()
@@ -94,7 +100,6 @@ func (q *queue) try(items []item) error {
 	}
 	var hashes []ledger.Hash
 	if len(b.Entries()) > 0 {
-		var err error
 		if hashes, err = q.append(b); err != nil {
 			return err
 		}

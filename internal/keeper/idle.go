@@ -2,11 +2,10 @@ package keeper
 
 import (
 	"context"
-	"math"
 	"sync"
 
+	"github.com/dpaccountant/accountant/internal/keeper/recent"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // Ledgers and writers that nobody uses stay in memory, up to a bound. The ledgers are listed here,
@@ -18,33 +17,34 @@ const usualSize = 256
 
 // acquire returns a ledger's queue and pins it. A queue is in use, and stays in
 // memory, while it has pins: one for each query, unary call and open stream.
-func (k *Keeper) acquire(ctx context.Context, name string) (*queue, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed.Load() {
-		return nil, errClosed
-	}
-	return k.use(name), nil
+func (k *Keeper) acquire(ctx context.Context, name string) (q *queue, err error) {
+	err = k.begin(ctx, func() { q = k.use(name) })
+	return q, err
 }
 
 // acquireAll is acquire of several ledgers.
 func (k *Keeper) acquireAll(ctx context.Context, names []string) ([]*queue, error) {
+	all := make([]*queue, len(names))
+	err := k.begin(ctx, func() {
+		for i, name := range names {
+			all[i] = k.use(name)
+		}
+	})
+	return all, err
+}
+
+// begin calls f with mu held, unless the call has ended or the keeper is closed.
+func (k *Keeper) begin(ctx context.Context, f func()) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed.Load() {
-		return nil, errClosed
+		return errClosed
 	}
-	all := make([]*queue, len(names))
-	for i, name := range names {
-		all[i] = k.use(name)
-	}
-	return all, nil
+	f()
+	return nil
 }
 
 // use pins a ledger's queue. Its caller holds mu.
@@ -105,7 +105,7 @@ func (k *Keeper) unuse(dropped []*queue, q *queue, n int) []*queue {
 	default:
 		q.parts = max(q.state.Summary().Distinct, q.state.Bytes()/usualSize)
 		k.parts += q.parts
-		k.idle.push(q)
+		k.idle.Push(q)
 		for k.idle.Len() > 1 && (k.idle.Len() > k.config.MaxLedgers || k.parts > k.config.MaxMechanisms) {
 			old, _, _ := k.idle.RemoveOldest()
 			k.parts -= old.parts
@@ -131,18 +131,7 @@ func (k *Keeper) forget(dropped []*queue) {
 }
 
 // enter and leave frame a call that needs no queue, so that Close waits for it.
-func (k *Keeper) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed.Load() {
-		return errClosed
-	}
-	k.pins++
-	return nil
-}
+func (k *Keeper) enter(ctx context.Context) error { return k.begin(ctx, func() { k.pins++ }) }
 
 func (k *Keeper) leave() {
 	k.mu.Lock()
@@ -156,7 +145,7 @@ func (k *Keeper) leave() {
 type idleWriters struct {
 	max  int
 	mu   sync.Mutex
-	list recent[*writer]
+	list recent.List[*writer]
 }
 
 // add takes in w and returns the writer that must make room for it, if any. Its
@@ -164,7 +153,7 @@ type idleWriters struct {
 func (i *idleWriters) add(w *writer) *writer {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.list.push(w)
+	i.list.Push(w)
 	if i.list.Len() <= i.max {
 		return nil
 	}
@@ -189,14 +178,3 @@ func (i *idleWriters) drop(old []*writer) {
 		w.q.mu.Unlock()
 	}
 }
-
-// recent lists values that nobody uses, the oldest first.
-type recent[T comparable] struct{ *simplelru.LRU[T, struct{}] }
-
-func newRecent[T comparable]() recent[T] {
-	l, _ := simplelru.NewLRU[T, struct{}](math.MaxInt, nil) // which refuses only a size below 1
-	return recent[T]{l}
-}
-
-// push makes v the newest.
-func (r recent[T]) push(v T) { r.Add(v, struct{}{}) }

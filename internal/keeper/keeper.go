@@ -23,7 +23,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper/caps"
 	"github.com/dpaccountant/accountant/internal/keeper/fresh"
 	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/keeper/recent"
 	"github.com/dpaccountant/accountant/internal/keeper/signals"
+	"github.com/dpaccountant/accountant/internal/keeper/timing"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
@@ -60,6 +62,9 @@ type Config struct {
 	// which has other such readings take turns with it, and in the end done. Where LongRead is
 	// nil all are done at once.
 	LongRead func() (pause, done func())
+
+	// Batch, if set, is called after each batch of requests was decided and written, or has failed.
+	Batch timing.Observer
 
 	// RequireDataset refuses ledgers that neither a registered dataset nor another ledger pays for.
 	RequireDataset bool
@@ -123,12 +128,12 @@ type Keeper struct {
 	caps        sync.Map     // of datasets: names of their records → *dataset.ChargeCap
 
 	mu      sync.Mutex
-	queues  map[string]*queue // loaded or in use
-	idle    recent[*queue]    // of queues, those that nobody uses, oldest first
-	parts   int               // distinct mechanisms of the idle
-	pins    int               // uses of queues and calls in flight
-	drained signals.Signal    // pins came to 0
-	stopped bool              // work is closed
+	queues  map[string]*queue   // loaded or in use
+	idle    recent.List[*queue] // of queues, those that nobody uses, oldest first
+	parts   int                 // distinct mechanisms of the idle
+	pins    int                 // uses of queues and calls in flight
+	drained signals.Signal      // pins came to 0
+	stopped bool                // work is closed
 }
 
 // New returns a Keeper over config.Store.
@@ -137,8 +142,8 @@ func New(config Config) *Keeper {
 	k := &Keeper{
 		config:  config,
 		storeID: config.Store.ID(),
-		writers: idleWriters{max: config.MaxWriters, list: newRecent[*writer]()},
-		idle:    newRecent[*queue](),
+		writers: idleWriters{max: config.MaxWriters, list: recent.New[*writer]()},
+		idle:    recent.New[*queue](),
 		queues:  map[string]*queue{},
 		work:    make(chan *queue),
 	}

@@ -100,7 +100,8 @@ type item struct {
 
 // call is a unary call in flight.
 type call struct {
-	done   chan struct{} // takes one value without blocking
+	done   chan struct{}   // takes one value without blocking
+	origin context.Context // of timing.Observer
 	result Result
 	err    error
 }
@@ -130,7 +131,7 @@ func (k *Keeper) Do(ctx context.Context, name string, r ledger.Request) (Result,
 	err = k.prepare(ctx, q, &r)
 	var c *call
 	if err == nil {
-		c, err = q.call(r)
+		c, err = q.call(k.config.Batch.Origin(ctx), r)
 	}
 	if err != nil {
 		k.release(q, 1)
@@ -162,7 +163,7 @@ func (c *call) wait(ctx context.Context) (Result, error) {
 
 // call queues a unary request. The caller has a pin on the queue, which is released when the request is
 // answered.
-func (q *queue) call(r ledger.Request) (*call, error) {
+func (q *queue) call(origin context.Context, r ledger.Request) (*call, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w := q.writers[r.Writer]; w != nil && w.busy() {
@@ -172,7 +173,7 @@ func (q *queue) call(r ledger.Request) (*call, error) {
 		return nil, fmt.Errorf("%w: %d requests wait in %s", ledger.ErrUnavailable, q.waiting, q.name)
 	}
 	w := q.writer(r.Writer)
-	w.call = &call{done: make(chan struct{}, 1)}
+	w.call = &call{done: make(chan struct{}, 1), origin: origin}
 	q.add(item{w: w, call: w.call, request: r, bytes: r.Weight()})
 	return w.call, nil
 }

@@ -73,6 +73,7 @@ type setCall struct {
 	queues  []*queue  // of the members, and last the journal's; pinned
 	bytes   int       // about how many are written
 	since   time.Time // when it began to wait
+	origin  context.Context
 
 	at     uint64 // the position of the journal's entry; 0 if it has none
 	result SetResult
@@ -142,7 +143,7 @@ func (k *Keeper) prepareSet(ctx context.Context, r SetRequest) (*setCall, SetRes
 		result, err := k.firstOfSet(journal, r.Request)
 		return nil, result, err
 	}
-	c := &setCall{SetRequest: r, done: make(chan struct{})}
+	c := &setCall{SetRequest: r, origin: k.config.Batch.Origin(ctx), done: make(chan struct{})}
 	v := r.Action.(ledger.Together)
 	if v.Action, c.members, err = r.Members(ctx); err != nil {
 		return nil, SetResult{}, err

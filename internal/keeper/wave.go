@@ -94,7 +94,9 @@ func (s *sets) gather(answered int, took time.Duration) {
 
 // try decides calls in order, writes what was accepted and sets their results; or returns why nothing was
 // written.
-func (w *wave) try(calls []*setCall) error {
+func (w *wave) try(calls []*setCall) (err error) {
+	t := w.k.config.Batch.Begin(calls[0].queues[0].name, len(calls))
+	defer func() { t.End(err) }()
 	w.calls = calls
 	if err := w.begin(); err != nil {
 		return err
@@ -102,8 +104,20 @@ func (w *wave) try(calls []*setCall) error {
 	for _, c := range calls {
 		c.result, c.err, c.at = SetResult{}, nil, 0
 		w.judge(c)
+		t.Caller(c.origin)
 	}
+	t.Decided(len(w.order), w.entries())
 	return w.write()
+}
+
+// entries is how many entries the batches have.
+func (w *wave) entries() (n int) {
+	for _, m := range w.order {
+		if m.lost == nil {
+			n += len(m.batch.Entries())
+		}
+	}
+	return n
 }
 
 // fail sets the results of calls that could not be written. A duplicate's holds in any case.

@@ -88,12 +88,15 @@ func (c *committer) commit(ops []*operation) int {
 		}
 		return n
 	}
+	finishing := time.Now()
 	if err := c.finish(w); err != nil {
 		return answer(ops[:n], err)
 	}
 	c.nextKey = w.nextKey
 	if c.config.Observe != nil {
-		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: time.Since(start)})
+		now := time.Now()
+		c.config.Observe(Commit{Operations: n, Entries: w.entries, Bytes: w.bytes, Duration: now.Sub(start),
+			Sync: now.Sub(finishing)})
 	}
 	return n
 }

@@ -73,6 +73,7 @@ type Commit struct {
 	Entries    int // log records
 	Bytes      int // keys and values written, before bbolt's pages
 	Duration   time.Duration
+	Sync       time.Duration // the last part of it: the pages were written and synced
 }
 
 // hooks let this package's tests intervene.

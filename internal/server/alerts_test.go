@@ -37,7 +37,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 	}
 	shown += string(database)
 	name := regexp.MustCompile(`\b(accountant|grpc_server|process)_[a-z_]+`)
-	for _, file := range []string{"../../deploy/alerts.yml", "../../docs/operations.md"} {
+	for _, file := range []string{"../../deploy/alerts.yml", "../../deploy/grafana.json", "../../docs/operations.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -79,6 +79,11 @@ func TestAlertsNameJobs(t *testing.T) {
 	services := all(read("kubernetes/shared.yaml"), `(?m)^kind: Service\nmetadata:\n  name: (\S+)$`)
 	if len(jobs) != 2 || len(services) != 1 || !slices.Contains(jobs, services[0]) {
 		t.Fatalf("jobs %q, services %q; want two jobs, one of them called like the service", jobs, services)
+	}
+	dashboard := read("grafana.json")
+	got, named := strings.Count(dashboard, `job=~\"accountantd?\"`), strings.Count(dashboard, "job=")
+	if got < 10 || got != named {
+		t.Errorf("the dashboard has %d selectors by job, %d of them by both names", named, got)
 	}
 	alerts := read("alerts.yml")
 	selectors := all(alerts, `job=~"([^"]*)"`)

@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
+	"github.com/dpaccountant/accountant/internal/server/spans"
 	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
@@ -71,6 +72,8 @@ type Config struct {
 	// Data and Version are shown when the server is ready.
 	Data, Version string
 
+	// Spans records traces. Nil: none.
+	Spans *spans.Recorder
 	// Metrics are what /metrics shows. They belong to one server only. Nil: new ones.
 	Metrics *Metrics
 	// Logger takes one record a call and the server's own events. Nil: discarded.

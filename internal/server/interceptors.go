@@ -31,13 +31,13 @@ const maxReceive = 4 << 20
 // metrics, checked (identity, deadline, status, request), recover. Recovery is innermost, so
 // that panics are logged and counted as INTERNAL.
 func (s *Server) options() []grpc.ServerOption {
-	return []grpc.ServerOption{
+	return append(s.config.Spans.Options(),
 		grpc.Creds(endpoint.Credentials(s.tls, s.config.Logger)),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxReceive),
-		grpc.MaxHeaderListSize(16 << 10),
+		grpc.MaxHeaderListSize(16<<10),
 		grpc.WaitForHandlers(true), // the keeper closes only after the last handler
-		grpc.ConnectionTimeout(20 * time.Second),
+		grpc.ConnectionTimeout(20*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second,
 			PermitWithoutStream: true}),
@@ -53,7 +53,7 @@ func (s *Server) options() []grpc.ServerOption {
 			s.streamChecked,
 			recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(s.recovered)),
 		),
-	}
+	)
 }
 
 // unaryChecked refuses calls that arrive while the server is stopping, finds out who calls, whether

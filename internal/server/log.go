@@ -19,6 +19,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/gate"
+	"github.com/dpaccountant/accountant/internal/server/spans"
 )
 
 // RequestIDKey is the metadata key of a call's identifier in the log. A client may choose it,
@@ -115,6 +116,9 @@ func (s *Server) finished(ctx context.Context, c *caller, method, kind string, s
 	}
 	if c.connection != "" && c.connection != c.principal {
 		fields = append(fields, slog.String("peer.principal", c.connection))
+	}
+	if id := spans.ID(ctx); id != "" {
+		fields = append(fields, slog.String("trace_id", id))
 	}
 	if err != nil {
 		fields = append(fields, slog.String("grpc.error", err.Error()))

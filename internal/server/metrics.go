@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"math"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/version"
 )
 
 // Metrics holds everything that the daemon measures, in a registry of its own.
@@ -144,6 +146,15 @@ func NewMetrics() *Metrics {
 
 // Add adds what the store measures by itself.
 func (m *Metrics) Add(more ...prometheus.Collector) { m.registry.MustRegister(more...) }
+
+// describe shows which build of the daemon this is.
+func (m *Metrics) describe(release string) {
+	revision, _ := version.Commit()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "accountant_build_info",
+		Help: "Always 1. The labels say which build of the daemon this is."}, []string{"version", "revision", "goversion"})
+	build.WithLabelValues(release, revision, runtime.Version()).Set(1)
+	m.registry.MustRegister(build)
+}
 
 // Commit counts one durable commit of the store: the number of batches and new ledgers in it,
 // of their log records, and of bytes.

@@ -101,11 +101,13 @@ func Start(config Config) (*Server, error) {
 	draining, drain := context.WithCancelCause(context.Background())
 	s.draining, s.drain = draining, func() { drain(errDraining) }
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
+	questions.Analysis = config.Spans.Analysis
 	s.shared, _ = config.Store.(keeper.Shared)
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
-		Digest: record.Digest, RequireDataset: config.RequireDataset,
+		Digest: record.Digest, RequireDataset: config.RequireDataset, Batch: config.Spans.Batch(),
 		Compute: questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})
 	s.gate.Begin()
+	s.metrics.describe(config.Version)
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)
 	s.countLedgers()

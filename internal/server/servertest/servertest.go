@@ -75,6 +75,7 @@ func (s *Server) start() {
 		metrics := server.NewMetrics()
 		store, err := persist.Open(persist.Config{Path: s.path, Observe: func(c persist.Commit) {
 			metrics.Commit(c.Operations, c.Entries, c.Bytes, c.Duration)
+			config.Spans.Commit(c.Duration, c.Sync)
 		}})
 		if err != nil {
 			s.t.Fatal(err)

@@ -13,6 +13,10 @@ import (
 // InTime answers questions before their calls end. Its field recovered counts and logs a panic,
 // and returns the error that the caller gets.
 type InTime struct {
+	// Analysis, if set, is called when a question gets its first turn, and what it returns when the
+	// computation has ended.
+	Analysis func(ctx context.Context) func(error)
+
 	analyses  *Rotation
 	recovered func(ctx context.Context, p any) error
 }
@@ -20,7 +24,7 @@ type InTime struct {
 // NewInTime returns an InTime that has the questions of a rotation take turns. The function recovered
 // counts and logs a panic, and returns the error that the caller gets.
 func NewInTime(analyses *Rotation, recovered func(ctx context.Context, p any) error) InTime {
-	return InTime{analyses, recovered}
+	return InTime{analyses: analyses, recovered: recovered}
 }
 
 // Admit admits a question or refuses it. The caller of a successful admit asks answer or beside
@@ -100,6 +104,7 @@ func Beside[T any](ctx context.Context, t InTime, interim func() *T, compute fun
 		}()
 		switch {
 		case turn.held:
+			defer t.analysis(ctx)(&r.err)
 			r.value, r.err = compute(turn)
 		case errors.Is(ctx.Err(), context.Canceled): // nobody waits for the answer
 			r.err = ctx.Err()
@@ -139,4 +144,13 @@ func NothingYet[T any]() *T { return nil }
 // tenth, and at least 10 ms unless that is more than half.
 func headroom(left time.Duration) time.Duration {
 	return max(left/10, min(10*time.Millisecond, left/2))
+}
+
+// analysis begins what Analysis observes. The function that it returns ends it with an error, if there is one.
+func (t InTime) analysis(ctx context.Context) func(*error) {
+	if t.Analysis == nil {
+		return func(*error) {}
+	}
+	end := t.Analysis(ctx)
+	return func(err *error) { end(*err) }
 }

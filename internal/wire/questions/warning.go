@@ -50,7 +50,7 @@ func warningsOf(deltas []float64, mechanisms []*pb.Mechanism) (out []warning) {
 	}
 	if f.has["shuffled"] {
 		out = append(out, warning{wire.Shuffled, "Batches that are cut from shuffled data are counted as if the " +
-			"order were known: no useful amplification is proven for them. A known attack learns at least the lower "+
+			"order were known: no useful amplification is proven for them. A known attack learns at least the lower " +
 			"bound of the answer. Poisson sampling or random allocation usually costs less."})
 	}
 	if f.has["name_and_shame"] {

@@ -15,6 +15,7 @@ from ._environment import misspelt
 from ._local import LOG, SOCKET, NotServed, Served
 from ._tls import TLSFiles
 from ._token import Token
+from ._trace import trace_context
 from .errors import Unavailable
 
 DEFAULT_SERVER = "127.0.0.1:7878"
@@ -125,6 +126,7 @@ class Settings:
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """What goes with each call."""
         said = (("accountant-principal", self.principal),) if self.principal else ()
+        said += trace_context()
         return said if self.token is None else (*said, ("authorization", "Bearer " + self.token.now()))
 
     def token_now(self) -> str:
