@@ -75,7 +75,7 @@ func addBound(s, q, kappa float64) float64 {
 	up, down := math.Expm1(-s*rest), math.Expm1(-s*math.Log1p(q*chi))
 	w := 1 / (1 + 1/chi)
 	v := w*up + down/(1+chi)
-	v += 32*num.Ulp*(1+s*math.Abs(rest))*(w*up-down/(1+chi))
+	v += 32 * num.Ulp * (1 + s*math.Abs(rest)) * (w*up - down/(1+chi))
 	if !(v >= 0) { // overflow
 		return most
 	}
