@@ -46,3 +46,43 @@ def test_a_script_without_a_screen_saves_them(begin: str, tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-c", program], env=env, cwd=tmp_path, check=True)
     assert all(p.read_bytes().startswith(b"\x89PNG")
                for p in tmp_path.glob("*.png")) and len(list(tmp_path.glob("*.png"))) == len(PLOTS)
+
+
+def test_plots_speak_in_words(client: Client) -> None:
+    """Axes are named in words, lines at their ends, and the limit is drawn; what others wrote is text."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from privacy_accountant import _draw, plots
+
+    name = plan(client, 100)
+    client.report(name, (STEP, 10))
+
+    def texts(ax: Any) -> str:
+        return "\n".join(t.get_text() for t in ax.texts) + "\n" + ax.get_xlabel()
+
+    curve = client.curve(name)
+    assert "probability of failure δ" in texts(curve.plot()) and "privacy loss ε" in texts(curve.plot())
+    assert "proven: δ at most" in texts(curve.plot()) and "This holds for the whole plan" in texts(curve.plot())
+    guess = curve.plot_trade_off()
+    assert "guessing" in texts(guess) and "chance of a miss β" in texts(guess) and guess.get_legend() is None
+    budget = client.create_ledger(f"{name}/b", "add-or-remove-one", budgets=[{"epsilon": 8, "delta": 1e-6}]).spec.name
+    client.report(budget, (STEP, 10))
+    drawn = plots.plot_budget(client, budget, delta=1e-6)
+    assert "the limit: ε = 8" in texts(drawn) and f"Privacy budget of {budget}" == drawn.get_title(loc="left")
+    assert "privacy loss ε at δ = 1e-06" in texts(drawn)
+    assert _draw.plain("a\x1b[31m\u202e$x^2$") == "a [31m " + r"\$x^2\$"
+
+
+def test_colours_are_seen() -> None:
+    """Each ink stands out from its ground: 4.5 to 1, as WCAG 2.2 (1.4.3) asks of text."""
+    from privacy_accountant import _draw
+
+    def luminance(ink: str) -> float:
+        parts = [int(ink[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    for inks, ground in ((_draw.LIGHT, "#ffffff"), (_draw.DARK, "#000000")):
+        for ink in (inks["text"], inks["quiet"], inks["limit"], inks["reserved"], *inks["lines"]):
+            high, low = sorted((luminance(ink), luminance(ground)), reverse=True)
+            assert (high + 0.05) / (low + 0.05) >= 4.5, ink

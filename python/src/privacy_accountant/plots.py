@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from . import _draw
+from . import _draw, _shown
 from . import proto as pb
 from .answers import Curve
 from .client import Client
@@ -94,10 +94,13 @@ def plot_budget(client: Client, ledger: str, delta: float, ax: Any = None, point
     """ε of what was charged, over the steps. See budget_over_steps for what it means."""
     ax = _draw.axes(ax)
     path = budget_over_steps(client, ledger, delta, points)
-    ax.plot([0, *(steps for steps, _ in path)], [0, *(epsilon for _, epsilon in path)], drawstyle="default",
-            label=f"charged so far, δ = {delta:g}")
-    ax.set(xlabel="steps", ylabel="ε", title=ledger)
+    steps, epsilons = [0, *(n for n, _ in path)], [0.0, *(epsilon for _, epsilon in path)]
+    _draw.line(ax, steps, epsilons, f"charged: ε ≤ {_shown.up(epsilons[-1], 3)}")
+    ax.fill_between(steps, epsilons, color=_draw.inks(ax)["lines"][0], alpha=0.16, linewidth=0)
+    allowed = [b.budget.epsilon for b in client.get_ledger(ledger).budgets
+               if b.budget.HasField("epsilon") and b.budget.delta == delta]
+    if allowed:
+        _draw.limit(ax, min(allowed), f"the limit: ε = {min(allowed):g}")
     ax.set_ylim(bottom=0)
-    ax.grid(alpha=0.3)
-    ax.legend()
-    return ax
+    return _draw.frame(ax, f"Privacy budget of {ledger}", "What was charged. " + _draw.MEANS["descriptive"], "steps",
+                       f"privacy loss ε at δ = {delta:g}")
