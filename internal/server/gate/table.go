@@ -44,6 +44,7 @@ type subject struct {
 	dataset string // of a ledger that is to be created; "" if it has none
 	two     bool   // as together, for requests of which only some need two people
 	one     bool   // as oneOfTwo, for requests of which only some are by one of the two
+	checks  bool   // it asks whether something would be taken, and nothing is written
 }
 
 type kind uint8
@@ -159,7 +160,10 @@ func opened(request any) subject {
 func reported(request any) subject {
 	encoded, ok := request.([]byte)
 	if !ok {
-		return onIts(request)
+		s := onIts(request)
+		r, ok := request.(interface{ GetCheckOnly() bool })
+		s.checks = ok && r.GetCheckOnly()
+		return s
 	}
 	s := subject{kind: onLedger}
 	for len(encoded) > 0 {
@@ -174,6 +178,10 @@ func reported(request any) subject {
 		if number == 1 && kind == protowire.BytesType {
 			text, _ := protowire.ConsumeBytes(encoded[n:])
 			s.ledger = string(text)
+		}
+		if number == 5 && kind == protowire.VarintType { // check_only
+			value, _ := protowire.ConsumeVarint(encoded[n:])
+			s.checks = value != 0
 		}
 		encoded = encoded[n+m:]
 	}

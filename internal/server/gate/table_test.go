@@ -33,15 +33,17 @@ func TestEveryMethodHasARule(t *testing.T) {
 	}
 }
 
-// The ledger of a report that is not decoded is the one that the decoded report has.
+// The ledger of a report that is not decoded is the one that the decoded report has, and it only checks if
+// the decoded one does.
 func TestReportedAgreesWithProtobuf(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var b []byte
 		for range rapid.IntRange(0, 4).Draw(t, "fields") {
-			switch n := protowire.Number(rapid.IntRange(1, 3).Draw(t, "number")); n {
-			case 3:
-				b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), 7)
+			switch n := protowire.Number(rapid.SampledFrom([]int{1, 2, 3, 5}).Draw(t, "number")); n {
+			case 3, 5:
+				value := rapid.SampledFrom([]uint64{0, 1, 7}).Draw(t, "value")
+				b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.VarintType), value)
 			default:
 				text := rapid.StringN(0, 5, -1).Draw(t, "text")
 				b = protowire.AppendString(protowire.AppendTag(b, n, protowire.BytesType), text)
@@ -57,7 +59,39 @@ func TestReportedAgreesWithProtobuf(t *testing.T) {
 		if got := reported(b).ledger; got != m.GetLedger() {
 			t.Errorf("%x: %q, want %q", b, got, m.GetLedger())
 		}
+		if got := reported(b).checks; got != m.GetCheckOnly() || reported(&m).checks != got {
+			t.Errorf("%x: it only checks: %v, want %v", b, got, m.GetCheckOnly())
+		}
 	})
+}
+
+// Over HTTP, where nothing proves who calls, a report may check what would be taken, and nothing else may be
+// asked of those who write.
+func TestOnlyChecks(t *testing.T) {
+	t.Parallel()
+	g, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, only := range []bool{false, true} {
+		for _, check := range []bool{false, true} {
+			r := &pb.ReportRequest{Ledger: "a", CheckOnly: check}
+			encoded, err := proto.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, request := range []any{r, encoded} {
+				_, err := g.Enter("/accountant.v1.AccountantService/Report", Identity{OnlyReads: only}, request)
+				if passes := !only || check; passes != (err == nil) {
+					t.Errorf("only reads %v, checks %v, %T: %v", only, check, request, err)
+				}
+			}
+		}
+	}
+	if _, err := g.Enter("/accountant.v1.AccountantService/Reserve", Identity{OnlyReads: true},
+		&pb.ReserveRequest{Ledger: "a"}); err == nil {
+		t.Error("a reservation passes")
+	}
 }
 
 // Without a rule nothing passes.

@@ -188,6 +188,19 @@ func TestPlanner(t *testing.T) {
 		"--adjacency", "add-or-remove-one", "--output", "json"), ".answer")
 	p.do(chromedp.Navigate(d.web + "/planner?ask=epochs"))
 	p.shows(".answer", "epochs cost ε ≤")
+	// In a ledger with a budget its guard says how many; that many are taken, and one more is not.
+	p.do(chromedp.Navigate(d.web + "/planner?ask=epochs&ledger=team/mnist"))
+	p.shows(".answer", "more epochs fit into the budget of team/mnist")
+	var epochs string
+	p.do(chromedp.Value(".answer data", &epochs, chromedp.ByQuery))
+	training := []string{"report", "team/mnist", "--check", "dp-sgd", "--noise-multiplier", "1.1", "--batch-size",
+		"256", "--dataset-size", "60000", "--epochs", "1", "--count"}
+	d.ctl(t, append(training, epochs)...)
+	n, err := strconv.Atoi(epochs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.refused(t, append(training, strconv.Itoa(n+1))...)
 	p.do(chromedp.Navigate(d.web + "/planner?ask=noise&epsilon=three"))
 	p.shows(".problem", `Ε: "three"; allowed: a number, such as 3 or 1e-6.`)
 	var kept string

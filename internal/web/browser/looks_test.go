@@ -73,7 +73,8 @@ const still = `
 	for (const e of document.querySelectorAll("dd code")) e.textContent = "0".repeat(64);
 	for (const e of document.querySelectorAll("[data-live] .figure")) e.style.visibility = "hidden";
 	for (const e of document.querySelectorAll("article p:last-child")) e.textContent = "Made by accountantd.";
-	for (const e of document.querySelectorAll("p")) if (/^This is a guess|^Too little time/.test(e.textContent)) e.textContent = "This is a guess.";
+	for (const e of document.querySelectorAll("p"))
+		if (/^This is a guess|^Too little time/.test(e.textContent)) e.textContent = "This is a guess.";
 	for (const e of document.querySelectorAll("#live-state")) e.textContent = "";
 	document.activeElement.blur(); 0`
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -137,6 +138,16 @@ func (d *daemon) ctl(t *testing.T, args ...string) string {
 		t.Fatalf("accountctl %s: %v: %s", strings.Join(args, " "), err, complaints.String())
 	}
 	return out.String()
+}
+
+// refused runs accountctl, of which the daemon must refuse what it asks.
+func (d *daemon) refused(t *testing.T, args ...string) {
+	t.Helper()
+	err := exec.Command(filepath.Join(bin, "accountctl"), append(args, "--server", d.grpc)...).Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("accountctl %s: %v; want exit status 3", strings.Join(args, " "), err)
+	}
 }
 
 // numbers are all numbers in what accountctl prints as JSON.
