@@ -122,6 +122,12 @@ bench-load: build ## reports under load: rates, latencies and CPU, for docs/benc
 	$(GO) build -o bin/load ./bench/load
 	python3 bench/load/compare.py --accountantd bin/accountantd --load bin/load $(if $(BARE),--bare $(BARE))
 
+.PHONY: bench-fleet
+
+bench-fleet: build ## bbolt and PostgreSQL in turns, with and without a synchronous standby (needs PostgreSQL)
+	$(GO) build -o bin/load ./bench/load
+	python3 bench/load/fleet.py --accountantd bin/accountantd --load bin/load
+
 .PHONY: python-proto test-python test-frameworks
 
 PYTHON  ?= python3
