@@ -48,8 +48,8 @@ class RandomAllocation:
 
     Every `iter` begins an epoch, with a choice of its own; what an unfinished epoch has left is
     not dealt any more. An epoch of which no batch was taken goes on instead, because a DataLoader
-    with workers calls `iter` twice for each of its epochs. The object serves as the batch_sampler of a PyTorch DataLoader, with
-    any number of workers: the batches are dealt in the process that iterates.
+    with workers calls `iter` twice for each of its epochs. The object serves as the batch_sampler of a
+    PyTorch DataLoader, with any number of workers: the batches are dealt in the process that iterates.
     For one process: the ranks of a distributed training would each deal every record.
 
     The choice comes from the operating system's randomness. Who can predict or learn it has no

@@ -414,7 +414,8 @@ class Client(Caller):
         """The least proven upper bound on δ at epsilon."""
         return stated(self.query(subject, epsilon=epsilon, deadline=deadline), "delta")
 
-    def overview(self, *, deadline: float | None = None, **options: Unpack[OverviewOptions]) -> Iterator[pb.OverviewRow]:
+    def overview(self, *, deadline: float | None = None,
+                 **options: Unpack[OverviewOptions]) -> Iterator[pb.OverviewRow]:
         """Ledgers, or datasets, by name, with what each has spent, what it guarantees, how much of its budget is used
         and what happened to it. options: subject ("ledgers" or "datasets"), prefix, contains, state, flags, min_share,
         page_size, delta."""
