@@ -9,9 +9,11 @@ import glob
 import json
 import os
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -105,6 +107,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     a = p.parse_args()
     running = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are stopped
     with tempfile.TemporaryDirectory(prefix="fleet") as root:
         os.chmod(root, 0o755)
         try:

@@ -24,14 +24,14 @@ type storage struct {
 
 func (s *storage) addFlags(f *pflag.FlagSet) {
 	s.addPlace(f)
-	f.StringVar(&s.signingKey, "signing-key", "", "PEM `file` of the key that signs heads, the same for all daemons of "+
-		"a --store; made where a new store has none (default: signing.key in --data)")
+	f.StringVar(&s.signingKey, "signing-key", "", "PEM `file` of the key that signs heads, the same for all daemons "+
+		"of a --store; made where a new store has none (default: signing.key in --data)")
 }
 
 // addPlace adds the flags that say where the database is.
 func (s *storage) addPlace(f *pflag.FlagSet) {
-	f.StringVar(&s.url, "store", "", "`address` of a PostgreSQL database, postgres://USER@HOST:PORT/DATABASE, where any "+
-		"number of daemons serve the same ledgers (default: accountant.db in --data)")
+	f.StringVar(&s.url, "store", "", "`address` of a PostgreSQL database, postgres://USER@HOST:PORT/DATABASE, where "+
+		"any number of daemons serve the same ledgers (default: accountant.db in --data)")
 	f.StringVar(&s.passwordFile, "store-password-file", "", "`file` with the database user's password; read again for "+
 		"each connection")
 }
