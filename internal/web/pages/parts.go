@@ -22,6 +22,3 @@ type amounts struct {
 func labelsOf(e *pb.Entry) string { return text(spelling.Labels(spelling.ActionOf(e).Labels)) }
 
 func moment(t time.Time) template.HTML { return when(timestamppb.New(t)) }
-
-// age is how long ago something was, in the largest unit that fits.
-func age(t *timestamppb.Timestamp) string { return time.Since(t.AsTime()).Round(time.Minute).String() }
