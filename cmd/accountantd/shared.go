@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/spans"
 )
 
@@ -53,4 +54,30 @@ func observer(m *server.Metrics, r *spans.Recorder) postgres.Observer {
 			slog.Warn("the database cannot be reached: charges and questions are refused until it can", "error", err)
 		},
 	}
+}
+
+// promised logs what the primary's settings promise. If a standby is required, it refuses one that does not
+// wait for any.
+func promised(store *postgres.Store, requireStandby bool) error {
+	p, err := store.Promises()
+	if err != nil {
+		return err
+	}
+	slog.Info("database", "fsync", p.Fsync, "full_page_writes", p.FullPageWrites, "synchronous_standby_names",
+		p.SynchronousStandbys, "standbys", p.Standbys, "synchronous", p.Synchronous, "timeline", p.Timeline)
+	switch {
+	case p.SynchronousStandbys != "":
+	case requireStandby:
+		return &endpoint.ConfigError{Field: "require-standby",
+			Value: "the primary's synchronous_standby_names is empty", Allowed: "a primary that waits for a " +
+				"standby; without this flag a failover may lose acknowledged charges"}
+	default:
+		slog.Warn("the database does not wait for a standby: what it has acknowledged can be lost with its machine",
+			"allowed", "synchronous_standby_names, and --require-standby: docs/fleet.md")
+	}
+	if !p.Fsync || !p.FullPageWrites {
+		slog.Warn("the database may lose or damage what it has acknowledged when its machine crashes",
+			"allowed", "fsync and full_page_writes on")
+	}
+	return nil
 }

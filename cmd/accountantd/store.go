@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,10 +21,13 @@ import (
 // storage says where the ledgers are and which key signs their heads.
 type storage struct {
 	url, passwordFile, signingKey string
+	requireStandby                bool
 }
 
 func (s *storage) addFlags(f *pflag.FlagSet) {
 	s.addPlace(f)
+	f.BoolVar(&s.requireStandby, "require-standby", false, "refuse a --store whose primary does not wait for a "+
+		"standby: at the start, and each charge later")
 	f.StringVar(&s.signingKey, "signing-key", "", "PEM `file` of the key that signs heads, the same for all daemons "+
 		"of a --store; made where a new store has none (default: signing.key in --data)")
 }
@@ -60,6 +64,8 @@ func (s settings) checkStorage() error {
 		return wrong("store-password-file", s.storage.passwordFile, "only with --store")
 	case s.storage.url == "" && s.storage.signingKey != "":
 		return wrong("signing-key", s.storage.signingKey, "only with --store: in a data directory it is signing.key")
+	case s.storage.url == "" && s.storage.requireStandby:
+		return wrong("require-standby", "true", "only with --store")
 	case s.storage.url == "":
 		return nil
 	case !ok || scheme != "postgres" && scheme != "postgresql":
@@ -97,11 +103,14 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, f
 			Allowed: "another directory"}
 	}
 	database, err := postgres.Open(postgres.Config{
-		URL: s.storage.url, PasswordFile: s.storage.passwordFile,
+		URL: s.storage.url, PasswordFile: s.storage.passwordFile, RequireStandby: s.storage.requireStandby,
 		Observer: observer(m, r),
 	})
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if err := promised(database, s.storage.requireStandby); err != nil {
+		return nil, nil, nil, errors.Join(err, database.Close())
 	}
 	return database, nil, func() error { return nil }, nil
 }

@@ -38,7 +38,7 @@ func isBroken(err error) bool {
 		return false
 	}
 	for _, known := range []error{ledger.ErrDamaged, ledger.ErrNotFound, ledger.ErrConflict, ledger.ErrExists,
-		ledger.ErrUnknown, ledger.ErrTooLarge} {
+		ledger.ErrUnknown, ledger.ErrTooLarge, errNoStandby} {
 		if errors.Is(err, known) {
 			return false
 		}

@@ -117,6 +117,9 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}})
 	queries = append(queries, a.readRows(n, byNumber)...)
+	if a.config.RequireStandby {
+		queries = append(queries, requireStandby())
+	}
 	if len(n.created) > 0 {
 		queries = append(queries, query{findLedgers, []any{bytesOf(n.created)}, func(r pgx.Rows) error {
 			name, sum, err := scanSummary(r)

@@ -36,6 +36,8 @@ type Config struct {
 	URL string
 	// PasswordFile has the user's password. It is read for each connection.
 	PasswordFile string
+	// RequireStandby refuses commits while the primary would acknowledge them without a standby.
+	RequireStandby bool
 	// ReadLimit and CommitLimit bound how long a read takes, and how long the store waits for the
 	// answer to a commit before it finds out by itself; 2 s and 10 s if 0.
 	ReadLimit, CommitLimit time.Duration
