@@ -18,7 +18,7 @@ import (
 // turns, also those that would never end; and when their calls are over nothing is left.
 func TestAnalysesTakeTurns(t *testing.T) {
 	t.Parallel()
-	in := InTime{NewRotation(2, time.Minute, new(testMeter)), nil}
+	in := InTime{analyses: NewRotation(2, time.Minute, new(testMeter))}
 	ctx, cancel := context.WithCancel(t.Context())
 	var computing, most atomic.Int64
 	var had sync.WaitGroup // each a turn
@@ -73,7 +73,7 @@ func TestQuestionsRestWhileChargesComeIn(t *testing.T) {
 	for _, charges := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			m := new(testMeter)
-			in := InTime{NewRotation(1, time.Second, m), nil}
+			in := InTime{analyses: NewRotation(1, time.Second, m)}
 			var writing sync.WaitGroup
 			writing.Go(func() {
 				for i := 0; charges && i < 60; i++ {

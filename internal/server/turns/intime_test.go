@@ -11,8 +11,8 @@ import (
 )
 
 func newTestInTime() InTime {
-	return InTime{NewRotation(2, time.Hour, new(testMeter)),
-		func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }}
+	return InTime{analyses: NewRotation(2, time.Hour, new(testMeter)),
+		recovered: func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) }}
 }
 
 // A computation ends with its call, or headroom before the deadline.
