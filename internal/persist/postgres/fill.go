@@ -67,6 +67,9 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 	})
 }
 
+// fillAbandoned is how long the server keeps the transaction of a Fill that says nothing.
+const fillAbandoned = time.Minute
+
 // filling is one run of Fill.
 type filling struct {
 	*rows.View
@@ -92,7 +95,7 @@ type writer struct {
 
 // run reports whether the store was there already.
 func (f *filling) run(ctx context.Context) (already bool, err error) {
-	if _, err := f.conn.Exec(ctx, settings); err != nil {
+	if _, err := f.conn.Exec(ctx, settings, fmt.Sprint(fillAbandoned.Milliseconds())); err != nil {
 		return false, err
 	}
 	if f.tx, err = f.conn.Begin(ctx); err != nil {
