@@ -3,7 +3,6 @@ package overview
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -25,7 +24,6 @@ type one[V any] struct {
 	value V
 	turn  chan struct{}    // full while a question has it
 	bytes int              // by kept.mu
-	begun *atomic.Bool     // of this question: by it, or by its call, after which it never begins
 	back  func(sound bool) // gives the value back
 }
 
@@ -53,7 +51,6 @@ func (k *kept[K, V]) begin(ctx context.Context, in turns.InTime, key K, make fun
 			return nil, ctx.Err()
 		}
 		if k.current(key, o) {
-			o.begun = new(atomic.Bool)
 			o.back = func(sound bool) { k.settle(key, o, sound) }
 			return o, nil
 		}
@@ -105,18 +102,9 @@ func (k *kept[K, V]) settle(key K, o *one[V], sound bool) {
 // back. It is forgotten if the computation fails otherwise than by its time, or panics.
 func run[V interface{ Bytes() int }, A any](ctx context.Context, in turns.InTime, o *one[V],
 	compute func(*turns.Turn) (A, error)) (A, error) {
-	begun, back := o.begun, o.back
-	defer func() {
-		if !begun.Swap(true) { // its time was over before its first turn
-			back(true)
-		}
-	}()
-	return turns.Beside(ctx, in, turns.NothingYet, func(t *turns.Turn) (a A, err error) {
-		if begun.Swap(true) {
-			return a, context.Cause(ctx)
-		}
-		sound := false
-		defer func() { back(sound) }()
+	back, sound := o.back, true // as it is if its time is over before its first turn
+	return turns.Beside(ctx, in.Ending(func() { back(sound) }), turns.NothingYet, func(t *turns.Turn) (a A, err error) {
+		sound = false
 		a, err = compute(t)
 		sound = err == nil || resumable(err)
 		return a, err

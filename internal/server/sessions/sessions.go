@@ -174,13 +174,12 @@ func (s *Sessions) inTurn(ctx context.Context, name string, se *session,
 		s.inTime.Leave()
 		return a, summary, nil
 	}
-	a, err := s.inTime.Answer(ctx, q, func(q accountant.Question) (a accountant.Answer, err error) {
+	a, err := s.inTime.Ending(giveBack).Answer(ctx, q, func(q accountant.Question) (a accountant.Answer, err error) {
 		sound := false
 		defer func() {
 			if !sound {
 				se.accountant = accountant.Session{}
 			}
-			giveBack()
 		}()
 		if a, err = s.Answer(&se.accountant, c, q); err == nil {
 			sound = true

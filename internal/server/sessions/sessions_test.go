@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -300,4 +301,47 @@ func TestSessionsTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A question whose time ends before its first turn gives the session back: the next one is answered in it.
+func TestSessionsWithoutATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := turns.NewInTime(turns.NewRotation(1, time.Hour, unmeasured{}),
+			func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) })
+		s := New(newBooks("a"), in)
+		end := make(chan struct{})
+		if err := in.Admit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = turns.Beside(t.Context(), in, turns.NothingYet,
+				func(*turns.Turn) (int, error) { <-end; return 0, nil })
+		}()
+		synctest.Wait() // until that has the only turn
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := s.Ask(ctx, "a", accountant.AtDelta(1e-5))
+		if !errors.Is(err, accountant.ErrStopped) {
+			t.Errorf("without a turn: %v", err)
+		}
+		close(end)
+		synctest.Wait()
+		se, answer := s.session("a"), s.Answer
+		if len(se.turn) > 0 || in.Admitted() > 0 {
+			t.Errorf("%d hold the session, %d are admitted; want none", len(se.turn), in.Admitted())
+		}
+		s.Answer = func(a *accountant.Session, c mechanism.Composition,
+			q accountant.Question) (accountant.Answer, error) {
+			if a != &se.accountant {
+				t.Error("the next question is answered without the session")
+			}
+			return answer(a, c, q)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := s.Ask(ctx, "a", accountant.AtDelta(1e-5)); err != nil {
+			t.Errorf("the next question: %v", err)
+		}
+	})
 }

@@ -19,6 +19,7 @@ type InTime struct {
 
 	analyses  *Rotation
 	recovered func(ctx context.Context, p any) error
+	end       func() // if set: see Ending
 }
 
 // NewInTime returns an InTime that has the questions of a rotation take turns. The function recovered
@@ -39,6 +40,14 @@ func (t InTime) Admit(ctx context.Context) error {
 }
 
 func (t InTime) Leave() { t.analyses.leave() }
+
+// Ending returns an InTime that calls end when a question which Answer or Beside was asked leaves: after its
+// computation, and also if its time was over before its first turn, so that there was none. What is held for a
+// question is given back there.
+func (t InTime) Ending(end func()) InTime {
+	t.end = end
+	return t
+}
 
 // Admitted is the number of questions that are being answered, those that wait for their turn
 // among them.
@@ -99,6 +108,9 @@ func Beside[T any](ctx context.Context, t InTime, interim func() *T, compute fun
 				t.analyses.meter.QuestionCut()
 			}
 			turn.give() // before the answer: its reader may ask the next question at once
+			if t.end != nil {
+				t.end()
+			}
 			t.analyses.leave()
 			done <- r
 		}()

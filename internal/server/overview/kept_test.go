@@ -1,0 +1,105 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/server/turns"
+)
+
+// unmeasured is a meter that nobody reads.
+type unmeasured struct{}
+
+func (unmeasured) QuestionRefused()  {}
+func (unmeasured) QuestionCut()      {}
+func (unmeasured) LastCommit() int64 { return 0 }
+
+// sized is a kept value of a known size.
+type sized struct{ bytes int }
+
+func (s *sized) Bytes() int { return s.bytes }
+
+// However a question ends, its value is free afterwards: it is kept after success and when time ran out, before the
+// first turn or after it, and forgotten when the computation failed or panicked.
+func TestKeptValuesAreGivenBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		busy    bool // somebody else has the only turn
+		compute func(*turns.Turn) (int, error)
+		err     error
+		kept    bool
+	}{
+		"success":         {compute: func(*turns.Turn) (int, error) { return 1, nil }, kept: true},
+		"before its turn": {busy: true, err: accountant.ErrStopped, kept: true},
+		"stopped": {compute: func(*turns.Turn) (int, error) { return 0, accountant.ErrStopped },
+			err: accountant.ErrStopped, kept: true},
+		"failed":   {compute: func(*turns.Turn) (int, error) { return 0, errBroken }, err: errBroken},
+		"panicked": {compute: func(*turns.Turn) (int, error) { panic("broken") }, err: errBroken},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			in := turns.NewInTime(turns.NewRotation(1, time.Hour, unmeasured{}),
+				func(context.Context, any) error { return errBroken })
+			end := make(chan struct{})
+			if c.busy {
+				if err := in.Admit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					_, _ = turns.Beside(t.Context(), in, turns.NothingYet,
+						func(*turns.Turn) (int, error) { <-end; return 0, nil })
+				}()
+				synctest.Wait()
+			}
+			k := newKept[string, *sized](4, 1000)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			o, err := k.begin(ctx, in, "a", func() *sized { return &sized{bytes: 10} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := run(ctx, in, o, c.compute); !errors.Is(err, c.err) {
+				t.Errorf("%s: %v; want %v", name, err, c.err)
+			}
+			close(end)
+			synctest.Wait()
+			now, ok := k.recent.Peek("a")
+			if ok != c.kept || ok && now != o || len(o.turn) > 0 || in.Admitted() > 0 || (k.bytes > 0) != c.kept {
+				t.Errorf("%s: kept %v of %d bytes, %d hold it, %d admitted", name, ok, k.bytes, len(o.turn),
+					in.Admitted())
+			}
+		})
+	}
+}
+
+var errBroken = fmt.Errorf("broken")
+
+// No more values and bytes are kept than allowed, and the newest always is.
+func TestKeptValuesAreBounded(t *testing.T) {
+	t.Parallel()
+	in := turns.NewInTime(turns.NewRotation(1, time.Hour, unmeasured{}), nil)
+	k := newKept[int, *sized](8, 1000)
+	for i := range 100 {
+		o, err := k.begin(t.Context(), in, i, func() *sized { return new(sized) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 90 + 300*(i%5)
+		_, err = run(t.Context(), in, o, func(*turns.Turn) (int, error) { o.value.bytes = size; return 0, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, o := range k.recent.Values() {
+			sum += o.bytes
+		}
+		if now, ok := k.recent.Peek(i); sum != k.bytes || k.recent.Len() > 8 || !ok || now != o ||
+			sum > 1000 && k.recent.Len() > 1 {
+			t.Fatalf("after %d: %d values of %d bytes, counted as %d", i, k.recent.Len(), sum, k.bytes)
+		}
+	}
+}
