@@ -151,7 +151,8 @@ func (m *Metrics) Add(more ...prometheus.Collector) { m.registry.MustRegister(mo
 func (m *Metrics) describe(release string) {
 	revision, _ := version.Commit()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "accountant_build_info",
-		Help: "Always 1. The labels say which build of the daemon this is."}, []string{"version", "revision", "goversion"})
+		Help: "Always 1. The labels say which build of the daemon this is."},
+		[]string{"version", "revision", "goversion"})
 	build.WithLabelValues(release, revision, runtime.Version()).Set(1)
 	m.registry.MustRegister(build)
 }

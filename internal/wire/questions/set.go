@@ -68,6 +68,6 @@ func FromSetAnswer(q accountant.Question, a SetAnswer) *pb.QueryPrivacySetRespon
 // the first entry of that kind.
 func TogetherNote(first ledger.Entry) string {
 	return fmt.Sprintf("Since entry %d this ledger was charged together with others, the same charge to each. The "+
-		"numbers are for a record that is in none of the others; for one that may be in several, ask about all of them "+
-		"at once: accountctl query NAME,NAME.", first.Position)
+		"numbers are for a record that is in none of the others; for one that may be in several, ask about all of "+
+		"them at once: accountctl query NAME,NAME.", first.Position)
 }

@@ -207,10 +207,10 @@ func (s Statement) ifShuffled() []string {
 	const usual = "The numbers hold for Poisson sampling, where every step draws its batch anew and each record is " +
 		"in it independently of the others. Many data loaders shuffle the data instead and cut it into batches."
 	if p, ok := s.headline(); ok && p.Shuffled != nil && !math.IsInf(*p.Shuffled, 1) {
-		return append([]string{usual, fmt.Sprintf("If the data were shuffled, ε ≤ %s would be proven at δ = %s, for one "+
-			"pass over the data after another with batches of the reported size. Nothing is gained from the random "+
-			"order in this number: no useful gain is proven.",
-			num.FormatDecimalsUp(*p.Shuffled, 2), delta(p.Stated.Delta))}, shuffledCosts(p.ShuffledLower, p.Stated.Delta)...)
+		proven := fmt.Sprintf("If the data were shuffled, ε ≤ %s would be proven at δ = %s, for one pass over the "+
+			"data after another with batches of the reported size. Nothing is gained from the random order in this "+
+			"number: no useful gain is proven.", num.FormatDecimalsUp(*p.Shuffled, 2), delta(p.Stated.Delta))
+		return append([]string{usual, proven}, shuffledCosts(p.ShuffledLower, p.Stated.Delta)...)
 	}
 	return []string{usual, "What would hold for shuffled data cannot be said here: that needs batch_size and " +
 		"dataset_size of every sampled step, and Gaussian noise."}
@@ -229,8 +229,8 @@ func shuffledCosts(lower *float64, atDelta float64) []string {
 	if lower == nil || !(*lower > 0) {
 		return nil
 	}
-	return []string{fmt.Sprintf("How much the random order of shuffled data protects is not known exactly. At δ = %s no "+
-		"accountant can prove less than ε = %s for shuffled data, because an attack is known that learns this much.",
+	return []string{fmt.Sprintf("How much the random order of shuffled data protects is not known exactly. At δ = %s "+
+		"no accountant can prove less than ε = %s for shuffled data, because an attack is known that learns this much.",
 		delta(atDelta), num.FormatDown(*lower, 3))}
 }
 

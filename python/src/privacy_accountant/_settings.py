@@ -125,8 +125,9 @@ class Settings:
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """What goes with each call."""
-        said = (("accountant-principal", self.principal),) if self.principal else ()
-        said += trace_context()
+        said = trace_context()
+        if self.principal:
+            said = (("accountant-principal", self.principal), *said)
         return said if self.token is None else (*said, ("authorization", "Bearer " + self.token.now()))
 
     def token_now(self) -> str:
