@@ -3,8 +3,8 @@ package keeper
 import (
 	"context"
 
+	"github.com/dpaccountant/accountant/internal/keeper/setlanes"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 )
 
 // Standing returns what answers about a ledger stand on. It is cheap.
@@ -13,18 +13,12 @@ func (k *Keeper) Standing(ctx context.Context, name string) (st ledger.Standing,
 	return st, err
 }
 
-// FirstTogether returns the first entry of a ledger that was made together with entries of others; false if
-// there is none. It needs no scan: each principal has one lane for them.
+// FirstTogether returns the first entry of a ledger that was made together with entries of others: see
+// setlanes.First.
 func (k *Keeper) FirstTogether(ctx context.Context, name string) (first ledger.Entry, found bool, err error) {
 	if err := k.enter(ctx); err != nil {
 		return first, false, err
 	}
 	defer k.leave()
-	lanes, err := k.config.Store.Namesakes(name, ledger.Writer{Name: journals.Lane})
-	for _, r := range lanes {
-		if !found || r.Entry.Position < first.Position {
-			first, found = r.Entry, true
-		}
-	}
-	return first, found, err
+	return setlanes.First(k.config.Store, name)
 }

@@ -65,9 +65,13 @@ func FromSetAnswer(q accountant.Question, a SetAnswer) *pb.QueryPrivacySetRespon
 }
 
 // TogetherNote says, for a ledger's statement, that charges came together with charges to other ledgers; first is
-// the first entry of that kind.
+// the first entry of that kind. Where it is not, nobody has looked further: see setlanes.First.
 func TogetherNote(first ledger.Entry) string {
-	return fmt.Sprintf("Since entry %d this ledger was charged together with others, the same charge to each. The "+
+	was := "was"
+	if first.Set.Members < 2 {
+		was = "may have been"
+	}
+	return fmt.Sprintf("Since entry %d this ledger %s charged together with others, the same charge to each. The "+
 		"numbers are for a record that is in none of the others; for one that may be in several, ask about all of "+
-		"them at once: accountctl query NAME,NAME.", first.Position)
+		"them at once: accountctl query NAME,NAME.", first.Position, was)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -139,7 +140,7 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 
 // csvEntries writes a line an entry; events and labels are JSON, of is the
 // reservation or the refunded entry, the hash is hexadecimal, the stored bytes are
-// base64. Text that others wrote goes through cli.Cell.
+// base64. New columns come last, so that scripts find the others where they were. Text that others wrote goes through cli.Cell.
 func csvEntries(p *cli.Program, raw bool) *entryWriter {
 	w := csv.NewWriter(p.Out)
 	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events",
@@ -147,6 +148,7 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 	if raw {
 		header = append(header, "raw")
 	}
+	header = append(header, "set", "set_ledgers")
 	_ = w.Write(header) // the writer keeps the error for flush
 	return &entryWriter{
 		entry: func(e *accountantv1.Entry) error {
@@ -178,10 +180,19 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 			if raw {
 				record = append(record, base64.StdEncoding.EncodeToString(e.GetRaw()))
 			}
-			return w.Write(record)
+			return w.Write(append(record, setCells(e.GetSet())...))
 		},
 		flush: func() error { w.Flush(); return w.Error() },
 	}
+}
+
+// setCells are an entry's cells about the set of ledgers that it is a part of: where that is written down, in the
+// form of a reservation's name, and how many ledgers it has. Other entries have empty ones.
+func setCells(s *accountantv1.SetPart) []string {
+	if s == nil {
+		return []string{"", ""}
+	}
+	return []string{fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), strconv.FormatUint(uint64(s.GetMembers()), 10)}
 }
 
 func eventsJSON(events []*accountantv1.Event) (string, error) {
