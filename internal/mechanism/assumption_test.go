@@ -40,3 +40,19 @@ func TestAssumptions(t *testing.T) {
 		t.Errorf("of Laplace noise: %q", got)
 	}
 }
+
+// The first run above a threshold assumes that nothing else ends the runs, under every adjacency.
+func TestFirstAboveThresholdAssumes(t *testing.T) {
+	m := RepeatAndSelect{Mechanism: PureDP{Epsilon: 1}, Gamma: 0.5}
+	for _, adj := range []Adjacency{AddOrRemoveOne, ReplaceOne, ZeroOut} {
+		m.FirstAboveThreshold = true
+		got := (Composition{Adjacency: adj, Parts: []Part{{m, 1}}}).Assumptions()
+		if len(got) != 1 || !strings.Contains(got[0], "(1 - gamma)^n") {
+			t.Errorf("%v: %q", adj, got)
+		}
+		m.FirstAboveThreshold = false
+		if got = (Composition{Adjacency: adj, Parts: []Part{{m, 1}}}).Assumptions(); len(got) != 0 {
+			t.Errorf("the best of all runs under %v: %q", adj, got)
+		}
+	}
+}

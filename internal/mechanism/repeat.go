@@ -91,6 +91,17 @@ func (r RepeatAndSelect) String() string {
 	return fmt.Sprintf("repeat_and_select(η=%g, γ=%g, %v)", r.Eta, r.Gamma, r.Mechanism)
 }
 
+// assumes implements assuming. A limit on the number of runs would tell far more
+// (docs/math/best-of.md §1.6.7).
+func (r RepeatAndSelect) assumes(Adjacency) string {
+	if !r.FirstAboveThreshold {
+		return ""
+	}
+	return "repeat_and_select, first above a threshold: the threshold does not depend on the data, how many runs there " +
+		"were is not published, and nothing but the coin of probability gamma ends the runs early. If they also end " +
+		"after n runs, name_and_shame with delta = (1 - gamma)^n is to be reported, too."
+}
+
 func (RepeatAndSelect) places() place { return nowhere }
 
 func (r RepeatAndSelect) branches() (list []Mechanism, nested bool) {

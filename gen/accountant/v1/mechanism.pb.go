@@ -2300,7 +2300,8 @@ type RepeatAndSelect struct {
 	// Whether it runs until an output's score, which follows from the output alone, reaches a
 	// threshold that does not depend on the data, and publishes only this output. After each
 	// run that does not reach it, it gives up with probability gamma and publishes a constant.
-	// The number of runs must have no other limit. Give gamma, without eta and mean.
+	// How many runs there were is not published. If they also end after n runs, report
+	// name_and_shame with delta = (1 − gamma)^n, too. Give gamma, without eta and mean.
 	FirstAboveThreshold bool `protobuf:"varint,5,opt,name=first_above_threshold,json=firstAboveThreshold,proto3" json:"first_above_threshold,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache

@@ -13,20 +13,23 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// published is what is published of runs until one of the first good outputs of p comes, or ⊥, which
-// is last: added up run by run, until what is left is below 1e−17.
-func published(p []float64, good int, gamma float64) []float64 {
+// published is what is published of at most so many runs until one of the first good outputs of p comes,
+// or ⊥, which is last: added up run by run, until what is left is below 1e−17.
+func published(p []float64, good int, gamma float64, most int) []float64 {
 	out := make([]float64, good+1)
 	bad := 0.0
 	for _, v := range p[good:] {
 		bad += v
 	}
-	for left := 1.0; left > 1e-17; left *= bad * (1 - gamma) {
+	left := 1.0
+	for run := 0; run < most && left > 1e-17; run++ {
 		for i := range good {
 			out[i] += left * p[i]
 		}
 		out[good] += left * bad * gamma
+		left *= bad * (1 - gamma)
 	}
+	out[good] += left
 	return out
 }
 
@@ -75,7 +78,7 @@ func TestFirstAboveThreshold(t *testing.T) {
 			b, _ := divergence(q, p, at)
 			orders, epsilons = append(orders, 1+at), append(epsilons, math.Max(a, b)/at*(1+1e-9)+1e-12)
 		}
-		a, b := published(p, good, gamma), published(q, good, gamma)
+		a, b := published(p, good, gamma, math.MaxInt), published(q, good, gamma, math.MaxInt)
 		exact, largest := divergence(a, b, s)
 		for _, run := range []mechanism.Mechanism{
 			mechanism.RenyiDP{Orders: mechanism.NumbersOf(orders...), Epsilons: mechanism.NumbersOf(epsilons...)},
@@ -120,5 +123,48 @@ func TestFirstAboveThresholdIsAttained(t *testing.T) {
 				t.Errorf("ε = %v, γ = %v: %v, Liu and Talwar have 2ε", epsilon, gamma, got)
 			}
 		}
+	}
+}
+
+// Where runs also end after n of them, all but a part of probability (1−γ)ⁿ is as without that limit: what
+// name_and_shame with this δ stands for.
+func TestLimitedRunsFailRarely(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := make([]float64, rapid.IntRange(2, 5).Draw(t, "outcomes"))
+		sum := 0.0
+		for i := range p {
+			p[i] = math.Exp(rapid.Float64Range(-9, 0).Draw(t, "ln p"))
+			sum += p[i]
+		}
+		for i := range p {
+			p[i] /= sum
+		}
+		good := rapid.IntRange(1, len(p)-1).Draw(t, "good")
+		gamma := rapid.SampledFrom([]float64{1e-3, 0.05, 0.3, 0.9}).Draw(t, "γ")
+		most := rapid.IntRange(1, 40).Draw(t, "most runs")
+		limited, free := published(p, good, gamma, most), published(p, good, gamma, math.MaxInt)
+		rest := -math.Expm1(float64(most) * math.Log1p(-gamma)) // 1 − (1−γ)ⁿ
+		for i := range free {
+			if !(limited[i] >= rest*free[i]*(1-1e-12)-1e-15) {
+				t.Fatalf("%v, γ = %v, %d runs: output %d has probability %v of %v without a limit", p, gamma, most, i,
+					limited[i], free[i])
+			}
+		}
+	})
+}
+
+// Without that event a limit breaks the bound: nearly all runs of ε = 1 are bad on one dataset, and
+// twenty runs are over long before the coin of probability 1e−12 says so.
+func TestLimitedRunsLoseMore(t *testing.T) {
+	const gamma, most = 1e-12, 20
+	p, q := []float64{1e-9, 1 - 1e-9}, []float64{1 - (1-1e-9)/math.E, (1 - 1e-9) / math.E}
+	_, largest := divergence(published(p, 1, gamma, most), published(q, 1, gamma, most), 1)
+	l, err := kinds.Of(mechanism.RepeatAndSelect{Mechanism: mechanism.PureDP{Epsilon: 1}, Gamma: gamma,
+		FirstAboveThreshold: true}, mechanism.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bound := l.MaxLoss(loss.Remove); !(bound <= 2 && largest > 9*bound) {
+		t.Errorf("a loss of %v with a limit, %v without", largest, bound)
 	}
 }

@@ -93,7 +93,7 @@ var Of = map[string]string{
 	"repeat_and_select.gamma":                 "γ: the smaller, the more runs. Range: (0, 1). With first_above_threshold it is the probability with which to give up after a run that is not good enough.",
 	"repeat_and_select.eta":                   "η. Range: > -1, at most 1e9; the logarithmic distribution, η = 0, unless given.",
 	"repeat_and_select.mean":                  "The mean of the Poisson distribution. Range: > 0, at most 1e9.",
-	"repeat_and_select.first_above_threshold": "Whether it runs until an output's score, which follows from the output alone, reaches a threshold that does not depend on the data, and publishes only this output. After each run that does not reach it, it gives up with probability gamma and publishes a constant. The number of runs must have no other limit. Give gamma, without eta and mean.",
+	"repeat_and_select.first_above_threshold": "Whether it runs until an output's score, which follows from the output alone, reaches a threshold that does not depend on the data, and publishes only this output. After each run that does not reach it, it gives up with probability gamma and publishes a constant. How many runs there were is not published. If they also end after n runs, report name_and_shame with delta = (1 − gamma)^n, too. Give gamma, without eta and mean.",
 	"dp_sgd":                          "A training run by DP-SGD on Poisson samples.",
 	"dp_sgd.noise_multiplier":         "σ/Δ: the noise's standard deviation over max_grad_norm, without units. Range: > 0.",
 	"dp_sgd.max_grad_norm":            "Δ, the ℓ2 norm that each record's gradient is clipped to. Range: > 0. It may be left out: the cost does not depend on it.",

@@ -547,8 +547,8 @@ def repeat_and_select(
 
     first_above_threshold: Whether it runs until an output's score, which follows from the output alone, reaches a
     threshold that does not depend on the data, and publishes only this output. After each run that does not reach it,
-    it gives up with probability gamma and publishes a constant. The number of runs must have no other limit. Give
-    gamma, without eta and mean.
+    it gives up with probability gamma and publishes a constant. How many runs there were is not published. If they also
+    end after n runs, report name_and_shame with delta = (1 − gamma)^n, too. Give gamma, without eta and mean.
     """
     return _make(
         "repeat_and_select", mechanism=mechanism, gamma=gamma, eta=eta, mean=mean,
