@@ -46,7 +46,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		caller, err = d.caller(r)
 	}
-	if err == nil && caller.Unproven && !strings.HasPrefix(r.URL.Path, jsonapi.Prefix) {
+	if err == nil && caller.Unproven && (!strings.HasPrefix(r.URL.Path, jsonapi.Prefix) || jsonapi.IsLarge(r)) {
 		err = d.verify(r, caller)
 	}
 	switch {
@@ -63,7 +63,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // verify asks the service whether a caller who must prove who they are does, before a page or a file is shown
-// that asks it nothing. Calls of the API are refused by themselves.
+// that asks it nothing, and before a large body is read. Other calls of the API are refused by themselves.
 func (d *door) verify(r *http.Request, c inside.Caller) *refusal {
 	_, err := pb.NewAccountantServiceClient(d.Conn).GetAccess(inside.With(r.Context(), c), &pb.GetAccessRequest{})
 	switch status.Code(err) {

@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -60,7 +59,7 @@ func New(conn grpc.ClientConnInterface) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Prefix, calls{methods})
+	mux.Handle(Prefix, calls{methods, make(places, maxLarge)})
 	mux.HandleFunc("GET "+DocumentPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(Document)
@@ -69,21 +68,34 @@ func New(conn grpc.ClientConnInterface) (http.Handler, error) {
 }
 
 // calls checks what HTTP itself says of a call before the gateway reads its message.
-type calls struct{ next http.Handler }
+type calls struct {
+	next  http.Handler
+	large places
+}
 
 // ServeHTTP implements http.Handler.
 func (c calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := check(w, r)
+	var body []byte
+	done := func() {}
+	method, err := check(w, r)
+	if err == nil {
+		body, done, err = c.large.read(w, r)
+	}
 	if err != nil {
 		writeError(r.Context(), w, err)
 		return
+	}
+	if method.IsStreamingServer() { // it may last for days, and its request is soon decoded
+		done()
+	} else {
+		defer done()
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	c.next.ServeHTTP(w, r)
 }
 
-// check returns the body of a request. The error says how HTTP answers, where that is not by the code.
-func check(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// check returns the method that a request calls. The error says how HTTP answers, where that is not by the code.
+func check(w http.ResponseWriter, r *http.Request) (protoreflect.MethodDescriptor, error) {
 	name := strings.TrimPrefix(r.URL.Path, Prefix)
 	method := pb.File_accountant_v1_accountant_service_proto.Services().ByName("AccountantService").Methods().
 		ByName(protoreflect.Name(name))
@@ -111,21 +123,7 @@ func check(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			"Content-Encoding: %s; allowed: none",
 			wire.Quote(r.Header.Get("Content-Encoding")))
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxJSONBytes))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, answer(http.StatusRequestEntityTooLarge, codes.InvalidArgument,
-			"body: more than %d bytes; allowed: at most that",
-			large.Limit)
-	case err != nil:
-		return nil, answer(http.StatusBadRequest, codes.InvalidArgument,
-			"body: it did not come whole in time; allowed: 10 s")
-	case len(bytes.TrimSpace(body)) == 0:
-		return nil, answer(http.StatusBadRequest, codes.InvalidArgument,
-			`body: empty; allowed: a message as JSON, such as {}`)
-	}
-	return body, nil
+	return method, nil
 }
 
 // utf8Only reports whether a media type's parameters say no other encoding than UTF-8.
