@@ -68,6 +68,7 @@ type View struct {
 	Guarantee string // "descriptive", "plan" or "filter"
 
 	Parent  string           // as of State.Parent
+	Raises  int              // how many there were
 	Dataset *DatasetStanding // of a dataset's record, with its amendments; not to be changed
 }
 
@@ -78,7 +79,7 @@ func (s *State) View() View {
 		Resolution: Resolution{Limits: slices.Clone(s.amended.resolution.Limits),
 			Plan: slices.Clone(s.amended.resolution.Plan)},
 		Balance: s.balance(),
-		Parent:  s.Parent(), Dataset: s.amended.dataset,
+		Parent:  s.Parent(), Raises: s.amended.raises, Dataset: s.amended.dataset,
 	}
 }
 

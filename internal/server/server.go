@@ -124,7 +124,7 @@ func Start(config Config) (*Server, error) {
 	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
 		Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
 	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
-		Places: api.places, Now: time.Now, Ask: api.ask, Dataset: api.datasetSubject,
+		Places: api.places, Now: time.Now, Spent: api.sessions, Plans: api.plans, Dataset: api.datasetSubject,
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
 	for adj := range api.charges {
 		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))

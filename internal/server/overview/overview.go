@@ -13,10 +13,10 @@ import (
 	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/places"
+	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
-	"github.com/dpaccountant/accountant/internal/wire/questions"
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
@@ -28,8 +28,7 @@ type Config struct {
 	Places  *places.Keeper // how far lists have been looked through
 	Now     func() time.Time
 
-	// Ask answers about a ledger under its guarantee, as QueryPrivacy does.
-	Ask func(ctx context.Context, name string, q accountant.Question) (accountant.Answer, questions.Standing, error)
+	Spent, Plans *sessions.Sessions // those of which QueryPrivacy asks what was charged, and what was planned
 	// Dataset is what a dataset's statement is about, given its view.
 	Dataset func(ctx context.Context, v ledger.View) (subject.Subject, error)
 	Passage func(ctx context.Context) Passage // of the call
@@ -81,10 +80,12 @@ type rowKey struct {
 	delta float64 // 0: its own
 }
 
-// row is a row as of a head. Of a dataset it also depends on the ledgers: see datasetRow.
+// row is a row as of a head. Of a dataset it also depends on the ledgers, so that it is not kept.
 type row struct {
-	head ledger.Head
-	row  *pb.OverviewRow
+	key     rowKey
+	head    ledger.Head
+	row     *pb.OverviewRow  // not to be changed once the row is kept
+	subject *subject.Subject // of which ε are to be found; nil if there are none, or they are in the row
 }
 
 // New returns handlers.
@@ -112,6 +113,14 @@ func (h *Handlers) QueryOverview(ctx context.Context, req *pb.QueryOverviewReque
 		seen = name
 	}
 	answer, passed, until := &pb.QueryOverviewResponse{}, 0, time.Now().Add(maxPassing)
+	var list []*row
+	finish := func() (*pb.QueryOverviewResponse, error) {
+		err := h.numbers(ctx, list)
+		for _, r := range list {
+			answer.Rows = append(answer.Rows, r.row)
+		}
+		return answer, err
+	}
 	for {
 		found, err := h.Store.List(prefix, seen, readAhead)
 		if err != nil || ctx.Err() != nil {
@@ -127,25 +136,26 @@ func (h *Handlers) QueryOverview(ctx context.Context, req *pb.QueryOverviewReque
 			if ledger.IsSystem(seen) || !shows(summary.Genesis.Spec) || !page.MayHave(summary) {
 				continue
 			}
-			r, err := h.row(ctx, summary, page.Delta, page.Limit-len(answer.Rows))
+			r, err := h.row(ctx, summary, page, page.Limit-len(list))
 			if err != nil {
 				return nil, err
 			}
-			if !page.Has(r) {
+			if !page.Has(r.row) {
+				h.keep(r) // without its ε, which nobody sees
 				continue
 			}
-			if len(answer.Rows) == page.Limit {
+			if len(list) == page.Limit {
 				answer.NextPageToken = page.TokenAt(last, "")
-				return answer, nil
+				return finish()
 			}
-			answer.Rows, last = append(answer.Rows, r), seen
+			list, last = append(list, r), seen
 		}
 		if !more {
-			return answer, nil
+			return finish()
 		}
 		if passed += len(found); seen != last && (passed > maxPassed || time.Now().After(until)) {
 			answer.NextPageToken = page.TokenAt(last, h.Places.Hide(page.List(), seen))
-			return answer, nil
+			return finish()
 		}
 	}
 }

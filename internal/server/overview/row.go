@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -13,41 +14,131 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
-// row returns the row of a ledger or of a dataset's record, of which left are to come. What cannot be found in
-// its part of the time, and what is damaged, is said in the row. The error ends the page.
-func (h *Handlers) row(ctx context.Context, s ledger.Summary, delta *float64, left int) (*pb.OverviewRow, error) {
-	key := rowKey{name: s.Genesis.Spec.Name}
-	if delta != nil {
-		key.delta = *delta
+// row returns the row of a ledger or of a dataset's record, of which left are to come. Its ε may be still to be
+// found. What cannot be read in its part of the time, and what is damaged, is said in the row. The error ends the page.
+func (h *Handlers) row(ctx context.Context, s ledger.Summary, page pages.Overview, left int) (*row, error) {
+	r := &row{key: rowKey{name: s.Genesis.Spec.Name}}
+	if page.Delta != nil {
+		r.key.delta = *page.Delta
 	}
-	dataset := s.Genesis.Spec.Dataset != nil
-	if r, ok := h.rows.Get(key); ok && !dataset && r.head == s.Head {
-		return r.row, nil
+	kept, ok := h.rows.Get(r.key)
+	if ok && kept.head == s.Head && (kept.row.Epsilon != nil || !page.Has(kept.row)) {
+		return kept, nil
 	}
-	out := fromSummary(s)
+	r.row = fromSummary(s)
 	part, cancel := within(ctx, left)
 	defer cancel()
-	head, err := h.complete(part, out, delta)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err == nil:
-		if !dataset {
-			h.rows.Add(key, &row{head, out})
-		}
-	case errors.Is(err, ledger.ErrDamaged):
-		out.Problem = err.Error()
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, accountant.ErrStopped):
-		out.Problem = "its numbers were not found in time: ask again, or give the call more time"
-	default:
-		return nil, err
+	if err := h.complete(part, r, page.Delta); err != nil && ctx.Err() == nil {
+		return r, r.fail(err)
 	}
-	return out, nil
+	return r, ctx.Err()
+}
+
+// fail says in the row why it has no numbers, or returns an error that ends the page.
+func (r *row) fail(err error) error {
+	switch {
+	case errors.Is(err, ledger.ErrDamaged):
+		r.row.Problem = err.Error()
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, accountant.ErrStopped):
+		r.row.Problem = "its numbers were not found in time: ask again, or give the call more time"
+	default:
+		return err
+	}
+	return nil
+}
+
+// keep keeps a ledger's row, with or without ε, for as long as its head stays. The row must not change any more.
+func (h *Handlers) keep(r *row) {
+	if r.row.GetProblem() == "" && !ledger.IsDataset(r.key.name) {
+		h.rows.Add(r.key, &row{key: r.key, head: r.head, row: r.row})
+	}
+}
+
+// numbers finds the ε that a page still lacks, all in one turn. Those that are not found in time are said to be so.
+func (h *Handlers) numbers(ctx context.Context, page []*row) error {
+	var open []*row
+	for _, r := range page {
+		if r.subject != nil {
+			open = append(open, r)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	if err := h.InTime.Admit(ctx); err != nil {
+		return err
+	}
+	var soFar atomic.Pointer[[]found]
+	list, err := turns.Beside(ctx, h.InTime, soFar.Load, func(t *turns.Turn) ([]found, error) {
+		var list []found
+		for i, r := range open {
+			q := accountant.AtDelta(r.row.GetDelta())
+			q.Stop = t.Share(max(2, min(len(open)-i, 4)))
+			list = append(list, h.find(*r.subject, q))
+			now := list // which is never changed below its length
+			soFar.Store(&now)
+		}
+		return list, nil
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for i, r := range open {
+		f := found{err: err}
+		switch {
+		case i < len(list):
+			f = list[i]
+		case err == nil:
+			f.err = accountant.ErrStopped
+		}
+		if f.err != nil {
+			if err := r.fail(f.err); err != nil {
+				return err
+			}
+			continue
+		}
+		r.row.EpsilonSpent, r.row.Epsilon = &f.spent.Epsilon, &f.stated.Epsilon
+		r.row.Guarantee = r.subject.Standing.Guarantee
+		r.row.GuaranteeText = questions.GuaranteeText(r.row.GetGuarantee())
+		if !f.spent.Stopped && !f.stated.Stopped { // with more time they would be tighter
+			h.keep(r)
+		}
+	}
+	return nil
+}
+
+// found is what was found about a row.
+type found struct {
+	spent, stated accountant.Answer
+	err           error
+}
+
+// find answers about what was charged, and under the guarantee.
+func (h *Handlers) find(sub subject.Subject, q accountant.Question) (f found) {
+	spec := sub.View.Genesis.Spec
+	if sub.Apart {
+		f.spent, f.err = accountant.Ask(sub.Charged, q)
+	} else {
+		f.spent, f.err = h.Spent.Now(spec.Name, sub.Charged, sub.View.Head, q)
+	}
+	switch {
+	case f.err != nil:
+	case sub.Prefix():
+		f.stated = f.spent
+	case sub.Standing.Guarantee == ledger.GuaranteePlan && !sub.Apart:
+		// Of a plan, the number of raises stands for the position.
+		head := ledger.Head{Position: uint64(sub.View.Raises)}
+		f.stated, f.err = h.Plans.Now(spec.Name, sub.Stated, head, q)
+	default:
+		f.stated, f.err = sub.Ask(q)
+	}
+	return f
 }
 
 // within gives one of several rows that are to come its part of the time.
@@ -72,76 +163,45 @@ func fromSummary(s ledger.Summary) *pb.OverviewRow {
 	return out
 }
 
-// complete adds what the ledger's summary does not tell, and returns the head of which it is.
-func (h *Handlers) complete(ctx context.Context, out *pb.OverviewRow, delta *float64) (ledger.Head, error) {
-	v, err := h.Ledgers.View(ctx, out.GetName())
+// complete adds what the ledger's summary does not tell, but for ε.
+func (h *Handlers) complete(ctx context.Context, r *row, delta *float64) error {
+	out := r.row
+	v, err := h.Ledgers.View(ctx, r.key.name)
 	if err != nil {
-		return ledger.Head{}, err
+		return err
 	}
+	r.head = v.Head
 	out.State, out.Position = pages.StateOf(v.Summary), v.Head.Position
 	out.Flags = flags(v)
 	if share, held, of, ok := largestShare(v); ok {
 		out.Share, out.ReservedShare, out.ShareOf = &share, &held, of
 	}
 	if v.Head.Position > 0 {
-		newest, err := h.Store.Records(out.GetName(), v.Head.Position, 1)
+		newest, err := h.Store.Records(r.key.name, v.Head.Position, 1)
 		if err != nil {
-			return v.Head, err
+			return err
 		}
 		if len(newest) > 0 {
 			out.LastTime = timestamppb.New(newest[0].Entry.Time)
 		}
 	}
+	of := subject.Of
 	if v.Dataset != nil {
-		return v.Head, h.completeDataset(ctx, out, v, delta)
-	}
-	out.Delta = deltaOf(v, delta)
-	answer, on, err := h.Ask(ctx, out.GetName(), accountant.AtDelta(out.GetDelta()))
-	if err != nil {
-		return v.Head, err
-	}
-	running := answer.Epsilon
-	if on.Running != nil {
-		running = on.Running.Epsilon
-	}
-	out.Epsilon, out.EpsilonSpent = &answer.Epsilon, &running
-	out.Guarantee, out.GuaranteeText = on.Guarantee, questions.GuaranteeText(on.Guarantee)
-	return v.Head, nil
-}
-
-// completeDataset adds a dataset's numbers, as its statement has them.
-func (h *Handlers) completeDataset(ctx context.Context, out *pb.OverviewRow, v ledger.View, delta *float64) error {
-	if v.Dataset.BudgetOf != "" {
-		out.Problem = "it shares the budget of " + v.Dataset.BudgetOf + ", in whose row the numbers are"
-		if !h.Passage(ctx).States(v.Genesis.Spec) {
-			out.Problem = "it shares the budget of a dataset that you may not see"
+		if v.Dataset.BudgetOf != "" {
+			out.Problem = "it shares the budget of " + v.Dataset.BudgetOf + ", in whose row the numbers are"
+			if !h.Passage(ctx).States(v.Genesis.Spec) {
+				out.Problem = "it shares the budget of a dataset that you may not see"
+			}
+			return nil
 		}
-		return nil
+		of = func(v ledger.View) (subject.Subject, error) { return h.Dataset(ctx, v) }
 	}
-	sub, err := h.Dataset(ctx, v)
+	sub, err := of(v)
 	if err != nil {
 		return err
 	}
+	r.subject = &sub
 	out.Delta = deltaOf(v, delta)
-	if err := h.InTime.Admit(ctx); err != nil {
-		return err
-	}
-	type both struct{ stated, spent accountant.Answer }
-	found, err := turns.Beside(ctx, h.InTime, turns.NothingYet, func(t *turns.Turn) (b both, err error) {
-		q := accountant.AtDelta(out.GetDelta())
-		q.Stop = t.Share(2)
-		if b.stated, err = sub.Ask(q); err == nil {
-			q.Stop = t.Stop
-			b.spent, err = accountant.Ask(sub.Charged, q)
-		}
-		return b, err
-	})
-	if err != nil {
-		return err
-	}
-	out.Epsilon, out.EpsilonSpent = &found.stated.Epsilon, &found.spent.Epsilon
-	out.Guarantee = sub.Standing.Guarantee
-	out.GuaranteeText = questions.GuaranteeText(out.GetGuarantee())
 	return nil
 }
 

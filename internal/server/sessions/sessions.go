@@ -156,7 +156,7 @@ func (se *session) take(ctx context.Context) bool {
 }
 
 // inTurn answers an admitted question with a session that the caller has, and gives the session
-// back. The session is emptied if the answer failed or panicked.
+// back.
 func (s *Sessions) inTurn(ctx context.Context, name string, se *session,
 	q accountant.Question) (accountant.Answer, ledger.Summary, error) {
 	giveBack := func() {
@@ -174,22 +174,48 @@ func (s *Sessions) inTurn(ctx context.Context, name string, se *session,
 		s.inTime.Leave()
 		return a, summary, nil
 	}
-	a, err := s.inTime.Ending(giveBack).Answer(ctx, q, func(q accountant.Question) (a accountant.Answer, err error) {
-		sound := false
-		defer func() {
-			if !sound {
-				se.accountant = accountant.Session{}
-			}
-		}()
-		if a, err = s.Answer(&se.accountant, c, q); err == nil {
-			sound = true
-			if !a.Stopped { // with more time it may become narrower
-				s.remember(se, summary.Head, q, a)
-			}
-		}
-		return a, err
+	a, err := s.inTime.Ending(giveBack).Answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) {
+		return s.compute(se, c, summary.Head, q)
 	})
 	return a, summary, err
+}
+
+// Now answers q about what a ledger has charged at a head, for a caller whose turn it is: q says when to stop. While
+// somebody else has the ledger's session, it answers without it.
+func (s *Sessions) Now(name string, c mechanism.Composition, head ledger.Head,
+	q accountant.Question) (accountant.Answer, error) {
+	se := s.session(name)
+	if a, ok := s.known(se, head, q); ok {
+		return a, nil
+	}
+	select {
+	case se.turn <- struct{}{}:
+		defer func() {
+			s.settle(name, se)
+			<-se.turn
+		}()
+	default:
+		se = newSession()
+	}
+	return s.compute(se, c, head, q)
+}
+
+// compute asks the accountant in a session that the caller has, and empties the session if that fails or panics.
+func (s *Sessions) compute(se *session, c mechanism.Composition, head ledger.Head,
+	q accountant.Question) (a accountant.Answer, err error) {
+	sound := false
+	defer func() {
+		if !sound {
+			se.accountant = accountant.Session{}
+		}
+	}()
+	if a, err = s.Answer(&se.accountant, c, q); err == nil {
+		sound = true
+		if !a.Stopped { // with more time it may become narrower
+			s.remember(se, head, q, a)
+		}
+	}
+	return a, err
 }
 
 // known returns the answer that q had about the same position, if there was one.

@@ -345,3 +345,55 @@ func TestSessionsWithoutATurn(t *testing.T) {
 		}
 	})
 }
+
+// Now answers as Ask does and uses the same session and answers, unless somebody else has the session; then it
+// answers all the same. The session is free afterwards, also after a failure.
+func TestSessionsNow(t *testing.T) {
+	t.Parallel()
+	b := newBooks("a")
+	s := newTestSessions(b)
+	n, question := counted(s), accountant.AtDelta(1e-5)
+	for i, c := range []struct {
+		step, held bool
+		computed   int
+	}{{computed: 1}, {computed: 1}, {step: true, computed: 2}, {held: true, computed: 2},
+		{step: true, held: true, computed: 3}, {computed: 4}} {
+		if c.step {
+			b.step("a")
+		}
+		se := s.session("a")
+		if c.held {
+			se.turn <- struct{}{}
+		}
+		composition, summary, err := b.Composition(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Now("a", composition, summary.Head, question)
+		if err != nil || *n != c.computed {
+			t.Errorf("question %d: %d computed, %v; want %d", i, *n, err, c.computed)
+		}
+		if c.held {
+			<-se.turn
+		}
+		cold, err := accountant.Ask(composition, question)
+		if err != nil || got.Epsilon < *cold.EpsilonLower || cold.Epsilon < *got.EpsilonLower ||
+			got.Epsilon-*got.EpsilonLower > 1e-5 {
+			t.Errorf("question %d: %+v; cold %+v, %v", i, got, cold, err)
+		}
+		if len(se.turn) > 0 || s.bytes != se.bytes || se.bytes != se.accountant.Bytes() {
+			t.Errorf("question %d: %d hold the session, %d bytes; want %d", i, len(se.turn), s.bytes, se.bytes)
+		}
+	}
+	s.Answer = func(*accountant.Session, mechanism.Composition, accountant.Question) (accountant.Answer, error) {
+		panic("broken")
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = s.Now("a", mechanism.Composition{}, ledger.Head{Position: 1}, question)
+		t.Error("did not panic")
+	}()
+	if se := s.session("a"); len(se.turn) > 0 || s.bytes != 0 {
+		t.Errorf("after a panic: %d hold the session, %d bytes", len(se.turn), s.bytes)
+	}
+}
