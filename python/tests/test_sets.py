@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -102,3 +103,32 @@ def test_reservations_and_asyncio(daemon: Daemon, connect: Callable[..., Client]
 
     assert asyncio.run(ask()) <= 3
     assert totals(client) == [2, 2, 2]
+
+
+def test_a_range_that_grew_before_the_retry(daemon: Daemon, connect: Callable[..., Client]) -> None:
+    client = connect(daemon.address)
+    make(client, 1, 1)
+    days = client.ledger_set(prefix="days/", first="1", last="3")
+    first = days.report(pure_dp(epsilon=0.125), request_id="table")
+    client.create_ledger(DAYS[2], adjacency="add-or-remove-one")
+    client.create_ledger("days/2x", adjacency="replace-one")  # no set has both
+    daemon.restart()
+    again = connect(daemon.address).ledger_set(prefix="days/", first="1", last="3").report(
+        pure_dp(epsilon=0.125), request_id="table")
+    assert again.replayed and again.receipt == first.receipt
+    assert [m.ledger for m in again.receipt.members] == DAYS[:2]
+    assert totals(client) == [1, 1, 0]
+
+
+def test_kills_while_a_set_is_charged(daemon: Daemon, connect: Callable[..., Client]) -> None:
+    client = connect(daemon.address)
+    make(client, 100, 100, 100)
+    days = client.ledger_set(DAYS)
+    for n in range(1, 17):
+        killer = threading.Timer(0.001 * n, daemon.restart)
+        killer.start()
+        first = days.report(pure_dp(epsilon=0.125), request_id=f"n{n}")
+        killer.join()
+        again = days.report(pure_dp(epsilon=0.125), request_id=f"n{n}")
+        assert again.replayed and again.receipt == first.receipt
+        assert totals(client) == [n, n, n]

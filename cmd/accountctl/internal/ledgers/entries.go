@@ -140,7 +140,8 @@ func newEntryWriter(p *cli.Program, format string, raw bool) *entryWriter {
 
 // csvEntries writes a line an entry; events and labels are JSON, of is the
 // reservation or the refunded entry, the hash is hexadecimal, the stored bytes are
-// base64. New columns come last, so that scripts find the others where they were. Text that others wrote goes through cli.Cell.
+// base64. New columns come last, so that scripts find the others where they were.
+// Text that others wrote goes through cli.Cell.
 func csvEntries(p *cli.Program, raw bool) *entryWriter {
 	w := csv.NewWriter(p.Out)
 	header := []string{"position", "time", "principal", "writer", "sequence", "action", "of", "events",
@@ -192,7 +193,7 @@ func setCells(s *accountantv1.SetPart) []string {
 	if s == nil {
 		return []string{"", ""}
 	}
-	return []string{fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), strconv.FormatUint(uint64(s.GetMembers()), 10)}
+	return []string{fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), fmt.Sprint(s.GetMembers())}
 }
 
 func eventsJSON(events []*accountantv1.Event) (string, error) {
