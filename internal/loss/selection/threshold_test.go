@@ -168,3 +168,36 @@ func TestLimitedRunsLoseMore(t *testing.T) {
 		t.Errorf("a loss of %v with a limit, %v without", largest, bound)
 	}
 }
+
+// Runs with Gaussian noise whose output itself is the score: with t the threshold, the good part of
+// ∫ P^{1+s}·Q^{−s} is e^{s(s+1)μ²/2} times the normal tail beyond t − (1+s)μ.
+func TestGaussianRunsAboveThreshold(t *testing.T) {
+	tail := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+	rapid.Check(t, func(t *rapid.T) {
+		mu := math.Exp(rapid.Float64Range(-6, 1).Draw(t, "ln μ"))
+		gamma := rapid.SampledFrom([]float64{1e-9, 1e-3, 0.1, 0.5, 0.999}).Draw(t, "γ")
+		l, err := kinds.Of(mechanism.RepeatAndSelect{Mechanism: mechanism.GaussianDP{Mu: mu}, Gamma: gamma,
+			FirstAboveThreshold: true}, mechanism.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			s := math.Exp(rapid.Float64Range(-4, 3).Draw(t, "ln s"))
+			threshold := rapid.Float64Range(-4, 6).Draw(t, "threshold")
+			good := [2]float64{tail(threshold - mu), tail(threshold)}
+			bad := [2]float64{tail(mu - threshold), tail(-threshold)}
+			from, to, mean := 0, 1, (1+s)*mu
+			if rapid.Bool().Draw(t, "the other direction") {
+				from, to, mean = 1, 0, -s*mu
+			}
+			var sum num.LogSum
+			sum.Add(s*(s+1)*mu*mu/2 + math.Log(tail(threshold-mean)))
+			sum.Add(math.Log(gamma) + (1+s)*math.Log(bad[from]) - s*math.Log(bad[to]))
+			last := func(i int) float64 { return math.Log(gamma + (1-gamma)*good[i]) }
+			exact := sum.Log() + s*last(to) - (1+s)*last(from)
+			if bound := l.Cumulant(loss.Remove, s, nil).Upper(); !(exact <= bound+1e-11*(1+s)) {
+				t.Fatalf("μ = %v, γ = %v, threshold %v: K(%v) = %v, the bound is %v", mu, gamma, threshold, s, exact, bound)
+			}
+		}
+	})
+}
