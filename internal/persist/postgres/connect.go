@@ -37,7 +37,7 @@ func (c Config) parse() (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("store %s: %w", c.name(), err)
 	}
 	cc.RuntimeParams["application_name"] = "accountantd"
-	cc.ConnectTimeout = c.ReadLimit
+	cc.ConnectTimeout = c.ReadLimit / time.Duration(hosts(&cc.Config)) // of each; one that was stopped never answers
 	cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	cc.OnNotice = onNotice
 	config.BeforeConnect = func(_ context.Context, cc *pgx.ConnConfig) error {
@@ -47,6 +47,15 @@ func (c Config) parse() (*pgxpool.Config, error) {
 	config.MinConns, config.MaxConns = 0, poolSize
 	config.MaxConnLifetime = 24 * time.Hour // a new connection costs a write
 	return config, nil
+}
+
+// hosts counts the servers that the address names.
+func hosts(c *pgconn.Config) int {
+	all := map[string]bool{net.JoinHostPort(c.Host, fmt.Sprint(c.Port)): true}
+	for _, f := range c.Fallbacks {
+		all[net.JoinHostPort(f.Host, fmt.Sprint(f.Port))] = true
+	}
+	return len(all)
 }
 
 // poolSize bounds the connections of one daemon: the committer's and those of reads.

@@ -139,7 +139,8 @@ func (s *Store) lost(err error) {
 	s.ended.Go(func() {
 		for s.closing.Err() == nil {
 			s.pool.Reset()
-			ctx, cancel := context.WithTimeout(s.closing, s.config.ReadLimit)
+			// A new connection completes a write, and may have to try several servers before.
+			ctx, cancel := context.WithTimeout(s.closing, s.config.CommitLimit)
 			err := s.pool.Ping(ctx)
 			cancel()
 			if err == nil {

@@ -18,6 +18,7 @@ import (
 func (s *Store) Keys() (keys []rows.BoundKey, err error) {
 	err = s.view(func(v *view) error {
 		keys, err = v.keys()
+		v.absent = true // of a newer key
 		return err
 	})
 	return keys, err

@@ -86,7 +86,7 @@ func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64,
 			return err
 		}
 		l, err := v.lane(f, w)
-		sequence, position = l.Sequence, l.Position
+		sequence, position, v.absent = l.Sequence, l.Position, true // of what comes after it in the lane
 		return err
 	})
 	return sequence, position, err
@@ -104,6 +104,7 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 			return err
 		}
 		if sequence == 0 || sequence > l.Sequence {
+			v.absent = true
 			return notThere(name, w, sequence)
 		}
 		at, key := l.Sequence, l.Last
@@ -166,6 +167,7 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 		if err != nil {
 			return err
 		}
+		v.absent = true              // of others that have this name
 		first := map[string]uint64{} // log key, by principal
 		err = v.query(query{namesakes, []any{int64(f.Number), []byte(w.Name), []byte(w.Principal)},
 			func(r pgx.Rows) error {
@@ -212,6 +214,7 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 		}
 		from := max(from, 1)
 		if limit <= 0 || from > f.At.Position {
+			v.absent = true
 			return nil
 		}
 		to := from + min(uint64(limit)-1, f.At.Position-from)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,6 +20,9 @@ type view struct {
 	conn  *pgx.Conn
 	heads map[uint64]ledger.Head // that were seen
 	begun bool
+	// absent: it says that something is not there. An old primary, which still runs after a failover, may say so
+	// of what the new one has.
+	absent bool
 
 	replicated bool // the server waits for a standby
 }
@@ -29,7 +33,7 @@ const waitsForStandby = "SELECT coalesce(current_setting('synchronous_standby_na
 
 const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// view runs read, perhaps more than once, and returns when what it has seen is durable.
+// view runs read, perhaps more than once, and returns when what it has seen, or not found, is durable.
 func (s *Store) view(read func(*view) error) error {
 	if err := s.refused(); err != nil {
 		return err
@@ -37,13 +41,17 @@ func (s *Store) view(read func(*view) error) error {
 	v := &view{}
 	err := s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		*v = view{ctx: ctx, conn: c, heads: map[uint64]ledger.Head{}}
-		if err := read(v); err != nil {
-			return err
+		missing := read(v)
+		if missing != nil && !errors.Is(missing, ledger.ErrNotFound) {
+			return missing
 		}
 		if _, err := c.Exec(ctx, "COMMIT"); err != nil {
 			return err
 		}
-		return s.believe(v)
+		if err := s.believe(v); err != nil {
+			return err
+		}
+		return missing
 	})
 	return err
 }
@@ -52,7 +60,7 @@ func (s *Store) view(read func(*view) error) error {
 // not where the server's settings promise, if its wait for the standby was cancelled. A write of the
 // same session that completes after the read says that the standby has all that came before.
 func (s *Store) believe(v *view) error {
-	if v.replicated && !s.known.has(v.heads) {
+	if v.replicated && (v.absent || !s.known.has(v.heads)) {
 		if err := s.cover(v.ctx, v.conn); err != nil {
 			return err
 		}
@@ -105,6 +113,7 @@ func (v *view) ledger(name string) (f found, err error) {
 		return f, err
 	}
 	if !f.there {
+		v.absent = true
 		return f, notFound(name)
 	}
 	return f, nil
@@ -119,11 +128,13 @@ func (f found) summary(name string) (ledger.Summary, error) {
 	return sum, err
 }
 
-// existing finds a ledger with an equal spec, ErrNotFound or ErrExists.
+// existing finds a ledger with an equal spec, ErrNotFound or ErrExists. That it is not there is to be believed only by
+// who makes it then.
 func (s *Store) existing(spec ledger.Spec) (sum ledger.Summary, err error) {
 	err = s.view(func(v *view) error {
 		f, err := v.ledger(spec.Name)
 		if err != nil {
+			v.absent = false
 			return err
 		}
 		if sum, err = f.summary(spec.Name); err != nil {
@@ -160,6 +171,7 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 		case err != nil:
 			return err
 		case !l.there:
+			v.absent = true
 			return notFound(name)
 		}
 		snapshot, err = l.snapshot()
@@ -330,7 +342,7 @@ func (s *Store) List(prefix, after string, limit int) (out []ledger.Summary, err
 	const list = `SELECT l.name, l.number, l.genesis, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
 		WHERE l.name >= $1 AND (l.name > $2 OR $2 = ''::bytea) AND substr(l.name, 1, $3) = $1 ORDER BY l.name LIMIT $4`
 	err = s.view(func(v *view) error {
-		out = nil
+		out, v.absent = nil, true // of all names that it leaves out
 		return v.query(query{list, []any{[]byte(prefix), []byte(after), len(prefix), min(limit, math.MaxInt32)},
 			func(r pgx.Rows) error {
 				_, sum, err := scanSummary(r)
@@ -366,7 +378,7 @@ func (s *Store) Reserving() (names []string, err error) {
 	const reserving = `SELECT l.name, l.number, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
 		WHERE l.number IN (SELECT number FROM reservations) ORDER BY l.name`
 	err = s.view(func(v *view) error {
-		names = nil
+		names, v.absent = nil, true
 		return v.query(query{reserving, nil, func(r pgx.Rows) error {
 			var name, value []byte
 			var number int64

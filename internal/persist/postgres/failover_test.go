@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
+	"github.com/dpaccountant/accountant/internal/persist/storetest"
+)
+
+// TestOldPrimary: a primary without its standby, as after a failover that it has not noticed, is not believed when it
+// says that something is not there.
+func TestOldPrimary(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
+	url := server.Database(t)
+	w := ledger.Writer{Principal: "p", Name: "w"}
+	questions := map[string]func(*Store) error{
+		"Load":             func(s *Store) error { _, _, err := s.Load("new"); return err },
+		"GenesisRecord":    func(s *Store) error { _, _, err := s.GenesisRecord("new"); return err },
+		"Records":          func(s *Store) error { _, err := s.Records("new", 1, 1); return err },
+		"Records after it": func(s *Store) error { _, err := s.Records("l", 1000, 1); return err },
+		"Writer":           func(s *Store) error { _, _, err := s.Writer("l", w); return err },
+		"RecordOf":         func(s *Store) error { _, err := s.RecordOf("l", w, 1); return err },
+		"Namesakes":        func(s *Store) error { _, err := s.Namesakes("l", w); return err },
+		"List":             func(s *Store) error { _, err := s.List("new", "", 1); return err },
+		"Reserving":        func(s *Store) error { _, err := s.Reserving(); return err },
+		"Keys":             func(s *Store) error { _, err := s.Keys(); return err },
+	}
+	stores := map[string]*Store{}
+	for name := range questions { // the first question that fails keeps the others from being asked
+		s := mustOpen(t, Config{URL: url, ReadLimit: 500 * time.Millisecond, CommitLimit: time.Second})
+		defer mustClose(t, s)
+		if _, _, err := s.Create(storetest.Genesis("l")); err != nil {
+			t.Fatal(err)
+		}
+		if err := storetest.Charge(s, "l", 0); err != nil && !errors.Is(err, ledger.ErrConflict) {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Load("l"); err != nil { // its head is known
+			t.Fatal(err)
+		}
+		stores[name] = s
+	}
+	if err := server.Standby.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range questions {
+		if err := ask(stores[name]); !errors.Is(err, ledger.ErrUnavailable) {
+			t.Errorf("%s = %v; want ErrUnavailable", name, err)
+		}
+	}
+	if err := server.Standby.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStoppedHost: of several servers in the address the first may be one that takes connections and never answers, as
+// a machine that was stopped.
+func TestStoppedHost(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Config{})
+	stopped, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stopped.Close() }()
+	own := fmt.Sprintf("127.0.0.1:%d", server.Port)
+	url := strings.Replace(server.Database(t), own, stopped.Addr().String()+","+own, 1)
+	s := mustOpen(t, Config{URL: url})
+	defer mustClose(t, s)
+	if _, _, err := s.Create(storetest.Genesis("l")); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := server.TerminateAll(); err != nil {
+			t.Fatal(err)
+		}
+		for range 50 { // as clients do
+			if _, _, err = s.Load("l"); err == nil {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
