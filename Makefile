@@ -39,6 +39,13 @@ KILLS ?= 3000
 soak: ## the daemon killed KILLS times under load and KILLS times while datasets change (3,000: about an hour)
 	ACCOUNTANT_KILL_ROUNDS=$(KILLS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestKillRounds|TestDatasetKillRounds)$$'
 
+FAILOVERS ?= 5
+
+.PHONY: failovers
+
+failovers: ## the primary lost FAILOVERS times under load (half a minute each; needs PostgreSQL, Patroni and etcd)
+	FAILOVERS=$(FAILOVERS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestFailovers|TestFailoverLosses)$$'
+
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list $(FUZZPKGS)); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \

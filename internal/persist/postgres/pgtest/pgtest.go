@@ -298,14 +298,16 @@ func (s *Server) AwaitStandby() error {
 }
 
 // await calls f until it succeeds.
-func await(what string, f func() error) error {
+func await(what string, f func() error) error { return awaitFor(patience, what, f) }
+
+func awaitFor(limit time.Duration, what string, f func() error) error {
 	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if err = f(); err == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("waited %v for %s: %w", patience, what, err)
+	return fmt.Errorf("waited %v for %s: %w", limit, what, err)
 }
 
 // URL returns the connection string of a database.
