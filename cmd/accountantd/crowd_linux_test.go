@@ -95,7 +95,8 @@ func (c *crowd) any(random *rand.Rand) pb.AccountantServiceClient {
 }
 
 // again makes attempts through any daemon until one is answered.
-func again[A any](c *crowd, random *rand.Rand, f func(context.Context, pb.AccountantServiceClient) (A, error)) (A, error) {
+func again[A any](c *crowd, random *rand.Rand,
+	f func(context.Context, pb.AccountantServiceClient) (A, error)) (A, error) {
 	for {
 		ctx, cancel := context.WithTimeout(c.ctx, 15*time.Second)
 		answer, err := f(ctx, c.any(random))
@@ -172,9 +173,10 @@ func (c *crowd) ask(random *rand.Rand) error {
 	c.mu.Lock()
 	before := c.newest[name].GetPosition()
 	c.mu.Unlock()
-	answer, err := again(c, random, func(ctx context.Context, api pb.AccountantServiceClient) (*pb.GetLedgerResponse, error) {
-		return api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
-	})
+	answer, err := again(c, random,
+		func(ctx context.Context, api pb.AccountantServiceClient) (*pb.GetLedgerResponse, error) {
+			return api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
+		})
 	if err != nil {
 		return err
 	}
