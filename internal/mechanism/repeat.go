@@ -97,9 +97,9 @@ func (r RepeatAndSelect) assumes(Adjacency) string {
 	if !r.FirstAboveThreshold {
 		return ""
 	}
-	return "repeat_and_select, first above a threshold: the threshold does not depend on the data, how many runs there " +
-		"were is not published, and nothing but the coin of probability gamma ends the runs early. If they also end " +
-		"after n runs, name_and_shame with delta = (1 - gamma)^n is to be reported, too."
+	return "repeat_and_select, first above a threshold: the threshold does not depend on the data, how many runs " +
+		"there were is not published, and nothing but the coin of probability gamma ends the runs early. If they " +
+		"also end after n runs, name_and_shame with delta = (1 - gamma)^n is to be reported, too."
 }
 
 func (RepeatAndSelect) places() place { return nowhere }

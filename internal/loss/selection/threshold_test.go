@@ -196,7 +196,8 @@ func TestGaussianRunsAboveThreshold(t *testing.T) {
 			last := func(i int) float64 { return math.Log(gamma + (1-gamma)*good[i]) }
 			exact := sum.Log() + s*last(to) - (1+s)*last(from)
 			if bound := l.Cumulant(loss.Remove, s, nil).Upper(); !(exact <= bound+1e-11*(1+s)) {
-				t.Fatalf("μ = %v, γ = %v, threshold %v: K(%v) = %v, the bound is %v", mu, gamma, threshold, s, exact, bound)
+				t.Fatalf("μ = %v, γ = %v, threshold %v: K(%v) = %v, the bound is %v", mu, gamma, threshold, s,
+					exact, bound)
 			}
 		}
 	})
