@@ -1,5 +1,5 @@
 // Package interchange reads and writes what other accountants keep: the event trees
-// of Google's dp_accounting (DpEvent) and the histories of Opacus's accountants.
+// of Google's dp_accounting (DpEvent) and the histories of Opacus's accountants. It reads the state of Flower's.
 //
 // What the formats do not say is not guessed: a DpEvent has no adjacency, Opacus's is
 // add or remove. What a format cannot express is refused by name. Notes say where a
@@ -27,10 +27,14 @@ import (
 const (
 	DPEvent = "dp-event"
 	Opacus  = "opacus"
+	Flower  = "flower"
 )
 
-// Formats are the names of all.
+// Formats are the names of those that can be written. All can be read.
 func Formats() []string { return []string{DPEvent, Opacus} }
+
+// Readable are the names of those that can be read.
+func Readable() []string { return append(Formats(), Flower) }
 
 // Read makes a workload of a file in a format. adj is required for dp-event; for
 // opacus it may be unspecified. Notes are for people. A file that is wrong, or has what
@@ -55,8 +59,10 @@ func Read(format string, data []byte, adj pb.Workload_Adjacency) (w *pb.Workload
 		return readDPEvent(value, adj)
 	case Opacus:
 		return readOpacus(value, adj)
+	case Flower:
+		return readFlower(value, adj)
 	}
-	return nil, nil, noFormat(format)
+	return nil, nil, noFormat(format, Readable())
 }
 
 // Python's json.dump writes numbers that JSON does not have as these words, without
@@ -90,11 +96,11 @@ func Write(format string, c mechanism.Composition) (data []byte, notes []string,
 	case Opacus:
 		return writeOpacus(c)
 	}
-	return nil, nil, noFormat(format)
+	return nil, nil, noFormat(format, Formats())
 }
 
-func noFormat(name string) error {
-	return bad("format", fmt.Sprintf("%q", name), strings.Join(Formats(), ", "))
+func noFormat(name string, formats []string) error {
+	return bad("format", fmt.Sprintf("%q", name), strings.Join(formats, ", "))
 }
 
 func bad(field, value, allowed string) error {

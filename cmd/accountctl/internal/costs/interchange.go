@@ -17,10 +17,10 @@ import (
 )
 
 // interchangeFlag adds --format.
-func interchangeFlag(c *cobra.Command) *string {
-	format := c.Flags().String("format", "", strings.Join(interchange.Formats(), "|"))
+func interchangeFlag(c *cobra.Command, formats []string) *string {
+	format := c.Flags().String("format", "", strings.Join(formats, "|"))
 	_ = c.RegisterFlagCompletionFunc("format",
-		cobra.FixedCompletions(interchange.Formats(), cobra.ShellCompDirectiveNoFileComp))
+		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return format
 }
 
@@ -42,24 +42,25 @@ What no mechanism here expresses is refused, with its place in the file. Where c
 differ a note says so on standard error. No daemon is asked.
 
 ` + formatsHelp + `
+  flower    the state_dict() of Flower's RdpAccountant
 
 ` + checkpointHelp + `
 
 A DpEvent does not say for which neighbours it is: --adjacency does. Opacus's
-accountants are for add-or-remove-one.`,
+accountants are for add-or-remove-one, and Flower's state says it.`,
 		Example: `  accountctl import event.json --format dp-event --adjacency add-or-remove-one > workload.json
   accountctl import accountant.json --format opacus | accountctl compute --file - --delta 1e-6
   accountctl import checkpoint.pt --format opacus > workload.json`,
 		Args: cli.Arguments("FILE"),
 	}
-	format := interchangeFlag(c)
+	format := interchangeFlag(c, interchange.Readable())
 	name := c.Flags().String("name", "", "the workload's name, for people")
 	adjacency := c.Flags().String("adjacency", "", strings.Join(spelling.Adjacencies(), "|"))
 	_ = c.RegisterFlagCompletionFunc("adjacency",
 		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *format == "" {
-			return cli.Usage(c, "--format is missing; allowed: %s", strings.Join(interchange.Formats(), ", "))
+			return cli.Usage(c, "--format is missing; allowed: %s", strings.Join(interchange.Readable(), ", "))
 		}
 		adj := accountantv1.Workload_ADJACENCY_UNSPECIFIED
 		if *adjacency != "" {
@@ -123,7 +124,7 @@ daemon is asked.
   accountctl export workload.json --format opacus > accountant.json`,
 		Args: cli.Arguments("FILE"),
 	}
-	format := interchangeFlag(c)
+	format := interchangeFlag(c, interchange.Formats())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *format == "" {
 			return cli.Usage(c, "--format is missing; allowed: %s", strings.Join(interchange.Formats(), ", "))
