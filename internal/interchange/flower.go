@@ -23,8 +23,8 @@ var flowerModels = map[string]struct {
 				BatchSize: &sampled, DatasetSize: &clients, Mechanism: gaussian}}}
 		}},
 	"without-replacement": {"replace-one", pb.Workload_REPLACE_ONE,
-		"a client that is replaced moves the sum by up to twice the clipping norm, which noise_multiplier is relative " +
-			"to; Flower's own ε counts the norm once",
+		"a client that is replaced moves the sum by up to twice the clipping norm, to which noise_multiplier is " +
+			"relative; Flower's own ε counts the norm once",
 		func(sampled, clients uint64, gaussian *pb.Mechanism) *pb.Mechanism {
 			return &pb.Mechanism{Kind: &pb.Mechanism_FixedSizeSampled{FixedSizeSampled: &pb.FixedSizeSampled{
 				BatchSize: &sampled, DatasetSize: &clients, Mechanism: gaussian}}}

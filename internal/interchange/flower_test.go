@@ -99,7 +99,8 @@ func TestWrongFlower(t *testing.T) {
 			t.Errorf("%s: %v; want an error at %s", c[1], err, c[2])
 		}
 	}
-	if _, _, err := Write(Flower, mechanism.Composition{}); err == nil || strings.Contains(err.Error(), "opacus, flower") {
+	_, _, err := Write(Flower, mechanism.Composition{})
+	if err == nil || strings.Contains(err.Error(), "opacus, flower") {
 		t.Errorf("a state of Flower's is written: %v", err)
 	}
 }
