@@ -51,7 +51,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err == nil:
-		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(r.Context(), caller)))
+		ctx := r.Context()
+		if caller.Session.Principal != "" {
+			var done func()
+			ctx, done = d.Login.While(r)
+			defer done()
+		}
+		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(ctx, caller)))
 	case strings.HasPrefix(r.URL.Path, jsonapi.Prefix):
 		jsonapi.Refuse(w, r, err.status, err.code, err.text)
 	case err.status == http.StatusUnauthorized && d.Login != nil && r.Method == http.MethodGet &&

@@ -52,8 +52,7 @@ func (l *Login) put(w http.ResponseWriter, kind string, v any, until time.Time, 
 	if err != nil {
 		return err
 	}
-	// The kind is authenticated, so that a cookie of one kind cannot be given for another.
-	value := base64.RawURLEncoding.EncodeToString(l.seal.Seal(nil, nil, plain, []byte(kind)))
+	value := base64.RawURLEncoding.EncodeToString(l.seal.Seal(nil, nil, plain, l.bound(kind)))
 	if len(value) > maxCookie {
 		return fmt.Errorf("the cookie would have %d bytes; allowed: %d", len(value), maxCookie)
 	}
@@ -61,6 +60,13 @@ func (l *Login) put(w http.ResponseWriter, kind string, v any, until time.Time, 
 	http.SetCookie(w, &http.Cookie{Name: l.name(kind), Value: value, Path: "/", MaxAge: seconds, Secure: true,
 		HttpOnly: true, SameSite: site})
 	return nil
+}
+
+// bound is what a cookie is authenticated with besides its content: its kind, so that a cookie of one kind cannot
+// be given for another, and where people log in to what, so that daemons that share a key but not these, such as
+// one for tests, do not take each other's cookies.
+func (l *Login) bound(kind string) []byte {
+	return fmt.Appendf(nil, "%q %q %q %q", kind, l.Issuer.URL, l.Client, l.URL.Scheme+"://"+l.URL.Host)
 }
 
 // get reads what put has a browser keep, and reports whether it was there, once, and unchanged.
@@ -73,7 +79,7 @@ func (l *Login) get(r *http.Request, kind string, v any) bool {
 	if err != nil {
 		return false
 	}
-	plain, err := l.seal.Open(nil, nil, sealed, []byte(kind))
+	plain, err := l.seal.Open(nil, nil, sealed, l.bound(kind))
 	return err == nil && json.Unmarshal(plain, v) == nil
 }
 

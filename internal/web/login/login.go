@@ -71,7 +71,11 @@ type Login struct {
 	mu       sync.Mutex
 	provider *oidc.Provider       // nil before the issuer was first asked
 	ended    map[string]time.Time // sessions that people have ended, and when they would have ended
+	open     map[string]answers   // what is being answered, by its session
 }
+
+// answers are requests that are being answered, and what ends each.
+type answers map[*http.Request]context.CancelFunc
 
 // New checks the configuration. The issuer is asked when somebody first logs in.
 func New(c Config) (*Login, error) {
@@ -96,7 +100,8 @@ func New(c Config) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Login{Config: c, seal: s, asking: make(chan struct{}, maxAsking), ended: map[string]time.Time{}}, nil
+	return &Login{Config: c, seal: s, asking: make(chan struct{}, maxAsking), ended: map[string]time.Time{},
+		open: map[string]answers{}}, nil
 }
 
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
@@ -275,12 +280,17 @@ func (l *Login) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, err
 	}, provider, nil
 }
 
-// ask returns a context for one question to the issuer.
+// ask returns a context for one question to the issuer. Where many are under way it waits for its turn, so that
+// whoever begins many logins delays those of others, and ends none.
 func (l *Login) ask(ctx context.Context) (context.Context, func(), error) {
+	timer := time.NewTimer(askingTime)
+	defer timer.Stop()
 	select {
 	case l.asking <- struct{}{}:
-	default:
-		return nil, nil, fmt.Errorf("%d questions to the issuer are under way", maxAsking)
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	case <-timer.C:
+		return nil, nil, fmt.Errorf("%d questions to the issuer are under way, for %v", maxAsking, askingTime)
 	}
 	web, err := l.Issuer.Client()
 	if err != nil {
@@ -303,6 +313,9 @@ func (l *Login) end(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		l.ended[s.ID] = s.Until
+		for _, cancel := range l.open[s.ID] {
+			cancel()
+		}
 		l.mu.Unlock()
 	}
 	l.clear(w, "session")
@@ -321,6 +334,33 @@ func (l *Login) Session(r *http.Request) inside.Session {
 		return inside.Session{}
 	}
 	return s.Session
+}
+
+// While returns a context for the answer to a request, which ends when the request's session is ended here: a
+// page that is watched tells nothing more after the logout. done must be called after the answer.
+func (l *Login) While(r *http.Request) (ctx context.Context, done func()) {
+	var s kept
+	if !l.get(r, "session", &s) {
+		return r.Context(), func() {}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ended := l.ended[s.ID]; ended { // since the session was looked at
+		cancel()
+	}
+	if l.open[s.ID] == nil {
+		l.open[s.ID] = answers{}
+	}
+	l.open[s.ID][r] = cancel
+	return ctx, func() {
+		cancel()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if delete(l.open[s.ID], r); len(l.open[s.ID]) == 0 {
+			delete(l.open, s.ID)
+		}
+	}
 }
 
 // fail answers with a sentence; what the log has besides may be of use to an attacker.
