@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
@@ -22,44 +24,75 @@ func hasty(url string) Config {
 }
 
 // TestFaultAtEveryMessage cuts or silences the connection before each message of a commit, in both
-// directions. The commit then happens once or not at all, and is answered with the truth: it is
-// written exactly if Append says so.
+// directions. The commit then happens once or not at all, in all of its ledgers or in none, and is answered
+// with the truth: it is written exactly if Append says so.
 func TestFaultAtEveryMessage(t *testing.T) {
+	t.Parallel()
+	t.Run("one ledger", func(t *testing.T) { faultsOfCommits(t, "l") })
+	t.Run("several ledgers, one of them new", func(t *testing.T) { faultsOfCommits(t, "l", "m", "n", "") })
+}
+
+// faultsOfCommits makes faults in commits to ledgers. The name "" stands for a ledger that each commit makes.
+func faultsOfCommits(t *testing.T, ledgers ...string) {
+	t.Parallel()
 	url := database(t)
 	proxy, through := pgtest.NewProxy(t, url)
 	observer := mustOpen(t, Config{URL: url})
 	defer mustClose(t, observer)
-	if _, _, err := observer.Create(storetest.Genesis("l")); err != nil {
-		t.Fatal(err)
+	for _, name := range ledgers {
+		if name == "" {
+			continue
+		}
+		if _, _, err := observer.Create(storetest.Genesis(name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var outcomes sync.Map // Outcome → true
 	c := hasty(through)
 	c.Observer.Unknown = func(o Outcome) { outcomes.Store(o, true) }
 	s := mustOpen(t, c)
 	defer mustClose(t, s)
+	tries := 0
 	try := func(fault pgtest.Fault, at int) (messages int) {
 		for s.Ready() != nil {
 			time.Sleep(10 * time.Millisecond)
 		}
-		p, err := storetest.Proposed(observer, "l", at%3)
-		if err != nil {
-			t.Fatal(err)
+		tries++
+		var batch []ledger.Proposal
+		var names []string
+		var want []ledger.Head // before
+		for _, name := range ledgers {
+			p := ledger.Proposal{Ledger: fmt.Sprint("new", tries)}
+			if name == "" {
+				g := storetest.Genesis(p.Ledger)
+				p.Genesis = &g
+			} else {
+				var err error
+				if p, err = storetest.Proposed(observer, name, at%3); err != nil {
+					t.Fatal(err)
+				}
+			}
+			batch, names, want = append(batch, p), append(names, p.Ledger), append(want, p.Expected)
 		}
 		proxy.Arm(fault, at)
-		_, err = s.Append([]ledger.Proposal{p})
+		_, err := s.Append(batch)
 		messages = proxy.Disarm()
-		heads, e := observer.Heads([]string{"l"})
+		heads, e := observer.Heads(names)
 		if e != nil {
 			t.Fatal(e)
 		}
-		before, after := p.Expected.Position, heads[0].Position
-		switch {
-		case err == nil && after != before+1:
-			t.Errorf("fault %v at message %d: acknowledged, and the head went from %d to %d", fault, at, before, after)
-		case err != nil && !errors.Is(err, ledger.ErrUnavailable):
+		if err != nil && !errors.Is(err, ledger.ErrUnavailable) {
 			t.Errorf("fault %v at message %d: %v", fault, at, err)
-		case err != nil && after != before:
-			t.Errorf("fault %v at message %d: %v, and it was written", fault, at, err)
+		}
+		for i, before := range want {
+			written := heads[i].Position == before.Position+1
+			if batch[i].Genesis != nil {
+				written = heads[i] != (ledger.Head{})
+			}
+			if written != (err == nil) || !written && heads[i] != before {
+				t.Errorf("fault %v at message %d: Append = %v, and the head of %s went from %d to %d", fault, at, err,
+					names[i], before.Position, heads[i].Position)
+			}
 		}
 		return messages
 	}
@@ -70,11 +103,7 @@ func TestFaultAtEveryMessage(t *testing.T) {
 	if n < 20 {
 		t.Fatalf("a commit has %d messages", n)
 	}
-	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5} // a silence takes a second to be noticed
-	if os.Getenv("ACCOUNTANT_FAULTS") == "all" {
-		steps[pgtest.Silence] = 1
-	}
-	for fault, step := range steps {
+	for fault, step := range faultSteps() {
 		for at := 1; at <= n; at += step {
 			if try(fault, at); t.Failed() {
 				return
@@ -86,8 +115,143 @@ func TestFaultAtEveryMessage(t *testing.T) {
 			t.Errorf("no commit's outcome was unknown and found to be %q", o)
 		}
 	}
-	if _, err := observer.Records("l", 1, 10000); err != nil {
-		t.Error(err)
+	for _, name := range ledgers {
+		if name == "" {
+			continue
+		}
+		if _, err := observer.Records(name, 1, 10000); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// faultSteps says at every how many messages each fault is made.
+func faultSteps() map[pgtest.Fault]int {
+	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5} // a silence takes a second to be noticed
+	if os.Getenv("ACCOUNTANT_FAULTS") == "all" {
+		steps[pgtest.Silence] = 1
+	}
+	return steps
+}
+
+// TestFaultInHeads cuts or silences the connection before each message of a question's round trip. The question
+// then gets the heads that were acknowledged before it, through whichever daemon, or is told that it cannot be
+// answered; and the next one is answered.
+func TestFaultInHeads(t *testing.T) {
+	t.Parallel()
+	url := database(t)
+	proxy, through := pgtest.NewProxy(t, url)
+	writer := mustOpen(t, Config{URL: url})
+	defer mustClose(t, writer)
+	names := []string{"l", "m"}
+	for _, name := range names {
+		if _, _, err := writer.Create(storetest.Genesis(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := hasty(through)
+	c.ReadLimit = 500 * time.Millisecond
+	s := mustOpen(t, c)
+	defer mustClose(t, s)
+	charged, answered, unanswered := uint64(0), 0, 0
+	try := func(fault pgtest.Fault, at int) (messages int) {
+		for s.Ready() != nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		for _, name := range names {
+			if err := storetest.Charge(writer, name, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		charged++
+		proxy.Arm(fault, at)
+		heads, err := s.Heads(names)
+		messages = proxy.Disarm()
+		switch {
+		case errors.Is(err, ledger.ErrUnavailable):
+			unanswered++
+		case err != nil || heads[0].Position != charged || heads[1].Position != charged:
+			t.Errorf("fault %v at message %d: heads %+v, %v; %d charges were acknowledged", fault, at, heads, err,
+				charged)
+		default:
+			answered++
+		}
+		return messages
+	}
+	for range 3 {
+		try(pgtest.Cut, 0)
+	}
+	n := try(pgtest.Cut, 0)
+	if unanswered > 0 || n < 8 {
+		t.Fatalf("without a fault %d questions were not answered; one has %d messages", unanswered, n)
+	}
+	for fault, step := range faultSteps() {
+		for at := 1; at <= n; at += step {
+			if try(fault, at); t.Failed() {
+				return
+			}
+		}
+	}
+	t.Logf("%d messages; %d questions answered, %d not", n, answered, unanswered)
+}
+
+// TestKeyDrawnTwice: a server that is killed, or replaced by its standby, draws the log keys of lost transactions
+// again. What another daemon then commits with such a key is not taken for the lost commit.
+func TestKeyDrawnTwice(t *testing.T) {
+	url := database(t)
+	s, other := mustOpen(t, Config{URL: url}), mustOpen(t, Config{URL: url})
+	defer mustClose(t, s)
+	defer mustClose(t, other)
+	if _, _, err := other.Create(storetest.Genesis("l")); err != nil {
+		t.Fatal(err)
+	}
+	for _, create := range []bool{false, true} {
+		p, err := storetest.Proposed(s, "l", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if create {
+			g := storetest.Genesis("lost")
+			g.StoreID = s.ID()
+			p = ledger.Proposal{Ledger: "lost", Genesis: &g}
+		}
+		a := &attempt{Store: s, ops: []*operation{{batch: []ledger.Proposal{p}}}}
+		look := func() (committed bool) {
+			if err := s.with(t.Context(), func(ctx context.Context, c *pgx.Conn) (err error) {
+				committed, err = a.look(ctx, c)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return committed
+		}
+		if err := s.with(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
+			if err := a.lock(ctx, c); err != nil {
+				return err
+			}
+			a.decide(a.ops[0])
+			for _, b := range a.books {
+				if err := a.writes.book(b); err != nil {
+					return err
+				}
+			}
+			rollback(c) // it is lost
+			return a.ops[0].err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, url, "SELECT setval('log_keys', last_value, false) FROM log_keys")
+		if create {
+			_, _, err = other.Create(storetest.Genesis("found"))
+		} else {
+			err = storetest.Charge(other, "l", 2)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if look() {
+			t.Errorf("create %t: a commit that was lost is found, as another one has its key", create)
+		}
 	}
 }
 

@@ -114,17 +114,19 @@ func (a *attempt) look(ctx context.Context, c *pgx.Conn) (committed bool, err er
 	return committed, err
 }
 
-// witness asks for a row that only this transaction can have written: log keys are drawn once.
+// witness asks for a row that only this transaction can have written. A log key does not suffice: what a server
+// has drawn for transactions that it never committed is drawn again after it was killed, or by the standby that
+// takes its place. Two commits of one ledger may then have the same key, and what they write differs.
 func (w *writes) witness() string {
 	if len(w.packs.numbers[0]) > 0 {
-		return "SELECT EXISTS (SELECT 1 FROM packs WHERE number = $1 AND key = $2)"
+		return "SELECT EXISTS (SELECT 1 FROM packs WHERE number = $1 AND key = $2 AND value = $3)"
 	}
-	return "SELECT EXISTS (SELECT 1 FROM ledgers WHERE number = $1)"
+	return "SELECT EXISTS (SELECT 1 FROM ledgers WHERE number = $1 AND name = $2 AND genesis = $3)"
 }
 
 func (w *writes) witnesses() []any {
-	if len(w.packs.numbers[0]) > 0 {
-		return []any{w.packs.numbers[0][0], w.packs.numbers[2][0]}
+	if p := w.packs; len(p.numbers[0]) > 0 {
+		return []any{p.numbers[0][0], p.numbers[2][0], p.bytes[0][0]}
 	}
-	return []any{w.ledgers.numbers[0][0]}
+	return []any{w.ledgers.numbers[0][0], w.ledgers.bytes[0][0], w.ledgers.bytes[1][0]}
 }
