@@ -10,7 +10,7 @@ TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race soak fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy install release try-release paths
+.PHONY: build demo test run race soak soak-fleet fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy install release try-release paths
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -45,6 +45,10 @@ FAILOVERS ?= 5
 
 failovers: ## the primary lost FAILOVERS times under load (half a minute each; needs PostgreSQL, Patroni and etcd)
 	FAILOVERS=$(FAILOVERS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestFailovers|TestFailoverLosses)$$'
+
+MINUTES ?= 1
+soak-fleet: ## for MINUTES, three daemons on PostgreSQL with a standby that are killed, stopped, cut off and failed over
+	ACCOUNTANT_FLEET_MINUTES=$(MINUTES) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^TestFleetSoak$$'
 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list $(FUZZPKGS)); do \

@@ -71,14 +71,24 @@ func startBy(t *testing.T, command string, args ...string) *daemon {
 // startCommand is startBy of a command with attributes of its own.
 func startCommand(t *testing.T, command *exec.Cmd) *daemon {
 	t.Helper()
+	d, err := tryCommand(t, command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// tryCommand is startCommand of a daemon that may end instead of getting ready.
+func tryCommand(t *testing.T, command *exec.Cmd) (*daemon, error) {
+	t.Helper()
 	d := &daemon{t: t, command: command, stderr: &testaid.Log{}, done: make(chan error, 1), ready: map[string]string{}}
 	d.command.Stderr = d.stderr
 	stdout, err := d.command.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := d.command.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	t.Cleanup(func() {
 		_ = d.command.Process.Kill() // already gone in a good test
@@ -87,16 +97,16 @@ func startCommand(t *testing.T, command *exec.Cmd) *daemon {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	go func() { d.done <- d.command.Wait(); close(d.done) }()
 	if err != nil {
-		t.Fatalf("no ready line: %v\n%s", err, d.stderr)
+		return nil, fmt.Errorf("no ready line: %w\n%s", err, d.stderr)
 	}
 	if !strings.HasPrefix(line, "accountantd ready ") {
-		t.Fatalf("ready line %q", line)
+		return nil, fmt.Errorf("ready line %q", line)
 	}
 	for _, field := range strings.Fields(line)[2:] {
 		key, value, _ := strings.Cut(field, "=")
 		d.ready[key] = value
 	}
-	return d
+	return d, nil
 }
 
 // kill is a SIGKILL.

@@ -177,7 +177,7 @@ func begin(c Config) (s *Server, err error) {
 		return nil, err
 	}
 	if c.Synchronous {
-		return s, s.addStandby()
+		return s, s.AddStandby()
 	}
 	return s, nil
 }
@@ -250,8 +250,8 @@ func (s *Server) run(program string, args ...string) error {
 	return nil
 }
 
-// addStandby makes a synchronous standby and waits until it is one.
-func (s *Server) addStandby() error {
+// AddStandby makes a synchronous standby and waits until it is one.
+func (s *Server) AddStandby() error {
 	standby, err := newServer(s.bin, s.config)
 	if err != nil {
 		return err
@@ -383,11 +383,16 @@ func Database(t testing.TB) string {
 	return Shared(t).Database(t)
 }
 
-// remove stops the server for good and removes what it has stored.
+// remove stops the server and its standby for good and removes what they have stored.
 func (s *Server) remove() {
 	if s.Standby != nil {
 		s.Standby.remove()
 	}
+	s.Discard()
+}
+
+// Discard stops the server for good and removes what it has stored. Its standby stays.
+func (s *Server) Discard() {
 	s.Kill()
 	if pipe, ok := guards.LoadAndDelete(s); ok {
 		_ = pipe.(io.Closer).Close() // the guard removes the directory

@@ -1,12 +1,14 @@
 package pgtest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -24,16 +26,17 @@ const (
 // Proxy stands between clients and a server and passes the messages of their protocol on, one by
 // one, until it is told to make a fault. Connections must not be encrypted.
 type Proxy struct {
-	target   string
 	listener net.Listener
 
-	mu    sync.Mutex
-	armed bool
-	fault Fault
-	at    int // the message that the fault hits, counted from 1 since Arm, in both directions
-	seen  int
-	conns []io.Closer
-	ended sync.WaitGroup
+	mu     sync.Mutex
+	target string
+	armed  bool
+	fault  Fault
+	at     int    // the message that the fault hits, counted from 1 since Arm, in both directions
+	with   []byte // only messages that have this in them count
+	seen   int
+	conns  []io.Closer
+	ended  sync.WaitGroup
 }
 
 // NewProxy makes a proxy before the server of a connection string, and returns the connection string
@@ -55,10 +58,24 @@ func NewProxy(t testing.TB, to string) (p *Proxy, through string) {
 }
 
 // Arm makes the proxy count messages anew and put a fault in the place of one of them; never if at is 0.
-func (p *Proxy) Arm(fault Fault, at int) {
+func (p *Proxy) Arm(fault Fault, at int) { p.arm(fault, at, "") }
+
+// ArmCommitted puts a fault in the place of the next message in which the server says that it has committed.
+// The transaction is then durable, and the client does not hear of it.
+func (p *Proxy) ArmCommitted(fault Fault) { p.arm(fault, 1, "COMMIT\x00") }
+
+func (p *Proxy) arm(fault Fault, at int, with string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed, p.fault, p.at, p.seen = true, fault, at, 0
+	p.armed, p.fault, p.at, p.with, p.seen = true, fault, at, []byte(with), 0
+}
+
+// Lead makes new connections go to another server, as an address does that moves to a new primary.
+// Those that are there already stay.
+func (p *Proxy) Lead(to *Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = net.JoinHostPort("127.0.0.1", strconv.Itoa(to.Port))
 }
 
 // Disarm ends the counting, and returns how many messages there were since Arm.
@@ -85,7 +102,10 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		p.mu.Lock()
+		target := p.target
+		p.mu.Unlock()
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			_ = client.Close() // the server is away
 			continue
@@ -118,7 +138,7 @@ func (l *link) pass(from, to net.Conn, starts bool) {
 			if err != nil {
 				return err
 			}
-			if l.faulty() {
+			if l.faulty(m) {
 				return errCut
 			}
 			if l.isSilent() {
@@ -144,11 +164,11 @@ func (l *link) isSilent() bool {
 }
 
 // faulty counts a message, and reports whether the connection is to be cut instead.
-func (l *link) faulty() bool {
+func (l *link) faulty(message []byte) bool {
 	p := l.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.armed {
+	if !p.armed || !bytes.Contains(message, p.with) {
 		return false
 	}
 	p.seen++
