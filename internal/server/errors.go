@@ -73,6 +73,7 @@ var table = []struct {
 	{gate.ErrDenied, codes.PermissionDenied, true, ""},
 	{gate.ErrTwoPeople, codes.FailedPrecondition, true, ""},
 	{gate.ErrUnrecorded, codes.Unavailable, false, ""},
+	{gate.ErrDeaf, codes.Unavailable, false, ""},
 	{bearer.ErrRefused, codes.Unauthenticated, true, ""},
 	{errToken, codes.Unauthenticated, true, ""},
 	{gate.ErrOnlyReads, codes.PermissionDenied, true, ""},

@@ -1,55 +1,14 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/access"
-	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
-	"github.com/dpaccountant/accountant/internal/record"
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
-
-// recordPolicy writes the text of an access policy into the ledger that keeps them, unless it is
-// the newest there. Without a policy, and where there never was one, nothing is written.
-func (s *Server) recordPolicy(text []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.Deadline)
-	defer cancel()
-	sum, err := s.keeper.Summary(ctx, ledger.AccessLedger)
-	switch {
-	case errors.Is(err, ledger.ErrNotFound) && len(text) == 0:
-		return nil
-	case errors.Is(err, ledger.ErrNotFound):
-		spec := ledger.Spec{Name: ledger.AccessLedger, Adjacency: mechanism.AddOrRemoveOne}
-		if sum, _, err = s.keeper.Create(ctx, ledger.Genesis{Spec: spec, Principal: ledger.Daemon}); err != nil {
-			return err
-		}
-		s.metrics.ledgers.Inc()
-	case err != nil:
-		return err
-	}
-	v := ledger.AccessPolicy{Text: text}
-	if at := sum.Head.Position; at > 0 {
-		newest, err := s.config.Store.Records(ledger.AccessLedger, at, 1)
-		if err != nil {
-			return err
-		}
-		was, ok := newest[0].Entry.Action.(ledger.AccessPolicy)
-		if ok && bytes.Equal(was.Text, text) {
-			return nil
-		}
-	}
-	lane := fmt.Sprintf("request/policy-%d", sum.Head.Position+1)
-	_, err = s.keeper.Do(ctx, ledger.AccessLedger, ledger.Request{Sequence: 1, Digest: record.Digest(v), Action: v,
-		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}})
-	return err
-}
 
 // GetAccess implements the API.
 func (s *service) GetAccess(ctx context.Context, req *pb.GetAccessRequest) (*pb.GetAccessResponse, error) {

@@ -38,6 +38,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/inside"
 	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/server/places"
+	"github.com/dpaccountant/accountant/internal/server/policies"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/turns"
@@ -80,9 +81,15 @@ func Start(config Config) (*Server, error) {
 	}
 	s := &Server{config: config, metrics: config.Metrics, health: health.NewServer(), open: endpoint.NewConnections(),
 		inside: inside.New(), process: newProcessID()}
+	s.shared, _ = config.Store.(keeper.Shared)
+	kept := &policies.Log{Store: config.Store, Shared: s.shared, Deadline: config.Deadline,
+		Created: s.metrics.ledgers.Inc}
+	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.Record}
+	if s.shared != nil {
+		rights.Newest = kept.Newest
+	}
 	var err error
-	s.gate, err = gate.New(gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger,
-		Record: s.recordPolicy})
+	s.gate, err = gate.New(rights)
 	if err != nil {
 		return nil, &endpoint.ConfigError{Field: "access-policy", Value: err.Error(),
 			Allowed: "a file with an access policy: docs/access.md"}
@@ -94,19 +101,19 @@ func Start(config Config) (*Server, error) {
 	if err := s.listen(); err != nil {
 		return nil, errors.Join(err, s.closeListeners())
 	}
-	if s.gate.Policy() == nil && len(config.Listen) > 0 { // only its owner reaches the own socket
-		config.Logger.Warn("there is no access policy: whoever reaches this daemon may read and charge every ledger",
-			"allowed", "--access-policy FILE, see docs/access.md; a later version will ask for it")
-	}
 	draining, drain := context.WithCancelCause(context.Background())
 	s.draining, s.drain = draining, func() { drain(errDraining) }
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
 	questions.Analysis = config.Spans.Analysis
-	s.shared, _ = config.Store.(keeper.Shared)
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
 		Digest: record.Digest, RequireDataset: config.RequireDataset, Batch: config.Spans.Batch(),
 		Compute: questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})
+	kept.Keeper = s.keeper
 	s.gate.Begin()
+	if s.gate.Policy() == nil && len(config.Listen) > 0 { // only its owner reaches the own socket
+		config.Logger.Warn("there is no access policy: whoever reaches this daemon may read and charge every ledger",
+			"allowed", "--access-policy FILE, see docs/access.md; a later version will ask for it")
+	}
 	s.metrics.describe(config.Version)
 	s.metrics.watch(s.keeper, config.Store)
 	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)

@@ -103,7 +103,7 @@ func (g *Gate) Ask(who Identity, q Question) (allowed bool, why string) {
 			"over a Unix socket, with a client certificate or with a token", who.Principal)
 	case len(v.by) > 0:
 		why = reasons(v.by)
-	case who.Owner:
+	case p.owns(policy):
 		why = "the daemon's owner may, on the daemon's own socket"
 	case policy == nil:
 		why = "there is no access policy: everybody may do what does not need the daemon's own socket"
@@ -118,7 +118,7 @@ func (g *Gate) Ask(who Identity, q Question) (allowed bool, why string) {
 
 // sees adds to a verdict what handlers ask of Shows and States.
 func (p *Passage) sees(v *verdict) {
-	if p.subject.kind != onShown && p.subject.kind != onStated || v.policy == nil || p.who.Owner {
+	if p.subject.kind != onShown && p.subject.kind != onStated || v.policy == nil || p.owns(v.policy) {
 		return
 	}
 	v.by = nil

@@ -44,6 +44,10 @@ type Config struct {
 	// is in force only once that is done. The first one is in force from the start, but no call can write
 	// anything before it is recorded.
 	Record func(text []byte) error
+
+	// Newest returns what the policy says that was recorded last, by whichever daemon of the same store, and
+	// nothing if there is none. All of them follow it. Nil: no other daemon serves the ledgers.
+	Newest func() ([]byte, error)
 }
 
 // Gate decides about calls. It is safe for concurrent use.
@@ -52,7 +56,13 @@ type Gate struct {
 	policy atomic.Pointer[access.Policy] // nil: none
 	bad    atomic.Pointer[string]        // why the newest file is not in force; nil if it is
 	first  atomic.Pointer[string]        // why the first policy is not recorded; nil if one is
-	found  [32]byte                      // digest of the newest file, which is not in force yet; of Reload alone
+	other  atomic.Pointer[string]        // why all daemons follow another one than the file's; nil if they do not
+	heard  atomic.Pointer[time.Time]     // when Newest last said which policy that is; nil: not yet
+
+	// Of Begin and Reload alone: the policy in the file, nil if there is none, and the digest of a newer file,
+	// which is not in force yet.
+	own   *access.Policy
+	found [32]byte
 
 	mu       sync.Mutex
 	lineages map[string]lineage       // of ledgers that exist, which never change
@@ -80,6 +90,7 @@ func New(config Config) (*Gate, error) {
 		return nil, err
 	}
 	g.policy.Store(p)
+	g.own = p
 	return g, nil
 }
 
@@ -95,10 +106,10 @@ func (g *Gate) Text() []byte {
 	return nil
 }
 
-// Problem says why the newest policy file is not in force, or why that in force is not recorded; "" if
-// there is no such problem.
+// Problem says why the newest policy file is not in force, why that in force is not recorded, or that other
+// daemons have put another one in force; "" if there is no such problem.
 func (g *Gate) Problem() string {
-	for _, text := range []*string{g.bad.Load(), g.first.Load()} {
+	for _, text := range []*string{g.bad.Load(), g.first.Load(), g.other.Load()} {
 		if text != nil {
 			return *text
 		}
@@ -109,7 +120,9 @@ func (g *Gate) Problem() string {
 // Identity is who calls, as far as that is proven.
 type Identity struct {
 	access.Caller
-	Owner bool // on the daemon's own socket, which only its owner can open: may do everything
+	// Owner is set on the daemon's own socket, which only its owner can open: may do everything. Where several
+	// daemons serve the ledgers this ends with the first policy, as none of their owners owns those ledgers.
+	Owner bool
 
 	OnlyReads bool // over HTTP, where nothing proves who calls: may change nothing
 }
@@ -158,7 +171,17 @@ func (g *Gate) Enter(method string, who Identity, request any) (*Passage, error)
 }
 
 // Check decides again if the policy has changed since the last time. Otherwise it takes no time.
-func (p *Passage) Check() error { return p.verdict().err }
+func (p *Passage) Check() error {
+	if err := p.gate.deaf(); err != nil && p.subject.kind != onSelf {
+		return err
+	}
+	return p.verdict().err
+}
+
+// owns reports whether the caller may do everything by owning the daemon.
+func (p *Passage) owns(policy *access.Policy) bool {
+	return p.who.Owner && (policy == nil || p.gate.config.Newest == nil)
+}
 
 func (p *Passage) verdict() *verdict {
 	policy := p.gate.policy.Load()
@@ -185,7 +208,7 @@ func (p *Passage) rights(policy *access.Policy) *verdict {
 	// Whoever owns the daemon can be several users, such as root, and the policy names none of them.
 	two := policy != nil && policy.ApproveWithin > 0 && (p.rule.who == oneOfTwo || p.subject.one)
 	switch {
-	case p.who.Owner && !two:
+	case p.owns(policy) && !two:
 		v.manages = true
 		if policy != nil && p.subject.kind == onLedger {
 			v.holder = policy.Holder(p.who.Caller, p.gate.target(p.subject.ledger))

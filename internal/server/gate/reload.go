@@ -21,7 +21,10 @@ const reloadEvery = time.Second
 // Begin records the policy that is in force from the start, and that there is none. If that fails, such as
 // on a full disk, Run tries it again, and calls that write are refused until it is done.
 func (g *Gate) Begin() {
-	err := g.config.Record(g.Text())
+	err := g.config.Record(g.ownText())
+	if err == nil {
+		err = g.follow()
+	}
 	if err == nil {
 		g.first.Store(nil)
 		return
@@ -45,6 +48,8 @@ func (g *Gate) Run(ctx context.Context, asked <-chan struct{}) {
 	for complete := false; ; {
 		if g.first.Load() != nil {
 			g.Begin()
+		} else if err := g.follow(); err != nil {
+			g.config.Logger.Warn("which access policy other daemons have put in force is not known now", "error", err)
 		}
 		if g.config.Path != "" {
 			g.Reload(complete)
@@ -74,7 +79,7 @@ func (g *Gate) Reload(complete bool) {
 		g.bad.Store(&text)
 		return
 	}
-	old := g.policy.Load()
+	old := g.own
 	if old.Digest == p.Digest {
 		g.bad.Store(nil)
 		return
@@ -90,10 +95,29 @@ func (g *Gate) Reload(complete bool) {
 		return
 	}
 	g.bad.Store(nil)
-	g.adopt(p)
+	g.own = p
+	if g.config.Newest != nil {
+		if err := g.follow(); err != nil { // Run goes on trying
+			g.config.Logger.Warn("the access policy is recorded, and not in force here yet", "error", err)
+		}
+		return
+	}
+	g.change(p)
 	g.first.Store(nil) // what is recorded last is in force
-	g.config.Logger.Warn("the access policy has changed", "file", g.config.Path,
-		"before", fmt.Sprintf("%x", old.Digest), "now", fmt.Sprintf("%x", p.Digest))
+}
+
+// change puts a policy in force and tells the log.
+func (g *Gate) change(p *access.Policy) {
+	digest := func(p *access.Policy) string {
+		if p == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%x", p.Digest)
+	}
+	old := g.policy.Load()
+	g.adopt(p)
+	g.config.Logger.Warn("the access policy has changed", "file", g.config.Path, "before", digest(old),
+		"now", digest(p))
 }
 
 // read reads a policy from a file that only those may change who may also run the daemon.

@@ -1,0 +1,127 @@
+// Package policies keeps the access policies that come into force in a ledger of their own. There an audit finds
+// them, and so do the other daemons of the same store, which all follow the newest one.
+package policies
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/record"
+)
+
+// Log is the policies of a store.
+type Log struct {
+	Keeper *keeper.Keeper
+	Store  ledger.Store
+	// Shared is the Store if other daemons write to it as well; otherwise it is nil.
+	Shared keeper.Shared
+	// Deadline bounds a call. Created is called when the policies' ledger was made.
+	Deadline time.Duration
+	Created  func()
+}
+
+// attempts bounds how often a policy is compared again because another daemon has recorded one meanwhile.
+const attempts = 10
+
+// Record writes the text of an access policy behind the others, unless it is the newest. That there is no policy
+// any more is an empty text; where there never was one, nothing is written.
+//
+// Where several daemons share the policies, a text is recorded once: one that was recorded before and then
+// replaced may be an old copy, of a daemon that was away for a while. For the same reason a daemon without a
+// policy records nothing there, and follows the others.
+func (l *Log) Record(text []byte) error {
+	if l.Shared != nil && len(text) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.Deadline)
+	defer cancel()
+	for i := 1; ; i++ {
+		err := l.recordOnce(ctx, text)
+		if l.Shared == nil || i == attempts || !errors.Is(err, ledger.ErrReused) && !errors.Is(err, ledger.ErrExists) {
+			return err
+		}
+	}
+}
+
+// recordOnce is Record. The error is ledger.ErrReused if another daemon has recorded a policy in between.
+func (l *Log) recordOnce(ctx context.Context, text []byte) error {
+	sum, err := l.Keeper.Summary(ctx, ledger.AccessLedger)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound) && len(text) == 0:
+		return nil
+	case errors.Is(err, ledger.ErrNotFound):
+		spec := ledger.Spec{Name: ledger.AccessLedger, Adjacency: mechanism.AddOrRemoveOne}
+		if sum, _, err = l.Keeper.Create(ctx, ledger.Genesis{Spec: spec, Principal: ledger.Daemon}); err != nil {
+			return err
+		}
+		l.Created()
+	case err != nil:
+		return err
+	}
+	if known, err := l.known(text, sum.Head.Position); err != nil || known {
+		return err
+	}
+	// The lane's name has the position. So of two daemons that read the same newest policy, one alone writes.
+	v := ledger.AccessPolicy{Text: text}
+	lane := fmt.Sprintf("request/policy-%d", sum.Head.Position+1)
+	_, err = l.Keeper.Do(ctx, ledger.AccessLedger, ledger.Request{Sequence: 1, Digest: record.Digest(v), Action: v,
+		Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}})
+	return err
+}
+
+// known reports whether a text needs no recording: because it is the one at the newest position or, where
+// several daemons share the policies, because it is an older one. After an empty text each is recorded, as
+// otherwise none would be in force.
+func (l *Log) known(text []byte, newest uint64) (bool, error) {
+	if newest == 0 {
+		return false, nil
+	}
+	last, ok, err := l.at(newest)
+	if err != nil || ok && bytes.Equal(last, text) {
+		return err == nil, err
+	}
+	if l.Shared == nil || ok && len(last) == 0 {
+		return false, nil
+	}
+	for position := uint64(1); position < newest; position++ {
+		if was, ok, err := l.at(position); err != nil || ok && bytes.Equal(was, text) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// at returns the text of the entry at a position, and false if it is no policy.
+func (l *Log) at(position uint64) (text []byte, ok bool, err error) {
+	records, err := l.Store.Records(ledger.AccessLedger, position, 1)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(records) == 0 {
+		return nil, false, fmt.Errorf("%w: ledger %s has no entry %d", ledger.ErrUnavailable, ledger.AccessLedger,
+			position)
+	}
+	v, ok := records[0].Entry.Action.(ledger.AccessPolicy)
+	return v.Text, ok, nil
+}
+
+// Newest returns the text of the policy that was recorded last, by whichever daemon. It is empty if none was, or
+// if it was recorded that there is none. The Log must be Shared.
+func (l *Log) Newest() ([]byte, error) {
+	heads, err := l.Shared.Heads([]string{ledger.AccessLedger})
+	if err != nil {
+		return nil, err
+	}
+	for position := heads[0].Position; position > 0; position-- { // the last one may be of a restore
+		if text, ok, err := l.at(position); err != nil || ok {
+			return text, err
+		}
+	}
+	return nil, nil
+}
