@@ -112,6 +112,7 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, f
 	if err := promised(database, s.storage.requireStandby); err != nil {
 		return nil, nil, nil, errors.Join(err, database.Close())
 	}
+	m.Add(newReplication(database.Promises))
 	return database, nil, func() error { return nil }, nil
 }
 

@@ -16,6 +16,10 @@ type Promises struct {
 	SynchronousStandbys   string // synchronous_standby_names; not empty: they survive its loss
 	Standbys, Synchronous int    // standbys that are connected, and those of them that commits wait for
 	Timeline              int64  // raised by each promotion; 0 if this user may not see it
+
+	// LagBytes is how much of its log the primary has written that the standby which is behind most has not
+	// replayed. It is nil if there is no standby, or if this user may not see it.
+	LagBytes *float64
 }
 
 // Promises reads them.
@@ -25,10 +29,11 @@ func (s *Store) Promises() (p Promises, err error) {
 		(SELECT count(*) FROM pg_stat_replication),
 		(SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')),
 		CASE WHEN has_function_privilege('pg_control_checkpoint()', 'execute')
-			THEN (SELECT timeline_id FROM pg_control_checkpoint())::bigint ELSE 0 END`
+			THEN (SELECT timeline_id FROM pg_control_checkpoint())::bigint ELSE 0 END,
+		(SELECT max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn))::float8 FROM pg_stat_replication)`
 	err = s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx, settings).Scan(&p.Fsync, &p.FullPageWrites, &p.SynchronousStandbys, &p.Standbys,
-			&p.Synchronous, &p.Timeline)
+			&p.Synchronous, &p.Timeline, &p.LagBytes)
 	})
 	return p, err
 }
