@@ -123,7 +123,8 @@ func (w *crowdWriter) work() error {
 		if len(w.receipts[name]) == 0 {
 			_, err := again(w.crowd, w.random, func(ctx context.Context, api pb.AccountantServiceClient) (any, error) {
 				return api.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: name,
-					Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER, Budgets: eighths(crowdBudget)}})
+					Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER,
+					Budgets: eighths(crowdBudget)}})
 			})
 			if err != nil {
 				return err
@@ -181,7 +182,8 @@ func (c *crowd) ask(random *rand.Rand) error {
 		return err
 	}
 	if l := answer.GetLedger(); l.GetPosition() < before || l.GetTotalCount() < before {
-		return fmt.Errorf("%s: %d entries, of %d that were acknowledged before the question", name, l.GetPosition(), before)
+		return fmt.Errorf("%s: %d entries, of %d that were acknowledged before the question", name, l.GetPosition(),
+			before)
 	}
 	c.asked.Add(1)
 	time.Sleep(20 * time.Millisecond)
@@ -250,7 +252,8 @@ func (c *crowd) check(t *testing.T, d *daemon) (entries map[string]map[string]*p
 		found := map[string]*pb.Entry{}
 		position, costs := uint64(0), 0
 		for token := ""; ; {
-			page, err := api.ListEntries(patiently(t), &pb.ListEntriesRequest{Ledger: name, PageSize: 1000, PageToken: token})
+			page, err := api.ListEntries(patiently(t),
+				&pb.ListEntriesRequest{Ledger: name, PageSize: 1000, PageToken: token})
 			if status.Code(err) == codes.Unavailable {
 				continue // the writers' rule: again; patiently bounds it
 			}
@@ -318,8 +321,8 @@ func awaitLoss(t *testing.T, daemons []*daemon, name string, lost *pb.Receipt) {
 		c.apis = []pb.AccountantServiceClient{api}
 		_, err := again(c, rand.New(rand.NewPCG(1, 3)),
 			func(ctx context.Context, api pb.AccountantServiceClient) (*pb.ReportResponse, error) {
-				return api.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: "request/after", Sequence: 1, Charge: charge(),
-					LastReceipt: lost})
+				return api.Report(ctx, &pb.ReportRequest{Ledger: name, Writer: "request/after", Sequence: 1,
+					Charge: charge(), LastReceipt: lost})
 			})
 		if status.Code(err) != codes.DataLoss {
 			t.Errorf("a report with the receipt of a lost entry: %v; want DATA_LOSS", err)

@@ -101,8 +101,8 @@ func TestFailovers(t *testing.T) {
 		c.more(t, 5)
 		pause := c.pause(lost)
 		pauses[kind.name] = append(pauses[kind.name], pause)
-		t.Logf("%d: %s of %s: %s is primary after %.1f s; writers paused for %.1f s; %d acknowledged", round+1, kind.name,
-			primary.Name(), next.Name(), elected.Seconds(), pause.Seconds(), c.acknowledged())
+		t.Logf("%d: %s of %s: %s is primary after %.1f s; writers paused for %.1f s; %d acknowledged", round+1,
+			kind.name, primary.Name(), next.Name(), elected.Seconds(), pause.Seconds(), c.acknowledged())
 		c.check(t, daemons[round%len(daemons)])
 		if round%5 == 4 {
 			verifiedBackup(t, ctl, daemons[round%len(daemons)])
@@ -122,10 +122,11 @@ func TestFailovers(t *testing.T) {
 		t.Logf("%s: %d times, writers paused for %.1f s (median), %.1f s (longest)", kind, len(all),
 			all[len(all)/2].Seconds(), all[len(all)-1].Seconds())
 	}
-	t.Logf("%d failovers; %d reports acknowledged, %d attempts that were not; %d questions answered; %d budgets used up",
-		rounds, c.acknowledged(), c.failed.Load(), c.asked.Load(), c.budget.Load())
+	t.Logf("%d failovers; %d reports acknowledged, %d attempts that were not; %d questions answered; %d budgets "+
+		"used up", rounds, c.acknowledged(), c.failed.Load(), c.asked.Load(), c.budget.Load())
 	for _, d := range daemons {
-		t.Logf("unknown outcomes found out: %d", strings.Count(d.stderr.String(), "the outcome of a commit was found out"))
+		t.Logf("unknown outcomes found out: %d",
+			strings.Count(d.stderr.String(), "the outcome of a commit was found out"))
 		d.stop(syscall.SIGTERM)
 	}
 }
@@ -151,7 +152,7 @@ func TestFailoverLosses(t *testing.T) {
 	code, _, stderr := exitCode(t, "--listen", "", "--http", "", "--data", dataDir(t), "--store", p.URL("ledgers"),
 		"--signing-key", daemons[0].command.Args[slices.Index(daemons[0].command.Args, "--signing-key")+1],
 		"--require-standby")
-	if code != 1 || !strings.Contains(stderr, "synchronous_standby_names is empty") {
+	if code != 2 || !strings.Contains(stderr, "synchronous_standby_names is empty") {
 		t.Errorf("--require-standby with asynchronous replication: exit %d, %s", code, stderr)
 	}
 	for round := range rounds {
