@@ -37,7 +37,7 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 		return err
 	}
 	if err := migrate(ctx, pool.ConnConfig); err != nil {
-		return fmt.Errorf("store %s: %w", c.name(), err)
+		return fmt.Errorf("store %s: %w", c.name(), explained(err))
 	}
 	if err := pool.BeforeConnect(ctx, pool.ConnConfig); err != nil {
 		return fmt.Errorf("store %s: %w", c.name(), err)

@@ -127,7 +127,7 @@ func Open(c Config) (*Store, error) {
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.open(pool); err != nil {
 		s.close()
-		return nil, fmt.Errorf("store %s: %w", c.name(), err)
+		return nil, fmt.Errorf("store %s: %w", c.name(), explained(err))
 	}
 	s.commits = group.Start(c.GroupWait, s.commit, (*operation).answered)
 	s.questions = group.Start(-1, s.ask, (*waiting).answered)

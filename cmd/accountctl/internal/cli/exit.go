@@ -176,6 +176,8 @@ var fieldFlags = []struct {
 	{regexp.MustCompile(`^set\.range\.prefix$`), "--prefix"},
 	{regexp.MustCompile(`^set\.range\.first$`), "--from"},
 	{regexp.MustCompile(`^set\.range\.last$`), "--to"},
+	{regexp.MustCompile(`^min_share$`), "--min-share"},
+	{regexp.MustCompile(`^flags\[\d+\]$`), "--flag"},
 	{regexp.MustCompile(`^acknowledge\.warning$`), "WARNING"},
 	{regexp.MustCompile(`^(acknowledge|free|refund|raise|reconcile|release)\.reason$`), "--reason"},
 }

@@ -51,9 +51,14 @@ func (t *Table) Row(cells ...any) {
 	for i, c := range cells {
 		texts[i] = Clean(fmt.Sprint(c))
 	}
-	line := strings.TrimRight(strings.Join(texts, "\t"), "\t ")
-	_, _ = fmt.Fprintln(t.w, line)
-	t.last = append(t.last, line[strings.LastIndexByte(line, '\t')+1:])
+	line := strings.Join(texts, "\t")
+	trimmed := strings.TrimRight(line, "\t ")
+	last := trimmed[strings.LastIndexByte(trimmed, '\t')+1:]
+	if t.width > 0 && utf8.RuneCountInString(last) > minLast {
+		line = trimmed // a text that may be wrapped makes no column wide
+	}
+	_, _ = fmt.Fprintln(t.w, line) // with empty cells at its end: a column ends at a row that lacks it
+	t.last = append(t.last, last)
 	if len(t.last) == tableBlock {
 		_ = t.Flush()
 	}
@@ -67,6 +72,7 @@ func (t *Table) Flush() error {
 	var b strings.Builder
 	for _, last := range t.last {
 		line, _ := t.aligned.ReadString('\n')
+		line = strings.TrimRight(line, " \n") + "\n"
 		start := utf8.RuneCountInString(line) - 1 - utf8.RuneCountInString(last)
 		if words := strings.Fields(last); t.width > 0 && len(words) > 1 && start+minLast <= t.width {
 			line = fillTo(t.width, strings.TrimSuffix(line, last+"\n"), strings.Repeat(" ", start), words)

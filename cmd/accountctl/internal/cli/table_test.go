@@ -39,6 +39,16 @@ func TestTableWraps(t *testing.T) {
 	}
 }
 
+// Rows whose last cells are empty leave the columns below them where they are.
+func TestTableKeepsColumns(t *testing.T) {
+	got := tableAt("", []any{"NAME", "ENTRIES", "LAST", "FLAGS"}, []any{"a", 0, "", ""},
+		[]any{"b", 1, "today", "reserved"})
+	const want = "NAME  ENTRIES  LAST   FLAGS\na     0\nb     1        today  reserved\n"
+	if got != want {
+		t.Errorf("the table is\n%s\nwant\n%s", got, want)
+	}
+}
+
 // Wrapping loses no word, and no line is wider than asked for unless a single word is.
 func TestTableWrapsAnything(t *testing.T) {
 	word := rapid.StringMatching(`[a-zε≤]{1,12}`)
