@@ -149,7 +149,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--log-format", "xml"}, 2, "", `log-format: "xml"; allowed: text or json`},
 		{[]string{"--data", ""}, 2, "", `data: ""; allowed: a directory`},
 		{[]string{"restore"}, 2, "", "arguments: 0; allowed: FILE, a backup (see --help)"},
-		{[]string{"restore", file}, 2, "", "--data: missing"},
+		{[]string{"restore", file}, 2, "", "--data or --store: missing"},
 		{[]string{"restore", file, "--listen", "x"}, 2, "", "unknown flag: --listen"},
 		{[]string{"restore", "--help"}, 0, "accountctl ledger reconcile NAME", ""},
 		{[]string{"restore", file, "--data", filepath.Dir(file)}, 1, "", "allowed: an empty directory"},

@@ -80,7 +80,7 @@ func TestPowerCutWhileRotating(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = boundKey(store, dir)
+		_, err = boundKey(store, filepath.Join(dir, keyFile))
 		return errors.Join(err, store.Close())
 	}
 	for fails := range 4 { // none, the first name, the second, the sync

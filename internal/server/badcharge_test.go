@@ -217,9 +217,9 @@ func badCharges() []badCharge {
 			[]string{path + "poisson_sampled.mechanism: missing", "allowed:", "gaussian"}},
 		badCharge{"zCDP sampled", sampled(&pb.PoissonSampled{SamplingProbability: &half,
 			Mechanism: &pb.Mechanism{
-				Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &one}}}}),
-			[]string{path + "poisson_sampled.mechanism: zero_concentrated_dp", "allowed: gaussian, laplace",
-				"or the guarantee unsampled"}},
+				Kind: &pb.Mechanism_ZeroConcentratedDp{ZeroConcentratedDp: &pb.ZeroConcentratedDp{Rho: &one,
+					Delta: &half}}}}),
+			[]string{path + "poisson_sampled.mechanism"}},
 		badCharge{"distance inside sampling", sampled(&pb.PoissonSampled{SamplingProbability: &half,
 			Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_Gaussian{Gaussian: &pb.Gaussian{StandardDeviation: &one,
 				Distance: &half}}}}),

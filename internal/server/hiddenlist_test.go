@@ -149,8 +149,7 @@ func TestPagesPassOverHiddenNames(t *testing.T) {
 	}
 }
 
-// After a restart nobody can read where the list was among hidden names; it goes on after the last name
-// that was shown.
+// After a restart, or at another daemon with the same signing key, a list goes on where it was among hidden names.
 func TestListsGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	store := crowd(10_500, 0)
@@ -170,8 +169,8 @@ func TestListsGoOnAfterARestart(t *testing.T) {
 			}
 			rest = append(rest, names...)
 		}
-		if !slices.Equal(rest, []string{"z"}) || store.listed < len(store.hidden) {
-			t.Errorf("%s: %v, %d names read; want z, after all that are hidden", of, rest, store.listed)
+		if !slices.Equal(rest, []string{"z"}) || store.listed > len(store.hidden)/2 {
+			t.Errorf("%s: %v, %d names read; want z, and not once more all that are hidden", of, rest, store.listed)
 		}
 	}
 }
