@@ -250,21 +250,24 @@ func (n *Node) Resume(after time.Duration) error {
 	return errors.Join(err, n.patroni.signal(syscall.SIGCONT))
 }
 
-// StopSending stops the processes that send the log to standbys: what is committed from now on stays on this server.
+// StopSending stops the processes that send the log to standbys: what is committed from now on stays on this server. It
+// waits until there is one, as a standby connects some time after it has started.
 func (n *Node) StopSending() error {
-	pid, err := n.postmaster()
-	if err != nil {
-		return err
-	}
-	children, err := childrenOf(pid)
-	found := errors.New("no process sends the log")
-	for _, child := range children {
-		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)) // "" if it has ended
-		if strings.Contains(string(title), "walsender") {
-			found = syscall.Kill(child, syscall.SIGSTOP)
+	return await("a process that sends the log", func() error {
+		pid, err := n.postmaster()
+		if err != nil {
+			return err
 		}
-	}
-	return errors.Join(err, found)
+		children, err := childrenOf(pid)
+		found := errors.New("there is none")
+		for _, child := range children {
+			title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)) // "" if it has ended
+			if strings.Contains(string(title), "walsender") {
+				found = syscall.Kill(child, syscall.SIGSTOP)
+			}
+		}
+		return errors.Join(err, found)
+	})
 }
 
 // Restart starts Patroni anew after KillMachine.
