@@ -52,7 +52,8 @@ func (g *Gate) follow() error {
 		var newest *access.Policy
 		if len(text) > 0 {
 			if newest, err = access.Parse(text); err != nil {
-				return fmt.Errorf("the newest policy in the ledger %s is of a later version: %w", ledger.AccessLedger, err)
+				return fmt.Errorf("the newest policy in the ledger %s is of a later version: %w", ledger.AccessLedger,
+					err)
 			}
 		}
 		g.change(newest)
