@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -43,7 +44,7 @@ type change struct {
 	lanes map[ledger.Writer]rows.Lane
 	*ledger.Proposal
 
-	pack       pack
+	pack       packs.Pack
 	hashes     []ledger.Hash // of its entries
 	mechanisms []numbered
 	sequences  []numbered
@@ -109,7 +110,7 @@ func (b *book) propose(p *ledger.Proposal, keys *keys) (*change, error) {
 // entries makes the entries' bytes and links them into the chain.
 func (c *change) entries(keys *keys) error {
 	h := &c.head
-	c.pack = pack{number: h.Number, first: h.At.Position + 1, previous: h.At.Hash}
+	c.pack = packs.Pack{Number: h.Number, First: h.At.Position + 1, Previous: h.At.Hash}
 	for _, e := range c.Entries {
 		l, ok := c.lanes[e.Writer]
 		if !ok {
@@ -150,10 +151,10 @@ func (c *change) entries(keys *keys) error {
 			c.sequences = append(c.sequences, numbered{l.ID, block,
 				value(rows.SequencesBucket, rows.BlockKey(l.ID, block))})
 		}
-		c.pack.raws = append(c.pack.raws, raw)
+		c.pack.Raws = append(c.pack.Raws, raw)
 		c.size += len(raw) + 2
 	}
-	c.pack.key = h.Last
+	c.pack.Key = h.Last
 	for w := range c.lanes {
 		c.size += rows.MaxLaneSize + len(w.Principal) + len(w.Name)
 	}

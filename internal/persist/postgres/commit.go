@@ -269,7 +269,7 @@ func (a *attempt) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	for _, c := range changes {
 		c.apply()
 		a.writes.add(c)
-		a.commit.Entries += len(c.pack.raws)
+		a.commit.Entries += len(c.pack.Raws)
 	}
 	a.writes.bytes += size
 	return hashes, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -171,25 +172,25 @@ func (c *copying) log() error {
 		if err := r.Scan(&number, &last, &stored); err != nil {
 			return err
 		}
-		p, err := parsePack(uint64(number), uint64(last), stored)
+		p, err := packs.Parse(uint64(number), uint64(last), stored)
 		if err != nil {
 			return err
 		}
-		list, err := p.entries()
+		list, err := p.Entries()
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
-			if err := c.record(e.key, p.number, e.Previous, e.Raw); err != nil {
+			if err := c.record(e.Key, p.Number, e.Previous, e.Raw); err != nil {
 				return err
 			}
 			if at := e.Entry.Position; at%rows.IndexEvery == 0 {
-				err = c.Set(rows.PositionsBucket, rows.BlockKey(p.number, at/rows.IndexEvery), rows.NumberKey(e.key))
+				err = c.Set(rows.PositionsBucket, rows.BlockKey(p.Number, at/rows.IndexEvery), rows.NumberKey(e.Key))
 			}
 			if at := e.Entry.Sequence; at%rows.IndexEvery == 0 {
-				lane := c.lanes[writer{p.number, e.Entry.Writer}]
+				lane := c.lanes[writer{p.Number, e.Entry.Writer}]
 				err = errors.Join(err,
-					c.Set(rows.SequencesBucket, rows.BlockKey(lane, at/rows.IndexEvery), rows.NumberKey(e.key)))
+					c.Set(rows.SequencesBucket, rows.BlockKey(lane, at/rows.IndexEvery), rows.NumberKey(e.Key)))
 			}
 			if err != nil {
 				return err

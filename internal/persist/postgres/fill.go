@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/house"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -83,8 +84,8 @@ type filling struct {
 
 	lanes     map[writer]uint64 // ids of lanes with indexed entries
 	sequences [][]any
-	packs     map[uint64]*pack // by ledger, not written yet
-	pending   int              // bytes in them
+	packs     map[uint64]*packs.Pack // by ledger, not written yet
+	pending   int                    // bytes in them
 }
 
 // writer names a lane.
@@ -268,12 +269,12 @@ const (
 
 // log writes the entries, those of a ledger in rows of up to packEntries.
 func (f *filling) log(ctx context.Context) error {
-	f.packs = map[uint64]*pack{}
+	f.packs = map[uint64]*packs.Pack{}
 	return f.copied(ctx, "packs", []string{"number", "last", "key", "value"}, func(add func(...any) error) error {
-		flush := func(p *pack) error {
-			f.advance(len(p.raws))
-			delete(f.packs, p.number)
-			return add(int64(p.number), int64(p.last()), int64(p.key), p.seal())
+		flush := func(p *packs.Pack) error {
+			f.advance(len(p.Raws))
+			delete(f.packs, p.Number)
+			return add(int64(p.Number), int64(p.Last()), int64(p.Key), p.Seal())
 		}
 		flushAll := func() error {
 			f.pending = 0
@@ -294,7 +295,7 @@ func (f *filling) log(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if len(p.raws) == packEntries {
+			if len(p.Raws) == packEntries {
 				return flush(p)
 			}
 			if f.pending > maxPending {
@@ -310,18 +311,18 @@ func (f *filling) log(ctx context.Context) error {
 }
 
 // pack adds the newest record to those of its ledger that wait.
-func (f *filling) pack(l rows.Logged) (*pack, error) {
+func (f *filling) pack(l rows.Logged) (*packs.Pack, error) {
 	e, _, _, err := record.UnmarshalEntry(l.Raw)
 	if err != nil {
 		return nil, rows.DamagedBytes(f.newest, err)
 	}
 	p := f.packs[l.Number]
 	if p == nil {
-		p = &pack{number: l.Number, first: e.Position, previous: l.Previous}
+		p = &packs.Pack{Number: l.Number, First: e.Position, Previous: l.Previous}
 		f.packs[l.Number] = p
 	}
-	p.key = f.newest
-	p.raws = append(p.raws, bytes.Clone(l.Raw))
+	p.Key = f.newest
+	p.Raws = append(p.Raws, bytes.Clone(l.Raw))
 	f.pending += len(l.Raw)
 	if e.Sequence%sequenceEvery == 0 {
 		lane, block := f.lanes[writer{l.Number, e.Writer}], e.Sequence/sequenceEvery

@@ -4,30 +4,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
-
-// at returns the entry at a position of the pack's ledger.
-func (p pack) at(position uint64) (linked, error) {
-	if position < p.first || position > p.last() {
-		return linked{}, rows.Damaged(rows.LogBucket, rows.BlockKey(p.number, position),
-			"missing: the row has %d to %d", p.first, p.last())
-	}
-	list, err := p.entries()
-	if err != nil {
-		return linked{}, err
-	}
-	return list[position-p.first], nil
-}
-
-// newest returns the pack's last entry, or ErrDamaged for a pack that is not there.
-func (p pack) newest() (linked, error) {
-	if len(p.raws) == 0 {
-		return linked{}, rows.Damaged(rows.LogBucket, rows.NumberKey(p.number), "the newest entries are missing")
-	}
-	return p.at(p.last())
-}
 
 // lane reads where a writer's lane stands; zero if it has written nothing.
 func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
@@ -45,37 +25,37 @@ func (v *view) lane(f found, w ledger.Writer) (l rows.Lane, err error) {
 
 // byKey reads the entry with a log key, and gives the entries of the same row for the next steps of
 // a walk.
-func (v *view) byKey(f found, key uint64) (e linked, beside []linked, err error) {
+func (v *view) byKey(f found, key uint64) (e packs.Linked, beside []packs.Linked, err error) {
 	const readByKey = "SELECT last, value FROM packs WHERE number = $1 AND key >= $2 ORDER BY key LIMIT 1"
 	err = v.query(query{readByKey, []any{int64(f.Number), int64(key)}, func(r pgx.Rows) error {
 		last, value, err := scanTwo(r)
 		if err != nil {
 			return err
 		}
-		p, err := parsePack(f.Number, last, value)
+		p, err := packs.Parse(f.Number, last, value)
 		if err != nil {
 			return err
 		}
-		beside, err = p.entries()
+		beside, err = p.Entries()
 		return err
 	}})
 	if err != nil {
-		return linked{}, nil, err
+		return packs.Linked{}, nil, err
 	}
 	e, ok := withKey(beside, key)
 	if !ok {
-		return linked{}, nil, rows.Damaged(rows.LogBucket, rows.NumberKey(key), "missing in ledger number %d", f.Number)
+		return packs.Linked{}, nil, rows.Damaged(rows.LogBucket, rows.NumberKey(key), "missing in ledger number %d", f.Number)
 	}
 	return e, beside, nil
 }
 
-func withKey(list []linked, key uint64) (linked, bool) {
+func withKey(list []packs.Linked, key uint64) (packs.Linked, bool) {
 	for _, e := range list {
-		if e.key == key {
+		if e.Key == key {
 			return e, true
 		}
 	}
-	return linked{}, false
+	return packs.Linked{}, false
 }
 
 // Writer implements ledger.Store.
@@ -116,7 +96,7 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 				return err
 			}
 		}
-		var beside []linked
+		var beside []packs.Linked
 		for ; ; at-- {
 			e, ok := withKey(beside, key)
 			if !ok {
@@ -132,7 +112,7 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 				out = e.Record
 				return nil
 			}
-			key = e.ofWriter
+			key = e.OfWriter
 		}
 	})
 	return out, err
@@ -239,7 +219,7 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 type walk struct {
 	found
 	from, to uint64
-	after    *linked // the entry before
+	after    *packs.Linked // the entry before
 	out      []ledger.Record
 }
 
@@ -249,24 +229,24 @@ func (w *walk) next(r pgx.Rows) error {
 	if err != nil {
 		return err
 	}
-	p, err := parsePack(w.Number, last, value)
+	p, err := packs.Parse(w.Number, last, value)
 	if err != nil {
 		return err
 	}
-	list, err := p.entries()
+	list, err := p.Entries()
 	if err != nil {
 		return err
 	}
 	wrong := func(format string, args ...any) error {
-		return rows.Damaged(rows.LogBucket, rows.BlockKey(w.Number, p.first), format, args...)
+		return rows.Damaged(rows.LogBucket, rows.BlockKey(w.Number, p.First), format, args...)
 	}
 	switch before := w.after; {
-	case before != nil && (before.Hash != p.previous || before.Entry.Position+1 != p.first):
-		return wrong("follows %x, entry %d has %x", p.previous, before.Entry.Position, before.Hash)
-	case before == nil && p.first > w.from:
+	case before != nil && (before.Hash != p.Previous || before.Entry.Position+1 != p.First):
+		return wrong("follows %x, entry %d has %x", p.Previous, before.Entry.Position, before.Hash)
+	case before == nil && p.First > w.from:
 		return wrong("missing: entry %d", w.from)
-	case p.first == 1 && p.previous != record.GenesisHash(w.genesis):
-		return wrong("the genesis hashes to %x, entry 1 follows %x", record.GenesisHash(w.genesis), p.previous)
+	case p.First == 1 && p.Previous != record.GenesisHash(w.genesis):
+		return wrong("the genesis hashes to %x, entry 1 follows %x", record.GenesisHash(w.genesis), p.Previous)
 	}
 	for _, e := range list {
 		if e.Entry.Position == w.At.Position && e.Hash != w.At.Hash {

@@ -3,7 +3,7 @@
 //
 // Nothing depends on who owns a ledger. A commit locks the rows of the heads that it advances,
 // compares them with what its proposals expect, and writes all or nothing (commit.go). What a commit
-// appends to a ledger is one row (pack.go); the other rows are those of the bbolt file (package
+// appends to a ledger is one row (package packs); the other rows are those of the bbolt file (package
 // rows), and everything is verified when it is read.
 //
 // A connection may break while a commit is under way, and then nobody knows what became of it. The

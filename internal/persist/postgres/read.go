@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -190,7 +191,7 @@ type loading struct {
 	parts   []mechanism.Part
 	counted int // totals of rows of their own
 	open    []ledger.Reservation
-	last    pack
+	last    packs.Pack
 	amended []ledger.Entry
 }
 
@@ -242,7 +243,7 @@ func (l *loading) newest(r pgx.Rows) error {
 	if err != nil {
 		return err
 	}
-	l.last, err = parsePack(l.Number, last, value)
+	l.last, err = packs.Parse(l.Number, last, value)
 	return err
 }
 
@@ -261,16 +262,16 @@ func (l *loading) amendment(r pgx.Rows) error {
 	if last == nil {
 		return rows.Damaged(rows.LogBucket, at, "missing")
 	}
-	p, err := parsePack(l.Number, uint64(*last), stored)
+	p, err := packs.Parse(l.Number, uint64(*last), stored)
 	if err != nil {
 		return err
 	}
-	e, err := p.at(uint64(position))
+	e, err := p.At(uint64(position))
 	if err != nil {
 		return err
 	}
-	if e.key != key || !e.Entry.Amends() {
-		return rows.Damaged(rows.AmendmentsBucket, at, "entry with %T and log key %d is none", e.Entry.Action, e.key)
+	if e.Key != key || !e.Entry.Amends() {
+		return rows.Damaged(rows.AmendmentsBucket, at, "entry with %T and log key %d is none", e.Entry.Action, e.Key)
 	}
 	l.amended = append(l.amended, e.Entry)
 	return nil
@@ -285,11 +286,11 @@ func (l *loading) snapshot() (s ledger.Snapshot, err error) {
 		return ledger.Snapshot{}, rows.Damaged(rows.HeadsBucket, rows.NumberKey(l.Number), format, args...)
 	}
 	if l.At.Position > 0 {
-		newest, err := l.last.newest()
+		newest, err := l.last.Newest()
 		if err != nil {
 			return s, err
 		}
-		if newest.Hash != l.At.Hash || newest.Entry.Position != l.At.Position || newest.key != l.Last {
+		if newest.Hash != l.At.Hash || newest.Entry.Position != l.At.Position || newest.Key != l.Last {
 			return damaged("head %x at %d, the log has %x at %d", l.At.Hash, l.At.Position, newest.Hash,
 				newest.Entry.Position)
 		}

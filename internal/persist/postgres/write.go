@@ -40,8 +40,8 @@ func (c *columns) add(numbers []uint64, values ...[]byte) {
 
 // add adds the rows of a change that no later change of the transaction rewrites.
 func (w *writes) add(c *change) {
-	if len(c.pack.raws) > 0 {
-		w.packs.add([]uint64{c.head.Number, c.pack.last(), c.pack.key}, c.pack.seal())
+	if len(c.pack.Raws) > 0 {
+		w.packs.add([]uint64{c.head.Number, c.pack.Last(), c.pack.Key}, c.pack.Seal())
 	}
 	for _, r := range c.sequences {
 		w.sequences.add([]uint64{r.a, r.b}, r.value)
