@@ -155,10 +155,12 @@ func rollback(c *pgx.Conn) {
 	_, _ = c.Exec(ctx, "ROLLBACK") // a failure closes the connection
 }
 
-// decide runs an operation on the books. An operation that is refused changes none.
+// decide runs an operation on the books. An operation that is refused changes none. What an earlier attempt
+// has decided is forgotten.
 func (a *attempt) decide(o *operation) {
 	o.hashes, o.err = nil, nil
 	if o.create != nil {
+		o.create.summary, o.create.created = ledger.Summary{}, false
 		o.err = a.create(o.create)
 	} else {
 		o.hashes, o.err = a.append(o.batch)
