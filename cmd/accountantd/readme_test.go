@@ -22,6 +22,7 @@ func fleetLines(t *testing.T, replaced ...string) (lines [][]string) {
 	}
 	_, section, _ := strings.Cut(string(content), "\n## From one machine to a fleet\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	section = strings.ReplaceAll(section, "\\\n      ", "") // a command may go on in the next line
 	replace := strings.NewReplacer(replaced...)
 	for line := range strings.Lines(section) {
 		if command, ok := strings.CutPrefix(line, "    "); ok {
@@ -40,8 +41,8 @@ func TestReadmeFleet(t *testing.T) {
 	data, files := dataDir(t), t.TempDir()
 	key := filepath.Join(files, keyFile)
 	lines := fleetLines(t, "moving.backup", filepath.Join(files, "moving.backup"),
-		"unix:data/", "unix:"+data+"/", "postgres://accountant@db:5432/ledgers", pgtest.Database(t),
-		"signing.key", key, "--data run", "")
+		"unix:data/", "unix:"+data+"/", "'postgres://accountant@db:5432/ledgers?sslmode=verify-full'", pgtest.Database(t),
+		"--store-password-file password", "", "signing.key", key, "--data run", "")
 	one := start(t, data)
 	api := dial(t, "unix:"+one.ready["socket"])
 	create(t, api, "l")

@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 	path := chromium()
 	if path == "" {
 		const text = "no chromium is installed, so the dashboard is not tested in a browser (apt-get install chromium)"
-		if os.Getenv("ACCOUNTANT_NEEDS_BROWSER") == "1" {
+		if os.Getenv("NEEDS_BROWSER") == "1" {
 			fmt.Println("FAIL: " + text)
 			return 1
 		}

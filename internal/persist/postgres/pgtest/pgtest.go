@@ -28,7 +28,7 @@ import (
 
 // Required is the environment variable that makes a test fail where PostgreSQL is not
 // installed. Without it the test is skipped.
-const Required = "ACCOUNTANT_NEEDS_POSTGRES"
+const Required = "NEEDS_POSTGRES"
 
 // User is the name of the servers' superuser.
 const User = "accountant"
