@@ -21,6 +21,7 @@ type Pack struct {
 	Raws     [][]byte
 }
 
+// Last is the position of the last entry.
 func (p Pack) Last() uint64 { return p.First + uint64(len(p.Raws)) - 1 }
 
 // Seal makes the row's value: a checksum, the first position and the last key, the hash before it,
