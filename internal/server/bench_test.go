@@ -24,9 +24,14 @@ func step() *pb.Charge {
 func BenchmarkReportStream(b *testing.B) {
 	s := servertest.Start(b)
 	s.NewLedger("bench")
+	b.ReportAllocs()
+	streamed(b, s)
+}
+
+// streamed charges the ledger "bench" b.N times in one stream.
+func streamed(b *testing.B, s *servertest.Server) {
 	stream := s.Stream("bench", servertest.Writer())
 	charge := step()
-	b.ReportAllocs()
 	b.ResetTimer()
 	done := make(chan error, 1)
 	go func() {
@@ -52,8 +57,13 @@ func BenchmarkReportStream(b *testing.B) {
 func BenchmarkReport(b *testing.B) {
 	s := servertest.Start(b)
 	s.NewLedger("bench")
-	charge := step()
 	b.ReportAllocs()
+	reported(b, s)
+}
+
+// reported charges the ledger "bench" b.N times by unary calls.
+func reported(b *testing.B, s *servertest.Server) {
+	charge := step()
 	b.SetParallelism(32)
 	b.RunParallel(func(p *testing.PB) {
 		w := servertest.Writer()
