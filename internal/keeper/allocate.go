@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
@@ -15,7 +16,8 @@ import (
 
 // allocate sets aside what a new ledger may spend in its parent, which is held. Earlier versions made the child
 // after that, so the parent may hold a share of an attempt that failed. It is given back.
-func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller string) error {
+func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller string,
+	prices *budget.Prices) error {
 	for _, r := range parent.Reservations {
 		if r.Child != g.Spec.Name {
 			continue
@@ -33,13 +35,32 @@ func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller 
 		lane := fmt.Sprintf("request/allocate-%s-%d", token(g.Spec.Name), n)
 		_, err := k.config.Store.RecordOf(h.q.name, ledger.Writer{Principal: ledger.Daemon, Name: lane}, 1)
 		if errors.Is(err, ledger.ErrNotFound) {
-			_, err = k.decideOwn(h.batch, lane, v, caller)
+			_, err = k.decideAs(h.batch, ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane},
+				Action: v, Caller: caller, Prices: prices})
 			return err
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// priceShare finds what a new ledger's share costs of its parent's limits before the parent is held: what waits
+// for the parent would wait for it.
+func (k *Keeper) priceShare(ctx context.Context, g ledger.Genesis) (*budget.Prices, error) {
+	q, err := k.acquire(ctx, g.Spec.Parent)
+	if err != nil {
+		return nil, err
+	}
+	defer k.release(q, 1)
+	var r ledger.Request
+	var refused error
+	err = q.read(ctx, func(s *ledger.State) { r.Action, refused = share.Allocate(s.View(), g.Spec, g.Resolution) })
+	if err != nil || refused != nil {
+		return nil, ctx.Err() // of what else is wrong the decision tells
+	}
+	err = k.price(ctx, q, &r)
+	return r.Prices, err
 }
 
 // giveBack releases what is left of a child's reservation.

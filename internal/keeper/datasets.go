@@ -7,7 +7,9 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
@@ -22,12 +24,12 @@ func (k *Keeper) BudgetOf(datasetID string) (string, error) {
 func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
 	k.registering.RLock()
 	defer k.registering.RUnlock()
-	budget, err := k.BudgetOf(g.Spec.DatasetID)
+	payer, err := k.BudgetOf(g.Spec.DatasetID)
 	switch {
 	case err != nil:
 		return ledger.Summary{}, false, err
-	case budget != "":
-		g.Spec.Parent = budget
+	case payer != "":
+		g.Spec.Parent = payer
 		return k.createUnder(ctx, g, caller)
 	case ledger.IsDataset(g.Spec.Parent):
 		return ledger.Summary{}, false, fmt.Errorf("%w: parent: %s; allowed: none: the dataset_id says whose "+
@@ -52,8 +54,12 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errNoDigest
 	}
+	prices, err := k.priceShare(ctx, g)
+	if err != nil {
+		return ledger.Summary{}, false, err
+	}
 	for try := 1; ; try++ {
-		sum, err := k.tryUnder(ctx, g, caller)
+		sum, err := k.tryUnder(ctx, g, caller, prices)
 		if err == nil {
 			return sum, true, nil
 		}
@@ -66,13 +72,14 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 		} else if !errors.Is(err, ledger.ErrNotFound) {
 			return ledger.Summary{}, false, err
 		}
-		if err := tryAgain(try); err != nil {
+		if err := rivals.TryAgain(try); err != nil {
 			return ledger.Summary{}, false, err
 		}
 	}
 }
 
-func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, error) {
+func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string,
+	prices *budget.Prices) (ledger.Summary, error) {
 	all, err := k.hold(ctx, g.Spec.Parent)
 	if err != nil {
 		return ledger.Summary{}, err
@@ -83,7 +90,7 @@ func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string) 
 	if err != nil {
 		return ledger.Summary{}, err
 	}
-	if err := k.allocate(h, dataset, g, caller); err != nil {
+	if err := k.allocate(h, dataset, g, caller, prices); err != nil {
 		if d := dataset.Genesis.Spec; d.Dataset != nil {
 			return ledger.Summary{}, fmt.Errorf("dataset %s: %w", d.DatasetID, err)
 		}
@@ -112,7 +119,7 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 		if !errors.Is(err, ledger.ErrConflict) {
 			return result, err
 		}
-		if err := tryAgain(try); err != nil {
+		if err := rivals.TryAgain(try); err != nil {
 			return Result{}, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -48,7 +49,7 @@ func untilWritten[R any](all []R, try func([]R) error, fail func([]R, error)) {
 			fail(all, err)
 			return
 		}
-		if err := tryAgain(attempt); err != nil {
+		if err := rivals.TryAgain(attempt); err != nil {
 			fail(all, err)
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/keeper/setlanes"
 	"github.com/dpaccountant/accountant/internal/keeper/signals"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -297,5 +298,22 @@ func (q *queue) rewind() {
 	q.begun = nil
 	if cap(q.touched) > small {
 		q.touched = nil
+	}
+}
+
+// leaveRoom makes room for other daemons where this one writes one batch after the other.
+func (q *queue) leaveRoom() {
+	if q.k.heads == nil {
+		return
+	}
+	q.mu.Lock()
+	more := len(q.batches) > 0
+	q.mu.Unlock()
+	if q.inRow++; !more {
+		q.inRow = 0
+	}
+	if q.inRow >= rivals.RoomAfter {
+		q.inRow = 0
+		time.Sleep(rivals.Room(q.took))
 	}
 }

@@ -186,7 +186,7 @@ func (k *Keeper) adopt(ctx context.Context, r Registration) ([]string, error) {
 		}
 	}
 	if v := r.Confirm; v != nil {
-		if _, err := k.decideAs(a.batch, r.Writer, *v, ""); err != nil {
+		if _, err := k.decideAs(a.batch, ledger.Request{Writer: r.Writer, Action: *v}); err != nil {
 			return nil, err
 		}
 	}

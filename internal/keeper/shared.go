@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/keeper/caps"
 	"github.com/dpaccountant/accountant/internal/keeper/fresh"
+	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
@@ -103,7 +104,7 @@ func (q *queue) ask(ctx context.Context, f func(*ledger.State)) error {
 			return err
 		}
 	}
-	for range maxAttempts {
+	for range rivals.MaxAttempts {
 		met := false
 		err := q.read(ctx, func(s *ledger.State) {
 			head := s.Summary().Head

@@ -149,13 +149,14 @@ func (h *held) view(ctx context.Context) (v ledger.View, err error) {
 
 // decide decides an action of the daemon's own in a lane of its own.
 func (k *Keeper) decideOwn(b *ledger.Batch, lane string, v ledger.Action, caller string) (ledger.Entry, error) {
-	return k.decideAs(b, ledger.Writer{Principal: ledger.Daemon, Name: lane}, v, caller)
+	return k.decideAs(b, ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Action: v,
+		Caller: caller})
 }
 
-// decideAs decides the first action of a writer's lane.
-func (k *Keeper) decideAs(b *ledger.Batch, w ledger.Writer, v ledger.Action, caller string) (ledger.Entry, error) {
-	d := b.Decide(ledger.Request{Writer: w, Sequence: 1, Digest: k.config.Digest(v), Action: v, Caller: caller},
-		ledger.Lane{}, k.now())
+// decideAs decides the first request of a writer's lane.
+func (k *Keeper) decideAs(b *ledger.Batch, r ledger.Request) (ledger.Entry, error) {
+	r.Sequence, r.Digest = 1, k.config.Digest(r.Action)
+	d := b.Decide(r, ledger.Lane{}, k.now())
 	if d.Err != nil {
 		return ledger.Entry{}, d.Err
 	}
