@@ -283,8 +283,8 @@ func (c *chaos) report() {
 		slices.Sort(all)
 		slices.Sort(after)
 		c.t.Logf("%-50s %3d times: nothing acknowledged for %5.2f s (median), %5.2f s (max); after its end "+
-			"%5.2f s, %5.2f s", what, len(all), all[len(all)/2].Seconds(), all[len(all)-1].Seconds(), after[len(after)/2].Seconds(),
-			after[len(after)-1].Seconds())
+			"%5.2f s, %5.2f s", what, len(all), all[len(all)/2].Seconds(), all[len(all)-1].Seconds(),
+			after[len(after)/2].Seconds(), after[len(after)-1].Seconds())
 	}
 	for i, d := range c.daemons {
 		c.t.Logf("daemon %d has written %d lines with ERROR", i, strings.Count(d.stderr.String(), "ERROR"))

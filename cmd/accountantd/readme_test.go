@@ -41,7 +41,8 @@ func TestReadmeFleet(t *testing.T) {
 	data, files := dataDir(t), t.TempDir()
 	key := filepath.Join(files, keyFile)
 	lines := fleetLines(t, "moving.backup", filepath.Join(files, "moving.backup"),
-		"unix:data/", "unix:"+data+"/", "'postgres://accountant@db:5432/ledgers?sslmode=verify-full'", pgtest.Database(t),
+		"unix:data/", "unix:"+data+"/", "'postgres://accountant@db:5432/ledgers?sslmode=verify-full'",
+		pgtest.Database(t),
 		"--store-password-file password", "", "signing.key", key, "--data run", "")
 	one := start(t, data)
 	api := dial(t, "unix:"+one.ready["socket"])

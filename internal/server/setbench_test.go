@@ -172,8 +172,8 @@ func BenchmarkBesideAThousand(b *testing.B) {
 				})
 				w := servertest.Writer()
 				measure("set-of-3-"+what, func(i uint64) error {
-					_, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Writer: w, Sequence: i, Charge: charge,
-						Set: &pb.LedgerSet{Ledgers: names[at : at+3]}})
+					_, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Writer: w, Sequence: i,
+						Charge: charge, Set: &pb.LedgerSet{Ledgers: names[at : at+3]}})
 					return err
 				})
 			}

@@ -23,7 +23,8 @@ func BenchmarkTraces(b *testing.B) {
 				trace.WithBatcher(tracetest.NewNoopExporter())))}
 		},
 	} {
-		for how, charge := range map[string]func(*testing.B, *servertest.Server){"unary": reported, "stream": streamed} {
+		for how, charge := range map[string]func(*testing.B, *servertest.Server){
+			"unary": reported, "stream": streamed} {
 			b.Run(how+"/"+name, func(b *testing.B) {
 				s := servertest.StartWith(b, servertest.Config{Server: config()})
 				s.NewLedger("bench")

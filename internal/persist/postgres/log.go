@@ -44,7 +44,8 @@ func (v *view) byKey(f found, key uint64) (e packs.Linked, beside []packs.Linked
 	}
 	e, ok := withKey(beside, key)
 	if !ok {
-		return packs.Linked{}, nil, rows.Damaged(rows.LogBucket, rows.NumberKey(key), "missing in ledger number %d", f.Number)
+		return packs.Linked{}, nil, rows.Damaged(rows.LogBucket, rows.NumberKey(key),
+			"missing in ledger number %d", f.Number)
 	}
 	return e, beside, nil
 }

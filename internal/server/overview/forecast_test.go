@@ -59,8 +59,9 @@ func TestGuess(t *testing.T) {
 			window = -days(a.GetWindowStart())
 		}
 		for what, v := range map[string][2]float64{"window": {window, c.window}, "rate": {rate, c.rate},
-			"exhaustion": {days(a.GetExhaustionTime()), c.exhaustion}, "earliest": {days(a.GetEarliestTime()), c.earliest},
-			"latest": {days(a.GetLatestTime()), c.latest}} {
+			"exhaustion": {days(a.GetExhaustionTime()), c.exhaustion},
+			"earliest":   {days(a.GetEarliestTime()), c.earliest},
+			"latest":     {days(a.GetLatestTime()), c.latest}} {
 			if d := v[0] - v[1]; d > 1e-3 || d < -1e-3 {
 				t.Errorf("%s: %s %g; want %g", name, what, v[0], v[1])
 			}
