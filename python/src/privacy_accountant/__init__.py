@@ -12,6 +12,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     proto         the API's messages, generated
     _environment  which environment variables are read; a warning about those that are misspelt
     _tls          TLS from the environment
+    _trace        the trace that a call belongs to, where the program uses OpenTelemetry
     _token        tokens that prove who calls, from a file or the environment
     _draw         curves drawn with matplotlib
     _html         small cards and charts for notebooks
