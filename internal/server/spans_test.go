@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 	"github.com/dpaccountant/accountant/internal/server/spans"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // TestSpans: a caller's span has the daemon's span of the call below it, a question's analysis is below that, and
@@ -23,7 +23,7 @@ import (
 func TestSpans(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	provider := trace.NewTracerProvider(trace.WithSyncer(kept))
-	var log syncedText
+	var log testaid.Log
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Spans: spans.New(provider),
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
 	s.NewLedger("traced")
@@ -144,21 +144,4 @@ func await(t *testing.T, done func() bool) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("not there after 2 s")
-}
-
-type syncedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *syncedText) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *syncedText) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
 }

@@ -351,35 +351,31 @@ func (l *load) end() {
 
 // TestTerminated: sessions that are terminated at any moment lose and double nothing.
 func TestTerminated(t *testing.T) {
-	server := pgtest.Start(t, pgtest.Config{})
-	c := Config{URL: server.Database(t)}
-	a, b := mustOpen(t, c), mustOpen(t, c)
-	defer mustClose(t, a)
-	defer mustClose(t, b)
-	l := startLoad(t, a, b)
-	for range 15 {
-		l.more()
-		if err := server.TerminateAll(); err != nil {
-			t.Error(err)
-		}
-	}
-	l.more()
-	l.end()
+	underLoad(t, 15, (*pgtest.Server).TerminateAll)
 }
 
 // TestKilled: a server that is killed and started again has what was acknowledged, and daemons go
 // on by themselves.
 func TestKilled(t *testing.T) {
+	underLoad(t, 3, func(server *pgtest.Server) error {
+		server.Kill()
+		return server.Start()
+	})
+}
+
+// underLoad does something to the server again and again while two stores are charged, and compares what is there
+// with what was acknowledged.
+func underLoad(t *testing.T, times int, disturb func(*pgtest.Server) error) {
+	t.Helper()
 	server := pgtest.Start(t, pgtest.Config{})
 	c := Config{URL: server.Database(t)}
 	a, b := mustOpen(t, c), mustOpen(t, c)
 	defer mustClose(t, a)
 	defer mustClose(t, b)
 	l := startLoad(t, a, b)
-	for range 3 {
+	for range times {
 		l.more()
-		server.Kill()
-		if err := server.Start(); err != nil {
+		if err := disturb(server); err != nil {
 			t.Fatal(err)
 		}
 	}

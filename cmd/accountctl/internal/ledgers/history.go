@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
@@ -68,17 +68,23 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 		if err != nil {
 			return err
 		}
-		switch output.Value {
-		case cli.FormatJSON:
-			return p.WriteJSON(answer)
-		case cli.FormatCSV:
-			return historyCSV(p, answer)
-		case cli.FormatWide:
-			p.Widen()
-		}
-		return writeHistory(p, answer)
+		return show(p, output.Value, answer, func() error { return historyCSV(p, answer) },
+			func() error { return writeHistory(p, answer) })
 	}
 	return c
+}
+
+// show writes an answer in a format: as JSON, or by the functions that write it as CSV and as a table.
+func show(p *cli.Program, format string, answer proto.Message, csv, table func() error) error {
+	switch format {
+	case cli.FormatJSON:
+		return p.WriteJSON(answer)
+	case cli.FormatCSV:
+		return csv()
+	case cli.FormatWide:
+		p.Widen()
+	}
+	return table()
 }
 
 func writeHistory(p *cli.Program, a *accountantv1.QueryHistoryResponse) error {
@@ -92,7 +98,7 @@ func writeHistory(p *cli.Program, a *accountantv1.QueryHistoryResponse) error {
 		row := []any{x.GetPosition(), spelling.Time(x.GetTime()), epsilonText(&x.EpsilonSpent), epsilonText(&x.Epsilon),
 			x.GetGuarantee()}
 		for _, share := range x.GetShares() {
-			row = append(row, num.FormatReadUp(100*share, shownDigits)+" %")
+			row = append(row, percent(share))
 		}
 		t.Row(row...)
 	}

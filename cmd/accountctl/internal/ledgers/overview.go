@@ -122,8 +122,11 @@ func shareText(r *accountantv1.OverviewRow) string {
 	if r.Share == nil {
 		return "-"
 	}
-	return num.FormatReadUp(100*r.GetShare(), shownDigits) + " %"
+	return percent(r.GetShare())
 }
+
+// percent is a used share of a budget, rounded up.
+func percent(share float64) string { return num.FormatReadUp(100*share, shownDigits) + " %" }
 
 // happened is what there is to say of a ledger: its flags, or why numbers are missing.
 func happened(r *accountantv1.OverviewRow) string {

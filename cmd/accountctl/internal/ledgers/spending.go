@@ -12,7 +12,6 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
@@ -62,15 +61,8 @@ counts for whoever charges it, and for whoever reserved it if its time ends.`,
 		if err != nil {
 			return err
 		}
-		switch output.Value {
-		case cli.FormatJSON:
-			return p.WriteJSON(answer)
-		case cli.FormatCSV:
-			return spendingCSV(p, answer)
-		case cli.FormatWide:
-			p.Widen()
-		}
-		return writeSpending(p, answer, strings.ToUpper(by.Value))
+		return show(p, output.Value, answer, func() error { return spendingCSV(p, answer) },
+			func() error { return writeSpending(p, answer, strings.ToUpper(by.Value)) })
 	}
 	return c
 }
@@ -104,7 +96,7 @@ func writeSpending(p *cli.Program, a *accountantv1.QuerySpendingResponse, by str
 		}
 		row := []any{p.Short(name, 30), g.GetEntries(), g.GetCharged(), g.GetReserved(), epsilonText(&g.Epsilon)}
 		for _, share := range g.GetShares() {
-			row = append(row, num.FormatReadUp(100*share, shownDigits)+" %")
+			row = append(row, percent(share))
 		}
 		t.Row(row...)
 	})
