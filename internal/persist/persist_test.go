@@ -29,16 +29,26 @@ func mustOpen(t testing.TB, c Config) *Store {
 // process of the same kernel.
 func harness(c Config) storetest.Harness {
 	c.hooks.noSync = true
-	faults := map[string]func(*bolt.Tx) error{} // of the next commit, by the store's path
+	var faults sync.Map // by the store's path: what the next commit does, a func(*bolt.Tx) error
+	// arm has the next commit fail after it has done something. A write has that one step.
+	arm := func(do func(*bolt.Tx) error) func(*testing.T, ledger.Store, int) func() bool {
+		return func(_ *testing.T, s ledger.Store, step int) func() bool {
+			if step == 1 {
+				faults.Store(s.(*Store).config.Path, func(tx *bolt.Tx) error {
+					return errors.Join(errors.New("injected"), do(tx))
+				})
+			}
+			return func() bool { return step == 1 }
+		}
+	}
 	return storetest.Harness{
 		Open: func(t *testing.T) ledger.Store {
 			c := c
 			c.Path = filepath.Join(t.TempDir(), "new", "directory", "ledgers.db")
 			t.Cleanup(func() { checkFile(t, c.Path) })
 			c.hooks.commit = func(tx *bolt.Tx) error {
-				if fail := faults[c.Path]; fail != nil {
-					delete(faults, c.Path)
-					return fail(tx)
+				if fail, ok := faults.LoadAndDelete(c.Path); ok {
+					return fail.(func(*bolt.Tx) error)(tx)
 				}
 				return tx.Commit()
 			}
@@ -62,13 +72,9 @@ func harness(c Config) storetest.Harness {
 			}
 			return mustOpen(t, old.config)
 		},
-		Fail: func(_ *testing.T, s ledger.Store, keep bool) { // the committer sees it with the next operation
-			faults[s.(*Store).config.Path] = func(tx *bolt.Tx) error {
-				if keep {
-					return errors.Join(errors.New("injected"), tx.Commit())
-				}
-				return errors.Join(errors.New("injected"), tx.Rollback())
-			}
+		Faults: []storetest.Fault{
+			{Name: "kept", Kept: true, Arm: arm(func(tx *bolt.Tx) error { return tx.Commit() })},
+			{Name: "lost", Arm: arm(func(tx *bolt.Tx) error { return tx.Rollback() })},
 		},
 		MaxBatchBytes: c.MaxBatchBytes,
 	}
@@ -108,7 +114,7 @@ func TestContractReopened(t *testing.T) {
 	reopen := h.Reopen
 	open := h.Open
 	h.Open = func(t *testing.T) ledger.Store { return &reopening{t: t, s: open(t), reopen: reopen} }
-	h.Fail = nil // its writes are followed by closing the store
+	h.Faults = nil // its writes are followed by closing the store
 	h.Reopen = func(t *testing.T, s ledger.Store) ledger.Store {
 		r := s.(*reopening)
 		return &reopening{t: r.t, s: reopen(r.t, r.s), reopen: reopen}

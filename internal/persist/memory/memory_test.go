@@ -21,16 +21,23 @@ func TestContract(t *testing.T) {
 			storetest.Run(t, storetest.Harness{
 				Open:   func(*testing.T) ledger.Store { return memory.New(c) },
 				Reopen: func(_ *testing.T, s ledger.Store) ledger.Store { return s.(*memory.Store).Reopen() },
-				Fail: func(_ *testing.T, s ledger.Store, keep bool) {
-					failure := memory.FailAndLose
-					if keep {
-						failure = memory.FailAndKeep
-					}
-					s.(*memory.Store).FailNext(failure)
+				Faults: []storetest.Fault{
+					{Name: "kept", Kept: true, Arm: failing(memory.FailAndKeep)},
+					{Name: "lost", Arm: failing(memory.FailAndLose)},
 				},
 				MaxBatchBytes: c.MaxBatchBytes,
 			})
 		})
+	}
+}
+
+// failing makes a write fail, which has one step.
+func failing(f memory.Failure) func(*testing.T, ledger.Store, int) func() bool {
+	return func(_ *testing.T, s ledger.Store, step int) func() bool {
+		if step == 1 {
+			s.(*memory.Store).FailNext(f)
+		}
+		return func() bool { return step == 1 }
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -128,10 +129,76 @@ func faultsOfCommits(t *testing.T, ledgers ...string) {
 // faultSteps says at every how many messages each fault is made.
 func faultSteps() map[pgtest.Fault]int {
 	steps := map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Silence: 5} // a silence takes a second to be noticed
-	if os.Getenv("ACCOUNTANT_FAULTS") == "all" {
+	if allFaults() {
 		steps[pgtest.Silence] = 1
 	}
 	return steps
+}
+
+// allFaults asks for every fault at every message, which takes long.
+func allFaults() bool { return os.Getenv("ACCOUNTANT_FAULTS") == "all" }
+
+// TestFaultAtEveryWrite has every kind of write of the contract meet a connection that is cut, silenced or
+// terminated at each of its messages, in both directions. The store finds out what became of the write.
+func TestFaultAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	var proxies, outcomes sync.Map // connection string → *pgtest.Proxy; Outcome → true
+	open := func(t *testing.T, c Config) *Store {
+		c.Observer.Unknown = func(o Outcome) { outcomes.Store(o, true) }
+		return mustOpen(t, c)
+	}
+	h := harness(Config{})
+	h.FindsOut = true
+	h.Open = func(t *testing.T) ledger.Store {
+		proxy, through := pgtest.NewProxy(t, database(t))
+		proxies.Store(through, proxy)
+		return open(t, hasty(through))
+	}
+	// arm makes a fault at a message that is chosen for each step.
+	arm := func(set func(p *pgtest.Proxy, step int) (at int)) func(*testing.T, ledger.Store, int) func() bool {
+		return func(_ *testing.T, written ledger.Store, step int) func() bool {
+			s := written.(*Store)
+			found, _ := proxies.Load(s.config.URL)
+			proxy := found.(*pgtest.Proxy)
+			at := set(proxy, step)
+			return func() (came bool) {
+				came = proxy.Disarm() >= at
+				for s.Ready() != nil { // by itself it comes back
+					time.Sleep(10 * time.Millisecond)
+				}
+				return came
+			}
+		}
+	}
+	// A write has some 50 to 150 messages, and takes three seconds if there is silence.
+	sample := map[pgtest.Fault]int{pgtest.Cut: 61, pgtest.Terminate: 61, pgtest.Silence: 307}
+	if allFaults() {
+		sample = map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Terminate: 3, pgtest.Silence: 11}
+	}
+	for fault, every := range sample {
+		var writes atomic.Int64 // each of them begins at another message
+		h.Faults = append(h.Faults, storetest.Fault{Name: fault.String(), Arm: arm(func(p *pgtest.Proxy, step int) int {
+			at := (step-1)*every + 1 + int(writes.Add(37))%every
+			p.Arm(fault, at)
+			return at
+		})})
+	}
+	h.Faults = append(h.Faults, storetest.Fault{Name: "cut behind the commit",
+		Arm: arm(func(p *pgtest.Proxy, step int) int {
+			if step > 1 { // it has one
+				p.Arm(pgtest.Cut, 0)
+				return math.MaxInt
+			}
+			p.ArmCommitted(pgtest.Cut)
+			return 1
+		})})
+	t.Run("all", func(t *testing.T) { storetest.RunFaults(t, h) })
+	if _, ok := outcomes.Load(Committed); !ok {
+		t.Error("no write's outcome was unknown and found to be that it was committed")
+	}
+	if _, ok := outcomes.Load(NotCommitted); !ok && allFaults() {
+		t.Error("no write's outcome was unknown and found to be that it was not committed")
+	}
 }
 
 // TestFaultInHeads cuts or silences the connection before each message of a question's round trip. The question

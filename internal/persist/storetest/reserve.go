@@ -15,19 +15,30 @@ import (
 // reserving makes a ledger with a large budget.
 func reserving(t *testing.T, s ledger.Store, name string) *book {
 	t.Helper()
-	g := Genesis(name)
-	g.Spec.Policy = ledger.Filtered
-	g.Spec.Budgets = []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: 1e12}}
-	var err error
-	if g.Resolution, err = ledger.Resolve(g.Spec, nil); err != nil {
-		t.Fatal(err)
-	}
-	sum, _, err := s.Create(g)
+	sum, _, err := s.Create(limited(name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &book{t: t, s: s, name: name, state: ledger.NewState(ledger.Snapshot{Summary: sum}, nil),
 		last: map[ledger.Writer]uint64{}}
+}
+
+// limited is the genesis of a ledger with a large budget.
+func limited(name string) ledger.Genesis {
+	g := Genesis(name)
+	g.Spec.Policy = ledger.Filtered
+	g.Spec.Budgets = []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: 1e12}}
+	g.Resolution = resolved(g.Spec)
+	return g
+}
+
+// resolved is what a spec of these tests comes to.
+func resolved(spec ledger.Spec) ledger.Resolution {
+	r, err := ledger.Resolve(spec, nil)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 func (b *book) reserve(w ledger.Writer, parts ...mechanism.Event) ledger.Request {

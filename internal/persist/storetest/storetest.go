@@ -1,6 +1,5 @@
-// Package storetest is the contract of ledger.Store as tests. Every store runs
-// it: bbolt, memory, memory with tiny limits, and bbolt opened anew before each
-// call.
+// Package storetest is the contract of ledger.Store as tests. Every store runs it: bbolt, also opened anew before
+// each call, memory, also with tiny limits, and PostgreSQL, also through two handles in turns.
 package storetest
 
 import (
@@ -15,9 +14,12 @@ type Harness struct {
 	Open func(t *testing.T) ledger.Store
 	// Reopen closes a store and opens it again: what was durable is there.
 	Reopen func(t *testing.T, s ledger.Store) ledger.Store
-	// Fail makes the next write fail with ledger.ErrUnknown. Once the store is opened again the write is there
-	// (keep), or nothing of it is. Nil: that cannot be done.
-	Fail func(t *testing.T, s ledger.Store, keep bool)
+	// Faults are what can go wrong while the store writes.
+	Faults []Fault
+	// FindsOut says that the store finds out what became of a write that met a fault: its answer is success, or
+	// that nothing was written, and the store goes on. Without it the answer is ledger.ErrUnknown, and what
+	// became of the write is seen once the store is opened again.
+	FindsOut bool
 	// MaxBatchBytes is the store's limit of stored bytes for one Append, at least
 	// 1,500; 0 if it is over 1 MiB.
 	MaxBatchBytes int
@@ -42,7 +44,7 @@ func Run(t *testing.T, h Harness) {
 		{"AppendIsAtomic", testAtomic},
 		{"AppendCreates", testCreatesInAppend},
 		{"Sets", testSets},
-		{"SetFaults", testSetFaults},
+		{"Faults", RunFaults},
 		{"AppendRefusesWrongProposals", testWrongProposals},
 		{"AppendTooLarge", testTooLarge},
 		{"Counts", testCounts},

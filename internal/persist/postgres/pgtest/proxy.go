@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Fault is what a proxy does instead of passing a message on.
@@ -21,12 +24,19 @@ const (
 	Cut Fault = iota
 	// Silence passes nothing on any more, in either direction, and leaves both sides connected.
 	Silence
+	// Terminate has the server end the session before the message, as an administrator does.
+	Terminate
 )
+
+// String is the fault's name.
+func (f Fault) String() string { return [...]string{"cut", "silent", "terminated"}[f] }
 
 // Proxy stands between clients and a server and passes the messages of their protocol on, one by
 // one, until it is told to make a fault. Connections must not be encrypted.
 type Proxy struct {
 	listener net.Listener
+	t        testing.TB
+	to       string // the connection string
 
 	mu     sync.Mutex
 	target string
@@ -47,7 +57,7 @@ func NewProxy(t testing.TB, to string) (p *Proxy, through string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &Proxy{target: u.Host}
+	p = &Proxy{t: t, to: to, target: u.Host}
 	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +148,11 @@ func (l *link) pass(from, to net.Conn, starts bool) {
 			if err != nil {
 				return err
 			}
-			if l.faulty(m) {
+			switch l.fault(m) {
+			case cut:
 				return errCut
+			case terminate:
+				l.terminate()
 			}
 			if l.isSilent() {
 				continue
@@ -163,25 +176,51 @@ func (l *link) isSilent() bool {
 	return l.silent
 }
 
-// faulty counts a message, and reports whether the connection is to be cut instead.
-func (l *link) faulty(message []byte) bool {
+// reaction is what becomes of a connection before a message.
+type reaction int
+
+const (
+	pass reaction = iota
+	cut
+	terminate
+)
+
+// fault counts a message, and says what becomes of its connection before it.
+func (l *link) fault(message []byte) reaction {
 	p := l.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.armed || !bytes.Contains(message, p.with) {
-		return false
+		return pass
 	}
 	p.seen++
-	if p.seen != p.at {
-		return false
-	}
-	if p.fault == Silence {
+	switch {
+	case p.seen != p.at:
+		return pass
+	case p.fault == Terminate:
+		return terminate
+	case p.fault == Silence:
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.silent = true
-		return false
+		return pass
 	}
-	return true
+	return cut
+}
+
+// terminate has the server end the session, and waits for its end.
+func (l *link) terminate() {
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	c, err := pgx.Connect(ctx, l.proxy.to)
+	if err == nil {
+		const end = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE client_port = $1"
+		_, err = c.Exec(ctx, end, l.sides[1].LocalAddr().(*net.TCPAddr).Port)
+		err = errors.Join(err, c.Close(ctx))
+	}
+	if err != nil {
+		l.proxy.t.Errorf("a session could not be terminated: %v", err)
+	}
 }
 
 // message reads one message: a type, unless it is a connection's first one, and a length that
