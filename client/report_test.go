@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -41,11 +42,17 @@ func asError(t testing.TB, err error) *Error {
 	return e
 }
 
-// expired is a context whose deadline comes after a few attempts.
+// expired is a context whose deadline comes after a few attempts. Its tests run by a clock of their own (synctest),
+// which stands still while anybody has something to do.
 func expired(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// byFakeTime returns a test that runs by such a clock.
+func byFakeTime(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
 func TestReportSurvivesFaults(t *testing.T) {
@@ -125,7 +132,7 @@ func TestRefusalFreesTheNumber(t *testing.T) {
 // next write settles it before it sends anything new.
 func TestUnknownIsSettledFirst(t *testing.T) {
 	for name, fault1 := range map[string]fault{"written": failAfter, "not written": failBefore} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, byFakeTime(func(t *testing.T) {
 			f := newFake("a")
 			c := f.start(t, Config{})
 			f.set(func(string) fault { return fault1 })
@@ -153,7 +160,7 @@ func TestUnknownIsSettledFirst(t *testing.T) {
 			if len(c.Pending("a")) != 0 {
 				t.Error("still pending")
 			}
-		})
+		}))
 	}
 }
 

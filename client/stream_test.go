@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -206,7 +207,9 @@ func TestStreamRejectedBehindASilence(t *testing.T) {
 
 // TestStreamForbiddenLater: what a stream has sent stays of unknown outcome when
 // the daemon will not talk to this caller any more.
-func TestStreamForbiddenLater(t *testing.T) {
+func TestStreamForbiddenLater(t *testing.T) { synctest.Test(t, streamForbiddenLater) }
+
+func streamForbiddenLater(t *testing.T) {
 	f := newFake("a")
 	c := f.start(t, Config{})
 	s := stream(t, c)
@@ -229,7 +232,7 @@ func TestStreamForbiddenLater(t *testing.T) {
 // TestStreamEndsWithoutTheDaemon: a daemon that does not end the stream, or is
 // gone, does not hold up a stream that has nothing to wait for.
 func TestStreamEndsWithoutTheDaemon(t *testing.T) {
-	t.Run("deaf", func(t *testing.T) {
+	t.Run("deaf", byFakeTime(func(t *testing.T) {
 		f := newFake("a")
 		f.deaf = true
 		c := f.start(t, Config{Timeout: 20 * time.Millisecond})
@@ -246,7 +249,7 @@ func TestStreamEndsWithoutTheDaemon(t *testing.T) {
 		if err := s.Close(t.Context()); status.Code(err) != codes.OutOfRange {
 			t.Error(err)
 		}
-	})
+	}))
 	t.Run("gone", func(t *testing.T) {
 		f := newFake("a")
 		c := f.start(t, Config{BackoffMin: time.Hour, BackoffMax: time.Hour})
@@ -270,7 +273,7 @@ func TestStreamEndsWithoutTheDaemon(t *testing.T) {
 
 func TestStreamWindowIsBounded(t *testing.T) {
 	for name, cfg := range map[string]Config{"charges": {Window: 5}, "bytes": {WindowBytes: 5 * 70}} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, byFakeTime(func(t *testing.T) {
 			f := newFake("a")
 			f.hold = make(chan struct{})
 			c := f.start(t, cfg)
@@ -301,7 +304,7 @@ func TestStreamWindowIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantNotes(t, f, count(1, 100))
-		})
+		}))
 	}
 }
 
@@ -334,7 +337,7 @@ func TestStreamClosedEarly(t *testing.T) {
 			return s.Flush(t.Context())
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, byFakeTime(func(t *testing.T) {
 			f := newFake("a")
 			cfg := Config{}
 			if name == "no progress" {
@@ -370,7 +373,7 @@ func TestStreamClosedEarly(t *testing.T) {
 			}
 			wantNotes(t, f, count(1, 6))
 			wantNoGoroutines(t)
-		})
+		}))
 	}
 }
 
@@ -402,7 +405,9 @@ func TestStreamHasTheLane(t *testing.T) {
 	}
 }
 
-func TestStreamOpening(t *testing.T) {
+func TestStreamOpening(t *testing.T) { synctest.Test(t, streamOpening) }
+
+func streamOpening(t *testing.T) {
 	f := newFake("a")
 	c := f.start(t, Config{})
 	if _, err := c.Stream(t.Context(), "none"); status.Code(err) != codes.NotFound || asError(t, err).Unknown {

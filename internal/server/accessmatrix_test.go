@@ -276,7 +276,7 @@ func messageAbout(t *testing.T, in protoreflect.MessageDescriptor, name string) 
 // call calls a method, and returns how it ended. Of a stream that goes on it takes one answer.
 func call(ctx context.Context, conn grpc.ClientConnInterface, m protoreflect.MethodDescriptor,
 	request proto.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	full := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
 	out, err := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())

@@ -51,9 +51,9 @@ func (g *guarded) lets(name string) bool {
 
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 40 s for %s", what)
+			t.Fatalf("waited two minutes for %s", what)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func TestLargeReservations(t *testing.T) {
 	if err != nil {
 		t.Errorf("WatchLedger: %v", err)
 	}
-	short, cancel := context.WithTimeout(ctx, 20*time.Second)
+	short, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if _, err := s.Client.GetStatement(short,
 		&pb.GetStatementRequest{Name: "large", Deltas: []float64{1e-5}}); err != nil {

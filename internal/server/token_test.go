@@ -228,7 +228,10 @@ func TestTokenEnds(t *testing.T) {
 		return err
 	})
 	acknowledged := uint64(0)
-	for round := range 3 {
+	for round, wrote := 0, 0; wrote < 3; round++ {
+		if round == 50 {
+			t.Fatalf("something was written in %d of %d rounds only", wrote, round)
+		}
 		var stream pb.AccountantService_ReportStreamClient
 		var answer *pb.ReportStreamResponse
 		s.beforeItEnds(t, func(token string) (err error) {
@@ -262,8 +265,8 @@ func TestTokenEnds(t *testing.T) {
 			}
 			acknowledged = answer.GetAcknowledged().GetThrough()
 		}
-		if acknowledged == last {
-			t.Errorf("round %d: nothing was written", round)
+		if acknowledged > last { // not if the token's time was over just after the stream was open
+			wrote++
 		}
 	}
 	if got := s.position(t, "ends"); got != acknowledged {

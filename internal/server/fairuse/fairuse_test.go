@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -33,6 +34,10 @@ func wish(t *testing.T, err error) time.Duration {
 // As many calls as the limit are taken at once, then they come at its rate. Others are not concerned.
 func TestCalls(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, callsInTime)
+}
+
+func callsInTime(t *testing.T) {
 	table, refused := counted(Limits{Calls: 2})
 	ann, bob := table.Of("cn:ann", true), table.Of("cn:bob", true)
 	for n := range 2 {
@@ -89,6 +94,10 @@ func TestTable(t *testing.T) {
 // Charges of a stream wait instead of being refused, not beyond its end.
 func TestCharges(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, chargesInTime)
+}
+
+func chargesInTime(t *testing.T) {
 	table, refused := counted(Limits{Calls: 100})
 	a := table.Of("cn:ann", true)
 	began := time.Now()
@@ -112,6 +121,10 @@ func TestCharges(t *testing.T) {
 // A question may take more than is left; the next one waits for that.
 func TestComputing(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, computingInTime)
+}
+
+func computingInTime(t *testing.T) {
 	table, refused := counted(Limits{Computing: 6 * time.Second})
 	a := table.Of("cn:ann", true)
 	for range 5 {

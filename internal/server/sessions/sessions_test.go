@@ -165,6 +165,10 @@ func TestSessionsKnowAnswers(t *testing.T) {
 // ledgers not at all, and known answers not at all.
 func TestSessionsWait(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, sessionsWait)
+}
+
+func sessionsWait(t *testing.T) {
 	s := newTestSessions(newBooks("a", "b"))
 	known := accountant.AtDelta(1e-5)
 	if _, _, err := s.Ask(t.Context(), "a", known); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -47,59 +48,56 @@ func TestInTime(t *testing.T) {
 	t.Parallel()
 	proven := accountant.Answer{Epsilon: 3}
 	for name, c := range map[string]struct {
-		ctx  func() (context.Context, context.CancelFunc)
-		ask  func(ctx context.Context, q accountant.Question) (accountant.Answer, error)
+		gone bool // its caller
+		ask  func(q accountant.Question, end chan struct{}) (accountant.Answer, error)
 		want float64
 		err  error
 	}{
 		"interim": {
-			ask: func(ctx context.Context, q accountant.Question) (accountant.Answer, error) {
+			ask: func(q accountant.Question, end chan struct{}) (accountant.Answer, error) {
 				q.Interim(accountant.Answer{Epsilon: 4})
 				q.Interim(proven)
-				<-t.Context().Done()
+				<-end
 				return accountant.Answer{}, nil
 			}, want: 3},
 		"stopped": {
-			ask: func(ctx context.Context, q accountant.Question) (accountant.Answer, error) {
+			ask: func(q accountant.Question, end chan struct{}) (accountant.Answer, error) {
 				q.Interim(proven)
-				<-ctx.Done()
+				time.Sleep(50 * time.Millisecond)
 				if !q.Stop() {
 					t.Error("goes on after the deadline")
 				}
 				return proven, nil
 			}, want: 3},
 		"nothing yet": {
-			ask: func(ctx context.Context, q accountant.Question) (accountant.Answer, error) {
-				<-t.Context().Done()
+			ask: func(q accountant.Question, end chan struct{}) (accountant.Answer, error) {
+				<-end
 				return accountant.Answer{}, nil
 			}, err: context.DeadlineExceeded},
 		"gone": {
-			ctx: func() (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(t.Context())
-				cancel()
-				return ctx, cancel
-			},
-			ask: func(ctx context.Context, q accountant.Question) (accountant.Answer, error) {
+			gone: true,
+			ask: func(q accountant.Question, end chan struct{}) (accountant.Answer, error) {
 				q.Interim(proven)
-				<-t.Context().Done()
+				<-end
 				return accountant.Answer{}, nil
 			}, err: context.Canceled},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			if c.ctx != nil {
-				cancel()
-				ctx, cancel = c.ctx()
-			}
 			defer cancel()
-			in := newTestInTime()
+			if c.gone {
+				cancel()
+			}
+			in, end := newTestInTime(), make(chan struct{})
 			if err := in.analyses.admit(ctx); err != nil {
 				t.Fatal(err)
 			}
 			a, err := in.Answer(ctx, accountant.AtDelta(1e-5),
-				func(q accountant.Question) (accountant.Answer, error) { return c.ask(ctx, q) })
+				func(q accountant.Question) (accountant.Answer, error) { return c.ask(q, end) })
+			close(end)
+			time.Sleep(time.Second) // until the computation has ended, too
 			if a.Epsilon != c.want || !errors.Is(err, c.err) {
-				t.Errorf("%+v, %v; want ε = %g, %v", a, err, c.want, c.err)
+				t.Errorf("%s: %+v, %v; want ε = %g, %v", name, a, err, c.want, c.err)
 			}
 		})
 	}
