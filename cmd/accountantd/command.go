@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/version"
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 )
 
 // settings are the flags' values.
@@ -34,6 +35,7 @@ type settings struct {
 	gracePeriod         time.Duration
 	analyses            int
 	questionTime        time.Duration
+	connections         int // of the HTTP port
 	metricsLedgers      int
 	scrubInterval       time.Duration
 	scrubRate           int
@@ -111,6 +113,8 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	f.StringVar(&s.socketOwner, "socket-owner", "",
 		"`owner` of the sockets in --listen: USER, USER:GROUP or :GROUP, names or numbers (default: the daemon's)")
 	f.StringVar(&s.http, "http", "127.0.0.1:7879", "TCP `address` of /metrics, /healthz and the dashboard; \"\" turns it off")
+	f.IntVar(&s.connections, "http-connections", bounds.DefaultConnections, "how many `connections` the HTTP port takes "+
+		"at once; one address, other than this machine's, may have half of them")
 	f.BoolVar(&s.dashboard, "dashboard", true, "serve pages and the API as JSON on the HTTP port (docs/http.md); on "+
 		"an address that other machines can reach only with TLS and --tls-client-ca or --token-issuer")
 	f.StringVar(&s.data, "data", "./data", "`directory` of the ledgers; made if missing")

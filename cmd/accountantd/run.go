@@ -57,8 +57,8 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		logger.Warn(w)
 	}
 	config := server.Config{
-		Listen: s.listen, HTTP: s.http, Socket: filepath.Join(s.data, socketFile), Insecure: s.insecure,
-		TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,
+		Listen: s.listen, HTTP: s.http, HTTPConnections: s.connections, Socket: filepath.Join(s.data, socketFile),
+		Insecure: s.insecure, TLS: s.tls, SocketOwner: s.socketOwner, DrainTimeout: s.gracePeriod,
 		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
 		Profile: s.pprof, Dashboard: s.dashboard, Analyses: s.analyses, QuestionTime: s.questionTime,
 		AccessPolicy: s.accessPolicy,

@@ -42,6 +42,8 @@ type Config struct {
 	FairUse fairuse.Limits
 	// HTTP is the TCP address of /metrics, /healthz and the dashboard. Empty: none.
 	HTTP string
+	// HTTPConnections is how many connections the HTTP port takes at once (bounds.Listener). Zero: 1,000.
+	HTTPConnections int
 	// Dashboard adds pages and the API as JSON to the HTTP port where that is safe: see hasPages.
 	Dashboard bool
 	// PublicURL is where people reach pages and JSON, if that is not HTTP. Nil: they do not. Login logs people
@@ -147,6 +149,10 @@ func (c Config) Check() error {
 		if _, err := endpoint.Resolve("http", c.HTTP, c.open()); err != nil {
 			return err
 		}
+	}
+	if n := c.HTTPConnections; n != 0 && (n < 10 || n > 1_000_000) {
+		return &endpoint.ConfigError{Field: "http-connections", Value: fmt.Sprint(n),
+			Allowed: "a whole number from 10 to 1000000"}
 	}
 	if len(c.Socket) > endpoint.MaxSocketPath {
 		return longPath("socket", c.Socket, "choose a shorter data directory, or a relative one")

@@ -128,8 +128,15 @@ func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.Str
 	if err == nil {
 		err = s.identify(stream.Context())
 	}
-	if err == nil && ours(info.FullMethod) {
-		err = callerOf(stream.Context()).account.Call()
+	if c := callerOf(stream.Context()); err == nil && ours(info.FullMethod) {
+		if err = c.account.Call(); err == nil && c.web {
+			var leave func()
+			if leave, err = s.webStreams.Enter(c.principal, c.identity().Proven()); err == nil {
+				defer leave()
+			} else {
+				s.metrics.limited("http_streams")
+			}
+		}
 	}
 	if err != nil {
 		return s.refused(err)

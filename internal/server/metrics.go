@@ -115,9 +115,9 @@ func NewMetrics() *Metrics {
 		Help: "Questions whose time ran out: the best bound proven by then was the answer, if there was one."})
 	m.fair = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "accountant_fair_use_total",
-		Help: "Calls refused because their principal takes too much (calls, computing), and waits of streams for " +
-			"that reason (stream)."}, []string{"limit"})
-	for _, limit := range []string{"calls", "computing", "stream"} {
+		Help: "Calls refused because their principal takes too much (calls, computing), waits of streams for that " +
+			"reason (stream), and streams over HTTP that were refused as too many (http_streams)."}, []string{"limit"})
+	for _, limit := range []string{"calls", "computing", "stream", "http_streams"} {
 		m.fair.WithLabelValues(limit) // shown before the first
 	}
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{

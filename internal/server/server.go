@@ -42,6 +42,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -64,6 +65,8 @@ type Server struct {
 	tls       *endpoint.Certificates // nil: plain
 	tokens    *bearer.Verifier       // nil: none are taken
 	accounts  *fairuse.Table         // nil: nobody is limited
+
+	webStreams fairuse.Streams
 
 	process string        // what request ids begin with
 	calls   atomic.Uint64 // of this process
@@ -271,8 +274,9 @@ func (s *Server) Serve(ctx context.Context) error {
 		return errors.Join(err, s.closeListeners())
 	}
 	if s.http != nil {
+		bounded := bounds.Listen(s.http, s.config.HTTPConnections, s.config.Logger)
 		go func() {
-			if err := web.Serve(endpoint.WithTLS(s.http, s.tls)); !errors.Is(err, http.ErrServerClosed) {
+			if err := web.Serve(endpoint.WithTLS(bounded, s.tls)); !errors.Is(err, http.ErrServerClosed) {
 				broken <- err
 			}
 		}()

@@ -46,8 +46,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		caller, err = d.caller(r)
 	}
-	if err == nil && caller.Unproven && (!strings.HasPrefix(r.URL.Path, jsonapi.Prefix) || jsonapi.IsLarge(r)) {
-		err = d.verify(r, caller)
+	api := strings.HasPrefix(r.URL.Path, jsonapi.Prefix)
+	if large := api && jsonapi.IsLarge(r); err == nil && (large || caller.Unproven && !api) {
+		var who string
+		if who, err = d.verify(r, caller, large); err == nil && large {
+			r = r.WithContext(jsonapi.For(r.Context(), who))
+		}
 	}
 	switch {
 	case err == nil:
@@ -58,7 +62,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer done()
 		}
 		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(ctx, caller)))
-	case strings.HasPrefix(r.URL.Path, jsonapi.Prefix):
+	case api:
 		jsonapi.Refuse(w, r, err.status, err.code, err.text)
 	case err.status == http.StatusUnauthorized && d.Login != nil && r.Method == http.MethodGet &&
 		strings.Contains(r.Header.Get("Accept"), "text/html"):
@@ -68,17 +72,26 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// unverified begins the principals of all who do not prove who they are.
+const unverified = "unverified:"
+
 // verify asks the service whether a caller who must prove who they are does, before a page or a file is shown
-// that asks it nothing, and before a large body is read. Other calls of the API are refused by themselves.
-func (d *door) verify(r *http.Request, c inside.Caller) *refusal {
-	_, err := pb.NewAccountantServiceClient(d.Conn).GetAccess(inside.With(r.Context(), c), &pb.GetAccessRequest{})
-	switch status.Code(err) {
-	case codes.Unauthenticated:
-		return &refusal{http.StatusUnauthorized, codes.Unauthenticated, status.Convert(err).Message()}
-	case codes.Unavailable:
-		return &refusal{http.StatusServiceUnavailable, codes.Unavailable, status.Convert(err).Message()}
+// that asks it nothing, and who calls before a large body is read. Other calls of the API are refused by themselves.
+// It returns a principal that is proven, otherwise "": whoever proves nothing can take any number of names.
+func (d *door) verify(r *http.Request, c inside.Caller, large bool) (who string, why *refusal) {
+	answer, err := pb.NewAccountantServiceClient(d.Conn).GetAccess(inside.With(r.Context(), c), &pb.GetAccessRequest{})
+	switch code := status.Code(err); {
+	case code == codes.Unauthenticated:
+		return "", &refusal{http.StatusUnauthorized, code, status.Convert(err).Message()}
+	case code == codes.Unavailable:
+		return "", &refusal{http.StatusServiceUnavailable, code, status.Convert(err).Message()}
+	case code == codes.ResourceExhausted && large:
+		return "", &refusal{http.StatusTooManyRequests, code, status.Convert(err).Message()}
 	}
-	return nil // what the caller may see, the service says of each call
+	if who = answer.GetPrincipal(); strings.HasPrefix(who, unverified) {
+		who = ""
+	}
+	return who, nil // what the caller may see, the service says of each call
 }
 
 // refusal is why a request does not come in.

@@ -12,10 +12,14 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/url"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
+	"github.com/dpaccountant/accountant/internal/web/bounds"
+	"github.com/dpaccountant/accountant/internal/web/jsonapi"
 	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
@@ -54,6 +58,9 @@ const (
 	maxHeader  = 16 << 10
 )
 
+// maxStreams is how many requests a connection of HTTP/2 may have under way; with HTTP/1.1 it has one.
+const maxStreams = 32
+
 // NewServer returns the server of the HTTP port.
 func NewServer(c Config) (*http.Server, error) {
 	mux := http.NewServeMux()
@@ -87,12 +94,42 @@ func NewServer(c Config) (*http.Server, error) {
 		mux.Handle("/", d)
 	}
 	return &http.Server{
-		Handler:           mux,
-		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),
+		Handler:           bounded(mux),
+		ConnContext:       bounds.Context,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ErrorLog:          slog.NewLogLogger(bounds.Seldom(c.Logger).Handler(), slog.LevelWarn),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader,
 	}, nil
+}
+
+// bounded refuses the requests of a connection that is one too many, and then closes it. Only those who look after
+// the daemon are answered.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		refused := bounds.Of(r.Context())
+		if refused == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Connection", "close")
+		if r.URL.Path == "/healthz" || r.URL.Path == "/metrics" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		protect(w.Header())
+		w.Header().Set("Retry-After", "5")
+		answered, code := http.StatusServiceUnavailable, codes.Unavailable
+		if refused.Yours {
+			answered, code = http.StatusTooManyRequests, codes.ResourceExhausted
+		}
+		if strings.HasPrefix(r.URL.Path, jsonapi.Prefix) {
+			jsonapi.Refuse(w, r, answered, code, refused.Error())
+			return
+		}
+		http.Error(w, refused.Error(), answered)
+	})
 }

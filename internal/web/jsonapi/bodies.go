@@ -2,6 +2,7 @@ package jsonapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -21,11 +23,23 @@ const (
 	placeTime = 5 * time.Second
 )
 
+// maxLargeEach is how many of these one caller may have under way. All who do not prove who they are count as one.
+const maxLargeEach = 2
+
 // IsLarge reports whether a request's body may be large.
 func IsLarge(r *http.Request) bool { return r.ContentLength < 0 || r.ContentLength > smallBody }
 
+type callerKey struct{}
+
+// For returns a context for a request whose body may be large: the principal who sends it, "" if nothing proves that.
+func For(ctx context.Context, principal string) context.Context {
+	return context.WithValue(ctx, callerKey{}, principal)
+}
+
 // places are those of large bodies.
-type places chan struct{}
+type places struct{ *bounds.Places }
+
+func newPlaces() places { return places{bounds.NewPlaces(maxLarge, maxLargeEach)} }
 
 // read returns the body of a request. done must be called once the body is no longer needed.
 func (p places) read(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
@@ -33,12 +47,9 @@ func (p places) read(w http.ResponseWriter, r *http.Request) (body []byte, done 
 	done = func() {}
 	body, err = io.ReadAll(io.LimitReader(in, smallBody+1))
 	if err == nil && len(body) > smallBody {
-		if !p.take(r) {
-			return nil, done, answer(http.StatusServiceUnavailable, codes.Unavailable,
-				"body: more than %d bytes, and %d such bodies are being read or answered already; allowed: send "+
-					"it again in a moment", smallBody, maxLarge)
+		if done, err = p.take(r); err != nil {
+			return nil, func() {}, err
 		}
-		done = func() { <-p }
 		var rest []byte
 		rest, err = io.ReadAll(in)
 		body = append(body, rest...)
@@ -59,15 +70,25 @@ func (p places) read(w http.ResponseWriter, r *http.Request) (body []byte, done 
 	return body, done, nil
 }
 
-// take waits for a place, and reports whether there was one in time.
-func (p places) take(r *http.Request) bool {
-	timer := time.NewTimer(placeTime)
-	defer timer.Stop()
-	select {
-	case p <- struct{}{}:
-		return true
-	case <-r.Context().Done():
-	case <-timer.C:
+// take waits for a place, for some time.
+func (p places) take(r *http.Request) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), placeTime)
+	defer cancel()
+	caller, _ := ctx.Value(callerKey{}).(string)
+	done, own := p.Take(ctx, caller)
+	whose := "of yours"
+	if caller == "" {
+		whose = "of callers who do not prove who they are"
 	}
-	return false
+	switch {
+	case done != nil:
+		return done, nil
+	case own:
+		return nil, answer(http.StatusTooManyRequests, codes.ResourceExhausted,
+			"body: more than %d bytes, and %d such bodies %s are being read or answered already; allowed: one after "+
+				"the other; send it again when those are answered", smallBody, maxLargeEach, whose)
+	}
+	return nil, answer(http.StatusServiceUnavailable, codes.Unavailable,
+		"body: more than %d bytes, and %d such bodies are being read or answered already; allowed: send it again in "+
+			"a moment", smallBody, maxLarge)
 }

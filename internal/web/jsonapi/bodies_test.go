@@ -2,9 +2,11 @@ package jsonapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -18,8 +20,10 @@ func TestLargeBodies(t *testing.T) {
 		c := calls{http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			inside <- struct{}{}
 			<-release
-		}), make(places, maxLarge)}
-		send := func(ctx context.Context, method, body string) int {
+		}), newPlaces()}
+		var names atomic.Int64
+		send := func(ctx context.Context, method, body string) int { // each time as somebody else
+			ctx = For(ctx, fmt.Sprint("caller ", names.Add(1)))
 			r := httptest.NewRequestWithContext(ctx, http.MethodPost, Prefix+method, strings.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
@@ -51,23 +55,76 @@ func TestLargeBodies(t *testing.T) {
 				t.Errorf("a request with a place: %d", code)
 			}
 		}
-		if code := send(t.Context(), "GetLedger", large); code != http.StatusOK || len(c.large) != 0 {
-			t.Errorf("afterwards: %d, and %d places are taken", code, len(c.large))
+		if code := send(t.Context(), "GetLedger", large); code != http.StatusOK || c.large.Taken() != 0 {
+			t.Errorf("afterwards: %d, and %d places are taken", code, c.large.Taken())
 		}
 		for _, bad := range []string{strings.Repeat(" ", smallBody+1), strings.Repeat("x", 5<<20)} {
-			if code := send(t.Context(), "GetLedger", bad); code < 400 || code > 499 || len(c.large) != 0 {
-				t.Errorf("a bad body: %d, and %d places are taken", code, len(c.large))
+			if code := send(t.Context(), "GetLedger", bad); code < 400 || code > 499 || c.large.Taken() != 0 {
+				t.Errorf("a bad body: %d, and %d places are taken", code, c.large.Taken())
 			}
 		}
 	})
 }
 
+// One caller who sends many large bodies leaves places to others; all who prove nothing count as one caller.
+func TestLargeBodiesOfOneCaller(t *testing.T) {
+	t.Parallel()
+	for _, greedy := range []string{"", "oidc:eve"} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			var inside atomic.Int64
+			c := calls{http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				inside.Add(1)
+				<-release
+			}), newPlaces()}
+			large := `{"name":"x"}` + strings.Repeat(" ", smallBody)
+			send := func(caller string) *httptest.ResponseRecorder {
+				r := httptest.NewRequestWithContext(For(t.Context(), caller), http.MethodPost, Prefix+"GetLedger",
+					strings.NewReader(large))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				c.ServeHTTP(w, r)
+				return w
+			}
+			answers := make(chan *httptest.ResponseRecorder, 100)
+			for range 100 {
+				go func() { answers <- send(greedy) }()
+			}
+			synctest.Wait()
+			if n := inside.Load(); n != maxLargeEach {
+				t.Errorf("%q has %d large bodies under way, want %d", greedy, n, maxLargeEach)
+			}
+			go func() { answers <- send("oidc:ann") }()
+			synctest.Wait()
+			if n := inside.Load(); n != maxLargeEach+1 {
+				t.Errorf("beside %q somebody else waits", greedy)
+			}
+			for range 100 - maxLargeEach { // placeTime is over for them
+				if w := <-answers; w.Code != http.StatusTooManyRequests ||
+					!strings.Contains(w.Body.String(), `"RESOURCE_EXHAUSTED"`) ||
+					!strings.Contains(w.Body.String(), "allowed: one after the other") {
+					t.Fatalf("one too many of %q: %d %s", greedy, w.Code, w.Body)
+				}
+			}
+			close(release)
+			for range maxLargeEach + 1 {
+				if w := <-answers; w.Code != http.StatusOK {
+					t.Errorf("one with a place: %d %s", w.Code, w.Body)
+				}
+			}
+			if n := c.large.Taken(); n != 0 {
+				t.Errorf("%d places are taken afterwards", n)
+			}
+		})
+	}
+}
+
 // A stream, which may last for days, gives its place back when it begins.
 func TestStreamWithLargeBody(t *testing.T) {
 	t.Parallel()
-	large := make(places, maxLarge)
+	large := newPlaces()
 	c := calls{http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if len(large) != 0 {
+		if large.Taken() != 0 {
 			t.Error("a stream holds the place of its request's body")
 		}
 	}), large}

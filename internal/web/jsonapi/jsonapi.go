@@ -59,7 +59,7 @@ func New(conn grpc.ClientConnInterface) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Prefix, calls{methods, make(places, maxLarge)})
+	mux.Handle(Prefix, calls{methods, newPlaces()})
 	mux.HandleFunc("GET "+DocumentPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(Document)

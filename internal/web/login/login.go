@@ -24,6 +24,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/inside"
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 )
 
 // Paths of the handler.
@@ -67,6 +68,7 @@ type Login struct {
 	Config
 	seal   seal
 	asking chan struct{}
+	failed *slog.Logger // of logins that fail, which whoever reaches the daemon can cause
 
 	mu       sync.Mutex
 	provider *oidc.Provider       // nil before the issuer was first asked
@@ -100,8 +102,11 @@ func New(c Config) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Login{Config: c, seal: s, asking: make(chan struct{}, maxAsking), ended: map[string]time.Time{},
-		open: map[string]answers{}}, nil
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Login{Config: c, seal: s, asking: make(chan struct{}, maxAsking), failed: bounds.Seldom(c.Logger),
+		ended: map[string]time.Time{}, open: map[string]answers{}}, nil
 }
 
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
@@ -366,7 +371,7 @@ func (l *Login) While(r *http.Request) (ctx context.Context, done func()) {
 // fail answers with a sentence; what the log has besides may be of use to an attacker.
 func (l *Login) fail(w http.ResponseWriter, status int, text string, err error) {
 	if err != nil {
-		l.Logger.Warn("a login has failed", "error", err)
+		l.failed.Warn("a login has failed", "error", err)
 	}
 	http.Error(w, text, status)
 }

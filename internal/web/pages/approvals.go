@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,50 +21,80 @@ type proposal struct {
 	Over bool // its time is over
 }
 
+// approvalsShown is about how many ledgers and datasets one page shows: less than twice as many. Each of them is asked
+// for by a call of its own, and the list is looked through by at most approvalsCalls calls.
+const (
+	approvalsShown = 25
+	approvalsCalls = 20
+)
+
 // approvalsBody is what waits for another person's approval.
 type approvalsBody struct {
 	Waiting []waiting
 	Access  *pb.GetAccessResponse
+	More    string // the address of the next page; empty on the last
+	Later   bool   // it is not the first page
 }
 
 func (s *site) approvals(r *http.Request) (*page, error) {
-	b := approvalsBody{}
+	b := approvalsBody{Later: r.URL.RawQuery != ""}
 	var err error
 	if b.Access, err = s.api.GetAccess(r.Context(), &pb.GetAccessRequest{}); err != nil {
 		return nil, err
 	}
-	for _, of := range []pb.QueryOverviewRequest_Subject{pb.QueryOverviewRequest_LEDGERS,
-		pb.QueryOverviewRequest_DATASETS} {
-		names, err := s.proposed(r.Context(), of)
+	names, more, err := s.proposed(r)
+	if err != nil {
+		return nil, err
+	}
+	b.More = more
+	for _, name := range names {
+		w, err := s.waiting(r.Context(), name)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			w, err := s.waiting(r.Context(), name)
-			if err != nil {
-				return nil, err
-			}
-			b.Waiting = append(b.Waiting, w)
-		}
+		b.Waiting = append(b.Waiting, w)
 	}
 	return &page{Title: "Approvals", Section: "approvals", Body: b}, nil
 }
 
-// proposed are the names of everything in which something is proposed.
-func (s *site) proposed(ctx context.Context, of pb.QueryOverviewRequest_Subject) (names []string, err error) {
-	ask := &pb.QueryOverviewRequest{Subject: of, Flags: []string{"proposed"}, PageSize: 200}
-	for {
-		answer, err := s.api.QueryOverview(ctx, ask)
+// proposed are the names of ledgers, and after all of these of datasets, in which something is proposed, and the
+// address of the page with further ones. A call looks at a bounded number of ledgers, so a page may be empty and not
+// the last.
+func (s *site) proposed(r *http.Request) (names []string, more string, err error) {
+	q := r.URL.Query()
+	ask := &pb.QueryOverviewRequest{Subject: pb.QueryOverviewRequest_LEDGERS, Flags: []string{"proposed"},
+		PageSize: approvalsShown, PageToken: q.Get("page")}
+	if q.Get("of") == "datasets" {
+		ask.Subject = pb.QueryOverviewRequest_DATASETS
+	}
+	next := url.Values{}
+	for range approvalsCalls {
+		answer, err := s.api.QueryOverview(r.Context(), ask)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, row := range answer.GetRows() {
 			names = append(names, row.GetName())
 		}
-		if ask.PageToken = answer.GetNextPageToken(); ask.PageToken == "" {
-			return names, nil
+		ask.PageToken = answer.GetNextPageToken()
+		switch {
+		case ask.PageToken != "":
+		case ask.Subject == pb.QueryOverviewRequest_DATASETS:
+			return names, "", nil
+		default:
+			ask.Subject = pb.QueryOverviewRequest_DATASETS
+		}
+		if len(names) >= approvalsShown {
+			break
 		}
 	}
+	if ask.PageToken != "" {
+		next.Set("page", ask.PageToken)
+	}
+	if ask.Subject == pb.QueryOverviewRequest_DATASETS {
+		next.Set("of", "datasets")
+	}
+	return names, "/approvals?" + next.Encode(), nil
 }
 
 func (s *site) waiting(ctx context.Context, name string) (waiting, error) {

@@ -16,7 +16,9 @@ function follow() {
   });
   source.onerror = () => {
     word.textContent = "The connection to the daemon is lost. This page tries again, and may be out of date.";
-    if (source.readyState === EventSource.CLOSED) source = null;
+    if (source.readyState !== EventSource.CLOSED) return;
+    source = null; // the daemon has refused to go on
+    word.textContent = "This page no longer follows the ledger, and may be out of date. Load it again to see why.";
   };
 }
 function pause() {
