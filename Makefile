@@ -7,6 +7,8 @@ FUZZPKGS ?= ./internal/audit ./internal/interchange ./internal/interchange/pickl
 # Set for property tests that draw the same cases each time, as .ci/run does.
 RAPID_SEED ?=
 TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(1) | grep $(2) 'pgregory.net/rapid' | cut -d' ' -f1)
+# Ten minutes for a package, Go's own limit, are over where a machine has much else to do.
+PATIENT  = -timeout 1h
 SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
@@ -23,16 +25,16 @@ demo: ## a DP-SGD run on real digits, every step in the ledger
 	@bin/digits -demo -accountantd bin/accountantd
 
 test: ## every test; no C compiler needed
-	@CGO_ENABLED=0 $(GO) test $(call TESTED,./...,-v)
-	@CGO_ENABLED=0 $(GO) test $(call TESTED,./...,-e) $(SEED)
+	@CGO_ENABLED=0 $(GO) test $(PATIENT) $(call TESTED,./...,-v)
+	@CGO_ENABLED=0 $(GO) test $(PATIENT) $(call TESTED,./...,-e) $(SEED)
 	@echo "make test: every test of every package passed"
 
 run: build ## a standing daemon with its data in ./data
 	bin/accountantd --data ./data
 
 race: ## the rooms with concurrency under the race detector
-	CGO_ENABLED=1 $(GO) test -race $(call TESTED,$(RACED),-v)
-	CGO_ENABLED=1 $(GO) test -race $(call TESTED,$(RACED),-e) $(SEED)
+	CGO_ENABLED=1 $(GO) test -race $(PATIENT) $(call TESTED,$(RACED),-v)
+	CGO_ENABLED=1 $(GO) test -race $(PATIENT) $(call TESTED,$(RACED),-e) $(SEED)
 
 KILLS ?= 3000
 
@@ -53,7 +55,7 @@ soak-fleet: ## for MINUTES, three daemons on PostgreSQL with a standby that are 
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list $(FUZZPKGS)); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "fuzz $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	    GO=$(GO) tools/fuzz.sh $$pkg $$target $(FUZZTIME); \
 	  done; done
 
 lint: bin/golangci-lint ## golangci-lint with the import law

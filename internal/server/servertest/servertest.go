@@ -157,11 +157,11 @@ func (s *Server) Dial(options ...grpc.DialOption) *grpc.ClientConn {
 	return conn
 }
 
-// Context ends when the test does, or after four minutes, so that a test which waits for what never comes fails
+// Context ends when the test does, or after ten minutes, so that a test which waits for what never comes fails
 // with its own message rather than by the run's timeout. No test waits that long on purpose.
 func Context(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
