@@ -5,125 +5,192 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
 const (
 	fleetLedgers = 16
 	fleetShared  = 4 // the first ones are used by all writers
-	coin         = 0.1
 )
 
-// fleetLoad is writers who charge ledgers through any of the daemons, and what they were told.
-// A ledger whose budget has run out is followed by another one.
+// below reports whether the ledgers with a number take their budgets from a dataset. One of them is shared.
+func below(number int) bool { return number%4 == 3 }
+
+// fleetLoad is writers who charge ledgers through any of the daemons, and what they were told. Each charge costs
+// eighths of ε. A ledger whose budget has run out is followed by another one, and so is a dataset.
 type fleetLoad struct {
 	t       *testing.T
 	clients []pb.AccountantServiceClient
-	budget  uint64 // coins of each ledger's own; five times as many of a shared one
-	writers sync.WaitGroup
+	budget  uint64 // eighths, of each ledger's own; five times as many of a shared one
+	writers []*fleetWriter
+	working sync.WaitGroup
 	enough  atomic.Bool
 	alone   atomic.Uint64 // not zero while nobody may be answered; a number of its own each time
 	alones  uint64
+	making  sync.Mutex // held while a ledger or a dataset is made
 
 	mu         sync.Mutex
 	current    [fleetLedgers]*fleetLedger
 	ledgers    map[string]*fleetLedger
-	told       map[string]*fleetOp // by writer and sequence
+	datasets   []*fleetDataset     // the last one is used
+	told       map[string]*fleetOp // by writer and sequence, from the first attempt on
 	acked      []time.Time
 	took       []time.Duration // operations, from their first attempt until they were decided
+	made       int             // ledgers that were asked for
 	again      int
 	questions  int
 	unanswered int
 }
 
+// fleetDataset is a dataset with a budget, from which ledgers take theirs.
+type fleetDataset struct {
+	id     string
+	budget uint64
+}
+
 // fleetLedger is what is known of a ledger from answers.
 type fleetLedger struct {
-	name     string
-	number   int
-	budget   uint64
-	position atomic.Uint64 // the highest in a receipt
-	spent    atomic.Uint64 // coins in acknowledged charges and commits
-	begun    atomic.Uint64 // coins in those that were begun
+	name    string
+	number  int
+	dataset *fleetDataset // nil: none
+	budget  uint64
+	spent   atomic.Uint64 // eighths in acknowledged charges and commits
+	begun   atomic.Uint64 // eighths in charges and reservations that were begun: no more can be spent
 
-	mu    sync.Mutex
-	shown map[uint64]head // in answers and receipts, by position
+	mu       sync.Mutex
+	shown    map[uint64]head // in answers and receipts, by position
+	position uint64          // the highest in a receipt
+	newest   *pb.Receipt     // the highest that was of one ledger, so that it can be handed in
 }
 
 // fleetOp is one write and what its caller was told.
 type fleetOp struct {
 	kind     string
 	ledgers  []*fleetLedger
-	coins    uint64
-	key      string
-	refused  bool
-	attempts int
+	size     uint64 // eighths
+	writer   string
+	sequence uint64
+	brief    bool // a reservation whose time will be over, or what is done about one
+	begun    time.Time
+	alone    uint64 // the load's, when it was begun
+
+	attempts int        // under the load's mu, as are the next two
+	answered bool       // its caller was told:
+	code     codes.Code // OK or a refusal
 }
 
+func (op *fleetOp) key() string { return key(op.writer, op.sequence) }
+
 func newFleetLoad(t *testing.T, targets []string, size uint64) *fleetLoad {
+	t.Helper()
 	l := &fleetLoad{t: t, budget: 40 * size, ledgers: map[string]*fleetLedger{}, told: map[string]*fleetOp{}}
 	for _, target := range targets {
 		l.clients = append(l.clients, dial(t, target))
 	}
+	l.register()
 	for i := range fleetLedgers {
 		l.next(i, nil)
+	}
+	if t.Failed() {
+		t.FailNow()
 	}
 	return l
 }
 
-// next makes the ledger that follows one whose budget has run out, unless another writer has made it.
-func (l *fleetLoad) next(number int, after *fleetLedger) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.current[number] != after {
-		return
-	}
-	g := &fleetLedger{name: fmt.Sprintf("fleet/%02d/%d", number, len(l.ledgers)), number: number, budget: l.budget,
-		shown: map[uint64]head{}}
-	if number < fleetShared {
-		g.budget *= 5
-	}
-	epsilon := coin * float64(g.budget)
-	l.try("create", func(ctx context.Context, c pb.AccountantServiceClient) error {
-		_, err := c.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{Name: g.name,
-			Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER,
-			Budgets: []*pb.Budget{{Epsilon: &epsilon, Guard: pb.Budget_BASIC}}}})
+// register registers a dataset, into whose budget some ledgers fit, but not a whole number of them.
+func (l *fleetLoad) register() {
+	d := &fleetDataset{id: fmt.Sprintf("people-%d", len(l.datasets)), budget: 20*l.budget + l.budget/2}
+	err := l.try("register "+d.id, func(ctx context.Context, c pb.AccountantServiceClient) error {
+		_, err := c.CreateDataset(ctx, &pb.CreateDatasetRequest{IndependentOfOutputs: true, Reason: "a test",
+			Spec: &pb.DatasetSpec{Id: d.id, Version: "1", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, PrivacyUnit: "user",
+				MaxRecordsPerUnit: 1, BoundEnforcedBy: "a key", Budgets: eighths(int(d.budget)),
+				Independence: "other people"}})
 		return err
 	})
-	l.current[number], l.ledgers[g.name] = g, g
+	if err != nil {
+		l.t.Errorf("dataset %s: %v", d.id, err)
+		return
+	}
+	l.mu.Lock()
+	l.datasets = append(l.datasets, d)
+	l.mu.Unlock()
 }
 
-// try calls a daemon after the other until one of them answers. It returns the answer's code, and how often
-// it has called.
-func (l *fleetLoad) try(what string, call func(context.Context, pb.AccountantServiceClient) error) (codes.Code, int) {
-	for attempts, deadline := 1, time.Now().Add(5*time.Minute); ; attempts++ {
+// next makes the ledger that follows one whose budget has run out, unless another writer is about to.
+func (l *fleetLoad) next(number int, after *fleetLedger) {
+	if !l.making.TryLock() {
+		return
+	}
+	defer l.making.Unlock()
+	for !l.t.Failed() {
+		l.mu.Lock()
+		l.made++
+		g := &fleetLedger{name: fmt.Sprintf("fleet/%02d/%d", number, l.made), number: number, budget: l.budget,
+			shown: map[uint64]head{}}
+		made := l.current[number] != after
+		if below(number) {
+			g.dataset = l.datasets[len(l.datasets)-1]
+		}
+		l.mu.Unlock()
+		if made {
+			return
+		}
+		if number < fleetShared {
+			g.budget *= 5
+		}
+		err := l.try("create "+g.name, func(ctx context.Context, c pb.AccountantServiceClient) error {
+			_, err := c.CreateLedger(ctx, &pb.CreateLedgerRequest{Spec: g.spec()})
+			return err
+		})
+		switch status.Code(err) {
+		case codes.OK:
+			l.mu.Lock()
+			l.current[number], l.ledgers[g.name] = g, g
+			l.mu.Unlock()
+			return
+		case codes.ResourceExhausted:
+			l.register()
+		default:
+			l.t.Errorf("ledger %s: %v", g.name, err)
+		}
+	}
+}
+
+func (g *fleetLedger) spec() *pb.LedgerSpec {
+	spec := &pb.LedgerSpec{Name: g.name, Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER,
+		PrivacyUnit: "user", Budgets: eighths(int(g.budget))}
+	if g.dataset != nil {
+		spec.DatasetId, spec.DatasetVersion = g.dataset.id, "1"
+	}
+	return spec
+}
+
+// try calls a daemon after the other until one of them answers, and returns the error that it answers.
+func (l *fleetLoad) try(what string, call func(context.Context, pb.AccountantServiceClient) error) error {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		err := call(ctx, l.clients[rand.IntN(len(l.clients))])
 		cancel()
-		code := status.Code(err)
-		switch code {
+		switch status.Code(err) {
 		case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
 			if time.Now().Before(deadline) {
 				time.Sleep(time.Duration(1+rand.IntN(20)) * time.Millisecond)
 				continue
 			}
 			l.t.Errorf("%s: not decided within five minutes: %v", what, err)
-			return code, attempts
-		case codes.OK, codes.ResourceExhausted:
+		case codes.OK, codes.ResourceExhausted, codes.FailedPrecondition:
 		default:
 			l.t.Errorf("%s %s: %v", time.Now().Format(moment), what, err)
 		}
-		return code, attempts
+		return err
 	}
 }
 
@@ -138,9 +205,10 @@ func (l *fleetLoad) nobodyAnswers(begins bool) {
 
 func (l *fleetLoad) start(writers int, seed uint64) {
 	for i := range writers {
-		l.writers.Go(func() {
-			w := &fleetWriter{fleetLoad: l, number: i, random: rand.New(rand.NewPCG(seed, uint64(1000+i))),
-				lanes: map[string]*lane{}}
+		w := &fleetWriter{fleetLoad: l, number: i, random: rand.New(rand.NewPCG(seed, uint64(1000+i))),
+			lanes: map[string]*lane{}}
+		l.writers = append(l.writers, w)
+		l.working.Go(func() {
 			for !l.enough.Load() && !l.t.Failed() {
 				w.act()
 			}
@@ -150,113 +218,58 @@ func (l *fleetLoad) start(writers int, seed uint64) {
 
 func (l *fleetLoad) finish() {
 	l.enough.Store(true)
-	l.writers.Wait()
+	l.working.Wait()
 }
 
-// fleetWriter is one of the writers.
-type fleetWriter struct {
-	*fleetLoad
-	number int
-	random *rand.Rand
-	lanes  map[string]*lane
-}
-
-// lane is what a writer has numbered itself in a ledger.
-type lane struct {
-	writer string
-	last   uint64
-}
-
-// pick returns n of the ledgers that the writer uses: the shared ones and one of the others.
-func (w *fleetWriter) pick(n int) (ledgers []*fleetLedger) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	mine := append(slices.Clone(w.current[:fleetShared]),
-		w.current[fleetShared+w.number%(fleetLedgers-fleetShared)])
-	for _, i := range w.random.Perm(len(mine))[:n] {
-		ledgers = append(ledgers, mine[i])
-	}
-	return ledgers
-}
-
-func (w *fleetWriter) act() {
-	coins := 1 + w.random.Uint32N(3)
-	switch n := w.random.IntN(20); {
-	case n < 8:
-		w.charge(w.pick(1)[0], newKey(), 1, coins)
-	case n < 11:
-		g := w.pick(1)[0]
-		if w.lanes[g.name] == nil {
-			w.lanes[g.name] = &lane{writer: uuid.NewString()}
-		}
-		if lane := w.lanes[g.name]; w.charge(g, lane.writer, lane.last+1, 1) {
-			lane.last++
-		}
-	case n < 13:
-		w.reserve(w.pick(1)[0])
-	case n < 16:
-		w.chargeSet(w.pick(2+w.random.IntN(2)), coins)
-	case n < 17:
-		w.reserveSet(w.pick(2))
-	default:
-		w.ask(w.pick(1)[0])
-	}
-}
-
-func tenths(n uint32) []*pb.Event { return []*pb.Event{servertest.Pure(coin, n)} }
-
-// write does one write until it is decided, and notes what was told. spends says whether its coins are spent.
-func (w *fleetWriter) write(op *fleetOp, spends bool, call func(context.Context, pb.AccountantServiceClient) (
-	[]*pb.SetMember, bool, error)) bool {
-	if spends {
+// begin notes a write before its first attempt.
+func (l *fleetLoad) begin(op *fleetOp) *fleetOp {
+	op.begun, op.alone = time.Now(), l.alone.Load()
+	if op.kind == "charge" || op.kind == "reserve" {
 		for _, g := range op.ledgers {
-			g.begun.Add(op.coins)
+			g.begun.Add(op.size)
 		}
 	}
-	var members []*pb.SetMember
-	start := time.Now()
-	what := fmt.Sprintf("%s %s of %d", op.kind, op.key, op.coins)
-	code, attempts := w.try(what, func(ctx context.Context, c pb.AccountantServiceClient) (err error) {
-		alone, replayed := w.alone.Load(), false
-		members, replayed, err = call(ctx, c)
-		if err == nil && !replayed && alone != 0 && alone == w.alone.Load() { // what was durable before may be told
-			w.t.Errorf("%s %s was acknowledged without the standby", time.Now().Format(moment), what)
-		}
-		return err
-	})
-	now := time.Now()
-	op.attempts, op.refused = attempts, code == codes.ResourceExhausted
-	for i, m := range members {
-		op.ledgers[i].show(w.t, m.GetPosition(), m.GetHeadHash(), what)
-		raiseTo(&op.ledgers[i].position, m.GetPosition())
-		if spends {
-			op.ledgers[i].spent.Add(op.coins)
-		}
-	}
-	w.mu.Lock()
-	if code == codes.OK || op.refused {
-		w.told[op.key] = op
-	}
-	w.again += attempts - 1
-	w.took = append(w.took, now.Sub(start))
-	if code == codes.OK {
-		w.acked = append(w.acked, now)
-	}
-	w.mu.Unlock()
-	if op.refused && w.random.IntN(8) == 0 {
-		g := op.ledgers[w.random.IntN(len(op.ledgers))]
-		if g.spent.Load()+10 > g.budget*9/10 {
-			w.next(g.number, g)
-		}
-	}
-	return code == codes.OK
+	l.mu.Lock()
+	l.told[op.key()] = op
+	l.mu.Unlock()
+	return op
 }
 
-func raiseTo(n *atomic.Uint64, to uint64) {
-	for {
-		if old := n.Load(); old >= to || n.CompareAndSwap(old, to) {
-			return
+// attempt notes that a write is sent once more.
+func (l *fleetLoad) attempt(op *fleetOp) {
+	l.mu.Lock()
+	op.attempts++
+	l.mu.Unlock()
+}
+
+// acknowledge notes that a write was acknowledged, and what was told about each of its ledgers, if it was. alone is
+// the load's from before it was written.
+func (l *fleetLoad) acknowledge(op *fleetOp, a answer, alone uint64) {
+	if alone != 0 && alone == l.alone.Load() {
+		l.t.Errorf("%s %s %s was acknowledged without the standby", time.Now().Format(moment), op.kind, op.key())
+	}
+	for i, m := range a.members {
+		op.ledgers[i].show(l.t, m.GetPosition(), m.GetHeadHash(), op.kind+" "+op.key())
+		op.ledgers[i].raise(m.GetPosition(), a.receipt)
+	}
+	if op.kind == "charge" || op.kind == "commit" {
+		for _, g := range op.ledgers {
+			g.spent.Add(op.size)
 		}
+	}
+	l.decide(op, codes.OK)
+}
+
+// decide notes what the caller of a write was told.
+func (l *fleetLoad) decide(op *fleetOp, code codes.Code) {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	op.answered, op.code = true, code
+	l.again += op.attempts - 1
+	l.took = append(l.took, now.Sub(op.begun))
+	if code == codes.OK {
+		l.acked = append(l.acked, now)
 	}
 }
 
@@ -269,6 +282,7 @@ type head struct {
 
 // show notes a head that somebody was told. Two heads of one position are the same.
 func (g *fleetLedger) show(t *testing.T, position uint64, hash []byte, by string) {
+	t.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := head{hex.EncodeToString(hash), by, time.Now()}
@@ -281,157 +295,19 @@ func (g *fleetLedger) show(t *testing.T, position uint64, hash []byte, by string
 	}
 }
 
-func member(r *pb.Receipt) []*pb.SetMember {
-	if r == nil {
-		return nil
+// raise notes a position that was acknowledged, and its receipt if there is one of this ledger alone.
+func (g *fleetLedger) raise(position uint64, r *pb.Receipt) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.position = max(g.position, position)
+	if r.GetPosition() > g.newest.GetPosition() {
+		g.newest = r
 	}
-	return []*pb.SetMember{{Ledger: r.GetLedger(), Position: r.GetPosition(), HeadHash: r.GetHeadHash()}}
 }
 
-// inOrder returns a receipt's members in the order of ledgers.
-func inOrder(t *testing.T, r *pb.SetReceipt, ledgers []*fleetLedger) (members []*pb.SetMember) {
-	if r == nil {
-		return nil
-	}
-	for _, g := range ledgers {
-		i := slices.IndexFunc(r.GetMembers(), func(m *pb.SetMember) bool { return m.GetLedger() == g.name })
-		if i < 0 {
-			t.Errorf("receipt %v lacks %s", r, g.name)
-			return nil
-		}
-		members = append(members, r.GetMembers()[i])
-	}
-	return members
-}
-
-func (w *fleetWriter) charge(g *fleetLedger, writer string, sequence uint64, coins uint32) bool {
-	op := &fleetOp{kind: "charge", ledgers: []*fleetLedger{g}, coins: uint64(coins), key: key(writer, sequence)}
-	return w.write(op, true, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.Report(ctx, &pb.ReportRequest{Ledger: g.name, Writer: writer, Sequence: sequence,
-			Charge: &pb.Charge{Events: tenths(coins)}})
-		return member(a.GetReceipt()), a.GetReplayed(), err
-	})
-}
-
-// reserve reserves three coins, spends one or two of them, and gives the rest back.
-func (w *fleetWriter) reserve(g *fleetLedger) {
-	op := func(kind string, coins uint64) (*fleetOp, string) {
-		writer := newKey()
-		return &fleetOp{kind: kind, ledgers: []*fleetLedger{g}, coins: coins, key: key(writer, 1)}, writer
-	}
-	var held uint64
-	o, writer := op("reserve", 3)
-	if !w.write(o, false, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.Reserve(ctx, &pb.ReserveRequest{Ledger: g.name, Writer: writer, Sequence: 1,
-			Reserve: &pb.Reserve{Events: tenths(3), LifetimeSeconds: 86400}})
-		held = a.GetReceipt().GetPosition()
-		return member(a.GetReceipt()), a.GetReplayed(), err
-	}) {
-		return
-	}
-	part := 1 + w.random.Uint32N(2)
-	o, writer = op("commit", uint64(part))
-	w.write(o, true, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.Commit(ctx, &pb.CommitRequest{Ledger: g.name, Writer: writer, Sequence: 1,
-			Commit: &pb.Commit{Reservation: held, Events: tenths(part)}})
-		return member(a.GetReceipt()), a.GetReplayed(), err
-	})
-	o, writer = op("release", 0)
-	w.write(o, false, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.Release(ctx, &pb.ReleaseRequest{Ledger: g.name, Writer: writer, Sequence: 1,
-			Release: &pb.Release{Reservation: held}})
-		return member(a.GetReceipt()), a.GetReplayed(), err
-	})
-}
-
-func setOf(ledgers []*fleetLedger) *pb.LedgerSet {
-	set := &pb.LedgerSet{}
-	for _, g := range ledgers {
-		set.Ledgers = append(set.Ledgers, g.name)
-	}
-	return set
-}
-
-func (w *fleetWriter) chargeSet(ledgers []*fleetLedger, coins uint32) {
-	writer := newKey()
-	op := &fleetOp{kind: "charge", ledgers: ledgers, coins: uint64(coins), key: key(writer, 1)}
-	w.write(op, true, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.ReportSet(ctx, &pb.ReportSetRequest{Set: setOf(ledgers), Writer: writer, Sequence: 1,
-			Charge: &pb.Charge{Events: tenths(coins)}})
-		return inOrder(w.t, a.GetReceipt(), ledgers), a.GetReplayed(), err
-	})
-}
-
-func (w *fleetWriter) reserveSet(ledgers []*fleetLedger) {
-	op := func(kind string, coins uint64) (*fleetOp, string) {
-		writer := newKey()
-		return &fleetOp{kind: kind, ledgers: ledgers, coins: coins, key: key(writer, 1)}, writer
-	}
-	var held *pb.SetReservation
-	o, writer := op("reserve", 2)
-	if !w.write(o, false, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.ReserveSet(ctx, &pb.ReserveSetRequest{Set: setOf(ledgers), Writer: writer, Sequence: 1,
-			Reserve: &pb.Reserve{Events: tenths(2), LifetimeSeconds: 86400}})
-		held = &pb.SetReservation{Journal: a.GetReceipt().GetJournal(), Position: a.GetReceipt().GetPosition()}
-		return inOrder(w.t, a.GetReceipt(), ledgers), a.GetReplayed(), err
-	}) {
-		return
-	}
-	o, writer = op("commit", 1)
-	w.write(o, true, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.CommitSet(ctx, &pb.CommitSetRequest{Writer: writer, Sequence: 1,
-			Commit: &pb.SetCommit{Reservation: held, Events: tenths(1)}})
-		return inOrder(w.t, a.GetReceipt(), ledgers), a.GetReplayed(), err
-	})
-	o, writer = op("release", 0)
-	w.write(o, false, func(ctx context.Context, c pb.AccountantServiceClient) ([]*pb.SetMember, bool, error) {
-		a, err := c.ReleaseSet(ctx, &pb.ReleaseSetRequest{Writer: writer, Sequence: 1,
-			Release: &pb.SetRelease{Reservation: held}})
-		return inOrder(w.t, a.GetReceipt(), ledgers), a.GetReplayed(), err
-	})
-}
-
-// ask asks one daemon once. Its answer, if there is one, has everything that was acknowledged before, and
-// nothing that was not begun.
-func (w *fleetWriter) ask(g *fleetLedger) {
-	least, position := g.spent.Load(), g.position.Load()
-	alone := w.alone.Load()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	c := w.clients[w.random.IntN(len(w.clients))]
-	var at, spent uint64
-	var err error
-	if w.random.IntN(2) == 0 {
-		var a *pb.GetLedgerResponse
-		if a, err = c.GetLedger(ctx, &pb.GetLedgerRequest{Name: g.name}); err == nil {
-			at, spent = a.GetLedger().GetPosition(), a.GetLedger().GetTotalCount()
-			g.show(w.t, at, a.GetLedger().GetHeadHash(), "a question")
-		}
-	} else {
-		var a *pb.QueryPrivacyResponse
-		if a, err = c.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: g.name},
-			Given: &pb.QueryPrivacyRequest_Delta{Delta: 0}}); err == nil {
-			at, spent = a.GetPosition(), uint64(a.GetRunning()/coin+0.01) // it is rounded by much less
-		}
-	}
-	w.mu.Lock()
-	w.questions++
-	if err != nil {
-		w.unanswered++
-	}
-	w.mu.Unlock()
-	code := status.Code(err)
-	switch {
-	case code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled:
-		return
-	case err != nil:
-		w.t.Errorf("a question about %s: %v", g.name, err)
-		return
-	case alone != 0 && alone == w.alone.Load():
-		w.t.Errorf("a question about %s was answered without the standby", g.name)
-	}
-	if most := g.begun.Load(); at < position || spent < least || spent > most {
-		w.t.Errorf("%s: an answer has %d coins at %d; acknowledged before it %d coins, position %d; begun %d", g.name,
-			spent, at, least, position, most)
-	}
+// last returns the newest receipt, which the next writer hands in.
+func (g *fleetLedger) last() *pb.Receipt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.newest
 }
