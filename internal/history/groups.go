@@ -76,6 +76,12 @@ func (g *Groups) Position() uint64 { return g.position }
 // Bytes is about what the groups hold in memory.
 func (g *Groups) Bytes() int { return 32*g.cells + 200*len(g.groups) + 100*len(g.mechanisms) }
 
+// ReadOn reads the entries up to a position. It ends early if stop says so, with stopped set, and goes on from there
+// another time.
+func (g *Groups) ReadOn(to uint64, stop func() bool) (stopped bool, err error) {
+	return Each(g.log, g.ledger, g.position, to, stop, g.Take)
+}
+
 // Take takes the records that follow. After an error the groups are of no further use.
 func (g *Groups) Take(records []ledger.Record) error {
 	for _, r := range records {

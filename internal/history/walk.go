@@ -17,8 +17,7 @@ type Log interface {
 	Records(ledger string, from uint64, limit int) ([]ledger.Record, error)
 }
 
-// step is how many entries are read at once, unless few are left. Each costs a few microseconds; a step has
-// a cost of its own for each distinct mechanism of the ledger.
+// step is how many entries are read at once, unless few are left. Each costs a few microseconds.
 const step = 1000
 
 // Each reads the entries of a ledger after the position after and up to the position last, and passes them on
@@ -49,8 +48,8 @@ func Each(log Log, name string, after, last uint64, stop func() bool,
 type Walk struct {
 	genesis ledger.Genesis
 	time    time.Time // of the newest entry
-	at      ledger.Snapshot
-	state   *ledger.State // as of at
+	state   *ledger.State
+	amends  []ledger.Entry // those that amend the ledger
 
 	terms   ledger.View // of the ledger with nothing but its amendments
 	amended int         // how many of them terms has
@@ -59,24 +58,22 @@ type Walk struct {
 
 // NewWalk begins at the empty ledger.
 func NewWalk(g ledger.Genesis) *Walk {
-	w := &Walk{genesis: g, time: g.Time, amended: -1}
 	// Without a policy nothing is priced, and an entry has the same effects.
-	w.at.Genesis = g
-	w.at.Genesis.Spec.Policy = ledger.Descriptive
-	w.state = ledger.NewState(w.at, nil)
-	return w
+	unlimited := ledger.Snapshot{Summary: ledger.Summary{Genesis: g}}
+	unlimited.Genesis.Spec.Policy = ledger.Descriptive
+	return &Walk{genesis: g, time: g.Time, amended: -1, state: ledger.NewState(unlimited, nil)}
 }
 
 // Position is that of the newest entry that was taken.
-func (w *Walk) Position() uint64 { return w.at.Head.Position }
+func (w *Walk) Position() uint64 { return w.state.Summary().Head.Position }
 
 // Bytes is about what the walk holds in memory.
 func (w *Walk) Bytes() int {
-	return 1000 + 300*len(w.at.Parts) + 2*w.state.Bytes() + 500*len(w.at.Amended)
+	return 1000 + 300*w.Distinct() + 2*w.state.Bytes() + 500*len(w.amends)
 }
 
 // Distinct is how many distinct mechanisms were charged.
-func (w *Walk) Distinct() int { return len(w.at.Parts) }
+func (w *Walk) Distinct() int { return w.state.Summary().Distinct }
 
 // Time is when the daemon took that entry, or created the ledger.
 func (w *Walk) Time() time.Time { return w.time }
@@ -89,15 +86,12 @@ func (w *Walk) Take(records []ledger.Record) error {
 	if first := records[0].Entry.Position; first != w.Position()+1 {
 		return fmt.Errorf("%w: entry %d follows entry %d", ledger.ErrDamaged, first, w.Position())
 	}
-	w.state = ledger.NewState(w.at, records)
-	amended := w.at.Amended
+	w.state.Follow(records)
 	for _, r := range records {
 		if r.Entry.Amends() {
-			amended = append(amended, r.Entry)
+			w.amends = append(w.amends, r.Entry)
 		}
 	}
-	w.at = ledger.Snapshot{Summary: w.state.Summary(), Parts: w.state.Parts(), Open: w.state.Reservations(),
-		Amended: amended}
 	w.time = records[len(records)-1].Entry.Time
 	return nil
 }
@@ -106,21 +100,21 @@ func (w *Walk) Take(records []ledger.Record) error {
 func (w *Walk) View() ledger.View {
 	w.amend()
 	v := w.terms
-	v.Summary = w.at.Summary
+	v.Summary = w.state.Summary()
 	v.Genesis = w.genesis
 	v.Charged = w.state.Composition()
-	v.Reservations = w.at.Open
+	v.Reservations = w.state.Reservations()
 	return v
 }
 
 // amend finds what the amendments have made of the ledger's terms.
 func (w *Walk) amend() {
-	if w.amended == len(w.at.Amended) {
+	if w.amended == len(w.amends) {
 		return
 	}
 	before := w.terms.Resolution
-	empty := ledger.Snapshot{Summary: ledger.Summary{Genesis: w.genesis}, Amended: w.at.Amended}
-	w.terms, w.amended = ledger.NewState(empty, nil).View(), len(w.at.Amended)
+	empty := ledger.Snapshot{Summary: ledger.Summary{Genesis: w.genesis}, Amended: w.amends}
+	w.terms, w.amended = ledger.NewState(empty, nil).View(), len(w.amends)
 	if w.gauge == nil || !before.Equal(w.terms.Resolution) {
 		spec := w.genesis.Spec
 		w.gauge = budget.NewGauge(budget.Terms{Adjacency: spec.Adjacency, Limits: w.terms.Resolution.Limits,
@@ -133,7 +127,7 @@ func (w *Walk) amend() {
 func (w *Walk) Shares(in *num.Interrupt) (used, held []float64) {
 	w.amend()
 	open := w.state.Reserved()
-	return w.gauge.Shares(append(charged(w.at.Parts), open...), in), w.gauge.Shares(open, in)
+	return w.gauge.Shares(append(charged(w.state.Parts()), open...), in), w.gauge.Shares(open, in)
 }
 
 // Gauge measures by what is in force.

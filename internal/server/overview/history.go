@@ -54,52 +54,31 @@ func (h *Handlers) past(ctx context.Context, v ledger.View, delta float64, gap *
 	if gap != nil {
 		key.gap = *gap
 	}
-	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past { return &past{reader: newReader(v.Genesis, delta, gap)} })
+	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past {
+		return &past{reader: newReader(h.Store, v.Genesis, delta, gap)}
+	})
 	if err != nil {
 		return nil, err
 	}
-	behind := false
 	list, err := run(ctx, h.InTime, p, func(t *turns.Turn) (_ []point, err error) {
-		near, far := p.value.near(v.Head.Position)
-		if near {
-			behind = far
+		if p.value.near(v.Head.Position) {
 			var newest []ledger.Record
 			if newest, err = h.Store.Records(key.name, v.Head.Position, 1); err == nil && len(newest) > 0 {
-				err = p.value.live(v, newest[0].Entry.Time, t)
+				err = p.value.live(v, newest[0].Entry.Time, t.Stop)
 			}
 		} else {
-			err = p.value.advance(h.Store, max(v.Head.Position, p.value.reader.walk.Position()), t)
+			err = p.value.advance(max(v.Head.Position, p.value.Position()), t.Stop)
 		}
 		if err != nil {
 			return nil, err
 		}
 		return p.value.evenly(n), nil
 	})
-	if err == nil && behind && !p.value.catching.Swap(true) {
-		go h.readOn(context.WithoutCancel(ctx), key, v.Head.Position, p.value)
+	if err == nil {
+		follow(h, h.pasts, key, key.name)
 	}
 	return list, err
 }
-
-// readOn reads what is new in a ledger after an answer did without it, so that the next one need not wait.
-func (h *Handlers) readOn(ctx context.Context, key pastKey, head uint64, of *past) {
-	defer of.catching.Store(false)
-	ctx, cancel := context.WithTimeout(ctx, readOnTime)
-	defer cancel()
-	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past { return of })
-	if err != nil {
-		return // the next question tries again
-	}
-	_, _ = run(ctx, h.InTime, p, func(t *turns.Turn) (struct{}, error) {
-		if p.value.reader.walk.Position() >= head {
-			return struct{}{}, nil
-		}
-		return struct{}{}, p.value.advance(h.Store, head, t)
-	})
-}
-
-// readOnTime bounds how long that takes.
-const readOnTime = 10 * time.Second
 
 // at returns the points at the positions or the times that were asked for, read anew.
 func (h *Handlers) at(ctx context.Context, v ledger.View, q questions.HistoryQuery,
@@ -116,15 +95,15 @@ func (h *Handlers) at(ctx context.Context, v ledger.View, q questions.HistoryQue
 			}
 			positions = slices.Compact(slices.Sorted(slices.Values(of)))
 		}
-		r, found := newReader(v.Genesis, delta, q.MaxGap), map[uint64]point{}
+		r, found := newReader(h.Store, v.Genesis, delta, q.MaxGap), map[uint64]point{}
 		for _, position := range positions {
 			if position > v.Head.Position {
 				return nil, questions.PastTheEnd(position, v.Head.Position)
 			}
-			if err := r.to(h.Store, position, t); err != nil {
+			if err := r.to(position, t.Stop); err != nil {
 				return nil, err
 			}
-			if found[position], err = r.point(t); err != nil {
+			if found[position], err = r.point(t.Stop); err != nil {
 				return nil, err
 			}
 		}

@@ -325,7 +325,7 @@ func (x *story) compare() {
 // read afterwards.
 func TestNewestPointOfALongLedger(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t)
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{QuestionTime: time.Hour}})
 	s.Create(servertest.Filter("a", servertest.Basic(1000)))
 	stream, sent := s.Stream("a", servertest.Writer()), uint64(0)
 	more := func(n int) {
@@ -337,7 +337,7 @@ func TestNewestPointOfALongLedger(t *testing.T) {
 	}
 	more(2000)
 	for range 12 { // each reads the ledger anew, which is slow with the race detector
-		ctx := servertest.Context(t)
+		ctx := t.Context()
 		a, err := s.Client.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: "a", Points: 50,
 			Delta: proto.Float64(delta)})
 		if err != nil {

@@ -3,6 +3,7 @@ package overview
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -21,10 +22,11 @@ type kept[K comparable, V interface{ Bytes() int }] struct {
 
 // one is a value that a question has taken.
 type one[V any] struct {
-	value V
-	turn  chan struct{}    // full while a question has it
-	bytes int              // by kept.mu
-	back  func(sound bool) // gives the value back
+	value   V
+	turn    chan struct{}    // full while a question has it
+	waiting atomic.Int64     // questions, for their turn
+	bytes   int              // by kept.mu
+	back    func(sound bool) // gives the value back
 }
 
 func newKept[K comparable, V interface{ Bytes() int }](number, bytes int) *kept[K, V] {
@@ -37,16 +39,24 @@ func newKept[K comparable, V interface{ Bytes() int }](number, bytes int) *kept[
 	return k
 }
 
-// begin admits a question, and waits until it alone has the value of a key; run must follow.
+// begin admits a question, and waits until it alone has the value of a key; run must follow. Without make
+// there may be no such value, which is errForgotten.
 func (k *kept[K, V]) begin(ctx context.Context, in turns.InTime, key K, make func() V) (*one[V], error) {
 	if err := in.Admit(ctx); err != nil {
 		return nil, err
 	}
 	for {
 		o := k.get(key, make)
+		if o == nil {
+			in.Leave()
+			return nil, errForgotten
+		}
+		o.waiting.Add(1)
 		select {
 		case o.turn <- struct{}{}:
+			o.waiting.Add(-1)
 		case <-ctx.Done():
+			o.waiting.Add(-1)
 			in.Leave()
 			return nil, ctx.Err()
 		}
@@ -62,7 +72,7 @@ func (k *kept[K, V]) get(key K, make func() V) *one[V] {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	o, ok := k.recent.Get(key)
-	if !ok {
+	if !ok && make != nil {
 		o = &one[V]{value: make(), turn: newTurn()}
 		k.recent.Add(key, o)
 	}

@@ -66,7 +66,9 @@ type Handlers struct {
 	Config
 	rows   *lru.Cache[rowKey, *row]
 	pasts  *kept[pastKey, *past]
-	groups *kept[groupsKey, *history.Groups]
+	groups *kept[groupsKey, grouped]
+
+	following following
 }
 
 type groupsKey struct {
@@ -95,7 +97,7 @@ func New(c Config) *Handlers {
 		panic(err) // only for a size that is not positive
 	}
 	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
-		groups: newKept[groupsKey, *history.Groups](maxKept, maxKeptBytes)}
+		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes)}
 }
 
 // QueryOverview implements the API.

@@ -2,7 +2,6 @@ package overview
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -10,7 +9,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/server/subject"
-	"github.com/dpaccountant/accountant/internal/server/turns"
 )
 
 // point is where a ledger stood after one of its entries. It never changes.
@@ -32,8 +30,11 @@ const (
 	bytesOfNothing = 2000
 )
 
-// reader goes through a ledger once and finds points, by what it keeps of the points before.
+// reader goes through a ledger once and finds points, by what it keeps of the points before. Its methods end early
+// when the function stop says so.
 type reader struct {
+	log     history.Log
+	name    string
 	walk    *history.Walk
 	delta   float64
 	gap     *float64
@@ -43,45 +44,45 @@ type reader struct {
 	raised  ledger.Resolution  // of which planned is
 }
 
-func newReader(g ledger.Genesis, delta float64, gap *float64) *reader {
-	return &reader{walk: history.NewWalk(g), delta: delta, gap: gap}
+func newReader(log history.Log, g ledger.Genesis, delta float64, gap *float64) *reader {
+	return &reader{log: log, name: g.Spec.Name, walk: history.NewWalk(g), delta: delta, gap: gap}
 }
 
 // to reads on to a position. If it ends early, because its time is over, it has read whole entries and goes on
 // from there another time.
-func (r *reader) to(log history.Log, position uint64, t *turns.Turn) error {
-	name := r.walk.View().Genesis.Spec.Name
-	stopped, err := history.Each(log, name, r.walk.Position(), position, t.Stop, r.walk.Take)
+func (r *reader) to(position uint64, stop func() bool) error {
+	stopped, err := history.Each(r.log, r.name, r.walk.Position(), position, stop, r.walk.Take)
 	if err == nil && stopped {
-		err = r.late(position)
+		err = late(r.walk.Position(), position)
 	}
 	return err
 }
 
-func (r *reader) late(position uint64) error {
+// late says that the time was over when so many of the entries were read.
+func late(read, of uint64) error {
 	return fmt.Errorf("%w: %d of %d entries were gone through: ask again, which goes on from there",
-		accountant.ErrStopped, r.walk.Position(), position)
+		accountant.ErrStopped, read, of)
 }
 
 // point is where the ledger stands where it was read to.
-func (r *reader) point(t *turns.Turn) (point, error) {
+func (r *reader) point(stop func() bool) (point, error) {
 	p := point{time: r.walk.Time()}
-	in := num.NewInterrupt(t.Stop)
+	in := num.NewInterrupt(stop)
 	if !in.Try(func() { p.used, p.held = r.walk.Shares(in) }) {
-		return p, r.late(r.walk.Position())
+		return p, late(r.walk.Position(), r.walk.Position())
 	}
-	return r.complete(p, r.walk.View(), t)
+	return r.complete(p, r.walk.View(), stop)
 }
 
 // complete adds the numbers of a view to a point that has its time and its shares.
-func (r *reader) complete(p point, v ledger.View, t *turns.Turn) (point, error) {
+func (r *reader) complete(p point, v ledger.View, stop func() bool) (point, error) {
 	sub, err := subject.Of(v)
 	if err != nil {
 		return p, err
 	}
 	p.position, p.guarantee = v.Head.Position, sub.Standing.Guarantee
 	q := accountant.AtDelta(r.delta)
-	q.MaxGap, q.Stop = r.gap, t.Stop
+	q.MaxGap, q.Stop = r.gap, stop
 	spent, err := r.spent.Ask(sub.Charged, q)
 	stated := spent
 	switch {
@@ -92,7 +93,7 @@ func (r *reader) complete(p point, v ledger.View, t *turns.Turn) (point, error) 
 		stated, err = sub.AskIn(&r.stated, q)
 	}
 	if err == nil && (spent.Stopped || stated.Stopped) { // with more time it would be tighter
-		err = r.late(p.position)
+		err = late(r.walk.Position(), p.position)
 	}
 	if err != nil { // what the sessions keep may be half done
 		r.spent, r.stated = accountant.Session{}, accountant.Session{}
@@ -112,72 +113,72 @@ type past struct {
 	stride uint64
 	points []point
 	head   *point // the newest, if it is none of them
-
-	catching atomic.Bool // somebody reads on already
 }
 
-// advance reads on to the head, and adds the points on the way.
-func (p *past) advance(log history.Log, head uint64, t *turns.Turn) error {
-	if p.points == nil {
-		if err := p.add(t); err != nil { // the empty ledger
-			return err
-		}
+// advance reads on to the head, and adds the points on the way and that of the head.
+func (p *past) advance(head uint64, stop func() bool) error {
+	err := p.readOn(head, stop)
+	if err != nil || p.newest().position >= head {
+		return err
 	}
-	most := uint64(mostPoints)
-	for p.reader.walk.Position() < head || p.head != nil && p.head.position < head {
-		if p.reader.walk.Distinct() > manyDistinct {
-			most = fewPoints
-		}
-		if p.stride == 0 {
-			p.stride = 1
-		}
-		for left := head / p.stride; left > most; left = head / p.stride {
-			p.stride *= 2
-			p.thin()
-		}
-		at := p.reader.walk.Position()
-		next := min(head, (at/p.stride+1)*p.stride)
-		if last := p.points[len(p.points)-1].position; at%p.stride == 0 && at != last {
-			next = at // it was read to, and its point was not found in time
-		}
-		if err := p.reader.to(log, next, t); err != nil {
-			return err
-		}
-		if next%p.stride != 0 {
-			found, err := p.reader.point(t)
-			if err != nil {
-				return err
-			}
-			p.head = &found
-			return nil
-		}
-		if err := p.add(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// near reports whether so little is new that the newest point says all that a reader would see. far reports whether
-// there is enough to read on all the same.
-func (p *past) near(head uint64) (near, far bool) {
-	behind := head - min(head, p.reader.walk.Position())
-	return len(p.points) > 0 && behind > 0 && behind <= head/100, behind > head/1000
-}
-
-// live makes the newest point of the ledger as it is, without reading what is new.
-func (p *past) live(v ledger.View, at time.Time, t *turns.Turn) error {
-	found := point{time: at}
-	found.used, found.held = sharesOf(v)
-	found, err := p.reader.complete(found, v, t)
+	found, err := p.reader.point(stop)
 	if err == nil {
 		p.head = &found
 	}
 	return err
 }
 
-func (p *past) add(t *turns.Turn) error {
-	found, err := p.reader.point(t)
+// readOn reads on to a position, and adds the points on the way.
+func (p *past) readOn(to uint64, stop func() bool) error {
+	if p.points == nil {
+		p.stride = 1
+		if err := p.add(stop); err != nil { // the empty ledger
+			return err
+		}
+	}
+	for {
+		most := uint64(mostPoints)
+		if p.reader.walk.Distinct() > manyDistinct {
+			most = fewPoints
+		}
+		for to/p.stride > most {
+			p.stride *= 2
+			p.thin()
+		}
+		at := p.Position()
+		if at%p.stride == 0 && at != p.points[len(p.points)-1].position {
+			if err := p.add(stop); err != nil {
+				return err
+			}
+		}
+		if at >= to {
+			return nil
+		}
+		if err := p.reader.to(min(to, (at/p.stride+1)*p.stride), stop); err != nil {
+			return err
+		}
+	}
+}
+
+// near reports whether so little is new that the newest point says all that a reader would see.
+func (p *past) near(head uint64) bool {
+	behind := head - min(head, p.Position())
+	return len(p.points) > 0 && behind > 0 && behind <= head/100
+}
+
+// live makes the newest point of the ledger as it is, without reading what is new.
+func (p *past) live(v ledger.View, at time.Time, stop func() bool) error {
+	found := point{time: at}
+	found.used, found.held = sharesOf(v)
+	found, err := p.reader.complete(found, v, stop)
+	if err == nil {
+		p.head = &found
+	}
+	return err
+}
+
+func (p *past) add(stop func() bool) error {
+	found, err := p.reader.point(stop)
 	if err == nil {
 		p.points, p.head = append(p.points, found), nil
 	}
@@ -204,15 +205,22 @@ func (p *past) evenly(n int) (list []point) {
 	for i := 0; i < len(p.points); i += every {
 		list = append(list, p.points[i])
 	}
-	newest := &p.points[len(p.points)-1]
-	if p.head != nil {
-		newest = p.head
-	}
-	if list[len(list)-1].position != newest.position {
+	if newest := p.newest(); list[len(list)-1].position != newest.position {
 		list = append(list, *newest)
 	}
 	return list
 }
+
+// newest is the newest point that is known, of which there is one.
+func (p *past) newest() *point {
+	if p.head != nil {
+		return p.head
+	}
+	return &p.points[len(p.points)-1]
+}
+
+// Position is that of the newest entry that was read.
+func (p *past) Position() uint64 { return p.reader.walk.Position() }
 
 // Bytes is about what the past holds in memory.
 func (p *past) Bytes() int {

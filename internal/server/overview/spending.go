@@ -37,28 +37,38 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 		return nil, err
 	}
 	key := groupsKey{name: req.GetLedger(), by: groupings[req.GetBy()], label: req.GetLabelKey()}
-	g, err := h.groups.begin(ctx, h.InTime, key, func() *history.Groups {
-		return history.NewGroups(h.Store, key.name, key.by, key.label)
+	g, err := h.groups.begin(ctx, h.InTime, key, func() grouped {
+		return grouped{history.NewGroups(h.Store, key.name, key.by, key.label)}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, h.InTime, g, func(t *turns.Turn) (*pb.QuerySpendingResponse, error) {
+	answer, err := run(ctx, h.InTime, g, func(t *turns.Turn) (*pb.QuerySpendingResponse, error) {
 		groups := g.value
-		head := max(v.Head.Position, groups.Position())
-		stopped, err := history.Each(h.Store, key.name, groups.Position(), head, t.Stop, groups.Take)
-		if err == nil && stopped {
-			err = fmt.Errorf("%w: %d of %d entries were gone through: ask again, which goes on from there",
-				accountant.ErrStopped, groups.Position(), head)
-		}
-		if err != nil {
+		if err := groups.readOn(max(v.Head.Position, groups.Position()), t.Stop); err != nil {
 			return nil, err
 		}
 		answer := &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Position: groups.Position(),
 			SharesAddUp: v.Genesis.Spec.Policy != ledger.Descriptive}
 		answer.Text = questions.SpendingText(answer.GetSharesAddUp())
-		return answer, h.spending(answer, v, groups, limit, t)
+		return answer, h.spending(answer, v, groups.Groups, limit, t)
 	})
+	if err == nil {
+		follow(h, h.groups, key, key.name)
+	}
+	return answer, err
+}
+
+// grouped is what was read of a ledger's entries, by group.
+type grouped struct{ *history.Groups }
+
+// readOn reads on to a position.
+func (g grouped) readOn(to uint64, stop func() bool) error {
+	stopped, err := g.ReadOn(to, stop)
+	if err == nil && stopped {
+		err = late(g.Position(), to)
+	}
+	return err
 }
 
 // spending finds the shares and the ε of the largest groups.
