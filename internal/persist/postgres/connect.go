@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"os"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,129 +12,31 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 )
+
+// address is where the database is.
+func (c Config) address() reach.Address {
+	return reach.Address{URL: c.URL, PasswordFile: c.PasswordFile}
+}
+
+// name is the store's URL for messages, without its user and password.
+func (c Config) name() string { return c.address().Name() }
 
 // parse reads the connection string and refuses one whose connection would not be safe.
 func (c Config) parse() (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(c.URL)
+	config, err := c.address().Parse(c.ReadLimit)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", errors.Unwrap(err)) // without the URL, which may have a password
-	}
-	cc := config.ConnConfig
-	if u, err := url.Parse(c.URL); err == nil && (u.Query().Has("password") || hasPassword(u.User)) {
-		return nil, fmt.Errorf("store %s: the address has a password in it, where other users of this machine see it; "+
-			"allowed: a password in a file, --store-password-file", c.name())
-	}
-	if err := c.password(&cc.Config); err != nil {
 		return nil, err
 	}
-	if err := safe(&cc.Config); err != nil {
-		return nil, fmt.Errorf("store %s: %w", c.name(), err)
-	}
-	cc.RuntimeParams["application_name"] = "accountantd"
-	cc.ConnectTimeout = c.ReadLimit / time.Duration(hosts(&cc.Config)) // of each; one that was stopped never answers
-	cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	cc.OnNotice = onNotice
-	config.BeforeConnect = func(_ context.Context, cc *pgx.ConnConfig) error {
-		neverCancel(cc)
-		return c.password(&cc.Config)
-	}
+	config.ConnConfig.OnNotice = onNotice
 	config.MinConns, config.MaxConns = 0, poolSize
 	config.MaxConnLifetime = 24 * time.Hour // a new connection costs a write
 	return config, nil
 }
 
-// hosts counts the servers that the address names.
-func hosts(c *pgconn.Config) int {
-	all := map[string]bool{net.JoinHostPort(c.Host, fmt.Sprint(c.Port)): true}
-	for _, f := range c.Fallbacks {
-		all[net.JoinHostPort(f.Host, fmt.Sprint(f.Port))] = true
-	}
-	return len(all)
-}
-
 // poolSize bounds the connections of one daemon: the committer's and those of reads.
 const poolSize = 16
-
-// name is the store's URL for messages, without its password.
-func (c Config) name() string {
-	config, err := pgconn.ParseConfig(c.URL)
-	if err != nil {
-		return "postgres"
-	}
-	return fmt.Sprintf("postgres://%s/%s", net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), config.Database)
-}
-
-// safe refuses a connection that others may read or pretend to be the end of.
-func safe(c *pgconn.Config) error {
-	check := func(host string, verified bool) error {
-		if verified || local(host) {
-			return nil
-		}
-		return fmt.Errorf("the connection to %s would not be proven to end there; allowed: sslmode=verify-full, with "+
-			"sslrootcert=FILE for the certificate of an authority of your own (other modes only for a server on this "+
-			"machine)", host)
-	}
-	verified := c.TLSConfig != nil && !c.TLSConfig.InsecureSkipVerify
-	if err := check(c.Host, verified); err != nil {
-		return err
-	}
-	for _, f := range c.Fallbacks {
-		if err := check(f.Host, f.TLSConfig != nil && !f.TLSConfig.InsecureSkipVerify); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// local reports whether a host is a socket's directory or this machine.
-func local(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.HasPrefix(host, "/") || host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// neverCancel keeps pgx from sending requests to cancel, which it does over another connection when
-// it gives one up. PostgreSQL would end a COMMIT's wait for the standby, and show as committed what
-// was never replicated.
-func neverCancel(c *pgx.ConnConfig) {
-	dial := c.DialFunc
-	var connected atomic.Bool
-	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if connected.Load() {
-			return nil, errors.New("requests to cancel are never sent")
-		}
-		return dial(ctx, network, addr)
-	}
-	after := c.AfterConnect
-	c.AfterConnect = func(ctx context.Context, p *pgconn.PgConn) error {
-		connected.Store(true)
-		if after != nil {
-			return after(ctx, p)
-		}
-		return nil
-	}
-}
-
-func hasPassword(u *url.Userinfo) bool {
-	if u == nil {
-		return false
-	}
-	_, has := u.Password()
-	return has
-}
-
-// password reads the password's file, if there is one.
-func (c Config) password(config *pgconn.Config) error {
-	if c.PasswordFile == "" {
-		return nil
-	}
-	content, err := os.ReadFile(c.PasswordFile)
-	if err != nil {
-		return fmt.Errorf("the database's password: %w", err)
-	}
-	config.Password = strings.TrimRight(string(content), "\r\n")
-	return nil
-}
 
 // warned is the key under which a connection keeps that it was warned.
 const warned = "warned"

@@ -13,6 +13,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/house"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -38,7 +39,7 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 		return err
 	}
 	if err := migrate(ctx, pool.ConnConfig); err != nil {
-		return fmt.Errorf("store %s: %w", c.name(), explained(err))
+		return fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
 	}
 	if err := pool.BeforeConnect(ctx, pool.ConnConfig); err != nil {
 		return fmt.Errorf("store %s: %w", c.name(), err)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/group"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 )
 
 // Config says where a store is and how it behaves. Only URL is required.
@@ -127,7 +128,7 @@ func Open(c Config) (*Store, error) {
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.open(pool); err != nil {
 		s.close()
-		return nil, fmt.Errorf("store %s: %w", c.name(), explained(err))
+		return nil, fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
 	}
 	s.commits = group.Start(c.GroupWait, s.commit, (*operation).answered)
 	s.questions = group.Start(-1, s.ask, (*waiting).answered)

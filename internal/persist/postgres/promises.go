@@ -8,32 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 )
 
-// Promises are what the primary's settings say about commits that it has acknowledged.
-type Promises struct {
-	Fsync, FullPageWrites bool   // both: they survive a crash of its machine
-	SynchronousStandbys   string // synchronous_standby_names; not empty: they survive its loss
-	Standbys, Synchronous int    // standbys that are connected, and those of them that commits wait for
-	Timeline              int64  // raised by each promotion; 0 if this user may not see it
-
-	// LagBytes is how much of its log the primary has written that the standby which is behind most has not
-	// replayed. It is nil if there is no standby, or if this user may not see it.
-	LagBytes *float64
-}
-
-// Promises reads them.
-func (s *Store) Promises() (p Promises, err error) {
-	const settings = `SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
-		current_setting('synchronous_standby_names'),
-		(SELECT count(*) FROM pg_stat_replication),
-		(SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')),
-		CASE WHEN has_function_privilege('pg_control_checkpoint()', 'execute')
-			THEN (SELECT timeline_id FROM pg_control_checkpoint())::bigint ELSE 0 END,
-		(SELECT max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn))::float8 FROM pg_stat_replication)`
-	err = s.attempt(func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, settings).Scan(&p.Fsync, &p.FullPageWrites, &p.SynchronousStandbys, &p.Standbys,
-			&p.Synchronous, &p.Timeline, &p.LagBytes)
+// Promises returns what the primary's settings say about commits that it has acknowledged.
+func (s *Store) Promises() (p inspect.Promises, err error) {
+	err = s.attempt(func(ctx context.Context, c *pgx.Conn) (err error) {
+		p, err = inspect.Promised(ctx, c)
+		return err
 	})
 	return p, err
 }

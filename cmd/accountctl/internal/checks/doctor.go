@@ -36,10 +36,13 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, unless it is ok
 }
 
-// notAnswering is the error of a daemon that does not answer, whose text a finding has.
-type notAnswering struct{ error }
+// notAnswering is the error of a daemon or a database that does not answer, whose text a finding has.
+type notAnswering struct {
+	who string
+	error
+}
 
-func (notAnswering) Error() string { return "the daemon was not checked; see above for what to do" }
+func (e notAnswering) Error() string { return e.who + " was not checked; see above for what to do" }
 
 func (e notAnswering) Unwrap() error { return e.error }
 
@@ -57,17 +60,35 @@ on the disk, the permissions in the data directory and, while no daemon runs the
 whether one would start with what is in it. That is --data, or where the socket
 accountant.sock in --server lies.
 
-Exit status: 0 if nothing failed; 4 if the daemon does not answer; otherwise 1. So it
-also serves as a probe.`,
+With --store a PostgreSQL database is checked instead, as daemons find it that run on
+this machine: what its settings promise of charges that were acknowledged, its standbys,
+what lies between, the user's rights, the tables' version, the store and the clock.
+Nothing in it is changed. docs/fleet.md says what a database needs.
+
+Exit status: 0 if nothing failed; 4 if the daemon, or the database, does not answer;
+otherwise 1. So it also serves as a probe.`,
 		Example: `  accountctl doctor
   accountctl doctor --server unix:/var/lib/accountant/accountant.sock
-  accountctl doctor --server accountant.example.org:7878 --tls-ca ca.crt --output json`,
+  accountctl doctor --server accountant.example.org:7878 --tls-ca ca.crt --output json
+  accountctl doctor --store 'postgres://accountant@db:5432/ledgers?sslmode=verify-full' \
+    --store-password-file password`,
 		Args: cli.Arguments(),
 	}
 	data := c.Flags().String("data", "", "the daemon's data `directory`, if it is on this machine")
+	var in database
+	in.addFlags(c)
 	output := cli.OutputFlag(c, cli.FormatJSON)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		found, err := examine(p, c, cmp.Or(*data, ownDirectory(p.Server)))
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if err := in.check(c, *data); err != nil {
+			return err
+		}
+		var found []finding
+		if in.URL != "" {
+			p.Server = in.Name() // in messages
+			found, err = in.examine(c.Context())
+		} else {
+			found, err = examine(p, c, cmp.Or(*data, ownDirectory(p.Server)))
+		}
 		var wrong *cli.UsageError
 		if errors.As(err, &wrong) {
 			return err
@@ -132,14 +153,19 @@ func examine(p *cli.Program, c *cobra.Command, data string) (found []finding, er
 		found = append(found, storeFindings(data)...)
 	}
 	if unreachable != nil {
-		return found, notAnswering{unreachable}
+		return found, notAnswering{"the daemon", unreachable}
 	}
+	return found, failing(found)
+}
+
+// failing returns an error if one of the findings failed.
+func failing(found []finding) error {
 	for _, f := range found {
 		if f.Result == foundFail {
-			err = errDoctor
+			return errDoctor
 		}
 	}
-	return found, err
+	return nil
 }
 
 func versionFinding(daemon, own string) finding {

@@ -1,4 +1,4 @@
-package postgres
+package reach
 
 import (
 	"crypto/tls"
@@ -21,8 +21,8 @@ func (r *refusal) Error() string {
 
 func (r *refusal) Unwrap() error { return r.err }
 
-// explained explains why no connection was made. Another error it returns as it is.
-func explained(err error) error {
+// Explained explains why no connection was made. Another error it returns as it is.
+func Explained(err error) error {
 	var connect *pgconn.ConnectError
 	if !errors.As(err, &connect) {
 		return err
@@ -47,6 +47,10 @@ func explained(err error) error {
 				"a database that exists; CREATE DATABASE makes an empty one")
 		}
 		return err
+	}
+	if errors.Is(err, pgconn.ErrReadOnlyConnection) {
+		return because("the server takes no writes: it is a standby, or set to be read only",
+			"the primary's address, or the addresses of all servers, HOST:PORT,HOST:PORT")
 	}
 	var certificate *tls.CertificateVerificationError
 	var name *net.DNSError

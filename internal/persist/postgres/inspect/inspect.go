@@ -1,0 +1,189 @@
+// Package inspect looks at a database as a daemon would find it, and changes nothing: what it promises about
+// acknowledged commits, what lies between, what the user may do, and which store it has.
+package inspect
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/schema"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+)
+
+// Facts are what was found.
+type Facts struct {
+	Promises
+	Version           string // of PostgreSQL
+	SynchronousCommit string // the user's default, which the daemon's sessions raise to on
+	Checksums         bool   // the server notices damaged pages
+
+	Host        string            // that was reached; the directory of a socket
+	Certificate *x509.Certificate // of the server; nil without TLS
+
+	// Pooled: something between hands out the server's sessions. PerTransaction: it gives each transaction another.
+	Pooled, PerTransaction bool
+
+	// Sessions is how many the server takes, of which Free are not in use.
+	Sessions, Free int
+
+	User      string
+	Superuser bool
+	Schema    string   // where the tables are, or would be; empty: nowhere
+	MayCreate bool     // tables there
+	Lacks     []string // rights on tables, such as "UPDATE on heads"
+	NotOwner  []string // tables that belong to somebody else
+
+	Tables, Newest int64 // version of the tables, 0 if there are none; and the newest that this program knows
+
+	Store string          // identifier; empty if no daemon was started on it yet
+	Keys  []rows.BoundKey // to which it was bound, the one in use last
+	Moved *rows.Final     // its ledgers were moved away; nil if they were not
+}
+
+// patience is how long a server may take to answer.
+const patience = 5 * time.Second
+
+// ErrNoAnswer means that nobody answers there.
+var ErrNoAnswer = errors.New("the database does not answer")
+
+// Look looks at a database.
+func Look(ctx context.Context, at reach.Address) (f Facts, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*patience)
+	defer cancel()
+	c, err := at.Connect(ctx, "accountctl", patience)
+	if err != nil {
+		return f, silent(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }() // nothing is left to lose
+	f.Host = c.Config().Host
+	if secure, ok := c.PgConn().Conn().(*tls.Conn); ok {
+		f.Certificate = secure.ConnectionState().PeerCertificates[0]
+	}
+	for _, look := range []func(context.Context, *pgx.Conn) error{f.server, f.user, f.store} {
+		if err := look(ctx, c); err != nil {
+			return f, err
+		}
+	}
+	return f, f.pooler(ctx, c, at) // last, as it may lose the connection
+}
+
+// silent makes the error of a connection that nobody answered an ErrNoAnswer with the same text.
+func silent(err error) error {
+	var server *pgconn.PgError
+	var dial net.Error
+	if !errors.As(err, &server) && (errors.As(err, &dial) || errors.Is(err, context.DeadlineExceeded)) {
+		return noAnswer{err}
+	}
+	return err
+}
+
+type noAnswer struct{ error }
+
+func (n noAnswer) Unwrap() []error { return []error{ErrNoAnswer, n.error} }
+
+func (f *Facts) server(ctx context.Context, c *pgx.Conn) error {
+	for i := range 3 { // the quickest answer tells the clock best
+		p, err := Promised(ctx, c)
+		if err != nil {
+			return err
+		}
+		if i == 0 || p.Within < f.Within {
+			f.Promises = p
+		}
+	}
+	const ask = `SELECT current_setting('server_version'), current_setting('synchronous_commit'),
+		current_setting('data_checksums') = 'on', current_setting('max_connections')::int,
+		current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+			- (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`
+	return c.QueryRow(ctx, ask).Scan(&f.Version, &f.SynchronousCommit, &f.Checksums, &f.Sessions, &f.Free)
+}
+
+func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
+	const ask = `SELECT current_user, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
+		coalesce(current_schema(), ''), coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
+		ARRAY(SELECT p || ' on ' || tablename FROM pg_tables, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
+			WHERE schemaname = current_schema() AND tablename = ANY($1)
+				AND NOT has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), p)
+			ORDER BY 1),
+		ARRAY(SELECT tablename::text FROM pg_tables
+			WHERE schemaname = current_schema() AND tablename = ANY($1) AND NOT pg_has_role(tableowner, 'usage')
+			ORDER BY 1)`
+	tables := strings.Fields("meta marks ledgers heads packs lanes sequences mechanisms counts reservations amendments")
+	return c.QueryRow(ctx, ask, tables).Scan(&f.User, &f.Superuser, &f.Schema, &f.MayCreate, &f.Lacks, &f.NotOwner)
+}
+
+// store reads which store the database has.
+func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
+	f.Newest = schema.Newest()
+	if len(f.Lacks) > 0 {
+		return nil
+	}
+	f.Tables, err = schema.Stored(func(sql string, to any) error { return c.QueryRow(ctx, sql).Scan(to) })
+	if err != nil || f.Tables == 0 || f.Tables > f.Newest {
+		return err
+	}
+	found, err := c.Query(ctx, "SELECT name, value FROM meta ORDER BY name")
+	if err != nil {
+		return err
+	}
+	var name string
+	var stored []byte
+	_, err = pgx.ForEachRow(found, []any{&name, &stored}, func() error {
+		value, err := rows.Unseal(rows.MetaBucket, []byte(name), stored)
+		if err != nil {
+			return err
+		}
+		switch {
+		case name == "store":
+			f.Store = string(value)
+		case name == "final":
+			final, err := rows.ParseFinal(value)
+			f.Moved = &final
+			return err
+		case strings.HasPrefix(name, "key/") && len(value) == 8+len(rows.BoundKey{}.Fingerprint):
+			f.Keys = append(f.Keys, rows.BoundKey{Fingerprint: [32]byte(value[8:]),
+				Since: time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC()})
+		}
+		return nil
+	})
+	return err
+}
+
+// pooler finds out what lies between. A session's process is told at the start by whoever answers there, and by
+// the server itself when it is asked. A pooler that gives each transaction another session has to take another one
+// while the first is held by somebody else.
+func (f *Facts) pooler(ctx context.Context, c *pgx.Conn, at reach.Address) error {
+	process := func(ctx context.Context, c *pgx.Conn) (pid uint32, err error) {
+		err = c.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid)
+		return pid, err
+	}
+	before, err := process(ctx, c)
+	if f.Pooled = before != c.PgConn().PID(); err != nil || !f.Pooled {
+		return err
+	}
+	other, err := at.Connect(ctx, "accountctl", patience)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = other.Close(context.WithoutCancel(ctx)) }()
+	held, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := other.Exec(held, "BEGIN"); err != nil {
+		return ctx.Err() // this one has kept its session, and there is no other
+	}
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	after, err := process(asking, c)
+	f.PerTransaction = err != nil || after != before
+	return ctx.Err()
+}

@@ -1,0 +1,51 @@
+// Package schema is the tables of the database in their versions, without what makes them.
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Table is where the database has the versions of its tables.
+const Table = "schema_version"
+
+// Scripts are the files that make the tables, a version each.
+func Scripts() fs.FS {
+	scripts, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name is one of those that are embedded
+	}
+	return scripts
+}
+
+// Newest returns the newest version that this program knows.
+func Newest() (newest int64) {
+	names, err := fs.Glob(Scripts(), "*.sql")
+	if err != nil {
+		panic(err) // the pattern is right
+	}
+	for _, name := range names {
+		var version int64
+		if _, err := fmt.Sscanf(name, "%d_", &version); err != nil {
+			panic(err) // a test reads all names
+		}
+		newest = max(newest, version)
+	}
+	return newest
+}
+
+// Stored returns the version of a database's tables, by a function that asks for one value. It is 0 if there are none.
+func Stored(ask func(sql string, to any) error) (version int64, err error) {
+	var there bool
+	const find = "SELECT EXISTS (SELECT 1 FROM information_schema.tables " +
+		"WHERE table_schema = current_schema() AND table_name = '" + Table + "')"
+	if err := ask(find, &there); err != nil || !there {
+		return 0, err
+	}
+	err = ask("SELECT coalesce(max(version_id), 0) FROM "+Table+" WHERE is_applied", &version)
+	return version, err
+}
