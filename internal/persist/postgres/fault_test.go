@@ -24,6 +24,11 @@ func hasty(url string) Config {
 		Abandoned: 300 * time.Millisecond}
 }
 
+// patient are time limits that a slow machine does not come to.
+func patient(url string) Config {
+	return Config{URL: url, ReadLimit: time.Minute, CommitLimit: time.Minute, Abandoned: time.Minute}
+}
+
 // TestFaultAtEveryMessage cuts or silences the connection before each message of a commit, in both
 // directions. The commit then happens once or not at all, in all of its ledgers or in none, and is answered
 // with the truth: it is written exactly if Append says so.
@@ -38,7 +43,7 @@ func faultsOfCommits(t *testing.T, ledgers ...string) {
 	t.Parallel()
 	url := database(t)
 	proxy, through := pgtest.NewProxy(t, url)
-	observer := mustOpen(t, Config{URL: url})
+	observer := mustOpen(t, patient(url))
 	defer mustClose(t, observer)
 	for _, name := range ledgers {
 		if name == "" {
@@ -142,24 +147,36 @@ func allFaults() bool { return os.Getenv("ACCOUNTANT_FAULTS") == "all" }
 // terminated at each of its messages, in both directions. The store finds out what became of the write.
 func TestFaultAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	var proxies, outcomes sync.Map // connection string → *pgtest.Proxy; Outcome → true
-	open := func(t *testing.T, c Config) *Store {
-		c.Observer.Unknown = func(o Outcome) { outcomes.Store(o, true) }
-		return mustOpen(t, c)
+	type behind struct {
+		proxy *pgtest.Proxy
+		url   string // of the same database
+	}
+	var proxies, outcomes sync.Map // connection string → behind; Outcome → true
+	of := func(s ledger.Store) behind {
+		found, _ := proxies.Load(s.(*Store).config.URL)
+		return found.(behind)
 	}
 	h := harness(Config{})
 	h.FindsOut = true
-	h.Open = func(t *testing.T) ledger.Store {
-		proxy, through := pgtest.NewProxy(t, database(t))
-		proxies.Store(through, proxy)
-		return open(t, hasty(through))
+	h.Look = func(t *testing.T, s ledger.Store) ledger.Store {
+		look := mustOpen(t, patient(of(s).url))
+		t.Cleanup(func() { mustClose(t, look) })
+		return look
+	}
+	opened := func(limits func(url string) Config) func(*testing.T) ledger.Store {
+		return func(t *testing.T) ledger.Store {
+			url := database(t)
+			proxy, through := pgtest.NewProxy(t, url)
+			proxies.Store(through, behind{proxy, url})
+			c := limits(through)
+			c.Observer.Unknown = func(o Outcome) { outcomes.Store(o, true) }
+			return mustOpen(t, c)
+		}
 	}
 	// arm makes a fault at a message that is chosen for each step.
 	arm := func(set func(p *pgtest.Proxy, step int) (at int)) func(*testing.T, ledger.Store, int) func() bool {
 		return func(_ *testing.T, written ledger.Store, step int) func() bool {
-			s := written.(*Store)
-			found, _ := proxies.Load(s.config.URL)
-			proxy := found.(*pgtest.Proxy)
+			s, proxy := written.(*Store), of(written).proxy
 			at := set(proxy, step)
 			return func() (came bool) {
 				came = proxy.Disarm() >= at
@@ -175,24 +192,28 @@ func TestFaultAtEveryWrite(t *testing.T) {
 	if allFaults() {
 		sample = map[pgtest.Fault]int{pgtest.Cut: 1, pgtest.Terminate: 3, pgtest.Silence: 11}
 	}
-	for fault, every := range sample {
+	at := func(fault pgtest.Fault) storetest.Fault {
 		var writes atomic.Int64 // each of them begins at another message
-		h.Faults = append(h.Faults, storetest.Fault{Name: fault.String(), Arm: arm(func(p *pgtest.Proxy, step int) int {
+		every := sample[fault]
+		return storetest.Fault{Name: fault.String(), Arm: arm(func(p *pgtest.Proxy, step int) int {
 			at := (step-1)*every + 1 + int(writes.Add(37))%every
 			p.Arm(fault, at)
 			return at
-		})})
+		})}
 	}
-	h.Faults = append(h.Faults, storetest.Fault{Name: "cut behind the commit",
-		Arm: arm(func(p *pgtest.Proxy, step int) int {
-			if step > 1 { // it has one
-				p.Arm(pgtest.Cut, 0)
-				return math.MaxInt
-			}
-			p.ArmCommitted(pgtest.Cut)
-			return 1
-		})})
-	t.Run("all", func(t *testing.T) { storetest.RunFaults(t, h) })
+	behindCommit := storetest.Fault{Name: "cut behind the commit", Arm: arm(func(p *pgtest.Proxy, step int) int {
+		if step > 1 { // it has one
+			p.Arm(pgtest.Cut, 0)
+			return math.MaxInt
+		}
+		p.ArmCommitted(pgtest.Cut)
+		return 1
+	})}
+	// A store that is cut off knows it at once, however slow the machine is. Silence it knows by its limits.
+	h.Open, h.Faults = opened(patient), []storetest.Fault{at(pgtest.Cut), at(pgtest.Terminate), behindCommit}
+	t.Run("cut off", func(t *testing.T) { storetest.RunFaults(t, h) })
+	h.Open, h.Faults = opened(hasty), []storetest.Fault{at(pgtest.Silence)}
+	t.Run("silent", func(t *testing.T) { storetest.RunFaults(t, h) })
 	if _, ok := outcomes.Load(Committed); !ok {
 		t.Error("no write's outcome was unknown and found to be that it was committed")
 	}

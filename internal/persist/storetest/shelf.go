@@ -13,7 +13,8 @@ import (
 type shelf struct {
 	t     testing.TB
 	s     ledger.Store
-	books []*book // in the order in which they were made
+	look  ledger.Store // to read what s keeps; nil: s
+	books []*book      // in the order in which they were made
 }
 
 // write is what is decided in several ledgers and written together.
@@ -21,6 +22,14 @@ type write struct {
 	books   []*book
 	batches []*ledger.Batch // of each
 	made    *ledger.Genesis // of the last one, where it is not there yet
+}
+
+// reads is the handle for everything but writes.
+func (f *shelf) reads() ledger.Store {
+	if f.look != nil {
+		return f.look
+	}
+	return f.s
 }
 
 func (f *shelf) add(books ...*book) { f.books = append(f.books, books...) }
@@ -35,7 +44,7 @@ func (f *shelf) book(name string) *book {
 
 // unmade returns the book of a ledger that is not there yet. It joins the shelf when its write is kept.
 func (f *shelf) unmade(g *ledger.Genesis) *book {
-	return &book{t: f.t, s: f.s, name: g.Spec.Name, last: map[ledger.Writer]uint64{},
+	return &book{t: f.t, s: f.reads(), name: g.Spec.Name, last: map[ledger.Writer]uint64{},
 		state: ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil)}
 }
 
@@ -87,13 +96,13 @@ func (w write) lost() {
 func (f *shelf) kept(w write) {
 	f.t.Helper()
 	for i, b := range w.books {
-		if b.s = f.s; i == len(w.books)-1 && w.made != nil {
+		if b.s = f.reads(); i == len(w.books)-1 && w.made != nil {
 			f.add(b)
 			w.batches[i] = b.again(w.batches[i].Entries())
 		}
 		var hashes []ledger.Hash
 		for _, e := range w.batches[i].Entries() {
-			found, err := f.s.Records(b.name, e.Position, 1)
+			found, err := b.s.Records(b.name, e.Position, 1)
 			if err != nil || len(found) != 1 {
 				f.t.Fatalf("%s: entry %d: %d records, %v", b.name, e.Position, len(found), err)
 			}
@@ -131,11 +140,11 @@ func (f *shelf) check() {
 	f.t.Helper()
 	var want, names []string
 	for _, b := range f.books {
-		b.s = f.s
+		b.s = f.reads()
 		b.check()
 		want = append(want, b.name)
 	}
-	found, err := f.s.List("", "", len(want)+1)
+	found, err := f.reads().List("", "", len(want)+1)
 	for _, sum := range found {
 		names = append(names, sum.Genesis.Spec.Name)
 	}

@@ -20,6 +20,9 @@ type Harness struct {
 	// that nothing was written, and the store goes on. Without it the answer is ledger.ErrUnknown, and what
 	// became of the write is seen once the store is opened again.
 	FindsOut bool
+	// Look returns a handle on what a store keeps through which no fault is made, and which the suite does not
+	// close. Nil: the store itself.
+	Look func(t *testing.T, s ledger.Store) ledger.Store
 	// MaxBatchBytes is the store's limit of stored bytes for one Append, at least
 	// 1,500; 0 if it is over 1 MiB.
 	MaxBatchBytes int
