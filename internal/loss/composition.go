@@ -121,13 +121,13 @@ type ValueSum struct {
 	err, size           float64
 }
 
-// Add adds n·v for a count n rounded to nearest.
+// Add adds n·v for a count n rounded to nearest, which is negative for what is taken away.
 func (s *ValueSum) Add(n float64, v Value) {
 	s.k.Add(n * v.K)
 	s.slope.Add(n * v.Slope)
 	s.curvature.Add(n * v.Curvature)
-	s.err += n * v.Err
-	s.size += n * math.Abs(v.K)
+	s.err += math.Abs(n) * v.Err
+	s.size += math.Abs(n * v.K)
 }
 
 // Value is the sum so far.

@@ -47,7 +47,7 @@ func newSite(p *parts, d loss.Direction, pl plan) (*site, string) {
 		return nil, "no place for the contour was found"
 	}
 	line := p.tilt(d, x.theta)
-	if len(line.rest) < len(p.rest) {
+	if len(line.rest) < line.distinct {
 		return nil, interval.OutOfTime
 	}
 	if c.k = line.k(); !(c.k.Err < 0.1) {
@@ -60,7 +60,7 @@ func newSite(p *parts, d loss.Direction, pl plan) (*site, string) {
 	first := 0.85 * math.Sqrt(2*pl.need/math.Max(x.curvature, 1e-300))
 	l := newLevels(line, c.step, first, -pl.need)
 	i, closely := l.enough(-pl.need), false
-	if aim := int(pl.nodes / (2 * math.Pi)); l.at[i] > 2*aim && l.at[i] > 100 && len(p.rest) <= mostClosely {
+	if aim := int(pl.nodes / (2 * math.Pi)); l.at[i] > 2*aim && l.at[i] > 100 && len(p.terms) <= mostClosely {
 		closely = true
 		l.refine(line, aim, -pl.need)
 		i = l.enough(-pl.need)
@@ -94,13 +94,16 @@ func (c *inversion) fill(line tilts, n int, m *meter) {
 	for i, r := range line.rest {
 		before := r.Spent()
 		for k, v := range r.Along(c.step, n, m.stopped) {
-			sums[k].add(line.counts[i], v)
+			sums[k].add(line.terms[i], v)
 		}
 		m.spend(r.Spent() - before)
 		line.rest[i] = nil // thousands of them may be large
 	}
 	c.re, c.im = make([]float64, n), make([]float64, n)
 	for k := range sums {
+		if k > 0 { // there the difference is 0
+			sums[k].err += line.err(float64(k)*c.step) + line.err(0)
+		}
 		c.node(k, &sums[k], line.variance)
 	}
 }
@@ -112,15 +115,17 @@ type nodeSum struct {
 	upper  float64 // bound on the real part
 }
 
-func (s *nodeSum) add(count float64, v loss.ComplexValue) {
-	s.upper += count * v.Upper * (1 - 1e-12)
+func (s *nodeSum) add(t weighted, v loss.ComplexValue) {
+	if !t.clustered {
+		s.upper += t.count * v.Upper * (1 - 1e-12)
+	}
 	if math.IsInf(v.Err, 1) {
 		s.err = math.Inf(1)
 		return
 	}
-	s.re.Add(count * real(v.K))
-	s.im.Add(count * imag(v.K))
-	s.err += count * (v.Err + 4*num.Ulp*(math.Abs(real(v.K))+math.Abs(imag(v.K))))
+	s.re.Add(t.count * real(v.K))
+	s.im.Add(t.count * imag(v.K))
+	s.err += math.Abs(t.count) * (v.Err + 4*num.Ulp*(math.Abs(real(v.K))+math.Abs(imag(v.K))))
 }
 
 // node stores term k: e^{sum + Gaussian part}/(s(s+1)). See docs/math/inversion.md §2.4.

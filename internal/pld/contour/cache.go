@@ -23,6 +23,7 @@ import (
 type Cache struct {
 	frames [2]*frame // by direction
 	add    addBound
+	asked  bool // about thousands of losses
 }
 
 // maxFrameCells bounds a frame: distinct losses times nodes.
@@ -94,6 +95,12 @@ type question struct {
 func (k *Cache) ask(c loss.Composition, q question, w interval.Wanted) (loss.Bounds, bool) {
 	p, reason := split(c)
 	if reason != "" || !p.countable() {
+		return loss.Bounds{}, false
+	}
+	// Whoever asks once about thousands of distinct losses is answered by clusters, sooner than a frame
+	// of them is made.
+	if p.many(w) && !k.asked {
+		k.asked = true
 		return loss.Bounds{}, false
 	}
 	b, ok := k.direction(&p, loss.Remove, q, w)

@@ -48,6 +48,16 @@ func epsilonOf(c loss.Composition, down, up float64, w interval.Wanted) (loss.Bo
 	if reason != "" {
 		return interval.Everything, reason
 	}
+	if q, ok := p.clustered(w); ok {
+		if b, none := q.epsilon(c, down, up, w); none == "" && w.Reached(true, b) {
+			return b, ""
+		}
+	}
+	return p.epsilon(c, down, up, w)
+}
+
+// epsilon is the larger of both directions', of which c has the one or two.
+func (p *parts) epsilon(c loss.Composition, down, up float64, w interval.Wanted) (loss.Bounds, string) {
 	b, theta, reason := p.epsilonOf(loss.Remove, down, up, w)
 	if reason != "" || c.Symmetric() || p.smallerAdd(theta, b.Lower, down) {
 		return b, reason
@@ -66,6 +76,16 @@ func logDeltaOf(c loss.Composition, epsilon float64, w interval.Wanted) (loss.Bo
 	if reason != "" {
 		return interval.Everything, reason
 	}
+	if q, ok := p.clustered(w); ok {
+		if b, none := q.logDelta(c, epsilon, w); none == "" && w.Reached(false, b) {
+			return b, ""
+		}
+	}
+	return p.logDelta(c, epsilon, w)
+}
+
+// logDelta is epsilon for ln δ.
+func (p *parts) logDelta(c loss.Composition, epsilon float64, w interval.Wanted) (loss.Bounds, string) {
 	b, theta, reason := p.logDeltaOf(loss.Remove, epsilon, w)
 	if reason != "" || c.Symmetric() || p.smallerAdd(theta, epsilon, b.Lower) {
 		return b, reason

@@ -146,7 +146,7 @@ func (f *frame) update(p *parts) bool {
 		f.over.Add(n, r.above)
 		f.less.Add(n, r.less)
 		for k := range f.nodes {
-			f.nodes[k].add(n, r.along[k])
+			f.nodes[k].add(weighted{count: n}, r.along[k])
 		}
 		for i, d := range r.decay {
 			f.decays[i] += n * d

@@ -40,13 +40,13 @@ func (m *meter) stopped() bool { return m.stop != nil && m.stop() }
 // out reports whether nothing more should be begun.
 func (m *meter) out() bool { return m.left <= 0 || m.stopped() }
 
-// cumulant is a term's K(s), exactly enough to prove something; +Inf once the
+// cumulant is a loss's K(s), exactly enough to prove something; +Inf once the
 // meter is out.
-func (m *meter) cumulant(t loss.Term, d loss.Direction, s float64) loss.Value {
+func (m *meter) cumulant(l loss.Loss, d loss.Direction, s float64) loss.Value {
 	if m.out() {
 		return loss.Value{K: math.Inf(1), Err: math.Inf(1)}
 	}
-	on := loss.Tilt(t.Loss, d, s, m.in)
+	on := loss.Tilt(l, d, s, m.in)
 	m.spend(on.Spent())
 	return on.K()
 }

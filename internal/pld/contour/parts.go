@@ -12,7 +12,17 @@ import (
 type parts struct {
 	variance float64 // μ², within a relative varianceError
 	rest     loss.Composition
+	terms    []weighted // the rest, or the nodes of its clusters and what is in none
+	clusters []clustered
+	milder   []weightedMilder
 	meter    *meter // of the direction that is being computed
+}
+
+// weighted is a loss with its factor in the sum K.
+type weighted struct {
+	loss      loss.Loss
+	count     float64
+	clustered bool // the loss is in a cluster, or one of its nodes: then the factor may be negative
 }
 
 // varianceError bounds the relative error of Σ n·μ²: μ itself is rounded up by
@@ -38,6 +48,10 @@ func split(c loss.Composition) (p parts, reason string) {
 			p.rest = append(p.rest, t)
 		}
 	}
+	p.terms = make([]weighted, len(p.rest))
+	for i, t := range p.rest {
+		p.terms[i] = weighted{loss: t.Loss, count: float64(t.Count)}
+	}
 	p.variance = sum.Value()
 	if !(p.variance < math.MaxFloat64) || p.variance > 0 && p.variance < 0x1p-900 {
 		return p, "the Gaussians' Σμ² is outside the range of float64"
@@ -48,11 +62,14 @@ func split(c loss.Composition) (p parts, reason string) {
 // cumulant is K(s) at a real s of both parts.
 func (p *parts) cumulant(d loss.Direction, s float64) loss.Value {
 	var sum loss.ValueSum
-	for _, t := range p.rest {
+	terms, err := p.at(d, s)
+	for _, t := range terms {
 		p.meter.in.Spend(termWork)
-		sum.Add(float64(t.Count), p.meter.cumulant(t, d, s))
+		sum.Add(t.count, p.meter.cumulant(t.loss, d, s))
 	}
-	return addGaussian(sum.Value(), p.variance, s)
+	v := addGaussian(sum.Value(), p.variance, s)
+	v.Err += err(0)
+	return v
 }
 
 // addGaussian adds K(s) = s(s+1)·μ²/2 to v.
@@ -77,23 +94,28 @@ func (p *parts) maxLoss(d loss.Direction) float64 {
 type tilts struct {
 	theta, variance float64
 	rest            []*loss.Tilted
-	counts          []float64
+	terms           []weighted              // one for each of the rest
+	err             func(t float64) float64 // of what clusters say of K(θ + it)
+	milder          []tiltedMilder
+	distinct        int // terms, of which the meter may not let all be among the rest
 	meter           *meter
 }
 
 // tilt puts the parts on a line; all of them, unless the meter runs out.
 func (p *parts) tilt(d loss.Direction, theta float64) tilts {
-	t := tilts{theta: theta, variance: p.variance, meter: p.meter}
-	for _, r := range p.rest {
+	terms, err := p.at(d, theta)
+	t := tilts{theta: theta, variance: p.variance, meter: p.meter, err: err, distinct: len(terms)}
+	for _, r := range terms {
 		if p.meter.out() {
 			break
 		}
 		p.meter.in.Spend(termWork)
-		on := loss.Tilt(r.Loss, d, theta, p.meter.in)
+		on := loss.Tilt(r.loss, d, theta, p.meter.in)
 		p.meter.spend(on.Spent())
 		t.rest = append(t.rest, on)
-		t.counts = append(t.counts, float64(r.Count))
+		t.terms = append(t.terms, r)
 	}
+	t.milder = p.tiltMilder(d, theta)
 	return t
 }
 
@@ -101,9 +123,11 @@ func (p *parts) tilt(d loss.Direction, theta float64) tilts {
 func (t *tilts) k() loss.Value {
 	var sum loss.ValueSum
 	for i, r := range t.rest {
-		sum.Add(t.counts[i], r.K())
+		sum.Add(t.terms[i].count, r.K())
 	}
-	return addGaussian(sum.Value(), t.variance, t.theta)
+	v := addGaussian(sum.Value(), t.variance, t.theta)
+	v.Err += t.err(0)
+	return v
 }
 
 // decay bounds ln Π|φ_j|^{n_j} over [t0, t1]; what is below enough is enough.
@@ -113,9 +137,19 @@ func (t *tilts) decay(t0, t1, enough float64, closely bool) float64 {
 		if sum < enough || t.meter.out() { // every factor is at most 1
 			return sum
 		}
+		if t.terms[i].clustered { // milder losses stand for it
+			continue
+		}
 		before := r.Spent()
-		sum += t.counts[i] * r.Decay(t0, t1, closely) * (1 - 1e-12) // 1e-12: the sum's rounding
+		sum += t.terms[i].count * r.Decay(t0, t1, closely) * (1 - 1e-12) // 1e-12: the sum's rounding
 		t.meter.spend(boundWork + r.Spent() - before)
+	}
+	for _, m := range t.milder {
+		if sum < enough || t.meter.out() {
+			return sum
+		}
+		sum += m.decay(t0, t1) * (1 - 1e-12)
+		t.meter.spend(boundWork)
 	}
 	return sum
 }

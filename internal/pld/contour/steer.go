@@ -29,9 +29,9 @@ type steerer struct {
 
 func (p *parts) steer(d loss.Direction) *steerer {
 	s := &steerer{variance: p.variance, meter: p.meter}
-	for _, t := range p.rest {
-		s.counts = append(s.counts, float64(t.Count))
-		s.rest = append(s.rest, loss.EstimateOf(t.Loss, d, p.meter.in))
+	for _, t := range p.terms {
+		s.counts = append(s.counts, t.count)
+		s.rest = append(s.rest, loss.EstimateOf(t.loss, d, p.meter.in))
 	}
 	return s
 }
