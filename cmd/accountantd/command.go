@@ -67,7 +67,7 @@ grpc.health.v1.Health says SERVING until then, of "" and of
 accountant.v1.AccountantService; so does /healthz.
 
 "accountantd restore FILE --data DIR" makes a data directory of a backup,
-"accountantd rotate-key --data DIR" replaces the key that signs heads.
+"accountantd rotate-key" replaces the key that signs heads.
 "accountantd local --data DIR" is what programs start that share ledgers without a
 standing daemon.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
@@ -15,17 +16,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/postgres"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 )
 
-const rotateKeyHelp = `Replace the key that signs heads, signing.key in DIR. No daemon may run on DIR.
+const rotateKeyHelp = `Replace the key that signs heads: signing.key in DIR, or that of the daemons of a
+database. No daemon may run on DIR, or be connected to the database.
 
 A store is bound to its key, and a daemon does not start with another one, or without
 it. If signing.key is the key that the store is bound to, or cannot be read, it is moved
 to signing.key.retired-TIME and a new one is made. If it is missing, a new one is made.
 If somebody has put another key there, the store is bound to that one.
+
+With --store the database is bound to the key in the file of --signing-key, which is
+made if it is not there; the old key's file stays as it is. Stop all daemons, run this
+once, copy the new file to all machines, and start the daemons with it. One that is
+started with the old key is refused.
 
 The fingerprint of each key stays in the store, with the time from which it signs:
 "accountctl verify --data DIR" and "--backup FILE" list them. Heads that an
@@ -36,17 +45,45 @@ A fingerprint is what this prints:
   openssl pkey -in signing.key -pubout -outform DER | sha256sum`
 
 // rotateKeyCommand parses the command line of a change of keys.
-func rotateKeyCommand(env []string, rotate func(data string) error) *cobra.Command {
+func rotateKeyCommand(env []string, rotate func(data string) error,
+	rotateShared func(ctx context.Context, of storage) error) *cobra.Command {
 	var data string
+	var of storage
 	c := &cobra.Command{
-		Use:     "rotate-key --data DIR",
-		Short:   "Replace the key that signs heads",
-		Long:    rotateKeyHelp,
-		Example: "  accountantd rotate-key --data ./data",
-		RunE:    func(*cobra.Command, []string) error { return rotate(data) },
+		Use:   "rotate-key (--data DIR | --store ADDRESS --signing-key FILE)",
+		Short: "Replace the key that signs heads",
+		Long:  rotateKeyHelp,
+		Example: "  accountantd rotate-key --data ./data\n" +
+			"  accountantd rotate-key --store postgres://accountant@localhost:5432/ledgers --signing-key new.key",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if of.url != "" {
+				return rotateShared(c.Context(), of)
+			}
+			return rotate(data)
+		},
 	}
 	c.Flags().StringVar(&data, "data", "", "`directory` of the ledgers")
-	takesData(c, env, &data, "the data directory of a daemon that has stopped")
+	of.addPlace(c.Flags())
+	c.Flags().StringVar(&of.signingKey, "signing-key", "", "PEM `file` of the new key of a --store; made if missing")
+	takesData(c, env, &data, "the data directory of a daemon that has stopped, or --store with the address of a "+
+		"database")
+	given := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if err := fromEnvironment(c.Flags(), env); err != nil {
+			return err
+		}
+		switch {
+		case of.url == "":
+			if err := given(c, args); err != nil {
+				return err
+			}
+		case data != "":
+			return usageError{fmt.Errorf("--data %s and --store are both given; allowed: one of them", data)}
+		case of.signingKey == "":
+			return usageError{errors.New("--signing-key: missing; allowed: a file for the new key, with --store")}
+		}
+		return settings{storage: of}.checkStorage()
+	}
 	return c
 }
 
@@ -121,10 +158,12 @@ func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 }
 
 // orRotate says how to change the key of a store in a directory. All daemons of a database have to
-// change theirs together, which no command does yet.
+// change theirs together.
 func orRotate(store kept, path, or string) string {
 	if _, file := store.(*persist.Store); !file {
-		return ", which --signing-key names: all daemons of a database sign with one key"
+		return ", which --signing-key names: all daemons of a database sign with one key (\"accountantd " +
+			"rotate-key\" " +
+			"replaces it for all of them)"
 	}
 	return fmt.Sprintf("%s \"accountantd rotate-key --data %s\"", or, filepath.Dir(path))
 }
@@ -198,5 +237,72 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 		from = fmt.Sprintf("%x", last.Fingerprint)
 	}
 	_, err = fmt.Fprintf(stdout, "signing key of store %s: %x instead of %s\n", store.ID(), found, from)
+	return err
+}
+
+// rotateSharedKey binds a database to the key in a file, which it makes if there is none. No daemon may be
+// connected: each reads its key when it starts. It can be run again wherever it was cut off.
+func rotateSharedKey(ctx context.Context, of storage, now time.Time, stdout io.Writer) (err error) {
+	idle := func(patience time.Duration, when string) error {
+		n, err := 1, error(nil)
+		// A session ends a moment after its client.
+		for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+			n, err = inspect.Daemons(ctx, of.postgres().Address())
+			if err != nil || n == 0 {
+				return err
+			}
+			if time.Now().After(until) {
+				break
+			}
+		}
+		return fmt.Errorf("%s: %d sessions of daemons are connected to the database %s; allowed: none: stop all "+
+			"daemons, "+
+			"and start them again with the new key", when, n, of.postgres().Name())
+	}
+	if err := idle(3*time.Second, "nothing was changed"); err != nil {
+		return err
+	}
+	store, err := postgres.Open(of.postgres())
+	if err != nil {
+		return err
+	}
+	last, err := lastKey(store)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	bind := func() (found [sha256.Size]byte, err error) {
+		key, err := server.SigningKey(of.signingKey)
+		if err != nil {
+			return found, err
+		}
+		if found, err = fingerprint(key); err != nil {
+			return found, err
+		}
+		if found == last.Fingerprint {
+			return found, fmt.Errorf("--signing-key: %s is the key %x, which the database is bound to already; "+
+				"to replace "+
+				"it give another file, which is made if it is not there", of.signingKey, found)
+		}
+		if err := onDisk.sync(filepath.Dir(of.signingKey)); err != nil {
+			return found, err
+		}
+		return found, store.BindKey(rows.BoundKey{Fingerprint: found, Since: now})
+	}
+	found, err := bind()
+	if err := errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	err = idle(time.Minute, "the key was replaced, and a daemon has started meanwhile, which may sign with the "+
+		"old one")
+	if err != nil {
+		return err
+	}
+	from := "no key"
+	if last.Fingerprint != [sha256.Size]byte{} {
+		from = fmt.Sprintf("%x", last.Fingerprint)
+	}
+	_, err = fmt.Fprintf(stdout, "signing key of store %s: %x instead of %s; start all daemons with "+
+		"--signing-key and a "+
+		"copy of %s\n", store.ID(), found, from, of.signingKey)
 	return err
 }

@@ -39,7 +39,8 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 			}),
 		localCommand(env,
 			func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) }),
-		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) }),
+		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) },
+			func(ctx context.Context, of storage) error { return rotateSharedKey(ctx, of, time.Now(), stdout) }),
 	)
 	command.SetArgs(args)
 	command.SetOut(stdout)

@@ -15,17 +15,17 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 )
 
-// address is where the database is.
-func (c Config) address() reach.Address {
+// Address is where the database is.
+func (c Config) Address() reach.Address {
 	return reach.Address{URL: c.URL, PasswordFile: c.PasswordFile}
 }
 
 // name is the store's URL for messages, without its user and password.
-func (c Config) name() string { return c.address().Name() }
+func (c Config) name() string { return c.Address().Name() }
 
 // parse reads the connection string and refuses one whose connection would not be safe.
 func (c Config) parse() (*pgxpool.Config, error) {
-	config, err := c.address().Parse(c.ReadLimit)
+	config, err := c.Address().Parse(c.ReadLimit)
 	if err != nil {
 		return nil, err
 	}

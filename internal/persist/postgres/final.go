@@ -82,9 +82,10 @@ func (s *Store) setMoved(stored []byte) error {
 		return err
 	}
 	err = fmt.Errorf("%w: %s: its ledgers were moved away by a final backup, made %s, and go on in the store that was "+
-		"made of it: use that one. If there is none, because the move did not succeed, ask the daemon that made the "+
-		"backup to make it again, or rename the table moved_heads to heads and delete the row final of meta, once it "+
-		"is certain that no store was made of it", ledger.ErrUnavailable, s.config.name(), f.At.Format(time.RFC3339))
+		"made of it: use that one. If there is none, because the move was given up, restore the final backup into "+
+		"another database that is empty (accountantd restore FILE --store); if the backup did not arrive, ask the "+
+		"daemon that made it to make it again (docs/fleet.md)", ledger.ErrUnavailable, s.config.name(),
+		f.At.Format(time.RFC3339))
 	s.moved.CompareAndSwap(nil, &err)
 	return nil
 }

@@ -187,3 +187,16 @@ func (f *Facts) pooler(ctx context.Context, c *pgx.Conn, at reach.Address) error
 	f.PerTransaction = err != nil || after != before
 	return ctx.Err()
 }
+
+// Daemons returns how many sessions of daemons are connected to a database. Those of other users of the database are
+// seen by members of pg_monitor only.
+func Daemons(ctx context.Context, at reach.Address) (n int, err error) {
+	c, err := at.Connect(ctx, "accountctl", patience)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	err = c.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "+
+		"AND application_name = $1", reach.Program).Scan(&n)
+	return n, err
+}

@@ -27,6 +27,9 @@ type Address struct {
 	PasswordFile string
 }
 
+// Program is the name that the sessions of daemons have in the database.
+const Program = "accountantd"
+
 // Parse reads the connection string, and refuses one whose connection would not be safe. A server that does not
 // answer within patience is given up; where the address names several, they share it.
 func (a Address) Parse(patience time.Duration) (*pgxpool.Config, error) {
@@ -45,7 +48,7 @@ func (a Address) Parse(patience time.Duration) (*pgxpool.Config, error) {
 	if err := safe(&cc.Config); err != nil {
 		return nil, fmt.Errorf("store %s: %w", a.Name(), err)
 	}
-	cc.RuntimeParams["application_name"] = "accountantd"
+	cc.RuntimeParams["application_name"] = Program
 	cc.ConnectTimeout = patience / time.Duration(hosts(&cc.Config)) // of each; one that was stopped never answers
 	cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	config.BeforeConnect = func(_ context.Context, cc *pgx.ConnConfig) error {
