@@ -42,6 +42,14 @@ func principal(ctx context.Context) string {
 	return ""
 }
 
+// provenCaller returns the caller's principal, and "" if nothing proves it.
+func provenCaller(ctx context.Context) string {
+	if c := callerOf(ctx); c != nil && c.identity().Proven() {
+		return c.principal
+	}
+	return ""
+}
+
 // passage returns what the call may do. Every call of the API has one: the gate has let it pass.
 func passage(ctx context.Context) *gate.Passage { return callerOf(ctx).passage }
 

@@ -107,7 +107,7 @@ func Start(config Config) (*Server, error) {
 	draining, drain := context.WithCancelCause(context.Background())
 	s.draining, s.drain = draining, func() { drain(errDraining) }
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
-	questions.Analysis = config.Spans.Analysis
+	questions.Analysis, questions.Caller = config.Spans.Analysis, provenCaller
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
 		Digest: record.Digest, RequireDataset: config.RequireDataset, Batch: config.Spans.Batch(),
 		Compute: questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})

@@ -119,7 +119,7 @@ func TestFollowingGivesWay(t *testing.T) {
 			t.Errorf("a question waits for %v, until %d entries are read", waited, value.position)
 		}
 		o.back(true)
-		in.Leave()
+		in.Leave(t.Context())
 		time.Sleep(2 * followTime)
 		synctest.Wait()
 		if value.position != followStep {

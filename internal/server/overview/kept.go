@@ -48,7 +48,7 @@ func (k *kept[K, V]) begin(ctx context.Context, in turns.InTime, key K, make fun
 	for {
 		o := k.get(key, make)
 		if o == nil {
-			in.Leave()
+			in.Leave(ctx)
 			return nil, errForgotten
 		}
 		o.waiting.Add(1)
@@ -57,7 +57,7 @@ func (k *kept[K, V]) begin(ctx context.Context, in turns.InTime, key K, make fun
 			o.waiting.Add(-1)
 		case <-ctx.Done():
 			o.waiting.Add(-1)
-			in.Leave()
+			in.Leave(ctx)
 			return nil, ctx.Err()
 		}
 		if k.current(key, o) {

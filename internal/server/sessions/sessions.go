@@ -166,12 +166,12 @@ func (s *Sessions) inTurn(ctx context.Context, name string, se *session,
 	c, summary, err := s.ledgers.Composition(ctx, name)
 	if err != nil {
 		giveBack()
-		s.inTime.Leave()
+		s.inTime.Leave(ctx)
 		return accountant.Answer{}, summary, err
 	}
 	if a, ok := s.known(se, summary.Head, q); ok { // answered meanwhile
 		giveBack()
-		s.inTime.Leave()
+		s.inTime.Leave(ctx)
 		return a, summary, nil
 	}
 	a, err := s.inTime.Ending(giveBack).Answer(ctx, q, func(q accountant.Question) (accountant.Answer, error) {

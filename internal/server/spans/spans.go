@@ -11,14 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric/noop"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/stats"
 
 	"github.com/dpaccountant/accountant/internal/keeper/timing"
 )
@@ -50,13 +46,8 @@ func (r *Recorder) Options() []grpc.ServerOption {
 	if r == nil {
 		return nil
 	}
-	return []grpc.ServerOption{grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(r.provider),
-		otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithMeterProvider(noop.NewMeterProvider()),
-		otelgrpc.WithFilter(func(info *stats.RPCTagInfo) bool { return info.FullMethodName != healthCheck })))}
+	return []grpc.ServerOption{grpc.StatsHandler(newCalls(r.provider))}
 }
-
-// healthCheck is asked every few seconds by whatever runs the daemon.
-const healthCheck = "/grpc.health.v1.Health/Check"
 
 // Batch returns what a keeper is to call after each batch; nil for a nil Recorder.
 func (r *Recorder) Batch() timing.Observer {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +27,11 @@ type Rotation struct {
 	rests   int           // slices, after each that is computed while charges come in
 	meter   Meter
 
-	admitted atomic.Int64
-	waiting  atomic.Int64 // for a turn
+	mu       sync.Mutex
+	admitted int64
+	by       map[string]int64 // of these, by caller
+
+	waiting atomic.Int64 // for a turn
 }
 
 // slice is how long an analysis computes while others wait for their turn.
@@ -61,13 +65,15 @@ func NewRotation(atOnce int, longest time.Duration, m Meter) *Rotation {
 		atOnce = max(1, runtime.GOMAXPROCS(0)-1)
 	}
 	return &Rotation{turns: make(chan struct{}, atOnce), most: int64(atOnce) * admittedEach, longest: longest,
-		rests: restSlices, meter: m}
+		rests: restSlices, meter: m,
+		by: map[string]int64{}}
 }
 
 // NewReadings lets ledgers of which the costs take long to find be read one at a time, in
 // turns. Charges wait for them, so they do not rest.
 func NewReadings(m Meter) *Rotation {
-	return &Rotation{turns: make(chan struct{}, 1), longest: math.MaxInt64, meter: m}
+	return &Rotation{turns: make(chan struct{}, 1), longest: math.MaxInt64, meter: m,
+		by: map[string]int64{}}
 }
 
 // Long begins the long part of reading a ledger. The calling goroutine goes on in a thread of
@@ -80,18 +86,41 @@ func (a *Rotation) Long() (pause, done func()) {
 }
 
 // admit admits a question or refuses it. It refuses when too many are waiting, or so many that
-// most of the question's time would pass before its first turn. The caller of a successful
-// admit calls leave once.
-func (a *Rotation) admit(ctx context.Context) error {
-	n := a.admitted.Add(1)
-	wait := time.Duration(n-1) * (slice + a.idleTime()) / time.Duration(cap(a.turns))
+// most of the question's time would pass before its first turn. Somebody who asks a single question
+// is admitted beside others who ask as many as they can, until there are twice as many as usual. The
+// caller of a successful admit calls leave once, for the same asker.
+func (a *Rotation) admit(ctx context.Context, who string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	wait := time.Duration(a.admitted) * (slice + a.idleTime()) / time.Duration(cap(a.turns))
 	deadline, ok := ctx.Deadline()
-	if n <= a.most && (wait < slice || !ok || wait < time.Until(deadline)/2) {
-		return nil
+	most := a.most
+	if a.by[who] == 0 {
+		most *= 2
 	}
-	a.admitted.Add(-1)
-	a.meter.QuestionRefused()
-	return busyError{after: wait}
+	if a.admitted >= most || wait >= slice && ok && wait >= time.Until(deadline)/2 {
+		a.meter.QuestionRefused()
+		return busyError{after: wait}
+	}
+	a.admitted++
+	a.by[who]++
+	return nil
+}
+
+func (a *Rotation) leave(who string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.admitted--
+	if a.by[who]--; a.by[who] == 0 {
+		delete(a.by, who)
+	}
+}
+
+// count is how many questions are admitted.
+func (a *Rotation) count() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.admitted
 }
 
 // idleTime returns how long a question leaves the processors to charges after each slice.
@@ -101,8 +130,6 @@ func (a *Rotation) idleTime() time.Duration {
 	}
 	return 0
 }
-
-func (a *Rotation) leave() { a.admitted.Add(-1) }
 
 // bounded returns ctx with a deadline no later than the longest time allowed for one question.
 func (a *Rotation) bounded(ctx context.Context) (context.Context, context.CancelFunc) {

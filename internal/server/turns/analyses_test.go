@@ -24,7 +24,7 @@ func TestAnalysesTakeTurns(t *testing.T) {
 	var had sync.WaitGroup // each a turn
 	var calls sync.WaitGroup
 	for range in.analyses.most {
-		if err := in.analyses.admit(ctx); err != nil {
+		if err := in.analyses.admit(ctx, ""); err != nil {
 			t.Fatal(err)
 		}
 		had.Add(1)
@@ -46,7 +46,7 @@ func TestAnalysesTakeTurns(t *testing.T) {
 		})
 	}
 	had.Wait()
-	err := in.analyses.admit(ctx)
+	err := in.analyses.admit(ctx, "")
 	var busy busyError
 	if !errors.As(err, &busy) {
 		t.Fatalf("one question too many: %v", err)
@@ -58,7 +58,7 @@ func TestAnalysesTakeTurns(t *testing.T) {
 	}
 	cancel()
 	calls.Wait()
-	for in.analyses.admitted.Load() > 0 || len(in.analyses.turns) > 0 {
+	for in.Admitted() > 0 || len(in.analyses.turns) > 0 {
 		time.Sleep(time.Millisecond) // the test's own time ends it
 	}
 	if n := most.Load(); n > 2 {
@@ -81,7 +81,7 @@ func TestQuestionsRestWhileChargesComeIn(t *testing.T) {
 					time.Sleep(20 * time.Millisecond)
 				}
 			})
-			if err := in.analyses.admit(t.Context()); err != nil {
+			if err := in.analyses.admit(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 			computed, err := Beside(t.Context(), in, NothingYet, func(t *Turn) (n int, _ error) {

@@ -16,6 +16,8 @@ type InTime struct {
 	// Analysis, if set, is called when a question gets its first turn, and what it returns when the
 	// computation has ended.
 	Analysis func(ctx context.Context) func(error)
+	// Caller returns who asks, and "" for all who do not prove who they are. Nil: all are one.
+	Caller func(ctx context.Context) string
 
 	analyses  *Rotation
 	recovered func(ctx context.Context, p any) error
@@ -36,10 +38,18 @@ func (t InTime) Admit(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.analyses.admit(ctx)
+	return t.analyses.admit(ctx, t.who(ctx))
 }
 
-func (t InTime) Leave() { t.analyses.leave() }
+// Leave is for an admitted question that is not computed. Its context is that of Admit, or one below it.
+func (t InTime) Leave(ctx context.Context) { t.analyses.leave(t.who(ctx)) }
+
+func (t InTime) who(ctx context.Context) string {
+	if t.Caller == nil {
+		return ""
+	}
+	return t.Caller(ctx)
+}
 
 // Ending returns an InTime that calls end when a question which Answer or Beside was asked leaves: after its
 // computation, and also if its time was over before its first turn, so that there was none. What is held for a
@@ -51,7 +61,7 @@ func (t InTime) Ending(end func()) InTime {
 
 // Admitted is the number of questions that are being answered, those that wait for their turn
 // among them.
-func (t InTime) Admitted() int64 { return t.analyses.admitted.Load() }
+func (t InTime) Admitted() int64 { return t.analyses.count() }
 
 // Answer returns ask(q), where ask is told to stop some time before ctx ends. If ask does not
 // return soon after that, the answer is the best that it has proven so far, and ask ends on its
@@ -75,7 +85,7 @@ func (t InTime) ForWrites(draining context.Context,
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(draining, cancel)()
-		if err := t.analyses.admit(ctx); err != nil {
+		if err := t.analyses.admit(ctx, t.who(ctx)); err != nil {
 			return err
 		}
 		_, err := Beside(ctx, t, NothingYet, func(t *Turn) (struct{}, error) { return struct{}{}, compute(t.Stop) })
@@ -111,7 +121,7 @@ func Beside[T any](ctx context.Context, t InTime, interim func() *T, compute fun
 			if t.end != nil {
 				t.end()
 			}
-			t.analyses.leave()
+			t.analyses.leave(t.who(ctx))
 			done <- r
 		}()
 		switch {

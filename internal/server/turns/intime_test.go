@@ -89,7 +89,7 @@ func TestInTime(t *testing.T) {
 				cancel()
 			}
 			in, end := newTestInTime(), make(chan struct{})
-			if err := in.analyses.admit(ctx); err != nil {
+			if err := in.analyses.admit(ctx, ""); err != nil {
 				t.Fatal(err)
 			}
 			a, err := in.Answer(ctx, accountant.AtDelta(1e-5),
