@@ -61,11 +61,7 @@ func run(m *testing.M) int {
 		fmt.Printf("%v\n%s", err, out)
 		return 1
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "profile")),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options(path, filepath.Join(dir, "profile"))...)
 	defer stop()
 	var quit context.CancelFunc
 	browser, quit = chromedp.NewContext(allocator)
@@ -75,6 +71,14 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// options are those of a browser without a window.
+func options(path, profile string) []chromedp.ExecAllocatorOption {
+	return append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(profile),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
 }
 
 func chromium() string {
@@ -197,8 +201,14 @@ type tab struct {
 // exception, and no violation of the content policy, which the console names as an error.
 func open(t *testing.T) *tab {
 	t.Helper()
-	ctx, closed := chromedp.NewContext(browser)
-	ctx, late := context.WithTimeout(ctx, 90*time.Second)
+	return openIn(t, browser)
+}
+
+// openIn is open for a tab of another browser, or beside another tab.
+func openIn(t *testing.T, in context.Context) *tab {
+	t.Helper()
+	ctx, closed := chromedp.NewContext(in)
+	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
 	p := &tab{Context: ctx, t: t}
 	chromedp.ListenTarget(ctx, func(event any) {
 		text := ""
@@ -276,5 +286,5 @@ func (p *tab) shows(selector string, texts ...string) {
 func (p *tab) waits(selector, want string) {
 	p.t.Helper()
 	p.do(chromedp.Poll(fmt.Sprintf(`document.querySelector(%q)?.innerText.includes(%q)`, selector, want), nil,
-		chromedp.WithPollingTimeout(20*time.Second), chromedp.WithPollingInterval(50*time.Millisecond)))
+		chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(50*time.Millisecond)))
 }

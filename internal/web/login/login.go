@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -120,6 +121,9 @@ func (l *Login) Handle(w http.ResponseWriter, r *http.Request) bool {
 		l.finish(w, r)
 	case "POST " + LogoutPath:
 		l.end(w, r)
+	case "GET " + LogoutPath:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, ended)
 	default:
 		return false
 	}
@@ -199,7 +203,7 @@ func (l *Login) finish(w http.ResponseWriter, r *http.Request) {
 }
 
 var onward = template.Must(template.New("").Parse(`<!doctype html><html lang="en"><meta charset="utf-8">` +
-	`<title>Logged in</title><meta http-equiv="refresh" content="0; url={{.}}">` +
+	`<title>Logged in</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0; url={{.}}">` +
 	`<p>You are logged in. <a href="{{.}}">Go on</a></p></html>
 `))
 
@@ -324,8 +328,15 @@ func (l *Login) end(w http.ResponseWriter, r *http.Request) {
 		l.mu.Unlock()
 	}
 	l.clear(w, "session")
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, LogoutPath, http.StatusSeeOther)
 }
+
+// ended follows a logout. It does not lead to the next login by itself: the issuer often lets somebody in without a
+// question, and a browser does not follow a form's redirections to another site.
+const ended = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Logged out</title>` +
+	`<link rel="icon" href="data:,"><p>You are logged out here. The issuer may still know you: log out there, too, ` +
+	`if somebody else uses this browser.</p><p><a href="/login">Log in again</a></p></html>
+`
 
 // Session returns what a request's session proves, nothing if it has none.
 func (l *Login) Session(r *http.Request) inside.Session {

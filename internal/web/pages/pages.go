@@ -20,6 +20,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/figure"
 	"github.com/dpaccountant/accountant/internal/plain"
+	"github.com/dpaccountant/accountant/internal/server/inside"
 )
 
 //go:embed templates/*.html assets/*
@@ -58,7 +59,7 @@ func New(conn grpc.ClientConnInterface) http.Handler {
 				s.fail(w, r, err)
 				return
 			}
-			s.show(w, http.StatusOK, p.file, made)
+			s.show(w, r, http.StatusOK, p.file, made)
 		})
 	}
 	s.pages["error"] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/error.html"))
@@ -76,10 +77,15 @@ type page struct {
 	Section string // the part of the site, for the navigation
 	Ledger  string // the ledger that the page is about; empty if none
 	Body    any
+
+	Who      string // who has logged in; empty if nobody has
+	CanLogIn bool
 }
 
 // show writes a page whole or not at all.
-func (s *site) show(w http.ResponseWriter, code int, file string, p *page) {
+func (s *site) show(w http.ResponseWriter, r *http.Request, code int, file string, p *page) {
+	caller, _ := inside.From(r.Context())
+	p.Who, p.CanLogIn = caller.Session.Principal, caller.CanLogIn
 	var b bytes.Buffer
 	if err := s.pages[file].ExecuteTemplate(&b, "layout.html", p); err != nil {
 		http.Error(w, "this page could not be made: "+err.Error(), http.StatusInternalServerError)
@@ -123,7 +129,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f.status, f.title, f.do = 500, "Something went wrong", "Load this page again; if that does not help, "+
 			"show the sentence above to whoever runs the daemon."
 	}
-	s.show(w, f.status, "error", &page{Title: f.title, Body: failure{sentence(status.Convert(err).Message()), f.do}})
+	s.show(w, r, f.status, "error", &page{Title: f.title, Body: failure{sentence(status.Convert(err).Message()), f.do}})
 }
 
 // needed is a parameter of a page's address that must be there.
