@@ -57,9 +57,14 @@ func gaussian(sigma float64, count uint32) *pb.Event {
 }
 
 func newStory(t *testing.T, s *servertest.Server, seed uint64, policy string) *story {
+	return tell(t, s, seed, policies[policy](fmt.Sprintf("story/%s-%d", policy[:4], seed)))
+}
+
+// tell begins the story of a ledger with a spec.
+func tell(t *testing.T, s *servertest.Server, seed uint64, spec *pb.LedgerSpec) *story {
+	t.Helper()
 	x := &story{t: t, s: s, owner: s.Owner(t), rand: rand.New(rand.NewPCG(seed, 1)), raised: 60,
-		name: fmt.Sprintf("story/%s-%d", policy[:4], seed)}
-	spec := policies[policy](x.name)
+		name: spec.GetName()}
 	if _, err := x.owner.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: spec}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -83,7 +85,8 @@ func (h *Handlers) spending(answer *pb.QuerySpendingResponse, v ledger.View, gro
 	if !in.Try(func() { list, others, total, more = groups.Largest(limit, v.Charged.Adjacency, gauge, in) }) {
 		return fmt.Errorf("%w: what the mechanisms cost was not found in time", accountant.ErrStopped)
 	}
-	b := subjectBook{turn: t, delta: answer.GetDelta(), left: len(list) + 2}
+	b := subjectBook{share: t.Share, begin: newSession, ask: newSession(), delta: answer.GetDelta(),
+		left: len(list) + 2}
 	if answer.Total, err = b.group(total); err != nil {
 		return err
 	}
@@ -102,13 +105,20 @@ func (h *Handlers) spending(answer *pb.QuerySpendingResponse, v ledger.View, gro
 	return nil
 }
 
+// ask asks about a composition, in one session.
+type ask func(mechanism.Composition, accountant.Question) (accountant.Answer, error)
+
+// newSession begins a session.
+func newSession() ask { return new(accountant.Session).Ask }
+
 // subjectBook asks about groups, of which many have the same composition, in one turn.
 type subjectBook struct {
-	turn    *turns.Turn
-	session accountant.Session
-	delta   float64
-	left    int
-	known   []known
+	share func(of int) (stop func() bool) // of the time that is left: one part of so many
+	begin func() ask                      // in a new session
+	ask   ask
+	delta float64
+	left  int
+	known []known
 }
 
 type known struct {
@@ -135,8 +145,14 @@ func (b *subjectBook) epsilon(s history.Spent) (float64, error) {
 		}
 	}
 	q := accountant.AtDelta(b.delta)
-	q.Stop = b.turn.Share(b.left)
-	a, err := b.session.Ask(s.Charged, q)
+	q.Stop = b.share(b.left)
+	a, err := b.ask(s.Charged, q)
+	if errors.Is(err, accountant.ErrStopped) {
+		// Nothing was proven in the group's part of the time. Others may need less, so it may take all that is left.
+		// What the session keeps may be half done.
+		q.Stop, b.ask = b.share(1), b.begin()
+		a, err = b.ask(s.Charged, q)
+	}
 	if err != nil {
 		return math.Inf(1), err
 	}

@@ -86,7 +86,9 @@ func (d *dumb) run() {
 			of := e.GetExpire().GetReservation()
 			ended[e.GetPosition()], expired[e.GetPosition()] = d.name(e, d.entry(of)), d.open[of]
 			d.end(of, e, true)
-		case e.GetClose() != nil:
+		case e.GetReconcile() != nil:
+			add(d.of(d.name(e, nil)).charged, e.GetReconcile().GetEvents(), 1)
+		case e.GetClose() != nil, e.GetRestored() != nil:
 			for of := range d.open {
 				d.end(of, e, true)
 			}
