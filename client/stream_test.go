@@ -42,7 +42,7 @@ func streamSteps(t testing.TB, s *Stream, from, to int) {
 // Who learns that a stream has ended may do so while its goroutine returns.
 func wantNoGoroutines(t testing.TB) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
 		var b strings.Builder
 		if err := pprof.Lookup("goroutine").WriteTo(&b, 2); err != nil {
 			t.Fatal(err)

@@ -129,8 +129,8 @@ func (d *daemon) stop(signal syscall.Signal) {
 		if err != nil {
 			d.t.Errorf("after %v: %v\n%s", signal, err, d.stderr)
 		}
-	case <-time.After(time.Minute):
-		d.t.Fatalf("still there a minute after %v\n%s", signal, d.stderr)
+	case <-time.After(5 * time.Minute):
+		d.t.Fatalf("still there five minutes after %v\n%s", signal, d.stderr)
 	}
 }
 
@@ -140,7 +140,7 @@ func dial(t *testing.T, target string) pb.AccountantServiceClient {
 	conn, err := grpc.NewClient(target,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 10 * time.Second,
 			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}}))
 	if err != nil {
 		t.Fatal(err)

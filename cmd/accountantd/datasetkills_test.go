@@ -88,7 +88,7 @@ func killStewards(t *testing.T, rounds int, random *rand.Rand, tally map[string]
 // aimAt waits until a steward begins a write of this kind.
 func aimAt(t *testing.T, hot <-chan string, aim string) bool {
 	t.Helper()
-	patience := time.After(2 * time.Minute)
+	patience := time.After(10 * time.Minute)
 	for {
 		select {
 		case what := <-hot:

@@ -51,7 +51,7 @@ func startLoad(t *testing.T, target string, n int, ledgers ...string) *load {
 // more waits until every client has n more steps acknowledged.
 func (l *load) more(t *testing.T, n uint64) {
 	t.Helper()
-	patience := time.Now().Add(2 * time.Minute)
+	patience := time.Now().Add(10 * time.Minute)
 	var until []uint64
 	for _, r := range l.trainers {
 		until = append(until, r.acked.Load()+n)

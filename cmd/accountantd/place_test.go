@@ -40,13 +40,13 @@ func TestFileTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			d = start(t, dir)
-			c1, err := client.New(client.Config{Server: d.ready["listen"], MaxAttempts: 1, Timeout: 20 * time.Second})
+			c1, err := client.New(client.Config{Server: d.ready["listen"], MaxAttempts: 1, Timeout: 2 * time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = c1.Close() })
 			charge := func(n int) (acknowledged int) {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 				defer cancel()
 				for range n {
 					if _, err := c1.Report(ctx, "l",
@@ -67,7 +67,7 @@ func TestFileTakenAway(t *testing.T) {
 			}
 			select {
 			case <-d.done:
-			case <-time.After(time.Minute):
+			case <-time.After(5 * time.Minute):
 				t.Fatal("the daemon goes on")
 			}
 			if code, log := d.command.ProcessState.ExitCode(),
@@ -111,7 +111,7 @@ func TestIdleWithoutItsFile(t *testing.T) {
 		if err == nil {
 			t.Errorf("exit 0, %s", d.stderr)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("the daemon goes on")
 	}
 }

@@ -71,7 +71,7 @@ func TestDamageIsFoundWhileServing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		code, body := d.web("/healthz")
 		if code == http.StatusServiceUnavailable && strings.Contains(body, "page ") {

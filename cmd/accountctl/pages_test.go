@@ -209,7 +209,7 @@ func (p *docPage) compare(at int, want, got []string) []string {
 // command gives what a command prints, errors among it, and its exit status.
 func (p *docPage) command(line string) (string, int) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", "-c", line)
 	c.Dir, c.Env = p.dir, p.env

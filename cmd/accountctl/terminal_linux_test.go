@@ -60,7 +60,7 @@ func onTerminal(t *testing.T, server, typed string, args ...string) (screen stri
 	if _, err := io.WriteString(person, typed); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	var seen bytes.Buffer
 	_, _ = io.Copy(&seen, person) // ends with EIO when the program has

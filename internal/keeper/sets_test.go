@@ -309,7 +309,7 @@ func TestSetsNeverWaitInACircle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	small := []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 1e-6}, Count: 1}}
 	var workers sync.WaitGroup

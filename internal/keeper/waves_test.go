@@ -71,7 +71,7 @@ func TestSetAmongHolders(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})
 	k, names := ledgersOf(t, store, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// At each moment one holder has the ledger and another one waits for it.
 	var holders sync.WaitGroup

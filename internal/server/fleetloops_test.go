@@ -145,7 +145,11 @@ func TestPostgreSQLStopsAndComesBack(t *testing.T) {
 		daemons = append(daemons, servertest.StartWith(t, servertest.Config{Store: store,
 			Server: server.Config{HTTP: "127.0.0.1:0"}}))
 	}
-	daemons[0].NewLedger("l")
+	eventually(t, "a ledger", func() bool {
+		_, err := daemons[0].Client.CreateLedger(servertest.Context(t),
+			&pb.CreateLedgerRequest{Spec: servertest.Spec("l")})
+		return err == nil
+	})
 	ready := func(s *servertest.Server) bool {
 		answer, err := http.Get("http://" + s.HTTPAddr + "/healthz")
 		if err != nil {
@@ -165,9 +169,9 @@ func TestPostgreSQLStopsAndComesBack(t *testing.T) {
 	}
 	writers := []string{servertest.Writer(), servertest.Writer()}
 	for i, s := range daemons {
-		if !ready(s) || charge(s, writers[i]) != codes.OK || ask(s) != codes.OK {
-			t.Fatal("a daemon does not serve")
-		}
+		eventually(t, "a daemon that serves", func() bool {
+			return ready(s) && charge(s, writers[i]) == codes.OK && ask(s) == codes.OK
+		})
 	}
 	if err := database.Stop(); err != nil {
 		t.Fatal(err)

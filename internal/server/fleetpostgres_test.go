@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
@@ -15,7 +16,8 @@ func TestLinearizableOnPostgreSQL(t *testing.T) {
 	url := pgtest.Database(t)
 	var stores []ledger.Store
 	for range 3 {
-		store, err := postgres.Open(postgres.Config{URL: url})
+		store, err := postgres.Open(postgres.Config{URL: url, ReadLimit: time.Minute, CommitLimit: time.Minute,
+			Abandoned: time.Minute}) // the machine can be busy
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func sectionOf(t *testing.T, st *pb.Statement, title string) string {
 func TestStatementOfTraining(t *testing.T) {
 	t.Parallel()
 	// Each question of a statement has a share of its time, of which a slow machine needs more.
-	s := servertest.StartWith(t, servertest.Config{Server: server.Config{QuestionTime: 5 * time.Minute}})
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{QuestionTime: 30 * time.Minute}})
 	run := func(d *pb.DpSgd) []*pb.Event {
 		return []*pb.Event{{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_DpSgd{DpSgd: d}}, Count: 1}}
 	}
@@ -62,7 +62,7 @@ func TestStatementOfTraining(t *testing.T) {
 		&pb.Charge{Events: []*pb.Event{
 			{Mechanism: &pb.Mechanism{Kind: &pb.Mechanism_PoissonSampled{PoissonSampled: rate}}, Count: 300}}})
 	state := func(name string) *pb.Statement {
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 		defer cancel()
 		a, err := s.Client.GetStatement(ctx,
 			&pb.GetStatementRequest{Name: name, Deltas: []float64{1e-5}})

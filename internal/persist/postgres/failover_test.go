@@ -70,7 +70,7 @@ func TestStoppedHost(t *testing.T) {
 	defer func() { _ = stopped.Close() }()
 	own := fmt.Sprintf("127.0.0.1:%d", server.Port)
 	url := strings.Replace(server.Database(t), own, stopped.Addr().String()+","+own, 1)
-	s := mustOpen(t, Config{URL: url})
+	s := mustOpen(t, Config{URL: url, ReadLimit: 2 * time.Second}) // half of which the first one may take
 	defer mustClose(t, s)
 	if _, _, err := s.Create(storetest.Genesis("l")); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestStoppedHost(t *testing.T) {
 		if err := server.TerminateAll(); err != nil {
 			t.Fatal(err)
 		}
-		for range 50 { // as clients do
+		for patience := time.Now().Add(time.Minute); time.Now().Before(patience); { // as clients do
 			if _, _, err = s.Load("l"); err == nil {
 				break
 			}

@@ -266,12 +266,14 @@ func TestFaultInHeads(t *testing.T) {
 		}
 		return messages
 	}
-	for range 3 {
-		try(pgtest.Cut, 0)
+	n := 0
+	for tries := 0; answered < 4; tries++ { // a machine that is busy may need more than the limit now and then
+		if n = try(pgtest.Cut, 0); tries == 100 {
+			t.Fatalf("without a fault %d of 101 questions were answered", answered)
+		}
 	}
-	n := try(pgtest.Cut, 0)
-	if unanswered > 0 || n < 8 {
-		t.Fatalf("without a fault %d questions were not answered; one has %d messages", unanswered, n)
+	if n < 8 {
+		t.Fatalf("a question has %d messages", n)
 	}
 	for fault, step := range faultSteps() {
 		for at := 1; at <= n; at += step {
@@ -348,7 +350,8 @@ func TestKeyDrawnTwice(t *testing.T) {
 type load struct {
 	t        *testing.T
 	stores   []*Store
-	acked    sync.Map // name → *atomic.Uint64
+	acked    sync.Map    // name → *atomic.Uint64
+	alone    atomic.Bool // nothing that is begun now may be acknowledged
 	stop     chan struct{}
 	writers  sync.WaitGroup
 	failures atomic.Int64
@@ -381,9 +384,13 @@ func startLoad(t *testing.T, stores ...*Store) *load {
 }
 
 func (l *load) charge(s *Store, name string, i int) {
+	alone := l.alone.Load()
 	p, err := storetest.Proposed(s, name, i)
 	if err == nil {
 		_, err = s.Append([]ledger.Proposal{p})
+	}
+	if err == nil && alone && l.alone.Load() {
+		l.t.Errorf("writer %d: a charge was acknowledged without the standby", i)
 	}
 	switch {
 	case err == nil:
@@ -499,6 +506,7 @@ func TestStandby(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
 	url := server.Database(t)
 	var unknown atomic.Int64
+	mustClose(t, mustOpen(t, Config{URL: url})) // takes its time to make the tables
 	c := Config{URL: url, ReadLimit: time.Second, CommitLimit: 2 * time.Second, Observer: Observer{
 		Unknown: func(Outcome) { unknown.Add(1) }}}
 	s := mustOpen(t, c)
@@ -510,9 +518,12 @@ func TestStandby(t *testing.T) {
 	if err := server.Standby.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // what the standby had already may be acknowledged
-	before := l.total()
-	for range 5 { // administrators who are in a hurry
+	l.alone.Store(true) // what was begun before may have come to the standby
+	noticed := func() bool { return unknown.Load() > 0 || s.Ready() != nil || other.Ready() != nil }
+	for n, patience := 0, time.Now().Add(time.Minute); n < 5 || !noticed(); n++ { // administrators who are in a hurry
+		if time.Now().After(patience) {
+			t.Fatal("no commit's outcome was unknown, and no daemon has noticed anything")
+		}
 		time.Sleep(100 * time.Millisecond)
 		const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 		if err := server.Exec(cancel); err != nil {
@@ -522,12 +533,7 @@ func TestStandby(t *testing.T) {
 	if _, err := s.Heads([]string{"l0"}); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Heads without a standby = %v", err)
 	}
-	if after := l.total(); after != before {
-		t.Errorf("%d charges were acknowledged without the standby", after-before)
-	}
-	if unknown.Load() == 0 && s.Ready() == nil && other.Ready() == nil {
-		t.Error("no commit's outcome was unknown, and no daemon has noticed anything")
-	}
+	l.alone.Store(false)
 	if err := server.Standby.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -557,26 +563,44 @@ func TestStandby(t *testing.T) {
 func TestNeverCancel(t *testing.T) {
 	s := mustOpen(t, Config{URL: database(t)})
 	defer mustClose(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	conn, err := s.pool.Acquire(t.Context())
+	holder, err := s.pool.Acquire(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const slow = "INSERT INTO meta (name, value) SELECT 'slow', '' FROM pg_sleep(0.5)"
-	if _, err := conn.Exec(ctx, slow); err == nil {
-		t.Error("the statement was too quick for the test")
+	defer holder.Release()
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	conn.Release()
-	for range 100 {
-		var n int
-		if err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM meta WHERE name = 'slow'").Scan(&n); err != nil {
-			t.Fatal(err)
+	awaitOne := func(sql string) {
+		t.Helper()
+		for n := 0; n != 1; time.Sleep(10 * time.Millisecond) {
+			if err := s.pool.QueryRow(ctx, sql).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if n == 1 {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	t.Error("the statement was cancelled")
+	if _, err := holder.Exec(ctx, "SELECT pg_advisory_lock(7)"); err != nil {
+		t.Fatal(err)
+	}
+	patience, giveUp := context.WithCancel(ctx)
+	gaveUp := make(chan error)
+	go func() {
+		const slow = "INSERT INTO meta (name, value) SELECT 'slow', '' FROM pg_advisory_lock(7)"
+		_, err := conn.Exec(patience, slow)
+		conn.Release()
+		gaveUp <- err
+	}()
+	awaitOne("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database() " +
+		"AND query LIKE 'INSERT INTO meta%'")
+	giveUp()
+	if err := <-gaveUp; err == nil {
+		t.Error("the statement has ended before it was given up")
+	}
+	if _, err := holder.Exec(ctx, "SELECT pg_advisory_unlock(7)"); err != nil {
+		t.Fatal(err)
+	}
+	awaitOne("SELECT count(*) FROM meta WHERE name = 'slow'") // not if it was cancelled
 }

@@ -77,7 +77,9 @@ func sameStore(t *testing.T, a, b interface {
 		equal("Load "+name, state.Reservations(), nil, stateB.Reservations(), nil)
 		records, err := a.Records(name, 1, 100_000)
 		recordsB, errB := b.Records(name, 1, 100_000)
-		equal("Records "+name, len(records), err, len(recordsB), errB)
+		if equal("Records "+name, len(records), err, len(recordsB), errB); len(recordsB) < len(records) {
+			continue
+		}
 		for i, r := range records {
 			if got := recordsB[i]; got.Hash != r.Hash || got.Previous != r.Previous || !bytes.Equal(got.Raw, r.Raw) {
 				t.Errorf("%s: entry %d differs", name, i+1)

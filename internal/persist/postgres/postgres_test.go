@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,8 +15,12 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
 
+// mustOpen opens a store. Unless the test is about time limits the database may take minutes: the machine can be busy.
 func mustOpen(t testing.TB, c Config) *Store {
 	t.Helper()
+	if c.ReadLimit == 0 && c.CommitLimit == 0 && c.Abandoned == 0 {
+		c.ReadLimit, c.CommitLimit, c.Abandoned = time.Minute, time.Minute, time.Minute
+	}
 	s, err := Open(c)
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestRequireStandbyWhileRunning(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			p, err := store.Promises()
 			if err == nil && (p.SynchronousStandbys != "") == want && (p.Synchronous == 1) == want {
 				return

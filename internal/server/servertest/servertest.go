@@ -5,8 +5,10 @@ package servertest
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,6 +91,10 @@ func (s *Server) start() {
 		config.Listen = append([]string{s.Addr}, config.Listen...)
 	}
 	running, err := server.Start(config)
+	for patience := time.Now().Add(time.Minute); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(patience); {
+		time.Sleep(20 * time.Millisecond) // somebody else has the port, who has come while the server restarted
+		running, err = server.Start(config)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func run(m *testing.M) int {
 func options(path, profile string) []chromedp.ExecAllocatorOption {
 	return append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.UserDataDir(profile),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.WSURLReadTimeout(2*time.Minute), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
 }
 
@@ -208,7 +208,7 @@ func open(t *testing.T) *tab {
 func openIn(t *testing.T, in context.Context) *tab {
 	t.Helper()
 	ctx, closed := chromedp.NewContext(in)
-	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, late := context.WithTimeout(ctx, 10*time.Minute)
 	p := &tab{Context: ctx, t: t}
 	chromedp.ListenTarget(ctx, func(event any) {
 		text := ""

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -227,12 +228,28 @@ rm -rf "$0"`
 // guards keeps the pipes open.
 var guards sync.Map // of *Server → io.WriteCloser
 
+// freePort returns a port on which nobody listens now. A server listens on it only later, and again after a restart,
+// so it is none of those that the system gives to whoever asks for any port.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	const least = 10_000
+	most := 32_768 // on Linux, and on others less than where theirs begin
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		if _, err := fmt.Sscan(string(text), &most); err != nil {
+			return 0, err
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	var err error
+	for range 100 {
+		address := "127.0.0.1:0" // where all ports are given away
+		if most > 2*least {
+			address = fmt.Sprintf("127.0.0.1:%d", least+rand.IntN(most-least))
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", address); err == nil {
+			return l.Addr().(*net.TCPAddr).Port, l.Close()
+		}
+	}
+	return 0, err
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }

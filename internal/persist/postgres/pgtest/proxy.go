@@ -46,6 +46,7 @@ type Proxy struct {
 	with   []byte // only messages that have this in them count
 	seen   int
 	conns  []io.Closer
+	closed bool
 	ended  sync.WaitGroup
 }
 
@@ -99,6 +100,7 @@ func (p *Proxy) Disarm() (messages int) {
 func (p *Proxy) close() {
 	_ = p.listener.Close() // also makes accept end
 	p.mu.Lock()
+	p.closed = true
 	for _, c := range p.conns {
 		_ = c.Close() // it may be closed
 	}
@@ -121,8 +123,13 @@ func (p *Proxy) accept() {
 			continue
 		}
 		p.mu.Lock()
+		closed := p.closed
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
+		if closed {
+			_, _ = client.Close(), server.Close() // nobody else does
+			return
+		}
 		l := &link{proxy: p, sides: [2]net.Conn{client, server}}
 		p.ended.Go(func() { l.pass(client, server, true) })
 		p.ended.Go(func() { l.pass(server, client, false) })
