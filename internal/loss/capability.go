@@ -86,6 +86,13 @@ type Ranked interface {
 	Renyi(d Direction, s float64, in *num.Interrupt) Value
 }
 
+// Nearly is a loss without a pair, of outputs P and Q that are nearly made of others.
+type Nearly interface {
+	// Nearly returns the loss of P′ and Q′, a shift λ and ln c such that P ≤ c·P′ and Q ≥ c·e^{−λ}·Q′, whichever
+	// mechanism the loss stands for; false if it knows of no such pair.
+	Nearly() (l Loss, shift, factor float64, ok bool)
+}
+
 // BoundOnly is what a loss has of which nothing but a bound on K is known: neither a pair
 // nor a characteristic function.
 type BoundOnly struct{}

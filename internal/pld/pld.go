@@ -27,6 +27,12 @@ type Wanted = interval.Wanted
 // first, else the contour, and where that refuses or stays wider than wanted the
 // lattice too: then both hold.
 func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
+	b, reason := epsilonOfPairs(c, delta, w)
+	return nearlyEpsilon(c, delta, w, b, reason)
+}
+
+// epsilonOfPairs is Epsilon without what is nearly known.
+func epsilonOfPairs(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
 	return overall(c, 0, w.In, epsilonOf(delta), func(c loss.Composition) (loss.Bounds, string) {
 		if rest, g, ok := c.Declared(w.In); ok {
 			return declaredEpsilon(c, rest, g, delta, w)
@@ -131,6 +137,12 @@ func composedEpsilon(c loss.Composition, delta, down, up float64, w Wanted) (e l
 
 // LogDelta encloses ln δ at ε ≥ 0 in the same way. δ = 0 is −Inf.
 func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
+	b, reason := logDeltaOfPairs(c, epsilon, w)
+	return nearlyLogDelta(c, epsilon, w, b, reason)
+}
+
+// logDeltaOfPairs is LogDelta without what is nearly known.
+func logDeltaOfPairs(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
 	sides := c.Dominating() // then one side is of what dominates, and the other of what is attained
 	return overall(c, math.Inf(-1), w.In, logDeltaOf(epsilon), func(c loss.Composition) (loss.Bounds, string) {
 		if rest, g, ok := c.Declared(w.In); ok {

@@ -5,7 +5,6 @@ import (
 	"math/cmplx"
 
 	"github.com/dpaccountant/accountant/internal/loss"
-	"github.com/dpaccountant/accountant/internal/loss/declared"
 	"github.com/dpaccountant/accountant/internal/loss/pairs"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/num"
@@ -23,12 +22,11 @@ type discreteGaussian struct {
 	sigma, d float64 // d a whole number
 }
 
-// ofDiscreteGaussian: of several coordinates only ρ = d²/2σ² is known.
+// ofDiscreteGaussian is a discreteVector for several coordinates.
 func ofDiscreteGaussian(m mechanism.DiscreteGaussian, adj mechanism.Adjacency) loss.Loss {
 	sigma, distance := m.Ratio(adj)
 	if m.Coordinates > 1 {
-		mu := num.DivUp(distance, sigma)
-		return declared.NewConcentrated(num.MulUp(num.MulUp(mu, mu), 0.5), 0)
+		return newDiscreteVector(sigma, distance, num.Count(m.Coordinates))
 	}
 	return discreteGaussian{sigma: sigma, d: distance}
 }

@@ -1,0 +1,71 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// nearly has pairs in the place of what is nearly known, with the sums of all λ and ln c, rounded up: then
+// δ(ε) ≤ c·δ′(ε − λ). It is false where nothing is. See docs/math/noise.md §1.4.12.
+func nearly(c loss.Composition) (pairs loss.Composition, shift, factor float64, ok bool) {
+	for _, t := range c {
+		n, is := t.Loss.(loss.Nearly)
+		if !is {
+			pairs = append(pairs, t)
+			continue
+		}
+		l, one, log, known := n.Nearly()
+		if !known {
+			pairs = append(pairs, t)
+			continue
+		}
+		count := num.Count(t.Count)
+		shift, factor, ok = num.AddUp(shift, num.MulUp(count, one)), num.AddUp(factor, num.MulUp(count, log)), true
+		pairs = append(pairs, loss.Term{Loss: l, Count: t.Count})
+	}
+	if !ok {
+		return nil, 0, 0, false
+	}
+	return pairs.Merged(), shift, factor, true
+}
+
+// nearlyEpsilon lowers the upper end of b, or has one where b has none for the reason given.
+func nearlyEpsilon(c loss.Composition, delta float64, w Wanted, b loss.Bounds, reason string) (loss.Bounds, string) {
+	pairs, shift, factor, ok := nearly(c)
+	if !ok {
+		return b, reason
+	}
+	less := num.Down(delta * num.ExpDown(-factor))
+	if !(less > 0) {
+		return b, reason
+	}
+	e, none := epsilonOfPairs(pairs, less, w)
+	if none != "" {
+		return b, reason
+	}
+	if reason != "" {
+		b = loss.Bounds{Upper: math.Inf(1)}
+	}
+	b.Upper = math.Min(b.Upper, num.AddUp(e.Upper, shift))
+	return b, ""
+}
+
+// nearlyLogDelta is for LogDelta what nearlyEpsilon is for Epsilon.
+func nearlyLogDelta(c loss.Composition, epsilon float64, w Wanted, b loss.Bounds, reason string) (loss.Bounds, string) {
+	pairs, shift, factor, ok := nearly(c)
+	less := num.Down(epsilon - shift)
+	if !ok || !(less >= 0) {
+		return b, reason
+	}
+	d, none := logDeltaOfPairs(pairs, less, w)
+	if none != "" {
+		return b, reason
+	}
+	if reason != "" {
+		b = loss.Bounds{Lower: math.Inf(-1)}
+	}
+	b.Upper = math.Min(b.Upper, num.AddUp(d.Upper, factor))
+	return b, ""
+}
