@@ -5,6 +5,7 @@ package sets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -242,9 +243,9 @@ func (r request) reserved(ctx context.Context, v ledger.Together) ([]ledger.Memb
 }
 
 // denied is the error of a call that may not pass. It does not name a ledger that the caller has not
-// named.
+// named. A daemon that does not know the policy now has denied nothing, so the caller may try again.
 func (r request) denied(asked *journals.Range, err error) error {
-	if asked == nil && r.set != nil {
+	if asked == nil && r.set != nil || !errors.Is(err, gate.ErrDenied) {
 		return err
 	}
 	of := "all ledgers of the reservation"
