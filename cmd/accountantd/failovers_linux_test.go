@@ -74,6 +74,11 @@ func TestFailovers(t *testing.T) {
 	})
 	ctl := accountctl(t)
 	c := startCrowd(t, daemons, 12, 2)
+	losses := losses
+	if !pgtest.KeepsLock() {
+		t.Log("Patroni is older than 3.0.3: no machine is stopped, since it may take the lead back from its successor")
+		losses = losses[:2]
+	}
 	pauses := map[string][]time.Duration{}
 	for round := range rounds {
 		kind := losses[round%len(losses)]

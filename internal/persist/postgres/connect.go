@@ -113,6 +113,7 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	} else if s.id != id {
 		return fmt.Errorf("%w: the database now has store %s; this daemon serves %s", ledger.ErrDamaged, id, s.id)
 	}
+	s.reached(c.PgConn())
 	return nil
 }
 

@@ -80,11 +80,16 @@ func pause(ctx context.Context, d time.Duration) {
 func (s *Store) attempt(f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(s.closing, s.config.ReadLimit)
 	defer cancel()
+	var why error // an earlier attempt failed, which says more than that the time is over
 	for {
 		err := s.with(ctx, f)
+		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) && why != nil {
+			err = why
+		}
 		if !isBroken(err) && !isConflict(err) || ctx.Err() != nil {
 			return s.failure(err)
 		}
+		why = err
 		if isBroken(err) {
 			s.pool.Reset()
 		}

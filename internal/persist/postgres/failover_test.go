@@ -90,3 +90,50 @@ func TestStoppedHost(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlierTimeline: an old primary that takes the lead back from its successor lacks what was acknowledged there.
+// A daemon that has worked with the successor does not believe it, and goes on when the successor leads again.
+func TestEarlierTimeline(t *testing.T) {
+	old := pgtest.Start(t, pgtest.Config{Synchronous: true})
+	proxy, through := pgtest.NewProxy(t, old.Database(t))
+	s := mustOpen(t, Config{URL: through})
+	defer mustClose(t, s)
+	patiently := func(what string, f func() error) {
+		t.Helper()
+		var err error
+		deadline := time.Now().Add(2 * time.Minute)
+		for ; time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			if err = f(); err == nil {
+				return
+			}
+		}
+		t.Fatalf("%s: %v", what, err)
+	}
+	create := func() error { _, _, err := s.Create(storetest.Genesis("l")); return err }
+	load := func() error { _, _, err := s.Load("l"); return err }
+	successor := old.Standby
+	if err := successor.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Lead(successor)
+	if err := old.TerminateAll(); err != nil {
+		t.Fatal(err)
+	}
+	patiently("a ledger on the successor", create)
+	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()"} {
+		if err := old.Exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy.Lead(old)
+	if err := successor.TerminateAll(); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := load(); !errors.Is(err, ledger.ErrUnavailable) || !strings.Contains(err.Error(), "timeline 1") {
+			t.Errorf("a ledger that the old primary lacks: %v; want ErrUnavailable because of its timeline", err)
+		}
+	}
+	proxy.Lead(successor)
+	patiently("the ledger, when the successor leads again", load)
+}

@@ -93,6 +93,7 @@ type Store struct {
 
 	daemon   uuid.UUID    // of this store's rows of marks
 	sessions atomic.Int64 // connections made
+	timeline atomic.Int64 // the newest on which a write was completed; 0 if the database has none
 
 	commits   *group.Committer[*operation]
 	questions *group.Committer[*waiting]
@@ -139,6 +140,7 @@ func Open(c Config) (*Store, error) {
 func (s *Store) open(c *pgxpool.Config) (err error) {
 	ctx, cancel := context.WithTimeout(s.closing, openLimit)
 	defer cancel()
+	c.ConnConfig.ValidateConnect = s.goesOn
 	if err := migrate(ctx, c.ConnConfig); err != nil {
 		return err
 	}

@@ -46,6 +46,15 @@ type PatroniConfig struct {
 	Synchronous bool
 }
 
+// KeepsLock reports whether a primary that was stopped leaves the lock to its successor when it goes on. With etcd's
+// API v3, Patroni before 3.0.3 may take it back, and then loses what the successor has acknowledged.
+func KeepsLock() bool {
+	out, err := exec.Command("patroni", "--version").Output()
+	var major, minor, patch int
+	n, _ := fmt.Sscanf(string(out), "patroni %d.%d.%d", &major, &minor, &patch)
+	return err == nil && n == 3 && (major > 3 || major == 3 && (minor > 0 || patch >= 3))
+}
+
 // TTL is how long a primary that says nothing stays one: Patroni's least.
 const TTL = 20 * time.Second
 

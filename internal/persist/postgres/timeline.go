@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// timeline is the key under which a connection keeps its server's timeline, whose number each promotion raises. It
+// is missing on databases that have no timelines.
+const timeline = "timeline"
+
+// goesOn refuses a server that may not be written to, and one on an earlier timeline than the store has written on.
+// What was acknowledged on the later one is missing there, even if a standby follows that server again. This
+// happens when an old primary comes back and takes the lead from its successor.
+func (s *Store) goesOn(ctx context.Context, c *pgconn.PgConn) error {
+	if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, c); err != nil {
+		return err
+	}
+	result, err := c.Exec(ctx, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())").ReadAll()
+	if codeOf(err) != "" { // there is no such function
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	name := string(result[0].Rows[0][0]) // the timeline's eight digits come first
+	n, err := strconv.ParseInt(name[:min(8, len(name))], 16, 64)
+	if err != nil {
+		return fmt.Errorf("the name of the server's log: %w", err)
+	}
+	if newest := s.timeline.Load(); n < newest {
+		return fmt.Errorf("the server is on timeline %d, and this daemon has written on timeline %d: what was "+
+			"acknowledged there is missing on this server, which is an old primary or was set back; allowed: the "+
+			"newest primary (if the database was set back on purpose, restart the daemons)", n, newest)
+	}
+	c.CustomData()[timeline] = n
+	return nil
+}
+
+// reached notes the timeline of a connection on which a write was completed. Other connections may be to a server
+// that is no longer the primary.
+func (s *Store) reached(c *pgconn.PgConn) {
+	n, _ := c.CustomData()[timeline].(int64)
+	for newest := s.timeline.Load(); n > newest; newest = s.timeline.Load() {
+		if s.timeline.CompareAndSwap(newest, n) && newest > 0 {
+			s.pool.Reset()
+		}
+	}
+}
