@@ -30,7 +30,8 @@ func TestSingleQuestionsBesideMany(t *testing.T) {
 		s.Report("asked", writer, i+1, servertest.Gaussian(1+float64(i)/10, 1))
 	}
 	as := func(who string) context.Context {
-		return metadata.AppendToOutgoingContext(servertest.Context(t), "authorization", "Bearer "+issuer.Token(who, nil))
+		token := "Bearer " + issuer.Token(who, nil)
+		return metadata.AppendToOutgoingContext(servertest.Context(t), "authorization", token)
 	}
 	eve, stop := context.WithCancel(as("eve"))
 	defer stop()

@@ -28,7 +28,8 @@ type calls struct {
 func newCalls(provider trace.TracerProvider) stats.Handler {
 	return &calls{
 		Handler: otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(begun{}),
-			otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithMeterProvider(metrics.NewMeterProvider())),
+			otelgrpc.WithPropagators(propagation.TraceContext{}),
+			otelgrpc.WithMeterProvider(metrics.NewMeterProvider())),
 		tracer:  provider.Tracer(otelgrpc.ScopeName, trace.WithInstrumentationVersion(otelgrpc.Version)),
 		options: []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)},
 	}

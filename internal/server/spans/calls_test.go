@@ -38,8 +38,8 @@ func call(h stats.Handler, method string, err error, parent ...string) context.C
 
 // plain is OpenTelemetry's handler alone.
 func plain(p trace.TracerProvider) stats.Handler {
-	return otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(p), otelgrpc.WithPropagators(propagation.TraceContext{}),
-		otelgrpc.WithMeterProvider(metrics.NewMeterProvider()))
+	return otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(p),
+		otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithMeterProvider(metrics.NewMeterProvider()))
 }
 
 const (
@@ -51,11 +51,13 @@ const (
 // however it ends; one that is not recorded has none, and nothing below it is recorded.
 func TestCallsAreRecordedAsOpenTelemetryDoes(t *testing.T) {
 	t.Parallel()
+	parents := [][]string{nil, {trace1 + "1"}, {trace1 + "0"}, {"nonsense"}, {trace1 + "1", trace1 + "0"}}
+	ends := []error{nil, status.Error(codes.Internal, "broken"), status.Error(codes.NotFound, "x")}
 	for name, sampler := range map[string]sdk.Sampler{"always": sdk.AlwaysSample(), "never": sdk.NeverSample(),
 		"as the caller, otherwise never":  sdk.ParentBased(sdk.NeverSample()),
 		"as the caller, otherwise always": sdk.ParentBased(sdk.AlwaysSample())} {
-		for _, parent := range [][]string{nil, {trace1 + "1"}, {trace1 + "0"}, {"nonsense"}, {trace1 + "1", trace1 + "0"}} {
-			for _, err := range []error{nil, status.Error(codes.Internal, "broken"), status.Error(codes.NotFound, "x")} {
+		for _, parent := range parents {
+			for _, err := range ends {
 				want, got := recorded(sampler, plain, parent, err), recorded(sampler, newCalls, parent, err)
 				if want != got {
 					t.Errorf("%s, parent %q, error %v:\n%s\nOpenTelemetry alone:\n%s", name, parent, err, got, want)
@@ -72,7 +74,8 @@ func TestCallsAreRecordedAsOpenTelemetryDoes(t *testing.T) {
 }
 
 // recorded is what a call leaves, and whether a span below it would be recorded.
-func recorded(sampler sdk.Sampler, handler func(trace.TracerProvider) stats.Handler, parent []string, err error) string {
+func recorded(sampler sdk.Sampler, handler func(trace.TracerProvider) stats.Handler, parent []string,
+	err error) string {
 	kept := tracetest.NewInMemoryExporter()
 	p := sdk.NewTracerProvider(sdk.WithSampler(sampler), sdk.WithSyncer(kept))
 	ctx := call(handler(p), report, err, parent...)
@@ -82,7 +85,7 @@ func recorded(sampler sdk.Sampler, handler func(trace.TracerProvider) stats.Hand
 	for _, s := range kept.GetSpans() {
 		about := []string{}
 		for _, a := range s.Attributes {
-			about = append(about, fmt.Sprint(a.Key, "=", a.Value.Emit()))
+			about = append(about, fmt.Sprint(a.Key, "=", a.Value.String()))
 		}
 		slices.Sort(about)
 		out += fmt.Sprintln(s.Name, s.SpanKind, s.Parent.SpanID(),

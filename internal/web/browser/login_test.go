@@ -72,7 +72,8 @@ func startSite(t *testing.T) *site {
 		s.report(t, name)
 	}
 	trusted := []string{spki(t, files.Cert), spki(t, s.issuer.CA)}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options(chromium(), filepath.Join(dir, "p")),
+	profile := filepath.Join(dir, "profile")
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options(chromium(), profile),
 		chromedp.Flag("ignore-certificate-errors-spki-list", strings.Join(trusted, ",")),
 		chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+s.HTTPAddr))...)
 	t.Cleanup(stop)
