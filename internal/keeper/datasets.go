@@ -58,24 +58,17 @@ func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller strin
 	if err != nil {
 		return ledger.Summary{}, false, err
 	}
-	for try := 1; ; try++ {
-		sum, err := k.tryUnder(ctx, g, caller, prices)
-		if err == nil {
-			return sum, true, nil
+	var sum ledger.Summary
+	err = rivals.Until(func() (err error) {
+		if sum, err = k.tryUnder(ctx, g, caller, prices); !errors.Is(err, ledger.ErrConflict) {
+			return err
 		}
-		if !errors.Is(err, ledger.ErrConflict) {
-			return ledger.Summary{}, false, err
+		if _, _, e := k.config.Store.GenesisRecord(g.Spec.Name); e == nil { // the name was taken meanwhile
+			return ledger.ErrExists
 		}
-		// The name was taken meanwhile, or another daemon has written.
-		if _, _, err := k.config.Store.GenesisRecord(g.Spec.Name); err == nil {
-			return k.config.Store.Create(g)
-		} else if !errors.Is(err, ledger.ErrNotFound) {
-			return ledger.Summary{}, false, err
-		}
-		if err := rivals.TryAgain(try); err != nil {
-			return ledger.Summary{}, false, err
-		}
-	}
+		return err
+	})
+	return sum, err == nil, err
 }
 
 func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string,
@@ -110,19 +103,15 @@ func token(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(t
 
 // raiseUnder raises the budgets of a ledger below a dataset, and takes the new share of
 // the dataset's instead of the old one, in one write.
-func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) (Result, error) {
+func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) (result Result, err error) {
 	if k.config.Digest == nil {
 		return Result{}, errNoDigest
 	}
-	for try := 1; ; try++ {
-		result, err := k.tryRaiseUnder(ctx, name, r)
-		if !errors.Is(err, ledger.ErrConflict) {
-			return result, err
-		}
-		if err := rivals.TryAgain(try); err != nil {
-			return Result{}, err
-		}
-	}
+	err = rivals.Until(func() (err error) {
+		result, err = k.tryRaiseUnder(ctx, name, r)
+		return err
+	})
+	return result, err
 }
 
 func (k *Keeper) tryRaiseUnder(ctx context.Context, name string, r ledger.Request) (Result, error) {

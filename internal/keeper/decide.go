@@ -31,33 +31,8 @@ const (
 	dropped
 )
 
-// untilWritten has requests decided and written: anew after a conflict, as another process has written
-// meanwhile, and in halves if they are too large together. try decides and writes some of them, and fail
-// answers those that cannot be written.
-func untilWritten[R any](all []R, try func([]R) error, fail func([]R, error)) {
-	for attempt := 1; ; attempt++ {
-		err := try(all)
-		switch {
-		case err == nil:
-			return
-		case errors.Is(err, ledger.ErrTooLarge) && len(all) > 1:
-			half := len(all) / 2
-			untilWritten(all[:half], try, fail)
-			untilWritten(all[half:], try, fail)
-			return
-		case !errors.Is(err, ledger.ErrConflict):
-			fail(all, err)
-			return
-		}
-		if err := rivals.TryAgain(attempt); err != nil {
-			fail(all, err)
-			return
-		}
-	}
-}
-
 // decide decides items in order, writes what was accepted and answers them.
-func (q *queue) decide(items []item) { untilWritten(items, q.try, q.fail) }
+func (q *queue) decide(items []item) { rivals.UntilWritten(items, q.try, q.fail) }
 
 // fail answers items that could not be written.
 func (q *queue) fail(items []item, err error) { q.answer(items, nil, nil, err) }

@@ -210,18 +210,35 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 	if g.Time.IsZero() {
 		g.Time = k.now()
 	}
-	there, err := lists.Summary(k.config.Store, g.Spec.Name)
-	switch {
-	case err == nil:
-		if p := there.Genesis.Spec.Parent; ledger.IsDataset(p) && g.Spec.Parent == "" {
-			g.Spec.Parent = p // as it was when the ledger was created
-		}
-		return k.config.Store.Create(g)
-	case !errors.Is(err, ledger.ErrNotFound):
-		return ledger.Summary{}, false, err
+	if there, err := k.existing(g); !errors.Is(err, ledger.ErrNotFound) {
+		return there, false, err
 	}
+	sum, created, err := k.create(ctx, g, caller)
+	if err != nil { // another daemon may have made it since, and that may be why: see written
+		if there, e := k.existing(g); !errors.Is(e, ledger.ErrNotFound) {
+			return there, false, e
+		}
+	}
+	return sum, created, err
+}
+
+// existing returns the ledger of an equal spec that is there: ledger.ErrNotFound if there is none.
+func (k *Keeper) existing(g ledger.Genesis) (ledger.Summary, error) {
+	there, err := lists.Summary(k.config.Store, g.Spec.Name)
+	if err != nil {
+		return ledger.Summary{}, err
+	}
+	if p := there.Genesis.Spec.Parent; ledger.IsDataset(p) && g.Spec.Parent == "" {
+		g.Spec.Parent = p // as it was when the ledger was created
+	}
+	sum, _, err := k.config.Store.Create(g)
+	return sum, err
+}
+
+// create makes a ledger that is not there.
+func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (sum ledger.Summary, _ bool, err error) {
 	if g.Resolution, err = k.resolve(ctx, g.Spec); err != nil {
-		return ledger.Summary{}, false, err
+		return sum, false, err
 	}
 	if g.Spec.Parent != "" && !ledger.IsDataset(g.Spec.Parent) {
 		return k.createUnder(ctx, g, caller)

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -16,17 +17,30 @@ func (k *Keeper) prepare(ctx context.Context, q *queue, r *ledger.Request) error
 	if !ok {
 		return k.price(ctx, q, r)
 	}
-	last, _, err := k.config.Store.Writer(q.name, r.Writer)
-	if err != nil || r.Sequence <= last { // a duplicate gets its receipt whatever has become of the ledger
-		return err
+	if written, err := k.written(q.name, r); err != nil || written {
+		return err // a duplicate gets its receipt whatever has become of the ledger
 	}
 	from := &sources{ctx: ctx, keeper: k, queue: q}
 	complete, err := incomplete.Complete(from)
 	if err != nil {
+		if written, e := k.written(q.name, r); e != nil || written { // since, by another daemon
+			return e
+		}
 		return err
 	}
 	r.Action, r.Prices = complete, from.prices
 	return nil
+}
+
+// written reports whether the store has a request. Another daemon may write it at any moment, for a client that has
+// sent it to both, and what that changes may be why it is refused here. So whoever refuses a request without
+// asking its lane asks this again, and last: nobody is told of a refusal who was charged before.
+func (k *Keeper) written(name string, r *ledger.Request) (bool, error) {
+	last, _, err := k.config.Store.Writer(name, r.Writer)
+	if errors.Is(err, ledger.ErrNotFound) { // a journal that is not there yet
+		return false, nil
+	}
+	return err == nil && r.Sequence > 0 && r.Sequence <= last, err
 }
 
 // sources are where a request's action finds what it needs.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
@@ -53,17 +54,22 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	}
 	k.registering.Lock()
 	defer k.registering.Unlock()
-	if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
-		return sum, false, nil, err
+	err = rivals.Until(func() (err error) {
+		if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
+		if err = k.joins(ctx, &g.Spec); err == nil {
+			adopted, err = k.adopt(ctx, r)
+		}
+		created = err == nil
+		return err
+	})
+	if err != nil || created { // it is there, or another daemon has registered it since and that is why: see written
+		if there, e := k.registered(g); !errors.Is(e, ledger.ErrNotFound) {
+			return there, created && e == nil, adopted, e
+		}
 	}
-	if err := k.joins(ctx, &g.Spec); err != nil {
-		return sum, false, nil, err
-	}
-	if adopted, err = k.adopt(ctx, r); err != nil {
-		return sum, false, nil, err
-	}
-	sum, err = lists.Summary(k.config.Store, g.Spec.Name)
-	return sum, err == nil, adopted, err
+	return sum, created, adopted, err
 }
 
 // registered finds the dataset that is there under the name: ledger.ErrNotFound if there

@@ -134,29 +134,39 @@ func (s *sets) give(w ledger.Writer) {
 // new mechanisms found, before the request waits for others. So a slow ledger delays only its own sets.
 func (k *Keeper) prepareSet(ctx context.Context, r SetRequest) (*setCall, SetResult, error) {
 	journal := journals.Name(journals.Of(r.Writer.Name))
-	last, _, err := k.config.Store.Writer(journal, r.Writer)
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-	case err != nil:
-		return nil, SetResult{}, err
-	case r.Sequence > 0 && r.Sequence <= last:
-		result, err := k.firstOfSet(journal, r.Request)
-		return nil, result, err
+	var refusal error
+	for range 2 {
+		if written, err := k.written(journal, &r.Request); err != nil {
+			return nil, SetResult{}, err
+		} else if written {
+			result, err := k.firstOfSet(journal, r.Request)
+			return nil, result, err
+		}
+		if refusal != nil { // and it is not written: the journal was asked last
+			break
+		}
+		c := &setCall{SetRequest: r, origin: k.config.Batch.Origin(ctx), done: make(chan struct{})}
+		if refusal = k.complete(ctx, c, journal); refusal == nil {
+			return c, SetResult{}, nil
+		}
 	}
-	c := &setCall{SetRequest: r, origin: k.config.Batch.Origin(ctx), done: make(chan struct{})}
-	v := r.Action.(ledger.Together)
-	if v.Action, c.members, err = r.Members(ctx); err != nil {
-		return nil, SetResult{}, err
+	return nil, SetResult{}, refusal
+}
+
+// complete finds the members of a call and what is done there, and reads them.
+func (k *Keeper) complete(ctx context.Context, c *setCall, journal string) (err error) {
+	v := c.Action.(ledger.Together)
+	if v.Action, c.members, err = c.Members(ctx); err != nil {
+		return err
 	}
 	c.Action = v
 	if c.queues, err = k.acquireAll(ctx, append(c.names(), journal)); err != nil {
-		return nil, SetResult{}, err
+		return err
 	}
-	if err := k.readMembers(ctx, c); err != nil {
+	if err = k.readMembers(ctx, c); err != nil {
 		k.releaseAll(c.queues)
-		return nil, SetResult{}, err
 	}
-	return c, SetResult{}, nil
+	return err
 }
 
 // readMembers reads the members' states and finds what new mechanisms cost there.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/dataset"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
@@ -46,7 +47,7 @@ func (s *sets) coordinate() {
 		began := time.Now()
 		<-c.reached
 		w := &wave{k: s.k}
-		untilWritten(calls, w.try, w.fail)
+		rivals.UntilWritten(calls, w.try, w.fail)
 		s.k.letGo(queues) // with a pin of each queue; the calls' other pins follow
 		pinned := map[*queue]bool{}
 		for _, call := range calls {

@@ -5,6 +5,7 @@
 package rivals
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -26,8 +27,8 @@ const (
 	leastRoom, mostRoom = time.Millisecond, 20 * time.Millisecond
 )
 
-// TryAgain pauses before the attempt after a conflict, and returns an error after the last one.
-func TryAgain(try int) error {
+// tryAgain pauses before the attempt after a conflict, and returns an error after the last one.
+func tryAgain(try int) error {
 	if try == MaxAttempts {
 		return fmt.Errorf("%w: other daemons were faster %d times in a row; allowed: the same request again, or "+
 			"to send what concerns one ledger to one daemon", ledger.ErrUnavailable, try)
@@ -36,6 +37,35 @@ func TryAgain(try int) error {
 		time.Sleep(rand.N(longestPause))
 	}
 	return nil
+}
+
+// Until tries again, after a pause, for as long as another daemon was faster.
+func Until(try func() error) error {
+	for n := 1; ; n++ {
+		err := try()
+		if !errors.Is(err, ledger.ErrConflict) {
+			return err
+		}
+		if err := tryAgain(n); err != nil {
+			return err
+		}
+	}
+}
+
+// UntilWritten has requests decided and written: anew after a conflict, as another daemon has written meanwhile,
+// and in halves if they are too large together. try decides and writes some of them, and fail answers those that
+// cannot be written.
+func UntilWritten[R any](all []R, try func([]R) error, fail func([]R, error)) {
+	err := Until(func() error { return try(all) })
+	switch {
+	case err == nil:
+	case errors.Is(err, ledger.ErrTooLarge) && len(all) > 1:
+		half := len(all) / 2
+		UntilWritten(all[:half], try, fail)
+		UntilWritten(all[half:], try, fail)
+	default:
+		fail(all, err)
+	}
 }
 
 // Room is how long a daemon makes room whose last write took so long.
