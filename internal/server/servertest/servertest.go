@@ -29,8 +29,8 @@ type Config struct {
 	// SocketOnly has it listen on Server.Socket alone: a TCP port may be taken by
 	// somebody else while the server restarts. Conn and Client are then of no use.
 	SocketOnly bool
-	// Server adds to the server's settings; Store and Failed are set here, and the
-	// first of the addresses in Listen.
+	// Server adds to the server's settings; Store and Failed are set here, and the first of the addresses in Listen.
+	// A question may take an hour if nothing is said about it: the machine can be busy.
 	Server server.Config
 }
 
@@ -83,6 +83,9 @@ func (s *Server) start() {
 			s.t.Fatal(err)
 		}
 		config.Store, config.Failed, config.Metrics = store, store.Failed(), metrics
+	}
+	if config.QuestionTime == 0 {
+		config.QuestionTime = time.Hour
 	}
 	if config.SigningKey == nil {
 		config.SigningKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
