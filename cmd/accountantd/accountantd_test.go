@@ -178,8 +178,8 @@ func TestEnvironment(t *testing.T) {
 	}
 	got, err := parse(nil, nil)
 	want := settings{listen: []string{"127.0.0.1:7878"}, http: "127.0.0.1:7879", data: "./data", socketMode: "0600",
-		dashboard: true, gracePeriod: 20 * time.Second, questionTime: 30 * time.Second, metricsLedgers: 1000,
-		scrubInterval: time.Hour, scrubRate: 16, logLevel: "info", logFormat: "text"}
+		connections: 1000, dashboard: true, gracePeriod: 20 * time.Second, questionTime: 30 * time.Second,
+		metricsLedgers: 1000, scrubInterval: time.Hour, scrubRate: 16, logLevel: "info", logFormat: "text"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
@@ -188,6 +188,7 @@ func TestEnvironment(t *testing.T) {
 		"ACCOUNTANT_TLS_CERT=c", "ACCOUNTANT_TLS_KEY=k", "ACCOUNTANT_TLS_CLIENT_CA=a", "ACCOUNTANT_GRACE_PERIOD=5s",
 		"ACCOUNTANT_ANALYSES=3", "ACCOUNTANT_QUESTION_TIME=2s", "ACCOUNTANT_HTTP=", "ACCOUNTANT_DATA=/d",
 		"ACCOUNTANT_INSECURE=true", "ACCOUNTANT_METRICS_LEDGERS=7", "ACCOUNTANT_DASHBOARD=false",
+		"ACCOUNTANT_HTTP_CONNECTIONS=50",
 		"ACCOUNTANT_SCRUB_INTERVAL=90m", "ACCOUNTANT_SCRUB_RATE=5",
 		"ACCOUNTANT_LOG_LEVEL=debug", "ACCOUNTANT_LOG_FORMAT=json", "ACCOUNTANT_PPROF=1", "ACCOUNTANT_SERVER=elsewhere",
 		"ACCOUNTANT_HELP=1", "ACCOUNTANT_VERSION=1"}
@@ -195,6 +196,7 @@ func TestEnvironment(t *testing.T) {
 	want = settings{listen: []string{"127.0.0.1:1", "unix:///s"}, data: "/d", socketMode: "0660", socketOwner: ":7",
 		gracePeriod: 5 * time.Second, analyses: 3, questionTime: 2 * time.Second,
 		tls: endpoint.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}, insecure: true, metricsLedgers: 7,
+		connections: 50,
 		scrubInterval: 90 * time.Minute, scrubRate: 5, pprof: true, logLevel: "debug", logFormat: "json"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("environment: %+v, %v", got, err)
