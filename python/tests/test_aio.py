@@ -56,7 +56,8 @@ def test_cancelled_and_lost_calls_are_settled(shared: Daemon, proxy: Proxy, clie
             await far.report(ledger, STEP)
             proxy.hold()
             call = asyncio.ensure_future(far.report(ledger, (STEP, 5)))
-            await asyncio.sleep(0.05)  # so that the attempt is on its way
+            while not far.pending(ledger):  # until the attempt is on its way
+                await asyncio.sleep(0.01)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call

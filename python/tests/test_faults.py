@@ -171,7 +171,7 @@ def test_a_network_that_delays(client: Client, proxy: Proxy, connect: Connect) -
 
 def test_a_lost_answer_is_settled(client: Client, proxy: Proxy, connect: Connect, ledger: str) -> None:
     far = connect(proxy.address, timeout=0.3, deadline=0.6)
-    far.report(ledger, STEP)
+    far.report(ledger, STEP, deadline=60)
     proxy.hold()
     with pytest.raises(Unavailable) as lost:
         far.report(ledger, (STEP, 5))
