@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -17,6 +18,7 @@ import (
 type statementBody struct {
 	Text    template.HTML
 	Command string // what writes the same
+	Usual   bool   // no budget names the δ with which it opens
 }
 
 // markdown makes HTML of a statement's Markdown. It passes no HTML on, and no link that runs
@@ -33,6 +35,8 @@ func (s *site) statement(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	b, err := printed(statement.Markdown(answer.GetStatement()), "accountctl statement "+name)
+	b.Usual = !slices.ContainsFunc(answer.GetStatement().GetLedger().GetSpec().GetBudgets(),
+		func(b *pb.Budget) bool { return b.GetDelta() > 0 })
 	return &page{Title: "Statement of " + name, Section: "overview", Ledger: name, Body: b}, err
 }
 
@@ -53,5 +57,5 @@ func printed(text, command string) (statementBody, error) {
 	var b bytes.Buffer
 	err := markdown.Convert([]byte(text), &b)
 	text = strings.ReplaceAll(b.String(), "<th></th>\n<th></th>", "<th>What</th>\n<th>Value</th>") // for screen readers
-	return statementBody{template.HTML(text), command}, err
+	return statementBody{Text: template.HTML(text), Command: command}, err
 }

@@ -50,6 +50,9 @@ func StatementDeltas(asked []float64, budgets []accountant.Budget) []float64 {
 			if b.Delta > 0 {
 				all = append(all, b.Delta)
 			}
+			if b.Delta > 0 && b.Rho > 0 { // ε is finite only above the budget's own δ
+				all = append(all, OwnDelta([]accountant.Budget{b}))
+			}
 		}
 	}
 	slices.SortFunc(all, func(x, y float64) int { return cmp.Compare(y, x) })
@@ -61,6 +64,7 @@ type Statement struct {
 	View      ledger.View
 	Stated    []mechanism.Part // what the numbers are of
 	Privacy   []StatedPrivacy
+	Own       float64 // of the budgets: the statement opens with it if it is among those of Privacy; 0: none
 	Rho, Mu   float64 // +Inf where there is none
 	Advantage float64
 	TradeOff  []accountant.TradeOffPoint

@@ -2,6 +2,7 @@ package questions
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,28 @@ func TestStatementDeltas(t *testing.T) {
 		if err := CheckDeltas(bad); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
+	}
+}
+
+// A statement opens at the ledger's own δ, where the overview shows ε, too, and otherwise at the first finite ε.
+func TestStatementOpensAtItsOwnDelta(t *testing.T) {
+	at := func(delta, epsilon float64) StatedPrivacy {
+		return StatedPrivacy{Stated: accountant.Answer{Delta: delta, Epsilon: epsilon}}
+	}
+	all := []StatedPrivacy{at(1e-3, math.Inf(1)), at(1e-5, 2), at(1e-6, 3), at(1e-8, 4)}
+	for _, c := range []struct {
+		own  float64
+		want string
+	}{{1e-6, "(3.00, 1e-06)"}, {1e-8, "(4.00, 1e-08)"}, {1e-3, "(2.00, 1e-05)"}, {1e-9, "(2.00, 1e-05)"},
+		{0, "(2.00, 1e-05)"}} {
+		s := Statement{Privacy: all, Own: c.own, Rho: math.Inf(1), Mu: math.Inf(1)}
+		if got := FromStatement(s).GetSummary(); !strings.Contains(got, c.want) {
+			t.Errorf("δ = %g: %q; want %q", c.own, got, c.want)
+		}
+	}
+	rho := []accountant.Budget{{Guard: accountant.GuardApproximateZCDP, Rho: 1, Delta: 1e-7}}
+	if own := OwnDelta(rho); !slices.Contains(StatementDeltas(nil, rho), own) {
+		t.Errorf("a statement does not say ε at δ = %g, where the overview shows it", own)
 	}
 }
 

@@ -20,9 +20,14 @@ import (
 // unit names what is protected.
 func (s Statement) unit() string { return cmp.Or(s.View.Genesis.Spec.PrivacyUnit, "record") }
 
-// headline is the first answer with a finite ε.
+// headline is the answer at the δ of the ledger's budget, at which the overview shows it, too. If there is none,
+// or that δ was not asked for or has no finite ε, it is the first answer with one.
 func (s Statement) headline() (StatedPrivacy, bool) {
-	i := slices.IndexFunc(s.Privacy, func(p StatedPrivacy) bool { return !math.IsInf(p.Stated.Epsilon, 1) })
+	finite := func(p StatedPrivacy) bool { return !math.IsInf(p.Stated.Epsilon, 1) }
+	i := slices.IndexFunc(s.Privacy, func(p StatedPrivacy) bool { return p.Stated.Delta == s.Own && finite(p) })
+	if i < 0 {
+		i = slices.IndexFunc(s.Privacy, finite)
+	}
 	if i < 0 {
 		return StatedPrivacy{}, false
 	}
