@@ -175,7 +175,7 @@ func fake(ts *testscript.TestScript, s *grpc.Server) {
 }
 
 // warning is a line that refuses nothing.
-var warning = regexp.MustCompile(`(?m)^accountctl: warning: .*\n`)
+var warning = regexp.MustCompile(`(?m)^accountctl: (warning|note): .*\n`)
 
 func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {

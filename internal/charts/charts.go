@@ -136,7 +136,7 @@ func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Fig
 	f.Lines = []figure.Line{line}
 	f.Limit = &figure.Mark{At: 100, Text: "the limit"}
 	if which < len(h.GetBudgets()) {
-		f.Limit.Text += ": " + h.GetBudgets()[which]
+		f.Limit.Text += ": " + spelling.Counted(h.GetBudgets()[which])
 	}
 	return f
 }

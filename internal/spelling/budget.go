@@ -31,3 +31,12 @@ func Budget(b *accountantv1.Budget) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// guardWords spell how a guard counts. The daemon's texts name guards as the API does.
+var guardWords = strings.NewReplacer(" by BASIC", ", by basic composition",
+	" by ZCDP", ", by zero-concentrated differential privacy",
+	" by APPROXIMATE_ZCDP", ", by approximate zero-concentrated differential privacy",
+	" by GDP", ", by Gaussian differential privacy", " by RDP", ", by Rényi divergences")
+
+// Counted spells in words how a budget is counted, in a text of the daemon such as "ε = 8 at δ = 1e-05 by RDP".
+func Counted(budget string) string { return guardWords.Replace(budget) }

@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,6 +17,25 @@ type curvesBody struct {
 	Answer          *pb.QueryPrivacyCurveResponse
 	Curve, TradeOff *figure.Figure
 	Shown           []*pb.CurvePoint // some of the points, as a table
+}
+
+// Of says what the curves are of, and when they hold.
+func (b curvesBody) Of() string {
+	switch b.Answer.GetGuarantee() {
+	case "filter":
+		return "These curves are of the whole budget: of the worst that may ever be charged within it, and not only " +
+			"of what was charged so far. They hold also if what was run depended on earlier outputs."
+	case "plan":
+		return "These curves are of the whole plan, and not only of what was charged so far. They hold in whatever " +
+			"order it is run and wherever it stops."
+	}
+	return "These curves are of what was charged or is reserved so far. They hold if neither what was run, nor its " +
+		"parameters, nor when it stopped depended on outputs."
+}
+
+// Between reports whether the curve is known to lie between two lines.
+func (b curvesBody) Between() bool {
+	return slices.ContainsFunc(b.Answer.GetPoints(), func(p *pb.CurvePoint) bool { return p.LogDeltaLower != nil })
 }
 
 // curvePoints is how many points a curve is drawn with, and every how many of them stands in the

@@ -34,6 +34,8 @@ var functions = template.FuncMap{
 	"when":      when,
 	"figure":    func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) }, // its texts are escaped
 	"budget":    spelling.Budget,
+	"counted":   func(budget string) string { return text(spelling.Counted(budget)) },
+	"covers":    func(guarantee string) string { return covers[guarantee] },
 	"mechanism": func(m *pb.Mechanism) string { return text(spelling.Mechanism(m)) },
 	"guarantee": func(g string) string { return capital(spelling.Guarantees[g]) },
 	"state":     spelling.State,
@@ -45,6 +47,7 @@ var functions = template.FuncMap{
 	"moment":    moment,
 	"tab":       func(ledger, here string) tabs { return tabs{ledger, here} },
 	"amount":    func(name string, of *pb.Amount) amounts { return amounts{name, of} },
+	"size":      bytesOf,
 	"hex":       func(b []byte) string { return fmt.Sprintf("%x", b) },
 	"meter":     func(x float64) string { return strconv.FormatFloat(math.Max(0, math.Min(1, x)), 'f', 4, 64) },
 }
@@ -118,6 +121,13 @@ func capital(s string) string {
 		return s
 	}
 	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// covers says in a few words what a guaranteed ε is of.
+var covers = map[string]string{
+	"descriptive": "for what was charged or is reserved",
+	"plan":        "for the whole plan",
+	"filter":      "for the whole budget, however it is spent",
 }
 
 // flagWords say what a flag of the overview means.

@@ -96,7 +96,13 @@ func writeProposals(p *cli.Program, ledgers []*accountantv1.Ledger) error {
 				spelling.Proposed(proposal.GetPropose()))
 		}
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(ledgers) == 0 {
+		p.Note("nothing that you may see waits for approval")
+	}
+	return nil
 }
 
 func approve(p *cli.Program) *cobra.Command {

@@ -119,6 +119,9 @@ func (p *Program) Warn(warnings []string) {
 	}
 }
 
+// Note writes on standard error what a reader should know: nothing is wrong.
+func (p *Program) Note(text string) { p.Complain("note: " + text) }
+
 // Complain writes what is wrong on standard error: one line, or on a terminal, and where $COLUMNS
 // is set, as many as it takes. Then the line of a command that would work begins on a line of its
 // own, and is broken so that a shell still takes it.

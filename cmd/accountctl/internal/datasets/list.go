@@ -36,6 +36,7 @@ left out; --output wide has them whole.`,
 		Whole: func(all []*accountantv1.Dataset) proto.Message {
 			return &accountantv1.ListDatasetsResponse{Datasets: all}
 		},
+		Empty: func() string { return cli.NoDataset },
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return p.With(c, func(daemon *client.Client) error {

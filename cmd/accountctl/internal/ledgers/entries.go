@@ -69,13 +69,28 @@ record (in jsonl as the first line): all that "accountctl verify --entries" need
 					break
 				}
 			}
-			return w.flush()
+			if err := w.flush(); err != nil {
+				return err
+			}
+			if n == 0 && (output.Value == cli.FormatTable || output.Value == cli.FormatWide) {
+				p.Note(noEntry(args[0], options))
+			}
+			return nil
 		})
 	}
 	return c
 }
 
 // pageSize asks for no more than is wanted.
+// noEntry says why a list of entries is empty, and what to do next.
+func noEntry(name string, o client.EntriesOptions) string {
+	if o.Start > 1 || o.End > 0 || o.Writer != "" || len(o.Labels) > 0 || !o.Since.IsZero() || !o.Until.IsZero() {
+		return "no entry of " + name + " passes these filters; leave them out to see all"
+	}
+	return name + " has no entry yet: a training job reports to it, or somebody does by hand with accountctl " +
+		"report " + name
+}
+
 func pageSize(limit uint64) uint32 {
 	if limit == 0 || limit > pages.MaxSize {
 		return pages.MaxSize

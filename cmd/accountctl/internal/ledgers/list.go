@@ -41,6 +41,7 @@ and columns left out; --output wide has all of them.`,
 		Whole: func(all []*accountantv1.Ledger) proto.Message {
 			return &accountantv1.ListLedgersResponse{Ledgers: all}
 		},
+		Empty: func() string { return noLedger(*prefix != "") },
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return p.With(c, func(daemon *client.Client) error {
@@ -54,6 +55,15 @@ and columns left out; --output wide has all of them.`,
 		})
 	}
 	return c
+}
+
+// noLedger says why a list of ledgers is empty, and what to do next.
+func noLedger(filtered bool) string {
+	if filtered {
+		return "no ledger that you may see passes these filters; leave them out to see all"
+	}
+	return "there is no ledger yet, or you may see none; a ledger is made before the first release, such as: " +
+		"accountctl ledger create team/mnist --adjacency add-or-remove-one --budget epsilon=8,delta=1e-6"
 }
 
 // overviews looks up rows of the overview by name, for names in its order. Of a name without a row it is empty, as

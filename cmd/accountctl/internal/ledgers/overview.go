@@ -61,6 +61,14 @@ The share is that of the budget of which most is used, reservations included.`,
 		Whole: func(all []*accountantv1.OverviewRow) proto.Message {
 			return &accountantv1.QueryOverviewResponse{Rows: all}
 		},
+		Empty: func() string {
+			filtered := request.Prefix != "" || request.Contains != "" || request.State != "" ||
+				len(request.Flags) > 0 || request.MinShare > 0
+			if *datasets && !filtered {
+				return cli.NoDataset
+			}
+			return noLedger(filtered)
+		},
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *datasets {
