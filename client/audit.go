@@ -34,6 +34,17 @@ func VerifySignedHead(h *pb.SignedHead, trusted ed25519.PublicKey) error {
 	return wire.CheckSignedHead(h, trusted)
 }
 
+// StoreStatus asks when the daemon's store was last verified, and when its newest backup was made. With an access
+// policy only auditors of everything may ask.
+func (c *Client) StoreStatus(ctx context.Context) (*pb.GetStoreStatusResponse, error) {
+	var answer *pb.GetStoreStatusResponse
+	err := c.read(ctx, "StoreStatus", "", func(ctx context.Context) (err error) {
+		answer, err = c.api.GetStoreStatus(ctx, &pb.GetStoreStatusRequest{})
+		return err
+	})
+	return answer, err
+}
+
 // Backup writes a consistent copy of the daemon's store to w. It returns nil once the copy's
 // size and SHA-256 are what the daemon says; after an error the copy is of no use. progress is
 // called with the number of bytes written so far and the total; it may be nil.

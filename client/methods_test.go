@@ -71,10 +71,11 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 			break
 		}
 	},
-	"GetSignedHead": func(ctx context.Context, c *Client) { _, _ = c.SignedHead(ctx, "x") },
-	"GetAccess":     func(ctx context.Context, c *Client) { _, _ = c.GetAccess(ctx, &pb.GetAccessRequest{}) },
-	"CreateDataset": func(ctx context.Context, c *Client) { _, _ = c.CreateDataset(ctx, &pb.CreateDatasetRequest{}) },
-	"GetDataset":    func(ctx context.Context, c *Client) { _, _ = c.GetDataset(ctx, "x") },
+	"GetStoreStatus": func(ctx context.Context, c *Client) { _, _ = c.StoreStatus(ctx) },
+	"GetSignedHead":  func(ctx context.Context, c *Client) { _, _ = c.SignedHead(ctx, "x") },
+	"GetAccess":      func(ctx context.Context, c *Client) { _, _ = c.GetAccess(ctx, &pb.GetAccessRequest{}) },
+	"CreateDataset":  func(ctx context.Context, c *Client) { _, _ = c.CreateDataset(ctx, &pb.CreateDatasetRequest{}) },
+	"GetDataset":     func(ctx context.Context, c *Client) { _, _ = c.GetDataset(ctx, "x") },
 	"ListDatasets": func(ctx context.Context, c *Client) {
 		for range c.ListDatasets(ctx) {
 			break

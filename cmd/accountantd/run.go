@@ -134,7 +134,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	defer stop()
 	config.Spans = recorder
 	metrics := server.NewMetrics()
-	store, failed, failure, err := s.openStore(metrics, recorder)
+	store, place, failed, failure, err := s.openStore(metrics, recorder)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		}
 	}
 	config.Analyses = addProcessors(config.Analyses)
-	config.Store, config.Failed, config.Metrics = store, failed, metrics
+	config.Store, config.Place, config.Failed, config.Metrics = store, place, failed, metrics
 	return server.Run(ctx, config, stdout)
 }
 

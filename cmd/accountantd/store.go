@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/spans"
+	"github.com/dpaccountant/accountant/internal/server/upkeep"
 )
 
 // storage says where the ledgers are and which key signs their heads.
@@ -78,8 +79,8 @@ func (s settings) checkStorage() error {
 
 // openStore opens the store that the daemon serves. failed is closed when the process should exit;
 // failure then says why.
-func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, failed <-chan struct{},
-	failure func() error, err error) {
+func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, place upkeep.Place,
+	failed <-chan struct{}, failure func() error, err error) {
 	if s.storage.url == "" {
 		file, err := persist.Open(persist.Config{
 			Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
@@ -89,16 +90,16 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, f
 			},
 		})
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, upkeep.Place{}, nil, nil, err
 		}
-		return file, file.Failed(), file.Failure, nil
+		return file, inFile(), file.Failed(), file.Failure, nil
 	}
 	if err := os.MkdirAll(s.data, 0o700); err != nil { // of the socket, and of a signing key that is made
-		return nil, nil, nil, err
+		return nil, upkeep.Place{}, nil, nil, err
 	}
 	file := filepath.Join(s.data, persist.FileName)
 	if _, err := os.Stat(file); err == nil {
-		return nil, nil, nil, &endpoint.ConfigError{Field: "data",
+		return nil, upkeep.Place{}, nil, nil, &endpoint.ConfigError{Field: "data",
 			Value:   fmt.Sprintf("%s has ledgers of its own, which a daemon with --store would not serve", file),
 			Allowed: "another directory"}
 	}
@@ -107,13 +108,13 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, f
 		Observer: observer(m, r),
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, upkeep.Place{}, nil, nil, err
 	}
 	if err := promised(database, s.storage.requireStandby); err != nil {
-		return nil, nil, nil, errors.Join(err, database.Close())
+		return nil, upkeep.Place{}, nil, nil, errors.Join(err, database.Close())
 	}
 	m.Add(newReplication(database.Promises))
-	return database, nil, func() error { return nil }, nil
+	return database, inDatabase(database.Promises), nil, func() error { return nil }, nil
 }
 
 // keyPath is the file of the key that signs heads.

@@ -13,6 +13,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/spans"
+	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/web/login"
 )
 
@@ -21,6 +22,8 @@ type Config struct {
 	// Store keeps the ledgers. The caller opened it and closes it after the
 	// server has stopped.
 	Store ledger.Store
+	// Place is what is known of where the ledgers are kept.
+	Place upkeep.Place
 	// Failed is closed when the store can take no more calls; the server then
 	// stops and returns ErrStoreFailed. Nil: never.
 	Failed <-chan struct{}

@@ -7,6 +7,8 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 // VersionKey is the metadata key under which the answer to a health check carries the daemon's
@@ -26,6 +28,13 @@ func (s *Server) away() error {
 		return store.Ready()
 	}
 	return nil
+}
+
+// unhealthy turns health red.
+func (s *Server) unhealthy() {
+	for _, name := range []string{"", pb.AccountantService_ServiceDesc.ServiceName} {
+		s.health.SetServingStatus(name, healthpb.HealthCheckResponse_NOT_SERVING)
+	}
 }
 
 func (h healthService) Check(ctx context.Context,

@@ -24,7 +24,7 @@ func (s *Server) newHTTP() (*http.Server, error) {
 			if s.draining.Err() != nil {
 				return errors.New("not serving")
 			}
-			if err := cmp.Or(s.damage(), backups.Moved(s.config.Store), s.away()); err != nil {
+			if err := cmp.Or(s.upkeep.Damage(), backups.Moved(s.config.Store), s.away()); err != nil {
 				return fmt.Errorf("not serving: %w", err)
 			}
 			return nil

@@ -167,6 +167,12 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 	m.committed.Store(time.Now().UnixNano())
 }
 
+// read counts bytes that were read to look for damage.
+func (m *Metrics) read(bytes int64) { m.scrubbed.Add(float64(bytes)) }
+
+// whole notes that the store's file was just gone through and is not damaged.
+func (m *Metrics) whole() { m.clean.Store(time.Now().UnixNano()) }
+
 // watch adds metrics of what waits in k, and of the store's size if the store knows it.
 func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

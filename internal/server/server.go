@@ -42,6 +42,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/web/bounds"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
@@ -65,6 +66,7 @@ type Server struct {
 	tls       *endpoint.Certificates // nil: plain
 	tokens    *bearer.Verifier       // nil: none are taken
 	accounts  *fairuse.Table         // nil: nobody is limited
+	upkeep    *upkeep.Upkeep
 
 	webStreams fairuse.Streams
 
@@ -106,6 +108,9 @@ func Start(config Config) (*Server, error) {
 	}
 	draining, drain := context.WithCancelCause(context.Background())
 	s.draining, s.drain = draining, func() { drain(errDraining) }
+	s.upkeep = upkeep.New(upkeep.Config{Store: config.Store, Place: config.Place, Interval: config.ScrubInterval,
+		Rate: config.ScrubRate, Version: config.Version, Logger: config.Logger, Read: s.metrics.read,
+		Whole: s.metrics.whole, Damaged: func() { s.metrics.damaged.Set(1); s.unhealthy() }})
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
 	questions.Analysis, questions.Caller = config.Spans.Analysis, provenCaller
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
@@ -129,8 +134,12 @@ func Start(config Config) (*Server, error) {
 	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey,
-		places: places.New(config.SigningKey), backups: &backups.Sender{Store: config.Store, Draining: s.draining,
-			Drained: errDraining, Moved: s.unhealthy}}
+		places: places.New(config.SigningKey), Upkeep: s.upkeep, backups: &backups.Sender{Store: config.Store,
+			Draining: s.draining, Drained: errDraining, Moved: s.unhealthy, Copied: s.upkeep.Copied,
+			Sent: func(ctx context.Context, b *pb.StoreBackup) {
+				b.Principal = principal(ctx)
+				s.upkeep.BackedUp(b)
+			}}}
 	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
 		Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
 	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
@@ -284,7 +293,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	var working sync.WaitGroup
 	working.Go(func() { s.expiry.run(s.draining) })
 	working.Go(func() { s.gate.Run(s.draining, s.config.Reload) })
-	working.Go(func() { s.scrub(s.draining) })
+	working.Go(func() { s.upkeep.Run(s.draining) })
 	if s.tokens != nil {
 		working.Go(func() { s.tokens.Run(s.draining) })
 	}

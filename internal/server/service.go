@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -24,6 +25,7 @@ import (
 type service struct {
 	sets.Handlers
 	*overviews
+	*upkeep.Upkeep
 	keeper   *keeper.Keeper
 	inTime   turns.InTime
 	sessions *sessions.Sessions // about what was charged

@@ -6522,7 +6522,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x1bGetDatasetStatementResponse\x120\n" +
 	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x126\n" +
 	"\tstatement\x18\x02 \x01(\v2\x18.accountant.v1.StatementR\tstatement\x126\n" +
-	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xc2\x1b\n" +
+	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xa1\x1c\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
@@ -6560,7 +6560,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\x12Z\n" +
 	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\x12T\n" +
 	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\x12Z\n" +
-	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\x12N\n" +
+	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\x12]\n" +
+	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\x12N\n" +
 	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\x12Z\n" +
 	"\rCreateDataset\x12#.accountant.v1.CreateDatasetRequest\x1a$.accountant.v1.CreateDatasetResponse\x12Q\n" +
 	"\n" +
@@ -6706,18 +6707,20 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*QuerySpendingRequest)(nil),                 // 119: accountant.v1.QuerySpendingRequest
 	(*QueryForecastRequest)(nil),                 // 120: accountant.v1.QueryForecastRequest
 	(*GetSignedHeadRequest)(nil),                 // 121: accountant.v1.GetSignedHeadRequest
-	(*BackupRequest)(nil),                        // 122: accountant.v1.BackupRequest
-	(*ReserveSetResponse)(nil),                   // 123: accountant.v1.ReserveSetResponse
-	(*CommitSetResponse)(nil),                    // 124: accountant.v1.CommitSetResponse
-	(*ReleaseSetResponse)(nil),                   // 125: accountant.v1.ReleaseSetResponse
-	(*QueryPrivacyCurveResponse)(nil),            // 126: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 127: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 128: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 129: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 130: accountant.v1.QuerySpendingResponse
-	(*QueryForecastResponse)(nil),                // 131: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 132: accountant.v1.GetSignedHeadResponse
-	(*BackupResponse)(nil),                       // 133: accountant.v1.BackupResponse
+	(*GetStoreStatusRequest)(nil),                // 122: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 123: accountant.v1.BackupRequest
+	(*ReserveSetResponse)(nil),                   // 124: accountant.v1.ReserveSetResponse
+	(*CommitSetResponse)(nil),                    // 125: accountant.v1.CommitSetResponse
+	(*ReleaseSetResponse)(nil),                   // 126: accountant.v1.ReleaseSetResponse
+	(*QueryPrivacyCurveResponse)(nil),            // 127: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 128: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 129: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 130: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 131: accountant.v1.QuerySpendingResponse
+	(*QueryForecastResponse)(nil),                // 132: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 133: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 134: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 135: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	84,  // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
@@ -6859,57 +6862,59 @@ var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
 	120, // 136: accountant.v1.AccountantService.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
 	58,  // 137: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
 	121, // 138: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	34,  // 139: accountant.v1.AccountantService.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	60,  // 140: accountant.v1.AccountantService.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	62,  // 141: accountant.v1.AccountantService.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	64,  // 142: accountant.v1.AccountantService.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	66,  // 143: accountant.v1.AccountantService.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	68,  // 144: accountant.v1.AccountantService.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	122, // 145: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,   // 146: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,   // 147: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,   // 148: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,   // 149: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,   // 150: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	49,  // 151: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11,  // 152: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13,  // 153: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15,  // 154: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	46,  // 155: accountant.v1.AccountantService.ReportSet:output_type -> accountant.v1.ReportSetResponse
-	123, // 156: accountant.v1.AccountantService.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
-	124, // 157: accountant.v1.AccountantService.CommitSet:output_type -> accountant.v1.CommitSetResponse
-	125, // 158: accountant.v1.AccountantService.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
-	17,  // 159: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
-	19,  // 160: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
-	21,  // 161: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	23,  // 162: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	25,  // 163: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	27,  // 164: accountant.v1.AccountantService.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
-	29,  // 165: accountant.v1.AccountantService.Propose:output_type -> accountant.v1.ProposeResponse
-	31,  // 166: accountant.v1.AccountantService.Approve:output_type -> accountant.v1.ApproveResponse
-	33,  // 167: accountant.v1.AccountantService.Withdraw:output_type -> accountant.v1.WithdrawResponse
-	37,  // 168: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	39,  // 169: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	51,  // 170: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	53,  // 171: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	55,  // 172: accountant.v1.AccountantService.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	126, // 173: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	127, // 174: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	128, // 175: accountant.v1.AccountantService.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	129, // 176: accountant.v1.AccountantService.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	130, // 177: accountant.v1.AccountantService.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	131, // 178: accountant.v1.AccountantService.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	59,  // 179: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	132, // 180: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	35,  // 181: accountant.v1.AccountantService.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	61,  // 182: accountant.v1.AccountantService.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	63,  // 183: accountant.v1.AccountantService.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	65,  // 184: accountant.v1.AccountantService.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	67,  // 185: accountant.v1.AccountantService.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
-	69,  // 186: accountant.v1.AccountantService.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	133, // 187: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	146, // [146:188] is the sub-list for method output_type
-	104, // [104:146] is the sub-list for method input_type
+	122, // 139: accountant.v1.AccountantService.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	34,  // 140: accountant.v1.AccountantService.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	60,  // 141: accountant.v1.AccountantService.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	62,  // 142: accountant.v1.AccountantService.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	64,  // 143: accountant.v1.AccountantService.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	66,  // 144: accountant.v1.AccountantService.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	68,  // 145: accountant.v1.AccountantService.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	123, // 146: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,   // 147: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,   // 148: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,   // 149: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,   // 150: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,   // 151: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	49,  // 152: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11,  // 153: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13,  // 154: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15,  // 155: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	46,  // 156: accountant.v1.AccountantService.ReportSet:output_type -> accountant.v1.ReportSetResponse
+	124, // 157: accountant.v1.AccountantService.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
+	125, // 158: accountant.v1.AccountantService.CommitSet:output_type -> accountant.v1.CommitSetResponse
+	126, // 159: accountant.v1.AccountantService.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
+	17,  // 160: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
+	19,  // 161: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
+	21,  // 162: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	23,  // 163: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	25,  // 164: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	27,  // 165: accountant.v1.AccountantService.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
+	29,  // 166: accountant.v1.AccountantService.Propose:output_type -> accountant.v1.ProposeResponse
+	31,  // 167: accountant.v1.AccountantService.Approve:output_type -> accountant.v1.ApproveResponse
+	33,  // 168: accountant.v1.AccountantService.Withdraw:output_type -> accountant.v1.WithdrawResponse
+	37,  // 169: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	39,  // 170: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	51,  // 171: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	53,  // 172: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	55,  // 173: accountant.v1.AccountantService.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	127, // 174: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	128, // 175: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	129, // 176: accountant.v1.AccountantService.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	130, // 177: accountant.v1.AccountantService.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	131, // 178: accountant.v1.AccountantService.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	132, // 179: accountant.v1.AccountantService.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	59,  // 180: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	133, // 181: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	134, // 182: accountant.v1.AccountantService.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	35,  // 183: accountant.v1.AccountantService.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	61,  // 184: accountant.v1.AccountantService.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	63,  // 185: accountant.v1.AccountantService.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	65,  // 186: accountant.v1.AccountantService.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	67,  // 187: accountant.v1.AccountantService.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
+	69,  // 188: accountant.v1.AccountantService.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	135, // 189: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	147, // [147:190] is the sub-list for method output_type
+	104, // [104:147] is the sub-list for method input_type
 	104, // [104:104] is the sub-list for extension type_name
 	104, // [104:104] is the sub-list for extension extendee
 	0,   // [0:104] is the sub-list for field type_name

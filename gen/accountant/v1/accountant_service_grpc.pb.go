@@ -56,6 +56,7 @@ const (
 	AccountantService_QueryForecast_FullMethodName       = "/accountant.v1.AccountantService/QueryForecast"
 	AccountantService_ListEntries_FullMethodName         = "/accountant.v1.AccountantService/ListEntries"
 	AccountantService_GetSignedHead_FullMethodName       = "/accountant.v1.AccountantService/GetSignedHead"
+	AccountantService_GetStoreStatus_FullMethodName      = "/accountant.v1.AccountantService/GetStoreStatus"
 	AccountantService_GetAccess_FullMethodName           = "/accountant.v1.AccountantService/GetAccess"
 	AccountantService_CreateDataset_FullMethodName       = "/accountant.v1.AccountantService/CreateDataset"
 	AccountantService_GetDataset_FullMethodName          = "/accountant.v1.AccountantService/GetDataset"
@@ -173,6 +174,9 @@ type AccountantServiceClient interface {
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
 	// GetSignedHead returns a ledger's head, signed by the daemon.
 	GetSignedHead(ctx context.Context, in *GetSignedHeadRequest, opts ...grpc.CallOption) (*GetSignedHeadResponse, error)
+	// GetStoreStatus says where the ledgers are kept, when they were last verified as a whole, and
+	// when the newest backup was made. It reads no ledger.
+	GetStoreStatus(ctx context.Context, in *GetStoreStatusRequest, opts ...grpc.CallOption) (*GetStoreStatusResponse, error)
 	// GetAccess says who the caller is and what the access policy allows: the caller, or
 	// anybody else if the caller is an auditor of everything.
 	GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error)
@@ -565,6 +569,16 @@ func (c *accountantServiceClient) GetSignedHead(ctx context.Context, in *GetSign
 	return out, nil
 }
 
+func (c *accountantServiceClient) GetStoreStatus(ctx context.Context, in *GetStoreStatusRequest, opts ...grpc.CallOption) (*GetStoreStatusResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStoreStatusResponse)
+	err := c.cc.Invoke(ctx, AccountantService_GetStoreStatus_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *accountantServiceClient) GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetAccessResponse)
@@ -752,6 +766,9 @@ type AccountantServiceServer interface {
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
 	// GetSignedHead returns a ledger's head, signed by the daemon.
 	GetSignedHead(context.Context, *GetSignedHeadRequest) (*GetSignedHeadResponse, error)
+	// GetStoreStatus says where the ledgers are kept, when they were last verified as a whole, and
+	// when the newest backup was made. It reads no ledger.
+	GetStoreStatus(context.Context, *GetStoreStatusRequest) (*GetStoreStatusResponse, error)
 	// GetAccess says who the caller is and what the access policy allows: the caller, or
 	// anybody else if the caller is an auditor of everything.
 	GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error)
@@ -886,6 +903,9 @@ func (UnimplementedAccountantServiceServer) ListEntries(context.Context, *ListEn
 }
 func (UnimplementedAccountantServiceServer) GetSignedHead(context.Context, *GetSignedHeadRequest) (*GetSignedHeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSignedHead not implemented")
+}
+func (UnimplementedAccountantServiceServer) GetStoreStatus(context.Context, *GetStoreStatusRequest) (*GetStoreStatusResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStoreStatus not implemented")
 }
 func (UnimplementedAccountantServiceServer) GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetAccess not implemented")
@@ -1541,6 +1561,24 @@ func _AccountantService_GetSignedHead_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountantService_GetStoreStatus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStoreStatusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).GetStoreStatus(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_GetStoreStatus_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).GetStoreStatus(ctx, req.(*GetStoreStatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountantService_GetAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetAccessRequest)
 	if err := dec(in); err != nil {
@@ -1798,6 +1836,10 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetSignedHead",
 			Handler:    _AccountantService_GetSignedHead_Handler,
+		},
+		{
+			MethodName: "GetStoreStatus",
+			Handler:    _AccountantService_GetStoreStatus_Handler,
 		},
 		{
 			MethodName: "GetAccess",

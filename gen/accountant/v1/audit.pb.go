@@ -223,6 +223,326 @@ func (x *GetSignedHeadResponse) GetSignedHead() *SignedHead {
 	return nil
 }
 
+// GetStoreStatusRequest asks what the daemon knows of its store.
+type GetStoreStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStoreStatusRequest) Reset() {
+	*x = GetStoreStatusRequest{}
+	mi := &file_accountant_v1_audit_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStoreStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStoreStatusRequest) ProtoMessage() {}
+
+func (x *GetStoreStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_audit_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStoreStatusRequest.ProtoReflect.Descriptor instead.
+func (*GetStoreStatusRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{3}
+}
+
+// GetStoreStatusResponse says what people ask of a store before they trust it.
+type GetStoreStatusResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's identifier, a UUID.
+	StoreId string `protobuf:"bytes,1,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// "file" (a file of this daemon), "database" (shared with other daemons) or "memory" (in tests only).
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// What keeps an acknowledged charge from being lost, and what does not, in sentences.
+	Promises []string `protobuf:"bytes,3,rep,name=promises,proto3" json:"promises,omitempty"`
+	// The last time that everything stored was gone through. Absent if that is not known to have happened.
+	LastVerification *StoreVerification `protobuf:"bytes,4,opt,name=last_verification,json=lastVerification,proto3" json:"last_verification,omitempty"`
+	// After how many seconds the daemon begins the next verification by itself; 0 if it begins none.
+	VerificationIntervalSeconds uint64 `protobuf:"varint,5,opt,name=verification_interval_seconds,json=verificationIntervalSeconds,proto3" json:"verification_interval_seconds,omitempty"`
+	// The backup with the newest contents that was made through this store's daemons. Absent if none was.
+	// Nobody tells the daemon of backups that are made in other ways, nor what became of this one.
+	NewestBackup *StoreBackup `protobuf:"bytes,6,opt,name=newest_backup,json=newestBackup,proto3" json:"newest_backup,omitempty"`
+	// The daemon's version.
+	Version string `protobuf:"bytes,7,opt,name=version,proto3" json:"version,omitempty"`
+	// When the daemon was started.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// The daemon's time at the call, to which ages are counted.
+	Time *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=time,proto3" json:"time,omitempty"`
+	// What somebody should look at, in sentences: damage, a verification or a backup that is missing or old.
+	Warnings      []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStoreStatusResponse) Reset() {
+	*x = GetStoreStatusResponse{}
+	mi := &file_accountant_v1_audit_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStoreStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStoreStatusResponse) ProtoMessage() {}
+
+func (x *GetStoreStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_audit_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStoreStatusResponse.ProtoReflect.Descriptor instead.
+func (*GetStoreStatusResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GetStoreStatusResponse) GetStoreId() string {
+	if x != nil {
+		return x.StoreId
+	}
+	return ""
+}
+
+func (x *GetStoreStatusResponse) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *GetStoreStatusResponse) GetPromises() []string {
+	if x != nil {
+		return x.Promises
+	}
+	return nil
+}
+
+func (x *GetStoreStatusResponse) GetLastVerification() *StoreVerification {
+	if x != nil {
+		return x.LastVerification
+	}
+	return nil
+}
+
+func (x *GetStoreStatusResponse) GetVerificationIntervalSeconds() uint64 {
+	if x != nil {
+		return x.VerificationIntervalSeconds
+	}
+	return 0
+}
+
+func (x *GetStoreStatusResponse) GetNewestBackup() *StoreBackup {
+	if x != nil {
+		return x.NewestBackup
+	}
+	return nil
+}
+
+func (x *GetStoreStatusResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetStoreStatusResponse) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *GetStoreStatusResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *GetStoreStatusResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+// StoreVerification is one time that everything stored was gone through.
+type StoreVerification struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it began.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// When it ended.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// What was gone through, in words.
+	Of string `protobuf:"bytes,3,opt,name=of,proto3" json:"of,omitempty"`
+	// How many bytes were read; 0 if that is not known.
+	Bytes uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// What is damaged; empty if nothing is.
+	Damage        string `protobuf:"bytes,5,opt,name=damage,proto3" json:"damage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreVerification) Reset() {
+	*x = StoreVerification{}
+	mi := &file_accountant_v1_audit_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreVerification) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreVerification) ProtoMessage() {}
+
+func (x *StoreVerification) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_audit_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreVerification.ProtoReflect.Descriptor instead.
+func (*StoreVerification) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StoreVerification) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *StoreVerification) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+func (x *StoreVerification) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
+}
+
+func (x *StoreVerification) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *StoreVerification) GetDamage() string {
+	if x != nil {
+		return x.Damage
+	}
+	return ""
+}
+
+// StoreBackup is one backup that was sent whole.
+type StoreBackup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The backup has everything that was acknowledged until then.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// The file's size in bytes.
+	Size uint64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// SHA-256 of the file, 32 bytes: by it the file can be found again.
+	Sha256 []byte `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// Who asked for it.
+	Principal     string `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreBackup) Reset() {
+	*x = StoreBackup{}
+	mi := &file_accountant_v1_audit_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreBackup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreBackup) ProtoMessage() {}
+
+func (x *StoreBackup) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_audit_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreBackup.ProtoReflect.Descriptor instead.
+func (*StoreBackup) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *StoreBackup) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *StoreBackup) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *StoreBackup) GetSha256() []byte {
+	if x != nil {
+		return x.Sha256
+	}
+	return nil
+}
+
+func (x *StoreBackup) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
 // BackupRequest asks for a copy of the whole store.
 type BackupRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -236,7 +556,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[3]
+	mi := &file_accountant_v1_audit_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +568,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[3]
+	mi := &file_accountant_v1_audit_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +581,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BackupRequest) GetFinal() bool {
@@ -288,7 +608,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[4]
+	mi := &file_accountant_v1_audit_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -300,7 +620,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[4]
+	mi := &file_accountant_v1_audit_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -313,7 +633,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BackupResponse) GetMessage() isBackupResponse_Message {
@@ -394,7 +714,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[5]
+	mi := &file_accountant_v1_audit_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +726,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[5]
+	mi := &file_accountant_v1_audit_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +739,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Finding) GetLedger() string {
@@ -486,7 +806,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[6]
+	mi := &file_accountant_v1_audit_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -498,7 +818,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[6]
+	mi := &file_accountant_v1_audit_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -511,7 +831,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Verification) GetLedgers() uint64 {
@@ -591,7 +911,7 @@ type BoundKey struct {
 
 func (x *BoundKey) Reset() {
 	*x = BoundKey{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[7]
+	mi := &file_accountant_v1_audit_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +923,7 @@ func (x *BoundKey) String() string {
 func (*BoundKey) ProtoMessage() {}
 
 func (x *BoundKey) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[7]
+	mi := &file_accountant_v1_audit_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +936,7 @@ func (x *BoundKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundKey.ProtoReflect.Descriptor instead.
 func (*BoundKey) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{7}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BoundKey) GetFingerprint() []byte {
@@ -646,7 +966,7 @@ type BackupResponse_Begin struct {
 
 func (x *BackupResponse_Begin) Reset() {
 	*x = BackupResponse_Begin{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[8]
+	mi := &file_accountant_v1_audit_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +978,7 @@ func (x *BackupResponse_Begin) String() string {
 func (*BackupResponse_Begin) ProtoMessage() {}
 
 func (x *BackupResponse_Begin) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[8]
+	mi := &file_accountant_v1_audit_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +991,7 @@ func (x *BackupResponse_Begin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse_Begin.ProtoReflect.Descriptor instead.
 func (*BackupResponse_Begin) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{4, 0}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{8, 0}
 }
 
 func (x *BackupResponse_Begin) GetSize() uint64 {
@@ -701,7 +1021,7 @@ type BackupResponse_End struct {
 
 func (x *BackupResponse_End) Reset() {
 	*x = BackupResponse_End{}
-	mi := &file_accountant_v1_audit_proto_msgTypes[9]
+	mi := &file_accountant_v1_audit_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +1033,7 @@ func (x *BackupResponse_End) String() string {
 func (*BackupResponse_End) ProtoMessage() {}
 
 func (x *BackupResponse_End) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_audit_proto_msgTypes[9]
+	mi := &file_accountant_v1_audit_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +1046,7 @@ func (x *BackupResponse_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse_End.ProtoReflect.Descriptor instead.
 func (*BackupResponse_End) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{4, 1}
+	return file_accountant_v1_audit_proto_rawDescGZIP(), []int{8, 1}
 }
 
 func (x *BackupResponse_End) GetSize() uint64 {
@@ -762,7 +1082,33 @@ const file_accountant_v1_audit_proto_rawDesc = "" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\"S\n" +
 	"\x15GetSignedHeadResponse\x12:\n" +
 	"\vsigned_head\x18\x01 \x01(\v2\x19.accountant.v1.SignedHeadR\n" +
-	"signedHead\"%\n" +
+	"signedHead\"\x17\n" +
+	"\x15GetStoreStatusRequest\"\xd8\x03\n" +
+	"\x16GetStoreStatusResponse\x12\x19\n" +
+	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1a\n" +
+	"\bpromises\x18\x03 \x03(\tR\bpromises\x12M\n" +
+	"\x11last_verification\x18\x04 \x01(\v2 .accountant.v1.StoreVerificationR\x10lastVerification\x12B\n" +
+	"\x1dverification_interval_seconds\x18\x05 \x01(\x04R\x1bverificationIntervalSeconds\x12?\n" +
+	"\rnewest_backup\x18\x06 \x01(\v2\x1a.accountant.v1.StoreBackupR\fnewestBackup\x12\x18\n" +
+	"\aversion\x18\a \x01(\tR\aversion\x129\n" +
+	"\n" +
+	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12.\n" +
+	"\x04time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
+	"\bwarnings\x18\n" +
+	" \x03(\tR\bwarnings\"\xc3\x01\n" +
+	"\x11StoreVerification\x129\n" +
+	"\n" +
+	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x0e\n" +
+	"\x02of\x18\x03 \x01(\tR\x02of\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12\x16\n" +
+	"\x06damage\x18\x05 \x01(\tR\x06damage\"\x87\x01\n" +
+	"\vStoreBackup\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x16\n" +
+	"\x06sha256\x18\x03 \x01(\fR\x06sha256\x12\x1c\n" +
+	"\tprincipal\x18\x04 \x01(\tR\tprincipal\"%\n" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05final\x18\x01 \x01(\bR\x05final\"\x92\x02\n" +
 	"\x0eBackupResponse\x12;\n" +
@@ -811,34 +1157,45 @@ func file_accountant_v1_audit_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_audit_proto_rawDescData
 }
 
-var file_accountant_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_accountant_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_accountant_v1_audit_proto_goTypes = []any{
-	(*SignedHead)(nil),            // 0: accountant.v1.SignedHead
-	(*GetSignedHeadRequest)(nil),  // 1: accountant.v1.GetSignedHeadRequest
-	(*GetSignedHeadResponse)(nil), // 2: accountant.v1.GetSignedHeadResponse
-	(*BackupRequest)(nil),         // 3: accountant.v1.BackupRequest
-	(*BackupResponse)(nil),        // 4: accountant.v1.BackupResponse
-	(*Finding)(nil),               // 5: accountant.v1.Finding
-	(*Verification)(nil),          // 6: accountant.v1.Verification
-	(*BoundKey)(nil),              // 7: accountant.v1.BoundKey
-	(*BackupResponse_Begin)(nil),  // 8: accountant.v1.BackupResponse.Begin
-	(*BackupResponse_End)(nil),    // 9: accountant.v1.BackupResponse.End
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*SignedHead)(nil),             // 0: accountant.v1.SignedHead
+	(*GetSignedHeadRequest)(nil),   // 1: accountant.v1.GetSignedHeadRequest
+	(*GetSignedHeadResponse)(nil),  // 2: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusRequest)(nil),  // 3: accountant.v1.GetStoreStatusRequest
+	(*GetStoreStatusResponse)(nil), // 4: accountant.v1.GetStoreStatusResponse
+	(*StoreVerification)(nil),      // 5: accountant.v1.StoreVerification
+	(*StoreBackup)(nil),            // 6: accountant.v1.StoreBackup
+	(*BackupRequest)(nil),          // 7: accountant.v1.BackupRequest
+	(*BackupResponse)(nil),         // 8: accountant.v1.BackupResponse
+	(*Finding)(nil),                // 9: accountant.v1.Finding
+	(*Verification)(nil),           // 10: accountant.v1.Verification
+	(*BoundKey)(nil),               // 11: accountant.v1.BoundKey
+	(*BackupResponse_Begin)(nil),   // 12: accountant.v1.BackupResponse.Begin
+	(*BackupResponse_End)(nil),     // 13: accountant.v1.BackupResponse.End
+	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
 }
 var file_accountant_v1_audit_proto_depIdxs = []int32{
-	10, // 0: accountant.v1.SignedHead.time:type_name -> google.protobuf.Timestamp
+	14, // 0: accountant.v1.SignedHead.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: accountant.v1.GetSignedHeadResponse.signed_head:type_name -> accountant.v1.SignedHead
-	8,  // 2: accountant.v1.BackupResponse.begin:type_name -> accountant.v1.BackupResponse.Begin
-	9,  // 3: accountant.v1.BackupResponse.end:type_name -> accountant.v1.BackupResponse.End
-	5,  // 4: accountant.v1.Verification.finding:type_name -> accountant.v1.Finding
-	7,  // 5: accountant.v1.Verification.signing_keys:type_name -> accountant.v1.BoundKey
-	10, // 6: accountant.v1.Verification.moved:type_name -> google.protobuf.Timestamp
-	10, // 7: accountant.v1.BoundKey.since:type_name -> google.protobuf.Timestamp
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	5,  // 2: accountant.v1.GetStoreStatusResponse.last_verification:type_name -> accountant.v1.StoreVerification
+	6,  // 3: accountant.v1.GetStoreStatusResponse.newest_backup:type_name -> accountant.v1.StoreBackup
+	14, // 4: accountant.v1.GetStoreStatusResponse.start_time:type_name -> google.protobuf.Timestamp
+	14, // 5: accountant.v1.GetStoreStatusResponse.time:type_name -> google.protobuf.Timestamp
+	14, // 6: accountant.v1.StoreVerification.start_time:type_name -> google.protobuf.Timestamp
+	14, // 7: accountant.v1.StoreVerification.end_time:type_name -> google.protobuf.Timestamp
+	14, // 8: accountant.v1.StoreBackup.time:type_name -> google.protobuf.Timestamp
+	12, // 9: accountant.v1.BackupResponse.begin:type_name -> accountant.v1.BackupResponse.Begin
+	13, // 10: accountant.v1.BackupResponse.end:type_name -> accountant.v1.BackupResponse.End
+	9,  // 11: accountant.v1.Verification.finding:type_name -> accountant.v1.Finding
+	11, // 12: accountant.v1.Verification.signing_keys:type_name -> accountant.v1.BoundKey
+	14, // 13: accountant.v1.Verification.moved:type_name -> google.protobuf.Timestamp
+	14, // 14: accountant.v1.BoundKey.since:type_name -> google.protobuf.Timestamp
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_audit_proto_init() }
@@ -846,19 +1203,19 @@ func file_accountant_v1_audit_proto_init() {
 	if File_accountant_v1_audit_proto != nil {
 		return
 	}
-	file_accountant_v1_audit_proto_msgTypes[4].OneofWrappers = []any{
+	file_accountant_v1_audit_proto_msgTypes[8].OneofWrappers = []any{
 		(*BackupResponse_Begin_)(nil),
 		(*BackupResponse_Chunk)(nil),
 		(*BackupResponse_End_)(nil),
 	}
-	file_accountant_v1_audit_proto_msgTypes[6].OneofWrappers = []any{}
+	file_accountant_v1_audit_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_audit_proto_rawDesc), len(file_accountant_v1_audit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -72,6 +72,7 @@ type Store struct {
 type data struct {
 	mu      sync.RWMutex
 	ledgers map[string]*book
+	notes   map[string][]byte
 
 	watching sync.Mutex
 	watchers map[*func(names ...string)]*Store

@@ -134,8 +134,12 @@ type inTurns struct {
 
 func (s *inTurns) next() ledger.Store { return s.stores[s.calls.Add(1)%2] }
 
-func (s *inTurns) ID() string                   { return s.next().ID() }
-func (s *inTurns) Reserving() ([]string, error) { return s.next().Reserving() }
+func (s *inTurns) ID() string { return s.next().ID() }
+func (s *inTurns) Note(name string, text []byte) error {
+	return s.next().(*Store).Note(name, text)
+}
+func (s *inTurns) Noted(name string) ([]byte, error) { return s.next().(*Store).Noted(name) }
+func (s *inTurns) Reserving() ([]string, error)      { return s.next().Reserving() }
 func (s *inTurns) Close() error {
 	return errors.Join(s.stores[0].Close(), s.stores[1].Close())
 }

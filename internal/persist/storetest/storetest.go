@@ -62,6 +62,7 @@ func Run(t *testing.T, h Harness) {
 		{"OldDuplicates", testOldDuplicates},
 		{"ManyWriters", testManyWriters},
 		{"Namesakes", testNamesakes},
+		{"Notes", testNotes},
 		{"Paging", testPaging},
 		{"List", testList},
 		{"Isolation", testIsolation},

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -46,6 +48,10 @@ type Sender struct {
 	Draining context.Context //nolint:containedctx // ends when the server stops
 	Drained  error           // of copies that are then under way
 	Moved    func()          // called once the store is moved away
+	// Copied is called after each attempt to make a copy, with when it began and how large the copy is. Sent is
+	// called once all of a copy was sent.
+	Copied func(start time.Time, size int64, err error)
+	Sent   func(ctx context.Context, sent *pb.StoreBackup)
 
 	copying sync.Mutex // held while a copy is under way
 }
@@ -65,11 +71,17 @@ func (s *Sender) Send(req *pb.BackupRequest, stream pb.AccountantService_BackupS
 		}
 		copied = m.Final
 	}
+	start := time.Now()
 	end, err := s.copy(copied, stream)
 	if err != nil {
 		return err
 	}
-	return stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{End: end}})
+	if err := stream.Send(&pb.BackupResponse{Message: &pb.BackupResponse_End_{End: end}}); err != nil {
+		return err
+	}
+	s.Sent(stream.Context(), &pb.StoreBackup{Time: timestamppb.New(start), Size: end.GetSize(),
+		Sha256: end.GetSha256()})
+	return nil
 }
 
 // copy sends everything but the final message. Once a client has that message it may ask for
@@ -80,7 +92,9 @@ func (s *Sender) copy(copied func() (io.ReadCloser, int64, error),
 		return nil, status.Error(codes.Aborted, "backup: another one is under way; allowed: one at a time")
 	}
 	defer s.copying.Unlock()
+	start := time.Now()
 	content, size, err := copied()
+	s.Copied(start, size, err)
 	if Moved(s.Store) != nil {
 		s.Moved()
 	}

@@ -96,6 +96,7 @@ var table = map[string]rule{
 	"Calibrate":         {access.Viewer, asked, false, alone},
 	"ListEntries":       {access.Auditor, onIts, false, alone},
 	"GetSignedHead":     {access.Viewer, onIts, false, alone},
+	"GetStoreStatus":    {access.Auditor, whole, false, alone},
 	"GetAccess":         {access.Auditor, himself, false, alone},
 	"Backup":            {access.Administrator, whole, true, alone},
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,8 +217,19 @@ func TestAudit(t *testing.T) {
 	d, p := filled(t), open(t)
 	p.do(chromedp.Navigate(d.web + "/approvals"))
 	p.shows("main", "No access policy is in force", "Nothing waits for approval.")
-	p.do(chromedp.Navigate(d.web+"/audit"), chromedp.SendKeys("#name", "team/mnist"+kb.Enter, chromedp.ByQuery),
-		chromedp.WaitVisible("pre", chromedp.ByQuery))
+	p.do(chromedp.Navigate(d.web + "/audit"))
+	p.shows("main", "No backup is known.", "None is known", "accountctl backup")
+	d.own(t, "backup", filepath.Join(t.TempDir(), "copy"))
+	p.do(chromedp.Reload())
+	p.shows("main", "Last verification", "ago: nothing is damaged", "Newest backup", "old", "In a file")
+	if p.count(".warning") != 0 {
+		t.Errorf("there is a backup, and it warns: %s", p.text(".warning"))
+	}
+	p.do(chromedp.SendKeys("#prefix", "team/none"+kb.Enter, chromedp.ByQuery),
+		chromedp.WaitVisible(`#prefix[value="team/none"]`, chromedp.ByQuery))
+	p.shows("main", "No ledger that you may see has a name that begins with this text.")
+	p.do(chromedp.Navigate(d.web+"/audit?prefix=team/m"), chromedp.Click(`a[href="/audit?name=team%2fmnist"]`,
+		chromedp.ByQuery), chromedp.WaitVisible("pre", chromedp.ByQuery))
 	p.shows("main", "Public key", "accountctl verify team/mnist --signed-head")
 	kept := t.TempDir() + "/kept.head"
 	if err := os.WriteFile(kept, []byte(d.ctl(t, "head", "team/mnist", "--output", "json")), 0o600); err != nil {

@@ -94,6 +94,7 @@ func chromium() string {
 // daemon is a running accountantd.
 type daemon struct {
 	grpc, web string
+	socket    string // the daemon's own
 }
 
 // start starts a daemon with an empty store, which the test's end stops.
@@ -119,6 +120,8 @@ func start(t *testing.T) *daemon {
 		d := &daemon{}
 		for _, word := range strings.Fields(lines.Text()) {
 			switch key, value, _ := strings.Cut(word, "="); key {
+			case "socket":
+				d.socket = "unix:" + value
 			case "listen":
 				d.grpc = value
 			case "http":
@@ -136,7 +139,18 @@ func start(t *testing.T) *daemon {
 // ctl runs accountctl, which must succeed, and returns what it prints.
 func (d *daemon) ctl(t *testing.T, args ...string) string {
 	t.Helper()
-	c := exec.Command(filepath.Join(bin, "accountctl"), append(args, "--server", d.grpc)...)
+	return d.run(t, append(args, "--server", d.grpc)...)
+}
+
+// own is ctl on the daemon's own socket.
+func (d *daemon) own(t *testing.T, args ...string) string {
+	t.Helper()
+	return d.run(t, append(args, "--server", d.socket)...)
+}
+
+func (d *daemon) run(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(filepath.Join(bin, "accountctl"), args...)
 	var out, complaints bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complaints
 	if err := c.Run(); err != nil {

@@ -213,6 +213,10 @@ def signed_head(ledger: str) -> Plan[pb.SignedHead]:
     return Plan("signed_head", ledger, "GetSignedHead", pb.GetSignedHeadRequest(ledger=ledger), lambda a: a.signed_head)
 
 
+def store_status() -> Plan[pb.GetStoreStatusResponse]:
+    return Plan("store_status", "", "GetStoreStatus", pb.GetStoreStatusRequest(), same)
+
+
 def query(subject: Subject, delta: float | None, epsilon: float | None,
           max_gap: float | None) -> Plan[pb.QueryPrivacyResponse]:
     request = questions.query(subject, delta, epsilon, max_gap)

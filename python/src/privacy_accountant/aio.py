@@ -184,6 +184,9 @@ class AsyncClient:
     async def signed_head(self, ledger: str, *, deadline: float | None = None) -> pb.SignedHead:
         return await self._carry_out(verbs.signed_head(ledger), deadline)
 
+    async def store_status(self, *, deadline: float | None = None) -> pb.GetStoreStatusResponse:
+        return await self._carry_out(verbs.store_status(), deadline)
+
     async def statement(self, ledger: str, deltas: Iterable[float] = (), *,
                         deadline: float | None = None) -> pb.Statement:
         return await self._carry_out(verbs.statement(ledger, deltas), deadline)

@@ -174,6 +174,11 @@ class Client(Caller):
         """A ledger's head, signed by the daemon. It is not checked here: accountctl verify does."""
         return self._carry_out(verbs.signed_head(ledger), deadline)
 
+    def store_status(self, *, deadline: float | None = None) -> pb.GetStoreStatusResponse:
+        """When the daemon's store was last verified, and when its newest backup was made. With an access policy
+        only auditors of everything may ask."""
+        return self._carry_out(verbs.store_status(), deadline)
+
     def statement(self, ledger: str, deltas: Iterable[float] = (), *, deadline: float | None = None) -> pb.Statement:
         """What a model card needs to say of a ledger's privacy: ε at each of deltas, or at the daemon's own.
         privacy_accountant.statement_markdown writes it out."""

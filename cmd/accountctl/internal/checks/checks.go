@@ -1,8 +1,8 @@
 // Package checks holds the commands that check ledgers, the daemon and its files, and
 // copy them: verify decides every entry again (verify.go, verify_log.go), head gets the
-// daemon's signature under a ledger, backup copies the store, and doctor looks at the
-// daemon, the way to it (doctor.go) and its data directory (doctor_files.go); access says who may
-// do what.
+// daemon's signature under a ledger, backup copies the store, status says when the store was
+// last verified and copied, and doctor looks at the daemon, the way to it (doctor.go) and its
+// data directory (doctor_files.go); access says who may do what.
 package checks
 
 import (
@@ -13,5 +13,5 @@ import (
 
 // Commands are this package's commands, in the order of the help.
 func Commands(p *cli.Program) []*cobra.Command {
-	return []*cobra.Command{verify(p), head(p), backup(p), doctor(p), accessGroup(p)}
+	return []*cobra.Command{verify(p), head(p), backup(p), storeStatus(p), doctor(p), accessGroup(p)}
 }

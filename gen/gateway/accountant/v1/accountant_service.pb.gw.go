@@ -993,6 +993,33 @@ func local_request_AccountantService_GetSignedHead_0(ctx context.Context, marsha
 	return msg, metadata, err
 }
 
+func request_AccountantService_GetStoreStatus_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.AccountantServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.GetStoreStatusRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GetStoreStatus(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_AccountantService_GetStoreStatus_0(ctx context.Context, marshaler runtime.Marshaler, server extAccountantv1.AccountantServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.GetStoreStatusRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.GetStoreStatus(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_AccountantService_GetAccess_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.AccountantServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extAccountantv1.GetAccessRequest
@@ -1858,6 +1885,26 @@ func RegisterAccountantServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		}
 		forward_AccountantService_GetSignedHead_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_AccountantService_GetStoreStatus_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/accountant.v1.AccountantService/GetStoreStatus", runtime.WithHTTPPathPattern("/accountant.v1.AccountantService/GetStoreStatus"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_AccountantService_GetStoreStatus_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_AccountantService_GetStoreStatus_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_AccountantService_GetAccess_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2620,6 +2667,23 @@ func RegisterAccountantServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_AccountantService_GetSignedHead_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_AccountantService_GetStoreStatus_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/accountant.v1.AccountantService/GetStoreStatus", runtime.WithHTTPPathPattern("/accountant.v1.AccountantService/GetStoreStatus"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_AccountantService_GetStoreStatus_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_AccountantService_GetStoreStatus_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_AccountantService_GetAccess_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2778,6 +2842,7 @@ var (
 	pattern_AccountantService_QueryForecast_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "QueryForecast"}, ""))
 	pattern_AccountantService_ListEntries_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "ListEntries"}, ""))
 	pattern_AccountantService_GetSignedHead_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetSignedHead"}, ""))
+	pattern_AccountantService_GetStoreStatus_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetStoreStatus"}, ""))
 	pattern_AccountantService_GetAccess_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetAccess"}, ""))
 	pattern_AccountantService_CreateDataset_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "CreateDataset"}, ""))
 	pattern_AccountantService_GetDataset_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetDataset"}, ""))
@@ -2823,6 +2888,7 @@ var (
 	forward_AccountantService_QueryForecast_0       = runtime.ForwardResponseMessage
 	forward_AccountantService_ListEntries_0         = runtime.ForwardResponseMessage
 	forward_AccountantService_GetSignedHead_0       = runtime.ForwardResponseMessage
+	forward_AccountantService_GetStoreStatus_0      = runtime.ForwardResponseMessage
 	forward_AccountantService_GetAccess_0           = runtime.ForwardResponseMessage
 	forward_AccountantService_CreateDataset_0       = runtime.ForwardResponseMessage
 	forward_AccountantService_GetDataset_0          = runtime.ForwardResponseMessage

@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61\x63\x63ountant/v1/audit.proto\x12\raccountant.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa4\x01\n\nSignedHead\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0e\n\x06ledger\x18\x02 \x01(\t\x12\x10\n\x08position\x18\x03 \x01(\x04\x12\x11\n\thead_hash\x18\x04 \x01(\x0c\x12(\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npublic_key\x18\x06 \x01(\x0c\x12\x11\n\tsignature\x18\x07 \x01(\x0c\"&\n\x14GetSignedHeadRequest\x12\x0e\n\x06ledger\x18\x01 \x01(\t\"G\n\x15GetSignedHeadResponse\x12.\n\x0bsigned_head\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SignedHead\"\x1e\n\rBackupRequest\x12\r\n\x05\x66inal\x18\x01 \x01(\x08\"\xe2\x01\n\x0e\x42\x61\x63kupResponse\x12\x34\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32#.accountant.v1.BackupResponse.BeginH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x12\x30\n\x03\x65nd\x18\x03 \x01(\x0b\x32!.accountant.v1.BackupResponse.EndH\x00\x1a\'\n\x05\x42\x65gin\x12\x0c\n\x04size\x18\x01 \x01(\x04\x12\x10\n\x08store_id\x18\x02 \x01(\t\x1a#\n\x03\x45nd\x12\x0c\n\x04size\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\x0c\x42\t\n\x07message\"Z\n\x07\x46inding\x12\x0e\n\x06ledger\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x04\x12\x0c\n\x04what\x18\x03 \x01(\t\x12\x10\n\x08\x65xpected\x18\x04 \x01(\t\x12\r\n\x05\x66ound\x18\x05 \x01(\t\"\xa2\x02\n\x0cVerification\x12\x0f\n\x07ledgers\x18\x01 \x01(\x04\x12\x0f\n\x07\x65ntries\x18\x02 \x01(\x04\x12\x11\n\twitnesses\x18\x03 \x01(\x04\x12\x15\n\x08position\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12\x16\n\thead_hash\x18\x05 \x01(\x0cH\x01\x88\x01\x01\x12\'\n\x07\x66inding\x18\x06 \x01(\x0b\x32\x16.accountant.v1.Finding\x12-\n\x0csigning_keys\x18\x07 \x03(\x0b\x32\x17.accountant.v1.BoundKey\x12\x10\n\x08\x63ontents\x18\x08 \x01(\x0c\x12)\n\x05moved\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0b\n\t_positionB\x0c\n\n_head_hash\"J\n\x08\x42oundKey\x12\x13\n\x0b\x66ingerprint\x18\x01 \x01(\x0c\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61\x63\x63ountant/v1/audit.proto\x12\raccountant.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa4\x01\n\nSignedHead\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0e\n\x06ledger\x18\x02 \x01(\t\x12\x10\n\x08position\x18\x03 \x01(\x04\x12\x11\n\thead_hash\x18\x04 \x01(\x0c\x12(\n\x04time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npublic_key\x18\x06 \x01(\x0c\x12\x11\n\tsignature\x18\x07 \x01(\x0c\"&\n\x14GetSignedHeadRequest\x12\x0e\n\x06ledger\x18\x01 \x01(\t\"G\n\x15GetSignedHeadResponse\x12.\n\x0bsigned_head\x18\x01 \x01(\x0b\x32\x19.accountant.v1.SignedHead\"\x17\n\x15GetStoreStatusRequest\"\xde\x02\n\x16GetStoreStatusResponse\x12\x10\n\x08store_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08promises\x18\x03 \x03(\t\x12;\n\x11last_verification\x18\x04 \x01(\x0b\x32 .accountant.v1.StoreVerification\x12%\n\x1dverification_interval_seconds\x18\x05 \x01(\x04\x12\x31\n\rnewest_backup\x18\x06 \x01(\x0b\x32\x1a.accountant.v1.StoreBackup\x12\x0f\n\x07version\x18\x07 \x01(\t\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12(\n\x04time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08warnings\x18\n \x03(\t\"\x9c\x01\n\x11StoreVerification\x12.\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\n\n\x02of\x18\x03 \x01(\t\x12\r\n\x05\x62ytes\x18\x04 \x01(\x04\x12\x0e\n\x06\x64\x61mage\x18\x05 \x01(\t\"h\n\x0bStoreBackup\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0e\n\x06sha256\x18\x03 \x01(\x0c\x12\x11\n\tprincipal\x18\x04 \x01(\t\"\x1e\n\rBackupRequest\x12\r\n\x05\x66inal\x18\x01 \x01(\x08\"\xe2\x01\n\x0e\x42\x61\x63kupResponse\x12\x34\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32#.accountant.v1.BackupResponse.BeginH\x00\x12\x0f\n\x05\x63hunk\x18\x02 \x01(\x0cH\x00\x12\x30\n\x03\x65nd\x18\x03 \x01(\x0b\x32!.accountant.v1.BackupResponse.EndH\x00\x1a\'\n\x05\x42\x65gin\x12\x0c\n\x04size\x18\x01 \x01(\x04\x12\x10\n\x08store_id\x18\x02 \x01(\t\x1a#\n\x03\x45nd\x12\x0c\n\x04size\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\x0c\x42\t\n\x07message\"Z\n\x07\x46inding\x12\x0e\n\x06ledger\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x04\x12\x0c\n\x04what\x18\x03 \x01(\t\x12\x10\n\x08\x65xpected\x18\x04 \x01(\t\x12\r\n\x05\x66ound\x18\x05 \x01(\t\"\xa2\x02\n\x0cVerification\x12\x0f\n\x07ledgers\x18\x01 \x01(\x04\x12\x0f\n\x07\x65ntries\x18\x02 \x01(\x04\x12\x11\n\twitnesses\x18\x03 \x01(\x04\x12\x15\n\x08position\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12\x16\n\thead_hash\x18\x05 \x01(\x0cH\x01\x88\x01\x01\x12\'\n\x07\x66inding\x18\x06 \x01(\x0b\x32\x16.accountant.v1.Finding\x12-\n\x0csigning_keys\x18\x07 \x03(\x0b\x32\x17.accountant.v1.BoundKey\x12\x10\n\x08\x63ontents\x18\x08 \x01(\x0c\x12)\n\x05moved\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0b\n\t_positionB\x0c\n\n_head_hash\"J\n\x08\x42oundKey\x12\x13\n\x0b\x66ingerprint\x18\x01 \x01(\x0c\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, __name__, globals())
@@ -28,18 +28,26 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _GETSIGNEDHEADREQUEST._serialized_end=282
   _GETSIGNEDHEADRESPONSE._serialized_start=284
   _GETSIGNEDHEADRESPONSE._serialized_end=355
-  _BACKUPREQUEST._serialized_start=357
-  _BACKUPREQUEST._serialized_end=387
-  _BACKUPRESPONSE._serialized_start=390
-  _BACKUPRESPONSE._serialized_end=616
-  _BACKUPRESPONSE_BEGIN._serialized_start=529
-  _BACKUPRESPONSE_BEGIN._serialized_end=568
-  _BACKUPRESPONSE_END._serialized_start=570
-  _BACKUPRESPONSE_END._serialized_end=605
-  _FINDING._serialized_start=618
-  _FINDING._serialized_end=708
-  _VERIFICATION._serialized_start=711
-  _VERIFICATION._serialized_end=1001
-  _BOUNDKEY._serialized_start=1003
-  _BOUNDKEY._serialized_end=1077
+  _GETSTORESTATUSREQUEST._serialized_start=357
+  _GETSTORESTATUSREQUEST._serialized_end=380
+  _GETSTORESTATUSRESPONSE._serialized_start=383
+  _GETSTORESTATUSRESPONSE._serialized_end=733
+  _STOREVERIFICATION._serialized_start=736
+  _STOREVERIFICATION._serialized_end=892
+  _STOREBACKUP._serialized_start=894
+  _STOREBACKUP._serialized_end=998
+  _BACKUPREQUEST._serialized_start=1000
+  _BACKUPREQUEST._serialized_end=1030
+  _BACKUPRESPONSE._serialized_start=1033
+  _BACKUPRESPONSE._serialized_end=1259
+  _BACKUPRESPONSE_BEGIN._serialized_start=1172
+  _BACKUPRESPONSE_BEGIN._serialized_end=1211
+  _BACKUPRESPONSE_END._serialized_start=1213
+  _BACKUPRESPONSE_END._serialized_end=1248
+  _FINDING._serialized_start=1261
+  _FINDING._serialized_end=1351
+  _VERIFICATION._serialized_start=1354
+  _VERIFICATION._serialized_end=1644
+  _BOUNDKEY._serialized_start=1646
+  _BOUNDKEY._serialized_end=1720
 # @@protoc_insertion_point(module_scope)

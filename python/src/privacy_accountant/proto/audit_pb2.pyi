@@ -70,6 +70,34 @@ class GetSignedHeadResponse(_message.Message):
     signed_head: SignedHead
     def __init__(self, signed_head: _Optional[_Union[SignedHead, _Mapping]] = ...) -> None: ...
 
+class GetStoreStatusRequest(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class GetStoreStatusResponse(_message.Message):
+    __slots__ = ["kind", "last_verification", "newest_backup", "promises", "start_time", "store_id", "time", "verification_interval_seconds", "version", "warnings"]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    LAST_VERIFICATION_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_BACKUP_FIELD_NUMBER: _ClassVar[int]
+    PROMISES_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    VERIFICATION_INTERVAL_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    last_verification: StoreVerification
+    newest_backup: StoreBackup
+    promises: _containers.RepeatedScalarFieldContainer[str]
+    start_time: _timestamp_pb2.Timestamp
+    store_id: str
+    time: _timestamp_pb2.Timestamp
+    verification_interval_seconds: int
+    version: str
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, store_id: _Optional[str] = ..., kind: _Optional[str] = ..., promises: _Optional[_Iterable[str]] = ..., last_verification: _Optional[_Union[StoreVerification, _Mapping]] = ..., verification_interval_seconds: _Optional[int] = ..., newest_backup: _Optional[_Union[StoreBackup, _Mapping]] = ..., version: _Optional[str] = ..., start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class SignedHead(_message.Message):
     __slots__ = ["head_hash", "ledger", "position", "public_key", "signature", "store_id", "time"]
     HEAD_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -87,6 +115,32 @@ class SignedHead(_message.Message):
     store_id: str
     time: _timestamp_pb2.Timestamp
     def __init__(self, store_id: _Optional[str] = ..., ledger: _Optional[str] = ..., position: _Optional[int] = ..., head_hash: _Optional[bytes] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., public_key: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class StoreBackup(_message.Message):
+    __slots__ = ["principal", "sha256", "size", "time"]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    principal: str
+    sha256: bytes
+    size: int
+    time: _timestamp_pb2.Timestamp
+    def __init__(self, time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., size: _Optional[int] = ..., sha256: _Optional[bytes] = ..., principal: _Optional[str] = ...) -> None: ...
+
+class StoreVerification(_message.Message):
+    __slots__ = ["bytes", "damage", "end_time", "of", "start_time"]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    DAMAGE_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
+    OF_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    bytes: int
+    damage: str
+    end_time: _timestamp_pb2.Timestamp
+    of: str
+    start_time: _timestamp_pb2.Timestamp
+    def __init__(self, start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., of: _Optional[str] = ..., bytes: _Optional[int] = ..., damage: _Optional[str] = ...) -> None: ...
 
 class Verification(_message.Message):
     __slots__ = ["contents", "entries", "finding", "head_hash", "ledgers", "moved", "position", "signing_keys", "witnesses"]
