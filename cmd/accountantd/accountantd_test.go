@@ -196,7 +196,7 @@ func TestEnvironment(t *testing.T) {
 	want = settings{listen: []string{"127.0.0.1:1", "unix:///s"}, data: "/d", socketMode: "0660", socketOwner: ":7",
 		gracePeriod: 5 * time.Second, analyses: 3, questionTime: 2 * time.Second,
 		tls: endpoint.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}, insecure: true, metricsLedgers: 7,
-		connections: 50,
+		connections:   50,
 		scrubInterval: 90 * time.Minute, scrubRate: 5, pprof: true, logLevel: "debug", logFormat: "json"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("environment: %+v, %v", got, err)
