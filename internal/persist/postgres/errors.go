@@ -136,7 +136,10 @@ func (s *Store) Ready() error { return s.refused() }
 
 // lost makes the store refuse everything at once until the database can be reached again.
 func (s *Store) lost(err error) {
-	err = fmt.Errorf("%w: %s cannot be reached: %w", ledger.ErrUnavailable, s.config.name(), err)
+	away := func(err error) error {
+		return fmt.Errorf("%w: %s cannot be reached: %w", ledger.ErrUnavailable, s.config.name(), err)
+	}
+	err = away(err)
 	if s.closing.Err() != nil || !s.away.set(err) {
 		return
 	}
@@ -153,6 +156,7 @@ func (s *Store) lost(err error) {
 				s.tell(nil)
 				return
 			}
+			s.away.set(away(err)) // the newest reason
 			pause(s.closing, retryEvery)
 		}
 	})
