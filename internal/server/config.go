@@ -67,6 +67,9 @@ type Config struct {
 	// daemon's own socket takes.
 	AccessPolicy string
 	Reload       <-chan struct{}
+	// PolicyInterval is how often that file is read, and which policy other daemons of the same store have
+	// recorded, without being told. Zero: 1 s.
+	PolicyInterval time.Duration
 	// RequireDataset refuses new ledgers that neither a registered dataset nor another ledger
 	// pays for.
 	RequireDataset bool

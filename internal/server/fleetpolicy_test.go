@@ -26,6 +26,12 @@ import (
 // daemonOf starts a daemon of a fleet, whose access policy is in a file of its own; without one if policy is "".
 func daemonOf(t *testing.T, store ledger.Store, policy string) *guarded {
 	t.Helper()
+	return daemonWith(t, store, policy, 0)
+}
+
+// daemonWith is daemonOf with a server.Config.PolicyInterval.
+func daemonWith(t *testing.T, store ledger.Store, policy string, interval time.Duration) *guarded {
+	t.Helper()
 	dir := t.TempDir()
 	g := &guarded{t: t, reload: make(chan struct{}), log: &testaid.Log{}}
 	if policy != "" {
@@ -33,7 +39,7 @@ func daemonOf(t *testing.T, store ledger.Store, policy string) *guarded {
 		g.write(policy)
 	}
 	g.Server = servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{
-		AccessPolicy: g.file, Reload: g.reload, Socket: filepath.Join(dir, "own"),
+		AccessPolicy: g.file, Reload: g.reload, PolicyInterval: interval, Socket: filepath.Join(dir, "own"),
 		Logger: slog.New(slog.NewTextHandler(g.log, nil))}})
 	g.Owner = g.Server.Owner(t)
 	return g

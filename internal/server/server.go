@@ -89,9 +89,11 @@ func Start(config Config) (*Server, error) {
 	s.shared, _ = config.Store.(keeper.Shared)
 	kept := &policies.Log{Store: config.Store, Shared: s.shared, Deadline: config.Deadline,
 		Created: s.metrics.ledgers.Inc}
-	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.Record}
+	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.Record,
+		Interval: config.PolicyInterval}
 	if s.shared != nil {
 		rights.Newest = kept.Newest
+		s.shared, rights.Changed = policies.Listen(s.shared)
 	}
 	var err error
 	s.gate, err = gate.New(rights)

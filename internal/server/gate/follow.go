@@ -14,7 +14,7 @@ import (
 var ErrDeaf = errors.New("the access policy that the daemons of this database share could not be read for a while, " +
 	"and may have changed")
 
-// maxAge is how old what a daemon knows of the shared policy may be. It is read every second.
+// maxAge is how old what a daemon knows of the shared policy may be. It is read after each Config.Interval.
 const maxAge = 10 * time.Second
 
 // deaf returns an error if what the daemon knows of the shared policy is too old, for example because the daemon

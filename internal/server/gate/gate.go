@@ -48,6 +48,12 @@ type Config struct {
 	// Newest returns what the policy says that was recorded last, by whichever daemon of the same store, and
 	// nothing if there is none. All of them follow it. Nil: no other daemon serves the ledgers.
 	Newest func() ([]byte, error)
+	// Changed says that another daemon may have recorded a policy: Newest is asked at once. Nil: nobody says so,
+	// and Newest is asked after each Interval alone, as it is where what Changed should have said was lost.
+	Changed <-chan struct{}
+	// Interval is how often the policy's file is read, and Newest asked. Zero: a second, which is small enough
+	// that nothing cheaper is needed, and what the file system says of times and names is not relied on.
+	Interval time.Duration
 }
 
 // Gate decides about calls. It is safe for concurrent use.
@@ -81,6 +87,7 @@ const maxLineages = 100_000
 // New returns a gate with the policy in config.Path in force, if that is not "". A policy that
 // cannot be read is an error.
 func New(config Config) (*Gate, error) {
+	config.Interval = cmp.Or(config.Interval, time.Second)
 	g := &Gate{config: config, lineages: map[string]lineage{}, open: map[*Passage]func(error){}}
 	if config.Path == "" {
 		return g, nil

@@ -14,10 +14,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// reloadEvery is how often the policy's file is read. It is small, so nothing cheaper is needed,
-// and what the file system says of times and names is not relied on.
-const reloadEvery = time.Second
-
 // Begin records the policy that is in force from the start, and that there is none. If that fails, such as
 // on a full disk, Run tries it again, and calls that write are refused until it is done.
 func (g *Gate) Begin() {
@@ -41,26 +37,29 @@ func unrecorded(which string, err error) string {
 	return fmt.Sprintf("the %saccess policy cannot be recorded in the ledger %s: %v", which, ledger.AccessLedger, err)
 }
 
-// Run reads the policy's file again and again, and when asked to, until ctx ends.
+// Run reads the policy's file again and again, and when asked to, until ctx ends. It puts in force what other
+// daemons record as soon as it hears of it.
 func (g *Gate) Run(ctx context.Context, asked <-chan struct{}) {
-	tick := time.NewTicker(reloadEvery)
+	tick := time.NewTicker(g.config.Interval)
 	defer tick.Stop()
-	for complete := false; ; {
+	for complete, others := false, false; ; {
 		if g.first.Load() != nil {
 			g.Begin()
 		} else if err := g.follow(); err != nil {
 			g.config.Logger.Warn("which access policy other daemons have put in force is not known now", "error", err)
 		}
-		if g.config.Path != "" {
+		if g.config.Path != "" && !others { // two readings of a file have an Interval between them
 			g.Reload(complete)
 		}
+		complete, others = false, false
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			complete = false
 		case <-asked:
 			complete = true
+		case <-g.config.Changed:
+			others = true
 		}
 	}
 }
