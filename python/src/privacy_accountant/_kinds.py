@@ -195,8 +195,9 @@ def discrete_gaussian(
 
     DiscreteGaussian adds independent noise with P(x) ∝ exp(−x²/(2σ²)) on the whole numbers to each coordinate of a
     query with whole numbers (Canonne, Kamath and Steinke 2020, arXiv 2004.00010v3). One coordinate is answered by its
-    own distribution; of several, where no one pair of distributions serves, only that it is (d²/(2σ²))-zCDP is known, d
-    the ℓ2 distance. Give standard_deviation with one of sensitivity and distance.
+    own distribution. Of several, where no one pair of distributions serves, it is (d²/(2σ²))-zCDP, d the ℓ2 distance,
+    and from σ of about 2 on it costs little more than Gaussian noise. Give standard_deviation with one of sensitivity
+    and distance.
 
     standard_deviation: σ, the parameter of the noise, in the units of the query; its standard deviation is a little
     less. Range: > 0.
