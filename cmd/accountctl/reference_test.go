@@ -67,7 +67,7 @@ var titles = []struct{ begins, title string }{
 	{"A budget is KEY=VALUE", "Budgets"},
 	{"Several ledgers are named with commas", "Several ledgers"},
 	{"Each write has a request ID", "Request IDs"},
-	{"Only the daemon's owner", "The owner's socket"},
+	{"Without an access policy only", "The owner's socket"},
 	{"  dp-event", "Formats of other accountants"},
 }
 

@@ -24,7 +24,9 @@ func backup(p *cli.Program) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy the daemon's store while it serves",
 		Long: `Copy all ledgers of a daemon to a file, as they are at one moment, while it goes on
-serving. It is asked on the daemon's own socket only: --server unix:DIR/accountant.sock.
+serving. Without an access policy only the daemon's owner can do this, over its own
+socket: --server unix:DIR/accountant.sock. With a policy, administrators can, too. Where
+several daemons serve one database, only they can once a policy is in force.
 
 Size and SHA-256 are compared with the daemon's; FILE appears when all of it is
 there and durable. The key that signs heads is not in it. "accountctl verify

@@ -26,9 +26,11 @@ const RequestIDHelp = `Each write has a request ID. Sent again under the same ID
 once and gets its first receipt; without --request-id a random one is made. If it
 is unknown whether a write was done, the error names the ID that resumes it.`
 
-// OwnSocketHelp is for the commands that only the daemon's owner can run.
-const OwnSocketHelp = `Only the daemon's owner can do this, over its own socket:
---server unix:DIR/accountant.sock with the daemon's data directory DIR.`
+// OwnSocketHelp is for the commands that only the daemon's owner can run as long as there is no access policy.
+const OwnSocketHelp = `Without an access policy only the daemon's owner can do this, over its own socket:
+--server unix:DIR/accountant.sock with the daemon's data directory DIR. With a policy,
+so can everybody to whom it gives the role. Where several daemons serve one database,
+their own sockets give no right once a policy is in force: only roles count.`
 
 // Flags holds --request-id and --output of a command that makes one write.
 type Flags struct {
