@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"math"
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/loss"
@@ -54,4 +55,73 @@ func TestDiscreteVectors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whoever chooses at every release which coordinates move, knowing the loss so far, does no better than the bound.
+func TestDiscreteVectorsAgainstEveryChoice(t *testing.T) {
+	for _, sigma := range []float64{1.85, 2, 3} {
+		for _, n := range []uint64{1, 2, 3} {
+			l, err := kinds.Of(mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: 2, Coordinates: 4},
+				mechanism.AddOrRemoveOne)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, epsilon := range []float64{0, 1, 3, 6} {
+				b, reason := LogDelta(loss.Composition{{Loss: l, Count: n}}, epsilon, Wanted{})
+				if worst := math.Log(worstOfChoices(sigma, int(n), epsilon)); reason != "" || !(b.Upper >= worst-1e-9) {
+					t.Errorf("σ = %v, %d times: ln δ(%v) ≤ %v, and choices reach %v %s",
+						sigma, n, epsilon, b.Upper, worst, reason)
+				}
+			}
+		}
+	}
+}
+
+// worstOfChoices is δ(ε) of n releases of which each moves coordinates by one of the ways of the ℓ2 norm 2 or
+// less, whichever is worst after the losses before. Losses are whole multiples of 1/2σ².
+func worstOfChoices(sigma float64, n int, epsilon float64) float64 {
+	unit := 1 / (2 * sigma * sigma)
+	noise, total := make(map[int]float64), 0.0
+	for z := -30; z <= 30; z++ {
+		noise[z] = math.Exp(-float64(z*z) * unit)
+		total += noise[z]
+	}
+	var ways []map[int]float64 // the laws of the loss under P: Σ 2·s_i·z_i + s_i²
+	for _, moves := range [][]int{{1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}, {2}} {
+		law := map[int]float64{0: 1}
+		for _, s := range moves {
+			next := make(map[int]float64)
+			for x, p := range law {
+				for z, q := range noise {
+					next[x+2*s*z+s*s] += p * q / total
+				}
+			}
+			law = next
+		}
+		ways = append(ways, law)
+	}
+	known := make([]map[int]float64, n+1)
+	var worst func(left, lost int) float64
+	worst = func(left, lost int) float64 {
+		if left == 0 {
+			return max(0, -math.Expm1(epsilon-float64(lost)*unit))
+		}
+		if known[left] == nil {
+			known[left] = make(map[int]float64)
+		}
+		most, ok := known[left][lost]
+		if ok {
+			return most
+		}
+		for _, law := range ways {
+			var sum float64
+			for x, p := range law {
+				sum += p * worst(left-1, lost+x)
+			}
+			most = max(most, sum)
+		}
+		known[left][lost] = most
+		return most
+	}
+	return worst(n, 0)
 }
