@@ -6,10 +6,11 @@
 --again adds one more of the last event, asks again, and says what that took: with
 imports done and caches warm, keeping what was composed where the accountant can.
 
-The workload is {"adjacency", "events", "delta"}, in the spelling of accountctl's
-files. An accountant that cannot express it prints {"unsupported": "why"}; its
-failures are left as they occur. It is a process of its own so that its user CPU
-and peak memory can be measured from outside.
+The workload is {"adjacency", "events"} in the spelling of accountctl's files, with
+"delta"; or with "at", an ε, and then the answer is {"delta": 1e-3}. An accountant that
+cannot express it prints {"unsupported": "why"}; its failures are left as they occur.
+It is a process of its own so that its user CPU and peak memory can be measured from
+outside.
 """
 
 import functools
@@ -44,6 +45,8 @@ def each(workload):
 
 def sampled(parameters):
     """(q, σ/Δ) of a Poisson-sampled Gaussian."""
+    if "gaussian" not in parameters["mechanism"]:
+        raise Unsupported(f"no sampled {next(iter(parameters['mechanism']))}")
     return parameters["samplingProbability"], sigma(parameters["mechanism"]["gaussian"])
 
 
@@ -51,6 +54,7 @@ def dp_accounting_event(workload, shift=1):
     """shift is by how many sensitivities replacing one record moves a plain Gaussian,
     where the accountant leaves that to its user."""
     import dp_accounting as dp
+    from dp_accounting import dp_event
 
     events = []
     for kind, p, n in each(workload):
@@ -58,9 +62,28 @@ def dp_accounting_event(workload, shift=1):
             event = dp.GaussianDpEvent(sigma(p) / (shift if workload["adjacency"] == "REPLACE_ONE" else 1))
         elif kind == "laplace":
             event = dp.LaplaceDpEvent(p["scale"] / p["sensitivity"])
+        elif kind == "poissonSampled" and "laplace" in p["mechanism"]:
+            laplace = p["mechanism"]["laplace"]
+            event = dp.PoissonSampledDpEvent(p["samplingProbability"], dp.LaplaceDpEvent(laplace["scale"] / laplace["sensitivity"]))
         elif kind == "poissonSampled":
             q, s = sampled(p)
             event = dp.PoissonSampledDpEvent(q, dp.GaussianDpEvent(s))
+        elif kind == "truncatedPoissonSampled":
+            q, s = sampled(p)
+            event = dp_event.TruncatedSubsampledGaussianDpEvent(p["datasetSize"], q, p["maximumBatchSize"], s)
+        elif kind == "reportNoisyMax":  # as its source does since 0.6.0, for exponential noise
+            event = dp.LaplaceDpEvent(1 / p["epsilon"])
+        elif kind == "discreteLaplace":
+            event = dp_event.DiscreteLaplaceDpEvent(1 / p["scale"], p["sensitivity"])
+        elif kind == "mixtureOfGaussians":
+            event = dp_event.MixtureOfGaussiansDpEvent(p["standardDeviation"], p["sensitivities"], p["probabilities"])
+        elif kind == "repeatAndSelect":
+            base, geometric = dp.GaussianDpEvent(sigma(p["mechanism"]["gaussian"])), p.get("eta") == 1
+            event = dp_event.RepeatAndSelectDpEvent(base, *((1 / p["gamma"], 1) if geometric else (p["mean"], math.inf)))
+        elif kind == "fixedSizeSampled":
+            event = dp.SampledWithoutReplacementDpEvent(p["datasetSize"], p["batchSize"], dp.GaussianDpEvent(sigma(p["mechanism"]["gaussian"]) / shift))
+        elif kind == "treeAggregation":
+            event = dp_event.SingleEpochTreeAggregationDpEvent(sigma(p), p["steps"])
         elif kind == "randomizedResponse":
             k = p.get("buckets", 2)
             event = dp.RandomizedResponseDpEvent(k / (math.expm1(p["epsilon"]) + k), k)
@@ -78,6 +101,7 @@ def dp_accounting_relation(workload):
     return {
         "ADD_OR_REMOVE_ONE": NeighboringRelation.ADD_OR_REMOVE_ONE,
         "REPLACE_ONE": NeighboringRelation.REPLACE_ONE,
+        "ZERO_OUT": NeighboringRelation.REPLACE_SPECIAL,
     }[workload["adjacency"]]
 
 
@@ -88,12 +112,20 @@ def dp_accounting_answer(accountant, workload, shift=1):
     if "composed" in workload:  # --again: one more on top of it
         return {"epsilon": workload["composed"].compose(event.events[-1].event).get_epsilon(workload["delta"])}
     workload["composed"] = accountant.compose(event)
+    if "at" in workload:
+        return {"delta": accountant.get_delta(workload["at"])}
     return {"epsilon": accountant.get_epsilon(workload["delta"])}
 
 
 def dp_accounting_pld(workload):
-    from dp_accounting.pld import PLDAccountant
+    from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 
+    (kind, p, n), *others = each(workload)
+    if kind == "discreteGaussian" and not others:  # its accountant has no event for the distribution that it has
+        loss = privacy_loss_distribution.from_discrete_gaussian_mechanism(p["standardDeviation"], p["sensitivity"]).self_compose(n)
+        if "at" in workload:
+            return {"delta": loss.get_delta_for_epsilon(workload["at"])}
+        return {"epsilon": loss.get_epsilon_for_delta(workload["delta"])}
     return dp_accounting_answer(PLDAccountant(dp_accounting_relation(workload)), workload)
 
 
@@ -215,6 +247,8 @@ def main():
     warnings.simplefilter("ignore")
     workload = json.load(sys.stdin)
     try:
+        if "at" in workload and not sys.argv[1].startswith("dp-accounting"):
+            raise Unsupported("asked for ε at a δ only")
         answer = PEERS[sys.argv[1]](workload)
         if "--again" in sys.argv:
             workload["events"][-1]["count"] += 1

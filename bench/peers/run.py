@@ -6,11 +6,14 @@ picture.
 
 A row each: user CPU and peak memory of the whole process, the answer, its error
 against the exact ε (workloads.json, made by exact.py) and whether it is sound, that
-is, not below the truth. Failures stay in as they occur.
+is, not below the truth. Failures stay in as they occur. contested.json has more
+questions, of kinds in which a peer once was ahead of us; there our own lower bound
+tells what is too small.
 """
 
 import argparse
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -58,13 +61,19 @@ def measure(command, stdin):
 
 
 def ask_peer(peer, row, *flags):
-    workload = {"adjacency": row["adjacency"], "events": row["events"], "delta": float(row["delta"])}
+    workload = {"adjacency": row["adjacency"], "events": row["events"]}
+    workload |= {k: float(row[k]) for k in ("delta", "at") if k in row}
     return measure([sys.executable, str(HERE / "one.py"), peer, *flags], json.dumps(workload))
 
 
 def ask_ours(accountctl, row):
     workload = {"adjacency": row["adjacency"], "events": row["events"]}
-    return measure([accountctl, "compute", "--file", "-", "--delta", row["delta"], "--output", "json"], json.dumps(workload))
+    question = ["--delta", row["delta"]] if "delta" in row else ["--epsilon", row["at"]]
+    return measure([accountctl, "compute", "--file", "-", *question, "--output", "json"], json.dumps(workload))
+
+
+def ask(accountctl, peer, row):
+    return ask_ours(accountctl, row) if peer == OURS else ask_peer(peer, row)
 
 
 def verdict(answer, exact):
@@ -85,7 +94,7 @@ def collect(accountctl, peers, workloads, rows):
         for peer in [OURS, *peers]:
             if (w["name"], w["delta"], peer) in have:
                 continue
-            answer, error, cpu, memory = ask_ours(accountctl, w) if peer == OURS else ask_peer(peer, w)
+            answer, error, cpu, memory = ask(accountctl, peer, w)
             row = {"workload": w["name"], "delta": w["delta"], "exact": w["epsilon"], "peer": peer, "cpu": cpu, "memory": memory}
             if answer is None:
                 row["failure"] = error
@@ -96,6 +105,59 @@ def collect(accountctl, peers, workloads, rows):
             rows.append(row)
             print(f"{w['name']} δ={w['delta']} {peer}: {row.get('epsilon', row.get('failure', row.get('unsupported')))} {cpu:.2f} s", flush=True)
             yield row
+
+
+def contest(accountctl, peers, questions, rows):
+    """As collect, for questions without an exact answer."""
+    have = {(r["question"], r["peer"]) for r in rows}
+    for q in questions:
+        what = "epsilon" if "delta" in q else "delta"
+        asked = f"ε at δ = {q['delta']}" if "delta" in q else f"δ at ε = {q['at']}"
+        for peer in [OURS, *peers]:
+            if (q["name"], peer) in have:
+                continue
+            answer, error, *_ = ask(accountctl, peer, q)
+            row = {"question": q["name"], "asked": asked, "adjacency": q["adjacency"], "peer": peer}
+            if answer is None:
+                row["failure"] = error
+            elif "unsupported" not in answer:
+                row |= {"answer": answer[what], "lower": answer.get(what + "Lower", 0)}
+            rows.append(row)
+            print(f"{q['name']}, {asked}, {peer}: {row.get('answer', row.get('failure', 'not supported'))}", flush=True)
+            yield row
+
+
+def contested(rows):
+    """The table of contested questions: what each peer that answers says, and by how much it differs."""
+    out = ["| question | adjacency | | accountctl, the proven interval | peer | its answer | against ours |", "|---|---|---|---|---|---|---|"]
+    for ours in (r for r in rows if r["peer"] == OURS):
+        for r in rows:
+            if r["question"] != ours["question"] or r["peer"] == OURS or not {"answer", "failure"} & set(r):
+                continue
+            if "failure" in r:
+                said = f"– | {r['failure'][:100].replace('|', '/')}"
+            else:
+                word = "" if r["answer"] >= ours["lower"] else f", {TOO_SMALL}"
+                said = f"{r['answer']:.10g} | {r['answer'] / ours['answer'] - 1:+.1e}{word}"
+            out.append(f"| {r['question']} | {r['adjacency']} | {r['asked']} | [{ours['lower']:.10g}, {ours['answer']:.10g}] | {r['peer']} | {said} |")
+    return "\n".join(out) + "\n"
+
+
+def ahead(rows, questions):
+    """What peers answer that is sound, or not known to be unsound, and below our answer."""
+    found = []
+    for group, name, answer in ((rows, "workload", "epsilon"), (questions, "question", "answer")):
+        key = lambda r: (r[name], r.get("delta"))
+        ours = {key(r): r for r in group if r["peer"] == OURS}
+        for r in group:
+            mine = ours[key(r)]
+            sound = r.get("word") == "sound" if group is rows else r.get(answer, -1) >= mine["lower"]
+            if sound and r[answer] < mine[answer]:
+                found.append((r[answer] / mine[answer] - 1, r[name], r["peer"], r[answer], mine[answer]))
+    if not found:
+        return "None.\n"
+    lines = [f"| {name} | {peer} | {theirs:.12g} | {mine:.12g} | {by:+.1e} |" for by, name, peer, theirs, mine in sorted(found)]
+    return "| row | peer | its answer | ours | difference |\n|---|---|---|---|---|\n" + "\n".join(lines) + "\n"
 
 
 def finite(row):
@@ -193,12 +255,17 @@ def main():
         run = json.loads(RUN.read_text())
     else:
         trivial = typical | {"events": [{"mechanism": {"gaussian": {"standardDeviation": 5.0, "sensitivity": 1.0}}, "count": 1}]}
-        run = {"load": os.getloadavg()[0], "imports": {p: ask_peer(p, trivial)[2] for p in PEERS}, "again": one_more_step(PEERS, typical), "rows": []}
-    for _ in collect(args.accountctl, PEERS, workloads, run["rows"]):
+        run = {"load": os.getloadavg()[0], "imports": {p: ask_peer(p, trivial)[2] for p in PEERS}, "again": one_more_step(PEERS, typical), "rows": [], "questions": []}
+    questions = json.loads((HERE / "contested.json").read_text())
+    for _ in itertools.chain(contest(args.accountctl, PEERS, questions, run["questions"]), collect(args.accountctl, PEERS, workloads, run["rows"])):
         RUN.write_text(json.dumps(run))
     versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("dp-accounting", "prv-accountant", "opacus", "autodp", "numpy", "scipy"))
     text = (f"\nPython {platform.python_version()}, {versions}; {os.cpu_count()} cores, load {run['load']:.1f} before and {os.getloadavg()[0]:.1f} after the run.\n\n"
-            + summary(run["rows"], run["imports"], run["again"]) + "\n![error against time](benchmarks.svg)\n\n### Every row\n" + table(run["rows"]) + "\n")
+            + summary(run["rows"], run["imports"], run["again"]) + "\n![error against time](benchmarks.svg)\n"
+            + "\n### Rows in which a peer is ahead\nOf all rows below, those in which a peer's answer is smaller than ours and is not known to be too small.\n\n"
+            + ahead(run["rows"], run["questions"])
+            + "\n### Contested questions\nKinds in which a peer once was ahead. No exact number stands beside them, so an answer is called too small where it is below our proven lower bound.\n\n"
+            + contested(run["questions"]) + "\n### Every row\n" + table(run["rows"]) + "\n")
     (ROOT / "docs/benchmarks.md").write_text(before + BEGIN + text + END + after)
     picture(run["rows"], ROOT / "docs/benchmarks.svg")
 
