@@ -70,8 +70,7 @@ otherwise 1. So it also serves as a probe.`,
 		Example: `  accountctl doctor
   accountctl doctor --server unix:/var/lib/accountant/accountant.sock
   accountctl doctor --server accountant.example.org:7878 --tls-ca ca.crt --output json
-  accountctl doctor --store 'postgres://accountant@db:5432/ledgers?sslmode=verify-full' \
-    --store-password-file password`,
+  accountctl doctor --store 'postgres://accountant@db:5432/ledgers?sslmode=verify-full' --store-password-file password`,
 		Args: cli.Arguments(),
 	}
 	data := c.Flags().String("data", "", "the daemon's data `directory`, if it is on this machine")
