@@ -12,8 +12,8 @@ func engine() []Theorem {
 		},
 		{
 			Name: string(accountant.PLD), Says: "the composed privacy loss distribution itself: a certified interval",
-			Assumes: "every mechanism has a dominating pair, but zCDP and RDP guarantees, whose sum is taken as one, and " +
-				"discrete Gaussians of several coordinates, which nearly are Gaussian noise, rounded",
+			Assumes: "every mechanism has a dominating pair, but zCDP and RDP guarantees, whose sum is taken as one, " +
+				"and discrete Gaussians of several coordinates, which nearly are Gaussian noise, rounded",
 			Source: "Sommer–Meiser–Mohammadi 2019; Doroshenko et al. 2022; Zhu–Dong–Wang 2022",
 		},
 		{
