@@ -214,7 +214,7 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 		return there, false, err
 	}
 	sum, created, err := k.create(ctx, g, caller)
-	if err != nil { // another daemon may have made it since, and that may be why: see written
+	if err != nil && !errors.Is(err, ledger.ErrUnknown) { // another daemon may have made it since: see written
 		if there, e := k.existing(g); !errors.Is(e, ledger.ErrNotFound) {
 			return there, false, e
 		}
