@@ -1,4 +1,4 @@
-"""bbolt and PostgreSQL in turns, with and without a synchronous standby: make bench-fleet.
+"""bbolt and PostgreSQL in turns, with and without a synchronous standby, and with three daemons: make bench-fleet.
 
 Every server runs on this machine, with fsync on. The loads take turns, since what else the machine
 does changes from minute to minute; the figures are medians of the rounds. Needs PostgreSQL's programs.
@@ -17,9 +17,11 @@ import sys
 import tempfile
 import time
 
+STREAMS, REPORTS, FLEET = 63, 100000, 3
 SHAPES = [
-    ("64 streams, window 256, 64 ledgers", ["--streams", "64", "--window", "256", "--ledgers", "64"]),
-    ("1 writer, unary, 1 ledger", ["--streams", "1", "--unary", "--reports", "500"]),
+    (f"{STREAMS} streams, window 256, {STREAMS} ledgers", lambda of: ["--streams", str(STREAMS // of), "--window", "256", "--ledgers", str(STREAMS // of),
+                                                                    "--reports", str(REPORTS // of)]),
+    ("1 writer a daemon, unary", lambda of: ["--streams", "1", "--unary", "--reports", str(500 // of)]),
 ]
 
 
@@ -71,8 +73,8 @@ class Postgres:
                 time.sleep(0.1)
         raise SystemExit("a PostgreSQL server did not start")
 
-    def url(self):
-        return f"postgres://accountant@127.0.0.1:{self.port}/postgres?sslmode=disable"
+    def url(self, database="postgres"):
+        return f"postgres://accountant@127.0.0.1:{self.port}/{database}?sslmode=disable"
 
     def stop(self):
         self.process.send_signal(2)
@@ -89,15 +91,23 @@ class Daemon:
         if "ready" not in self.process.stdout.readline():
             raise SystemExit(f"the daemon {name} did not start")
 
-    def load(self, load, shape):
-        out = subprocess.run([load, "--server", self.server, "--http", self.http, "--reports", "100000", *shape],
-                             check=True, capture_output=True, text=True).stdout
-        out = json.loads(out)
-        return out["reportsPerSecond"], out["acknowledgedP50Milliseconds"]
+    def start(self, load, shape):
+        return subprocess.Popen([load, "--server", self.server, "--http", self.http, *shape], stdout=subprocess.PIPE, text=True)
 
     def stop(self):
         self.process.terminate()
         self.process.wait()
+
+
+def load(daemons, command, shape):
+    """The daemons' rates together, and the largest of their medians; each has an equal part of the load and ledgers of its own."""
+    out = []
+    for process in [d.start(command, shape(len(daemons))) for d in daemons]:
+        said, _ = process.communicate()
+        if process.returncode != 0:
+            raise SystemExit("a load failed")
+        out.append(json.loads(said))
+    return sum(o["reportsPerSecond"] for o in out), max(o["acknowledgedP50Milliseconds"] for o in out)
 
 
 def main():
@@ -116,16 +126,20 @@ def main():
             primary = Postgres(root, "primary")
             running.append(primary)
             running.append(Postgres(root, "standby", primary))
-            daemons = {"bbolt": Daemon(a.accountantd, root, "bbolt")}
-            running.append(daemons["bbolt"])
-            for name, server in (("PostgreSQL", alone), ("PostgreSQL with a standby", primary)):
-                daemons[name] = Daemon(a.accountantd, root, name.replace(" ", ""), "--store", server.url())
-                running.append(daemons[name])
+            alone.sql("CREATE DATABASE shared")
+            fleet = f"PostgreSQL, {FLEET} daemons together"
+            stores = {"bbolt": [], "PostgreSQL": ["--store", alone.url()], "PostgreSQL with a standby": ["--store", primary.url()],
+                      fleet: ["--store", alone.url("shared"), "--signing-key", root + "/signing.key"]}
+            daemons = {name: [] for name in stores}
+            for name, flags in stores.items():
+                for i in range(FLEET if name == fleet else 1):
+                    daemons[name].append(Daemon(a.accountantd, root, f"{name.replace(' ', '')}{i}", *flags))
+                    running.append(daemons[name][-1])
             for what, shape in SHAPES:
                 found = {name: [] for name in daemons}
                 for _ in range(a.rounds):
-                    for name, d in daemons.items():
-                        found[name].append(d.load(a.load, shape))
+                    for name, of in daemons.items():
+                        found[name].append(load(of, a.load, shape))
                 for name, rounds in found.items():
                     rate = statistics.median(r for r, _ in rounds)
                     p50 = statistics.median(ms for _, ms in rounds)
