@@ -72,7 +72,11 @@ func startSite(t *testing.T) *site {
 		s.report(t, name)
 	}
 	trusted := []string{spki(t, files.Cert), spki(t, s.issuer.CA)}
-	profile := filepath.Join(dir, "profile")
+	// Not in a folder of the test, as the browser's processes may write for a moment after its end.
+	profile, err := os.MkdirTemp(bin, "profile")
+	if err != nil {
+		t.Fatal(err)
+	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options(chromium(), profile),
 		chromedp.Flag("ignore-certificate-errors-spki-list", strings.Join(trusted, ",")),
 		chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+s.HTTPAddr))...)
