@@ -12,6 +12,9 @@ import (
 // is missing on databases that have no timelines.
 const timeline = "timeline"
 
+// undefinedFunction is the SQLSTATE of databases without timelines.
+const undefinedFunction = "42883"
+
 // goesOn refuses a server that may not be written to, and one on an earlier timeline than the store has written on.
 // What was acknowledged on the later one is missing there, even if a standby follows that server again. This
 // happens when an old primary comes back and takes the lead from its successor.
@@ -20,7 +23,7 @@ func (s *Store) goesOn(ctx context.Context, c *pgconn.PgConn) error {
 		return err
 	}
 	result, err := c.Exec(ctx, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())").ReadAll()
-	if codeOf(err) != "" { // there is no such function
+	if codeOf(err) == undefinedFunction && s.timeline.Load() == 0 {
 		return nil
 	}
 	if err != nil {

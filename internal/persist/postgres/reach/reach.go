@@ -34,8 +34,13 @@ const Program = "accountantd"
 // answer within patience is given up; where the address names several, they share it.
 func (a Address) Parse(patience time.Duration) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(a.URL)
-	if err != nil {
-		return nil, fmt.Errorf("store: %w", errors.Unwrap(err)) // without the URL, which may have a password
+	if err != nil { // the error has the URL in it, which may have a password
+		why := errors.Unwrap(err)
+		if why == nil {
+			why = errors.New("it cannot be read as an address; allowed: postgres://USER@HOST:PORT/DATABASE with a port up to " +
+				"65535, and a password in a file")
+		}
+		return nil, fmt.Errorf("store: %w", why)
 	}
 	cc := config.ConnConfig
 	if u, err := url.Parse(a.URL); err == nil && (u.Query().Has("password") || hasPassword(u.User)) {
