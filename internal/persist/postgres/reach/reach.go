@@ -37,8 +37,8 @@ func (a Address) Parse(patience time.Duration) (*pgxpool.Config, error) {
 	if err != nil { // the error has the URL in it, which may have a password
 		why := errors.Unwrap(err)
 		if why == nil {
-			why = errors.New("it cannot be read as an address; allowed: postgres://USER@HOST:PORT/DATABASE with a port up to " +
-				"65535, and a password in a file")
+			why = errors.New("it cannot be read as an address; allowed: postgres://USER@HOST:PORT/DATABASE with a port " +
+				"up to 65535, and a password in a file")
 		}
 		return nil, fmt.Errorf("store: %w", why)
 	}
