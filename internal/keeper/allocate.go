@@ -23,7 +23,7 @@ func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller 
 			continue
 		}
 		lane := fmt.Sprintf("request/release-%d", r.Position)
-		if _, err := k.decideOwn(h.batch, lane, ledger.Release{Reservation: r.Position}, ""); err != nil {
+		if _, err := k.decideOwn(h.batch, lane, ledger.Release{Reservation: r.Position}); err != nil {
 			return err
 		}
 	}
@@ -35,32 +35,13 @@ func (k *Keeper) allocate(h *held, parent ledger.View, g ledger.Genesis, caller 
 		lane := fmt.Sprintf("request/allocate-%s-%d", token(g.Spec.Name), n)
 		_, err := k.config.Store.RecordOf(h.q.name, ledger.Writer{Principal: ledger.Daemon, Name: lane}, 1)
 		if errors.Is(err, ledger.ErrNotFound) {
-			_, err = k.decideAs(h.batch, ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane},
-				Action: v, Caller: caller, Prices: prices})
+			_, err = k.decideShare(h.batch, lane, v, caller, prices)
 			return err
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// priceShare finds what a new ledger's share costs of its parent's limits before the parent is held: what waits
-// for the parent would wait for it.
-func (k *Keeper) priceShare(ctx context.Context, g ledger.Genesis) (*budget.Prices, error) {
-	q, err := k.acquire(ctx, g.Spec.Parent)
-	if err != nil {
-		return nil, err
-	}
-	defer k.release(q, 1)
-	var r ledger.Request
-	var refused error
-	err = q.read(ctx, func(s *ledger.State) { r.Action, refused = share.Allocate(s.View(), g.Spec, g.Resolution) })
-	if err != nil || refused != nil {
-		return nil, ctx.Err() // of what else is wrong the decision tells
-	}
-	err = k.price(ctx, q, &r)
-	return r.Prices, err
 }
 
 // giveBack releases what is left of a child's reservation.

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -22,15 +23,23 @@ func (k *Keeper) BudgetOf(datasetID string) (string, error) {
 // createRoot makes a ledger that no other ledger pays for. Where its dataset is registered
 // it takes its share of that; and while it does, none is registered.
 func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
+	payer, err := k.BudgetOf(g.Spec.DatasetID)
+	var prices *budget.Prices
+	if err == nil && payer != "" {
+		prices, err = k.priceChild(ctx, payer, g.Spec, g.Resolution)
+	}
+	if err != nil {
+		return ledger.Summary{}, false, err
+	}
 	k.registering.RLock()
 	defer k.registering.RUnlock()
-	payer, err := k.BudgetOf(g.Spec.DatasetID)
+	payer, err = k.BudgetOf(g.Spec.DatasetID) // which may have been registered meanwhile
 	switch {
 	case err != nil:
 		return ledger.Summary{}, false, err
 	case payer != "":
 		g.Spec.Parent = payer
-		return k.createUnder(ctx, g, caller)
+		return k.createUnder(ctx, g, caller, prices)
 	case ledger.IsDataset(g.Spec.Parent):
 		return ledger.Summary{}, false, fmt.Errorf("%w: parent: %s; allowed: none: the dataset_id says whose "+
 			"budget it is",
@@ -50,15 +59,11 @@ func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string
 }
 
 // createUnder makes a ledger and takes its share of its dataset's or its parent's budget, in one write.
-func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller string) (ledger.Summary, bool, error) {
+func (k *Keeper) createUnder(ctx context.Context, g ledger.Genesis, caller string,
+	prices *budget.Prices) (sum ledger.Summary, created bool, err error) {
 	if k.config.Digest == nil {
 		return ledger.Summary{}, false, errNoDigest
 	}
-	prices, err := k.priceShare(ctx, g)
-	if err != nil {
-		return ledger.Summary{}, false, err
-	}
-	var sum ledger.Summary
 	err = rivals.Until(func() (err error) {
 		if sum, err = k.tryUnder(ctx, g, caller, prices); !errors.Is(err, ledger.ErrConflict) {
 			return err
@@ -107,18 +112,29 @@ func (k *Keeper) raiseUnder(ctx context.Context, name string, r ledger.Request) 
 	if k.config.Digest == nil {
 		return Result{}, errNoDigest
 	}
+	var spec ledger.Spec
+	var parent string // which never changes once there is one
+	err = k.read(ctx, name, func(s *ledger.State) { spec, parent = s.Summary().Genesis.Spec, s.Parent() })
+	if err != nil {
+		return Result{}, err
+	}
+	raise := r.Action.(ledger.Raise) // nothing else is decided together with the dataset
+	spec.Budgets = raise.Budgets
+	prices, err := k.priceChild(ctx, parent, spec, raise.Resolution)
+	if err != nil {
+		if written, e := k.written(name, &r); e != nil || !written {
+			return Result{}, cmp.Or(e, err)
+		}
+	}
 	err = rivals.Until(func() (err error) {
-		result, err = k.tryRaiseUnder(ctx, name, r)
+		result, err = k.tryRaiseUnder(ctx, name, parent, r, prices)
 		return err
 	})
 	return result, err
 }
 
-func (k *Keeper) tryRaiseUnder(ctx context.Context, name string, r ledger.Request) (Result, error) {
-	var parent string // which never changes once there is one
-	if err := k.read(ctx, name, func(s *ledger.State) { parent = s.Parent() }); err != nil {
-		return Result{}, err
-	}
+func (k *Keeper) tryRaiseUnder(ctx context.Context, name, parent string, r ledger.Request,
+	prices *budget.Prices) (Result, error) {
 	all, err := k.hold(ctx, name, parent)
 	if err != nil {
 		return Result{}, err
@@ -133,7 +149,7 @@ func (k *Keeper) tryRaiseUnder(ctx context.Context, name string, r ledger.Reques
 	if err != nil {
 		return Result{}, err
 	}
-	if err := k.retake(h, d, view, r); err != nil {
+	if err := k.retake(h, d, view, r, prices); err != nil {
 		return Result{}, fmt.Errorf("dataset %s: %w", view.Genesis.Spec.DatasetID, err)
 	}
 	if r.CheckOnly {
@@ -177,12 +193,12 @@ func (k *Keeper) decideFor(h *held, r ledger.Request) (_ Result, done bool, err 
 
 // retake gives back what a ledger holds of its dataset, and takes what it may spend after
 // a raise. A share that is not held any more, as a restore has charged it, stays charged.
-func (k *Keeper) retake(h, d *held, dataset ledger.View, r ledger.Request) error {
+func (k *Keeper) retake(h, d *held, dataset ledger.View, r ledger.Request, prices *budget.Prices) error {
 	spec, resolution := h.batch.Raised()
 	for _, open := range dataset.Reservations {
 		if open.Child == spec.Name {
 			lane := fmt.Sprintf("request/release-%d", open.Position)
-			if _, err := k.decideOwn(d.batch, lane, ledger.Release{Reservation: open.Position}, ""); err != nil {
+			if _, err := k.decideOwn(d.batch, lane, ledger.Release{Reservation: open.Position}); err != nil {
 				return err
 			}
 		}
@@ -193,7 +209,7 @@ func (k *Keeper) retake(h, d *held, dataset ledger.View, r ledger.Request) error
 	}
 	lane := "request/raise-" + token(fmt.Sprintf("%s %q %q "+
 		"%d", spec.Name, r.Writer.Principal, r.Writer.Name, r.Sequence))
-	_, err = k.decideOwn(d.batch, lane, v, r.Caller)
+	_, err = k.decideShare(d.batch, lane, v, r.Caller, prices)
 	return err
 }
 
@@ -230,35 +246,12 @@ func (k *Keeper) capOf(ctx context.Context, parent string) (*dataset.ChargeCap, 
 	return known.(*dataset.ChargeCap), nil
 }
 
-// Shares returns the ledgers of a dataset's record, in the order in which they came, with
-// what is set aside or charged for them there. Those follow that were adopted and had nothing
-// to be charged for, as everything was refunded.
+// Shares returns the ledgers of a dataset's record with what is set aside or charged for them there: see
+// lists.Shares.
 func (k *Keeper) Shares(ctx context.Context, dataset string) ([]share.Share, error) {
 	if err := k.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer k.leave()
-	const page = 1000
-	var tally share.Tally
-	for from := uint64(1); ; from += page {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		records, err := k.config.Store.Records(dataset, from, page)
-		if err != nil {
-			return nil, err
-		}
-		tally.Add(records)
-		if len(records) < page {
-			break
-		}
-	}
-	for _, record := range tally.Adopting(dataset) {
-		names, err := lists.Roots(ctx, k.config.Store, record)
-		if err != nil {
-			return nil, err
-		}
-		tally.Adopted(names)
-	}
-	return tally.Shares(), nil
+	return lists.Shares(ctx, k.config.Store, dataset)
 }

@@ -241,7 +241,11 @@ func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (s
 		return sum, false, err
 	}
 	if g.Spec.Parent != "" && !ledger.IsDataset(g.Spec.Parent) {
-		return k.createUnder(ctx, g, caller)
+		prices, err := k.priceChild(ctx, g.Spec.Parent, g.Spec, g.Resolution)
+		if err != nil {
+			return sum, false, err
+		}
+		return k.createUnder(ctx, g, caller, prices)
 	}
 	return k.createRoot(ctx, g, caller)
 }

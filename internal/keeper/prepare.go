@@ -3,8 +3,8 @@ package keeper
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/dpaccountant/accountant/internal/keeper/refunds"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -66,59 +66,5 @@ func (s *sources) Resolve(v ledger.Raise) (to ledger.Resolution, err error) {
 
 // ChargedBy implements ledger.Sources.
 func (s *sources) ChargedBy(position uint64) ([]mechanism.Event, error) {
-	const allowed = "the position of a charge, a commit or an expiry"
-	e, err := s.keeper.entry(s.queue.name, position)
-	if err != nil {
-		return nil, err
-	}
-	if e.Action == nil {
-		return nil, fmt.Errorf("%w: position: %d is not there; allowed: %s", ledger.ErrRefund, position, allowed)
-	}
-	charging, ok := e.Action.(ledger.Refundable)
-	if !ok {
-		return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position,
-			e.Action.Kind(), allowed)
-	}
-	return charging.Charged(func(reservation uint64) ([]mechanism.Event, error) {
-		return s.keeper.leftBefore(s.ctx, s.queue.name, reservation, position)
-	})
-}
-
-// entry reads one entry, the zero Entry where there is none.
-func (k *Keeper) entry(name string, position uint64) (ledger.Entry, error) {
-	records, err := k.config.Store.Records(name, position, 1)
-	if err != nil || len(records) == 0 || records[0].Entry.Position != position {
-		return ledger.Entry{}, err
-	}
-	return records[0].Entry, nil
-}
-
-// leftBefore reads what was left of a reservation before the entry at end.
-func (k *Keeper) leftBefore(ctx context.Context, name string, reservation, end uint64) ([]mechanism.Event, error) {
-	const page = 100
-	var made ledger.Entry
-	var later []ledger.Entry
-	for from := reservation; from < end; from += page {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		records, err := k.config.Store.Records(name, from, int(min(page, end-from)))
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			switch {
-			case r.Entry.Position == reservation:
-				made = r.Entry
-			case r.Entry.Action.Details().About == reservation:
-				later = append(later, r.Entry)
-			}
-		}
-	}
-	left, ok := ledger.Left(made, later)
-	if !ok {
-		return nil, fmt.Errorf("%w: %s: the entries of reservation %d do not fit together",
-			ledger.ErrDamaged, name, reservation)
-	}
-	return left, nil
+	return refunds.Charged(s.ctx, s.keeper.config.Store, s.queue.name, position)
 }

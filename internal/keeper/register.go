@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpaccountant/accountant/internal/keeper/lineage"
 	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/keeper/rivals"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
@@ -52,14 +54,19 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 			return sum, false, nil, err
 		}
 	}
+	fresh := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: *g}}, nil)
+	prices, err := k.priceAdopted(ctx, g, fresh)
+	if err != nil {
+		return sum, false, nil, err
+	}
 	k.registering.Lock()
 	defer k.registering.Unlock()
 	err = rivals.Until(func() (err error) {
 		if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
-		if err = k.joins(ctx, &g.Spec); err == nil {
-			adopted, err = k.adopt(ctx, r)
+		if err = lineage.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
+			adopted, err = k.adopt(ctx, r, fresh, prices)
 		}
 		created = err == nil
 		return err
@@ -88,61 +95,9 @@ func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
 	return sum, nil
 }
 
-// joins finds whose budget a dataset shares by what it is derived from. A dataset with a
-// budget of its own needs a reason why it is independent of those that are there.
-func (k *Keeper) joins(ctx context.Context, spec *ledger.Spec) error {
-	d := spec.Dataset
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", ledger.ErrDataset, fmt.Sprintf(format, args...))
-	}
-	for _, from := range d.DerivedFrom {
-		budget, err := k.BudgetOf(from.ID)
-		switch {
-		case err != nil:
-			return err
-		case budget == "":
-			return refuse("derived_from: dataset %q is not registered; allowed: a registered one", from.ID)
-		case d.BudgetOf != "" && budget != d.BudgetOf:
-			return refuse("derived_from: %v has the budget of %s, others that of %s; allowed: datasets that share one "+
-				"budget", from, budget, d.BudgetOf)
-		}
-		d.BudgetOf = budget
-		v, err := k.View(ctx, budget)
-		if err != nil {
-			return err
-		}
-		if err := v.Dataset.Has(from); err != nil {
-			return err
-		}
-		if of := v.Genesis.Spec; of.Adjacency != spec.Adjacency || of.PrivacyUnit != spec.PrivacyUnit {
-			return refuse("derived_from: %v is registered with the adjacency %v and the privacy unit %q; allowed: "+
-				"the same "+
-				"for all that share a budget", from, of.Adjacency, of.PrivacyUnit)
-		}
-	}
-	switch {
-	case d.BudgetOf != "" && (spec.Policy != ledger.Descriptive || d.Caps != ledger.Caps{} || d.Independence != ""):
-		return refuse("budgets, caps and independence; allowed: none of them for a dataset that shares the budget "+
-			"of %s",
-			d.BudgetOf)
-	case d.BudgetOf != "" && d.ToConfirm:
-		return refuse("propose: the dataset shares the budget of %s; allowed: for a dataset with a budget of its own",
-			d.BudgetOf)
-	case d.BudgetOf != "" || d.Independence != "":
-		return nil
-	}
-	others, err := k.config.Store.List(ledger.DatasetsPrefix, "", 1)
-	if err != nil || len(others) == 0 {
-		return err
-	}
-	return refuse("independence: missing, as other datasets are registered (%s is one): a budget of its own holds for "+
-		"people whose data is in one of them only; allowed: why nobody's data is in both (--independent REASON), "+
-		"or the "+
-		"dataset that it overlaps (--derived-from), whose budget it then shares", others[0].Genesis.Spec.DatasetID)
-}
-
 // adopt makes the dataset with the shares of the ledgers that are there.
-func (k *Keeper) adopt(ctx context.Context, r Registration) ([]string, error) {
+func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
+	prices *budget.Prices) ([]string, error) {
 	spec := r.Genesis.Spec
 	names, err := lists.Roots(ctx, k.config.Store, spec.Name)
 	if err != nil {
@@ -158,9 +113,8 @@ func (k *Keeper) adopt(ctx context.Context, r Registration) ([]string, error) {
 		return nil, err
 	}
 	defer k.free(all)
-	a := adoption{k: k, name: spec.Name}
+	a := adoption{k: k, name: spec.Name, prices: prices}
 	if spec.Dataset.BudgetOf == "" {
-		fresh := ledger.NewState(ledger.Snapshot{Summary: ledger.Summary{Genesis: r.Genesis}}, nil)
 		a.batch, a.view = ledger.NewBatch(fresh), fresh.View()
 		a.batch.Bound()
 	} else {
@@ -214,13 +168,14 @@ type adoption struct {
 	name    string // of the record
 	batch   *ledger.Batch
 	view    ledger.View
+	prices  *budget.Prices // of the shares
 	charged bool
 	wrong   []string // why ledgers cannot be adopted
 }
 
 // own decides an action in the dataset's record.
 func (a *adoption) own(lane string, v ledger.Action) error {
-	_, err := a.k.decideOwn(a.batch, lane, v, "")
+	_, err := a.k.decideOwn(a.batch, lane, v)
 	return err
 }
 
@@ -257,7 +212,7 @@ func (a *adoption) take(ctx context.Context, h *held) error {
 		if i > 0 {
 			lane = fmt.Sprintf("request/allocate-%s-past-%d", token(s.Name), i)
 		}
-		made, err := a.k.decideOwn(a.batch, lane, share, "")
+		made, err := a.k.decideShare(a.batch, lane, share, "", a.prices)
 		if err == nil && child.Closed {
 			err = a.own(fmt.Sprintf("request/settle-%d", made.Position),
 				ledger.Commit{Reservation: made.Position, Events: share.Events})
@@ -270,7 +225,7 @@ func (a *adoption) take(ctx context.Context, h *held) error {
 	if child.Closed {
 		return nil
 	}
-	_, err = a.k.decideOwn(h.batch, "request/adopt", ledger.Adopt{Dataset: a.name}, "")
+	_, err = a.k.decideOwn(h.batch, "request/adopt", ledger.Adopt{Dataset: a.name})
 	return err
 }
 

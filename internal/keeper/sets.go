@@ -254,7 +254,7 @@ func (k *Keeper) Reserved(ctx context.Context, journal string, position uint64) 
 		return ledger.Together{}, "", err
 	}
 	defer k.leave()
-	e, err := k.entry(journal, position)
+	e, err := lists.Entry(k.config.Store, journal, position)
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return ledger.Together{}, "", err
 	}

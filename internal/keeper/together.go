@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/ledger/budget"
 )
 
 // What concerns several ledgers at once, such as a ledger's creation and the share that it
@@ -147,10 +148,16 @@ func (h *held) view(ctx context.Context) (v ledger.View, err error) {
 	return v, err
 }
 
-// decide decides an action of the daemon's own in a lane of its own.
-func (k *Keeper) decideOwn(b *ledger.Batch, lane string, v ledger.Action, caller string) (ledger.Entry, error) {
+// decideOwn decides an action of the daemon's own in a lane of its own.
+func (k *Keeper) decideOwn(b *ledger.Batch, lane string, v ledger.Action) (ledger.Entry, error) {
+	return k.decideShare(b, lane, v, "", nil)
+}
+
+// decideShare is decideOwn of what a caller must have the right to, with its prices.
+func (k *Keeper) decideShare(b *ledger.Batch, lane string, v ledger.Action, caller string,
+	prices *budget.Prices) (ledger.Entry, error) {
 	return k.decideAs(b, ledger.Request{Writer: ledger.Writer{Principal: ledger.Daemon, Name: lane}, Action: v,
-		Caller: caller})
+		Caller: caller, Prices: prices})
 }
 
 // decideAs decides the first request of a writer's lane.

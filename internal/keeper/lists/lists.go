@@ -1,4 +1,4 @@
-// Package lists finds ledgers by going through the list of a store.
+// Package lists finds ledgers by going through the list of a store, or through the entries of a dataset.
 package lists
 
 import (
@@ -8,9 +8,10 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/ledger/share"
 )
 
-// page is how many ledgers are read at once.
+// page is how many ledgers, or entries, are read at once.
 const page = 1000
 
 // errEnough ends a walk before the end of the list.
@@ -50,6 +51,15 @@ func Summary(store ledger.Store, name string) (ledger.Summary, error) {
 	return all[0], nil
 }
 
+// Entry reads one entry. It returns the zero Entry if there is none.
+func Entry(store ledger.Store, name string, position uint64) (ledger.Entry, error) {
+	records, err := store.Records(name, position, 1)
+	if err != nil || len(records) == 0 || records[0].Entry.Position != position {
+		return ledger.Entry{}, err
+	}
+	return records[0].Entry, nil
+}
+
 // BudgetOf returns the name of the record whose budget ledgers with this dataset_id take; "" where no such
 // dataset is registered.
 func BudgetOf(store ledger.Store, datasetID string) (string, error) {
@@ -79,6 +89,34 @@ func Roots(ctx context.Context, store ledger.Store, dataset string) (names []str
 		return nil
 	})
 	return names, err
+}
+
+// Shares returns the ledgers of a dataset's record, in the order in which they came, with what is set aside or
+// charged for them there. They are followed by ledgers that were adopted with nothing to be charged for, because
+// everything had been refunded.
+func Shares(ctx context.Context, store ledger.Store, dataset string) ([]share.Share, error) {
+	var tally share.Tally
+	for from := uint64(1); ; from += page {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		records, err := store.Records(dataset, from, page)
+		if err != nil {
+			return nil, err
+		}
+		tally.Add(records)
+		if len(records) < page {
+			break
+		}
+	}
+	for _, record := range tally.Adopting(dataset) {
+		names, err := Roots(ctx, store, record)
+		if err != nil {
+			return nil, err
+		}
+		tally.Adopted(names)
+	}
+	return tally.Shares(), nil
 }
 
 // InRange returns the names of the ledgers in a range, in order, for which shown holds; nil: of all. It fails

@@ -1,0 +1,63 @@
+// Package refunds reads in a ledger's entries what a refund gives back.
+package refunds
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dpaccountant/accountant/internal/keeper/lists"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Charged returns what the entry at a position has charged. It fails with ledger.ErrRefund if there is no such entry,
+// or if it has charged nothing.
+func Charged(ctx context.Context, store ledger.Store, name string, position uint64) ([]mechanism.Event, error) {
+	const allowed = "the position of a charge, a commit or an expiry"
+	e, err := lists.Entry(store, name, position)
+	if err != nil {
+		return nil, err
+	}
+	if e.Action == nil {
+		return nil, fmt.Errorf("%w: position: %d is not there; allowed: %s", ledger.ErrRefund, position, allowed)
+	}
+	charging, ok := e.Action.(ledger.Refundable)
+	if !ok {
+		return nil, fmt.Errorf("%w: position: %d is a %s; allowed: %s", ledger.ErrRefund, position,
+			e.Action.Kind(), allowed)
+	}
+	return charging.Charged(func(reservation uint64) ([]mechanism.Event, error) {
+		return leftBefore(ctx, store, name, reservation, position)
+	})
+}
+
+// leftBefore reads what was left of a reservation before the entry at end.
+func leftBefore(ctx context.Context, store ledger.Store, name string, reservation,
+	end uint64) ([]mechanism.Event, error) {
+	const page = 100
+	var made ledger.Entry
+	var later []ledger.Entry
+	for from := reservation; from < end; from += page {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		records, err := store.Records(name, from, int(min(page, end-from)))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			switch {
+			case r.Entry.Position == reservation:
+				made = r.Entry
+			case r.Entry.Action.Details().About == reservation:
+				later = append(later, r.Entry)
+			}
+		}
+	}
+	left, ok := ledger.Left(made, later)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s: the entries of reservation %d do not fit together",
+			ledger.ErrDamaged, name, reservation)
+	}
+	return left, nil
+}
