@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/persist"
-	"github.com/dpaccountant/accountant/internal/persist/postgres"
-	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
 const rotateKeyHelp = `Replace the key that signs heads: signing.key in DIR, or that of the daemons of a
@@ -107,12 +104,6 @@ func takesData(c *cobra.Command, env []string, data *string, allowed string) {
 	}
 }
 
-// fingerprint is a SHA-256 of the public key in DER (SubjectPublicKeyInfo).
-func fingerprint(key ed25519.PrivateKey) ([sha256.Size]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
-	return sha256.Sum256(der), err
-}
-
 // lastKey returns the key that a store is bound to; zero if it is bound to none.
 func lastKey(store kept) (rows.BoundKey, error) {
 	keys, err := store.Keys()
@@ -130,10 +121,10 @@ func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	none := last.Fingerprint == [sha256.Size]byte{}
-	read := server.ReadSigningKey
+	none := last.Fingerprint == signing.Fingerprint{}
+	read := signing.ReadKey
 	if none {
-		read = server.SigningKey
+		read = signing.Key
 	}
 	key, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +134,7 @@ func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := fingerprint(key)
+	found, err := signing.FingerprintOf(key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -161,8 +152,7 @@ func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 // change theirs together.
 func orRotate(store kept, path, or string) string {
 	if _, file := store.(*persist.Store); !file {
-		return ", which --signing-key names: all daemons of a database sign with one key (\"accountantd " +
-			"rotate-key\" " +
+		return ", which --signing-key names: all daemons of a database sign with one key (\"accountantd rotate-key\" " +
 			"replaces it for all of them)"
 	}
 	return fmt.Sprintf("%s \"accountantd rotate-key --data %s\"", or, filepath.Dir(path))
@@ -175,7 +165,7 @@ type names struct {
 	sync   func(dir string) error
 }
 
-var onDisk = names{os.Rename, persist.SyncDirectory}
+var onDisk = names{os.Rename, durable.SyncDirectory}
 
 // rotateKey replaces the key of the store in a data directory. Wherever it is cut off, it
 // can be run again: the store is bound to a key once that is durably in its place.
@@ -198,21 +188,21 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 		return err
 	}
 	path := filepath.Join(data, keyFile)
-	key, err := server.ReadSigningKey(path)
+	key, err := signing.ReadKey(path)
 	var unusable *endpoint.ConfigError
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &unusable) {
 		return err
 	}
-	var found [sha256.Size]byte
+	var found signing.Fingerprint
 	if key != nil {
-		if found, err = fingerprint(key); err != nil {
+		if found, err = signing.FingerprintOf(key); err != nil {
 			return err
 		}
 	}
-	bound := last.Fingerprint != [sha256.Size]byte{}
+	bound := last.Fingerprint != signing.Fingerprint{}
 	if key == nil || !bound || found == last.Fingerprint { // else it is the new one
 		fresh := path + ".new" // written before the old one is moved: the disk may be full
-		if key, err = server.SigningKey(fresh); err != nil {
+		if key, err = signing.Key(fresh); err != nil {
 			return err
 		}
 		if err := names.rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil &&
@@ -222,7 +212,7 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 		if err := names.rename(fresh, path); err != nil {
 			return err
 		}
-		if found, err = fingerprint(key); err != nil {
+		if found, err = signing.FingerprintOf(key); err != nil {
 			return err
 		}
 	}
@@ -237,72 +227,5 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 		from = fmt.Sprintf("%x", last.Fingerprint)
 	}
 	_, err = fmt.Fprintf(stdout, "signing key of store %s: %x instead of %s\n", store.ID(), found, from)
-	return err
-}
-
-// rotateSharedKey binds a database to the key in a file, which it makes if there is none. No daemon may be
-// connected: each reads its key when it starts. It can be run again wherever it was cut off.
-func rotateSharedKey(ctx context.Context, of storage, now time.Time, stdout io.Writer) (err error) {
-	idle := func(patience time.Duration, when string) error {
-		n, err := 1, error(nil)
-		// A session ends a moment after its client.
-		for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-			n, err = inspect.Daemons(ctx, of.postgres().Address())
-			if err != nil || n == 0 {
-				return err
-			}
-			if time.Now().After(until) {
-				break
-			}
-		}
-		return fmt.Errorf("%s: %d sessions of daemons are connected to the database %s; allowed: none: stop all "+
-			"daemons, "+
-			"and start them again with the new key", when, n, of.postgres().Name())
-	}
-	if err := idle(3*time.Second, "nothing was changed"); err != nil {
-		return err
-	}
-	store, err := postgres.Open(of.postgres())
-	if err != nil {
-		return err
-	}
-	last, err := lastKey(store)
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	bind := func() (found [sha256.Size]byte, err error) {
-		key, err := server.SigningKey(of.signingKey)
-		if err != nil {
-			return found, err
-		}
-		if found, err = fingerprint(key); err != nil {
-			return found, err
-		}
-		if found == last.Fingerprint {
-			return found, fmt.Errorf("--signing-key: %s is the key %x, which the database is bound to already; "+
-				"to replace "+
-				"it give another file, which is made if it is not there", of.signingKey, found)
-		}
-		if err := onDisk.sync(filepath.Dir(of.signingKey)); err != nil {
-			return found, err
-		}
-		return found, store.BindKey(rows.BoundKey{Fingerprint: found, Since: now})
-	}
-	found, err := bind()
-	if err := errors.Join(err, store.Close()); err != nil {
-		return err
-	}
-	err = idle(time.Minute, "the key was replaced, and a daemon has started meanwhile, which may sign with the "+
-		"old one")
-	if err != nil {
-		return err
-	}
-	from := "no key"
-	if last.Fingerprint != [sha256.Size]byte{} {
-		from = fmt.Sprintf("%x", last.Fingerprint)
-	}
-	_, err = fmt.Fprintf(stdout, "signing key of store %s: %x instead of %s; start all daemons with "+
-		"--signing-key and a "+
-		"copy of %s\n", store.ID(), found, from, of.signingKey)
 	return err
 }

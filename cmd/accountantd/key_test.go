@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/persist"
-	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
 // boundKeys are the fingerprints of the keys that a store was bound to, in hexadecimal.
@@ -40,7 +40,7 @@ func boundKeys(t *testing.T, dir string) (found []string) {
 func TestBoundKey(t *testing.T) {
 	dir := dataDir(t)
 	path, other := filepath.Join(dir, keyFile), filepath.Join(t.TempDir(), "other.key")
-	if _, err := server.SigningKey(other); err != nil {
+	if _, err := signing.Key(other); err != nil {
 		t.Fatal(err)
 	}
 	content := func(path string) string {
@@ -96,11 +96,11 @@ func TestBoundKey(t *testing.T) {
 	d.stop(syscall.SIGTERM)
 	first := content(path)
 	start(t, dir).stop(syscall.SIGTERM)
-	key, err := server.ReadSigningKey(path)
+	key, err := signing.ReadKey(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := fingerprint(key)
+	f, err := signing.FingerprintOf(key)
 	if keys := boundKeys(t, dir); err != nil || len(keys) != 1 || keys[0] != fmt.Sprintf("%x", f) {
 		t.Fatalf("bound to %v, %v; want %x once", keys, err, f)
 	}
@@ -173,11 +173,11 @@ func TestFingerprint(t *testing.T) {
 	if err := os.WriteFile(path, []byte(private), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	key, err := server.ReadSigningKey(path)
+	key, err := signing.ReadKey(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err := fingerprint(key); err != nil || f != sha256.Sum256(public.Bytes) {
+	if f, err := signing.FingerprintOf(key); err != nil || f != sha256.Sum256(public.Bytes) {
 		t.Errorf("%x, %v; want %x", f, err, sha256.Sum256(public.Bytes))
 	}
 }

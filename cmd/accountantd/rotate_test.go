@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/persist"
-	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
 // unsynced are names that a power cut may still take back.
@@ -65,11 +65,11 @@ func TestPowerCutWhileRotating(t *testing.T) {
 	}
 	inPlace := func(dir string) string {
 		t.Helper()
-		key, err := server.ReadSigningKey(filepath.Join(dir, keyFile))
+		key, err := signing.ReadKey(filepath.Join(dir, keyFile))
 		if err != nil {
 			return err.Error()
 		}
-		f, err := fingerprint(key)
+		f, err := signing.FingerprintOf(key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
@@ -67,4 +73,97 @@ func TestRotateKeyOfAFleet(t *testing.T) {
 	a.kill()
 	b.stop(syscall.SIGTERM)
 	rotate(0, third, "instead of")
+}
+
+// A daemon that was cut off from the database while the key was replaced, so that rotate-key could not see it, signs
+// nothing with the old key when it reaches the database again. A daemon with the new key does.
+func TestRotateKeyBehindADaemonsBack(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	dir := t.TempDir()
+	old, fresh := filepath.Join(dir, "old.key"), filepath.Join(dir, "new.key")
+	proxy, through := pgtest.NewProxy(t, url)
+	cut := start(t, dataDir(t), "--store", through, "--signing-key", old)
+	api := dial(t, cut.ready["listen"])
+	create(t, api, "l")
+	ask := &pb.GetSignedHeadRequest{Ledger: "l"}
+	if _, err := api.GetSignedHead(patiently(t), ask); err != nil {
+		t.Fatal(err)
+	}
+	proxy.CutOff()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		code, out, stderr := exitCode(t, "rotate-key", "--store", url, "--signing-key", fresh)
+		if code == 0 {
+			break
+		}
+		if !strings.Contains(stderr, "sessions of daemons are connected") || time.Now().After(deadline) {
+			t.Fatalf("rotate-key: exit %d, %s%s", code, out, stderr)
+		}
+	}
+	proxy.Mend()
+	for ctx := patiently(t); ; time.Sleep(20 * time.Millisecond) { // until it can reach the database
+		if _, err := api.GetLedger(ctx, &pb.GetLedgerRequest{Name: "l"}); err == nil {
+			break
+		} else if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	head, err := api.GetSignedHead(patiently(t), ask)
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "was replaced") {
+		t.Errorf("a daemon with the old key: %v, %v; want UNAVAILABLE", head, err)
+	}
+	other := start(t, dataDir(t), "--store", url, "--signing-key", fresh)
+	if _, err := dial(t, other.ready["listen"]).GetSignedHead(patiently(t), ask); err != nil {
+		t.Errorf("a daemon with the new key: %v", err)
+	}
+}
+
+// rotate-key that was cut off after it had bound the database to the new key, or that found a daemon then, is
+// finished by running it again. A key that is in use, and not because of such a run, is still refused.
+func TestRotateKeyGoesOnAfterBinding(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	dir := t.TempDir()
+	of := func(key string) storage { return storage{url: url, signingKey: filepath.Join(dir, key)} }
+	const connected = "sessions of daemons are connected"
+	var daemon *postgres.Store
+	rotate := func(bound func() error, key string) (string, error) {
+		var out strings.Builder
+		r := sharedRotation{of: of(key), now: time.Now(), stdout: &out, bound: bound}
+		err := r.run(t.Context())
+		for deadline := time.Now().Add(time.Minute); err != nil && strings.Contains(err.Error(), connected) &&
+			daemon == nil && time.Now().Before(deadline); { // the server has not noticed yet that a session has ended
+			err = r.run(t.Context())
+		}
+		return out.String(), err
+	}
+	var nothing func() error
+	if out, err := rotate(nothing, "first"); err != nil || !strings.Contains(out, "instead of no key") {
+		t.Fatalf("%s, %v", out, err)
+	}
+	killed := errors.New("killed here")
+	if _, err := rotate(func() error { return killed }, "second"); !errors.Is(err, killed) {
+		t.Fatalf("%v; want %v", err, killed)
+	}
+	var err error
+	if daemon, err = postgres.Open(postgres.Config{URL: url}); err != nil { // it has started meanwhile
+		t.Fatal(err)
+	}
+	if _, err := rotate(nothing, "second"); err == nil || !strings.Contains(err.Error(), connected) {
+		t.Errorf("while a daemon is connected: %v", err)
+	}
+	keys, err := daemon.Keys()
+	if err = errors.Join(err, daemon.Close()); err != nil || len(keys) != 2 {
+		t.Fatalf("%d keys, %v; want 2", len(keys), err)
+	}
+	daemon = nil
+	if out, err := rotate(nothing, "second"); err != nil || !strings.Contains(out, "instead of") {
+		t.Errorf("the second time: %s, %v", out, err)
+	}
+	if _, err := rotate(nothing, "second"); err == nil || !strings.Contains(err.Error(), "bound to already") {
+		t.Errorf("the third time: %v", err)
+	}
+	if out, err := rotate(nothing, "third"); err != nil || !strings.Contains(out, "instead of") {
+		t.Errorf("the next one: %s, %v", out, err)
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/version"
 )
 
@@ -40,7 +41,9 @@ func run(ctx context.Context, args, env []string, stdout, stderr io.Writer) erro
 		localCommand(env,
 			func(ctx context.Context, s settings) error { return serve(ctx, s, env, stdout, stderr) }),
 		rotateKeyCommand(env, func(data string) error { return rotateKey(data, time.Now(), onDisk, stdout) },
-			func(ctx context.Context, of storage) error { return rotateSharedKey(ctx, of, time.Now(), stdout) }),
+			func(ctx context.Context, of storage) error {
+				return sharedRotation{of: of, now: time.Now(), stdout: stdout}.run(ctx)
+			}),
 	)
 	command.SetArgs(args)
 	command.SetOut(stdout)
@@ -141,6 +144,10 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	defer func() { err = errors.Join(err, failure(), store.Close()) }()
 	if config.SigningKey, err = boundKey(store, s.keyPath()); err != nil {
 		return err
+	}
+	config.NewestKey = func() (signing.Fingerprint, error) {
+		newest, err := lastKey(store)
+		return newest.Fingerprint, err
 	}
 	if s.local {
 		if ctx, err = whileUsed(ctx, s.data); err != nil {

@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/group"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
@@ -222,7 +223,7 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	if err := s.syncAcknowledged(); err != nil {
 		return 0, err
 	}
-	return nextKey, SyncDirectory(filepath.Dir(s.config.Path))
+	return nextKey, durable.SyncDirectory(filepath.Dir(s.config.Path))
 }
 
 // initialise makes the buckets and the store's identifier, in one commit.
@@ -271,5 +272,5 @@ func makeDirectory(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return SyncDirectory(parent)
+	return durable.SyncDirectory(parent)
 }

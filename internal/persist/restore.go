@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -154,7 +155,7 @@ func Restore(ctx context.Context, c RestoreConfig) (done RestoredStore, err erro
 		return done, err
 	}
 	c.at()
-	return done, SyncDirectory(dir)
+	return done, durable.SyncDirectory(dir)
 }
 
 // checkEmpty returns an error unless a directory is empty, or is not there: then made.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -58,14 +59,9 @@ func (c RestoreConfig) claim() (unclaim func() error, err error) {
 			"ever started on that store, remove it and %[3]s; otherwise --as-copy restores this file as any other "+
 			"backup, with another identifier and ledgers that ask to be reconciled", c.Backup, earlier, note)
 	}
-	f, err := os.OpenFile(note, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("final backup %s: a file beside it must note where it was restored to: %w",
-			c.Backup, err)
-	}
-	_, err = f.WriteString(to + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close(), SyncDirectory(filepath.Dir(note))); err != nil {
-		return nil, errors.Join(err, remove(note))
+	if err := durable.WriteFile(note, []byte(to+"\n")); err != nil {
+		return nil, errors.Join(fmt.Errorf("final backup %s: a file beside it must note where it was restored to: %w",
+			c.Backup, err), remove(note))
 	}
 	return func() error { return remove(note) }, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/fairuse"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/spans"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/web/login"
@@ -74,8 +75,10 @@ type Config struct {
 	// pays for.
 	RequireDataset bool
 
-	// SigningKey signs heads (see the function of that name). Nil: none.
+	// SigningKey signs heads (signing.Key). Nil: none. NewestKey is the fingerprint of the key that the store is
+	// bound to by now, as in signing.Signer.
 	SigningKey ed25519.PrivateKey
+	NewestKey  func() (signing.Fingerprint, error)
 
 	// Data and Version are shown when the server is ready.
 	Data, Version string

@@ -41,6 +41,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/policies"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/web/bounds"
@@ -135,7 +136,8 @@ func Start(config Config) (*Server, error) {
 	s.metrics.watchTokens(s.tokens)
 	api := &service{keeper: s.keeper, store: config.Store, metrics: s.metrics, inTime: questions,
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
-		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version, signingKey: config.SigningKey,
+		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version,
+		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
 		places: places.New(config.SigningKey), Upkeep: s.upkeep, backups: &backups.Sender{Store: config.Store,
 			Draining: s.draining, Drained: errDraining, Moved: s.unhealthy, Copied: s.upkeep.Copied,
 			Sent: func(ctx context.Context, b *pb.StoreBackup) {

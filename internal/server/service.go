@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/ed25519"
 	"sync"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -15,6 +14,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -41,8 +41,8 @@ type service struct {
 	charges  [mechanism.ZeroOut + 1]*wire.Charges // of unary calls, by adjacency
 	requests sync.Pool                            // of *encoded
 
-	signingKey ed25519.PrivateKey // nil: heads are not signed
-	backups    *backups.Sender
+	signer  signing.Signer
+	backups *backups.Sender
 }
 
 // overviews are the handlers of package overview, under a name of their own.

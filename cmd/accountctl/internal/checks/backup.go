@@ -16,7 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/durable"
 )
 
 func backup(p *cli.Program) *cobra.Command {
@@ -135,5 +135,5 @@ func backUp(ctx context.Context, p *cli.Program, fetch fetch, file string,
 	if err != nil {
 		return nil, err
 	}
-	return end, persist.SyncDirectory(dir)
+	return end, durable.SyncDirectory(dir)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
 // looks has the doctor look at a database, and compares what it finds: of each check "RESULT text", where the text
@@ -92,7 +92,7 @@ func TestDoctorOfADatabase(t *testing.T) {
 	with := at(url)
 	with.signingKey = key
 	looks(t, with, 1, map[string]string{"signing key": "ok first daemon that starts"})
-	if _, err := server.SigningKey(key); err != nil {
+	if _, err := signing.Key(key); err != nil {
 		t.Fatal(err)
 	}
 	sum, err := keyFingerprint(key)
@@ -107,7 +107,7 @@ func TestDoctorOfADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	looks(t, with, 1, map[string]string{"signing key": "fail is not there"})
-	if _, err := server.SigningKey(key); err != nil {
+	if _, err := signing.Key(key); err != nil {
 		t.Fatal(err)
 	}
 	looks(t, with, 1, map[string]string{"signing key": fmt.Sprintf("fail bound to %x", sum)})

@@ -1,10 +1,6 @@
 package checks
 
 import (
-	"crypto"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
 // What is free on the data's disk: the store grows by 16 MiB at a time, and below
@@ -114,7 +111,7 @@ func storeFindings(data string) []finding {
 		return found
 	}
 	want := keys[len(keys)-1].Fingerprint
-	if want == [sha256.Size]byte{} {
+	if want == (signing.Fingerprint{}) {
 		return append(found, finding{"signing key", foundOK,
 			"the restored store is bound to the key of its first start", ""})
 	}
@@ -132,24 +129,11 @@ func storeFindings(data string) []finding {
 		fmt.Sprintf("%s is the key %x, to which the store is bound", key, got), ""})
 }
 
-// keyFingerprint is a SHA-256 of the public key of a private one, in DER.
-func keyFingerprint(path string) (sum [sha256.Size]byte, err error) {
-	content, err := os.ReadFile(path)
+// keyFingerprint is that of the key in a file.
+func keyFingerprint(path string) (signing.Fingerprint, error) {
+	key, err := signing.ReadKey(path)
 	if err != nil {
-		return sum, err
+		return signing.Fingerprint{}, err
 	}
-	block, _ := pem.Decode(content)
-	if block == nil {
-		return sum, fmt.Errorf("%s: %d bytes are no PEM block", path, len(content))
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return sum, fmt.Errorf("%s: %w", path, err)
-	}
-	private, ok := key.(crypto.Signer)
-	if !ok {
-		return sum, fmt.Errorf("%s: a %T", path, key)
-	}
-	der, err := x509.MarshalPKIXPublicKey(private.Public())
-	return sha256.Sum256(der), err
+	return signing.FingerprintOf(key)
 }

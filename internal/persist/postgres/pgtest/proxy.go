@@ -40,6 +40,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	target string
+	off    bool
 	armed  bool
 	fault  Fault
 	at     int    // the message that the fault hits, counted from 1 since Arm, in both directions
@@ -89,6 +90,29 @@ func (p *Proxy) Lead(to *Server) {
 	p.target = net.JoinHostPort("127.0.0.1", strconv.Itoa(to.Port))
 }
 
+// CutOff closes all connections, and each new one until Mend is called.
+func (p *Proxy) CutOff() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.off = true
+	p.closeAll()
+}
+
+// Mend lets connections pass again.
+func (p *Proxy) Mend() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.off = false
+}
+
+// closeAll closes the connections. The caller holds the lock.
+func (p *Proxy) closeAll() {
+	for _, c := range p.conns {
+		_ = c.Close() // it may be closed
+	}
+	p.conns = nil
+}
+
 // Disarm ends the counting, and returns how many messages there were since Arm.
 func (p *Proxy) Disarm() (messages int) {
 	p.mu.Lock()
@@ -101,9 +125,7 @@ func (p *Proxy) close() {
 	_ = p.listener.Close() // also makes accept end
 	p.mu.Lock()
 	p.closed = true
-	for _, c := range p.conns {
-		_ = c.Close() // it may be closed
-	}
+	p.closeAll()
 	p.mu.Unlock()
 	p.ended.Wait()
 }
@@ -123,12 +145,17 @@ func (p *Proxy) accept() {
 			continue
 		}
 		p.mu.Lock()
-		closed := p.closed
+		closed, off := p.closed, p.off
 		p.conns = append(p.conns, client, server)
+		if closed || off {
+			p.closeAll() // nobody else does
+		}
 		p.mu.Unlock()
-		if closed {
-			_, _ = client.Close(), server.Close() // nobody else does
+		switch {
+		case closed:
 			return
+		case off:
+			continue
 		}
 		l := &link{proxy: p, sides: [2]net.Conn{client, server}}
 		p.ended.Go(func() { l.pass(client, server, true) })

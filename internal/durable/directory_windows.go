@@ -1,4 +1,4 @@
-package persist
+package durable
 
 // SyncDirectory does nothing. NTFS keeps names in a log of its own, and a directory cannot be
 // opened for syncing.

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package persist
+package durable
 
 import "os"
 
