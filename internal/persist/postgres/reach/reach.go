@@ -33,20 +33,19 @@ const Program = "accountantd"
 // Parse reads the connection string, and refuses one whose connection would not be safe. A server that does not
 // answer within patience is given up; where the address names several, they share it.
 func (a Address) Parse(patience time.Duration) (*pgxpool.Config, error) {
+	if err := a.tellsNoPassword(); err != nil {
+		return nil, fmt.Errorf("store %s: %w", a.Name(), err)
+	}
 	config, err := pgxpool.ParseConfig(a.URL)
 	if err != nil { // the error has the URL in it, which may have a password
 		why := errors.Unwrap(err)
 		if why == nil {
-			why = errors.New("it cannot be read as an address; allowed: postgres://USER@HOST:PORT/DATABASE with a port " +
-				"up to 65535, and a password in a file")
+			why = errors.New("it cannot be read as an address; allowed: postgres://USER@HOST:PORT/DATABASE with a " +
+				"port up to 65535, and a password in a file")
 		}
 		return nil, fmt.Errorf("store: %w", why)
 	}
 	cc := config.ConnConfig
-	if u, err := url.Parse(a.URL); err == nil && (u.Query().Has("password") || hasPassword(u.User)) {
-		return nil, fmt.Errorf("store %s: the address has a password in it, where other users of this machine see it; "+
-			"allowed: a password in a file, --store-password-file", a.Name())
-	}
 	if err := a.password(&cc.Config); err != nil {
 		return nil, err
 	}
@@ -148,12 +147,22 @@ func neverCancel(c *pgx.ConnConfig) {
 	}
 }
 
-func hasPassword(u *url.Userinfo) bool {
-	if u == nil {
-		return false
+// tellsNoPassword refuses an address with a password in it, which other users of this machine see.
+func (a Address) tellsNoPassword() error {
+	u, err := url.Parse(a.URL)
+	if err != nil {
+		return nil // it is refused as a whole
 	}
-	_, has := u.Password()
-	return has
+	_, has := u.User.Password() // false for no user
+	switch {
+	case has || u.Query().Has("password"):
+		return errors.New("the address has a password in it, where other users of this machine see it; allowed: a " +
+			"password in a file, --store-password-file")
+	case u.Query().Has("sslpassword"):
+		return errors.New("the address has the password of the client's TLS key in it (sslpassword), where other users " +
+			"of this machine see it; allowed: an sslkey=FILE without a password, that only the daemon's user can read")
+	}
+	return nil
 }
 
 // password reads the password's file, if there is one.

@@ -14,6 +14,8 @@ func TestParseRefuses(t *testing.T) {
 		"postgres://bob:hunter/2secret@localhost:5432/db",
 		"postgres://bob:hunter2@localhost:5432/db",
 		"postgres://bob@localhost:5432/db?password=hunter2",
+		"postgres://bob@localhost:5432/db?sslpassword=hunter2",
+		"postgres://bob@localhost:5432/db?sslkey=/missing&sslcert=/missing&sslpassword=hunter2",
 	} {
 		_, err := Address{URL: url}.Parse(time.Second)
 		if err == nil || strings.Contains(err.Error(), "%!") || strings.Contains(err.Error(), "hunter") ||
