@@ -14,10 +14,20 @@ func refund(position uint64, parts ...mechanism.Event) ledger.Refund {
 	return ledger.Refund{Position: position, Events: parts, Reason: "r"}
 }
 
+// zCDP is a budget of this much ρ.
+func zCDP(rho float64) []accountant.Budget {
+	return []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: rho}}
+}
+
 // raise makes the ledger's budget larger.
 func (b *book) raise(w ledger.Writer, rho float64) ledger.Request {
 	b.t.Helper()
-	v := ledger.Raise{Budgets: []accountant.Budget{{Guard: accountant.GuardZCDP, Rho: rho}}, Reason: "r"}
+	return b.raising(w, ledger.Raise{Budgets: zCDP(rho), Reason: "r"})
+}
+
+// raising is a request to raise as v says.
+func (b *book) raising(w ledger.Writer, v ledger.Raise) ledger.Request {
+	b.t.Helper()
 	var err error
 	if v.Resolution, err = b.state.Raising(v).Resolve(nil); err != nil {
 		b.t.Fatal(err)

@@ -72,6 +72,7 @@ var scenes = []struct {
 			return f.books[0].write(f.books[0].request(own("settle-1"), ledger.Commit{Reservation: 1, Events: share}))
 		},
 	}},
+	{"raises below a dataset", raises},
 	{"sets with their journals", []func(f *shelf) write{
 		func(f *shelf) write { return write{}.making(f, limited("a")) },
 		func(f *shelf) write { return write{}.making(f, limited("b")) },
