@@ -68,6 +68,7 @@ type Server struct {
 	tokens    *bearer.Verifier       // nil: none are taken
 	accounts  *fairuse.Table         // nil: nobody is limited
 	upkeep    *upkeep.Upkeep
+	overviews *overviews
 
 	webStreams fairuse.Streams
 
@@ -149,6 +150,7 @@ func Start(config Config) (*Server, error) {
 	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
 		Places: api.places, Now: time.Now, Spent: api.sessions, Plans: api.plans, Dataset: api.datasetSubject,
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})
+	s.overviews = api.overviews
 	for adj := range api.charges {
 		api.charges[adj] = wire.NewCharges(mechanism.Adjacency(adj))
 	}
@@ -298,6 +300,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	working.Go(func() { s.expiry.run(s.draining) })
 	working.Go(func() { s.gate.Run(s.draining, s.config.Reload) })
 	working.Go(func() { s.upkeep.Run(s.draining) })
+	working.Go(func() { s.overviews.Background(s.draining) })
 	if s.tokens != nil {
 		working.Go(func() { s.tokens.Run(s.draining) })
 	}

@@ -137,7 +137,7 @@ func (x QuerySpendingRequest_By) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use QuerySpendingRequest_By.Descriptor instead.
 func (QuerySpendingRequest_By) EnumDescriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{6, 0}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{7, 0}
 }
 
 // QueryOverviewRequest asks for a page of ledgers, or of datasets, with what each has spent.
@@ -530,7 +530,10 @@ type QueryHistoryRequest struct {
 	// δ. If absent, that of the ledger's own budget, or 1e-6 where that has none. Range: (0, 1).
 	Delta *float64 `protobuf:"fixed64,5,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	// As of QueryPrivacyRequest, of each ε.
-	MaxGap        *float64 `protobuf:"fixed64,6,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
+	MaxGap *float64 `protobuf:"fixed64,6,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
+	// Do not wait for a long ledger. If its entries are not all read within a moment, the answer comes without points and
+	// says in reading how far the daemon is. The daemon reads on; ask again. Only without positions and times.
+	Progress      bool `protobuf:"varint,9,opt,name=progress,proto3" json:"progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -607,6 +610,13 @@ func (x *QueryHistoryRequest) GetMaxGap() float64 {
 	return 0
 }
 
+func (x *QueryHistoryRequest) GetProgress() bool {
+	if x != nil {
+		return x.Progress
+	}
+	return false
+}
+
 // QueryHistoryResponse is the answer. Each point says what a query of the ledger would have said when it
 // had no later entries.
 type QueryHistoryResponse struct {
@@ -620,7 +630,10 @@ type QueryHistoryResponse struct {
 	// How the budgets of the newest point read, in words, in the order of shares; "the plan" of a plan.
 	Budgets []string `protobuf:"bytes,4,rep,name=budgets,proto3" json:"budgets,omitempty"`
 	// What the numbers mean, in words.
-	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// How far the daemon has read, if the request asked for progress and not everything is read yet. Then there are no
+	// points, and nothing is said about what was spent.
+	Reading       *Reading `protobuf:"bytes,9,opt,name=reading,proto3" json:"reading,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -690,6 +703,69 @@ func (x *QueryHistoryResponse) GetText() string {
 	return ""
 }
 
+func (x *QueryHistoryResponse) GetReading() *Reading {
+	if x != nil {
+		return x.Reading
+	}
+	return nil
+}
+
+// Reading is how far a daemon has read a ledger's entries. It reads them when somebody asks about all of them for the
+// first time since it was started, and keeps what it has found.
+type Reading struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many entries it has read.
+	EntriesRead uint64 `protobuf:"varint,1,opt,name=entries_read,json=entriesRead,proto3" json:"entries_read,omitempty"`
+	// How many entries there are to be read.
+	Entries       uint64 `protobuf:"varint,2,opt,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reading) Reset() {
+	*x = Reading{}
+	mi := &file_accountant_v1_overview_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reading) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reading) ProtoMessage() {}
+
+func (x *Reading) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_overview_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reading.ProtoReflect.Descriptor instead.
+func (*Reading) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Reading) GetEntriesRead() uint64 {
+	if x != nil {
+		return x.EntriesRead
+	}
+	return 0
+}
+
+func (x *Reading) GetEntries() uint64 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
 // HistoryPoint is where a ledger stood after one of its entries.
 type HistoryPoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -716,7 +792,7 @@ type HistoryPoint struct {
 
 func (x *HistoryPoint) Reset() {
 	*x = HistoryPoint{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[5]
+	mi := &file_accountant_v1_overview_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +804,7 @@ func (x *HistoryPoint) String() string {
 func (*HistoryPoint) ProtoMessage() {}
 
 func (x *HistoryPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[5]
+	mi := &file_accountant_v1_overview_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +817,7 @@ func (x *HistoryPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryPoint.ProtoReflect.Descriptor instead.
 func (*HistoryPoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HistoryPoint) GetPosition() uint64 {
@@ -812,14 +888,16 @@ type QuerySpendingRequest struct {
 	// How many groups at most; the others are added up in one. 50 if 0. Range: 1 to 500.
 	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	// As of QueryHistoryRequest.
-	Delta         *float64 `protobuf:"fixed64,5,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
+	Delta *float64 `protobuf:"fixed64,5,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
+	// As of QueryHistoryRequest.
+	Progress      bool `protobuf:"varint,6,opt,name=progress,proto3" json:"progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QuerySpendingRequest) Reset() {
 	*x = QuerySpendingRequest{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[6]
+	mi := &file_accountant_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +909,7 @@ func (x *QuerySpendingRequest) String() string {
 func (*QuerySpendingRequest) ProtoMessage() {}
 
 func (x *QuerySpendingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[6]
+	mi := &file_accountant_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +922,7 @@ func (x *QuerySpendingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySpendingRequest.ProtoReflect.Descriptor instead.
 func (*QuerySpendingRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *QuerySpendingRequest) GetLedger() string {
@@ -882,6 +960,13 @@ func (x *QuerySpendingRequest) GetDelta() float64 {
 	return 0
 }
 
+func (x *QuerySpendingRequest) GetProgress() bool {
+	if x != nil {
+		return x.Progress
+	}
+	return false
+}
+
 // QuerySpendingResponse is the answer.
 type QuerySpendingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -901,14 +986,17 @@ type QuerySpendingResponse struct {
 	// Whether the shares add up to that of total, apart from rounding: there is a budget, or a plan.
 	SharesAddUp bool `protobuf:"varint,7,opt,name=shares_add_up,json=sharesAddUp,proto3" json:"shares_add_up,omitempty"`
 	// What the numbers mean, in words, and that the groups' ε do not add up.
-	Text          string `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
+	// How far the daemon has read, if the request asked for progress and not everything is read yet. Then there are no
+	// groups and no total.
+	Reading       *Reading `protobuf:"bytes,9,opt,name=reading,proto3" json:"reading,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QuerySpendingResponse) Reset() {
 	*x = QuerySpendingResponse{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[7]
+	mi := &file_accountant_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +1008,7 @@ func (x *QuerySpendingResponse) String() string {
 func (*QuerySpendingResponse) ProtoMessage() {}
 
 func (x *QuerySpendingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[7]
+	mi := &file_accountant_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +1021,7 @@ func (x *QuerySpendingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySpendingResponse.ProtoReflect.Descriptor instead.
 func (*QuerySpendingResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *QuerySpendingResponse) GetGroups() []*SpendingGroup {
@@ -992,6 +1080,13 @@ func (x *QuerySpendingResponse) GetText() string {
 	return ""
 }
 
+func (x *QuerySpendingResponse) GetReading() *Reading {
+	if x != nil {
+		return x.Reading
+	}
+	return nil
+}
+
 // SpendingGroup is what one principal, label, mechanism or month has spent.
 type SpendingGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1019,7 +1114,7 @@ type SpendingGroup struct {
 
 func (x *SpendingGroup) Reset() {
 	*x = SpendingGroup{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[8]
+	mi := &file_accountant_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1126,7 @@ func (x *SpendingGroup) String() string {
 func (*SpendingGroup) ProtoMessage() {}
 
 func (x *SpendingGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[8]
+	mi := &file_accountant_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1139,7 @@ func (x *SpendingGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendingGroup.ProtoReflect.Descriptor instead.
 func (*SpendingGroup) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{8}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SpendingGroup) GetName() string {
@@ -1114,7 +1209,7 @@ type QueryForecastRequest struct {
 
 func (x *QueryForecastRequest) Reset() {
 	*x = QueryForecastRequest{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[9]
+	mi := &file_accountant_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1126,7 +1221,7 @@ func (x *QueryForecastRequest) String() string {
 func (*QueryForecastRequest) ProtoMessage() {}
 
 func (x *QueryForecastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[9]
+	mi := &file_accountant_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1139,7 +1234,7 @@ func (x *QueryForecastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryForecastRequest.ProtoReflect.Descriptor instead.
 func (*QueryForecastRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{9}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *QueryForecastRequest) GetLedger() string {
@@ -1181,7 +1276,7 @@ type QueryForecastResponse struct {
 
 func (x *QueryForecastResponse) Reset() {
 	*x = QueryForecastResponse{}
-	mi := &file_accountant_v1_overview_proto_msgTypes[10]
+	mi := &file_accountant_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1288,7 @@ func (x *QueryForecastResponse) String() string {
 func (*QueryForecastResponse) ProtoMessage() {}
 
 func (x *QueryForecastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_overview_proto_msgTypes[10]
+	mi := &file_accountant_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1301,7 @@ func (x *QueryForecastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryForecastResponse.ProtoReflect.Descriptor instead.
 func (*QueryForecastResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_accountant_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *QueryForecastResponse) GetShare() float64 {
@@ -1328,23 +1423,28 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\n" +
 	"\b_epsilonB\b\n" +
 	"\x06_shareB\x11\n" +
-	"\x0f_reserved_share\"\xe4\x01\n" +
+	"\x0f_reserved_share\"\x80\x02\n" +
 	"\x13QueryHistoryRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1c\n" +
 	"\tpositions\x18\x02 \x03(\x04R\tpositions\x120\n" +
 	"\x05times\x18\x03 \x03(\v2\x1a.google.protobuf.TimestampR\x05times\x12\x16\n" +
 	"\x06points\x18\x04 \x01(\rR\x06points\x12\x19\n" +
 	"\x05delta\x18\x05 \x01(\x01H\x00R\x05delta\x88\x01\x01\x12\x1c\n" +
-	"\amax_gap\x18\x06 \x01(\x01H\x01R\x06maxGap\x88\x01\x01B\b\n" +
+	"\amax_gap\x18\x06 \x01(\x01H\x01R\x06maxGap\x88\x01\x01\x12\x1a\n" +
+	"\bprogress\x18\t \x01(\bR\bprogressB\b\n" +
 	"\x06_deltaB\n" +
 	"\n" +
-	"\b_max_gap\"\xab\x01\n" +
+	"\b_max_gap\"\xdd\x01\n" +
 	"\x14QueryHistoryResponse\x123\n" +
 	"\x06points\x18\x01 \x03(\v2\x1b.accountant.v1.HistoryPointR\x06points\x12\x14\n" +
 	"\x05delta\x18\x02 \x01(\x01R\x05delta\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\x04R\bposition\x12\x18\n" +
 	"\abudgets\x18\x04 \x03(\tR\abudgets\x12\x12\n" +
-	"\x04text\x18\x05 \x01(\tR\x04text\"\xb3\x02\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x120\n" +
+	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\"F\n" +
+	"\aReading\x12!\n" +
+	"\fentries_read\x18\x01 \x01(\x04R\ventriesRead\x12\x18\n" +
+	"\aentries\x18\x02 \x01(\x04R\aentries\"\xb3\x02\n" +
 	"\fHistoryPoint\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x04R\bposition\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x129\n" +
@@ -1354,20 +1454,21 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\aepsilon\x18\x05 \x01(\x01R\aepsilon\x12\x1c\n" +
 	"\tguarantee\x18\x06 \x01(\tR\tguarantee\x12\x16\n" +
 	"\x06shares\x18\a \x03(\x01R\x06shares\x12'\n" +
-	"\x0freserved_shares\x18\b \x03(\x01R\x0ereservedShares\"\x8c\x02\n" +
+	"\x0freserved_shares\x18\b \x03(\x01R\x0ereservedShares\"\xa8\x02\n" +
 	"\x14QuerySpendingRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x126\n" +
 	"\x02by\x18\x02 \x01(\x0e2&.accountant.v1.QuerySpendingRequest.ByR\x02by\x12\x1b\n" +
 	"\tlabel_key\x18\x03 \x01(\tR\blabelKey\x12\x14\n" +
 	"\x05limit\x18\x04 \x01(\rR\x05limit\x12\x19\n" +
-	"\x05delta\x18\x05 \x01(\x01H\x00R\x05delta\x88\x01\x01\"L\n" +
+	"\x05delta\x18\x05 \x01(\x01H\x00R\x05delta\x88\x01\x01\x12\x1a\n" +
+	"\bprogress\x18\x06 \x01(\bR\bprogress\"L\n" +
 	"\x02By\x12\x12\n" +
 	"\x0eBY_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tPRINCIPAL\x10\x01\x12\t\n" +
 	"\x05LABEL\x10\x02\x12\r\n" +
 	"\tMECHANISM\x10\x03\x12\t\n" +
 	"\x05MONTH\x10\x04B\b\n" +
-	"\x06_delta\"\xc4\x02\n" +
+	"\x06_delta\"\xf6\x02\n" +
 	"\x15QuerySpendingResponse\x124\n" +
 	"\x06groups\x18\x01 \x03(\v2\x1c.accountant.v1.SpendingGroupR\x06groups\x124\n" +
 	"\x06others\x18\x02 \x01(\v2\x1c.accountant.v1.SpendingGroupR\x06others\x12!\n" +
@@ -1376,7 +1477,8 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\x05delta\x18\x05 \x01(\x01R\x05delta\x12\x1a\n" +
 	"\bposition\x18\x06 \x01(\x04R\bposition\x12\"\n" +
 	"\rshares_add_up\x18\a \x01(\bR\vsharesAddUp\x12\x12\n" +
-	"\x04text\x18\b \x01(\tR\x04text\"\xf7\x01\n" +
+	"\x04text\x18\b \x01(\tR\x04text\x120\n" +
+	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\"\xf7\x01\n" +
 	"\rSpendingGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aunnamed\x18\x02 \x01(\bR\aunnamed\x126\n" +
@@ -1418,7 +1520,7 @@ func file_accountant_v1_overview_proto_rawDescGZIP() []byte {
 }
 
 var file_accountant_v1_overview_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_accountant_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_accountant_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_accountant_v1_overview_proto_goTypes = []any{
 	(QueryOverviewRequest_Subject)(0), // 0: accountant.v1.QueryOverviewRequest.Subject
 	(QuerySpendingRequest_By)(0),      // 1: accountant.v1.QuerySpendingRequest.By
@@ -1427,39 +1529,42 @@ var file_accountant_v1_overview_proto_goTypes = []any{
 	(*OverviewRow)(nil),               // 4: accountant.v1.OverviewRow
 	(*QueryHistoryRequest)(nil),       // 5: accountant.v1.QueryHistoryRequest
 	(*QueryHistoryResponse)(nil),      // 6: accountant.v1.QueryHistoryResponse
-	(*HistoryPoint)(nil),              // 7: accountant.v1.HistoryPoint
-	(*QuerySpendingRequest)(nil),      // 8: accountant.v1.QuerySpendingRequest
-	(*QuerySpendingResponse)(nil),     // 9: accountant.v1.QuerySpendingResponse
-	(*SpendingGroup)(nil),             // 10: accountant.v1.SpendingGroup
-	(*QueryForecastRequest)(nil),      // 11: accountant.v1.QueryForecastRequest
-	(*QueryForecastResponse)(nil),     // 12: accountant.v1.QueryForecastResponse
-	(*timestamppb.Timestamp)(nil),     // 13: google.protobuf.Timestamp
-	(*Mechanism)(nil),                 // 14: accountant.v1.Mechanism
+	(*Reading)(nil),                   // 7: accountant.v1.Reading
+	(*HistoryPoint)(nil),              // 8: accountant.v1.HistoryPoint
+	(*QuerySpendingRequest)(nil),      // 9: accountant.v1.QuerySpendingRequest
+	(*QuerySpendingResponse)(nil),     // 10: accountant.v1.QuerySpendingResponse
+	(*SpendingGroup)(nil),             // 11: accountant.v1.SpendingGroup
+	(*QueryForecastRequest)(nil),      // 12: accountant.v1.QueryForecastRequest
+	(*QueryForecastResponse)(nil),     // 13: accountant.v1.QueryForecastResponse
+	(*timestamppb.Timestamp)(nil),     // 14: google.protobuf.Timestamp
+	(*Mechanism)(nil),                 // 15: accountant.v1.Mechanism
 }
 var file_accountant_v1_overview_proto_depIdxs = []int32{
 	0,  // 0: accountant.v1.QueryOverviewRequest.subject:type_name -> accountant.v1.QueryOverviewRequest.Subject
 	4,  // 1: accountant.v1.QueryOverviewResponse.rows:type_name -> accountant.v1.OverviewRow
-	13, // 2: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
-	13, // 3: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
-	13, // 4: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
-	7,  // 5: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
-	13, // 6: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
-	13, // 7: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
-	1,  // 8: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
-	10, // 9: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
-	10, // 10: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
-	10, // 11: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
-	14, // 12: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
-	13, // 13: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
-	13, // 14: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
-	13, // 15: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
-	13, // 16: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
-	13, // 17: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	14, // 2: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
+	14, // 3: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
+	14, // 4: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
+	8,  // 5: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
+	7,  // 6: accountant.v1.QueryHistoryResponse.reading:type_name -> accountant.v1.Reading
+	14, // 7: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
+	14, // 8: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
+	1,  // 9: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
+	11, // 10: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
+	11, // 11: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
+	11, // 12: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
+	7,  // 13: accountant.v1.QuerySpendingResponse.reading:type_name -> accountant.v1.Reading
+	15, // 14: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
+	14, // 15: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
+	14, // 16: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
+	14, // 17: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
+	14, // 18: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
+	14, // 19: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_overview_proto_init() }
@@ -1471,15 +1576,15 @@ func file_accountant_v1_overview_proto_init() {
 	file_accountant_v1_overview_proto_msgTypes[0].OneofWrappers = []any{}
 	file_accountant_v1_overview_proto_msgTypes[2].OneofWrappers = []any{}
 	file_accountant_v1_overview_proto_msgTypes[3].OneofWrappers = []any{}
-	file_accountant_v1_overview_proto_msgTypes[6].OneofWrappers = []any{}
-	file_accountant_v1_overview_proto_msgTypes[10].OneofWrappers = []any{}
+	file_accountant_v1_overview_proto_msgTypes[7].OneofWrappers = []any{}
+	file_accountant_v1_overview_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_overview_proto_rawDesc), len(file_accountant_v1_overview_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

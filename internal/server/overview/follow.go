@@ -24,8 +24,14 @@ const (
 	followLongest = 10 * time.Second
 )
 
-// following is what follows its ledger. The zero value follows nothing.
+// daemon is who asks when a value follows its ledger: nobody can have this name, so that no caller's questions are
+// refused for it.
+const daemon = "\x00the daemon itself"
+
+// following is what follows its ledger, until beyond ends.
 type following struct {
+	beyond *beyond
+
 	mu      sync.Mutex
 	of      map[any]*followed // by key
 	running bool
@@ -42,7 +48,7 @@ type followed struct {
 
 // reading is a value that reads a ledger's entries in their order.
 type reading interface {
-	Bytes() int
+	value
 	Position() uint64
 	readOn(to uint64, stop func() bool) error
 }
@@ -54,6 +60,7 @@ var errForgotten = errors.New("forgotten")
 func follow[K comparable, V reading](h *Handlers, of *kept[K, V], key K, ledger string) {
 	in := h.InTime
 	in.Analysis = nil // nobody has asked
+	in.Caller = func(context.Context) string { return daemon }
 	h.following.add(key, func(ctx context.Context) (moved bool, err error) {
 		now, err := h.Ledgers.Summary(ctx, ledger)
 		if err != nil {
@@ -83,8 +90,7 @@ func (f *following) add(key any, read func(context.Context) (moved bool, err err
 	}
 	f.of[key] = &followed{until: time.Now().Add(followTime), read: read}
 	if !f.running {
-		f.running = true
-		go f.run()
+		f.running = f.beyond.begin(f.run)
 	}
 }
 
@@ -97,10 +103,10 @@ func (f *following) run() {
 			return
 		}
 		for key, one := range list {
-			ctx, cancel := context.WithTimeout(context.Background(), followLongest)
+			ctx, cancel := context.WithTimeout(f.beyond.ctx, followLongest)
 			moved, err := one.read(ctx)
-			if err != nil && (ctx.Err() != nil || !resumable(err)) {
-				f.forget(key)
+			if err != nil && !turns.Refused(err) && (ctx.Err() != nil || !resumable(err)) {
+				f.forget(key, one)
 			}
 			cancel()
 			if one.pause = min(2*one.pause+followEvery, followSeldom); moved {
@@ -108,7 +114,12 @@ func (f *following) run() {
 			}
 			one.next = time.Now().Add(one.pause)
 		}
-		time.Sleep(max(followEvery, followRests*time.Since(began)))
+		rest := time.NewTimer(max(followEvery, followRests*time.Since(began)))
+		select {
+		case <-rest.C:
+		case <-f.beyond.ctx.Done():
+			rest.Stop()
+		}
 	}
 }
 
@@ -116,7 +127,7 @@ func (f *following) run() {
 func (f *following) due(now time.Time) map[any]*followed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.of, func(_ any, one *followed) bool { return now.After(one.until) })
+	maps.DeleteFunc(f.of, func(_ any, one *followed) bool { return f.beyond.ctx.Err() != nil || now.After(one.until) })
 	if len(f.of) == 0 {
 		f.running = false
 		return nil
@@ -130,9 +141,11 @@ func (f *following) due(now time.Time) map[any]*followed {
 	return list
 }
 
-// forget ends what has failed. The next question begins it again.
-func (f *following) forget(key any) {
+// forget ends what has failed, unless a question has begun it again meanwhile. The next question does so.
+func (f *following) forget(key any, failed *followed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.of, key)
+	if f.of[key] == failed {
+		delete(f.of, key)
+	}
 }

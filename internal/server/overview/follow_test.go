@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,7 @@ type counted struct {
 
 func (c *counted) Bytes() int       { return 1 }
 func (c *counted) Position() uint64 { return c.position }
+func (c *counted) Read() uint64     { return 0 }
 
 func (c *counted) readOn(to uint64, stop func() bool) error {
 	c.most = max(c.most, to-c.position)
@@ -133,7 +135,7 @@ func TestFollowingGivesWay(t *testing.T) {
 func TestFollowingIsModest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var f following
+		f := following{beyond: newBeyond()}
 		var idle, failing, busy, left int
 		add := func(key string, n *int, moved bool, err error, takes time.Duration) {
 			f.add(key, func(context.Context) (bool, error) {
@@ -159,5 +161,89 @@ func TestFollowingIsModest(t *testing.T) {
 		if idle > 20 || failing != 1 || left != 1 || busy < 10 || busy > 13 || f.running {
 			t.Errorf("in a minute: idle %d, failing %d, forgotten %d, busy %d times", idle, failing, left, busy)
 		}
+	})
+}
+
+// A question that begins a value again while its reading fails is not undone by that failure.
+func TestFollowingForgetsOnlyWhatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := following{beyond: newBeyond()}
+		again := 0
+		f.add("key", func(context.Context) (bool, error) {
+			f.add("key", func(context.Context) (bool, error) { again++; return true, nil }) // a question, meanwhile
+			return false, errBroken
+		})
+		time.Sleep(10 * time.Second)
+		if f.beyond.close(); again < 10 {
+			t.Errorf("what a question has begun again was read %d times in ten seconds", again)
+		}
+	})
+}
+
+// A daemon that is full for a moment does not end the following. What follows is nobody's question: it counts neither
+// for those who prove who they are nor for those who do not.
+func TestFollowingOutlastsRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := turns.NewInTime(turns.NewRotation(1, time.Hour, unmeasured{}), nil)
+		of, k := new(headed), newKept[string, *counted](4, 1000)
+		of.position.Store(9_000)
+		h := New(Config{Ledgers: of, InTime: in})
+		value := new(counted)
+		if o, err := k.begin(t.Context(), in, "a", func() *counted { return value }); err != nil {
+			t.Fatal(err)
+		} else {
+			o.back(true)
+			in.Leave(t.Context())
+		}
+		admitted := 0
+		for in.Caller = func(context.Context) string { return fmt.Sprint(admitted) }; ; admitted++ {
+			if in.Admit(t.Context()) != nil {
+				break
+			}
+		}
+		follow(h, k, "a", "ledger")
+		time.Sleep(15 * time.Second) // it is refused again and again
+		for admitted--; admitted >= 0; admitted-- {
+			in.Leave(t.Context())
+		}
+		nobody := in
+		nobody.Caller = nil
+		if err := nobody.Admit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		nobody.Leave(t.Context())
+		time.Sleep(30 * time.Second)
+		if h.beyond.close(); value.position != 9_000 {
+			t.Errorf("after a refusal %d entries are read; want 9000", value.position)
+		}
+	})
+}
+
+// When the server stops, what follows ends at once, also amid a reading, and nothing new begins.
+func TestFollowingEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := New(Config{})
+		ended := false
+		h.following.add("key", func(ctx context.Context) (bool, error) {
+			<-ctx.Done()
+			ended = true
+			return false, ctx.Err()
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		h.Background(ctx)
+		if took := time.Since(began); !ended || took > 0 || len(h.following.of) > 0 {
+			t.Errorf("it ended: %v, after %v; %d values are followed", ended, took, len(h.following.of))
+		}
+		h.following.add("key", func(context.Context) (bool, error) {
+			t.Error("something is read after the end")
+			return false, nil
+		})
+		synctest.Wait()
 	})
 }

@@ -34,6 +34,16 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 		}
 	}
 	if len(q.Positions)+len(q.Times) == 0 {
+		if q.Progress {
+			reading, err := soon(ctx, h, h.pasts, pastOf(v, delta, q.MaxGap), v.Head.Position,
+				func(ctx context.Context) error {
+					_, err := h.past(ctx, v, delta, q.MaxGap, 2)
+					return err
+				})
+			if err != nil || reading != nil {
+				return &pb.QueryHistoryResponse{Delta: delta, Reading: reading}, err
+			}
+		}
 		p, err := h.past(ctx, v, delta, q.MaxGap, q.Points)
 		if err != nil {
 			return nil, err
@@ -50,10 +60,7 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 
 // past returns about n points of a ledger, up to its head or a later one.
 func (h *Handlers) past(ctx context.Context, v ledger.View, delta float64, gap *float64, n int) ([]point, error) {
-	key := pastKey{name: v.Genesis.Spec.Name, delta: delta}
-	if gap != nil {
-		key.gap = *gap
-	}
+	key := pastOf(v, delta, gap)
 	p, err := h.pasts.begin(ctx, h.InTime, key, func() *past {
 		return &past{reader: newReader(h.Store, v.Genesis, delta, gap)}
 	})

@@ -12,12 +12,18 @@ import (
 
 // kept are values that one question at a time uses, such as what was read of a ledger so far. Those that were
 // not asked for the longest time are forgotten once there are too many, or they are too large.
-type kept[K comparable, V interface{ Bytes() int }] struct {
+type kept[K comparable, V value] struct {
 	most int // bytes
 
 	mu     sync.Mutex // held for moments only
 	recent *simplelru.LRU[K, *one[V]]
 	bytes  int
+}
+
+// value is what is kept.
+type value interface {
+	Bytes() int
+	Read() uint64 // how many entries it has read, which anybody may ask at any time
 }
 
 // one is a value that a question has taken.
@@ -29,7 +35,7 @@ type one[V any] struct {
 	back    func(sound bool) // gives the value back
 }
 
-func newKept[K comparable, V interface{ Bytes() int }](number, bytes int) *kept[K, V] {
+func newKept[K comparable, V value](number, bytes int) *kept[K, V] {
 	k := &kept[K, V]{most: bytes}
 	recent, err := simplelru.NewLRU(number, func(_ K, old *one[V]) { k.bytes -= old.bytes })
 	if err != nil {
@@ -88,6 +94,16 @@ func (k *kept[K, V]) current(key K, o *one[V]) bool {
 	return ok && now == o
 }
 
+// read is how far the value of a key has read its ledger, also while a question has it; 0 if there is none.
+func (k *kept[K, V]) read(key K) uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if o, ok := k.recent.Peek(key); ok {
+		return o.value.Read()
+	}
+	return 0
+}
+
 // settle gives a value back, counts the bytes that it has grown to, and forgets others if there are too many. A
 // value that is not sound is forgotten.
 func (k *kept[K, V]) settle(key K, o *one[V], sound bool) {
@@ -110,7 +126,7 @@ func (k *kept[K, V]) settle(key K, o *one[V], sound bool) {
 
 // run computes an answer with a value that begin has returned, in turns with other questions, and gives the value
 // back. It is forgotten if the computation fails otherwise than by its time, or panics.
-func run[V interface{ Bytes() int }, A any](ctx context.Context, in turns.InTime, o *one[V],
+func run[V value, A any](ctx context.Context, in turns.InTime, o *one[V],
 	compute func(*turns.Turn) (A, error)) (A, error) {
 	back, sound := o.back, true // as it is if its time is over before its first turn
 	return turns.Beside(ctx, in.Ending(func() { back(sound) }), turns.NothingYet, func(t *turns.Turn) (a A, err error) {

@@ -22,7 +22,8 @@ func (unmeasured) LastCommit() int64 { return 0 }
 // sized is a kept value of a known size.
 type sized struct{ bytes int }
 
-func (s *sized) Bytes() int { return s.bytes }
+func (s *sized) Bytes() int   { return s.bytes }
+func (s *sized) Read() uint64 { return 0 }
 
 // However a question ends, its value is free afterwards: it is kept after success and when time ran out, before the
 // first turn or after it, and forgotten when the computation failed or panicked.

@@ -68,6 +68,7 @@ type Handlers struct {
 	pasts  *kept[pastKey, *past]
 	groups *kept[groupsKey, grouped]
 
+	beyond    *beyond
 	following following
 }
 
@@ -96,8 +97,9 @@ func New(c Config) *Handlers {
 	if err != nil {
 		panic(err) // only for a size that is not positive
 	}
+	b := newBeyond()
 	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
-		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes)}
+		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes), beyond: b, following: following{beyond: b}}
 }
 
 // QueryOverview implements the API.

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -42,6 +43,7 @@ type reader struct {
 	stated  accountant.Session // about what is stated
 	planned *accountant.Answer // about the plan
 	raised  ledger.Resolution  // of which planned is
+	at      atomic.Uint64      // what was read, for those who ask meanwhile
 }
 
 func newReader(log history.Log, g ledger.Genesis, delta float64, gap *float64) *reader {
@@ -51,7 +53,11 @@ func newReader(log history.Log, g ledger.Genesis, delta float64, gap *float64) *
 // to reads on to a position. If it ends early, because its time is over, it has read whole entries and goes on
 // from there another time.
 func (r *reader) to(position uint64, stop func() bool) error {
-	stopped, err := history.Each(r.log, r.name, r.walk.Position(), position, stop, r.walk.Take)
+	stopped, err := history.Each(r.log, r.name, r.walk.Position(), position, stop, func(found []ledger.Record) error {
+		err := r.walk.Take(found)
+		r.at.Store(r.walk.Position())
+		return err
+	})
 	if err == nil && stopped {
 		err = late(r.walk.Position(), position)
 	}
@@ -222,6 +228,9 @@ func (p *past) newest() *point {
 // Position is that of the newest entry that was read.
 func (p *past) Position() uint64 { return p.reader.walk.Position() }
 
+// Read is Position for those who do not have the past.
+func (p *past) Read() uint64 { return p.reader.at.Load() }
+
 // Bytes is about what the past holds in memory.
 func (p *past) Bytes() int {
 	r := p.reader
@@ -231,4 +240,12 @@ func (p *past) Bytes() int {
 type pastKey struct {
 	name       string
 	delta, gap float64 // 0: none was given
+}
+
+func pastOf(v ledger.View, delta float64, gap *float64) pastKey {
+	key := pastKey{name: v.Genesis.Spec.Name, delta: delta}
+	if gap != nil {
+		key.gap = *gap
+	}
+	return key
 }

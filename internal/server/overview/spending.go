@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -39,17 +40,16 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 		return nil, err
 	}
 	key := groupsKey{name: req.GetLedger(), by: groupings[req.GetBy()], label: req.GetLabelKey()}
-	g, err := h.groups.begin(ctx, h.InTime, key, func() grouped {
-		return grouped{history.NewGroups(h.Store, key.name, key.by, key.label)}
-	})
-	if err != nil {
-		return nil, err
-	}
-	answer, err := run(ctx, h.InTime, g, func(t *turns.Turn) (*pb.QuerySpendingResponse, error) {
-		groups := g.value
-		if err := groups.readOn(max(v.Head.Position, groups.Position()), t.Stop); err != nil {
-			return nil, err
+	if req.GetProgress() {
+		reading, err := soon(ctx, h, h.groups, key, v.Head.Position, func(ctx context.Context) error {
+			_, err := grouping(ctx, h, key, v, func(grouped, *turns.Turn) (struct{}, error) { return struct{}{}, nil })
+			return err
+		})
+		if err != nil || reading != nil {
+			return &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Reading: reading}, err
 		}
+	}
+	answer, err := grouping(ctx, h, key, v, func(groups grouped, t *turns.Turn) (*pb.QuerySpendingResponse, error) {
 		answer := &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Position: groups.Position(),
 			SharesAddUp: v.Genesis.Spec.Policy != ledger.Descriptive}
 		answer.Text = questions.SpendingText(answer.GetSharesAddUp())
@@ -61,12 +61,38 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 	return answer, err
 }
 
+// grouping answers with a ledger's groups, once they have read up to its head.
+func grouping[A any](ctx context.Context, h *Handlers, key groupsKey, v ledger.View,
+	answer func(grouped, *turns.Turn) (A, error)) (none A, err error) {
+	g, err := h.groups.begin(ctx, h.InTime, key, func() grouped {
+		return grouped{history.NewGroups(h.Store, key.name, key.by, key.label), new(atomic.Uint64)}
+	})
+	if err != nil {
+		return none, err
+	}
+	return run(ctx, h.InTime, g, func(t *turns.Turn) (A, error) {
+		if err := g.value.readOn(max(v.Head.Position, g.value.Position()), t.Stop); err != nil {
+			return none, err
+		}
+		return answer(g.value, t)
+	})
+}
+
 // grouped is what was read of a ledger's entries, by group.
-type grouped struct{ *history.Groups }
+type grouped struct {
+	*history.Groups
+	at *atomic.Uint64 // what was read, for those who ask meanwhile
+}
+
+// Read is Position for those who do not have the groups.
+func (g grouped) Read() uint64 { return g.at.Load() }
 
 // readOn reads on to a position.
 func (g grouped) readOn(to uint64, stop func() bool) error {
-	stopped, err := g.ReadOn(to, stop)
+	stopped, err := g.ReadOn(to, func() bool {
+		g.at.Store(g.Position())
+		return stop()
+	})
 	if err == nil && stopped {
 		err = late(g.Position(), to)
 	}

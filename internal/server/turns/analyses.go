@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -142,6 +143,12 @@ type busyError struct{ after time.Duration }
 func (e busyError) Error() string {
 	return fmt.Sprintf("too many questions are being answered: ask again in %v; nothing was written, charges are "+
 		"taken meanwhile", e.after.Round(time.Millisecond))
+}
+
+// Refused reports whether a question was refused because there was no room for it. It may be asked again.
+func Refused(err error) bool {
+	var busy busyError
+	return errors.As(err, &busy)
 }
 
 // GRPCStatus carries the time after which to ask again as a detail, which clients respect.

@@ -28,13 +28,14 @@ type ledgerBody struct {
 	Entries               []*pb.Entry
 	Older                 string // the address of the entries before; empty if there are none
 	Newest                string // that of the newest ones; empty on their page
-	Live                  string // where the page hears of changes; empty of a closed ledger
+	Live                  string // where the page hears of changes; empty of a closed ledger that was read
 }
 
 // ledgerNow is what changes while a ledger is watched.
 type ledgerNow struct {
 	Ledger   *pb.Ledger
 	Privacy  *pb.QueryHistoryResponse
+	Reading  *pb.Reading      // how far the daemon has read the entries; then the fields below are not known yet
 	Point    *pb.HistoryPoint // the newest one
 	Forecast *pb.QueryForecastResponse
 	Figure   *figure.Figure
@@ -50,35 +51,52 @@ func (s *site) ledger(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := r.URL.Query()
-	b := ledgerBody{ledgerNow: now, LabelKey: q.Get("label")}
-	if !now.Ledger.GetClosed() {
-		b.Live = "/ledger/live?" + url.Values{"name": {name}}.Encode()
+	b := ledgerBody{ledgerNow: now}
+	if err := s.spending(r, name, &b); err != nil {
+		return nil, err
 	}
+	if !now.Ledger.GetClosed() || b.reading() {
+		live := url.Values{"name": {name}}
+		if b.reading() { // who has spent it comes later, too
+			live["by"], live["label"] = []string{r.URL.Query().Get("by")}, []string{b.LabelKey}
+		}
+		b.Live = "/ledger/live?" + live.Encode()
+	}
+	if err := s.entries(r, name, &b); err != nil {
+		return nil, err
+	}
+	return &page{Title: name, Section: "overview", Ledger: name, Body: b, Unfinished: b.reading()}, nil
+}
+
+// reading reports whether the daemon is still reading what the page shows.
+func (b *ledgerBody) reading() bool { return b.Reading != nil || b.Spending.GetReading() != nil }
+
+// spending adds who has spent the budget, or why that is not shown.
+func (s *site) spending(r *http.Request, name string, b *ledgerBody) error {
+	q := r.URL.Query()
 	by := q.Get("by")
 	if by == "" {
 		by = "principal"
 	}
+	b.LabelKey = q.Get("label")
 	b.By = choices(by, "principal", "person or program", "label", "label", "mechanism", "mechanism", "month", "month")
 	kind, known := map[string]pb.QuerySpendingRequest_By{"principal": pb.QuerySpendingRequest_PRINCIPAL,
 		"label": pb.QuerySpendingRequest_LABEL, "mechanism": pb.QuerySpendingRequest_MECHANISM,
 		"month": pb.QuerySpendingRequest_MONTH}[by]
 	if !known {
-		return nil, status.Errorf(codes.InvalidArgument, "by: %q; allowed: principal, label, mechanism or month", by)
+		return status.Errorf(codes.InvalidArgument, "by: %q; allowed: principal, label, mechanism or month", by)
 	}
-	ask := &pb.QuerySpendingRequest{Ledger: name, By: kind, Limit: 20}
+	ask := &pb.QuerySpendingRequest{Ledger: name, By: kind, Limit: 20, Progress: true}
 	if by == "label" {
 		ask.LabelKey = b.LabelKey
 	}
-	if now.Ledger.GetPosition() > 0 && (by != "label" || b.LabelKey != "") {
+	if b.Ledger.GetPosition() > 0 && (by != "label" || b.LabelKey != "") {
+		var err error
 		if b.Spending, err = s.api.QuerySpending(r.Context(), ask); err != nil {
 			b.Spending, b.NoSpending = nil, sentence(status.Convert(err).Message())
 		}
 	}
-	if err := s.entries(r, name, &b); err != nil {
-		return nil, err
-	}
-	return &page{Title: name, Section: "overview", Ledger: name, Body: b}, nil
+	return nil
 }
 
 // Now is what changes while the ledger is watched.
@@ -91,8 +109,12 @@ func (s *site) now(ctx context.Context, name string) (*ledgerNow, error) {
 		return nil, err
 	}
 	n := &ledgerNow{Ledger: got.GetLedger(), At: time.Now().UTC()}
-	if n.Privacy, err = s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: 200}); err != nil {
+	if n.Privacy, err = s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: 200,
+		Progress: true}); err != nil {
 		return nil, err
+	}
+	if n.Reading = n.Privacy.GetReading(); n.Reading != nil {
+		return n, nil // the forecast would wait for it
 	}
 	if points := n.Privacy.GetPoints(); len(points) > 0 {
 		n.Point = points[len(points)-1]

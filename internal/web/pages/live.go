@@ -40,22 +40,35 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		}
 		return err == nil
 	}
-	for closed := false; !closed; {
+	show := func(event, part string, of any) bool {
+		var b bytes.Buffer
+		return s.pages["ledger"].ExecuteTemplate(&b, part, of) == nil && send(event, b.String())
+	}
+	for spendingShown := !r.URL.Query().Has("by"); ; {
 		now, err := s.now(r.Context(), name)
 		if err != nil {
 			return // the browser asks again
 		}
-		var b bytes.Buffer
-		if err := s.pages["ledger"].ExecuteTemplate(&b, "now", now); err != nil || !send("now", b.String()) {
+		if !show("now", "now", now) {
 			return
 		}
-		if closed = now.Ledger.GetClosed(); closed {
+		b := ledgerBody{ledgerNow: now}
+		if !spendingShown {
+			if err := s.spending(r, name, &b); err != nil || !show("who", "spent", b) {
+				return
+			}
+			spendingShown = b.Spending.GetReading() == nil
+		}
+		if now.Ledger.GetClosed() && !b.reading() {
 			break
 		}
 		select {
 		case <-r.Context().Done():
 			return
 		case <-time.After(livePause):
+		}
+		if b.reading() {
+			continue // which is shown whether or not the ledger changes
 		}
 		if _, err := stream.Recv(); err != nil { // it has the newest state only
 			return

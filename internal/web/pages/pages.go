@@ -77,6 +77,9 @@ type page struct {
 	Section string // the part of the site, for the navigation
 	Ledger  string // the ledger that the page is about; empty if none
 	Body    any
+	// Unfinished is set where the daemon is still finding what the page shows. Without JavaScript the page is loaded
+	// again by itself.
+	Unfinished bool
 
 	Who      string // who has logged in; empty if nobody has
 	CanLogIn bool

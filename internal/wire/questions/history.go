@@ -27,11 +27,12 @@ type HistoryQuery struct {
 	Points    int         // where neither is given
 	Delta     *float64    // nil: the ledger's own
 	MaxGap    *float64
+	Progress  bool // rather than to wait, hear how far the reading is
 }
 
 // ToHistoryQuery converts a query.
 func ToHistoryQuery(r *pb.QueryHistoryRequest) (q HistoryQuery, err error) {
-	q = HistoryQuery{Points: int(r.GetPoints()), Delta: r.Delta, MaxGap: r.MaxGap}
+	q = HistoryQuery{Points: int(r.GetPoints()), Delta: r.Delta, MaxGap: r.MaxGap, Progress: r.GetProgress()}
 	if q.Ledger, err = toLedger(r.GetLedger()); err != nil {
 		return q, err
 	}
@@ -53,6 +54,8 @@ func ToHistoryQuery(r *pb.QueryHistoryRequest) (q HistoryQuery, err error) {
 			field = "times"
 		}
 		return q, wire.Invalid(field, fmt.Sprintf("%d given", named), fmt.Sprintf("at most %d", MaxHistoryPoints))
+	case named > 0 && q.Progress:
+		return q, wire.Invalid("progress", "true", "only without positions and times")
 	case named > 0 && q.Points != 0:
 		return q, wire.Invalid("points", fmt.Sprint(q.Points), "none with positions or times")
 	case named == 0 && q.Points == 0:

@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpaccountant/accountant/client"
+	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
 // Progress is a line on a terminal about something that takes longer than a second.
@@ -37,6 +43,41 @@ func (p *Program) ProgressOf(what string, unit func(uint64) string) *Progress {
 func (l *Progress) Set(done, total uint64) {
 	l.done.Store(done)
 	l.total.Store(total)
+}
+
+// asked is an answer of the daemon's that may say how far it has read a ledger instead.
+type asked interface{ GetReading() *accountantv1.Reading }
+
+// AskAll asks what the daemon answers from all entries of a ledger. Somebody at a terminal sees how far the daemon has
+// read them, and waits as long as it goes on; elsewhere the daemon's answer is waited for within --timeout, as of any
+// other call.
+func AskAll[T asked](p *Program, c *cobra.Command,
+	call func(ctx context.Context, daemon *client.Client, progress bool) (T, error)) (T, error) {
+	if !IsTerminal(p.Err) {
+		return Ask(p, c, func(ctx context.Context, daemon *client.Client) (T, error) {
+			return call(ctx, daemon, false)
+		})
+	}
+	var answer T
+	line := p.ProgressOf("reading the ledger", func(n uint64) string { return fmt.Sprintf("%d entries", n) })
+	defer line.End()
+	err := p.With(c, func(daemon *client.Client) (err error) {
+		answer, err = untilRead(line, func() (T, error) { return call(c.Context(), daemon, true) })
+		return err
+	})
+	return answer, err
+}
+
+// untilRead asks until everything is read. Each call waits for a moment by itself.
+func untilRead[T asked](line *Progress, call func() (T, error)) (T, error) {
+	for {
+		answer, err := call()
+		reading := answer.GetReading()
+		if err != nil || reading == nil {
+			return answer, err
+		}
+		line.Set(reading.GetEntriesRead(), reading.GetEntries())
+	}
 }
 
 // End clears the line.

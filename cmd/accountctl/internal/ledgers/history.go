@@ -61,8 +61,10 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 		if table && request.Points == 0 && len(request.Positions)+len(request.Times) == 0 {
 			request.Points = 20
 		}
-		answer, err := cli.Ask(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryHistoryResponse, error) {
+		answer, err := cli.AskAll(p, c,
+			func(ctx context.Context, daemon *client.Client, progress bool) (*accountantv1.QueryHistoryResponse,
+				error) {
+				request.Progress = progress && len(request.Positions)+len(request.Times) == 0
 				return daemon.History(ctx, request)
 			})
 		if err != nil {

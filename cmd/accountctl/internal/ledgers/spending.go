@@ -54,8 +54,10 @@ counts for whoever charges it, and for whoever reserved it if its time ends.`,
 		if c.Flags().Changed("delta") {
 			request.Delta = delta
 		}
-		answer, err := cli.Ask(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.QuerySpendingResponse, error) {
+		answer, err := cli.AskAll(p, c,
+			func(ctx context.Context, daemon *client.Client, progress bool) (*accountantv1.QuerySpendingResponse,
+				error) {
+				request.Progress = progress
 				return daemon.Spending(ctx, request)
 			})
 		if err != nil {

@@ -10,6 +10,9 @@ function follow() {
     part.innerHTML = event.data;
     word.textContent = "This page follows the ledger.";
   });
+  source.addEventListener("who", (event) => {
+    document.getElementById("spent").innerHTML = event.data;
+  });
   source.addEventListener("end", () => {
     source.close();
     word.textContent = "The ledger is closed; nothing changes any more.";

@@ -97,34 +97,38 @@ class QueryForecastResponse(_message.Message):
     def __init__(self, share: _Optional[float] = ..., share_of: _Optional[str] = ..., share_per_day: _Optional[float] = ..., window_start: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., window_end: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., exhaustion_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., latest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
 
 class QueryHistoryRequest(_message.Message):
-    __slots__ = ["delta", "ledger", "max_gap", "points", "positions", "times"]
+    __slots__ = ["delta", "ledger", "max_gap", "points", "positions", "progress", "times"]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     MAX_GAP_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     TIMES_FIELD_NUMBER: _ClassVar[int]
     delta: float
     ledger: str
     max_gap: float
     points: int
     positions: _containers.RepeatedScalarFieldContainer[int]
+    progress: bool
     times: _containers.RepeatedCompositeFieldContainer[_timestamp_pb2.Timestamp]
-    def __init__(self, ledger: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., times: _Optional[_Iterable[_Union[_timestamp_pb2.Timestamp, _Mapping]]] = ..., points: _Optional[int] = ..., delta: _Optional[float] = ..., max_gap: _Optional[float] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., times: _Optional[_Iterable[_Union[_timestamp_pb2.Timestamp, _Mapping]]] = ..., points: _Optional[int] = ..., delta: _Optional[float] = ..., max_gap: _Optional[float] = ..., progress: bool = ...) -> None: ...
 
 class QueryHistoryResponse(_message.Message):
-    __slots__ = ["budgets", "delta", "points", "position", "text"]
+    __slots__ = ["budgets", "delta", "points", "position", "reading", "text"]
     BUDGETS_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    READING_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     budgets: _containers.RepeatedScalarFieldContainer[str]
     delta: float
     points: _containers.RepeatedCompositeFieldContainer[HistoryPoint]
     position: int
+    reading: Reading
     text: str
-    def __init__(self, points: _Optional[_Iterable[_Union[HistoryPoint, _Mapping]]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., budgets: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ...) -> None: ...
+    def __init__(self, points: _Optional[_Iterable[_Union[HistoryPoint, _Mapping]]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., budgets: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
 
 class QueryOverviewRequest(_message.Message):
     __slots__ = ["contains", "delta", "flags", "min_share", "page_size", "page_token", "prefix", "state", "subject"]
@@ -162,7 +166,7 @@ class QueryOverviewResponse(_message.Message):
     def __init__(self, rows: _Optional[_Iterable[_Union[OverviewRow, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class QuerySpendingRequest(_message.Message):
-    __slots__ = ["by", "delta", "label_key", "ledger", "limit"]
+    __slots__ = ["by", "delta", "label_key", "ledger", "limit", "progress"]
     class By(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = []
     BY_FIELD_NUMBER: _ClassVar[int]
@@ -175,20 +179,23 @@ class QuerySpendingRequest(_message.Message):
     MECHANISM: QuerySpendingRequest.By
     MONTH: QuerySpendingRequest.By
     PRINCIPAL: QuerySpendingRequest.By
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     by: QuerySpendingRequest.By
     delta: float
     label_key: str
     ledger: str
     limit: int
-    def __init__(self, ledger: _Optional[str] = ..., by: _Optional[_Union[QuerySpendingRequest.By, str]] = ..., label_key: _Optional[str] = ..., limit: _Optional[int] = ..., delta: _Optional[float] = ...) -> None: ...
+    progress: bool
+    def __init__(self, ledger: _Optional[str] = ..., by: _Optional[_Union[QuerySpendingRequest.By, str]] = ..., label_key: _Optional[str] = ..., limit: _Optional[int] = ..., delta: _Optional[float] = ..., progress: bool = ...) -> None: ...
 
 class QuerySpendingResponse(_message.Message):
-    __slots__ = ["delta", "groups", "other_groups", "others", "position", "shares_add_up", "text", "total"]
+    __slots__ = ["delta", "groups", "other_groups", "others", "position", "reading", "shares_add_up", "text", "total"]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIELD_NUMBER: _ClassVar[int]
     OTHER_GROUPS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    READING_FIELD_NUMBER: _ClassVar[int]
     SHARES_ADD_UP_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
@@ -197,10 +204,19 @@ class QuerySpendingResponse(_message.Message):
     other_groups: int
     others: SpendingGroup
     position: int
+    reading: Reading
     shares_add_up: bool
     text: str
     total: SpendingGroup
-    def __init__(self, groups: _Optional[_Iterable[_Union[SpendingGroup, _Mapping]]] = ..., others: _Optional[_Union[SpendingGroup, _Mapping]] = ..., other_groups: _Optional[int] = ..., total: _Optional[_Union[SpendingGroup, _Mapping]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., shares_add_up: bool = ..., text: _Optional[str] = ...) -> None: ...
+    def __init__(self, groups: _Optional[_Iterable[_Union[SpendingGroup, _Mapping]]] = ..., others: _Optional[_Union[SpendingGroup, _Mapping]] = ..., other_groups: _Optional[int] = ..., total: _Optional[_Union[SpendingGroup, _Mapping]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., shares_add_up: bool = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
+
+class Reading(_message.Message):
+    __slots__ = ["entries", "entries_read"]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_READ_FIELD_NUMBER: _ClassVar[int]
+    entries: int
+    entries_read: int
+    def __init__(self, entries_read: _Optional[int] = ..., entries: _Optional[int] = ...) -> None: ...
 
 class SpendingGroup(_message.Message):
     __slots__ = ["charged", "entries", "epsilon", "mechanism", "name", "reserved", "shares", "unnamed"]
