@@ -53,7 +53,10 @@ func TestDirectionsMirror(t *testing.T) {
 		if math.Abs(a.K-r.K) > 4*(a.Err+r.Err)+moved {
 			t.Fatalf("%+v: K_add(%v) = %v, K_remove = %v", l, s, a.K, r.K)
 		}
-		if math.Abs(a.Slope+r.Slope) > 1e-3*(math.Abs(a.Slope)+math.Abs(a.Curvature)) {
+		// Where K is only known to lie between 0 and a bound, the slope is that bound's, and its curvature is not
+		// told: it may move by more than this when −1−s is rounded.
+		known := a.Err <= math.Abs(a.K)/2
+		if known && math.Abs(a.Slope+r.Slope) > 1e-3*(math.Abs(a.Slope)+math.Abs(a.Curvature)) {
 			t.Fatalf("%+v: K_add'(%v) = %v, K_remove' = %v", l, s, a.Slope, r.Slope)
 		}
 		im := rapid.Float64Range(-20, 20).Draw(t, "t")
