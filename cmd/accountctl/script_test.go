@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +32,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"accountctl": main})
+	testscript.Main(m, map[string]func(){"accountctl": patiently})
+}
+
+// patience is how long a command and its daemon wait for an answer in tests, which may run beside much other work.
+const patience = 5 * time.Minute
+
+// patiently is the command with more time for each attempt of a call. A --timeout of the command's own counts.
+func patiently() {
+	os.Args = slices.Insert(os.Args, 1, "--timeout="+patience.String())
+	main()
 }
 
 // TestScripts runs the real command against the real server; each script has
@@ -55,10 +65,11 @@ func TestScripts(t *testing.T) {
 	var files endpoint.TLSFiles
 	files.Cert, files.Key = authority.Issue("server", nil)
 	files.ClientCA = authority.File
-	secure := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, Version: "v9.9.9"}})
+	secure := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, Version: "v9.9.9",
+		QuestionTime: patience}})
 	cert, key := authority.Issue("ann", nil)
 	issuer := bearertest.New(t)
-	real := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: socket,
+	real := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: socket, QuestionTime: patience,
 		Issuers: []bearer.Issuer{{URL: issuer.URL, Keys: issuer.Keys, Audiences: []string{bearertest.Audience}}}}})
 	old := func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }
 	for name, token := range map[string]string{"token": issuer.Token("ann", nil), "expired": issuer.Token("ann", old),
@@ -74,7 +85,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	company := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, AccessPolicy: policy,
-		Issuers: []bearer.Issuer{{URL: issuer.URL, Keys: issuer.Keys, Audiences: []string{bearertest.Audience}}}}})
+		QuestionTime: patience, Issuers: []bearer.Issuer{{URL: issuer.URL, Keys: issuer.Keys, Audiences: []string{bearertest.Audience}}}}})
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
