@@ -17,8 +17,7 @@ import (
 // comes back.
 func observer(m *server.Metrics, r *spans.Recorder) postgres.Observer {
 	conflicts := prometheus.NewCounter(prometheus.CounterOpts{Name: "accountant_store_conflicts_total",
-		Help: "Batches that met another head than they were decided on: another daemon had written. They are " +
-			"decided " +
+		Help: "Batches that met another head than they were decided on: another daemon had written. They are decided " +
 			"again."})
 	retries := prometheus.NewCounter(prometheus.CounterOpts{Name: "accountant_store_retries_total",
 		Help: "Transactions that the database gave up for another daemon's, and that were tried again."})
@@ -78,9 +77,8 @@ func promised(store *postgres.Store, requireStandby bool) error {
 			"allowed", "synchronous_standby_names, and --require-standby: docs/fleet.md")
 	}
 	if apart := p.Ahead.Abs() - p.Within; apart > time.Second {
-		slog.Warn("the clocks of the database's machine and of this one differ: entries have the time of the "+
-			"daemon that "+
-			"wrote them", "ahead", p.Ahead, "allowed", "NTP on both")
+		slog.Warn("the clocks of the database's machine and of this one differ: entries have the time of the daemon "+
+			"that wrote them", "ahead", p.Ahead, "allowed", "NTP on both")
 	}
 	if !p.Fsync || !p.FullPageWrites {
 		slog.Warn("the database may lose or damage what it has acknowledged when its machine crashes",

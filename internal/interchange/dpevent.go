@@ -44,8 +44,7 @@ func readDPEvent(value any, adj pb.Workload_Adjacency) (*pb.Workload, []string, 
 	}
 	if r.has["RandomizedResponseDpEvent"] && adj == pb.Workload_ZERO_OUT {
 		notes = append(notes, "dp_accounting's null record (REPLACE_SPECIAL) answers randomized response uniformly "+
-			"at random; "+
-			"here it has one of the true answers, as every record has, and the loss is larger")
+			"at random; here it has one of the true answers, as every record has, and the loss is larger")
 	}
 	if r.repeatedExponential {
 		notes = append(notes, "dp_accounting's RdpAccountant (read in August 2026) composes the exponential mechanism "+

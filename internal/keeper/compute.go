@@ -55,8 +55,8 @@ func (k *Keeper) find(ctx context.Context, p *budget.Prices) (*budget.Prices, er
 		return nil, nil
 	}
 	err := k.compute(ctx, "the costs of all mechanisms that are new in this ledger were not found; allowed: the same "+
-		"request again, "+
-		"which goes on from here, in a longer call, or fewer mechanisms in each request", func(stop func() bool) error {
+		"request again, which goes on from here, in a longer call, or fewer mechanisms in each "+
+		"request", func(stop func() bool) error {
 		if !p.Find(stop) {
 			return ErrLate
 		}

@@ -50,10 +50,9 @@ func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string
 			"daemons serve the ledgers it must be registered first: accountctl dataset create %s; allowed: that, or "+
 			"no dataset_id", ledger.ErrDataset, g.Spec.DatasetID, g.Spec.DatasetID)
 	case k.config.RequireDataset:
-		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, which this server "+
-			"requires; allowed: that of a registered one (accountctl dataset list), or to register it: accountctl "+
-			"dataset "+
-			"create", ledger.ErrDataset, g.Spec.DatasetID)
+		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, which this "+
+			"server requires; allowed: that of a registered one (accountctl dataset list), or to register it: "+
+			"accountctl dataset create", ledger.ErrDataset, g.Spec.DatasetID)
 	}
 	return k.config.Store.Create(g)
 }
@@ -215,8 +214,7 @@ func (k *Keeper) retake(h, d *held, dataset ledger.View, r ledger.Request, price
 
 // errNoDigest is the error of whoever made the Keeper.
 var errNoDigest = errors.New("keeper: Config.Digest: missing; allowed: the digest of actions, without which no " +
-	"ledger " +
-	"has a parent")
+	"ledger has a parent")
 
 // capOf returns the cap of one charge to a ledger with this parent, at any depth below a
 // dataset; nil where there is none. An error says that the newest cap is not known.

@@ -65,8 +65,7 @@ func takenBy(first ledger.Entry, r ledger.Request) error {
 		what, name = "request ID", id
 	}
 	return fmt.Errorf("%w: %s: %s; it was written as entry %d by %s, and you are %s over this connection; nothing "+
-		"was written now; "+
-		"allowed: nothing more to do if you are sending the same request again (entry %[4]d counts it), otherwise a "+
-		"new %[2]s",
+		"was written now; allowed: nothing more to do if you are sending the same request again (entry %[4]d counts "+
+		"it), otherwise a new %[2]s",
 		ledger.ErrTaken, what, name, first.Position, first.Writer.Principal, r.Writer.Principal)
 }

@@ -95,8 +95,7 @@ func (b *Batch) datasetTakes(r Request) error {
 		return nil
 	}
 	id := b.spec().DatasetID
-	return refuse(ErrDataset, "%s: %s is the record of dataset %q, which only ledgers spend from; allowed: to "+
-		"create a "+
-		"ledger with the dataset_id %[3]q and to charge that, or accountctl dataset amend", r.Action.Kind(),
+	return refuse(ErrDataset, "%s: %s is the record of dataset %q, which only ledgers spend from; allowed: to create "+
+		"a ledger with the dataset_id %[3]q and to charge that, or accountctl dataset amend", r.Action.Kind(),
 		b.spec().Name, id)
 }

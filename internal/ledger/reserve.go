@@ -47,9 +47,8 @@ func (v Reserve) decide(b *Batch) error {
 			b.held.Parts+len(parts), MaxReservedParts)
 	case b.bounded && b.held.Bytes+reservation.Size(parts) > MaxReservedBytes:
 		return refuse(ErrOutOfRange, "mechanisms in open reservations: about %d bytes; allowed: at most %d in one "+
-			"ledger, "+
-			"where %d are held already; commit, release or let expire some of them, or reserve mechanisms with "+
-			"shorter lists",
+			"ledger, where %d are held already; commit, release or let expire some of them, or reserve mechanisms "+
+			"with shorter lists",
 			b.held.Bytes+reservation.Size(parts), MaxReservedBytes, b.held.Bytes)
 	}
 	if err := b.admit(v.Events); err != nil {

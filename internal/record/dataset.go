@@ -33,8 +33,7 @@ func toDataset(r *recordv1.Dataset) *ledger.Dataset {
 // checkDataset checks that a record is a dataset's by its name and by what is in it, or by neither.
 func checkDataset(s ledger.Spec) error {
 	if is := ledger.IsDataset(s.Name); is != (s.Dataset != nil) {
-		return invalid("name", wire.Quote(s.Name), "a dataset's record begins with dataset:, and nothing "+
-			"else does")
+		return invalid("name", wire.Quote(s.Name), "a dataset's record begins with dataset:, and nothing else does")
 	}
 	if s.Dataset == nil {
 		return nil

@@ -105,9 +105,8 @@ func TestGroupsAreNotClaimed(t *testing.T) {
 // datasets, on whose independence the statement rests, they say.
 func TestStatementsHideOtherDatasets(t *testing.T) {
 	t.Parallel()
-	g := guard(t, "grants:\n  - {roles: viewer, to: 'unverified:ann', on: ['dataset:Part']}\n"+
-		"  - {roles: viewer, to: 'unverified:ben', on: ['prefix:b/']}\n"+
-		"  - {roles: viewer, to: 'unverified:all', on: everything}\n")
+	g := guard(t, "grants:\n  - {roles: viewer, to: 'unverified:ann', on: ['dataset:Part']}\n  - {roles: viewer, to: "+
+		"'unverified:ben', on: ['prefix:b/']}\n  - {roles: viewer, to: 'unverified:all', on: everything}\n")
 	ctx := servertest.Context(t)
 	register := func(id, version string, change func(*pb.DatasetSpec)) {
 		t.Helper()

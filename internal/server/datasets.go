@@ -295,9 +295,8 @@ func (s *service) independence(ctx context.Context, dataset string) (notes []str
 				continue
 			}
 			if len(notes) == maxIndependence {
-				return append(notes, "Further datasets were asserted to be independent of this one or to have "+
-					"been when "+
-					"they were registered; dataset list names them."), nil
+				return append(notes, "Further datasets were asserted to be independent of this one or to have been "+
+					"when they were registered; dataset list names them."), nil
 			}
 			approved, err := s.approved(ctx, g.Spec)
 			if err != nil {
@@ -327,9 +326,8 @@ func (s *service) datasetNotes(ctx context.Context, v ledger.View) (notes []stri
 	if budget == "" {
 		return []string{questions.OtherLedgers(fmt.Sprintf("Dataset %q is not registered", id))}, nil
 	}
-	notes = []string{fmt.Sprintf("All ledgers of dataset %q spend one budget; accountctl dataset statement has "+
-		"what holds "+
-		"for them together.", id)}
+	notes = []string{fmt.Sprintf("All ledgers of dataset %q spend one budget; accountctl dataset statement has what "+
+		"holds for them together.", id)}
 	more, err := s.independence(ctx, budget)
 	return append(notes, more...), err
 }

@@ -55,9 +55,8 @@ func ledgersTable(list []*accountantv1.DatasetLedger) string {
 		return "\n## The ledgers of this budget\n\nNo ledger takes its budget from this dataset yet.\n"
 	}
 	var b strings.Builder
-	fmt.Fprint(&b, "\n## The ledgers of this budget\n\n"+
-		"| ledger | version | policy | state | applications | share of the budget | guarantee |\n"+
-		"|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(&b, "\n## The ledgers of this budget\n\n| ledger | version | policy | state | applications | share of "+
+		"the budget | guarantee |\n|---|---|---|---|---|---|---|\n")
 	for _, l := range list {
 		state := "open"
 		if l.GetClosed() {

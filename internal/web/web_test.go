@@ -226,8 +226,7 @@ func TestAmbiguousRequests(t *testing.T) {
 	for name, text := range map[string]string{
 		"a length and chunks, of which the chunks count": "POST / HTTP/1.1\r\n" + host + "Content-Length: 6\r\n" +
 			"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nG",
-		"two lengths": "POST / HTTP/1.1\r\n" + host + "Content-Length: 0\r\n" +
-			"Content-Length: 5\r\n\r\nhello",
+		"two lengths":          "POST / HTTP/1.1\r\n" + host + "Content-Length: 0\r\nContent-Length: 5\r\n\r\nhello",
 		"a length with a sign": "POST / HTTP/1.1\r\n" + host + "Content-Length: +5\r\n\r\nhello",
 		"another encoding":     "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
 		"an encoding twice": "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n" +

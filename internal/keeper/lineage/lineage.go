@@ -38,8 +38,7 @@ func Join(ctx context.Context, store ledger.Store, view func(ctx context.Context
 		}
 		if of := v.Genesis.Spec; of.Adjacency != spec.Adjacency || of.PrivacyUnit != spec.PrivacyUnit {
 			return refuse("derived_from: %v is registered with the adjacency %v and the privacy unit %q; allowed: "+
-				"the same "+
-				"for all that share a budget", from, of.Adjacency, of.PrivacyUnit)
+				"the same for all that share a budget", from, of.Adjacency, of.PrivacyUnit)
 		}
 	}
 	switch {
@@ -57,8 +56,8 @@ func Join(ctx context.Context, store ledger.Store, view func(ctx context.Context
 	if err != nil || len(others) == 0 {
 		return err
 	}
-	return refuse("independence: missing, as other datasets are registered (%s is one): a budget of its own holds for "+
-		"people whose data is in one of them only; allowed: why nobody's data is in both (--independent REASON), "+
-		"or the "+
-		"dataset that it overlaps (--derived-from), whose budget it then shares", others[0].Genesis.Spec.DatasetID)
+	return refuse("independence: missing, as other datasets are registered (%s is one): a budget of its own holds "+
+		"for people whose data is in one of them only; allowed: why nobody's data is in both (--independent REASON), "+
+		"or the dataset that it overlaps (--derived-from), whose budget it then "+
+		"shares", others[0].Genesis.Spec.DatasetID)
 }

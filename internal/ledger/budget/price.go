@@ -91,11 +91,9 @@ func (d *Draft) Unaffordable(events []mechanism.Event, before int, instead strin
 			longest = e.Mechanism
 		}
 	}
-	return fmt.Sprintf("distinct mechanisms: what each of them costs of the budgets is computed anew "+
-		"whenever the ledger is read, "+
-		"which would take %s of a processor's time, %s of it for what is new in this request (%s for %v); allowed: "+
-		"%s in one ledger, "+
-		"where %s are taken; charge mechanisms that the ledger has already, %s",
+	return fmt.Sprintf("distinct mechanisms: what each of them costs of the budgets is computed anew whenever the "+
+		"ledger is read, which would take %s of a processor's time, %s of it for what is new in this request (%s for "+
+		"%v); allowed: %s in one ledger, where %s are taken; charge mechanisms that the ledger has already, %s",
 		seconds(now, num.FormatReadUp), seconds(now-before, num.FormatReadUp),
 		seconds(d.line(longest).Work, num.FormatReadUp), longest,
 		seconds(MaxPriceWork, num.FormatReadUp), seconds(before, num.FormatReadDown), instead)

@@ -26,12 +26,10 @@ type database struct {
 
 func (d *database) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&d.URL, "store", "", "check this PostgreSQL database instead of a daemon: the `address` that "+
-		"daemons "+
+	f.StringVar(&d.URL, "store", "", "check this PostgreSQL database instead of a daemon: the `address` that daemons "+
 		"are given, postgres://USER@HOST:PORT/DATABASE")
 	f.StringVar(&d.PasswordFile, "store-password-file", "", "`file` with the database user's password")
-	f.StringVar(&d.signingKey, "signing-key", "", "PEM `file` of the key that daemons of --store are given, to "+
-		"compare")
+	f.StringVar(&d.signingKey, "signing-key", "", "PEM `file` of the key that daemons of --store are given, to compare")
 }
 
 // check refuses flags that do not fit together.
@@ -46,13 +44,11 @@ func (d *database) check(c *cobra.Command, data string) error {
 		return cli.UsageOf(c, "--store", "--store: an address of another form; allowed: "+
 			"postgres://USER@HOST:PORT/DATABASE")
 	case data != "":
-		return cli.UsageOf(c, "--store", "--data %s and --store are both given; allowed: one of them, as the "+
-			"ledgers "+
+		return cli.UsageOf(c, "--store", "--data %s and --store are both given; allowed: one of them, as the ledgers "+
 			"are in a directory or in a database", data)
 	case c.Flags().Changed("server"):
-		return cli.UsageOf(c, "--store", "--server and --store are both given; allowed: one of them: with "+
-			"--store the "+
-			"database is asked, and no daemon")
+		return cli.UsageOf(c, "--store", "--server and --store are both given; allowed: one of them: with --store "+
+			"the database is asked, and no daemon")
 	}
 	if _, err := d.Parse(0); err != nil {
 		return cli.UsageOf(c, "--store", "--store: %v", err)
@@ -102,12 +98,10 @@ func (d *database) findings(f inspect.Facts) (found []finding) {
 	found = append(found, userFinding(f), tablesFinding(f), sessionsFinding(f), poolerFinding(f))
 	switch {
 	case f.Moved != nil:
-		found = append(found, finding{"store", foundFail, fmt.Sprintf("the ledgers of store %s were moved away "+
-			"by a final "+
-			"backup, made %s: daemons on this database refuse "+
-			"everything", f.Store, f.Moved.At.UTC().Format(time.RFC3339)),
-			"use the store that was made of that backup; if the move was given up, docs/fleet.md says how to go " +
-				"back"})
+		found = append(found, finding{"store", foundFail, fmt.Sprintf("the ledgers of store %s were moved away by a "+
+			"final backup, made %s: daemons on this database refuse everything", f.Store,
+			f.Moved.At.UTC().Format(time.RFC3339)),
+			"use the store that was made of that backup; if the move was given up, docs/fleet.md says how to go back"})
 	case f.Store != "":
 		found = append(found, finding{"store", foundOK, "the database has the store " + f.Store, ""})
 	}
@@ -119,8 +113,7 @@ func (d *database) findings(f inspect.Facts) (found []finding) {
 
 func encryptionFinding(f inspect.Facts) finding {
 	if f.Certificate != nil {
-		return finding{"connection", foundOK, "TLS, and the server's certificate proves that it ends at " +
-			"" + f.Host, ""}
+		return finding{"connection", foundOK, "TLS, and the server's certificate proves that it ends at " + f.Host, ""}
 	}
 	return finding{"connection", foundOK, "without TLS, to this machine (" + f.Host + ")", ""}
 }
@@ -135,9 +128,8 @@ func crashFinding(f inspect.Facts) finding {
 		off = append(off, "full_page_writes")
 	}
 	if len(off) == 0 {
-		return finding{"crash", foundOK, "fsync and full_page_writes are on: what was acknowledged survives a " +
-			"crash of " +
-			"the primary", ""}
+		return finding{"crash", foundOK, "fsync and full_page_writes are on: what was acknowledged survives a crash " +
+			"of the primary", ""}
 	}
 	names := strings.Join(off, " and ")
 	return finding{"crash", foundFail, names + " off: a crash of the primary's machine can lose or damage " +
@@ -161,19 +153,16 @@ func standbyFinding(f inspect.Facts) finding {
 			"failover can lose charges that were acknowledged", "set it on the primary, and start daemons with " +
 			"--require-standby; where a managed database replicates its disk, nothing is to be done: docs/fleet.md"}
 	case !f.SeesStandbys:
-		return finding{"standby", foundWarn, fmt.Sprintf("synchronous_standby_names is %q (standbys: %s); the "+
-			"user %s may "+
-			"not see whether one is synchronous", f.SynchronousStandbys, connected, f.User),
+		return finding{"standby", foundWarn, fmt.Sprintf("synchronous_standby_names is %q (standbys: %s); the user "+
+			"%s may not see whether one is synchronous", f.SynchronousStandbys, connected, f.User),
 			fmt.Sprintf("GRANT pg_monitor TO %q", f.User)}
 	case f.Synchronous == 0:
-		return finding{"standby", foundFail, fmt.Sprintf("synchronous_standby_names is %q, and commits wait for "+
-			"a standby "+
-			"that is not there (standbys: %s): every charge waits", f.SynchronousStandbys, connected),
+		return finding{"standby", foundFail, fmt.Sprintf("synchronous_standby_names is %q, and commits wait for a "+
+			"standby that is not there (standbys: %s): every charge waits", f.SynchronousStandbys, connected),
 			"start the standby, or look at its log for why it does not follow"}
 	}
 	return finding{"standby", foundOK, fmt.Sprintf("synchronous_standby_names is %q (standbys: %s): what was "+
-		"acknowledged "+
-		"survives the loss of the primary", f.SynchronousStandbys, connected), ""}
+		"acknowledged survives the loss of the primary", f.SynchronousStandbys, connected), ""}
 }
 
 // waitFinding is about what a commit waits for.
@@ -182,8 +171,7 @@ func waitFinding(f inspect.Facts) finding {
 	if f.SynchronousCommit == "remote_apply" {
 		asked = "remote_apply"
 	}
-	return finding{"commit", foundOK, fmt.Sprintf("synchronous_commit is %s for the user, and each daemon asks "+
-		"for %s",
+	return finding{"commit", foundOK, fmt.Sprintf("synchronous_commit is %s for the user, and each daemon asks for %s",
 		f.SynchronousCommit, asked), ""}
 }
 
@@ -208,9 +196,8 @@ func clockFinding(f inspect.Facts) finding {
 	text := fmt.Sprintf("the server's clock is %v %s this machine's, give or take %v", round(apart), which,
 		max(time.Millisecond, round(f.Within)))
 	if apart-f.Within > mostApart {
-		return finding{"clocks", foundWarn, text, "run NTP on both: entries have the time of the daemon that " +
-			"wrote them, " +
-			"and reservations end by it"}
+		return finding{"clocks", foundWarn, text, "run NTP on both: entries have the time of the daemon that wrote " +
+			"them, and reservations end by it"}
 	}
 	return finding{"clocks", foundOK, text, ""}
 }
@@ -222,18 +209,15 @@ func userFinding(f inspect.Facts) finding {
 			"ALTER ROLE … SET search_path = public, or another schema that the user may create tables in"}
 	case len(f.Lacks) > 0:
 		return finding{"user", foundFail, fmt.Sprintf("%s lacks rights that a daemon needs: %s", f.User,
-			strings.Join(f.Lacks, ", ")), "let daemons use the user to whom the tables belong, or make them " +
-			"over to " +
-			f.User + " (ALTER TABLE … OWNER TO)"}
+			strings.Join(f.Lacks, ", ")), "let daemons use the user to whom the tables belong, or make them over " +
+			"to " + f.User + " (ALTER TABLE … OWNER TO)"}
 	case f.Tables < f.Newest && !f.MayCreate:
 		return finding{"user", foundFail, fmt.Sprintf("%s may not make tables in the schema %s", f.User, f.Schema),
 			fmt.Sprintf("GRANT CREATE ON SCHEMA %s TO %s, or let the database belong to that user", f.Schema, f.User)}
 	case len(f.NotOwner) > 0:
-		return finding{"user", foundWarn, fmt.Sprintf("%s may use the tables, and some belong to somebody else: "+
-			"%s", f.User,
-			strings.Join(f.NotOwner, ", ")), "make them over to " + f.User + " (ALTER TABLE … OWNER TO): the " +
-			"owner alone " +
-			"can bring them up to date and make a final backup"}
+		return finding{"user", foundWarn, fmt.Sprintf("%s may use the tables, and some belong to somebody else: %s",
+			f.User, strings.Join(f.NotOwner, ", ")), "make them over to " + f.User + " (ALTER TABLE … OWNER TO): the owner " +
+			"alone can bring them up to date and make a final backup"}
 	case f.Superuser:
 		return finding{"user", foundWarn, f.User + " is a superuser, who can do everything on the server",
 			"give daemons a user of their own, to whom only this database belongs"}
@@ -244,8 +228,7 @@ func userFinding(f inspect.Facts) finding {
 func tablesFinding(f inspect.Facts) finding {
 	switch {
 	case len(f.Lacks) > 0:
-		return finding{"tables", foundWarn, "they are there, and were not read", "give the user the rights " +
-			"named above"}
+		return finding{"tables", foundWarn, "they are there, and were not read", "give the user the rights named above"}
 	case f.Tables == 0:
 		return finding{"tables", foundWarn, "there are none yet",
 			"start a daemon, which makes them, or restore a backup"}
@@ -278,9 +261,8 @@ func poolerFinding(f inspect.Facts) finding {
 			"session of the server: one client's settings, such as synchronous_commit, are then another client's",
 			"give daemons the server's own address, or pool_mode = session: docs/fleet.md"}
 	case f.Pooled:
-		return finding{"pooler", foundWarn, "something between, such as pgbouncer, hands out sessions of the " +
-			"server, and " +
-			"leaves each client its own",
+		return finding{"pooler", foundWarn, "something between, such as pgbouncer, hands out sessions of the server, " +
+			"and leaves each client its own",
 			"the server's own address is safer, as a changed pool_mode would break promises"}
 	}
 	return finding{"pooler", foundOK, "none: the session is the server's own", ""}
@@ -296,16 +278,13 @@ func fleetKeyFinding(path string, keys []rows.BoundKey) finding {
 	got, err := keyFingerprint(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return finding{"signing key", foundFail, fmt.Sprintf("%s is not there; the store is bound to the key "+
-			"%x", path,
+		return finding{"signing key", foundFail, fmt.Sprintf("%s is not there; the store is bound to the key %x", path,
 			want), advice}
 	case err != nil:
 		return finding{"signing key", foundFail, err.Error(), advice}
 	case got != want:
-		return finding{"signing key", foundFail, fmt.Sprintf("%s is the key %x, the store is bound to "+
-			"%x", path, got, want),
-			advice}
+		return finding{"signing key", foundFail, fmt.Sprintf("%s is the key %x, the store is bound to %x", path, got,
+			want), advice}
 	}
-	return finding{"signing key", foundOK, fmt.Sprintf("%s is the key %x, to which the store is "+
-		"bound", path, got), ""}
+	return finding{"signing key", foundOK, fmt.Sprintf("%s is the key %x, to which the store is bound", path, got), ""}
 }

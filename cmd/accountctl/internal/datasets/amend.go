@@ -47,8 +47,7 @@ approved in time.
 	version := f.String("add-version", "", "a `VERSION` that shares the budget from now on")
 	derived := f.StringArray("derived-from", nil, "what the new version overlaps, `ID@VERSION`; may be repeated")
 	f.BoolVar(&m.IndependentOfOutputs, "independent-of-outputs", false, "assert that the decision to raise the "+
-		"budget did "+
-		"not depend on outputs")
+		"budget did not depend on outputs")
 	f.BoolVar(&m.Confirm, "confirm", false, "confirm the registration, which was proposed; with --propose")
 	f.StringVar(&m.Reason, "reason", "", "why; kept in the dataset's record")
 	capsFlags(c, caps)

@@ -68,16 +68,13 @@ Identifiers that differ only in case, white space or invisible characters are th
 	f.Uint64Var(&spec.MaxRecordsPerUnit, "max-records-per-unit", 0, "at most how many records belong to one "+
 		"privacy unit")
 	f.StringVar(&spec.BoundEnforcedBy, "bound-enforced-by", "",
-		"what enforces that: a `RULE` of the collection or a step "+
-			"of the pipeline")
+		"what enforces that: a `RULE` of the collection or a step of the pipeline")
 	derived := f.StringArray("derived-from", nil,
-		"a registered dataset that it overlaps, `ID@VERSION`, whose budget it "+
-			"shares; may be repeated")
+		"a registered dataset that it overlaps, `ID@VERSION`, whose budget it shares; may be repeated")
 	f.StringVar(&spec.Independence, "independent", "", "the `REASON` why nobody's data is both here and in another "+
 		"registered dataset")
-	f.BoolVar(&req.IndependentOfOutputs, "independent-of-outputs", false, "assert that neither the budget nor "+
-		"which ledgers "+
-		"there were depended on outputs")
+	f.BoolVar(&req.IndependentOfOutputs, "independent-of-outputs", false, "assert that neither the budget nor which "+
+		"ledgers there were depended on outputs")
 	f.StringVar(&req.Reason, "reason", "", "why that holds")
 	f.BoolVar(&req.Propose, "propose", false, "register it as a proposal, for another officer to approve "+
 		"(accountctl approvals)")
@@ -95,8 +92,7 @@ Identifiers that differ only in case, white space or invisible characters are th
 		}
 		if len(*budgets) == 0 && len(*derived) == 0 {
 			return cli.Usage(c, "--budget is missing; allowed: --budget, or --derived-from with the dataset whose "+
-				"budget it "+
-				"shares")
+				"budget it shares")
 		}
 		spec.Id, spec.Adjacency, spec.Budgets, spec.Labels = args[0], value, *budgets, *labels
 		spec.DerivedFrom = parseReferences(*derived)

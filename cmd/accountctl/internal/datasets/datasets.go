@@ -54,11 +54,9 @@ func references(list []*accountantv1.DatasetReference) string {
 // capsFlags add --max-charge and --max-ledger.
 func capsFlags(c *cobra.Command, caps *accountantv1.DatasetCaps) {
 	c.Flags().Float64Var(&caps.Charge, "max-charge", 0,
-		"the largest `share` of the budget, from 0 to 1, that one charge "+
-			"may cost; 0 for no bound")
+		"the largest `share` of the budget, from 0 to 1, that one charge may cost; 0 for no bound")
 	c.Flags().Float64Var(&caps.Ledger, "max-ledger", 0,
-		"the largest `share` of the budget, from 0 to 1, that one ledger "+
-			"may take; 0 for no bound")
+		"the largest `share` of the budget, from 0 to 1, that one ledger may take; 0 for no bound")
 }
 
 // state is a dataset's in one word.
