@@ -106,7 +106,7 @@ func (l *fleetLoad) check(dir string) {
 		l.t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }() // read only
-	l.compare(s, l.decided(), true)
+	l.compare(s, l.decided())
 }
 
 // decided returns the writes whose callers were told something until now, by key.
@@ -123,8 +123,8 @@ func (l *fleetLoad) decided() map[string]fleetOp {
 }
 
 // compare finds each decided write where its caller was told, once, and nothing that nobody has sent. It adds up by
-// hand what budgets have left. In the end nothing is in flight and nothing reserved.
-func (l *fleetLoad) compare(s ledger.Store, decided map[string]fleetOp, end bool) {
+// hand what budgets have left. Nothing may be in flight, and nothing reserved.
+func (l *fleetLoad) compare(s ledger.Store, decided map[string]fleetOp) {
 	each := func(name string, f func(ledger.Record)) {
 		for from := uint64(1); ; from += 1000 {
 			records, err := s.Records(name, from, 1000)
@@ -158,7 +158,7 @@ func (l *fleetLoad) compare(s ledger.Store, decided map[string]fleetOp, end bool
 				found[k] = append(found[k], name)
 			}
 		})
-		c.finish(end)
+		c.finish()
 	}
 	l.compareDatasets(s)
 	late := 0
@@ -268,11 +268,8 @@ func (c *ledgerCheck) entry(r ledger.Record, k string) (sent bool) {
 }
 
 // finish compares the sums with what was told.
-func (c *ledgerCheck) finish(end bool) {
+func (c *ledgerCheck) finish() {
 	t, g := c.fleetLoad.t, c.fleetLedger
-	if !end {
-		return
-	}
 	for position, head := range g.shown {
 		if position > c.last {
 			t.Errorf("%s: somebody was told of entry %d, which is not there: %+v", g.name, position, head)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +20,6 @@ type fleetWriter struct {
 	number int
 	random *rand.Rand
 	lanes  map[string]*lane
-	wrote  atomic.Uint64 // writes that were decided
 }
 
 // lane is what a writer has numbered itself in a ledger.
@@ -142,7 +140,6 @@ func (w *fleetWriter) write(op *fleetOp,
 	case code == codes.FailedPrecondition:
 		w.t.Errorf("%s %s: %v", op.kind, op.key(), err)
 	}
-	w.wrote.Add(1)
 	return err == nil
 }
 
@@ -245,7 +242,6 @@ func (w *fleetWriter) stream(g *fleetLedger) {
 	if err != nil {
 		w.t.Errorf("a stream to %s: %v", g.name, err)
 	}
-	w.wrote.Add(1)
 }
 
 // lifetime is how long a reservation lasts, in seconds. If it is brief, nobody need give anything back.

@@ -216,8 +216,8 @@ func userFinding(f inspect.Facts) finding {
 			fmt.Sprintf("GRANT CREATE ON SCHEMA %s TO %s, or let the database belong to that user", f.Schema, f.User)}
 	case len(f.NotOwner) > 0:
 		return finding{"user", foundWarn, fmt.Sprintf("%s may use the tables, and some belong to somebody else: %s",
-			f.User, strings.Join(f.NotOwner, ", ")), "make them over to " + f.User + " (ALTER TABLE … OWNER TO): the owner " +
-			"alone can bring them up to date and make a final backup"}
+			f.User, strings.Join(f.NotOwner, ", ")), "make them over to " + f.User + " (ALTER TABLE … OWNER TO): the " +
+			"owner alone can bring them up to date and make a final backup"}
 	case f.Superuser:
 		return finding{"user", foundWarn, f.User + " is a superuser, who can do everything on the server",
 			"give daemons a user of their own, to whom only this database belongs"}
