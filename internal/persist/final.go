@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/house"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -16,17 +17,8 @@ import (
 //
 // Without room for the copy, nothing is marked.
 func (s *Store) Final() (content io.ReadCloser, size int64, err error) {
-	if s.Moved() == nil {
-		trial, _, err := s.Backup() // finds damage, and a full disk, while there is a way back
-		if err != nil {
-			return nil, 0, err
-		}
-		if err := trial.Close(); err != nil {
-			return nil, 0, err
-		}
-		if err := s.move(); err != nil {
-			return nil, 0, err
-		}
+	if err := house.Leave(s, s.move); err != nil {
+		return nil, 0, err
 	}
 	return s.copyBy(s.viewMoved)
 }

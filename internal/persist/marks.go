@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"crypto/sha256"
 	"errors"
 	"os"
 	"time"
@@ -73,8 +72,7 @@ func (w *writing) stageBoundKey(k rows.BoundKey) error {
 	if err != nil {
 		return err
 	}
-	value := rows.AppendNumber(w.value(8+sha256.Size), uint64(k.Since.UnixNano()))
-	w.stage(rows.MetaBucket, rows.KeyRow(len(keys)), append(value, k.Fingerprint[:]...))
+	w.stage(rows.MetaBucket, rows.KeyRow(len(keys)), k.Append(w.value(8+len(k.Fingerprint))))
 	return nil
 }
 

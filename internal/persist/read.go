@@ -96,8 +96,7 @@ func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64,
 	return sequence, position, err
 }
 
-// RecordOf implements ledger.Store: it starts at the lane's next indexed entry
-// and walks back, indexEvery records at most.
+// RecordOf implements ledger.Store.
 func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out ledger.Record, err error) {
 	err = s.view(func(v *rows.View) error {
 		h, err := v.Find(name)
@@ -111,32 +110,22 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 		if sequence == 0 || sequence > l.Sequence {
 			return fmt.Errorf("ledger %s: sequence %d of writer %s: %w", name, sequence, w.Name, ledger.ErrNotFound)
 		}
-		at, key := l.Sequence, l.Last
-		if sequence == 1 {
-			at, key = 1, l.ID
-		} else if block := rows.BlockAfter(sequence); block*rows.IndexEvery <= l.Sequence {
-			at = block * rows.IndexEvery
-			if key, err = rows.Must(v, rows.SequencesBucket, rows.BlockKey(l.ID, block), rows.ParseUint64); err != nil {
-				return err
-			}
-		}
-		for ; ; at-- {
-			r, err := v.Entry(h.Number, key)
-			if err != nil {
-				return err
-			}
-			if r.Entry.Writer != w || r.Entry.Sequence != at {
-				return rows.Damaged(rows.LogBucket, rows.NumberKey(key), "sequence %d of writer %s; want %d of %s",
-					r.Entry.Sequence, r.Entry.Writer.Name, at, w.Name)
-			}
-			if at == sequence {
-				out = r.Record
-				return nil
-			}
-			key = r.PreviousOfWriter
-		}
+		out, err = l.Record(sequence, inLane(v, h, l, w))
+		return err
 	})
 	return out, err
+}
+
+// inLane reads a writer's entries.
+func inLane(v *rows.View, h rows.Head, l rows.Lane, w ledger.Writer) rows.LaneLog {
+	return rows.LaneLog{Writer: w, Every: rows.IndexEvery,
+		Indexed: func(block uint64) (uint64, error) {
+			return rows.Must(v, rows.SequencesBucket, rows.BlockKey(l.ID, block), rows.ParseUint64)
+		},
+		Entry: func(key uint64) (ledger.Record, uint64, error) {
+			e, err := v.Entry(h.Number, key)
+			return e.Record, e.PreviousOfWriter, err
+		}}
 }
 
 // Namesakes implements ledger.Store. A writer's key begins with its principal, so
@@ -165,15 +154,11 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 					return err
 				}
 				if l.ID != 0 {
-					r, err := v.Entry(h.Number, l.ID)
+					r, err := l.Record(1, inLane(v, h, l, other))
 					if err != nil {
 						return err
 					}
-					if r.Entry.Writer != other || r.Entry.Sequence != 1 {
-						return rows.Damaged(rows.LogBucket, rows.NumberKey(l.ID),
-							"sequence %d of writer %s; want 1 of %s", r.Entry.Sequence, r.Entry.Writer.Name, w.Name)
-					}
-					out = append(out, r.Record)
+					out = append(out, r)
 				}
 			}
 			other.Name = "\xff" // after every name: those are ASCII

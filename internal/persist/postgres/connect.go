@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
 // Address is where the database is.
@@ -76,8 +77,8 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	b.Queue("INSERT INTO meta (name, value) VALUES ('store', $1) ON CONFLICT (name) DO NOTHING", newID())
 	b.Queue("INSERT INTO marks (daemon, session, n) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", s.fence()...)
 	b.Queue(raise, s.mark(c)...)
-	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = 'final') " +
-		"FROM meta WHERE name = 'store'")
+	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = $1) "+
+		"FROM meta WHERE name = 'store'", rows.FinalName)
 	results := c.SendBatch(ctx, &b)
 	var value, final []byte
 	var synchronous string

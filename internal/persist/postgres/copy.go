@@ -101,23 +101,12 @@ func (c *copying) meta() error {
 		c.Set(rows.MetaBucket, []byte("store"), []byte(c.id))); err != nil {
 		return err
 	}
-	n := 0
-	return c.each("SELECT name, value FROM meta WHERE name LIKE 'key/%' ORDER BY name", func(r pgx.Rows) error {
-		var name string
-		var stored []byte
-		if err := r.Scan(&name, &stored); err != nil {
-			return err
-		}
-		value, err := unsealMeta(name, stored)
-		if err == nil && name != keyName(n) {
-			err = rows.Damaged(rows.MetaBucket, []byte(name), "want %s", keyName(n))
-		}
-		if err != nil {
-			return err
-		}
-		n++
-		return c.Set(rows.MetaBucket, rows.KeyRow(n-1), value)
-	})
+	var keys []rows.BoundKey
+	err := c.each(allKeys, addKey(&keys))
+	for n, k := range keys {
+		err = errors.Join(err, c.Set(rows.MetaBucket, rows.KeyRow(n), k.Append(nil)))
+	}
+	return err
 }
 
 func (c *copying) ledgers() error {

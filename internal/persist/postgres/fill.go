@@ -156,9 +156,8 @@ func (f *filling) meta(ctx context.Context) error {
 		return err
 	}
 	for i, k := range keys {
-		name := keyName(i)
-		all = append(all, []any{name,
-			sealMeta(name, append(rows.NumberKey(uint64(k.Since.UnixNano())), k.Fingerprint[:]...))})
+		name := rows.KeyName(i)
+		all = append(all, []any{name, sealMeta(name, k.Append(nil))})
 	}
 	_, err = f.tx.CopyFrom(ctx, pgx.Identifier{"meta"}, []string{"name", "value"}, pgx.CopyFromRows(all))
 	return err

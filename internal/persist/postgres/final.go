@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/house"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
 
@@ -20,17 +21,8 @@ const noTable = "42P01"
 // without which no daemon can read or write a ledger, whatever its version: commits that are under way
 // end before that, and all later ones fail. It makes the same backup again, as often as it is asked.
 func (s *Store) Final() (content io.ReadCloser, size int64, err error) {
-	if s.Moved() == nil {
-		trial, _, err := s.Backup() // finds damage, and a full disk, while there is a way back
-		if err != nil {
-			return nil, 0, err
-		}
-		if err := trial.Close(); err != nil {
-			return nil, 0, err
-		}
-		if err := s.move(); err != nil {
-			return nil, 0, err
-		}
+	if err := house.Leave(s, s.move); err != nil {
+		return nil, 0, err
 	}
 	var final rows.Final
 	err = s.attempt(func(ctx context.Context, c *pgx.Conn) (err error) {
@@ -45,7 +37,7 @@ func (s *Store) Final() (content io.ReadCloser, size int64, err error) {
 
 // move takes the heads away, in one transaction. It may be run again after an unknown outcome.
 func (s *Store) move() error {
-	value := rows.Final{At: time.Now(), Format: rows.GapsFormat}.Append(nil)
+	sealed := sealMeta(rows.FinalName, rows.Final{At: time.Now(), Format: rows.GapsFormat}.Append(nil))
 	err := s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		switch _, err := readFinal(ctx, c); {
 		case err == nil:
@@ -54,25 +46,25 @@ func (s *Store) move() error {
 			return err
 		}
 		return completed(ctx, c, []query{{sql: begin}, {sql: "LOCK TABLE heads IN ACCESS EXCLUSIVE MODE"},
-			{sql: "INSERT INTO meta (name, value) VALUES ('final', $1)", args: []any{sealMeta("final", value)}},
+			{sql: "INSERT INTO meta (name, value) VALUES ($1, $2)", args: []any{rows.FinalName, sealed}},
 			{sql: "ALTER TABLE heads RENAME TO moved_heads"}, {sql: "COMMIT"}})
 	})
 	if err != nil {
 		return err
 	}
-	return s.setMoved(sealMeta("final", value))
+	return s.setMoved(sealed)
 }
 
 func readFinal(ctx context.Context, c *pgx.Conn) (f rows.Final, err error) {
 	var stored []byte
-	if err := c.QueryRow(ctx, "SELECT value FROM meta WHERE name = 'final'").Scan(&stored); err != nil {
+	if err := c.QueryRow(ctx, "SELECT value FROM meta WHERE name = $1", rows.FinalName).Scan(&stored); err != nil {
 		return f, err
 	}
 	return parseFinal(stored)
 }
 
 func parseFinal(stored []byte) (rows.Final, error) {
-	return parse(rows.MetaBucket, []byte("final"), stored, rows.ParseFinal)
+	return parse(rows.MetaBucket, rows.FinalKey, stored, rows.ParseFinal)
 }
 
 // setMoved makes the store refuse everything but a final backup.

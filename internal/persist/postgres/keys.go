@@ -3,10 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,30 +21,22 @@ func (s *Store) Keys() (keys []rows.BoundKey, err error) {
 	return keys, err
 }
 
-func keyName(n int) string { return fmt.Sprintf("key/%06d", n) }
+// allKeys reads the rows of keys, which addKey adds to those before them.
+const allKeys = "SELECT name, value FROM meta WHERE name LIKE '" + rows.KeyPrefix + "%' ORDER BY name"
+
+func addKey(keys *[]rows.BoundKey) func(pgx.Rows) error {
+	return func(r pgx.Rows) error {
+		var name, stored []byte
+		err := r.Scan(&name, &stored)
+		if err == nil {
+			*keys, err = rows.AppendKey(*keys, name, []byte(rows.KeyName(len(*keys))), stored)
+		}
+		return err
+	}
+}
 
 func (v *view) keys() (keys []rows.BoundKey, err error) {
-	err = v.query(query{"SELECT name, value FROM meta WHERE name LIKE 'key/%' ORDER BY name", nil,
-		func(r pgx.Rows) error {
-			var name string
-			var stored []byte
-			if err := r.Scan(&name, &stored); err != nil {
-				return err
-			}
-			value, err := unsealMeta(name, stored)
-			if err != nil {
-				return err
-			}
-			if name != keyName(len(keys)) || len(value) != 8+sha256.Size {
-				return rows.Damaged(rows.MetaBucket, []byte(name), "%d bytes; want those of key %d", len(value),
-					len(keys))
-			}
-			keys = append(keys, rows.BoundKey{
-				Fingerprint: [sha256.Size]byte(value[8:]),
-				Since:       time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC(),
-			})
-			return nil
-		}})
+	err = v.query(query{allKeys, nil, addKey(&keys)})
 	return keys, err
 }
 
@@ -58,13 +47,12 @@ func (s *Store) BindKey(k rows.BoundKey) error {
 	if err != nil {
 		return err
 	}
-	name := keyName(len(keys))
-	value := append(rows.NumberKey(uint64(k.Since.UnixNano())), k.Fingerprint[:]...)
+	name := rows.KeyName(len(keys))
 	var stored []byte
 	err = s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		return completed(ctx, c, []query{{sql: begin},
 			{sql: "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-				args: []any{name, sealMeta(name, value)}},
+				args: []any{name, sealMeta(name, k.Append(nil))}},
 			{"SELECT value FROM meta WHERE name = $1", []any{name}, func(r pgx.Rows) error { return r.Scan(&stored) }},
 			{sql: "COMMIT"}})
 	})

@@ -73,7 +73,7 @@ func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64,
 	return sequence, position, err
 }
 
-// RecordOf implements ledger.Store: it starts at the lane's next indexed entry and walks back.
+// RecordOf implements ledger.Store.
 func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out ledger.Record, err error) {
 	err = s.view(func(v *view) error {
 		f, err := v.ledger(name)
@@ -88,35 +88,24 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (out led
 			v.absent = true
 			return notThere(name, w, sequence)
 		}
-		at, key := l.Sequence, l.Last
-		if sequence == 1 {
-			at, key = 1, l.ID
-		} else if block := (sequence-1)/sequenceEvery + 1; block*sequenceEvery <= l.Sequence {
-			at = block * sequenceEvery
-			if key, err = v.indexed(l.ID, block); err != nil {
-				return err
-			}
-		}
-		var beside []packs.Linked
-		for ; ; at-- {
-			e, ok := withKey(beside, key)
-			if !ok {
-				if e, beside, err = v.byKey(f, key); err != nil {
-					return err
-				}
-			}
-			if e.Entry.Writer != w || e.Entry.Sequence != at {
-				return rows.Damaged(rows.LogBucket, rows.NumberKey(key), "sequence %d of writer %s; want %d of %s",
-					e.Entry.Sequence, e.Entry.Writer.Name, at, w.Name)
-			}
-			if at == sequence {
-				out = e.Record
-				return nil
-			}
-			key = e.OfWriter
-		}
+		out, err = l.Record(sequence, v.inLane(f, l, w))
+		return err
 	})
 	return out, err
+}
+
+// inLane reads a writer's entries. Of those in one row it asks once.
+func (v *view) inLane(f found, l rows.Lane, w ledger.Writer) rows.LaneLog {
+	var beside []packs.Linked
+	return rows.LaneLog{Writer: w, Every: sequenceEvery,
+		Indexed: func(block uint64) (uint64, error) { return v.indexed(l.ID, block) },
+		Entry: func(key uint64) (r ledger.Record, before uint64, err error) {
+			e, ok := withKey(beside, key)
+			if !ok {
+				e, beside, err = v.byKey(f, key)
+			}
+			return e.Record, e.OfWriter, err
+		}}
 }
 
 // indexed reads the log key of a lane's entry number block × sequenceEvery.
@@ -148,8 +137,8 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 		if err != nil {
 			return err
 		}
-		v.absent = true              // of others that have this name
-		first := map[string]uint64{} // log key, by principal
+		v.absent = true // of others that have this name
+		others := map[ledger.Writer]rows.Lane{}
 		err = v.query(query{namesakes, []any{int64(f.Number), []byte(w.Name), []byte(w.Principal)},
 			func(r pgx.Rows) error {
 				var principal, value []byte
@@ -158,22 +147,18 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 				}
 				other := ledger.Writer{Principal: string(principal), Name: w.Name}
 				l, err := parse(rows.WritersBucket, rows.AppendWriter(nil, f.Number, other), value, rows.ParseLane)
-				first[other.Principal] = l.ID
+				others[other] = l
 				return err
 			}})
 		if err != nil {
 			return err
 		}
-		for principal, key := range first {
-			e, _, err := v.byKey(f, key)
+		for other, l := range others {
+			r, err := l.Record(1, v.inLane(f, l, other))
 			if err != nil {
 				return err
 			}
-			if e.Entry.Writer != (ledger.Writer{Principal: principal, Name: w.Name}) || e.Entry.Sequence != 1 {
-				return rows.Damaged(rows.LogBucket, rows.NumberKey(key), "sequence %d of writer %s; want 1 of %s",
-					e.Entry.Sequence, e.Entry.Writer.Name, w.Name)
-			}
-			out = append(out, e.Record)
+			out = append(out, r)
 		}
 		return nil
 	})

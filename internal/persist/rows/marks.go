@@ -1,12 +1,13 @@
 package rows
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"time"
 )
+
+// FinalName is that of the mark of a store that was moved away, in a file and in a database.
+const FinalName = "final"
 
 // These rows of the meta bucket say what a file is. Files of earlier versions have none, and
 // programs of earlier versions ignore them.
@@ -20,19 +21,8 @@ var (
 	// FinalKey → the time (8 bytes, Unix nanoseconds) at which the store was moved away, and the
 	// version (4) that the file had before. In a backup it means that the ledgers go on from there
 	// without a gap; in a store, that they go on elsewhere. Only a restore removes it.
-	FinalKey = []byte("final")
-	// keyPrefix, number (4 bytes) → time (8 bytes, Unix nanoseconds), fingerprint (32) of
-	// the key that signs heads from then on. Rows are only added.
-	keyPrefix = []byte("key/")
+	FinalKey = []byte(FinalName)
 )
-
-// BoundKey is a key that signs a store's heads.
-type BoundKey struct {
-	// Fingerprint is a SHA-256 of the public key; zero after a restore: the next key
-	// that the store is used with will be its own.
-	Fingerprint [sha256.Size]byte
-	Since       time.Time
-}
 
 // Stopped reports whether this is the state that an orderly close leaves.
 func (v *View) Stopped() (bool, error) {
@@ -130,27 +120,3 @@ func (v *View) CheckBackup(path string) error {
 		"made of may go on; \"accountantd restore %s --data NEWDIR\" makes a store of it",
 		time.Unix(0, int64(made)).UTC().Format(time.RFC3339), path)
 }
-
-func (v *View) Keys() (keys []BoundKey, err error) {
-	bb, err := v.Bucket(MetaBucket)
-	if err != nil {
-		return nil, err
-	}
-	c := bb.Cursor()
-	for key, stored := c.Seek(keyPrefix); bytes.HasPrefix(key, keyPrefix); key, stored = c.Next() {
-		value, err := Unseal(MetaBucket, key, stored)
-		if err != nil {
-			return nil, err
-		}
-		if !bytes.Equal(key, KeyRow(len(keys))) || len(value) != 8+sha256.Size {
-			return nil, Damaged(MetaBucket, key, "%d bytes; want those of key %d", len(value), len(keys))
-		}
-		keys = append(keys, BoundKey{
-			Fingerprint: [sha256.Size]byte(value[8:]),
-			Since:       time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC(),
-		})
-	}
-	return keys, nil
-}
-
-func KeyRow(n int) []byte { return binary.BigEndian.AppendUint32(bytes.Clone(keyPrefix), uint32(n)) }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/binary"
 	"errors"
 	"net"
 	"strings"
@@ -118,8 +117,8 @@ func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
 		ARRAY(SELECT tablename::text FROM pg_tables
 			WHERE schemaname = current_schema() AND tablename = ANY($1) AND NOT pg_has_role(tableowner, 'usage')
 			ORDER BY 1)`
-	tables := strings.Fields("meta marks ledgers heads packs lanes sequences mechanisms counts reservations amendments")
-	return c.QueryRow(ctx, ask, tables).Scan(&f.User, &f.Superuser, &f.Schema, &f.MayCreate, &f.Lacks, &f.NotOwner)
+	return c.QueryRow(ctx, ask, schema.Tables()).Scan(&f.User, &f.Superuser, &f.Schema, &f.MayCreate, &f.Lacks,
+		&f.NotOwner)
 }
 
 // store reads which store the database has.
@@ -146,13 +145,13 @@ func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 		switch {
 		case name == "store":
 			f.Store = string(value)
-		case name == "final":
+		case name == rows.FinalName:
 			final, err := rows.ParseFinal(value)
 			f.Moved = &final
 			return err
-		case strings.HasPrefix(name, "key/") && len(value) == 8+len(rows.BoundKey{}.Fingerprint):
-			f.Keys = append(f.Keys, rows.BoundKey{Fingerprint: [32]byte(value[8:]),
-				Since: time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC()})
+		case strings.HasPrefix(name, rows.KeyPrefix):
+			f.Keys, err = rows.AppendKey(f.Keys, []byte(name), []byte(rows.KeyName(len(f.Keys))), stored)
+			return err
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"regexp"
 )
 
 //go:embed migrations/*.sql
@@ -20,6 +21,27 @@ func Scripts() fs.FS {
 		panic(err) // the name is one of those that are embedded
 	}
 	return scripts
+}
+
+// makes finds the tables that a script makes.
+var makes = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+
+// Tables are the names of the tables in which the ledgers are, as the scripts make them.
+func Tables() (names []string) {
+	err := fs.WalkDir(Scripts(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(Scripts(), path)
+		for _, found := range makes.FindAllSubmatch(text, -1) {
+			names = append(names, string(found[1]))
+		}
+		return err
+	})
+	if err != nil {
+		panic(err) // they are embedded
+	}
+	return names
 }
 
 // Newest returns the newest version that this program knows.

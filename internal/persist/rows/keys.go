@@ -1,0 +1,63 @@
+package rows
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// BoundKey is a key that signs a store's heads. Its row of the meta bucket has the time (8 bytes, Unix nanoseconds)
+// and the fingerprint (32). Rows are only added.
+type BoundKey struct {
+	// Fingerprint is a SHA-256 of the public key; zero after a restore: the next key
+	// that the store is used with will be its own.
+	Fingerprint [sha256.Size]byte
+	Since       time.Time
+}
+
+// KeyPrefix begins the names of keys' rows.
+const KeyPrefix = "key/"
+
+// KeyRow is the name of a key's row in a file. Keys are numbered from 0.
+func KeyRow(n int) []byte { return binary.BigEndian.AppendUint32([]byte(KeyPrefix), uint32(n)) }
+
+// KeyName is the name of a key's row in a database, where names are text.
+func KeyName(n int) string { return fmt.Sprintf("%s%06d", KeyPrefix, n) }
+
+// Append adds the row's bytes.
+func (k BoundKey) Append(b []byte) []byte {
+	return append(AppendNumber(b, uint64(k.Since.UnixNano())), k.Fingerprint[:]...)
+}
+
+// AppendKey adds the key in a row to those in the rows before it, and verifies it. The row must have the name that is
+// wanted, which is KeyRow or KeyName of their number: one that is missing would make an earlier key the newest.
+func AppendKey(keys []BoundKey, name, want, stored []byte) ([]BoundKey, error) {
+	value, err := Unseal(MetaBucket, name, stored)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(name, want) || len(value) != 8+sha256.Size {
+		return nil, Damaged(MetaBucket, name, "%d bytes; want those of key %d", len(value), len(keys))
+	}
+	return append(keys, BoundKey{
+		Fingerprint: [sha256.Size]byte(value[8:]),
+		Since:       time.Unix(0, int64(binary.BigEndian.Uint64(value))).UTC(),
+	}), nil
+}
+
+// Keys returns the keys that a file is bound to, the one in use last.
+func (v *View) Keys() (keys []BoundKey, err error) {
+	bb, err := v.Bucket(MetaBucket)
+	if err != nil {
+		return nil, err
+	}
+	c := bb.Cursor()
+	for name, stored := c.Seek([]byte(KeyPrefix)); bytes.HasPrefix(name, []byte(KeyPrefix)); name, stored = c.Next() {
+		if keys, err = AppendKey(keys, name, KeyRow(len(keys)), stored); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
