@@ -71,6 +71,7 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 			break
 		}
 	},
+	"ListRefusals":   func(ctx context.Context, c *Client) { _, _ = c.Refusals(ctx, "x") },
 	"GetStoreStatus": func(ctx context.Context, c *Client) { _, _ = c.StoreStatus(ctx) },
 	"GetSignedHead":  func(ctx context.Context, c *Client) { _, _ = c.SignedHead(ctx, "x") },
 	"GetAccess":      func(ctx context.Context, c *Client) { _, _ = c.GetAccess(ctx, &pb.GetAccessRequest{}) },

@@ -126,6 +126,17 @@ func (c *Client) Spending(ctx context.Context, request *pb.QuerySpendingRequest)
 	return answer, err
 }
 
+// Refusals asks what the daemon has refused of a ledger since it was started, which it keeps in memory only. Other
+// daemons of the same database know of their own refusals.
+func (c *Client) Refusals(ctx context.Context, ledger string) (*pb.ListRefusalsResponse, error) {
+	var answer *pb.ListRefusalsResponse
+	err := c.read(ctx, "Refusals", ledger, func(ctx context.Context) (err error) {
+		answer, err = c.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: ledger})
+		return err
+	})
+	return answer, err
+}
+
 // Forecast guesses when a ledger's budget is used up, from how fast it was spent.
 func (c *Client) Forecast(ctx context.Context, ledger string) (*pb.QueryForecastResponse, error) {
 	var answer *pb.QueryForecastResponse

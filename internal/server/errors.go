@@ -94,17 +94,27 @@ var table = []struct {
 		"; a write may still happen: send it again, with the same writer and sequence"},
 }
 
-// lookup returns an error's code, whether it is a refusal, and its message.
-func lookup(err error) (code codes.Code, refusal bool, message string) {
+// lookup returns an error's code, whether it is a refusal, and the advice that its message ends with. The message is
+// left to those who show it: to make it takes longer than all this.
+func lookup(err error) (code codes.Code, refusal bool, advice string) {
 	if isInvalid(err) {
-		return codes.InvalidArgument, true, err.Error()
+		return codes.InvalidArgument, true, ""
 	}
 	for _, row := range table {
 		if errors.Is(err, row.err) {
-			return row.code, row.refusal, err.Error() + row.advice
+			return row.code, row.refusal, row.advice
 		}
 	}
-	return codes.Internal, false, err.Error()
+	return codes.Internal, false, ""
+}
+
+// codeOf returns an error's code. Of a status it is the status's.
+func codeOf(err error) codes.Code {
+	if s, ok := status.FromError(err); ok {
+		return s.Code()
+	}
+	code, _, _ := lookup(err)
+	return code
 }
 
 // reasonOf returns why a write was refused, in a few fixed words that are a label of the
@@ -143,7 +153,8 @@ func statusOf(err error) *status.Status {
 	if s, ok := status.FromError(err); ok {
 		return s
 	}
-	code, _, message := lookup(err)
+	code, _, advice := lookup(err)
+	message := err.Error() + advice
 	var set *set.Refusal
 	if errors.As(err, &set) {
 		s := status.New(code, wire.Cut(message, sets.MessageBytes))
@@ -171,6 +182,13 @@ func (s *Server) refused(err error) error {
 	p := st.Proto()
 	p.Message = wire.Cut(strings.ReplaceAll(p.Message, ledger.OwnSocket, "--server unix:"+path), maxMessage)
 	return status.FromProto(p).Err()
+}
+
+// said is what a refusal says of itself, to be remembered.
+func said(err error) *pb.Refusal {
+	code, _, advice := lookup(err)
+	return &pb.Refusal{Code: int32(code), Reason: reasonOf(err), Detail: err.Error() + advice,
+		BudgetExceeded: exceededBy(err)}
 }
 
 // aboutMember says which code a ledger's error has, and what its budgets lack.

@@ -263,7 +263,7 @@ func (m *Metrics) answered(a accountant.Answer, took time.Duration) {
 func (m *Metrics) write(accepted, replayed bool, err error) {
 	switch {
 	case err != nil:
-		outcome, code := "failed", statusOf(err).Code()
+		outcome, code := "failed", codeOf(err)
 		if isRefusal(err) {
 			outcome = "refused"
 			m.refusals.WithLabelValues(reasonOf(err)).Inc()

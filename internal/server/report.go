@@ -117,6 +117,9 @@ func (s *service) charge(ctx context.Context, req reporting,
 	result, err := s.decide(ctx, req, req.GetCheckOnly(), charge)
 	s.metrics.write(!req.GetCheckOnly(), result.Replayed, err)
 	if err != nil {
+		if !req.GetCheckOnly() {
+			s.remember(ctx, req, err)
+		}
 		return nil, err
 	}
 	checked := req.GetCheckOnly() && !result.Replayed

@@ -39,6 +39,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/server/places"
 	"github.com/dpaccountant/accountant/internal/server/policies"
+	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/signing"
@@ -139,14 +140,16 @@ func Start(config Config) (*Server, error) {
 		sessions: sessions.New(s.keeper, questions), plans: sessions.New(plans{s.keeper}, questions),
 		gate: s.gate, draining: s.draining, expiry: s.expiry, version: config.Version,
 		signer: signing.Signer{Key: config.SigningKey, Newest: config.NewestKey},
-		places: places.New(config.SigningKey), Upkeep: s.upkeep, backups: &backups.Sender{Store: config.Store,
+		places: places.New(config.SigningKey), Upkeep: s.upkeep,
+		refused: refusals.New(refusals.Config{Now: time.Now, Say: said, Summary: s.keeper.Summary}),
+		backups: &backups.Sender{Store: config.Store,
 			Draining: s.draining, Drained: errDraining, Moved: s.unhealthy, Copied: s.upkeep.Copied,
 			Sent: func(ctx context.Context, b *pb.StoreBackup) {
 				b.Principal = principal(ctx)
 				s.upkeep.BackedUp(b)
 			}}}
 	api.Handlers = sets.Handlers{Of: api.setCall, Compare: api.compareReceipt, Count: s.metrics.write,
-		Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
+		Refused: api.refused.AddSet, Reserved: s.expiry.wake, Refusal: isRefusal, About: aboutMember}
 	api.overviews = overview.New(overview.Config{Store: config.Store, Ledgers: s.keeper, InTime: questions,
 		Places: api.places, Now: time.Now, Spent: api.sessions, Plans: api.plans, Dataset: api.datasetSubject,
 		Passage: func(ctx context.Context) overview.Passage { return passage(ctx) }})

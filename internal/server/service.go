@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/overview"
 	"github.com/dpaccountant/accountant/internal/server/places"
+	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/server/sessions"
 	"github.com/dpaccountant/accountant/internal/server/sets"
 	"github.com/dpaccountant/accountant/internal/server/signing"
@@ -26,6 +27,7 @@ type service struct {
 	sets.Handlers
 	*overviews
 	*upkeep.Upkeep
+	*refused
 	keeper   *keeper.Keeper
 	inTime   turns.InTime
 	sessions *sessions.Sessions // about what was charged
@@ -47,6 +49,9 @@ type service struct {
 
 // overviews are the handlers of package overview, under a name of their own.
 type overviews = overview.Handlers
+
+// refused is the table of refusals and its handler, under a name of its own.
+type refused = refusals.Table
 
 // Backup implements the API.
 func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_BackupServer) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/server/refusals"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -126,7 +127,9 @@ type reports struct {
 	writer    ledger.Writer
 	adjacency mechanism.Adjacency
 	metrics   *Metrics
+	refusals  *refusals.Table
 	expiry    *expiry
+	ledger    string
 }
 
 // open checks the lane's name and takes it over.
@@ -158,7 +161,7 @@ func (s *service) open(ending context.Context, stream pb.AccountantService_Repor
 		}
 		return nil, 0, err
 	}
-	return &reports{stream, lane, w, adjacency, s.metrics, s.expiry}, last, nil
+	return &reports{stream, lane, w, adjacency, s.metrics, s.refused, s.expiry, open.GetLedger()}, last, nil
 }
 
 // countEach is how many charges of a stream are counted at once for fair use. Counting takes some hundred
@@ -317,6 +320,7 @@ func (r *reports) answers(results []keeper.LaneResult) (answers []*pb.ReportStre
 		if !isRefusal(result.Err) {
 			return answers, fmt.Errorf("sequence %d: %w", result.Sequence, result.Err)
 		}
+		r.refusals.Add(r.ledger, r.writer, result.Sequence, result.Err)
 		s := statusOf(result.Err)
 		answers = append(answers, &pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Rejected_{
 			Rejected: &pb.ReportStreamResponse_Rejected{Sequence: result.Sequence, Code: int32(s.Code()),

@@ -28,7 +28,19 @@ type laned interface {
 func (s *service) write(ctx context.Context, in laned, action toAction[ledger.Action]) (keeper.Result, error) {
 	result, err := s.decide(ctx, in, false, action)
 	s.metrics.write(true, result.Replayed, err)
+	switch in.(type) {
+	case *pb.ReserveRequest, *pb.CommitRequest, *pb.ReleaseRequest: // what jobs do, besides charges
+		s.remember(ctx, in, err)
+	}
 	return result, err
+}
+
+// remember keeps in mind why a write was not carried out, if its ledger refused it.
+func (s *service) remember(ctx context.Context, in laned, err error) {
+	if err != nil {
+		w := ledger.Writer{Principal: principal(ctx), Name: in.GetWriter()}
+		s.refused.Add(in.GetLedger(), w, in.GetSequence(), err)
+	}
 }
 
 // toAction converts a request's action, which must be valid under the ledger's adjacency.

@@ -53,6 +53,7 @@ VERBS: dict[str, Callable[[Client, Path], Any]] = {
     "QueryForecast": lambda c, _: c.forecast("m/x"),
     "Calibrate": lambda c, _: c.calibrate("count", STEP, target_epsilon=1, target_delta=1e-6, ledger="m/x"),
     "ListEntries": lambda c, _: list(c.entries("m/x")),
+    "ListRefusals": lambda c, _: c.refusals("m/x"),
     "GetStoreStatus": lambda c, _: c.store_status(),
     "GetSignedHead": lambda c, _: c.signed_head("m/x"),
     "GetAccess": lambda c, _: c.get_access(),

@@ -4651,6 +4651,258 @@ func (x *ListEntriesResponse) GetGenesis() []byte {
 	return nil
 }
 
+// ListRefusalsRequest names a ledger.
+type ListRefusalsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ledger's name. Required.
+	Ledger        string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusalsRequest) Reset() {
+	*x = ListRefusalsRequest{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusalsRequest) ProtoMessage() {}
+
+func (x *ListRefusalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusalsRequest.ProtoReflect.Descriptor instead.
+func (*ListRefusalsRequest) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *ListRefusalsRequest) GetLedger() string {
+	if x != nil {
+		return x.Ledger
+	}
+	return ""
+}
+
+// ListRefusalsResponse is what one daemon remembers of what it has refused. A refusal is no entry of the ledger:
+// nothing was charged for it, nothing of it is stored, and other daemons of the same database know of their own only.
+type ListRefusalsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many charges, reservations, commits and releases the ledger's budget, plan or state has refused since
+	// count_start_time. A request about several ledgers counts in each ledger that refused it. Requests that were
+	// malformed, that the access policy did not allow, or that only asked whether something fits (check_only) do not
+	// count.
+	Count uint64 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// The newest of them, the newest first; at most 10.
+	Refusals []*Refusal `protobuf:"bytes,2,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	// Since when refusals of this ledger are counted. That is when the daemon was started, or later: a daemon remembers
+	// at most 1,000 ledgers and 8 MiB, and forgets those first that were not refused for the longest time.
+	CountStartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=count_start_time,json=countStartTime,proto3" json:"count_start_time,omitempty"`
+	// When this daemon was started.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Whose refusals these are, in words.
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusalsResponse) Reset() {
+	*x = ListRefusalsResponse{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusalsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusalsResponse) ProtoMessage() {}
+
+func (x *ListRefusalsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusalsResponse.ProtoReflect.Descriptor instead.
+func (*ListRefusalsResponse) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *ListRefusalsResponse) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ListRefusalsResponse) GetRefusals() []*Refusal {
+	if x != nil {
+		return x.Refusals
+	}
+	return nil
+}
+
+func (x *ListRefusalsResponse) GetCountStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CountStartTime
+	}
+	return nil
+}
+
+func (x *ListRefusalsResponse) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *ListRefusalsResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// Refusal is a request that a ledger refused. Nothing was charged for it.
+type Refusal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the daemon refused it.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Who sent it.
+	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
+	// The writer whose lane it came in.
+	Writer string `protobuf:"bytes,3,opt,name=writer,proto3" json:"writer,omitempty"`
+	// Its number in that lane. A refused request uses up no number, so the same one may be refused again.
+	Sequence uint64 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The number of ledgers that it was about together; 0 if it was about this ledger alone.
+	SetLedgers uint32 `protobuf:"varint,5,opt,name=set_ledgers,json=setLedgers,proto3" json:"set_ledgers,omitempty"`
+	// The gRPC code that its sender got.
+	Code int32 `protobuf:"varint,6,opt,name=code,proto3" json:"code,omitempty"`
+	// Why, in a few fixed words: "budget exceeded", "ledger is closed".
+	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What the refusal said, shortened.
+	Detail string `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`
+	// What budgets or the plan lacked, as the refusal said it: the first shortfalls, and the first of what would have
+	// fit. Absent of other refusals.
+	BudgetExceeded *BudgetExceeded `protobuf:"bytes,9,opt,name=budget_exceeded,json=budgetExceeded,proto3" json:"budget_exceeded,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Refusal) Reset() {
+	*x = Refusal{}
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Refusal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Refusal) ProtoMessage() {}
+
+func (x *Refusal) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
+func (*Refusal) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *Refusal) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *Refusal) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *Refusal) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
+}
+
+func (x *Refusal) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *Refusal) GetSetLedgers() uint32 {
+	if x != nil {
+		return x.SetLedgers
+	}
+	return 0
+}
+
+func (x *Refusal) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *Refusal) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Refusal) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Refusal) GetBudgetExceeded() *BudgetExceeded {
+	if x != nil {
+		return x.BudgetExceeded
+	}
+	return nil
+}
+
 // CreateDatasetRequest registers a dataset.
 type CreateDatasetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4673,7 +4925,7 @@ type CreateDatasetRequest struct {
 
 func (x *CreateDatasetRequest) Reset() {
 	*x = CreateDatasetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[60]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4685,7 +4937,7 @@ func (x *CreateDatasetRequest) String() string {
 func (*CreateDatasetRequest) ProtoMessage() {}
 
 func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[60]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4698,7 +4950,7 @@ func (x *CreateDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetRequest.ProtoReflect.Descriptor instead.
 func (*CreateDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{60}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *CreateDatasetRequest) GetSpec() *DatasetSpec {
@@ -4747,7 +4999,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[61]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4759,7 +5011,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[61]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4772,7 +5024,7 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{61}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
@@ -4814,7 +5066,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[62]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4826,7 +5078,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[62]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4839,7 +5091,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{62}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetDatasetRequest) GetId() string {
@@ -4860,7 +5112,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[63]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4872,7 +5124,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[63]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4885,7 +5137,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{63}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -4908,7 +5160,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[64]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4920,7 +5172,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[64]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4933,7 +5185,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{64}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() uint32 {
@@ -4964,7 +5216,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[65]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4976,7 +5228,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[65]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4989,7 +5241,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{65}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -5023,7 +5275,7 @@ type AmendDatasetRequest struct {
 
 func (x *AmendDatasetRequest) Reset() {
 	*x = AmendDatasetRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[66]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5035,7 +5287,7 @@ func (x *AmendDatasetRequest) String() string {
 func (*AmendDatasetRequest) ProtoMessage() {}
 
 func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[66]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5048,7 +5300,7 @@ func (x *AmendDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetRequest.ProtoReflect.Descriptor instead.
 func (*AmendDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{66}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *AmendDatasetRequest) GetId() string {
@@ -5092,7 +5344,7 @@ type AmendDatasetResponse struct {
 
 func (x *AmendDatasetResponse) Reset() {
 	*x = AmendDatasetResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[67]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5104,7 +5356,7 @@ func (x *AmendDatasetResponse) String() string {
 func (*AmendDatasetResponse) ProtoMessage() {}
 
 func (x *AmendDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[67]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5117,7 +5369,7 @@ func (x *AmendDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendDatasetResponse.ProtoReflect.Descriptor instead.
 func (*AmendDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{67}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AmendDatasetResponse) GetReceipt() *Receipt {
@@ -5147,7 +5399,7 @@ type GetDatasetStatementRequest struct {
 
 func (x *GetDatasetStatementRequest) Reset() {
 	*x = GetDatasetStatementRequest{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[68]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5159,7 +5411,7 @@ func (x *GetDatasetStatementRequest) String() string {
 func (*GetDatasetStatementRequest) ProtoMessage() {}
 
 func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[68]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5172,7 +5424,7 @@ func (x *GetDatasetStatementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementRequest) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{68}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetDatasetStatementRequest) GetId() string {
@@ -5204,7 +5456,7 @@ type GetDatasetStatementResponse struct {
 
 func (x *GetDatasetStatementResponse) Reset() {
 	*x = GetDatasetStatementResponse{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[69]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5216,7 +5468,7 @@ func (x *GetDatasetStatementResponse) String() string {
 func (*GetDatasetStatementResponse) ProtoMessage() {}
 
 func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[69]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5229,7 +5481,7 @@ func (x *GetDatasetStatementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetStatementResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetStatementResponse) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{69}
+	return file_accountant_v1_accountant_service_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetDatasetStatementResponse) GetDataset() *Dataset {
@@ -5274,7 +5526,7 @@ type BudgetExceeded_Shortfall struct {
 
 func (x *BudgetExceeded_Shortfall) Reset() {
 	*x = BudgetExceeded_Shortfall{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[70]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5286,7 +5538,7 @@ func (x *BudgetExceeded_Shortfall) String() string {
 func (*BudgetExceeded_Shortfall) ProtoMessage() {}
 
 func (x *BudgetExceeded_Shortfall) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[70]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5359,7 +5611,7 @@ type BudgetExceeded_PlanLine struct {
 
 func (x *BudgetExceeded_PlanLine) Reset() {
 	*x = BudgetExceeded_PlanLine{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[71]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5371,7 +5623,7 @@ func (x *BudgetExceeded_PlanLine) String() string {
 func (*BudgetExceeded_PlanLine) ProtoMessage() {}
 
 func (x *BudgetExceeded_PlanLine) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[71]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5423,7 +5675,7 @@ type BudgetExceeded_Difference struct {
 
 func (x *BudgetExceeded_Difference) Reset() {
 	*x = BudgetExceeded_Difference{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[72]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5435,7 +5687,7 @@ func (x *BudgetExceeded_Difference) String() string {
 func (*BudgetExceeded_Difference) ProtoMessage() {}
 
 func (x *BudgetExceeded_Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[72]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5487,7 +5739,7 @@ type BudgetExceeded_Unplanned struct {
 
 func (x *BudgetExceeded_Unplanned) Reset() {
 	*x = BudgetExceeded_Unplanned{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[73]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5499,7 +5751,7 @@ func (x *BudgetExceeded_Unplanned) String() string {
 func (*BudgetExceeded_Unplanned) ProtoMessage() {}
 
 func (x *BudgetExceeded_Unplanned) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[73]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5554,7 +5806,7 @@ type SetRefusal_Member struct {
 
 func (x *SetRefusal_Member) Reset() {
 	*x = SetRefusal_Member{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[74]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5566,7 +5818,7 @@ func (x *SetRefusal_Member) String() string {
 func (*SetRefusal_Member) ProtoMessage() {}
 
 func (x *SetRefusal_Member) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[74]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5628,7 +5880,7 @@ type ReportStreamRequest_Open struct {
 
 func (x *ReportStreamRequest_Open) Reset() {
 	*x = ReportStreamRequest_Open{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[75]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5640,7 +5892,7 @@ func (x *ReportStreamRequest_Open) String() string {
 func (*ReportStreamRequest_Open) ProtoMessage() {}
 
 func (x *ReportStreamRequest_Open) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[75]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5690,7 +5942,7 @@ type ReportStreamRequest_SequencedCharge struct {
 
 func (x *ReportStreamRequest_SequencedCharge) Reset() {
 	*x = ReportStreamRequest_SequencedCharge{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[76]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5702,7 +5954,7 @@ func (x *ReportStreamRequest_SequencedCharge) String() string {
 func (*ReportStreamRequest_SequencedCharge) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCharge) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[76]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5745,7 +5997,7 @@ type ReportStreamRequest_SequencedReserve struct {
 
 func (x *ReportStreamRequest_SequencedReserve) Reset() {
 	*x = ReportStreamRequest_SequencedReserve{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[77]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5757,7 +6009,7 @@ func (x *ReportStreamRequest_SequencedReserve) String() string {
 func (*ReportStreamRequest_SequencedReserve) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedReserve) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[77]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5800,7 +6052,7 @@ type ReportStreamRequest_SequencedCommit struct {
 
 func (x *ReportStreamRequest_SequencedCommit) Reset() {
 	*x = ReportStreamRequest_SequencedCommit{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[78]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5812,7 +6064,7 @@ func (x *ReportStreamRequest_SequencedCommit) String() string {
 func (*ReportStreamRequest_SequencedCommit) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[78]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5855,7 +6107,7 @@ type ReportStreamRequest_SequencedRelease struct {
 
 func (x *ReportStreamRequest_SequencedRelease) Reset() {
 	*x = ReportStreamRequest_SequencedRelease{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[79]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5867,7 +6119,7 @@ func (x *ReportStreamRequest_SequencedRelease) String() string {
 func (*ReportStreamRequest_SequencedRelease) ProtoMessage() {}
 
 func (x *ReportStreamRequest_SequencedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[79]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5908,7 +6160,7 @@ type ReportStreamResponse_Opened struct {
 
 func (x *ReportStreamResponse_Opened) Reset() {
 	*x = ReportStreamResponse_Opened{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[80]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5920,7 +6172,7 @@ func (x *ReportStreamResponse_Opened) String() string {
 func (*ReportStreamResponse_Opened) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[80]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5956,7 +6208,7 @@ type ReportStreamResponse_Acknowledged struct {
 
 func (x *ReportStreamResponse_Acknowledged) Reset() {
 	*x = ReportStreamResponse_Acknowledged{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[81]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5968,7 +6220,7 @@ func (x *ReportStreamResponse_Acknowledged) String() string {
 func (*ReportStreamResponse_Acknowledged) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Acknowledged) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[81]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6016,7 +6268,7 @@ type ReportStreamResponse_Rejected struct {
 
 func (x *ReportStreamResponse_Rejected) Reset() {
 	*x = ReportStreamResponse_Rejected{}
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[82]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6028,7 +6280,7 @@ func (x *ReportStreamResponse_Rejected) String() string {
 func (*ReportStreamResponse_Rejected) ProtoMessage() {}
 
 func (x *ReportStreamResponse_Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_accountant_service_proto_msgTypes[82]
+	mi := &file_accountant_v1_accountant_service_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6486,7 +6738,27 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x13ListEntriesResponse\x12.\n" +
 	"\aentries\x18\x01 \x03(\v2\x14.accountant.v1.EntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
-	"\agenesis\x18\x03 \x01(\fR\agenesis\"\xae\x01\n" +
+	"\agenesis\x18\x03 \x01(\fR\agenesis\"-\n" +
+	"\x13ListRefusalsRequest\x12\x16\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\"\xf5\x01\n" +
+	"\x14ListRefusalsResponse\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x04R\x05count\x122\n" +
+	"\brefusals\x18\x02 \x03(\v2\x16.accountant.v1.RefusalR\brefusals\x12D\n" +
+	"\x10count_start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0ecountStartTime\x129\n" +
+	"\n" +
+	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\"\xb8\x02\n" +
+	"\aRefusal\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1c\n" +
+	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x16\n" +
+	"\x06writer\x18\x03 \x01(\tR\x06writer\x12\x1a\n" +
+	"\bsequence\x18\x04 \x01(\x04R\bsequence\x12\x1f\n" +
+	"\vset_ledgers\x18\x05 \x01(\rR\n" +
+	"setLedgers\x12\x12\n" +
+	"\x04code\x18\x06 \x01(\x05R\x04code\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12\x16\n" +
+	"\x06detail\x18\b \x01(\tR\x06detail\x12F\n" +
+	"\x0fbudget_exceeded\x18\t \x01(\v2\x1d.accountant.v1.BudgetExceededR\x0ebudgetExceeded\"\xae\x01\n" +
 	"\x14CreateDatasetRequest\x12.\n" +
 	"\x04spec\x18\x01 \x01(\v2\x1a.accountant.v1.DatasetSpecR\x04spec\x124\n" +
 	"\x16independent_of_outputs\x18\x02 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
@@ -6522,7 +6794,7 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\x1bGetDatasetStatementResponse\x120\n" +
 	"\adataset\x18\x01 \x01(\v2\x16.accountant.v1.DatasetR\adataset\x126\n" +
 	"\tstatement\x18\x02 \x01(\v2\x18.accountant.v1.StatementR\tstatement\x126\n" +
-	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xa1\x1c\n" +
+	"\aledgers\x18\x03 \x03(\v2\x1c.accountant.v1.DatasetLedgerR\aledgers2\xfa\x1c\n" +
 	"\x11AccountantService\x12W\n" +
 	"\fCreateLedger\x12\".accountant.v1.CreateLedgerRequest\x1a#.accountant.v1.CreateLedgerResponse\x12N\n" +
 	"\tGetLedger\x12\x1f.accountant.v1.GetLedgerRequest\x1a .accountant.v1.GetLedgerResponse\x12T\n" +
@@ -6559,7 +6831,8 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\fQueryHistory\x12\".accountant.v1.QueryHistoryRequest\x1a#.accountant.v1.QueryHistoryResponse\x12Z\n" +
 	"\rQuerySpending\x12#.accountant.v1.QuerySpendingRequest\x1a$.accountant.v1.QuerySpendingResponse\x12Z\n" +
 	"\rQueryForecast\x12#.accountant.v1.QueryForecastRequest\x1a$.accountant.v1.QueryForecastResponse\x12T\n" +
-	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\x12Z\n" +
+	"\vListEntries\x12!.accountant.v1.ListEntriesRequest\x1a\".accountant.v1.ListEntriesResponse\x12W\n" +
+	"\fListRefusals\x12\".accountant.v1.ListRefusalsRequest\x1a#.accountant.v1.ListRefusalsResponse\x12Z\n" +
 	"\rGetSignedHead\x12#.accountant.v1.GetSignedHeadRequest\x1a$.accountant.v1.GetSignedHeadResponse\x12]\n" +
 	"\x0eGetStoreStatus\x12$.accountant.v1.GetStoreStatusRequest\x1a%.accountant.v1.GetStoreStatusResponse\x12N\n" +
 	"\tGetAccess\x12\x1f.accountant.v1.GetAccessRequest\x1a .accountant.v1.GetAccessResponse\x12Z\n" +
@@ -6583,7 +6856,7 @@ func file_accountant_v1_accountant_service_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_accountant_service_proto_rawDescData
 }
 
-var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
+var file_accountant_v1_accountant_service_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
 var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*CreateLedgerRequest)(nil),                  // 0: accountant.v1.CreateLedgerRequest
 	(*CreateLedgerResponse)(nil),                 // 1: accountant.v1.CreateLedgerResponse
@@ -6645,279 +6918,289 @@ var file_accountant_v1_accountant_service_proto_goTypes = []any{
 	(*AnalysisResult)(nil),                       // 57: accountant.v1.AnalysisResult
 	(*ListEntriesRequest)(nil),                   // 58: accountant.v1.ListEntriesRequest
 	(*ListEntriesResponse)(nil),                  // 59: accountant.v1.ListEntriesResponse
-	(*CreateDatasetRequest)(nil),                 // 60: accountant.v1.CreateDatasetRequest
-	(*CreateDatasetResponse)(nil),                // 61: accountant.v1.CreateDatasetResponse
-	(*GetDatasetRequest)(nil),                    // 62: accountant.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),                   // 63: accountant.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),                  // 64: accountant.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),                 // 65: accountant.v1.ListDatasetsResponse
-	(*AmendDatasetRequest)(nil),                  // 66: accountant.v1.AmendDatasetRequest
-	(*AmendDatasetResponse)(nil),                 // 67: accountant.v1.AmendDatasetResponse
-	(*GetDatasetStatementRequest)(nil),           // 68: accountant.v1.GetDatasetStatementRequest
-	(*GetDatasetStatementResponse)(nil),          // 69: accountant.v1.GetDatasetStatementResponse
-	(*BudgetExceeded_Shortfall)(nil),             // 70: accountant.v1.BudgetExceeded.Shortfall
-	(*BudgetExceeded_PlanLine)(nil),              // 71: accountant.v1.BudgetExceeded.PlanLine
-	(*BudgetExceeded_Difference)(nil),            // 72: accountant.v1.BudgetExceeded.Difference
-	(*BudgetExceeded_Unplanned)(nil),             // 73: accountant.v1.BudgetExceeded.Unplanned
-	(*SetRefusal_Member)(nil),                    // 74: accountant.v1.SetRefusal.Member
-	(*ReportStreamRequest_Open)(nil),             // 75: accountant.v1.ReportStreamRequest.Open
-	(*ReportStreamRequest_SequencedCharge)(nil),  // 76: accountant.v1.ReportStreamRequest.SequencedCharge
-	(*ReportStreamRequest_SequencedReserve)(nil), // 77: accountant.v1.ReportStreamRequest.SequencedReserve
-	(*ReportStreamRequest_SequencedCommit)(nil),  // 78: accountant.v1.ReportStreamRequest.SequencedCommit
-	(*ReportStreamRequest_SequencedRelease)(nil), // 79: accountant.v1.ReportStreamRequest.SequencedRelease
-	(*ReportStreamResponse_Opened)(nil),          // 80: accountant.v1.ReportStreamResponse.Opened
-	(*ReportStreamResponse_Acknowledged)(nil),    // 81: accountant.v1.ReportStreamResponse.Acknowledged
-	(*ReportStreamResponse_Rejected)(nil),        // 82: accountant.v1.ReportStreamResponse.Rejected
-	nil,                                          // 83: accountant.v1.ListEntriesRequest.LabelsEntry
-	(*LedgerSpec)(nil),                           // 84: accountant.v1.LedgerSpec
-	(*Ledger)(nil),                               // 85: accountant.v1.Ledger
-	(*Receipt)(nil),                              // 86: accountant.v1.Receipt
-	(*Charge)(nil),                               // 87: accountant.v1.Charge
-	(*Reserve)(nil),                              // 88: accountant.v1.Reserve
-	(*timestamppb.Timestamp)(nil),                // 89: google.protobuf.Timestamp
-	(*Commit)(nil),                               // 90: accountant.v1.Commit
-	(*Release)(nil),                              // 91: accountant.v1.Release
-	(*Expire)(nil),                               // 92: accountant.v1.Expire
-	(*Free)(nil),                                 // 93: accountant.v1.Free
-	(*Refund)(nil),                               // 94: accountant.v1.Refund
-	(*Raise)(nil),                                // 95: accountant.v1.Raise
-	(*Reconcile)(nil),                            // 96: accountant.v1.Reconcile
-	(*Acknowledge)(nil),                          // 97: accountant.v1.Acknowledge
-	(*Propose)(nil),                              // 98: accountant.v1.Propose
-	(*Withdraw)(nil),                             // 99: accountant.v1.Withdraw
-	(*TradeOffPoint)(nil),                        // 100: accountant.v1.TradeOffPoint
-	(*Mechanism)(nil),                            // 101: accountant.v1.Mechanism
-	(*SetReceipt)(nil),                           // 102: accountant.v1.SetReceipt
-	(*Workload)(nil),                             // 103: accountant.v1.Workload
-	(*Assumption)(nil),                           // 104: accountant.v1.Assumption
-	(*LedgerSet)(nil),                            // 105: accountant.v1.LedgerSet
-	(*Entry)(nil),                                // 106: accountant.v1.Entry
-	(*DatasetSpec)(nil),                          // 107: accountant.v1.DatasetSpec
-	(*Dataset)(nil),                              // 108: accountant.v1.Dataset
-	(*AmendDataset)(nil),                         // 109: accountant.v1.AmendDataset
-	(*DatasetLedger)(nil),                        // 110: accountant.v1.DatasetLedger
-	(*ReportSetRequest)(nil),                     // 111: accountant.v1.ReportSetRequest
-	(*ReserveSetRequest)(nil),                    // 112: accountant.v1.ReserveSetRequest
-	(*CommitSetRequest)(nil),                     // 113: accountant.v1.CommitSetRequest
-	(*ReleaseSetRequest)(nil),                    // 114: accountant.v1.ReleaseSetRequest
-	(*QueryPrivacyCurveRequest)(nil),             // 115: accountant.v1.QueryPrivacyCurveRequest
-	(*CalibrateRequest)(nil),                     // 116: accountant.v1.CalibrateRequest
-	(*QueryOverviewRequest)(nil),                 // 117: accountant.v1.QueryOverviewRequest
-	(*QueryHistoryRequest)(nil),                  // 118: accountant.v1.QueryHistoryRequest
-	(*QuerySpendingRequest)(nil),                 // 119: accountant.v1.QuerySpendingRequest
-	(*QueryForecastRequest)(nil),                 // 120: accountant.v1.QueryForecastRequest
-	(*GetSignedHeadRequest)(nil),                 // 121: accountant.v1.GetSignedHeadRequest
-	(*GetStoreStatusRequest)(nil),                // 122: accountant.v1.GetStoreStatusRequest
-	(*BackupRequest)(nil),                        // 123: accountant.v1.BackupRequest
-	(*ReserveSetResponse)(nil),                   // 124: accountant.v1.ReserveSetResponse
-	(*CommitSetResponse)(nil),                    // 125: accountant.v1.CommitSetResponse
-	(*ReleaseSetResponse)(nil),                   // 126: accountant.v1.ReleaseSetResponse
-	(*QueryPrivacyCurveResponse)(nil),            // 127: accountant.v1.QueryPrivacyCurveResponse
-	(*CalibrateResponse)(nil),                    // 128: accountant.v1.CalibrateResponse
-	(*QueryOverviewResponse)(nil),                // 129: accountant.v1.QueryOverviewResponse
-	(*QueryHistoryResponse)(nil),                 // 130: accountant.v1.QueryHistoryResponse
-	(*QuerySpendingResponse)(nil),                // 131: accountant.v1.QuerySpendingResponse
-	(*QueryForecastResponse)(nil),                // 132: accountant.v1.QueryForecastResponse
-	(*GetSignedHeadResponse)(nil),                // 133: accountant.v1.GetSignedHeadResponse
-	(*GetStoreStatusResponse)(nil),               // 134: accountant.v1.GetStoreStatusResponse
-	(*BackupResponse)(nil),                       // 135: accountant.v1.BackupResponse
+	(*ListRefusalsRequest)(nil),                  // 60: accountant.v1.ListRefusalsRequest
+	(*ListRefusalsResponse)(nil),                 // 61: accountant.v1.ListRefusalsResponse
+	(*Refusal)(nil),                              // 62: accountant.v1.Refusal
+	(*CreateDatasetRequest)(nil),                 // 63: accountant.v1.CreateDatasetRequest
+	(*CreateDatasetResponse)(nil),                // 64: accountant.v1.CreateDatasetResponse
+	(*GetDatasetRequest)(nil),                    // 65: accountant.v1.GetDatasetRequest
+	(*GetDatasetResponse)(nil),                   // 66: accountant.v1.GetDatasetResponse
+	(*ListDatasetsRequest)(nil),                  // 67: accountant.v1.ListDatasetsRequest
+	(*ListDatasetsResponse)(nil),                 // 68: accountant.v1.ListDatasetsResponse
+	(*AmendDatasetRequest)(nil),                  // 69: accountant.v1.AmendDatasetRequest
+	(*AmendDatasetResponse)(nil),                 // 70: accountant.v1.AmendDatasetResponse
+	(*GetDatasetStatementRequest)(nil),           // 71: accountant.v1.GetDatasetStatementRequest
+	(*GetDatasetStatementResponse)(nil),          // 72: accountant.v1.GetDatasetStatementResponse
+	(*BudgetExceeded_Shortfall)(nil),             // 73: accountant.v1.BudgetExceeded.Shortfall
+	(*BudgetExceeded_PlanLine)(nil),              // 74: accountant.v1.BudgetExceeded.PlanLine
+	(*BudgetExceeded_Difference)(nil),            // 75: accountant.v1.BudgetExceeded.Difference
+	(*BudgetExceeded_Unplanned)(nil),             // 76: accountant.v1.BudgetExceeded.Unplanned
+	(*SetRefusal_Member)(nil),                    // 77: accountant.v1.SetRefusal.Member
+	(*ReportStreamRequest_Open)(nil),             // 78: accountant.v1.ReportStreamRequest.Open
+	(*ReportStreamRequest_SequencedCharge)(nil),  // 79: accountant.v1.ReportStreamRequest.SequencedCharge
+	(*ReportStreamRequest_SequencedReserve)(nil), // 80: accountant.v1.ReportStreamRequest.SequencedReserve
+	(*ReportStreamRequest_SequencedCommit)(nil),  // 81: accountant.v1.ReportStreamRequest.SequencedCommit
+	(*ReportStreamRequest_SequencedRelease)(nil), // 82: accountant.v1.ReportStreamRequest.SequencedRelease
+	(*ReportStreamResponse_Opened)(nil),          // 83: accountant.v1.ReportStreamResponse.Opened
+	(*ReportStreamResponse_Acknowledged)(nil),    // 84: accountant.v1.ReportStreamResponse.Acknowledged
+	(*ReportStreamResponse_Rejected)(nil),        // 85: accountant.v1.ReportStreamResponse.Rejected
+	nil,                                          // 86: accountant.v1.ListEntriesRequest.LabelsEntry
+	(*LedgerSpec)(nil),                           // 87: accountant.v1.LedgerSpec
+	(*Ledger)(nil),                               // 88: accountant.v1.Ledger
+	(*Receipt)(nil),                              // 89: accountant.v1.Receipt
+	(*Charge)(nil),                               // 90: accountant.v1.Charge
+	(*Reserve)(nil),                              // 91: accountant.v1.Reserve
+	(*timestamppb.Timestamp)(nil),                // 92: google.protobuf.Timestamp
+	(*Commit)(nil),                               // 93: accountant.v1.Commit
+	(*Release)(nil),                              // 94: accountant.v1.Release
+	(*Expire)(nil),                               // 95: accountant.v1.Expire
+	(*Free)(nil),                                 // 96: accountant.v1.Free
+	(*Refund)(nil),                               // 97: accountant.v1.Refund
+	(*Raise)(nil),                                // 98: accountant.v1.Raise
+	(*Reconcile)(nil),                            // 99: accountant.v1.Reconcile
+	(*Acknowledge)(nil),                          // 100: accountant.v1.Acknowledge
+	(*Propose)(nil),                              // 101: accountant.v1.Propose
+	(*Withdraw)(nil),                             // 102: accountant.v1.Withdraw
+	(*TradeOffPoint)(nil),                        // 103: accountant.v1.TradeOffPoint
+	(*Mechanism)(nil),                            // 104: accountant.v1.Mechanism
+	(*SetReceipt)(nil),                           // 105: accountant.v1.SetReceipt
+	(*Workload)(nil),                             // 106: accountant.v1.Workload
+	(*Assumption)(nil),                           // 107: accountant.v1.Assumption
+	(*LedgerSet)(nil),                            // 108: accountant.v1.LedgerSet
+	(*Entry)(nil),                                // 109: accountant.v1.Entry
+	(*DatasetSpec)(nil),                          // 110: accountant.v1.DatasetSpec
+	(*Dataset)(nil),                              // 111: accountant.v1.Dataset
+	(*AmendDataset)(nil),                         // 112: accountant.v1.AmendDataset
+	(*DatasetLedger)(nil),                        // 113: accountant.v1.DatasetLedger
+	(*ReportSetRequest)(nil),                     // 114: accountant.v1.ReportSetRequest
+	(*ReserveSetRequest)(nil),                    // 115: accountant.v1.ReserveSetRequest
+	(*CommitSetRequest)(nil),                     // 116: accountant.v1.CommitSetRequest
+	(*ReleaseSetRequest)(nil),                    // 117: accountant.v1.ReleaseSetRequest
+	(*QueryPrivacyCurveRequest)(nil),             // 118: accountant.v1.QueryPrivacyCurveRequest
+	(*CalibrateRequest)(nil),                     // 119: accountant.v1.CalibrateRequest
+	(*QueryOverviewRequest)(nil),                 // 120: accountant.v1.QueryOverviewRequest
+	(*QueryHistoryRequest)(nil),                  // 121: accountant.v1.QueryHistoryRequest
+	(*QuerySpendingRequest)(nil),                 // 122: accountant.v1.QuerySpendingRequest
+	(*QueryForecastRequest)(nil),                 // 123: accountant.v1.QueryForecastRequest
+	(*GetSignedHeadRequest)(nil),                 // 124: accountant.v1.GetSignedHeadRequest
+	(*GetStoreStatusRequest)(nil),                // 125: accountant.v1.GetStoreStatusRequest
+	(*BackupRequest)(nil),                        // 126: accountant.v1.BackupRequest
+	(*ReserveSetResponse)(nil),                   // 127: accountant.v1.ReserveSetResponse
+	(*CommitSetResponse)(nil),                    // 128: accountant.v1.CommitSetResponse
+	(*ReleaseSetResponse)(nil),                   // 129: accountant.v1.ReleaseSetResponse
+	(*QueryPrivacyCurveResponse)(nil),            // 130: accountant.v1.QueryPrivacyCurveResponse
+	(*CalibrateResponse)(nil),                    // 131: accountant.v1.CalibrateResponse
+	(*QueryOverviewResponse)(nil),                // 132: accountant.v1.QueryOverviewResponse
+	(*QueryHistoryResponse)(nil),                 // 133: accountant.v1.QueryHistoryResponse
+	(*QuerySpendingResponse)(nil),                // 134: accountant.v1.QuerySpendingResponse
+	(*QueryForecastResponse)(nil),                // 135: accountant.v1.QueryForecastResponse
+	(*GetSignedHeadResponse)(nil),                // 136: accountant.v1.GetSignedHeadResponse
+	(*GetStoreStatusResponse)(nil),               // 137: accountant.v1.GetStoreStatusResponse
+	(*BackupResponse)(nil),                       // 138: accountant.v1.BackupResponse
 }
 var file_accountant_v1_accountant_service_proto_depIdxs = []int32{
-	84,  // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
-	85,  // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	85,  // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
-	85,  // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
-	86,  // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
-	87,  // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
-	86,  // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
-	88,  // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
-	86,  // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
-	89,  // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
-	90,  // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
-	86,  // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
-	91,  // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
-	86,  // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
-	92,  // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
-	86,  // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
-	93,  // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
-	86,  // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
-	94,  // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
-	86,  // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
-	95,  // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
-	86,  // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
-	96,  // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
-	86,  // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
-	97,  // 34: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
-	86,  // 35: accountant.v1.AcknowledgeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 36: accountant.v1.AcknowledgeResponse.receipt:type_name -> accountant.v1.Receipt
-	98,  // 37: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
-	86,  // 38: accountant.v1.ProposeRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 39: accountant.v1.ProposeResponse.receipt:type_name -> accountant.v1.Receipt
-	86,  // 40: accountant.v1.ApproveRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 41: accountant.v1.ApproveResponse.receipt:type_name -> accountant.v1.Receipt
-	99,  // 42: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
-	86,  // 43: accountant.v1.WithdrawRequest.last_receipt:type_name -> accountant.v1.Receipt
-	86,  // 44: accountant.v1.WithdrawResponse.receipt:type_name -> accountant.v1.Receipt
-	85,  // 45: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	87,  // 0: accountant.v1.CreateLedgerRequest.spec:type_name -> accountant.v1.LedgerSpec
+	88,  // 1: accountant.v1.CreateLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	88,  // 2: accountant.v1.GetLedgerResponse.ledger:type_name -> accountant.v1.Ledger
+	88,  // 3: accountant.v1.ListLedgersResponse.ledgers:type_name -> accountant.v1.Ledger
+	89,  // 4: accountant.v1.CloseLedgerRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 5: accountant.v1.CloseLedgerResponse.receipt:type_name -> accountant.v1.Receipt
+	90,  // 6: accountant.v1.ReportRequest.charge:type_name -> accountant.v1.Charge
+	89,  // 7: accountant.v1.ReportRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 8: accountant.v1.ReportResponse.receipt:type_name -> accountant.v1.Receipt
+	91,  // 9: accountant.v1.ReserveRequest.reserve:type_name -> accountant.v1.Reserve
+	89,  // 10: accountant.v1.ReserveRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 11: accountant.v1.ReserveResponse.receipt:type_name -> accountant.v1.Receipt
+	92,  // 12: accountant.v1.ReserveResponse.expire_time:type_name -> google.protobuf.Timestamp
+	93,  // 13: accountant.v1.CommitRequest.commit:type_name -> accountant.v1.Commit
+	89,  // 14: accountant.v1.CommitRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 15: accountant.v1.CommitResponse.receipt:type_name -> accountant.v1.Receipt
+	94,  // 16: accountant.v1.ReleaseRequest.release:type_name -> accountant.v1.Release
+	89,  // 17: accountant.v1.ReleaseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 18: accountant.v1.ReleaseResponse.receipt:type_name -> accountant.v1.Receipt
+	95,  // 19: accountant.v1.ExpireRequest.expire:type_name -> accountant.v1.Expire
+	89,  // 20: accountant.v1.ExpireRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 21: accountant.v1.ExpireResponse.receipt:type_name -> accountant.v1.Receipt
+	96,  // 22: accountant.v1.FreeRequest.free:type_name -> accountant.v1.Free
+	89,  // 23: accountant.v1.FreeRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 24: accountant.v1.FreeResponse.receipt:type_name -> accountant.v1.Receipt
+	97,  // 25: accountant.v1.RefundRequest.refund:type_name -> accountant.v1.Refund
+	89,  // 26: accountant.v1.RefundRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 27: accountant.v1.RefundResponse.receipt:type_name -> accountant.v1.Receipt
+	98,  // 28: accountant.v1.RaiseRequest.raise:type_name -> accountant.v1.Raise
+	89,  // 29: accountant.v1.RaiseRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 30: accountant.v1.RaiseResponse.receipt:type_name -> accountant.v1.Receipt
+	99,  // 31: accountant.v1.ReconcileRequest.reconcile:type_name -> accountant.v1.Reconcile
+	89,  // 32: accountant.v1.ReconcileRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 33: accountant.v1.ReconcileResponse.receipt:type_name -> accountant.v1.Receipt
+	100, // 34: accountant.v1.AcknowledgeRequest.acknowledge:type_name -> accountant.v1.Acknowledge
+	89,  // 35: accountant.v1.AcknowledgeRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 36: accountant.v1.AcknowledgeResponse.receipt:type_name -> accountant.v1.Receipt
+	101, // 37: accountant.v1.ProposeRequest.propose:type_name -> accountant.v1.Propose
+	89,  // 38: accountant.v1.ProposeRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 39: accountant.v1.ProposeResponse.receipt:type_name -> accountant.v1.Receipt
+	89,  // 40: accountant.v1.ApproveRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 41: accountant.v1.ApproveResponse.receipt:type_name -> accountant.v1.Receipt
+	102, // 42: accountant.v1.WithdrawRequest.withdraw:type_name -> accountant.v1.Withdraw
+	89,  // 43: accountant.v1.WithdrawRequest.last_receipt:type_name -> accountant.v1.Receipt
+	89,  // 44: accountant.v1.WithdrawResponse.receipt:type_name -> accountant.v1.Receipt
+	88,  // 45: accountant.v1.WatchLedgerResponse.ledger:type_name -> accountant.v1.Ledger
 	40,  // 46: accountant.v1.GetStatementResponse.statement:type_name -> accountant.v1.Statement
-	85,  // 47: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
+	88,  // 47: accountant.v1.Statement.ledger:type_name -> accountant.v1.Ledger
 	43,  // 48: accountant.v1.Statement.mechanisms:type_name -> accountant.v1.MechanismCount
 	44,  // 49: accountant.v1.Statement.privacy:type_name -> accountant.v1.StatedPrivacy
-	89,  // 50: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
+	92,  // 50: accountant.v1.Statement.time:type_name -> google.protobuf.Timestamp
 	41,  // 51: accountant.v1.Statement.sections:type_name -> accountant.v1.StatementSection
 	42,  // 52: accountant.v1.Statement.groups:type_name -> accountant.v1.GroupPrivacy
-	100, // 53: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
-	101, // 54: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
-	70,  // 55: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
+	103, // 53: accountant.v1.Statement.trade_off:type_name -> accountant.v1.TradeOffPoint
+	104, // 54: accountant.v1.MechanismCount.mechanism:type_name -> accountant.v1.Mechanism
+	73,  // 55: accountant.v1.BudgetExceeded.shortfalls:type_name -> accountant.v1.BudgetExceeded.Shortfall
 	43,  // 56: accountant.v1.BudgetExceeded.fits:type_name -> accountant.v1.MechanismCount
-	71,  // 57: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	73,  // 58: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
-	102, // 59: accountant.v1.ReportSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	74,  // 57: accountant.v1.BudgetExceeded.plan:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	76,  // 58: accountant.v1.BudgetExceeded.unplanned:type_name -> accountant.v1.BudgetExceeded.Unplanned
+	105, // 59: accountant.v1.ReportSetResponse.receipt:type_name -> accountant.v1.SetReceipt
 	47,  // 60: accountant.v1.ReportSetResponse.refusal:type_name -> accountant.v1.SetRefusal
-	74,  // 61: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
+	77,  // 61: accountant.v1.SetRefusal.members:type_name -> accountant.v1.SetRefusal.Member
 	43,  // 62: accountant.v1.SetRefusal.fits:type_name -> accountant.v1.MechanismCount
-	75,  // 63: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
-	76,  // 64: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
-	77,  // 65: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
-	78,  // 66: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
-	79,  // 67: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
-	80,  // 68: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
-	81,  // 69: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
-	82,  // 70: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
-	103, // 71: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
+	78,  // 63: accountant.v1.ReportStreamRequest.open:type_name -> accountant.v1.ReportStreamRequest.Open
+	79,  // 64: accountant.v1.ReportStreamRequest.charge:type_name -> accountant.v1.ReportStreamRequest.SequencedCharge
+	80,  // 65: accountant.v1.ReportStreamRequest.reserve:type_name -> accountant.v1.ReportStreamRequest.SequencedReserve
+	81,  // 66: accountant.v1.ReportStreamRequest.commit:type_name -> accountant.v1.ReportStreamRequest.SequencedCommit
+	82,  // 67: accountant.v1.ReportStreamRequest.release:type_name -> accountant.v1.ReportStreamRequest.SequencedRelease
+	83,  // 68: accountant.v1.ReportStreamResponse.opened:type_name -> accountant.v1.ReportStreamResponse.Opened
+	84,  // 69: accountant.v1.ReportStreamResponse.acknowledged:type_name -> accountant.v1.ReportStreamResponse.Acknowledged
+	85,  // 70: accountant.v1.ReportStreamResponse.rejected:type_name -> accountant.v1.ReportStreamResponse.Rejected
+	106, // 71: accountant.v1.QueryPrivacyRequest.workload:type_name -> accountant.v1.Workload
 	57,  // 72: accountant.v1.QueryPrivacyResponse.analyses:type_name -> accountant.v1.AnalysisResult
-	104, // 73: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
-	105, // 74: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
+	107, // 73: accountant.v1.QueryPrivacyResponse.assumptions:type_name -> accountant.v1.Assumption
+	108, // 74: accountant.v1.QueryPrivacySetRequest.set:type_name -> accountant.v1.LedgerSet
 	56,  // 75: accountant.v1.QueryPrivacySetResponse.ledgers:type_name -> accountant.v1.LedgerPrivacy
 	53,  // 76: accountant.v1.QueryPrivacySetResponse.in_all:type_name -> accountant.v1.QueryPrivacyResponse
 	53,  // 77: accountant.v1.QueryPrivacySetResponse.in_one:type_name -> accountant.v1.QueryPrivacyResponse
 	53,  // 78: accountant.v1.LedgerPrivacy.privacy:type_name -> accountant.v1.QueryPrivacyResponse
-	83,  // 79: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
-	89,  // 80: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	89,  // 81: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	106, // 82: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
-	107, // 83: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
-	108, // 84: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	108, // 85: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
-	108, // 86: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
-	109, // 87: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
-	86,  // 88: accountant.v1.AmendDatasetResponse.receipt:type_name -> accountant.v1.Receipt
-	108, // 89: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
-	40,  // 90: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
-	110, // 91: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
-	101, // 92: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
-	101, // 93: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
-	71,  // 94: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
-	72,  // 95: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
-	45,  // 96: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	86,  // 97: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
-	87,  // 98: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
-	88,  // 99: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
-	90,  // 100: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
-	91,  // 101: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
-	86,  // 102: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
-	45,  // 103: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
-	0,   // 104: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
-	2,   // 105: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
-	4,   // 106: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
-	6,   // 107: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
-	8,   // 108: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
-	48,  // 109: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
-	10,  // 110: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
-	12,  // 111: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
-	14,  // 112: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
-	111, // 113: accountant.v1.AccountantService.ReportSet:input_type -> accountant.v1.ReportSetRequest
-	112, // 114: accountant.v1.AccountantService.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
-	113, // 115: accountant.v1.AccountantService.CommitSet:input_type -> accountant.v1.CommitSetRequest
-	114, // 116: accountant.v1.AccountantService.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
-	16,  // 117: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
-	18,  // 118: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
-	20,  // 119: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
-	22,  // 120: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
-	24,  // 121: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
-	26,  // 122: accountant.v1.AccountantService.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
-	28,  // 123: accountant.v1.AccountantService.Propose:input_type -> accountant.v1.ProposeRequest
-	30,  // 124: accountant.v1.AccountantService.Approve:input_type -> accountant.v1.ApproveRequest
-	32,  // 125: accountant.v1.AccountantService.Withdraw:input_type -> accountant.v1.WithdrawRequest
-	36,  // 126: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
-	38,  // 127: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
-	50,  // 128: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
-	52,  // 129: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
-	54,  // 130: accountant.v1.AccountantService.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
-	115, // 131: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
-	116, // 132: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
-	117, // 133: accountant.v1.AccountantService.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
-	118, // 134: accountant.v1.AccountantService.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
-	119, // 135: accountant.v1.AccountantService.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
-	120, // 136: accountant.v1.AccountantService.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
-	58,  // 137: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
-	121, // 138: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
-	122, // 139: accountant.v1.AccountantService.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
-	34,  // 140: accountant.v1.AccountantService.GetAccess:input_type -> accountant.v1.GetAccessRequest
-	60,  // 141: accountant.v1.AccountantService.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
-	62,  // 142: accountant.v1.AccountantService.GetDataset:input_type -> accountant.v1.GetDatasetRequest
-	64,  // 143: accountant.v1.AccountantService.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
-	66,  // 144: accountant.v1.AccountantService.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
-	68,  // 145: accountant.v1.AccountantService.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
-	123, // 146: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
-	1,   // 147: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
-	3,   // 148: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
-	5,   // 149: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
-	7,   // 150: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
-	9,   // 151: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
-	49,  // 152: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
-	11,  // 153: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
-	13,  // 154: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
-	15,  // 155: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
-	46,  // 156: accountant.v1.AccountantService.ReportSet:output_type -> accountant.v1.ReportSetResponse
-	124, // 157: accountant.v1.AccountantService.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
-	125, // 158: accountant.v1.AccountantService.CommitSet:output_type -> accountant.v1.CommitSetResponse
-	126, // 159: accountant.v1.AccountantService.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
-	17,  // 160: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
-	19,  // 161: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
-	21,  // 162: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
-	23,  // 163: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
-	25,  // 164: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
-	27,  // 165: accountant.v1.AccountantService.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
-	29,  // 166: accountant.v1.AccountantService.Propose:output_type -> accountant.v1.ProposeResponse
-	31,  // 167: accountant.v1.AccountantService.Approve:output_type -> accountant.v1.ApproveResponse
-	33,  // 168: accountant.v1.AccountantService.Withdraw:output_type -> accountant.v1.WithdrawResponse
-	37,  // 169: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
-	39,  // 170: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
-	51,  // 171: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
-	53,  // 172: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
-	55,  // 173: accountant.v1.AccountantService.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
-	127, // 174: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
-	128, // 175: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
-	129, // 176: accountant.v1.AccountantService.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
-	130, // 177: accountant.v1.AccountantService.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
-	131, // 178: accountant.v1.AccountantService.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
-	132, // 179: accountant.v1.AccountantService.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
-	59,  // 180: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
-	133, // 181: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
-	134, // 182: accountant.v1.AccountantService.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
-	35,  // 183: accountant.v1.AccountantService.GetAccess:output_type -> accountant.v1.GetAccessResponse
-	61,  // 184: accountant.v1.AccountantService.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
-	63,  // 185: accountant.v1.AccountantService.GetDataset:output_type -> accountant.v1.GetDatasetResponse
-	65,  // 186: accountant.v1.AccountantService.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
-	67,  // 187: accountant.v1.AccountantService.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
-	69,  // 188: accountant.v1.AccountantService.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
-	135, // 189: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
-	147, // [147:190] is the sub-list for method output_type
-	104, // [104:147] is the sub-list for method input_type
-	104, // [104:104] is the sub-list for extension type_name
-	104, // [104:104] is the sub-list for extension extendee
-	0,   // [0:104] is the sub-list for field type_name
+	86,  // 79: accountant.v1.ListEntriesRequest.labels:type_name -> accountant.v1.ListEntriesRequest.LabelsEntry
+	92,  // 80: accountant.v1.ListEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	92,  // 81: accountant.v1.ListEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	109, // 82: accountant.v1.ListEntriesResponse.entries:type_name -> accountant.v1.Entry
+	62,  // 83: accountant.v1.ListRefusalsResponse.refusals:type_name -> accountant.v1.Refusal
+	92,  // 84: accountant.v1.ListRefusalsResponse.count_start_time:type_name -> google.protobuf.Timestamp
+	92,  // 85: accountant.v1.ListRefusalsResponse.start_time:type_name -> google.protobuf.Timestamp
+	92,  // 86: accountant.v1.Refusal.time:type_name -> google.protobuf.Timestamp
+	45,  // 87: accountant.v1.Refusal.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	110, // 88: accountant.v1.CreateDatasetRequest.spec:type_name -> accountant.v1.DatasetSpec
+	111, // 89: accountant.v1.CreateDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	111, // 90: accountant.v1.GetDatasetResponse.dataset:type_name -> accountant.v1.Dataset
+	111, // 91: accountant.v1.ListDatasetsResponse.datasets:type_name -> accountant.v1.Dataset
+	112, // 92: accountant.v1.AmendDatasetRequest.amend:type_name -> accountant.v1.AmendDataset
+	89,  // 93: accountant.v1.AmendDatasetResponse.receipt:type_name -> accountant.v1.Receipt
+	111, // 94: accountant.v1.GetDatasetStatementResponse.dataset:type_name -> accountant.v1.Dataset
+	40,  // 95: accountant.v1.GetDatasetStatementResponse.statement:type_name -> accountant.v1.Statement
+	113, // 96: accountant.v1.GetDatasetStatementResponse.ledgers:type_name -> accountant.v1.DatasetLedger
+	104, // 97: accountant.v1.BudgetExceeded.PlanLine.mechanism:type_name -> accountant.v1.Mechanism
+	104, // 98: accountant.v1.BudgetExceeded.Unplanned.mechanism:type_name -> accountant.v1.Mechanism
+	74,  // 99: accountant.v1.BudgetExceeded.Unplanned.nearest:type_name -> accountant.v1.BudgetExceeded.PlanLine
+	75,  // 100: accountant.v1.BudgetExceeded.Unplanned.differences:type_name -> accountant.v1.BudgetExceeded.Difference
+	45,  // 101: accountant.v1.SetRefusal.Member.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	89,  // 102: accountant.v1.ReportStreamRequest.Open.last_receipt:type_name -> accountant.v1.Receipt
+	90,  // 103: accountant.v1.ReportStreamRequest.SequencedCharge.charge:type_name -> accountant.v1.Charge
+	91,  // 104: accountant.v1.ReportStreamRequest.SequencedReserve.reserve:type_name -> accountant.v1.Reserve
+	93,  // 105: accountant.v1.ReportStreamRequest.SequencedCommit.commit:type_name -> accountant.v1.Commit
+	94,  // 106: accountant.v1.ReportStreamRequest.SequencedRelease.release:type_name -> accountant.v1.Release
+	89,  // 107: accountant.v1.ReportStreamResponse.Acknowledged.receipt:type_name -> accountant.v1.Receipt
+	45,  // 108: accountant.v1.ReportStreamResponse.Rejected.budget_exceeded:type_name -> accountant.v1.BudgetExceeded
+	0,   // 109: accountant.v1.AccountantService.CreateLedger:input_type -> accountant.v1.CreateLedgerRequest
+	2,   // 110: accountant.v1.AccountantService.GetLedger:input_type -> accountant.v1.GetLedgerRequest
+	4,   // 111: accountant.v1.AccountantService.ListLedgers:input_type -> accountant.v1.ListLedgersRequest
+	6,   // 112: accountant.v1.AccountantService.CloseLedger:input_type -> accountant.v1.CloseLedgerRequest
+	8,   // 113: accountant.v1.AccountantService.Report:input_type -> accountant.v1.ReportRequest
+	48,  // 114: accountant.v1.AccountantService.ReportStream:input_type -> accountant.v1.ReportStreamRequest
+	10,  // 115: accountant.v1.AccountantService.Reserve:input_type -> accountant.v1.ReserveRequest
+	12,  // 116: accountant.v1.AccountantService.Commit:input_type -> accountant.v1.CommitRequest
+	14,  // 117: accountant.v1.AccountantService.Release:input_type -> accountant.v1.ReleaseRequest
+	114, // 118: accountant.v1.AccountantService.ReportSet:input_type -> accountant.v1.ReportSetRequest
+	115, // 119: accountant.v1.AccountantService.ReserveSet:input_type -> accountant.v1.ReserveSetRequest
+	116, // 120: accountant.v1.AccountantService.CommitSet:input_type -> accountant.v1.CommitSetRequest
+	117, // 121: accountant.v1.AccountantService.ReleaseSet:input_type -> accountant.v1.ReleaseSetRequest
+	16,  // 122: accountant.v1.AccountantService.Expire:input_type -> accountant.v1.ExpireRequest
+	18,  // 123: accountant.v1.AccountantService.Free:input_type -> accountant.v1.FreeRequest
+	20,  // 124: accountant.v1.AccountantService.Refund:input_type -> accountant.v1.RefundRequest
+	22,  // 125: accountant.v1.AccountantService.Raise:input_type -> accountant.v1.RaiseRequest
+	24,  // 126: accountant.v1.AccountantService.Reconcile:input_type -> accountant.v1.ReconcileRequest
+	26,  // 127: accountant.v1.AccountantService.Acknowledge:input_type -> accountant.v1.AcknowledgeRequest
+	28,  // 128: accountant.v1.AccountantService.Propose:input_type -> accountant.v1.ProposeRequest
+	30,  // 129: accountant.v1.AccountantService.Approve:input_type -> accountant.v1.ApproveRequest
+	32,  // 130: accountant.v1.AccountantService.Withdraw:input_type -> accountant.v1.WithdrawRequest
+	36,  // 131: accountant.v1.AccountantService.WatchLedger:input_type -> accountant.v1.WatchLedgerRequest
+	38,  // 132: accountant.v1.AccountantService.GetStatement:input_type -> accountant.v1.GetStatementRequest
+	50,  // 133: accountant.v1.AccountantService.GetWriter:input_type -> accountant.v1.GetWriterRequest
+	52,  // 134: accountant.v1.AccountantService.QueryPrivacy:input_type -> accountant.v1.QueryPrivacyRequest
+	54,  // 135: accountant.v1.AccountantService.QueryPrivacySet:input_type -> accountant.v1.QueryPrivacySetRequest
+	118, // 136: accountant.v1.AccountantService.QueryPrivacyCurve:input_type -> accountant.v1.QueryPrivacyCurveRequest
+	119, // 137: accountant.v1.AccountantService.Calibrate:input_type -> accountant.v1.CalibrateRequest
+	120, // 138: accountant.v1.AccountantService.QueryOverview:input_type -> accountant.v1.QueryOverviewRequest
+	121, // 139: accountant.v1.AccountantService.QueryHistory:input_type -> accountant.v1.QueryHistoryRequest
+	122, // 140: accountant.v1.AccountantService.QuerySpending:input_type -> accountant.v1.QuerySpendingRequest
+	123, // 141: accountant.v1.AccountantService.QueryForecast:input_type -> accountant.v1.QueryForecastRequest
+	58,  // 142: accountant.v1.AccountantService.ListEntries:input_type -> accountant.v1.ListEntriesRequest
+	60,  // 143: accountant.v1.AccountantService.ListRefusals:input_type -> accountant.v1.ListRefusalsRequest
+	124, // 144: accountant.v1.AccountantService.GetSignedHead:input_type -> accountant.v1.GetSignedHeadRequest
+	125, // 145: accountant.v1.AccountantService.GetStoreStatus:input_type -> accountant.v1.GetStoreStatusRequest
+	34,  // 146: accountant.v1.AccountantService.GetAccess:input_type -> accountant.v1.GetAccessRequest
+	63,  // 147: accountant.v1.AccountantService.CreateDataset:input_type -> accountant.v1.CreateDatasetRequest
+	65,  // 148: accountant.v1.AccountantService.GetDataset:input_type -> accountant.v1.GetDatasetRequest
+	67,  // 149: accountant.v1.AccountantService.ListDatasets:input_type -> accountant.v1.ListDatasetsRequest
+	69,  // 150: accountant.v1.AccountantService.AmendDataset:input_type -> accountant.v1.AmendDatasetRequest
+	71,  // 151: accountant.v1.AccountantService.GetDatasetStatement:input_type -> accountant.v1.GetDatasetStatementRequest
+	126, // 152: accountant.v1.AccountantService.Backup:input_type -> accountant.v1.BackupRequest
+	1,   // 153: accountant.v1.AccountantService.CreateLedger:output_type -> accountant.v1.CreateLedgerResponse
+	3,   // 154: accountant.v1.AccountantService.GetLedger:output_type -> accountant.v1.GetLedgerResponse
+	5,   // 155: accountant.v1.AccountantService.ListLedgers:output_type -> accountant.v1.ListLedgersResponse
+	7,   // 156: accountant.v1.AccountantService.CloseLedger:output_type -> accountant.v1.CloseLedgerResponse
+	9,   // 157: accountant.v1.AccountantService.Report:output_type -> accountant.v1.ReportResponse
+	49,  // 158: accountant.v1.AccountantService.ReportStream:output_type -> accountant.v1.ReportStreamResponse
+	11,  // 159: accountant.v1.AccountantService.Reserve:output_type -> accountant.v1.ReserveResponse
+	13,  // 160: accountant.v1.AccountantService.Commit:output_type -> accountant.v1.CommitResponse
+	15,  // 161: accountant.v1.AccountantService.Release:output_type -> accountant.v1.ReleaseResponse
+	46,  // 162: accountant.v1.AccountantService.ReportSet:output_type -> accountant.v1.ReportSetResponse
+	127, // 163: accountant.v1.AccountantService.ReserveSet:output_type -> accountant.v1.ReserveSetResponse
+	128, // 164: accountant.v1.AccountantService.CommitSet:output_type -> accountant.v1.CommitSetResponse
+	129, // 165: accountant.v1.AccountantService.ReleaseSet:output_type -> accountant.v1.ReleaseSetResponse
+	17,  // 166: accountant.v1.AccountantService.Expire:output_type -> accountant.v1.ExpireResponse
+	19,  // 167: accountant.v1.AccountantService.Free:output_type -> accountant.v1.FreeResponse
+	21,  // 168: accountant.v1.AccountantService.Refund:output_type -> accountant.v1.RefundResponse
+	23,  // 169: accountant.v1.AccountantService.Raise:output_type -> accountant.v1.RaiseResponse
+	25,  // 170: accountant.v1.AccountantService.Reconcile:output_type -> accountant.v1.ReconcileResponse
+	27,  // 171: accountant.v1.AccountantService.Acknowledge:output_type -> accountant.v1.AcknowledgeResponse
+	29,  // 172: accountant.v1.AccountantService.Propose:output_type -> accountant.v1.ProposeResponse
+	31,  // 173: accountant.v1.AccountantService.Approve:output_type -> accountant.v1.ApproveResponse
+	33,  // 174: accountant.v1.AccountantService.Withdraw:output_type -> accountant.v1.WithdrawResponse
+	37,  // 175: accountant.v1.AccountantService.WatchLedger:output_type -> accountant.v1.WatchLedgerResponse
+	39,  // 176: accountant.v1.AccountantService.GetStatement:output_type -> accountant.v1.GetStatementResponse
+	51,  // 177: accountant.v1.AccountantService.GetWriter:output_type -> accountant.v1.GetWriterResponse
+	53,  // 178: accountant.v1.AccountantService.QueryPrivacy:output_type -> accountant.v1.QueryPrivacyResponse
+	55,  // 179: accountant.v1.AccountantService.QueryPrivacySet:output_type -> accountant.v1.QueryPrivacySetResponse
+	130, // 180: accountant.v1.AccountantService.QueryPrivacyCurve:output_type -> accountant.v1.QueryPrivacyCurveResponse
+	131, // 181: accountant.v1.AccountantService.Calibrate:output_type -> accountant.v1.CalibrateResponse
+	132, // 182: accountant.v1.AccountantService.QueryOverview:output_type -> accountant.v1.QueryOverviewResponse
+	133, // 183: accountant.v1.AccountantService.QueryHistory:output_type -> accountant.v1.QueryHistoryResponse
+	134, // 184: accountant.v1.AccountantService.QuerySpending:output_type -> accountant.v1.QuerySpendingResponse
+	135, // 185: accountant.v1.AccountantService.QueryForecast:output_type -> accountant.v1.QueryForecastResponse
+	59,  // 186: accountant.v1.AccountantService.ListEntries:output_type -> accountant.v1.ListEntriesResponse
+	61,  // 187: accountant.v1.AccountantService.ListRefusals:output_type -> accountant.v1.ListRefusalsResponse
+	136, // 188: accountant.v1.AccountantService.GetSignedHead:output_type -> accountant.v1.GetSignedHeadResponse
+	137, // 189: accountant.v1.AccountantService.GetStoreStatus:output_type -> accountant.v1.GetStoreStatusResponse
+	35,  // 190: accountant.v1.AccountantService.GetAccess:output_type -> accountant.v1.GetAccessResponse
+	64,  // 191: accountant.v1.AccountantService.CreateDataset:output_type -> accountant.v1.CreateDatasetResponse
+	66,  // 192: accountant.v1.AccountantService.GetDataset:output_type -> accountant.v1.GetDatasetResponse
+	68,  // 193: accountant.v1.AccountantService.ListDatasets:output_type -> accountant.v1.ListDatasetsResponse
+	70,  // 194: accountant.v1.AccountantService.AmendDataset:output_type -> accountant.v1.AmendDatasetResponse
+	72,  // 195: accountant.v1.AccountantService.GetDatasetStatement:output_type -> accountant.v1.GetDatasetStatementResponse
+	138, // 196: accountant.v1.AccountantService.Backup:output_type -> accountant.v1.BackupResponse
+	153, // [153:197] is the sub-list for method output_type
+	109, // [109:153] is the sub-list for method input_type
+	109, // [109:109] is the sub-list for extension type_name
+	109, // [109:109] is the sub-list for extension extendee
+	0,   // [0:109] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_accountant_service_proto_init() }
@@ -6960,14 +7243,14 @@ func file_accountant_v1_accountant_service_proto_init() {
 	}
 	file_accountant_v1_accountant_service_proto_msgTypes[56].OneofWrappers = []any{}
 	file_accountant_v1_accountant_service_proto_msgTypes[57].OneofWrappers = []any{}
-	file_accountant_v1_accountant_service_proto_msgTypes[70].OneofWrappers = []any{}
+	file_accountant_v1_accountant_service_proto_msgTypes[73].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_accountant_service_proto_rawDesc), len(file_accountant_v1_accountant_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   84,
+			NumMessages:   87,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

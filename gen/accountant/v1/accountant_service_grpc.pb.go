@@ -55,6 +55,7 @@ const (
 	AccountantService_QuerySpending_FullMethodName       = "/accountant.v1.AccountantService/QuerySpending"
 	AccountantService_QueryForecast_FullMethodName       = "/accountant.v1.AccountantService/QueryForecast"
 	AccountantService_ListEntries_FullMethodName         = "/accountant.v1.AccountantService/ListEntries"
+	AccountantService_ListRefusals_FullMethodName        = "/accountant.v1.AccountantService/ListRefusals"
 	AccountantService_GetSignedHead_FullMethodName       = "/accountant.v1.AccountantService/GetSignedHead"
 	AccountantService_GetStoreStatus_FullMethodName      = "/accountant.v1.AccountantService/GetStoreStatus"
 	AccountantService_GetAccess_FullMethodName           = "/accountant.v1.AccountantService/GetAccess"
@@ -172,6 +173,9 @@ type AccountantServiceClient interface {
 	QueryForecast(ctx context.Context, in *QueryForecastRequest, opts ...grpc.CallOption) (*QueryForecastResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
+	// ListRefusals says what this daemon has refused of a ledger since it was started. It keeps that in
+	// memory only; other daemons of the same database know of their own refusals.
+	ListRefusals(ctx context.Context, in *ListRefusalsRequest, opts ...grpc.CallOption) (*ListRefusalsResponse, error)
 	// GetSignedHead returns a ledger's head, signed by the daemon.
 	GetSignedHead(ctx context.Context, in *GetSignedHeadRequest, opts ...grpc.CallOption) (*GetSignedHeadResponse, error)
 	// GetStoreStatus says where the ledgers are kept, when they were last verified as a whole, and
@@ -559,6 +563,16 @@ func (c *accountantServiceClient) ListEntries(ctx context.Context, in *ListEntri
 	return out, nil
 }
 
+func (c *accountantServiceClient) ListRefusals(ctx context.Context, in *ListRefusalsRequest, opts ...grpc.CallOption) (*ListRefusalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRefusalsResponse)
+	err := c.cc.Invoke(ctx, AccountantService_ListRefusals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *accountantServiceClient) GetSignedHead(ctx context.Context, in *GetSignedHeadRequest, opts ...grpc.CallOption) (*GetSignedHeadResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetSignedHeadResponse)
@@ -764,6 +778,9 @@ type AccountantServiceServer interface {
 	QueryForecast(context.Context, *QueryForecastRequest) (*QueryForecastResponse, error)
 	// ListEntries returns a ledger's entries in order, in pages.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
+	// ListRefusals says what this daemon has refused of a ledger since it was started. It keeps that in
+	// memory only; other daemons of the same database know of their own refusals.
+	ListRefusals(context.Context, *ListRefusalsRequest) (*ListRefusalsResponse, error)
 	// GetSignedHead returns a ledger's head, signed by the daemon.
 	GetSignedHead(context.Context, *GetSignedHeadRequest) (*GetSignedHeadResponse, error)
 	// GetStoreStatus says where the ledgers are kept, when they were last verified as a whole, and
@@ -900,6 +917,9 @@ func (UnimplementedAccountantServiceServer) QueryForecast(context.Context, *Quer
 }
 func (UnimplementedAccountantServiceServer) ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEntries not implemented")
+}
+func (UnimplementedAccountantServiceServer) ListRefusals(context.Context, *ListRefusalsRequest) (*ListRefusalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRefusals not implemented")
 }
 func (UnimplementedAccountantServiceServer) GetSignedHead(context.Context, *GetSignedHeadRequest) (*GetSignedHeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSignedHead not implemented")
@@ -1543,6 +1563,24 @@ func _AccountantService_ListEntries_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountantService_ListRefusals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRefusalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountantServiceServer).ListRefusals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountantService_ListRefusals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountantServiceServer).ListRefusals(ctx, req.(*ListRefusalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountantService_GetSignedHead_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetSignedHeadRequest)
 	if err := dec(in); err != nil {
@@ -1832,6 +1870,10 @@ var AccountantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListEntries",
 			Handler:    _AccountantService_ListEntries_Handler,
+		},
+		{
+			MethodName: "ListRefusals",
+			Handler:    _AccountantService_ListRefusals_Handler,
 		},
 		{
 			MethodName: "GetSignedHead",

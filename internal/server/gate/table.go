@@ -95,6 +95,7 @@ var table = map[string]rule{
 	"QueryForecast":     {access.Viewer, onIts, false, alone},
 	"Calibrate":         {access.Viewer, asked, false, alone},
 	"ListEntries":       {access.Auditor, onIts, false, alone},
+	"ListRefusals":      {access.Auditor, onIts, false, alone}, // likewise
 	"GetSignedHead":     {access.Viewer, onIts, false, alone},
 	"GetStoreStatus":    {access.Auditor, whole, false, alone},
 	"GetAccess":         {access.Auditor, himself, false, alone},

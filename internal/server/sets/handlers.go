@@ -9,6 +9,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -19,22 +20,30 @@ type Handlers struct {
 	pb.UnimplementedAccountantServiceServer
 	Of func(ctx context.Context) Call
 	// Compare compares a receipt that the client holds with the ledger of this name.
-	Compare  func(field, name string, kept *pb.Receipt) error
-	Count    func(accepted, replayed bool, err error) // for the metrics
-	Reserved func()                                   // something was reserved, and has a time
-	Refusal  func(error) bool                         // whether asking again does not help
+	Compare func(field, name string, kept *pb.Receipt) error
+	Count   func(accepted, replayed bool, err error) // for the metrics
+	// Refused remembers why a request in a lane was not carried out, if its ledgers refused it.
+	Refused  func(w ledger.Writer, sequence uint64, err error)
+	Reserved func()           // something was reserved, and has a time
+	Refusal  func(error) bool // whether asking again does not help
 	About    About
 }
 
 // write has a request decided, and counts the outcome.
-func write[R interface{ GetLastReceipt() *pb.SetReceipt }](ctx context.Context, h *Handlers, req R, checkOnly bool,
+func write[R interface {
+	lane
+	GetLastReceipt() *pb.SetReceipt
+}](ctx context.Context, h *Handlers, req R, checkOnly bool,
 	do func(Call, context.Context, R) (keeper.SetResult, error)) (keeper.SetResult, error) {
-	err := h.compare(req.GetLastReceipt())
+	err, call := h.compare(req.GetLastReceipt()), h.Of(ctx)
 	var result keeper.SetResult
 	if err == nil {
-		result, err = do(h.Of(ctx), ctx, req)
+		result, err = do(call, ctx, req)
 	}
 	h.Count(!checkOnly, result.Replayed, err)
+	if err != nil && !checkOnly {
+		h.Refused(ledger.Writer{Principal: call.Principal, Name: req.GetWriter()}, req.GetSequence(), err)
+	}
 	return result, err
 }
 

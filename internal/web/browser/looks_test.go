@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +213,8 @@ func TestHostileTexts(t *testing.T) {
 	d.create(t, "team/all", "--budget", "epsilon=8,delta=1e-6")
 	for _, text := range hostile {
 		d.report(t, "team/all", 10, "--label", "run="+text)
+		d.refused(t, slices.Concat([]string{"report", "team/all"}, noise, []string{"--count", "1000000", "--label",
+			"run=" + text})...)
 	}
 	d.ctl(t, "ledger", "close", "team/all", "--yes", "--reason", strings.Repeat(hostile[0]+"\u202e", 30))
 	paths := []string{"/", "/?contains=" + escape(hostile[0]), ledgerPage("team/all") + "&by=label&label=run",

@@ -40,6 +40,9 @@ type ledgerNow struct {
 	Forecast *pb.QueryForecastResponse
 	Figure   *figure.Figure
 	At       time.Time
+
+	Refusals   *pb.ListRefusalsResponse
+	NoRefusals string // why they are not shown, such as a role that the reader lacks
 }
 
 func (s *site) ledger(r *http.Request) (*page, error) {
@@ -47,7 +50,7 @@ func (s *site) ledger(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.now(r.Context(), name)
+	now, err := s.now(r.Context(), name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +105,18 @@ func (s *site) spending(r *http.Request, name string, b *ledgerBody) error {
 // Now is what changes while the ledger is watched.
 func (b ledgerBody) Now() *ledgerNow { return b.ledgerNow }
 
-// now asks for what changes while a ledger is watched.
-func (s *site) now(ctx context.Context, name string) (*ledgerNow, error) {
+// now asks for what changes while a ledger is watched; before is what was shown until now, nil if nothing was.
+func (s *site) now(ctx context.Context, name string, before *ledgerNow) (*ledgerNow, error) {
 	got, err := s.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
 	if err != nil {
 		return nil, err
 	}
 	n := &ledgerNow{Ledger: got.GetLedger(), At: time.Now().UTC()}
+	if before != nil && before.NoRefusals != "" { // who lacks the role is told once, and so is the log
+		n.NoRefusals = before.NoRefusals
+	} else if n.Refusals, err = s.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: name}); err != nil {
+		n.NoRefusals = sentence(status.Convert(err).Message())
+	}
 	if n.Privacy, err = s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: 200,
 		Progress: true}); err != nil {
 		return nil, err
@@ -124,6 +132,11 @@ func (s *site) now(ctx context.Context, name string) (*ledgerNow, error) {
 	}
 	n.Figure = charts.Budget(n.Ledger, n.Privacy, n.At)
 	return n, nil
+}
+
+// Forgot reports whether the daemon may have refused more than it remembers.
+func (n *ledgerNow) Forgot() bool {
+	return n.Refusals.GetCountStartTime().AsTime().After(n.Refusals.GetStartTime().AsTime())
 }
 
 // entries adds the entries up to the position that is asked for, the newest one first.

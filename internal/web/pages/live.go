@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +14,10 @@ import (
 // livePause is the least time between two changes of a page: a job may report a thousand times a
 // second, and each change asks for a history.
 const livePause = time.Second
+
+// refusalsPause is how often a live page asks whether more was refused, which changes no ledger and so wakes nobody
+// who watches one. The answer takes the daemon some microseconds.
+const refusalsPause = 2 * time.Second
 
 // live sends the changing part of a ledger's page whenever the ledger has changed, as events of
 // the server (html.spec.whatwg.org, "Server-sent events"). The ledger is watched by the same call
@@ -44,8 +49,20 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		var b bytes.Buffer
 		return s.pages["ledger"].ExecuteTemplate(&b, part, of) == nil && send(event, b.String())
 	}
+	changed := make(chan error)
+	go func() {
+		for err := error(nil); err == nil; {
+			_, err = stream.Recv() // it has the newest state only
+			select {
+			case changed <- err:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}()
+	var now *ledgerNow
 	for spendingShown := !r.URL.Query().Has("by"); ; {
-		now, err := s.now(r.Context(), name)
+		now, err = s.now(r.Context(), name, now)
 		if err != nil {
 			return // the browser asks again
 		}
@@ -70,9 +87,33 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		if b.reading() {
 			continue // which is shown whether or not the ledger changes
 		}
-		if _, err := stream.Recv(); err != nil { // it has the newest state only
+		if err := s.change(r.Context(), changed, now); err != nil {
 			return
 		}
 	}
 	send("end", "closed")
+}
+
+// change waits until the ledger has changed, or has refused more than is shown. It returns an error when nobody
+// watches any more.
+func (s *site) change(ctx context.Context, changed <-chan error, shown *ledgerNow) error {
+	look := time.NewTicker(refusalsPause)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-changed:
+			return err
+		case <-look.C:
+			if shown.NoRefusals != "" { // asking again would fill the log
+				look.Stop()
+				continue
+			}
+			found, err := s.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: shown.Ledger.GetName()})
+			if err != nil || found.GetCount() != shown.Refusals.GetCount() {
+				return nil
+			}
+		}
+	}
 }

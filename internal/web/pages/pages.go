@@ -35,6 +35,11 @@ type site struct {
 // New returns the handler of all pages. It asks over conn; a call's context must be the request's, which
 // says for whom the call is made.
 func New(conn grpc.ClientConnInterface) http.Handler {
+	_, handler := newSite(conn)
+	return handler
+}
+
+func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 	s := &site{api: pb.NewAccountantServiceClient(conn), pages: map[string]*template.Template{}}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/layout.html",
 		"templates/parts.html"))
@@ -68,7 +73,7 @@ func New(conn grpc.ClientConnInterface) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, status.Errorf(codes.NotFound, "there is no page at %s", plain.Text(r.URL.Path)))
 	})
-	return mux
+	return s, mux
 }
 
 // page is what a template shows.

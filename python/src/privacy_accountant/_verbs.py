@@ -243,6 +243,10 @@ def forecast(ledger: str) -> Plan[pb.QueryForecastResponse]:
     return Plan("forecast", ledger, "QueryForecast", pb.QueryForecastRequest(ledger=ledger), same)
 
 
+def refusals(ledger: str) -> Plan[pb.ListRefusalsResponse]:
+    return Plan("refusals", ledger, "ListRefusals", pb.ListRefusalsRequest(ledger=ledger), same)
+
+
 def curve(subject: Subject, fields: Mapping[str, Any]) -> Plan[Curve]:
     request = questions.curve(subject, fields)
     return Plan("curve", request.ledger, "QueryPrivacyCurve", request, Curve.of)

@@ -389,6 +389,9 @@ class AsyncClient:
     async def forecast(self, ledger: str, *, deadline: float | None = None) -> pb.QueryForecastResponse:
         return await self._carry_out(verbs.forecast(ledger), deadline)
 
+    async def refusals(self, ledger: str, *, deadline: float | None = None) -> pb.ListRefusalsResponse:
+        return await self._carry_out(verbs.refusals(ledger), deadline)
+
     async def curve(self, subject: Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         return await self._carry_out(verbs.curve(subject, fields), deadline)
 

@@ -442,6 +442,11 @@ class Client(Caller):
         """A guess when a ledger's budget is used up, from how fast it was spent."""
         return self._carry_out(verbs.forecast(ledger), deadline)
 
+    def refusals(self, ledger: str, *, deadline: float | None = None) -> pb.ListRefusalsResponse:
+        """What the daemon has refused of a ledger since it was started: how many charges, and the newest ten. It keeps
+        that in memory only, and other daemons of the same database know of their own refusals."""
+        return self._carry_out(verbs.refusals(ledger), deadline)
+
     def curve(self, subject: Subject, *, deadline: float | None = None, **fields: Unpack[CurveOptions]) -> Curve:
         """δ at many ε and the trade-off of a test. fields: epsilons, or epsilon_min, epsilon_max and points; alphas;
         max_gap."""

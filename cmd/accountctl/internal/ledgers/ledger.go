@@ -21,7 +21,8 @@ It is never deleted and its name is never used again; closing it is final.`,
   accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
   accountctl ledger list --prefix team/`,
 	},
-		ledgerCreate(p), ledgerGet(p), ledgerList(p), ledgerReconcile(p), ledgerAcknowledge(p), ledgerClose(p))
+		ledgerCreate(p), ledgerGet(p), ledgerList(p), ledgerRefusals(p),
+		ledgerReconcile(p), ledgerAcknowledge(p), ledgerClose(p))
 }
 
 // writeLedger writes a ledger's state for people.

@@ -966,6 +966,33 @@ func local_request_AccountantService_ListEntries_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+func request_AccountantService_ListRefusals_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.AccountantServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.ListRefusalsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListRefusals(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_AccountantService_ListRefusals_0(ctx context.Context, marshaler runtime.Marshaler, server extAccountantv1.AccountantServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extAccountantv1.ListRefusalsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ListRefusals(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_AccountantService_GetSignedHead_0(ctx context.Context, marshaler runtime.Marshaler, client extAccountantv1.AccountantServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extAccountantv1.GetSignedHeadRequest
@@ -1865,6 +1892,26 @@ func RegisterAccountantServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		}
 		forward_AccountantService_ListEntries_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_AccountantService_ListRefusals_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/accountant.v1.AccountantService/ListRefusals", runtime.WithHTTPPathPattern("/accountant.v1.AccountantService/ListRefusals"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_AccountantService_ListRefusals_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_AccountantService_ListRefusals_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_AccountantService_GetSignedHead_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2650,6 +2697,23 @@ func RegisterAccountantServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_AccountantService_ListEntries_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_AccountantService_ListRefusals_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/accountant.v1.AccountantService/ListRefusals", runtime.WithHTTPPathPattern("/accountant.v1.AccountantService/ListRefusals"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_AccountantService_ListRefusals_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_AccountantService_ListRefusals_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_AccountantService_GetSignedHead_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2841,6 +2905,7 @@ var (
 	pattern_AccountantService_QuerySpending_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "QuerySpending"}, ""))
 	pattern_AccountantService_QueryForecast_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "QueryForecast"}, ""))
 	pattern_AccountantService_ListEntries_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "ListEntries"}, ""))
+	pattern_AccountantService_ListRefusals_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "ListRefusals"}, ""))
 	pattern_AccountantService_GetSignedHead_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetSignedHead"}, ""))
 	pattern_AccountantService_GetStoreStatus_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetStoreStatus"}, ""))
 	pattern_AccountantService_GetAccess_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"accountant.v1.AccountantService", "GetAccess"}, ""))
@@ -2887,6 +2952,7 @@ var (
 	forward_AccountantService_QuerySpending_0       = runtime.ForwardResponseMessage
 	forward_AccountantService_QueryForecast_0       = runtime.ForwardResponseMessage
 	forward_AccountantService_ListEntries_0         = runtime.ForwardResponseMessage
+	forward_AccountantService_ListRefusals_0        = runtime.ForwardResponseMessage
 	forward_AccountantService_GetSignedHead_0       = runtime.ForwardResponseMessage
 	forward_AccountantService_GetStoreStatus_0      = runtime.ForwardResponseMessage
 	forward_AccountantService_GetAccess_0           = runtime.ForwardResponseMessage

@@ -481,6 +481,26 @@ class ListLedgersResponse(_message.Message):
     next_page_token: str
     def __init__(self, ledgers: _Optional[_Iterable[_Union[_ledger_pb2.Ledger, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class ListRefusalsRequest(_message.Message):
+    __slots__ = ["ledger"]
+    LEDGER_FIELD_NUMBER: _ClassVar[int]
+    ledger: str
+    def __init__(self, ledger: _Optional[str] = ...) -> None: ...
+
+class ListRefusalsResponse(_message.Message):
+    __slots__ = ["count", "count_start_time", "refusals", "start_time", "text"]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    COUNT_START_TIME_FIELD_NUMBER: _ClassVar[int]
+    REFUSALS_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    count_start_time: _timestamp_pb2.Timestamp
+    refusals: _containers.RepeatedCompositeFieldContainer[Refusal]
+    start_time: _timestamp_pb2.Timestamp
+    text: str
+    def __init__(self, count: _Optional[int] = ..., refusals: _Optional[_Iterable[_Union[Refusal, _Mapping]]] = ..., count_start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ...) -> None: ...
+
 class MechanismCount(_message.Message):
     __slots__ = ["count", "mechanism"]
     COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -643,6 +663,28 @@ class RefundResponse(_message.Message):
     receipt: _ledger_pb2.Receipt
     replayed: bool
     def __init__(self, receipt: _Optional[_Union[_ledger_pb2.Receipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class Refusal(_message.Message):
+    __slots__ = ["budget_exceeded", "code", "detail", "principal", "reason", "sequence", "set_ledgers", "time", "writer"]
+    BUDGET_EXCEEDED_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    SET_LEDGERS_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    budget_exceeded: BudgetExceeded
+    code: int
+    detail: str
+    principal: str
+    reason: str
+    sequence: int
+    set_ledgers: int
+    time: _timestamp_pb2.Timestamp
+    writer: str
+    def __init__(self, time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., set_ledgers: _Optional[int] = ..., code: _Optional[int] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., budget_exceeded: _Optional[_Union[BudgetExceeded, _Mapping]] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
     __slots__ = ["last_receipt", "ledger", "release", "sequence", "writer"]
