@@ -45,8 +45,8 @@ FAILOVERS ?= 5
 
 .PHONY: failovers
 
-failovers: ## the primary lost FAILOVERS times under load (half a minute each; needs PostgreSQL, Patroni and etcd)
-	FAILOVERS=$(FAILOVERS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestFailovers|TestFailoverLosses)$$'
+failovers: ## the primary lost FAILOVERS times under load (a minute each; needs PostgreSQL, Patroni, etcd; with haproxy once more)
+	FAILOVERS=$(FAILOVERS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestFailovers|TestFailoversBehindHAProxy|TestFailoverLosses)$$'
 
 MINUTES ?= 1
 soak-fleet: ## for MINUTES, three daemons on PostgreSQL with a standby that are killed, stopped, cut off and failed over

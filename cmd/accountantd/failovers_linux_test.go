@@ -18,6 +18,9 @@ import (
 // failoversWanted, set in the environment, is how often the primary is lost; make failovers sets it.
 const failoversWanted = "FAILOVERS"
 
+// lossesWanted, set in the environment, is a part of the names of the losses to try; all without it.
+const lossesWanted = "LOSSES"
+
 func failovers(t *testing.T) int {
 	t.Helper()
 	if os.Getenv(failoversWanted) == "" {
@@ -49,19 +52,31 @@ type loss struct {
 	begin, end func(*pgtest.Node) error
 }
 
+const stopped = "machine stopped"
+
 var losses = []loss{
 	{"server killed", (*pgtest.Node).KillServer, func(*pgtest.Node) error { return nil }},
 	{"machine killed", (*pgtest.Node).KillMachine, (*pgtest.Node).Restart},
-	{"machine stopped", (*pgtest.Node).StopMachine,
+	{stopped, (*pgtest.Node).StopMachine,
 		func(n *pgtest.Node) error { return n.Resume(3 * time.Second) }}, // until then it serves, as the old primary
 }
 
 // TestFailovers: three daemons on three servers under Patroni, writers and askers on all of them, and the primary is
 // lost again and again. Writers go on by themselves. What was acknowledged is there once, as its receipt says; nobody
 // reads less than was acknowledged; no budget is overrun; and everything verifies.
-func TestFailovers(t *testing.T) {
+func TestFailovers(t *testing.T) { loseThePrimary(t, func(*pgtest.Patroni) {}) }
+
+// TestFailoversBehindHAProxy: the same, where daemons know one address only, which leads to the server that Patroni
+// calls the primary.
+func TestFailoversBehindHAProxy(t *testing.T) {
+	loseThePrimary(t, func(p *pgtest.Patroni) { p.Proxied(t) })
+}
+
+func loseThePrimary(t *testing.T, before func(*pgtest.Patroni)) {
+	t.Helper()
 	rounds := failovers(t)
 	p := pgtest.StartPatroni(t, pgtest.PatroniConfig{Nodes: 3, Synchronous: true})
+	before(p)
 	daemons := patroniFleet(t, p, "ledgers", 3, "--require-standby")
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -74,10 +89,16 @@ func TestFailovers(t *testing.T) {
 	})
 	ctl := accountctl(t)
 	c := startCrowd(t, daemons, 12, 2)
-	losses := losses
+	t.Log(pgtest.PatroniVersion())
+	losses := slices.DeleteFunc(slices.Clone(losses), func(l loss) bool {
+		return !strings.Contains(l.name, os.Getenv(lossesWanted))
+	})
 	if !pgtest.KeepsLock() {
 		t.Log("Patroni is older than 3.0.3: no machine is stopped, since it may take the lead back from its successor")
-		losses = losses[:2]
+		losses = slices.DeleteFunc(losses, func(l loss) bool { return l.name == stopped })
+	}
+	if len(losses) == 0 {
+		t.Fatalf("%s=%q leaves no loss to try", lossesWanted, os.Getenv(lossesWanted))
 	}
 	pauses := map[string][]time.Duration{}
 	for round := range rounds {

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,9 @@ type Patroni struct {
 	// Nodes are its machines, so to speak. Which of them is the primary changes.
 	Nodes []*Node
 
-	etcd *program
-	dir  string
+	etcd  *program
+	dir   string
+	proxy int // port of the haproxy before the servers; 0: there is none
 }
 
 // Node is one PostgreSQL server and the Patroni that runs it.
@@ -46,24 +48,39 @@ type PatroniConfig struct {
 	Synchronous bool
 }
 
+// PatroniProgram is the environment variable that names the patroni to run. Without it, it is the one on PATH. The
+// user that the servers run as must be able to run it.
+const PatroniProgram = "PATRONI"
+
+func patroni() string { return cmp.Or(os.Getenv(PatroniProgram), "patroni") }
+
+// PatroniVersion returns what Patroni says of its version, such as "patroni 4.1.5".
+func PatroniVersion() string {
+	out, err := exec.Command(patroni(), "--version").Output()
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // KeepsLock reports whether a primary that was stopped leaves the lock to its successor when it goes on. With etcd's
 // API v3, Patroni before 3.0.3 may take it back, and then loses what the successor has acknowledged.
 func KeepsLock() bool {
-	out, err := exec.Command("patroni", "--version").Output()
 	var major, minor, patch int
-	n, _ := fmt.Sscanf(string(out), "patroni %d.%d.%d", &major, &minor, &patch)
-	return err == nil && n == 3 && (major > 3 || major == 3 && (minor > 0 || patch >= 3))
+	n, _ := fmt.Sscanf(PatroniVersion(), "patroni %d.%d.%d", &major, &minor, &patch)
+	return n == 3 && (major > 3 || major == 3 && (minor > 0 || patch >= 3))
 }
 
-// TTL is how long a primary that says nothing stays one: Patroni's least.
-const TTL = 20 * time.Second
+// TTL is how long a primary that says nothing stays one. This is Patroni's default, with which a busy machine keeps its
+// primary.
+const TTL = 30 * time.Second
 
 // StartPatroni starts a cluster, which ends with the test, and waits until it has a primary and all its standbys. The
 // test is skipped where a program is missing.
 func StartPatroni(t testing.TB, c PatroniConfig) *Patroni {
 	t.Helper()
 	bin, err := Programs()
-	for _, name := range []string{"patroni", "etcd"} {
+	for _, name := range []string{patroni(), "etcd"} {
 		if _, missing := exec.LookPath(name); missing != nil {
 			err = errors.Join(err, missing)
 		}
@@ -114,7 +131,7 @@ func (p *Patroni) start(bin string, c PatroniConfig) error {
 		if err := writeOwned(file, []byte(n.settings(ports[0], c))); err != nil {
 			return err
 		}
-		n.patroni = &program{dir: n.dir, log: filepath.Join(n.dir, "log"), path: "patroni", args: []string{file}}
+		n.patroni = &program{dir: n.dir, log: filepath.Join(n.dir, "log"), path: patroni(), args: []string{file}}
 		p.Nodes = append(p.Nodes, n)
 		if err := n.patroni.start(); err != nil {
 			return err
@@ -138,7 +155,7 @@ bootstrap:
   dcs:
     ttl: %[4]d
     loop_wait: 2
-    retry_timeout: 5
+    retry_timeout: 10
     primary_start_timeout: 0
     synchronous_mode: %[5]t
     synchronous_mode_strict: %[5]t
@@ -163,9 +180,12 @@ postgresql:
 `, n.name, n.API, etcd, int(TTL.Seconds()), c.Synchronous, n.Port, n.dir, User, n.bin)
 }
 
-// URL names all servers: whoever connects takes the one that may be written to.
+// URL names all servers, of which whoever connects takes the one that may be written to; or the proxy, if there is one.
 func (p *Patroni) URL(database string) string {
 	var hosts []string
+	if p.proxy != 0 {
+		return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", User, p.proxy, database)
+	}
 	for _, n := range p.Nodes {
 		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", n.Port))
 	}
@@ -247,8 +267,22 @@ func (n *Node) KillMachine() error {
 	return errors.Join(n.patroni.signal(syscall.SIGKILL), n.server(syscall.SIGKILL))
 }
 
-// StopMachine stops them all without their noticing.
+// StopMachine stops them all without their noticing, while Patroni does what it does every two seconds: it then goes on
+// with what it knew of its lock before.
 func (n *Node) StopMachine() error {
+	busy := func() error {
+		pid, err := n.patroni.pid()
+		if err != nil {
+			return err
+		}
+		if state, _, err := process(pid); err != nil || state != "R" {
+			return errors.Join(err, errors.New("it waits"))
+		}
+		return nil
+	}
+	for deadline := time.Now().Add(patience); busy() != nil && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
 	return errors.Join(n.patroni.signal(syscall.SIGSTOP), n.server(syscall.SIGSTOP))
 }
 
@@ -312,20 +346,26 @@ func (n *Node) server(sig syscall.Signal) error {
 func childrenOf(pid int) (children []int, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		if err != nil {
-			continue // it has ended
+			return nil, err
 		}
-		_, rest, _ := strings.Cut(string(text), ") ") // after the name: state, parent
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
-			child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil {
-				return nil, err
-			}
+		if _, parent, err := process(child); err == nil && parent == pid { // else it has ended
 			children = append(children, child)
 		}
 	}
 	return children, err
+}
+
+// process returns what a process does, by the letter that Linux has for it ("R" runs, "S" waits), and its parent.
+func process(pid int) (state string, parent int, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // after the name
+	_, err = fmt.Sscan(rest, &state, &parent)
+	return state, parent, err
 }
 
 // Logs are what Patroni and PostgreSQL have told on each node.
