@@ -160,7 +160,8 @@ func (a Address) tellsNoPassword() error {
 			"password in a file, --store-password-file")
 	case u.Query().Has("sslpassword"):
 		return errors.New("the address has the password of the client's TLS key in it (sslpassword), where other " +
-			"users of this machine see it; allowed: an sslkey=FILE without a password, that only the daemon's user can read")
+			"users of this machine see it; allowed: an sslkey=FILE without a password, that only the " +
+			"daemon's user can read")
 	}
 	return nil
 }
