@@ -21,9 +21,9 @@ import (
 
 // TestPages runs the commands that README.md and the pages of docs/ show in blocks
 // marked "console", and compares what they print with what the page says; -update
-// writes the output anew, unless a command has failed or succeeded that did not in the page. The commands of a page share a directory and a daemon, which
-// has its own socket at data/accountant.sock. Three HTML comments help, none of which a
-// reader sees:
+// writes the output anew, unless a command fails or succeeds that did not in the page. The
+// commands of a page share a directory and a daemon, which has its own socket at
+// data/accountant.sock. Three HTML comments help, none of which a reader sees:
 //
 //	<!-- run: COMMAND -->     runs a command whose output the page does not show
 //	<!-- file: NAME -->       writes the next block to a file
@@ -202,8 +202,8 @@ func misled(want, got []string) string {
 		return "(exit status 0)"
 	}
 	if now, shown := status(got), status(want); now != shown {
-		return fmt.Sprintf("it ends with %s and prints\n%s\nand ends with %s in the page; allowed: the same status, which "+
-			"a line below the command says if it is not 0", now, strings.Join(got, "\n"), shown)
+		return fmt.Sprintf("it ends with %s and prints\n%s\nand ends with %s in the page; allowed: the same status, "+
+			"which a line below the command says if it is not 0", now, strings.Join(got, "\n"), shown)
 	}
 	return ""
 }
@@ -218,7 +218,8 @@ func TestUpdatesKeepTheStatus(t *testing.T) {
 		{nil, nil, false}, {nil, []string{"ε ≤ 1"}, false}, {[]string{"ε ≤ 2"}, []string{"ε ≤ 1"}, false},
 		{failed, []string{"accountctl: another text", "(exit status 4)"}, false},
 		{nil, failed, true}, {[]string{"ε ≤ 2"}, failed, true}, {failed, []string{"ε ≤ 1"}, true},
-		{failed, []string{"accountctl: it exists", "(exit status 1)"}, true}, {[]string{"(exit status 4)"}, failed, false},
+		{failed, []string{"accountctl: it exists", "(exit status 1)"}, true},
+		{[]string{"(exit status 4)"}, failed, false},
 	} {
 		if problem := misled(c.want, c.got); (problem != "") != c.refused {
 			t.Errorf("%q, in the page %q: %q; want a refusal: %v", c.got, c.want, problem, c.refused)

@@ -85,7 +85,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	company := servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, AccessPolicy: policy,
-		QuestionTime: patience, Issuers: []bearer.Issuer{{URL: issuer.URL, Keys: issuer.Keys, Audiences: []string{bearertest.Audience}}}}})
+		QuestionTime: patience,
+		Issuers:      []bearer.Issuer{{URL: issuer.URL, Keys: issuer.Keys, Audiences: []string{bearertest.Audience}}}}})
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
