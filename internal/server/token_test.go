@@ -46,7 +46,8 @@ func startWithIssuer(t *testing.T, issuer *bearertest.Issuer, files endpoint.TLS
 	s := &tokened{issuer: issuer, log: &testaid.Log{}}
 	s.Server = servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, HTTP: "127.0.0.1:0",
 		Listen: listen, Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Issuers: []bearer.Issuer{{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience}}}}})
+		Issuers: []bearer.Issuer{{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience},
+			Patience: bearertest.Patience}}}})
 	return s
 }
 

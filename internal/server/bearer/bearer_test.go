@@ -59,7 +59,7 @@ func start(t *testing.T, issuers ...bearer.Issuer) verifier {
 }
 
 func remote(i *bearertest.Issuer) bearer.Issuer {
-	return bearer.Issuer{URL: i.URL, CA: i.CA, Audiences: []string{bearertest.Audience}}
+	return bearer.Issuer{URL: i.URL, CA: i.CA, Audiences: []string{bearertest.Audience}, Patience: bearertest.Patience}
 }
 
 // accept fails the test unless a token proves to be of want.

@@ -2,6 +2,7 @@ package bearer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -35,13 +36,17 @@ type Issuer struct {
 	// CA is a PEM file with the authorities that certify the issuer's server, instead of the
 	// system's. It is read each time that the issuer is asked.
 	CA string
+	// Patience bounds one question to the issuer; 10 s if 0.
+	Patience time.Duration
 }
 
 const (
-	maxIssuer   = 128              // bytes: the principal has room for the subject
-	maxDocument = 1 << 20          // bytes
-	askingTime  = 10 * time.Second // for one question to an issuer
+	maxIssuer   = 128     // bytes: the principal has room for the subject
+	maxDocument = 1 << 20 // bytes
 )
+
+// AskingTime is how long one question to the issuer may take.
+func (i Issuer) AskingTime() time.Duration { return cmp.Or(i.Patience, 10*time.Second) }
 
 // newSource checks an issuer's settings. Keys in a file are read at once.
 func newSource(i Issuer, now func() time.Time, logger *slog.Logger) (*source, error) {
@@ -151,7 +156,7 @@ func document(r io.Reader, name string) ([]byte, error) {
 
 // readIssuer asks the issuer where its keys are, and for the keys.
 func (s *source) readIssuer(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, askingTime)
+	ctx, cancel := context.WithTimeout(ctx, s.AskingTime())
 	defer cancel()
 	web, err := s.Client()
 	if err != nil {
@@ -212,7 +217,7 @@ func (i Issuer) Client() (*http.Client, error) {
 	return &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true,
-			DialContext: (&net.Dialer{Timeout: askingTime / 2}).DialContext, MaxResponseHeaderBytes: 64 << 10,
+			DialContext: (&net.Dialer{Timeout: i.AskingTime() / 2}).DialContext, MaxResponseHeaderBytes: 64 << 10,
 		},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
 			if len(before) > 3 || next.URL.Scheme != "https" {

@@ -286,7 +286,7 @@ func TestSilentIssuer(t *testing.T) {
 			if !errors.Is(err, bearer.ErrUnchecked) {
 				t.Errorf("%v", err)
 			}
-		case <-time.After(8 * time.Second): // below the time that the issuer has
+		case <-time.After(bearertest.Patience / 2): // below the time that the issuer has
 			t.Fatal("a call waits for the issuer beyond its end")
 		}
 	}
@@ -296,10 +296,10 @@ func TestSilentIssuer(t *testing.T) {
 // own, and each call that waits takes memory. The others are told at once to come again.
 func TestFewWaitForASilentIssuer(t *testing.T) {
 	t.Parallel()
-	silent := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-	}))
+	release := make(chan struct{})
+	silent := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(silent.Close)
+	t.Cleanup(func() { close(release) })
 	i := bearertest.New(t)
 	issuer := remote(i)
 	issuer.URL = silent.URL
@@ -322,7 +322,7 @@ func TestFewWaitForASilentIssuer(t *testing.T) {
 			if !errors.Is(err, bearer.ErrUnchecked) {
 				t.Errorf("%v", err)
 			}
-		case <-time.After(8 * time.Second): // below the time that the issuer has
+		case <-time.After(bearertest.Patience / 2): // below the time that the issuer has
 			t.Fatalf("%d of %d calls wait for the issuer", cap(ended)-n, cap(ended))
 		}
 	}

@@ -48,7 +48,8 @@ func startSite(t *testing.T) *site {
 	files.Cert, files.Key = servertest.NewAuthority(t).Issue("server",
 		func(c *x509.Certificate) { c.DNSNames = []string{host} })
 	public, _ := url.Parse(at)
-	from := bearer.Issuer{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience}}
+	from := bearer.Issuer{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience},
+		Patience: bearertest.Patience}
 	l, err := login.New(login.Config{Issuer: from, Client: bearertest.Client, Secret: bearertest.Secret, URL: public})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestFlood(t *testing.T) {
 		if _, _, err := l.ask(t.Context()); err == nil {
 			t.Errorf("more than %d questions are under way", maxAsking)
 		}
-		time.AfterFunc(askingTime/2, dones[0])
+		time.AfterFunc(l.Issuer.AskingTime()/2, dones[0])
 		_, done, err := l.ask(t.Context())
 		if err != nil {
 			t.Fatalf("a login during a flood: %v", err)

@@ -40,10 +40,9 @@ const (
 	sessionTime = time.Hour
 	// loginTime is how long somebody may take to log in.
 	loginTime = 10 * time.Minute
-	// askingTime bounds each question to the issuer, and maxAsking how many are under way: whoever reaches the
-	// daemon can begin a login.
-	askingTime = 10 * time.Second
-	maxAsking  = 16
+	// maxAsking bounds the questions to the issuer that are under way: whoever reaches the daemon can begin a
+	// login.
+	maxAsking = 16
 )
 
 // Config says where people log in.
@@ -292,22 +291,23 @@ func (l *Login) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, err
 // ask returns a context for one question to the issuer. Where many are under way it waits for its turn, so that
 // whoever begins many logins delays those of others, and ends none.
 func (l *Login) ask(ctx context.Context) (context.Context, func(), error) {
-	timer := time.NewTimer(askingTime)
+	longest := l.Issuer.AskingTime()
+	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
 	case l.asking <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	case <-timer.C:
-		return nil, nil, fmt.Errorf("%d questions to the issuer are under way, for %v", maxAsking, askingTime)
+		return nil, nil, fmt.Errorf("%d questions to the issuer are under way, for %v", maxAsking, longest)
 	}
 	web, err := l.Issuer.Client()
 	if err != nil {
 		<-l.asking
 		return nil, nil, err
 	}
-	web.Timeout = askingTime
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, web), askingTime)
+	web.Timeout = longest
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, web), longest)
 	return ctx, func() { cancel(); web.CloseIdleConnections(); <-l.asking }, nil
 }
 

@@ -69,7 +69,8 @@ func start(t *testing.T, key []byte, issuer *bearertest.Issuer) *site {
 	}
 	public, _ := url.Parse(at)
 	logger := slog.New(slog.NewTextHandler(s.log, nil))
-	from := bearer.Issuer{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience}}
+	from := bearer.Issuer{URL: s.issuer.URL, CA: s.issuer.CA, Audiences: []string{bearertest.Audience},
+		Patience: bearertest.Patience}
 	l, err := login.New(login.Config{Issuer: from, Groups: "groups", Client: bearertest.Client,
 		Secret: bearertest.Secret, URL: public, Key: key, Logger: logger, Now: s.clock.now})
 	if err != nil {

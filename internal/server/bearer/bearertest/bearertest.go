@@ -29,6 +29,9 @@ import (
 // Audience is the daemon's name in the tokens of an Issuer.
 const Audience = "accountant"
 
+// Patience is how long a daemon under test waits for an Issuer, on a machine that may have much other work.
+const Patience = 5 * time.Minute
+
 // Issuer gives tokens, and its keys over HTTPS, as an OpenID Connect provider does.
 type Issuer struct {
 	URL  string
