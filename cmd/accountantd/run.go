@@ -83,6 +83,9 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		config.Reload = asked
 	}
 	switch {
+	case s.connections == 0: // the server's 0 is its default
+		return &endpoint.ConfigError{Field: "http-connections", Value: "0",
+			Allowed: "a whole number from 10 to 1000000; without the HTTP port: --http \"\""}
 	case s.metricsLedgers < 0:
 		return &endpoint.ConfigError{Field: "metrics-ledgers", Value: fmt.Sprint(s.metricsLedgers),
 			Allowed: "a whole number ≥ 0"}

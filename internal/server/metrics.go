@@ -19,6 +19,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/gate"
 	"github.com/dpaccountant/accountant/internal/server/turns"
 	"github.com/dpaccountant/accountant/internal/version"
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 )
 
 // Metrics holds everything that the daemon measures, in a registry of its own.
@@ -192,6 +193,19 @@ func (m *Metrics) watchQuestions(a turns.InTime) {
 		Name: "accountant_questions",
 		Help: "Questions that are being answered, those that wait for their turn among them."},
 		func() float64 { return float64(a.Admitted()) }))
+}
+
+// watchConnections adds metrics of the HTTP port's connections.
+func (m *Metrics) watchConnections(l *bounds.Listener) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "accountant_http_connections",
+		Help: "Open connections to the HTTP port, those not among them that are refused."},
+		func() float64 { return float64(l.Open()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "accountant_http_connections_limit",
+			Help: "How many connections the HTTP port takes at once (--http-connections)."},
+			func() float64 { return float64(l.Most()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "accountant_http_connections_refused_total",
+			Help: "Connections to the HTTP port that were refused because there were too many."},
+			func() float64 { return float64(l.Refused()) }))
 }
 
 // QuestionRefused counts a question that was refused because too many were being answered.

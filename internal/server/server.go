@@ -293,6 +293,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	if s.http != nil {
 		bounded := bounds.Listen(s.http, s.config.HTTPConnections, s.config.Logger)
+		s.metrics.watchConnections(bounded)
 		go func() {
 			if err := web.Serve(endpoint.WithTLS(bounded, s.tls)); !errors.Is(err, http.ErrServerClosed) {
 				broken <- err

@@ -53,9 +53,22 @@ func TestTooManyConnections(t *testing.T) {
 			t.Errorf("%s with too many connections: %d %s", path, code, body)
 		}
 	}
+	// Nor do the places of those who are told so run out: four addresses open connections and send nothing on them.
+	for n := range 4 * 9 {
+		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+n%4))}}
+		conn, err := from.DialContext(t.Context(), "tcp", d.HTTPAddr)
+		if err != nil {
+			t.Skip("this machine has no loopback addresses besides 127.0.0.1:", err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
 	for _, path := range []string{"/healthz", "/metrics"} {
 		if code, body := ask(path); code != http.StatusOK {
 			t.Errorf("%s with too many connections: %d %.300s", path, code, body)
+		} else if path == "/metrics" && (!strings.Contains(body, "accountant_http_connections 20\n") ||
+			!strings.Contains(body, "accountant_http_connections_limit 20\n") ||
+			!strings.Contains(body, "accountant_http_connections_refused_total ")) {
+			t.Errorf("the metrics do not say how many connections there are:\n%s", body)
 		}
 	}
 	for _, conn := range opened {

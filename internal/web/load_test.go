@@ -15,6 +15,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi"
+	"github.com/dpaccountant/accountant/internal/web/jsonapi/conformtest"
 )
 
 // A server that stops ends the streams that somebody reads over HTTP, and waits for nobody.
@@ -22,7 +23,7 @@ func TestStopWhileWatched(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *server.Config) { c.DrainTimeout = 20 * time.Second })
 	d.NewLedger("watched")
-	a, err := http.DefaultClient.Do(d.request(t, "WatchLedger", `{"name":"watched"}`))
+	a, err := (&http.Client{Transport: &conformtest.Transport{T: t}}).Do(d.request(t, "WatchLedger", `{"name":"watched"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

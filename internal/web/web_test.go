@@ -17,6 +17,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 	"github.com/dpaccountant/accountant/internal/web/jsonapi"
+	"github.com/dpaccountant/accountant/internal/web/jsonapi/conformtest"
 )
 
 // daemon is a server with a dashboard on loopback that takes tokens.
@@ -61,7 +62,8 @@ func (d daemon) request(t *testing.T, method, body string, headers ...string) *h
 // send returns an answer's status, headers and body.
 func send(t *testing.T, r *http.Request) (int, http.Header, string) {
 	t.Helper()
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: &conformtest.Transport{T: t},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	a, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +336,7 @@ func TestCancelled(t *testing.T) {
 	d.NewLedger("watched")
 	ctx, cancel := context.WithCancel(servertest.Context(t))
 	defer cancel()
-	a, err := http.DefaultClient.Do(d.request(t, "WatchLedger", `{"name":"watched"}`).WithContext(ctx))
+	a, err := (&http.Client{Transport: &conformtest.Transport{T: t}}).Do(d.request(t, "WatchLedger", `{"name":"watched"}`).WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}

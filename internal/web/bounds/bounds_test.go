@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,17 @@ import (
 type callers struct {
 	net.Listener
 	from []string
+	came []*fake
+}
+
+// open are those that came from an address, or from any if it is empty, and that nobody has closed.
+func (c *callers) open(at string) (n int) {
+	for _, f := range c.came {
+		if !f.closed && (at == "" || f.at == at) {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *callers) Accept() (net.Conn, error) {
@@ -26,16 +38,23 @@ func (c *callers) Accept() (net.Conn, error) {
 	}
 	at := c.from[0]
 	c.from = c.from[1:]
-	return fake{at: at}, nil
+	f := &fake{at: at}
+	c.came = append(c.came, f)
+	return f, nil
 }
 
 type fake struct {
 	net.Conn
-	at string
+	at     string
+	closed bool
 }
 
-func (f fake) RemoteAddr() net.Addr { return address(f.at) }
-func (fake) Close() error           { return nil }
+func (f *fake) RemoteAddr() net.Addr { return address(f.at) }
+
+func (f *fake) Close() error {
+	f.closed = true
+	return nil
+}
 
 type address string
 
@@ -94,8 +113,11 @@ func TestListener(t *testing.T) {
 			from := &callers{}
 			l := bounds.Listen(from, most, slog.New(slog.DiscardHandler))
 			served, told := accept(l, from, c.attack...)
-			if len(served) != c.served || len(told) == 0 || len(told) > 32 {
-				t.Errorf("%d are served and %d told why not; want %d and a few", len(served), len(told), c.served)
+			few := from.open("") - len(served)
+			if len(served) != c.served || few == 0 || few > 32 || l.Open() != len(served) ||
+				l.Refused() != uint64(len(told)) {
+				t.Errorf("%d are served and %d wait to be told why not; want %d and a few; it counts %d and %d refused",
+					len(served), few, c.served, l.Open(), l.Refused())
 			}
 			if other, _ := accept(l, from, "198.51.100.7:1"); len(other) == 1 != c.other {
 				t.Errorf("somebody else: %d", len(other))
@@ -107,6 +129,41 @@ func TestListener(t *testing.T) {
 			again, _ := accept(l, from, c.attack...)
 			if len(again) != c.served {
 				t.Errorf("afterwards %d are served, want %d", len(again), c.served)
+			}
+		})
+	}
+}
+
+// While a few addresses hold all connections, and all that are answered once besides, somebody else is still heard,
+// and stays until they have been answered: whoever opens more takes the place of their own.
+func TestSpareConnectionsAreShared(t *testing.T) {
+	t.Parallel()
+	for name, attack := range map[string][]string{
+		"four addresses":   slices.Repeat(many(4, "192.0.2.%d:1"), 10),
+		"one address":      many(100, "192.0.2.1:1"),
+		"thirty addresses": slices.Concat(many(30, "192.0.2.%d:1"), many(30, "192.0.2.%d:1")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := &callers{}
+			l := bounds.Listen(from, 10, slog.New(slog.DiscardHandler))
+			accept(l, from, many(10, "198.51.100.%d:1")...) // it is full
+			accept(l, from, attack...)
+			const prober = "203.0.113.9:1"
+			if _, told := accept(l, from, prober); len(told) != 1 || from.open(prober) != 1 {
+				t.Fatalf("somebody else is not heard: %d", len(told))
+			}
+			accept(l, from, attack...)
+			if from.open(prober) != 1 {
+				t.Error("the place of somebody else is taken before they were answered")
+			}
+			if n := from.open(""); n > 10+32 {
+				t.Errorf("%d connections are open", n)
+			}
+			own := many(20, "192.0.2.1:1") // the prober's own address may be the attacker's, behind one router
+			accept(l, from, own...)
+			if from.open("192.0.2.1:1") > 8 || from.open("192.0.2.1:1") == 0 {
+				t.Errorf("%d of one address wait", from.open("192.0.2.1:1"))
 			}
 		})
 	}

@@ -9,15 +9,17 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
 // DefaultConnections is how many connections the HTTP port takes at once, unless its configuration says otherwise.
 const DefaultConnections = 1000
 
-// Connections beyond the bound are closed. So many of them, and so many of one address, are taken nevertheless and
-// answered once: with the reason, or with whether the daemon is healthy, so that nobody has it restarted by
-// opening connections.
+// Connections beyond the bound are answered once, with the reason, or with whether the daemon is healthy, so that
+// nobody has it restarted by opening connections. So many of them are open at a time, and so many of one address.
+// A further one is taken as well: it has the place of the oldest one of its own address, or else of the address that
+// has the most. Whoever opens connections and sends nothing takes places from themselves only.
 const (
 	spare     = 32
 	spareEach = 8
@@ -31,8 +33,10 @@ type Listener struct {
 	most   int
 	logger *slog.Logger
 
-	mu         sync.Mutex
-	all, extra count
+	mu      sync.Mutex
+	all     count
+	extra   []*conn // the oldest first
+	refused uint64
 }
 
 // count is how many connections there are, together and by address.
@@ -54,30 +58,45 @@ func Listen(l net.Listener, most int, logger *slog.Logger) *Listener {
 	if most == 0 {
 		most = DefaultConnections
 	}
-	return &Listener{Listener: l, most: most, logger: Seldom(logger), all: count{by: map[netip.Prefix]int{}},
-		extra: count{by: map[netip.Prefix]int{}}}
+	return &Listener{Listener: l, most: most, logger: Seldom(logger), all: count{by: map[netip.Prefix]int{}}}
+}
+
+// Most is how many connections the listener takes at once.
+func (l *Listener) Most() int { return l.most }
+
+// Open is how many connections are open, those not among them that are refused.
+func (l *Listener) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.open
+}
+
+// Refused is how many connections were refused so far.
+func (l *Listener) Refused() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
 }
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
-	for {
-		raw, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if c := l.enter(raw); c != nil {
-			return c, nil
-		}
-		_ = raw.Close()
+	raw, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	c, instead := l.enter(raw)
+	if instead != nil {
+		_ = instead.Close()
+	}
+	return c, nil
 }
 
-// enter counts a connection. It returns nil for one that is to be closed unheard.
-func (l *Listener) enter(raw net.Conn) net.Conn {
+// enter counts a connection. It returns the one whose place it has, which is to be closed; nil for most.
+func (l *Listener) enter(raw net.Conn) (entered, instead *conn) {
 	c := &conn{Conn: raw, from: network(raw.RemoteAddr())}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	in, half := &l.all, (l.most+1)/2
+	half := (l.most + 1) / 2
 	switch {
 	case l.all.open >= l.most:
 		c.refused = &Refusal{text: fmt.Sprintf("the HTTP port has %d connections already; allowed: at most that "+
@@ -89,18 +108,51 @@ func (l *Listener) enter(raw net.Conn) net.Conn {
 	}
 	if c.refused != nil {
 		l.logger.Warn("a connection to the HTTP port is refused", "error", c.refused, "peer.address", raw.RemoteAddr())
-		in = &l.extra
-		if in.open >= spare || in.by[c.from] >= spareEach {
-			return nil
-		}
+		l.refused++
+		instead = l.oldest(c.from)
+		l.extra = append(l.extra, c)
+		c.leave = sync.OnceFunc(func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.drop(c)
+		})
+		return c, instead
 	}
-	in.add(c.from, 1)
+	l.all.add(c.from, 1)
 	c.leave = sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		in.add(c.from, -1)
+		l.all.add(c.from, -1)
 	})
-	return c
+	return c, nil
+}
+
+// oldest takes its place from the connection that is to make room for one of an address; nil if there is room.
+func (l *Listener) oldest(from netip.Prefix) *conn {
+	by := map[netip.Prefix]int{}
+	most := from
+	for _, c := range l.extra {
+		if by[c.from]++; by[c.from] > by[most] {
+			most = c.from
+		}
+	}
+	switch {
+	case by[from] >= spareEach:
+		most = from
+	case len(l.extra) < spare:
+		return nil
+	}
+	for _, c := range l.extra {
+		if c.from == most {
+			l.drop(c)
+			return c
+		}
+	}
+	return nil
+}
+
+func (l *Listener) drop(gone *conn) {
+	l.extra = slices.DeleteFunc(l.extra, func(c *conn) bool { return c == gone })
 }
 
 // network is where a connection comes from.

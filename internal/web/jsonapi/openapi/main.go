@@ -93,6 +93,8 @@ func (d *describer) operation(m *protogen.Method) object {
 		answer = object{"application/x-ndjson": object{"schema": object{"type": "string", "x-line": line}}}
 	}
 	responses := object{"200": object{"description": said, "content": answer},
+		"431": object{"description": "The headers are too large. Nothing has read the call yet, so the answer is " +
+			"plain text.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}},
 		"default": object{"description": "The call failed.", "content": object{"application/json": object{
 			"schema": reference("Error")}}}}
 	return object{
