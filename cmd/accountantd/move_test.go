@@ -117,6 +117,15 @@ func TestMoveToDatabase(t *testing.T) {
 	}
 	l := startLoad(t, socket, 4, names...)
 	key := filepath.Join(files, keyFile)
+	lost := func(backup string) { // and the daemons have ended: the database makes it again
+		t.Helper()
+		if err := os.Remove(backup); err != nil {
+			t.Fatal(err)
+		}
+		if code, out := ctl("backup", backup, "--final", "--yes", "--store", url); code != 0 {
+			t.Fatalf("the backup again: %d: %s", code, out)
+		}
+	}
 	move := func(backup string, to ...string) {
 		t.Helper()
 		backup = filepath.Join(files, backup)
@@ -133,6 +142,9 @@ func TestMoveToDatabase(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
+		if to[0] == "--data" {
+			lost(backup)
+		}
 		code, out, stderr := exitCode(t, append([]string{"restore", backup}, to...)...)
 		if code != 0 || !strings.Contains(out, "moved: 2 ledgers with ") {
 			t.Fatalf("%d: %s%s", code, out, stderr)
@@ -147,6 +159,10 @@ func TestMoveToDatabase(t *testing.T) {
 	d = start(t, dir, "--store", url, "--signing-key", key)
 	if d.ready["store"] != store {
 		t.Errorf("store %s; want %s", d.ready["store"], store)
+	}
+	if code, out := ctl("backup", filepath.Join(files, "early"), "--final", "--yes", "--store", url); code == 0 ||
+		!strings.Contains(out, "were not moved away") {
+		t.Errorf("of a database that serves: %d: %s", code, out)
 	}
 	move("second", "--data", dir)
 	if err := os.Rename(key, filepath.Join(dir, keyFile)); err != nil {

@@ -75,8 +75,9 @@ func (s *Store) setMoved(stored []byte) error {
 	}
 	err = fmt.Errorf("%w: %s: its ledgers were moved away by a final backup, made %s, and go on in the store that was "+
 		"made of it: use that one. If there is none, because the move was given up, restore the final backup into "+
-		"another database that is empty (accountantd restore FILE --store); if the backup did not arrive, ask the "+
-		"daemon that made it to make it again (docs/fleet.md)", ledger.ErrUnavailable, s.config.name(),
+		"another database that is empty (accountantd restore FILE --store); if the backup did not arrive, "+
+		"\"accountctl backup FILE --final --store ADDRESS\" makes it again (docs/fleet.md)", ledger.ErrUnavailable,
+		s.config.name(),
 		f.At.Format(time.RFC3339))
 	s.moved.CompareAndSwap(nil, &err)
 	return nil

@@ -114,7 +114,24 @@ var _ ledger.Store = (*Store)(nil)
 // Open opens the store in a database, or makes it if the database has none. It fails if the
 // database cannot be reached, if the connection is not safe, or if a newer version of this program
 // has changed the tables.
-func Open(c Config) (*Store, error) {
+func Open(c Config) (*Store, error) { return open(c, (*Store).Moved) }
+
+// OpenMoved opens a store whose ledgers were moved away. Final is all that it takes. It fails with ErrNotMoved if the
+// ledgers are still there.
+func OpenMoved(c Config) (*Store, error) {
+	return open(c, func(s *Store) error {
+		if s.Moved() == nil {
+			return ErrNotMoved
+		}
+		return nil
+	})
+}
+
+// ErrNotMoved means that a store serves its ledgers.
+var ErrNotMoved = errors.New("its ledgers were not moved away")
+
+// open opens a store and checks whether it is one that is wanted.
+func open(c Config, wanted func(*Store) error) (*Store, error) {
 	c.ReadLimit = cmp.Or(c.ReadLimit, 2*time.Second)
 	c.CommitLimit = cmp.Or(c.CommitLimit, 10*time.Second)
 	c.Abandoned = cmp.Or(c.Abandoned, 5*time.Second)
@@ -127,7 +144,7 @@ func Open(c Config) (*Store, error) {
 	s := &Store{config: c, daemon: uuid.New(),
 		changed: changed{names: map[string]bool{}, some: make(chan struct{}, 1)}}
 	s.closing, s.close = context.WithCancel(context.Background())
-	if err := s.open(pool); err != nil {
+	if err := s.open(pool, wanted); err != nil {
 		s.close()
 		return nil, fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
 	}
@@ -137,7 +154,7 @@ func Open(c Config) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open(c *pgxpool.Config) (err error) {
+func (s *Store) open(c *pgxpool.Config, wanted func(*Store) error) (err error) {
 	ctx, cancel := context.WithTimeout(s.closing, openLimit)
 	defer cancel()
 	c.ConnConfig.ValidateConnect = s.goesOn
@@ -149,7 +166,7 @@ func (s *Store) open(c *pgxpool.Config) (err error) {
 		return err
 	}
 	if err = s.pool.Ping(ctx); err == nil {
-		err = s.Moved()
+		err = wanted(s)
 	}
 	if err != nil {
 		s.pool.Close()

@@ -34,15 +34,11 @@ func (d *database) addFlags(c *cobra.Command) {
 
 // check refuses flags that do not fit together.
 func (d *database) check(c *cobra.Command, data string) error {
-	scheme, _, ok := strings.Cut(d.URL, "://")
 	switch {
 	case d.URL == "" && (d.PasswordFile != "" || d.signingKey != ""):
 		return cli.Usage(c, "--store: missing; --store-password-file and --signing-key are about a database")
 	case d.URL == "":
 		return nil
-	case !ok || scheme != "postgres" && scheme != "postgresql":
-		return cli.UsageOf(c, "--store", "--store: an address of another form; allowed: "+
-			"postgres://USER@HOST:PORT/DATABASE")
 	case data != "":
 		return cli.UsageOf(c, "--store", "--data %s and --store are both given; allowed: one of them, as the ledgers "+
 			"are in a directory or in a database", data)
@@ -50,7 +46,17 @@ func (d *database) check(c *cobra.Command, data string) error {
 		return cli.UsageOf(c, "--store", "--server and --store are both given; allowed: one of them: with --store "+
 			"the database is asked, and no daemon")
 	}
-	if _, err := d.Parse(0); err != nil {
+	return checkAddress(c, d.Address)
+}
+
+// checkAddress refuses an address of --store that cannot be one, or is not safe.
+func checkAddress(c *cobra.Command, a reach.Address) error {
+	scheme, _, ok := strings.Cut(a.URL, "://")
+	if !ok || scheme != "postgres" && scheme != "postgresql" {
+		return cli.UsageOf(c, "--store", "--store: an address of another form; allowed: "+
+			"postgres://USER@HOST:PORT/DATABASE")
+	}
+	if _, err := a.Parse(0); err != nil {
 		return cli.UsageOf(c, "--store", "--store: %v", err)
 	}
 	return nil
