@@ -18,10 +18,8 @@ func overall(c loss.Composition, nothing float64, in *num.Interrupt,
 		if !c.Dominating() {
 			return ask(c)
 		}
-		if len(c) == 1 && c[0].Count > 1 {
-			if p, ok := closed.Play(c, in); ok {
-				return read(p), ""
-			}
+		if p, ok := closed.Play(c, in); ok {
+			return read(p), ""
 		}
 		return fromBelow(c, nothing, ask)
 	})

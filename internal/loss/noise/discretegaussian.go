@@ -22,13 +22,23 @@ type discreteGaussian struct {
 	sigma, d float64 // d a whole number
 }
 
-// ofDiscreteGaussian is a discreteVector for several coordinates.
-func ofDiscreteGaussian(m mechanism.DiscreteGaussian, adj mechanism.Adjacency) loss.Loss {
-	sigma, distance := m.Ratio(adj)
+// ofDiscreteGaussian has losses of its own for several coordinates.
+func ofDiscreteGaussian(m mechanism.DiscreteGaussian, x loss.Maker) (loss.Loss, error) {
+	sigma, distance := m.Ratio(x.Adjacency)
 	if m.Coordinates > 1 {
-		return newDiscreteVector(sigma, distance, num.Count(m.Coordinates))
+		return ofVector(sigma, distance, num.Count(m.Coordinates), x.In), nil
 	}
-	return discreteGaussian{sigma: sigma, d: distance}
+	return discreteGaussian{sigma: sigma, d: distance}, nil
+}
+
+// vectorTerms: coordinates of which none can be moved by 2 are moved by 1, each on its own, as many as can be.
+func vectorTerms(m mechanism.DiscreteGaussian, x loss.Maker, records uint64) ([]loss.Term, error) {
+	sigma, distance := m.Ratio(x.Adjacency)
+	squared := squaredOf(num.MulUp(num.Count(records), distance))
+	if m.Coordinates <= 1 || !(squared >= 1 && squared < 4) {
+		return nil, nil
+	}
+	return []loss.Term{{Loss: discreteGaussian{sigma: sigma, d: 1}, Count: min(m.Coordinates, uint64(squared))}}, nil
 }
 
 // mu is μ, rounded up.

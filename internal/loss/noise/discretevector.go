@@ -9,8 +9,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// discreteVector is discrete Gaussian noise on several coordinates that are moved by the ℓ2 distance d. No pair
-// of one way to move them dominates the others. It is ρ-zCDP with ρ = d²/2σ², which is the loss it embeds, and
+// discreteVector is discrete Gaussian noise on several coordinates that are moved by the ℓ2 distance d, in more ways
+// than can be listed (movedVector has those that can). It is ρ-zCDP with ρ = d²/2σ², which is the loss it embeds, and
 // nearly what may be made of Gaussian noise (docs/math/noise.md §1.4.12).
 type discreteVector struct {
 	loss.Loss
@@ -34,7 +34,7 @@ func (v discreteVector) Covers(o loss.Loss) bool {
 }
 
 func (v discreteVector) Grouped(k uint64) (loss.Loss, error) {
-	return newDiscreteVector(v.sigma, num.MulUp(num.Count(k), v.d), v.coordinates), nil
+	return ofVector(v.sigma, num.MulUp(num.Count(k), v.d), v.coordinates, nil), nil
 }
 
 func (v discreteVector) Order() [4]float64 {

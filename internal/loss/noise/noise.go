@@ -17,7 +17,7 @@ func Kinds() []loss.Kind {
 	return []loss.Kind{
 		loss.PlainKindOf(ofGaussian),
 		loss.PlainKindOf(ofLaplace),
-		loss.PlainKindOf(ofDiscreteGaussian),
+		loss.Or(loss.KindOf(ofDiscreteGaussian), vectorTerms),
 		loss.PlainKindOf(ofDiscreteLaplace),
 		loss.PlainKindOf(ofTruncatedLaplace),
 		loss.Or(loss.PlainKindOf(ofHistogram), histogramTerms),

@@ -28,6 +28,7 @@ func ofFixedSize(m mechanism.FixedSizeSampled, x loss.Maker) (loss.Loss, error) 
 	if err != nil || rate == 1 {
 		return inner, err
 	}
+	inner = loss.BoundOf(inner)
 	f := inner.Facts()
 	name := "fixed-size-sampled " + f.Name
 	switch {

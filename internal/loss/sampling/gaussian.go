@@ -36,6 +36,12 @@ func ofPoissonSampled(m mechanism.PoissonSampled, x loss.Maker) (loss.Loss, erro
 		return nil, err
 	}
 	inner, ok := oneOf(terms)
+	if l, err := inside.Loss(m.Mechanism); err == nil && loss.BoundOf(l) != l {
+		if q == 1 {
+			return l, nil
+		}
+		inner, ok = loss.BoundOf(l), true
+	}
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("poisson_sampled: no privacy loss is known for a sampled %s", m.Mechanism.Kind())

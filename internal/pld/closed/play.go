@@ -44,14 +44,18 @@ const (
 // which a player may choose one for each release. The width is rounded up.
 type ranged interface{ Range() float64 }
 
-// Play is the privacy profile of several adaptively chosen releases of one class with a range of
-// losses. It returns false for every other composition, and where it would take too long.
+// Play is the privacy profile of adaptively chosen releases of one class: of several with a range of
+// losses, or of any number with listed laws. It returns false for every other composition, and where it would take
+// too long.
 func Play(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
-	if len(c) != 1 || c[0].Count > mostPlayed {
+	if len(c) != 1 {
 		return nil, false
 	}
+	if l, ok := c[0].Loss.(loss.Moved); ok {
+		return newMoves(l, c[0].Count, in)
+	}
 	l, ok := c[0].Loss.(ranged)
-	if !ok || !(l.Range() >= 1e-9) {
+	if !ok || c[0].Count == 1 || c[0].Count > mostPlayed || !(l.Range() >= 1e-9) {
 		return nil, false
 	}
 	eta, n := l.Range(), int(c[0].Count)

@@ -1,0 +1,71 @@
+package pld
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/kinds"
+	"github.com/dpaccountant/accountant/internal/mechanism"
+)
+
+// Whoever chooses after each answer which coordinates move reaches the bound, and nobody more.
+func TestVectorsAgainstOracle(t *testing.T) {
+	attacked(t, "testdata/vectors.json", 10, 1e-9, 1e-9, func(r reached) {
+		if !(r.lower >= r.some*(1-1e-7)) {
+			t.Errorf("%s ≥ %v, reached %v", r.about, r.lower, r.some)
+		}
+	})
+}
+
+// vectorOf is n releases of discrete Gaussian noise on four coordinates at the distance 2.
+func vectorOf(t interface{ Fatal(...any) }, sigma float64, n uint64) loss.Composition {
+	l, err := kinds.Of(mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: 2, Coordinates: 4},
+		mechanism.AddOrRemoveOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loss.Composition{{Loss: l, Count: n}}
+}
+
+// The pair that stands in where other mechanisms were released, too, is above every choice at every ε, also between
+// the losses; and with few releases it is not far above.
+func TestVectorPairDominates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sigma := math.Exp(rapid.Float64Range(-1, 1).Draw(t, "ln σ"))
+		n := rapid.IntRange(1, 3).Draw(t, "n")
+		epsilon := float64(n) * 4 / (sigma * sigma) * rapid.Float64Range(0, 1).Draw(t, "ε")
+		c := vectorOf(t, sigma, uint64(n))
+		pair, reason := logDeltaNarrowed(c, epsilon, true, Wanted{})
+		worst := math.Log(worstOfChoices(sigma, n, epsilon))
+		if reason != "" || !(pair.Upper >= worst-1e-9) {
+			t.Fatalf("ln δ(%v) ≤ %v of the pair, choices reach %v %s", epsilon, pair.Upper, worst, reason)
+		}
+		if n == 1 && pair.Upper > worst+1 {
+			t.Fatalf("ln δ(%v) ≤ %v of the pair, choices reach %v", epsilon, pair.Upper, worst)
+		}
+		b, reason := LogDelta(c, epsilon, Wanted{})
+		if reason != "" || !(math.Abs(b.Lower-worst) <= 1e-8*(1-worst) && math.Abs(b.Upper-worst) <= 1e-8*(1-worst)) {
+			t.Fatalf("ln δ(%v) in [%v, %v], choices reach %v %s", epsilon, b.Lower, b.Upper, worst, reason)
+		}
+	})
+}
+
+// Beside other releases a vector has a bound from above and from below.
+func TestVectorsBesideOthers(t *testing.T) {
+	g, err := kinds.Of(mechanism.Gaussian{NoiseMultiplier: 1}, mechanism.AddOrRemoveOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sigma := range []float64{0.5, 1, 1.6} {
+		c := append(vectorOf(t, sigma, 2), loss.Term{Loss: g, Count: 1})
+		alone, _ := Epsilon(vectorOf(t, sigma, 2), 1e-6, Wanted{})
+		b, reason := Epsilon(c, 1e-6, Wanted{})
+		zcdp, _ := loss.LeastEpsilon(loss.ConcentratedBound(4/(sigma*sigma)+0.5), math.Log(1e-6), 0, nil)
+		if reason != "" || !(b.Lower > 0 && b.Upper >= b.Lower && b.Upper >= alone.Lower && b.Upper <= zcdp) {
+			t.Errorf("σ = %v: ε in [%v, %v] %s, alone %v, by zCDP %v", sigma, b.Lower, b.Upper, reason, alone, zcdp)
+		}
+	}
+}
