@@ -77,8 +77,7 @@ func (s *Store) setMoved(stored []byte) error {
 		"made of it: use that one. If there is none, because the move was given up, restore the final backup into "+
 		"another database that is empty (accountantd restore FILE --store); if the backup did not arrive, "+
 		"\"accountctl backup FILE --final --store ADDRESS\" makes it again (docs/fleet.md)", ledger.ErrUnavailable,
-		s.config.name(),
-		f.At.Format(time.RFC3339))
+		s.config.name(), f.At.Format(time.RFC3339))
 	s.moved.CompareAndSwap(nil, &err)
 	return nil
 }

@@ -91,8 +91,9 @@ ledgers were moved away is made again, for when it was lost and the daemons have
 		p.Paragraph(fmt.Sprintf("backed up: %s, %s, SHA-256 %x", file, byteText(end.GetSize()), end.GetSha256()))
 		switch {
 		case moved.URL != "":
-			p.Paragraph(fmt.Sprintf("This is the final backup of %s again: make one store of it, by \"accountantd "+
-				"restore %s\" and --data NEWDIR or --store, unless a store was made of an earlier one.", moved.Name(), file))
+			p.Paragraph(fmt.Sprintf("This is the final backup of %s again: make one store of it, by "+
+				"\"accountantd restore %s\" and --data NEWDIR or --store, unless a store was made of an earlier one.",
+				moved.Name(), file))
 		case *final:
 			p.Paragraph(fmt.Sprintf("The daemon's store is moved away: stop the daemon, and make the store that goes "+
 				"on with \"accountantd restore %s\" and --data NEWDIR or --store.", file))

@@ -46,8 +46,8 @@ func (m *movedStore) fetch(_ context.Context, w io.Writer,
 	progress func(done, total uint64)) (end *accountantv1.BackupResponse_End, err error) {
 	store, err := postgres.OpenMoved(postgres.Config{URL: m.URL, PasswordFile: m.PasswordFile})
 	if errors.Is(err, postgres.ErrNotMoved) {
-		return nil, fmt.Errorf("%w; allowed: --store with a database whose ledgers were moved away. To move these, ask "+
-			"a daemon: without --store", err)
+		return nil, fmt.Errorf("%w; allowed: --store with a database whose ledgers were moved away. To move these, "+
+			"ask a daemon: without --store", err)
 	}
 	if err != nil {
 		return nil, err
