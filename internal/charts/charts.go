@@ -78,6 +78,12 @@ func Level(points []figure.Point, y float64) []figure.Point {
 // Budget is how the budget of which most is used was used up, with what is reserved, and the
 // limit. Of a ledger without a budget it is ε. It goes on to now, unless the ledger is closed.
 func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Figure {
+	return Part(l, h, now, time.Time{}, time.Time{})
+}
+
+// Part is Budget for a part of the time, of which the history is: from since, and until a time that may be over. Zero
+// is no bound.
+func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time) *figure.Figure {
 	f := &figure.Figure{Title: "Privacy budget of " + l.GetName(),
 		X: figure.Axis{Name: "time (UTC)", Kind: figure.Times}, Empty: "Nothing was charged yet."}
 	points := h.GetPoints()
@@ -93,7 +99,11 @@ func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Fig
 	}
 	var total, reserved []figure.Point
 	for _, p := range points {
-		x := float64(p.GetTime().AsTime().UnixNano()) / 1e9
+		at := p.GetTime().AsTime()
+		if at.Before(since) { // how it stood when the part begins
+			at = since
+		}
+		x := float64(at.UnixNano()) / 1e9
 		all, held := p.GetEpsilonSpent(), 0.0
 		if which >= 0 && which < len(p.GetShares()) {
 			all, held = 100*p.GetShares()[which], 100*p.GetReservedShares()[which]
@@ -115,8 +125,12 @@ func Budget(l *pb.Ledger, h *pb.QueryHistoryResponse, now time.Time) *figure.Fig
 	if l.GetClosed() {
 		text = "closed, "
 	}
-	f.Now = &figure.Mark{At: end, Text: text + time.Unix(int64(end), 0).UTC().Format("2 Jan 15:04")}
-	total, reserved = until(total, end), until(reserved, end)
+	if over := float64(until.UnixNano()) / 1e9; !until.IsZero() && over < end {
+		end = math.Max(over, total[len(total)-1].X)
+	} else {
+		f.Now = &figure.Mark{At: end, Text: text + time.Unix(int64(end), 0).UTC().Format("2 Jan 15:04")}
+	}
+	total, reserved = goOn(total, end), goOn(reserved, end)
 	line := figure.Line{Points: reserved, Steps: true}
 	f.Areas = []figure.Area{{Low: Level(reserved, 0), High: reserved, Steps: true}}
 	if which < 0 {
@@ -152,8 +166,8 @@ func fullest(shares []float64) int {
 	return most
 }
 
-// until goes on at the same height.
-func until(points []figure.Point, x float64) []figure.Point {
+// goOn goes on at the same height.
+func goOn(points []figure.Point, x float64) []figure.Point {
 	last := points[len(points)-1]
 	if last.X >= x {
 		return points

@@ -106,6 +106,12 @@ func (f *Figure) frame() frame {
 	return frame{low, high}
 }
 
+// Across is the range of the axis that lies, in numbers of that axis.
+func (f *Figure) Across() (low, high float64) {
+	r := f.frame()
+	return r.low.X, r.high.X
+}
+
 // points are those of all lines and areas.
 func (f *Figure) points() (all [][]Point) {
 	for _, a := range f.Areas {

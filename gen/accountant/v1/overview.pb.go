@@ -531,6 +531,16 @@ type QueryHistoryRequest struct {
 	Delta *float64 `protobuf:"fixed64,5,opt,name=delta,proto3,oneof" json:"delta,omitempty"`
 	// As of QueryPrivacyRequest, of each ε.
 	MaxGap *float64 `protobuf:"fixed64,6,opt,name=max_gap,json=maxGap,proto3,oneof" json:"max_gap,omitempty"`
+	// Without positions and times: from which position on; the first point is there, and 0 is the empty ledger. All points
+	// lie within the range that this and the next three fields give, so that a narrower one shows more of what happened.
+	StartPosition uint64 `protobuf:"varint,7,opt,name=start_position,json=startPosition,proto3" json:"start_position,omitempty"`
+	// Up to which position; the last point is there. 0: up to the newest entry.
+	EndPosition uint64 `protobuf:"varint,8,opt,name=end_position,json=endPosition,proto3" json:"end_position,omitempty"`
+	// Instead of start_position: from which time on. The first point is of the last entry that the daemon took then or
+	// before, as that is how the ledger stood then.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Instead of end_position: up to which time. The last point is of the last entry that the daemon took then or before.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// Do not wait for a long ledger. If its entries are not all read within a moment, the answer comes without points and
 	// says in reading how far the daemon is. The daemon reads on; ask again. Only without positions and times.
 	Progress      bool `protobuf:"varint,9,opt,name=progress,proto3" json:"progress,omitempty"`
@@ -608,6 +618,34 @@ func (x *QueryHistoryRequest) GetMaxGap() float64 {
 		return *x.MaxGap
 	}
 	return 0
+}
+
+func (x *QueryHistoryRequest) GetStartPosition() uint64 {
+	if x != nil {
+		return x.StartPosition
+	}
+	return 0
+}
+
+func (x *QueryHistoryRequest) GetEndPosition() uint64 {
+	if x != nil {
+		return x.EndPosition
+	}
+	return 0
+}
+
+func (x *QueryHistoryRequest) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *QueryHistoryRequest) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
 }
 
 func (x *QueryHistoryRequest) GetProgress() bool {
@@ -1423,14 +1461,20 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\n" +
 	"\b_epsilonB\b\n" +
 	"\x06_shareB\x11\n" +
-	"\x0f_reserved_share\"\x80\x02\n" +
+	"\x0f_reserved_share\"\xbc\x03\n" +
 	"\x13QueryHistoryRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1c\n" +
 	"\tpositions\x18\x02 \x03(\x04R\tpositions\x120\n" +
 	"\x05times\x18\x03 \x03(\v2\x1a.google.protobuf.TimestampR\x05times\x12\x16\n" +
 	"\x06points\x18\x04 \x01(\rR\x06points\x12\x19\n" +
 	"\x05delta\x18\x05 \x01(\x01H\x00R\x05delta\x88\x01\x01\x12\x1c\n" +
-	"\amax_gap\x18\x06 \x01(\x01H\x01R\x06maxGap\x88\x01\x01\x12\x1a\n" +
+	"\amax_gap\x18\x06 \x01(\x01H\x01R\x06maxGap\x88\x01\x01\x12%\n" +
+	"\x0estart_position\x18\a \x01(\x04R\rstartPosition\x12!\n" +
+	"\fend_position\x18\b \x01(\x04R\vendPosition\x129\n" +
+	"\n" +
+	"start_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x1a\n" +
 	"\bprogress\x18\t \x01(\bR\bprogressB\b\n" +
 	"\x06_deltaB\n" +
 	"\n" +
@@ -1545,26 +1589,28 @@ var file_accountant_v1_overview_proto_depIdxs = []int32{
 	14, // 2: accountant.v1.OverviewRow.create_time:type_name -> google.protobuf.Timestamp
 	14, // 3: accountant.v1.OverviewRow.last_time:type_name -> google.protobuf.Timestamp
 	14, // 4: accountant.v1.QueryHistoryRequest.times:type_name -> google.protobuf.Timestamp
-	8,  // 5: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
-	7,  // 6: accountant.v1.QueryHistoryResponse.reading:type_name -> accountant.v1.Reading
-	14, // 7: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
-	14, // 8: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
-	11, // 10: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
-	11, // 11: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
-	11, // 12: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
-	7,  // 13: accountant.v1.QuerySpendingResponse.reading:type_name -> accountant.v1.Reading
-	15, // 14: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
-	14, // 15: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
-	14, // 16: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
-	14, // 17: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
-	14, // 18: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
-	14, // 19: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	14, // 5: accountant.v1.QueryHistoryRequest.start_time:type_name -> google.protobuf.Timestamp
+	14, // 6: accountant.v1.QueryHistoryRequest.end_time:type_name -> google.protobuf.Timestamp
+	8,  // 7: accountant.v1.QueryHistoryResponse.points:type_name -> accountant.v1.HistoryPoint
+	7,  // 8: accountant.v1.QueryHistoryResponse.reading:type_name -> accountant.v1.Reading
+	14, // 9: accountant.v1.HistoryPoint.time:type_name -> google.protobuf.Timestamp
+	14, // 10: accountant.v1.HistoryPoint.asked_time:type_name -> google.protobuf.Timestamp
+	1,  // 11: accountant.v1.QuerySpendingRequest.by:type_name -> accountant.v1.QuerySpendingRequest.By
+	11, // 12: accountant.v1.QuerySpendingResponse.groups:type_name -> accountant.v1.SpendingGroup
+	11, // 13: accountant.v1.QuerySpendingResponse.others:type_name -> accountant.v1.SpendingGroup
+	11, // 14: accountant.v1.QuerySpendingResponse.total:type_name -> accountant.v1.SpendingGroup
+	7,  // 15: accountant.v1.QuerySpendingResponse.reading:type_name -> accountant.v1.Reading
+	15, // 16: accountant.v1.SpendingGroup.mechanism:type_name -> accountant.v1.Mechanism
+	14, // 17: accountant.v1.QueryForecastResponse.window_start:type_name -> google.protobuf.Timestamp
+	14, // 18: accountant.v1.QueryForecastResponse.window_end:type_name -> google.protobuf.Timestamp
+	14, // 19: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
+	14, // 20: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
+	14, // 21: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_overview_proto_init() }

@@ -34,6 +34,9 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 		}
 	}
 	if len(q.Positions)+len(q.Times) == 0 {
+		if q.Range != (questions.Range{}) {
+			return h.within(ctx, v, q, answer)
+		}
 		if q.Progress {
 			reading, err := soon(ctx, h, h.pasts, pastOf(v, delta, q.MaxGap), v.Head.Position,
 				func(ctx context.Context) error {
@@ -68,15 +71,7 @@ func (h *Handlers) past(ctx context.Context, v ledger.View, delta float64, gap *
 		return nil, err
 	}
 	list, err := run(ctx, h.InTime, p, func(t *turns.Turn) (_ []point, err error) {
-		if p.value.near(v.Head.Position) {
-			var newest []ledger.Record
-			if newest, err = h.Store.Records(key.name, v.Head.Position, 1); err == nil && len(newest) > 0 {
-				err = p.value.live(v, newest[0].Entry.Time, t.Stop)
-			}
-		} else {
-			err = p.value.advance(max(v.Head.Position, p.value.Position()), t.Stop)
-		}
-		if err != nil {
+		if err = p.value.upTo(h.Store, v, t.Stop); err != nil {
 			return nil, err
 		}
 		return p.value.evenly(n), nil

@@ -53,6 +53,9 @@ const (
 	// Of what was read of ledgers' entries, for histories and for spending each.
 	maxKept      = 256
 	maxKeptBytes = 64 << 20
+	// Of ranges of a history, apart from the others: whoever looks closer makes nobody read a ledger again.
+	maxRanges      = 64
+	maxRangesBytes = 32 << 20
 )
 
 // maxPassing bounds for how long a page looks at ledgers that it does not show, and maxPassed how many.
@@ -66,6 +69,7 @@ type Handlers struct {
 	Config
 	rows   *lru.Cache[rowKey, *row]
 	pasts  *kept[pastKey, *past]
+	ranges *kept[rangeKey, *past]
 	groups *kept[groupsKey, grouped]
 
 	beyond    *beyond
@@ -99,6 +103,7 @@ func New(c Config) *Handlers {
 	}
 	b := newBeyond()
 	return &Handlers{Config: c, rows: rows, pasts: newKept[pastKey, *past](maxKept, maxKeptBytes),
+		ranges: newKept[rangeKey, *past](maxRanges, maxRangesBytes),
 		groups: newKept[groupsKey, grouped](maxKept, maxKeptBytes), beyond: b, following: following{beyond: b}}
 }
 

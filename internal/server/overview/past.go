@@ -44,6 +44,7 @@ type reader struct {
 	planned *accountant.Answer // about the plan
 	raised  ledger.Resolution  // of which planned is
 	at      atomic.Uint64      // what was read, for those who ask meanwhile
+	times   times              // of what was read
 }
 
 func newReader(log history.Log, g ledger.Genesis, delta float64, gap *float64) *reader {
@@ -56,6 +57,7 @@ func (r *reader) to(position uint64, stop func() bool) error {
 	stopped, err := history.Each(r.log, r.name, r.walk.Position(), position, stop, func(found []ledger.Record) error {
 		err := r.walk.Take(found)
 		r.at.Store(r.walk.Position())
+		r.times.take(found)
 		return err
 	})
 	if err == nil && stopped {
@@ -112,10 +114,11 @@ func (r *reader) complete(p point, v ledger.View, stop func() bool) (point, erro
 	return p, nil
 }
 
-// past is what is kept of a ledger at one δ: a reader, and the points at the multiples of stride that it has
-// passed.
+// past is what is kept of a ledger at one δ: a reader, and the points that it has passed at the position from, and at
+// those that follow it by multiples of stride.
 type past struct {
 	reader *reader
+	from   uint64
 	stride uint64
 	points []point
 	head   *point // the newest, if it is none of them
@@ -136,9 +139,13 @@ func (p *past) advance(head uint64, stop func() bool) error {
 
 // readOn reads on to a position, and adds the points on the way.
 func (p *past) readOn(to uint64, stop func() bool) error {
+	to = max(to, p.from)
 	if p.points == nil {
 		p.stride = 1
-		if err := p.add(stop); err != nil { // the empty ledger
+		if err := p.reader.to(p.from, stop); err != nil {
+			return err
+		}
+		if err := p.add(stop); err != nil {
 			return err
 		}
 	}
@@ -147,12 +154,12 @@ func (p *past) readOn(to uint64, stop func() bool) error {
 		if p.reader.walk.Distinct() > manyDistinct {
 			most = fewPoints
 		}
-		for to/p.stride > most {
+		for (to-p.from)/p.stride > most {
 			p.stride *= 2
 			p.thin()
 		}
 		at := p.Position()
-		if at%p.stride == 0 && at != p.points[len(p.points)-1].position {
+		if (at-p.from)%p.stride == 0 && at != p.points[len(p.points)-1].position {
 			if err := p.add(stop); err != nil {
 				return err
 			}
@@ -160,7 +167,7 @@ func (p *past) readOn(to uint64, stop func() bool) error {
 		if at >= to {
 			return nil
 		}
-		if err := p.reader.to(min(to, (at/p.stride+1)*p.stride), stop); err != nil {
+		if err := p.reader.to(min(to, p.from+((at-p.from)/p.stride+1)*p.stride), stop); err != nil {
 			return err
 		}
 	}
@@ -170,6 +177,18 @@ func (p *past) readOn(to uint64, stop func() bool) error {
 func (p *past) near(head uint64) bool {
 	behind := head - min(head, p.Position())
 	return len(p.points) > 0 && behind > 0 && behind <= head/100
+}
+
+// upTo has the newest point be that of the ledger's head, or of a later one.
+func (p *past) upTo(log history.Log, v ledger.View, stop func() bool) error {
+	if !p.near(v.Head.Position) {
+		return p.advance(max(v.Head.Position, p.Position()), stop)
+	}
+	newest, err := log.Records(v.Genesis.Spec.Name, v.Head.Position, 1)
+	if err != nil || len(newest) == 0 {
+		return err
+	}
+	return p.live(v, newest[0].Entry.Time, stop)
 }
 
 // live makes the newest point of the ledger as it is, without reading what is new.
@@ -191,11 +210,11 @@ func (p *past) add(stop func() bool) error {
 	return err
 }
 
-// thin leaves out the points that are at no multiple of the stride.
+// thin leaves out the points that do not follow the first one by a multiple of the stride.
 func (p *past) thin() {
 	kept := p.points[:0]
 	for _, x := range p.points {
-		if x.position%p.stride == 0 {
+		if (x.position-p.from)%p.stride == 0 {
 			kept = append(kept, x)
 		}
 	}
@@ -234,7 +253,8 @@ func (p *past) Read() uint64 { return p.reader.at.Load() }
 // Bytes is about what the past holds in memory.
 func (p *past) Bytes() int {
 	r := p.reader
-	return bytesOfNothing + bytesOfAPoint*len(p.points) + r.walk.Bytes() + r.spent.Bytes() + r.stated.Bytes()
+	return bytesOfNothing + bytesOfAPoint*len(p.points) + r.walk.Bytes() + r.spent.Bytes() + r.stated.Bytes() +
+		bytesOfABlock*len(r.times.blocks)
 }
 
 type pastKey struct {

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/charts"
 	"github.com/dpaccountant/accountant/internal/figure"
@@ -39,6 +41,7 @@ type ledgerNow struct {
 	Point    *pb.HistoryPoint // the newest one
 	Forecast *pb.QueryForecastResponse
 	Figure   *figure.Figure
+	Part     part // of the time, which the figure shows
 	At       time.Time
 
 	Refusals   *pb.ListRefusalsResponse
@@ -50,7 +53,11 @@ func (s *site) ledger(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.now(r.Context(), name, nil)
+	part, err := partOf(r)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.now(r.Context(), name, part, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +66,7 @@ func (s *site) ledger(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	if !now.Ledger.GetClosed() || b.reading() {
-		live := url.Values{"name": {name}}
+		live := part.add(url.Values{"name": {name}})
 		if b.reading() { // who has spent it comes later, too
 			live["by"], live["label"] = []string{r.URL.Query().Get("by")}, []string{b.LabelKey}
 		}
@@ -106,12 +113,12 @@ func (s *site) spending(r *http.Request, name string, b *ledgerBody) error {
 func (b ledgerBody) Now() *ledgerNow { return b.ledgerNow }
 
 // now asks for what changes while a ledger is watched; before is what was shown until now, nil if nothing was.
-func (s *site) now(ctx context.Context, name string, before *ledgerNow) (*ledgerNow, error) {
+func (s *site) now(ctx context.Context, name string, part part, before *ledgerNow) (*ledgerNow, error) {
 	got, err := s.api.GetLedger(ctx, &pb.GetLedgerRequest{Name: name})
 	if err != nil {
 		return nil, err
 	}
-	n := &ledgerNow{Ledger: got.GetLedger(), At: time.Now().UTC()}
+	n := &ledgerNow{Ledger: got.GetLedger(), Part: part, At: time.Now().UTC()}
 	if before != nil && before.NoRefusals != "" { // who lacks the role is told once, and so is the log
 		n.NoRefusals = before.NoRefusals
 	} else if n.Refusals, err = s.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: name}); err != nil {
@@ -130,7 +137,23 @@ func (s *site) now(ctx context.Context, name string, before *ledgerNow) (*ledger
 	if n.Forecast, err = s.api.QueryForecast(ctx, &pb.QueryForecastRequest{Ledger: name}); err != nil {
 		return nil, err
 	}
-	n.Figure = charts.Budget(n.Ledger, n.Privacy, n.At)
+	shown := n.Privacy
+	if part.Chosen() {
+		ask := &pb.QueryHistoryRequest{Ledger: name, Points: 200, Progress: true}
+		if !part.From.IsZero() {
+			ask.StartTime = timestamppb.New(part.From)
+		}
+		if !part.To.IsZero() {
+			ask.EndTime = timestamppb.New(part.To)
+		}
+		if shown, err = s.api.QueryHistory(ctx, ask); err != nil {
+			return nil, err
+		}
+		if n.Reading = shown.GetReading(); n.Reading != nil {
+			return n, nil
+		}
+	}
+	n.Figure = charts.Part(n.Ledger, shown, n.At, part.From, part.To)
 	return n, nil
 }
 

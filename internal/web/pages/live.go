@@ -28,6 +28,11 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	part, err := partOf(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	stream, err := s.api.WatchLedger(r.Context(), &pb.WatchLedgerRequest{Name: name})
 	if err == nil {
 		_, err = stream.Recv() // the state that the page has shown already
@@ -62,7 +67,7 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	}()
 	var now *ledgerNow
 	for spendingShown := !r.URL.Query().Has("by"); ; {
-		now, err = s.now(r.Context(), name, now)
+		now, err = s.now(r.Context(), name, part, now)
 		if err != nil {
 			return // the browser asks again
 		}

@@ -153,6 +153,7 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	content, err := files.ReadFile("assets/" + name)
 	types := map[string]string{"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8",
+		"zoom.js":  "text/javascript; charset=utf-8",
 		"icon.svg": "image/svg+xml"}
 	if err != nil || types[name] == "" {
 		http.Error(w, fmt.Sprintf("there is no file %q", name), http.StatusNotFound)

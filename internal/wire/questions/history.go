@@ -25,6 +25,7 @@ type HistoryQuery struct {
 	Positions []uint64    // sorted, each once
 	Times     []time.Time // as they were given
 	Points    int         // where neither is given
+	Range     Range       // to which the points are confined, where neither is given
 	Delta     *float64    // nil: the ledger's own
 	MaxGap    *float64
 	Progress  bool // rather than to wait, hear how far the reading is
@@ -45,7 +46,13 @@ func ToHistoryQuery(r *pb.QueryHistoryRequest) (q HistoryQuery, err error) {
 		}
 	}
 	named := len(r.GetPositions()) + len(r.GetTimes())
+	if q.Range, err = toRange(r); err != nil {
+		return q, err
+	}
 	switch {
+	case named > 0 && q.Range != (Range{}):
+		return q, wire.Invalid("positions", fmt.Sprintf("%d given, with a range", named),
+			"one or the other")
 	case len(r.GetPositions()) > 0 && len(r.GetTimes()) > 0:
 		return q, wire.Invalid("times", fmt.Sprintf("%d, with positions", len(r.GetTimes())), "one or the other")
 	case named > MaxHistoryPoints:

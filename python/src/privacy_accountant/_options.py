@@ -223,6 +223,26 @@ class HistoryOptions(TypedDict, total=False):
     # As of QueryPrivacyRequest, of each ε.
     max_gap: float | None
 
+    # Without positions and times: from which position on; the first point is there, and 0 is the empty ledger. All
+    # points lie within the range that this and the next three fields give, so that a narrower one shows more of what
+    # happened.
+    start_position: int | None
+
+    # Up to which position; the last point is there. 0: up to the newest entry.
+    end_position: int | None
+
+    # Instead of start_position: from which time on. The first point is of the last entry that the daemon took then or
+    # before, as that is how the ledger stood then.
+    start_time: datetime | None
+
+    # Instead of end_position: up to which time. The last point is of the last entry that the daemon took then or
+    # before.
+    end_time: datetime | None
+
+    # Do not wait for a long ledger. If its entries are not all read within a moment, the answer comes without points
+    # and says in reading how far the daemon is. The daemon reads on; ask again. Only without positions and times.
+    progress: bool | None
+
 
 class CurveOptions(TypedDict, total=False):
     """Fields of QueryPrivacyCurveRequest."""

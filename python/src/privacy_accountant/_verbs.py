@@ -228,9 +228,16 @@ def overview(token: str, fields: Mapping[str, Any]) -> Plan[tuple[Sequence[pb.Ov
                 lambda a: (a.rows, a.next_page_token))
 
 
+def _stamp(t: Any) -> Any:
+    return _time(t) if isinstance(t, datetime) else t
+
+
 def history(ledger: str, fields: Mapping[str, Any]) -> Plan[pb.QueryHistoryResponse]:
-    times = [_time(t) if isinstance(t, datetime) else t for t in fields.get("times") or ()]
-    request = questions.history(ledger, {**fields, "times": times})
+    given: dict[str, Any] = {**fields, "times": [_stamp(t) for t in fields.get("times") or ()]}
+    for end in ("start_time", "end_time"):
+        if fields.get(end) is not None:
+            given[end] = _stamp(fields[end])
+    request = questions.history(ledger, given)
     return Plan("history", ledger, "QueryHistory", request, same)
 
 

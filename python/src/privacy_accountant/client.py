@@ -429,7 +429,7 @@ class Client(Caller):
     def history(self, ledger: str, *, deadline: float | None = None,
                 **options: Unpack[HistoryOptions]) -> pb.QueryHistoryResponse:
         """How a ledger's ε, and the used shares of its budgets, grew to what they are. options: positions, or times
-        (datetime), or points; delta; max_gap."""
+        (datetime), or points, within start_position or start_time and end_position or end_time; delta; max_gap."""
         return self._carry_out(verbs.history(ledger, options), deadline)
 
     def spending(self, ledger: str, by: str | int, *, label: str | None = None, limit: int = 0,

@@ -178,6 +178,8 @@ var fieldFlags = []struct {
 	{regexp.MustCompile(`^set\.range\.last$`), "--to"},
 	{regexp.MustCompile(`^min_share$`), "--min-share"},
 	{regexp.MustCompile(`^positions(\[\d+\])?$`), "--at"},
+	{regexp.MustCompile(`^start_(position|time)$`), "--from"},
+	{regexp.MustCompile(`^end_(position|time)$`), "--to"},
 	{regexp.MustCompile(`^times(\[\d+\])?$`), "--time"},
 	{regexp.MustCompile(`^points$`), "--points"},
 	{regexp.MustCompile(`^label_key$`), "--label"},

@@ -22,11 +22,14 @@ func history(p *cli.Program) *cobra.Command {
 		Use:   "history NAME",
 		Short: "Show how a ledger's ε grew",
 		Long: `Show how a ledger came to where it is: its ε and the used shares of its budgets at
-some 20 positions (--points), at the positions --at, or at the times --time. Each line
+some 20 positions (--points), at the positions --at, or at the times --time; --from and
+--to confine the former to a part of the history, and show more of that. Each line
 says what "accountctl query" would have said when the ledger had no later entries.
 Every number is rounded up. Times are those of the daemon's clock.`,
 		Example: `  accountctl history team/mnist
   accountctl history team/mnist --points 400 --output csv > history.csv
+  accountctl history team/mnist --from 2026-11-01 --to 2026-11-02T12:00:00Z
+  accountctl history team/mnist --from 5000 --to 6000
   accountctl history team/mnist --at 100 --at 200
   accountctl history team/mnist --time 2026-11-01T00:00:00Z`,
 		Args:              cli.Arguments("NAME"),
@@ -36,6 +39,8 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 	c.Flags().Uint32Var(&request.Points, "points", 0, "about how many `positions`, 2 to 400 (default 20, in csv and json 100)")
 	positions := c.Flags().StringSlice("at", nil, "a `position`; may be repeated")
 	times := c.Flags().StringSlice("time", nil, "a `time` such as 2026-11-01T00:00:00Z; may be repeated")
+	from := c.Flags().String("from", "", "begin at a `position`, or at a time such as 2026-11-01T12:00:00Z")
+	to := c.Flags().String("to", "", "end at a `position`, or at a time")
 	delta := c.Flags().Float64("delta", 0, "`δ` in (0, 1) of every ε (default: the ledger's own)")
 	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON, cli.FormatCSV)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -53,6 +58,12 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 				return cli.Usage(c, "--time: %q; allowed: a time such as 2026-11-01T00:00:00Z", text)
 			}
 			request.Times = append(request.Times, timestamppb.New(at))
+		}
+		if err := within(c, "from", *from, &request.StartPosition, &request.StartTime); err != nil {
+			return err
+		}
+		if err := within(c, "to", *to, &request.EndPosition, &request.EndTime); err != nil {
+			return err
 		}
 		if c.Flags().Changed("delta") {
 			request.Delta = delta
@@ -74,6 +85,24 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 			func() error { return writeHistory(p, answer) })
 	}
 	return c
+}
+
+// within reads the flag of an end of a range: a position or a time.
+func within(c *cobra.Command, flag, text string, position *uint64, at **timestamppb.Timestamp) error {
+	if !c.Flags().Changed(flag) {
+		return nil
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil && (n > 0 || flag == "from") {
+		*position = n
+		return nil
+	}
+	t, err := parseTime(text)
+	if err != nil {
+		return cli.Usage(c, "--%s: %q; allowed: a position such as 5000, a date in UTC such as 2026-01-31, or a "+
+			"time such as 2026-01-31T12:00:00Z", flag, text)
+	}
+	*at = timestamppb.New(t)
+	return nil
 }
 
 // show writes an answer in a format: as JSON, or by the functions that write it as CSV and as a table.

@@ -97,22 +97,30 @@ class QueryForecastResponse(_message.Message):
     def __init__(self, share: _Optional[float] = ..., share_of: _Optional[str] = ..., share_per_day: _Optional[float] = ..., window_start: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., window_end: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., exhaustion_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., latest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
 
 class QueryHistoryRequest(_message.Message):
-    __slots__ = ["delta", "ledger", "max_gap", "points", "positions", "progress", "times"]
+    __slots__ = ["delta", "end_position", "end_time", "ledger", "max_gap", "points", "positions", "progress", "start_position", "start_time", "times"]
     DELTA_FIELD_NUMBER: _ClassVar[int]
+    END_POSITION_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
     MAX_GAP_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    START_POSITION_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
     TIMES_FIELD_NUMBER: _ClassVar[int]
     delta: float
+    end_position: int
+    end_time: _timestamp_pb2.Timestamp
     ledger: str
     max_gap: float
     points: int
     positions: _containers.RepeatedScalarFieldContainer[int]
     progress: bool
+    start_position: int
+    start_time: _timestamp_pb2.Timestamp
     times: _containers.RepeatedCompositeFieldContainer[_timestamp_pb2.Timestamp]
-    def __init__(self, ledger: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., times: _Optional[_Iterable[_Union[_timestamp_pb2.Timestamp, _Mapping]]] = ..., points: _Optional[int] = ..., delta: _Optional[float] = ..., max_gap: _Optional[float] = ..., progress: bool = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., times: _Optional[_Iterable[_Union[_timestamp_pb2.Timestamp, _Mapping]]] = ..., points: _Optional[int] = ..., delta: _Optional[float] = ..., max_gap: _Optional[float] = ..., start_position: _Optional[int] = ..., end_position: _Optional[int] = ..., start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., progress: bool = ...) -> None: ...
 
 class QueryHistoryResponse(_message.Message):
     __slots__ = ["budgets", "delta", "points", "position", "reading", "text"]

@@ -1,0 +1,197 @@
+package overview
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/history"
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/server/turns"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
+)
+
+// rangeKey is a part of a ledger's history.
+type rangeKey struct {
+	of       pastKey
+	from, to uint64
+	open     bool // it ends with the newest entry, and to is 0
+}
+
+// within answers with points of a part of a history: as many as of the whole, and so more closely.
+func (h *Handlers) within(ctx context.Context, v ledger.View, q questions.HistoryQuery,
+	answer *pb.QueryHistoryResponse) (*pb.QueryHistoryResponse, error) {
+	key, reading, err := h.bounds(ctx, v, q, answer.GetDelta())
+	if err == nil && reading == nil && q.Progress {
+		head := key.to
+		if key.open {
+			head = v.Head.Position
+		}
+		reading, err = soon(ctx, h, h.ranges, key, head, func(ctx context.Context) error {
+			_, err := h.part(ctx, v, key, q.MaxGap, 2)
+			return err
+		})
+	}
+	if err != nil || reading != nil {
+		return &pb.QueryHistoryResponse{Delta: answer.GetDelta(), Reading: reading}, err
+	}
+	points, err := h.part(ctx, v, key, q.MaxGap, q.Points)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range points {
+		answer.Points = append(answer.Points, fromPoint(x))
+	}
+	answer.Position = points[len(points)-1].position
+	return answer, nil
+}
+
+// bounds finds the positions at which a range begins and ends. Those of times follow from what is kept of the whole
+// history; where q asks for progress and that is not read yet, it returns how far it is.
+func (h *Handlers) bounds(ctx context.Context, v ledger.View, q questions.HistoryQuery,
+	delta float64) (key rangeKey, reading *pb.Reading, err error) {
+	head, of := v.Head.Position, q.Range
+	key = rangeKey{of: pastOf(v, delta, q.MaxGap), from: of.Start, to: of.End}
+	switch {
+	case of.Start > head:
+		return key, nil, questions.PastTheRange("start_position", of.Start, head)
+	case of.End > head:
+		return key, nil, questions.PastTheRange("end_position", of.End, head)
+	}
+	// What comes until a time that is not over belongs to the range, too.
+	key.open = of.End == 0 && (of.Until.IsZero() || of.Until.After(h.Now()))
+	if !of.Since.IsZero() || !key.open && of.End == 0 {
+		if q.Progress {
+			reading, err = soon(ctx, h, h.pasts, key.of, head, func(ctx context.Context) error {
+				_, err := h.past(ctx, v, delta, q.MaxGap, 2)
+				return err
+			})
+			if err != nil || reading != nil {
+				return key, reading, err
+			}
+		}
+		if err = h.locate(ctx, v, q, &key); err != nil {
+			return key, nil, err
+		}
+	}
+	if !key.open && key.to < key.from {
+		err = questions.EmptyRange(key.from, key.to)
+	}
+	return key, nil, err
+}
+
+// locate sets the ends of a range that are given as times.
+func (h *Handlers) locate(ctx context.Context, v ledger.View, q questions.HistoryQuery, key *rangeKey) error {
+	p, err := h.pasts.begin(ctx, h.InTime, key.of, func() *past {
+		return &past{reader: newReader(h.Store, v.Genesis, key.of.delta, q.MaxGap)}
+	})
+	if err != nil {
+		return err
+	}
+	found, err := run(ctx, h.InTime, p, func(t *turns.Turn) (found rangeKey, err error) {
+		found = *key
+		if !p.value.near(v.Head.Position) {
+			if err = p.value.readOn(max(v.Head.Position, p.value.Position()), t.Stop); err != nil {
+				return found, err
+			}
+		}
+		if !q.Range.Since.IsZero() {
+			if found.from, err = p.value.reader.last(q.Range.Since, v.Head.Position, t.Stop); err != nil {
+				return found, err
+			}
+		}
+		if !found.open && q.Range.End == 0 {
+			found.to, err = p.value.reader.last(q.Range.Until, v.Head.Position, t.Stop)
+		}
+		return found, err
+	})
+	if err == nil {
+		*key = found
+	}
+	return err
+}
+
+// part returns about n points of a range.
+func (h *Handlers) part(ctx context.Context, v ledger.View, key rangeKey, gap *float64, n int) ([]point, error) {
+	p, err := h.ranges.begin(ctx, h.InTime, key, func() *past {
+		return &past{reader: newReader(h.Store, v.Genesis, key.of.delta, gap), from: key.from}
+	})
+	if err != nil {
+		return nil, err
+	}
+	list, err := run(ctx, h.InTime, p, func(t *turns.Turn) (_ []point, err error) {
+		if key.open {
+			err = p.value.upTo(h.Store, v, t.Stop)
+		} else {
+			err = p.value.advance(key.to, t.Stop)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return p.value.evenly(n), nil
+	})
+	if err == nil && key.open {
+		follow(h, h.ranges, key, key.of.name)
+	}
+	return list, err
+}
+
+// times says when the entries that were read were taken: of each block of them the earliest time, as a clock may have
+// been set back.
+type times struct{ blocks []block }
+
+type block struct {
+	last     uint64 // position
+	size     int
+	earliest time.Time
+}
+
+const (
+	blockSize     = 1000
+	bytesOfABlock = 48
+)
+
+func (x *times) take(records []ledger.Record) {
+	for _, r := range records {
+		if n := len(x.blocks); n == 0 || x.blocks[n-1].size == blockSize {
+			x.blocks = append(x.blocks, block{earliest: r.Entry.Time})
+		}
+		b := &x.blocks[len(x.blocks)-1]
+		b.last, b.size = r.Entry.Position, b.size+1
+		if r.Entry.Time.Before(b.earliest) {
+			b.earliest = r.Entry.Time
+		}
+	}
+}
+
+// last is the position of the last entry up to head that the daemon took at a time or before; 0 if there is none. It
+// reads what was not read yet, and one block.
+func (r *reader) last(at time.Time, head uint64, stop func() bool) (position uint64, err error) {
+	look := func(after, to uint64) error {
+		stopped, err := history.Each(r.log, r.name, after, to, stop, func(found []ledger.Record) error {
+			for _, x := range found {
+				if !x.Entry.Time.After(at) {
+					position = x.Entry.Position
+				}
+			}
+			return nil
+		})
+		if err == nil && stopped {
+			err = late(after, to)
+		}
+		return err
+	}
+	if err = look(r.walk.Position(), head); err != nil || position > 0 {
+		return position, err
+	}
+	for i := len(r.times.blocks) - 1; i >= 0; i-- {
+		b := r.times.blocks[i]
+		if first := b.last - uint64(b.size) + 1; first > head || b.earliest.After(at) {
+			continue
+		}
+		if err = look(b.last-uint64(b.size), min(b.last, head)); err != nil || position > 0 {
+			return position, err
+		}
+	}
+	return 0, nil
+}
