@@ -164,14 +164,19 @@ func (x *times) take(records []ledger.Record) {
 	}
 }
 
-// last is the position of the last entry up to head that the daemon took at a time or before; 0 if there is none. It
-// reads what was not read yet, and one block.
+// last is the position of the last entry up to head that the daemon took at a time or before; 0 if there is none.
 func (r *reader) last(at time.Time, head uint64, stop func() bool) (position uint64, err error) {
+	return r.times.last(r.log, r.name, at, head, stop)
+}
+
+// last reads what take has not been given yet, and one block.
+func (x *times) last(log history.Log, name string, at time.Time, head uint64,
+	stop func() bool) (position uint64, err error) {
 	look := func(after, to uint64) error {
-		stopped, err := history.Each(r.log, r.name, after, to, stop, func(found []ledger.Record) error {
-			for _, x := range found {
-				if !x.Entry.Time.After(at) {
-					position = x.Entry.Position
+		stopped, err := history.Each(log, name, after, to, stop, func(found []ledger.Record) error {
+			for _, r := range found {
+				if !r.Entry.Time.After(at) {
+					position = r.Entry.Position
 				}
 			}
 			return nil
@@ -181,11 +186,15 @@ func (r *reader) last(at time.Time, head uint64, stop func() bool) (position uin
 		}
 		return err
 	}
-	if err = look(r.walk.Position(), head); err != nil || position > 0 {
+	taken := uint64(0)
+	if n := len(x.blocks); n > 0 {
+		taken = x.blocks[n-1].last
+	}
+	if err = look(taken, head); err != nil || position > 0 {
 		return position, err
 	}
-	for i := len(r.times.blocks) - 1; i >= 0; i-- {
-		b := r.times.blocks[i]
+	for i := len(x.blocks) - 1; i >= 0; i-- {
+		b := x.blocks[i]
 		if first := b.last - uint64(b.size) + 1; first > head || b.earliest.After(at) {
 			continue
 		}
