@@ -161,7 +161,7 @@ func (q Question) gdp(c loss.Composition) bound {
 }
 
 func (q Question) wanted() pld.Wanted {
-	w := pld.Wanted{FewClosely: !q.rough, Stop: q.Stop, In: q.in}
+	w := pld.Wanted{Closely: !q.rough, Stop: q.Stop, In: q.in}
 	if q.MaxGap != nil {
 		w.Gap = *q.MaxGap
 	}

@@ -13,7 +13,7 @@ import (
 func TestTwoSampledLaplace(t *testing.T) {
 	c := pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Count: 2, Mechanism: mechanism.PoissonSampled{
 		SamplingProbability: 0.01, Mechanism: mechanism.Laplace{Scale: 1, Sensitivity: 1}}})
-	b, reason := LogDelta(c, 0.01, Wanted{FewClosely: true})
+	b, reason := LogDelta(c, 0.01, Wanted{Closely: true})
 	truth := math.Log(0.001865185302671617)
 	if reason != "" || !(b.Lower <= truth && truth <= b.Upper && b.Upper-truth <= fewLogGap) {
 		t.Errorf("%v %s, the truth is %v", b, reason, truth)
@@ -58,7 +58,7 @@ func TestTwoReleasesByEnumeration(t *testing.T) {
 		want := math.Max(remove, add)
 		b, reason := LogDelta(pldtest.Compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Count: 2,
 			Mechanism: mechanism.PoissonSampled{SamplingProbability: c.rate, Mechanism: m}}), c.epsilon,
-			Wanted{FewClosely: true})
+			Wanted{Closely: true})
 		low, high := math.Exp(b.Lower), math.Exp(b.Upper)
 		if reason != "" || !(low <= want+1e-12 && want-1e-12 <= high && high-want <= 1e-4*want) {
 			t.Errorf("%+v: δ in [%v, %v], %s; the sum is %v", c, low, high, reason, want)

@@ -51,7 +51,7 @@ func epsilonNarrowed(c loss.Composition, delta float64, w Wanted) (loss.Bounds, 
 // grids cost about its square root more each time.
 const narrower = 1. / 32
 
-// Where Wanted.FewClosely says so, at most mostFew releases are enclosed this closely: a grid of
+// Where Wanted.Closely says so, at most mostFew releases are enclosed this closely: a grid of
 // the usual step misses most where little is averaged over.
 const (
 	mostFew       = 16
@@ -68,7 +68,7 @@ func ofFew(w Wanted, c loss.Composition, gap float64) Wanted {
 		}
 		left -= t.Count
 	}
-	if w.FewClosely && (w.Gap == 0 || w.Gap > gap) {
+	if w.Closely && (w.Gap == 0 || w.Gap > gap) {
 		w.Gap = gap
 	}
 	return w
@@ -80,7 +80,7 @@ func ofFew(w Wanted, c loss.Composition, gap float64) Wanted {
 // that a finer request sees all that a coarser one does: no answer gets wider by asking
 // for a narrower one. See docs/math/conversions.md §4.11.
 func narrowed(w Wanted, epsilon bool, usualGap float64, ask func(Wanted) (loss.Bounds, string)) (loss.Bounds, string) {
-	b, none := ask(Wanted{Stop: w.Stop, In: w.In})
+	b, none := ask(Wanted{Closely: w.Closely, Stop: w.Stop, In: w.In})
 	for w.Gap > 0 && none == "" && !w.Reached(epsilon, b) && !w.Stopped() {
 		was := b.Upper - b.Lower
 		finer, refused := w.InTime(func() (loss.Bounds, string) {

@@ -21,8 +21,9 @@ type Wanted struct {
 	// 1e−6·max(1, ε) and 1e−5.
 	Gap float64
 
-	// FewClosely: few releases are enclosed more closely than usual, also where no gap is given.
-	FewClosely bool
+	// Closely: few releases are enclosed more closely than usual, and the upper end of more is sharpened,
+	// also where no gap is given.
+	Closely bool
 
 	// Half: these bounds are one side of others, which are up to twice as wide. Only a width that
 	// is not wanted but usual is halved.

@@ -231,8 +231,7 @@ func (p *problem) measures(a *aim, plan plan, ends []window, h float64, stop fun
 			return nil
 		}
 		t := &p.terms[i]
-		task := task{pair: t.upper, theta: plan.theta, lo: ends[i].lo, hi: ends[i].hi, roundUp: a.theta > 0,
-			discrete: t.discrete, in: p.in}
+		task := p.task(t, a, plan, ends[i])
 		up := task.pessimistic(grid{t.upper.Anchor(), m.step})
 		task.pair, task.roundUp = t.lower, a.theta < 0
 		low := task.optimistic(grid{t.lower.Anchor(), m.step})
@@ -243,6 +242,12 @@ func (p *problem) measures(a *aim, plan plan, ends []window, h float64, stop fun
 	// What a step costs grows like θ(1+θ): the saddle's counts.
 	m.gap *= math.Exp(a.excess) * a.theta * (1 + a.theta) / (plan.theta * (1 + plan.theta))
 	return m
+}
+
+// task puts the pessimistic pair of a term on a grid.
+func (p *problem) task(t *term, a *aim, plan plan, ends window) task {
+	return task{pair: t.upper, theta: plan.theta, lo: ends.lo, hi: ends.hi, roundUp: a.theta > 0,
+		discrete: t.discrete, in: p.in}
 }
 
 // fitting finds measures whose gap is what the aim allows and not much less, or

@@ -122,10 +122,10 @@ func wantedOr(w interval.Wanted, usual float64) float64 {
 // LogDelta encloses ln δ at ε ≥ 0, as closely as wanted if the bounds on work allow and w
 // does not end it before; the interval is sound however wide.
 func LogDelta(c loss.Composition, epsilon float64, w interval.Wanted) (loss.Bounds, string) {
-	return ask(c, &question{epsilon: epsilon, gap: wantedOr(w, LogGap)}, w)
+	return ask(c, &question{epsilon: epsilon, gap: wantedOr(w, LogGap), closely: w.Closely}, w)
 }
 
 // Epsilon encloses ε at δ in (0, 1) in the same way: +Inf where δ is below δ_∞.
 func Epsilon(c loss.Composition, delta float64, w interval.Wanted) (loss.Bounds, string) {
-	return ask(c, &question{byDelta: true, delta: delta, gap: wantedOr(w, EpsilonGap)}, w)
+	return ask(c, &question{byDelta: true, delta: delta, gap: wantedOr(w, EpsilonGap), closely: w.Closely}, w)
 }

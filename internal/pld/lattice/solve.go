@@ -34,41 +34,53 @@ type answer struct {
 // the true losses, so each side is read at that much to its safe side.
 // See docs/math/lattice.md §3.1.
 func (r *answer) logDelta(epsilon float64) loss.Bounds {
-	b := loss.Bounds{Lower: math.Inf(-1), Upper: 0}
-	up, low := r.upper, r.lower
+	return loss.Bounds{Lower: r.logDeltaLower(epsilon), Upper: r.logDeltaUpper(epsilon)}
+}
+
+// rounding is what the last steps of ln δ add to its relative error.
+const rounding = 32 * num.Ulp
+
+// logDeltaUpper is the upper end of logDelta. It needs only the pessimistic side.
+func (r *answer) logDeltaUpper(epsilon float64) float64 {
+	up, upper := r.upper, 0.0
 	before, _ := up.around(epsilon)
-	_, after := low.around(epsilon)
 	if up.theta > 0 {
-		b.Upper = num.LogAddExp(up.lost, math.Min(up.logSum(before, true), up.chernoff(before)))
-		v := low.logSum(after, false)
-		if a := low.folded(after); a < v {
-			b.Lower = num.LogAddExp(low.lost, v+num.Log1mExp(v-a))
-		} else {
-			b.Lower = low.lost
-		}
+		upper = num.LogAddExp(up.lost, math.Min(up.logSum(before, true), up.chernoff(before)))
 	} else {
 		// 1 − δ: the lower end of one is the upper end of the other.
 		v := up.logSum(before, false)
 		if a := up.folded(before); a < v {
-			b.Upper = math.Log1p(-math.Exp(v + num.Log1mExp(v-a)))
-		}
-		if rest := math.Exp(low.logSum(after, true)) + low.dropped; rest < 1 {
-			b.Lower = math.Log1p(-rest)
+			upper = math.Log1p(-math.Exp(v + num.Log1mExp(v-a)))
 		}
 	}
-	const rounding = 32 * num.Ulp
-	b.Upper = math.Min(0, num.UpBy(b.Upper, rounding*(1+math.Abs(b.Upper))))
-	b.Lower = num.DownBy(b.Lower, rounding*(1+math.Abs(b.Lower)))
+	upper = math.Min(0, num.UpBy(upper, rounding*(1+math.Abs(upper))))
 	if epsilon >= r.maxLoss {
-		b.Upper = math.Min(b.Upper, r.atom.Upper)
+		upper = math.Min(upper, r.atom.Upper)
 	}
-	if math.IsNaN(b.Upper) {
-		b.Upper = 0
+	if math.IsNaN(upper) {
+		return 0
 	}
-	if math.IsNaN(b.Lower) {
-		b.Lower = math.Inf(-1)
+	return upper
+}
+
+// logDeltaLower is the lower end of logDelta. It needs only the optimistic side.
+func (r *answer) logDeltaLower(epsilon float64) float64 {
+	low, lower := r.lower, math.Inf(-1)
+	_, after := low.around(epsilon)
+	if low.theta > 0 {
+		lower = low.lost
+		v := low.logSum(after, false)
+		if a := low.folded(after); a < v {
+			lower = num.LogAddExp(low.lost, v+num.Log1mExp(v-a))
+		}
+	} else if rest := math.Exp(low.logSum(after, true)) + low.dropped; rest < 1 {
+		lower = math.Log1p(-rest)
 	}
-	return b
+	lower = num.DownBy(lower, rounding*(1+math.Abs(lower)))
+	if math.IsNaN(lower) {
+		return math.Inf(-1)
+	}
+	return lower
 }
 
 // chernoff bounds ln δ of the finite part by K(θ) alone, for θ > 0. See docs/math/lattice.md §3.3.
@@ -107,8 +119,8 @@ func (c *profile) folded(epsilon float64) float64 {
 // found, and so for the lower. See docs/math/lattice.md §3.8.
 func (r *answer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	down, up := num.LogDown(delta), num.LogUp(delta)
-	proven := func(e float64) bool { return r.logDelta(e).Upper <= down }
-	refuted := func(e float64) bool { return r.logDelta(e).Lower >= up }
+	proven := func(e float64) bool { return r.logDeltaUpper(e) <= down }
+	refuted := func(e float64) bool { return r.logDeltaLower(e) >= up }
 	b := loss.Bounds{Lower: 0, Upper: math.Inf(1)}
 	if down >= r.atom.Upper {
 		b.Upper = r.maxLoss
@@ -116,42 +128,16 @@ func (r *answer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	if proven(0) {
 		return loss.Bounds{}
 	}
-	// Enclose, outward from the guess.
-	lo, hi, step := 0.0, math.Max(guess, 0), math.Max(tolerance, math.Abs(guess)*1e-3)
-	for range 200 {
-		if proven(hi) {
-			break
-		}
-		lo = hi
-		hi += step
-		step *= 2
-	}
-	if !proven(hi) {
+	hi, ok := leastProven(proven, guess, tolerance)
+	if !ok {
 		return b
-	}
-	for step = tolerance; hi-step > lo; step *= 2 {
-		if !proven(hi - step) {
-			lo = hi - step
-			break
-		}
-		hi -= step
-	}
-	for range 100 {
-		mid := lo + (hi-lo)/2
-		if hi-lo <= tolerance/64 || !(mid > lo && mid < hi) {
-			break
-		}
-		if proven(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
 	}
 	b.Upper = math.Min(b.Upper, hi)
 	// The lower end is below.
 	top := b.Upper
-	lo, hi = 0, top
-	for step = tolerance / 16; top-step > 0; step *= 2 {
+	lo := 0.0
+	hi = top
+	for step := tolerance / 16; top-step > 0; step *= 2 {
 		if refuted(top - step) {
 			lo, hi = top-step, top-step/2
 			break
@@ -176,23 +162,64 @@ func (r *answer) epsilon(delta, guess, tolerance float64) loss.Bounds {
 	return b
 }
 
+// leastProven is about the least ε ≥ 0 that is proven, looked for outward from the guess; it is false
+// if none was found.
+func leastProven(proven func(e float64) bool, guess, tolerance float64) (hi float64, ok bool) {
+	lo, hi, step := 0.0, math.Max(guess, 0), math.Max(tolerance, math.Abs(guess)*1e-3)
+	for range 200 {
+		if proven(hi) {
+			break
+		}
+		lo = hi
+		hi += step
+		step *= 2
+	}
+	if !proven(hi) {
+		return hi, false
+	}
+	for step = tolerance; hi-step > lo; step *= 2 {
+		if !proven(hi - step) {
+			lo = hi - step
+			break
+		}
+		hi -= step
+	}
+	for range 100 {
+		mid := lo + (hi-lo)/2
+		if hi-lo <= tolerance/64 || !(mid > lo && mid < hi) {
+			break
+		}
+		if proven(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, true
+}
+
+// proven has the plan's tilts with the moments of the parts, and the period as these moments want it.
+func (pl plan) proven(a *aim, parts []part) (period float64, proofs []chernoff) {
+	wide := math.Inf(1)
+	for _, t := range pl.proofs {
+		k := moment(parts, t-pl.theta)
+		proofs = append(proofs, chernoff{t, k})
+		wide = math.Min(wide, (k-t*a.epsilon-a.log-a.negligible())/math.Abs(t-pl.theta))
+	}
+	if len(proofs) > 0 && wide < 16*pl.period {
+		return math.Max(pl.period, wide), proofs
+	}
+	return pl.period, proofs
+}
+
 // compose computes both curves from measures.
 func (p *problem) compose(a *aim, m *measures, plan plan) *answer {
 	read := m.lower // the side on which what is folded in is taken off
 	if plan.theta < 0 {
 		read = m.upper
 	}
-	var proofs []chernoff
-	wide := math.Inf(1) // the period as the measures themselves want it
-	for _, t := range plan.proofs {
-		k := moment(read, t-plan.theta)
-		proofs = append(proofs, chernoff{t, k})
-		wide = math.Min(wide, (k-t*a.epsilon-a.log-a.negligible())/math.Abs(t-plan.theta))
-	}
-	if len(proofs) > 0 && wide < 16*plan.period {
-		plan.period = math.Max(plan.period, wide)
-	}
-	n := nodesFor(plan.period, m.step)
+	period, proofs := plan.proven(a, read)
+	n := nodesFor(period, m.step)
 	p.left -= p.nodes(float64(n))
 	r := &answer{maxLoss: p.maxLoss, atom: p.atom}
 	r.upper = newProfile(m.upper, n, p.in)
@@ -211,6 +238,7 @@ type question struct {
 	epsilon float64 // asked: ln δ there
 	delta   float64 // asked: ε there
 	gap     float64 // width of ln δ, or of ε, that is enough
+	closely bool    // the upper end is sharpened beyond that
 }
 
 // answer reads an attempt.
@@ -270,7 +298,12 @@ func (p *problem) solve(q *question, enough float64, stop func() bool) (best los
 	}
 	best, done := p.trivial(q, enough)
 	if !done {
-		p.in.Try(func() { p.narrow(q, enough, stop, &best, &read) })
+		p.in.Try(func() {
+			p.narrow(q, enough, stop, &best, &read)
+			if q.closely && best.Upper > enough && read != nil && !stop() {
+				p.sharpen(q, read, stop, &best)
+			}
+		})
 	}
 	return best, read
 }
