@@ -17,13 +17,12 @@ import (
 // order. The zero value is ready. It is not for concurrent use.
 //
 // A distinct loss takes about 32 bytes a node in each direction that is kept: 2 kB
-// with the usual 20 to 60 nodes, 20 to 40 MB with 10,000 of them (Bytes), and some
-// 190 MB while a frame for so many is made. No more
-// than maxFrameCells values are kept; larger compositions are answered without.
+// with the usual 20 to 60 nodes. Of thousands of distinct losses that are alike only the
+// nodes of their clusters are kept so, and a few hundred bytes each: about 20 MB for 20,000 (Bytes). No
+// more than maxFrameCells values are kept; larger compositions are answered without.
 type Cache struct {
 	frames [2]*frame // by direction
 	add    addBound
-	asked  bool // about thousands of losses
 }
 
 // maxFrameCells bounds a frame: distinct losses times nodes.
@@ -97,12 +96,6 @@ func (k *Cache) ask(c loss.Composition, q question, w interval.Wanted) (loss.Bou
 	if reason != "" || !p.countable() {
 		return loss.Bounds{}, false
 	}
-	// Whoever asks once about thousands of distinct losses is answered by clusters, sooner than a frame
-	// of them is made.
-	if p.many(w) && !k.asked {
-		k.asked = true
-		return loss.Bounds{}, false
-	}
 	b, ok := k.direction(&p, loss.Remove, q, w)
 	if !ok || c.Symmetric() {
 		return b, ok
@@ -140,6 +133,10 @@ func (k *Cache) direction(p *parts, d loss.Direction, q question, w interval.Wan
 		}
 	}
 	k.frames[d] = nil
+	if q, ok := p.clustered(w); ok {
+		q.meter = p.meter
+		p = &q
+	}
 	st := p.steer(d)
 	x, at, logTail := q.place(st)
 	for i := range rounds {
@@ -152,7 +149,7 @@ func (k *Cache) direction(p *parts, d loss.Direction, q question, w interval.Wan
 			return loss.Bounds{}, false
 		}
 		f := newFrame(p, d, pl, s)
-		if f == nil || len(p.rest)*s.nodes() > maxFrameCells {
+		if f == nil || !f.small() {
 			return loss.Bounds{}, false
 		}
 		c := f.contour(p)
@@ -183,7 +180,7 @@ func (k *Cache) Bytes() int {
 	n := 160 * len(k.add.values)
 	for _, f := range k.frames {
 		if f != nil {
-			n += len(f.rows) * (32*(f.levels.at[0]+1) + 8*len(f.levels.at) + 400)
+			n += f.full*(32*(f.levels.at[0]+1)+8*len(f.levels.at)+400) + f.members*32*memberCells
 		}
 	}
 	return n

@@ -66,9 +66,9 @@ func TestClustersAnswerAsTheirLosses(t *testing.T) {
 	}
 }
 
-// The first question about thousands of losses is answered by clusters, and later ones from a frame; a
-// narrower interval than usual comes from the losses themselves.
-func TestClustersAnswerOnce(t *testing.T) {
+// Clusters answer about thousands of losses, unless a narrower interval than usual is wanted, and a frame
+// of their nodes answers while counts rise and losses come and go.
+func TestFramesOfClusters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of losses")
 	}
@@ -85,15 +85,40 @@ func TestClustersAnswerOnce(t *testing.T) {
 	}
 	var cache Cache
 	down, up := num.LogDown(1e-5), num.LogUp(1e-5)
-	if _, ok := cache.Epsilon(c, down, up, interval.Wanted{}); ok {
-		t.Error("a frame was made for the first question")
+	random := rand.New(rand.NewPCG(21, 2)) //nolint:gosec // the test's own
+	extra := scattered(t, manyDistinct+20)[manyDistinct:]
+	steps := []func(){
+		func() {},
+		func() { c[random.IntN(len(c))].Count++ },
+		func() { c = append(c, extra...) },
+		func() { c[random.IntN(len(c))].Count += 1000 },
+		func() { c = c[:len(c)-10] },
+		func() { c[0].Count = 1 + c[0].Count/2 },
 	}
-	first, reason := Epsilon(c, down, up, interval.Wanted{})
-	if reason != "" {
-		t.Fatal(reason)
+	var frame *frame
+	for i, step := range steps {
+		step()
+		b, ok := cache.Epsilon(c, down, up, interval.Wanted{})
+		if i == 0 {
+			frame = cache.frames[loss.Remove]
+		}
+		if !ok || frame == nil || len(frame.clusters) == 0 || frame.members < manyDistinct {
+			t.Fatalf("step %d: [%v, %v] %v, from the frame %+v", i, b.Lower, b.Upper, ok, frame)
+		}
+		if cache.frames[loss.Remove] != frame {
+			t.Errorf("step %d: the frame was made anew", i)
+		}
+		want, reason := Epsilon(c, down, up, interval.Wanted{})
+		if reason != "" || !(want.Lower <= b.Upper && b.Lower <= want.Upper) {
+			t.Errorf("step %d: [%v, %v] from the frame, [%v, %v] without %s", i, b.Lower, b.Upper, want.Lower,
+				want.Upper, reason)
+		}
 	}
-	later, ok := cache.Epsilon(c, down, up, interval.Wanted{})
-	if !ok || !(first.Lower <= later.Upper && later.Lower <= first.Upper) {
-		t.Errorf("[%v, %v] first, [%v, %v] later: %v", first.Lower, first.Upper, later.Lower, later.Upper, ok)
+	// Without clusters, once.
+	wide, _, reason := p.epsilonOf(loss.Remove, down, up, interval.Wanted{})
+	first, ok := new(Cache).Epsilon(p.rest, down, up, interval.Wanted{})
+	if reason != "" || !ok || !(wide.Lower <= first.Upper && first.Lower <= wide.Upper) {
+		t.Errorf("[%v, %v] from the losses %s, [%v, %v] from a frame %v", wide.Lower, wide.Upper, reason, first.Lower,
+			first.Upper, ok)
 	}
 }

@@ -1,8 +1,6 @@
 package contour
 
 import (
-	"math"
-
 	"github.com/dpaccountant/accountant/internal/loss"
 )
 
@@ -16,6 +14,11 @@ type frame struct {
 	theta, step, above, below float64
 	levels                    levels // from the last node on
 	rows                      map[loss.Loss]*frameRow
+	clusters                  []*frameCluster
+	at                        map[loss.Cluster]*frameCluster
+	milder                    map[loss.Milder][]float64
+	full                      int // rows and nodes of clusters that are known along the line
+	members                   int // other rows: of losses that the nodes of clusters stand for
 
 	// Sums over the rows times their counts.
 	nodes            []nodeSum
@@ -33,6 +36,9 @@ type frameRow struct {
 	base, above, less loss.Value
 	along             []loss.ComplexValue
 	decay             []float64 // over each interval of the levels, then beyond
+
+	in     *frameCluster // whose nodes stand for the loss; then only what is not smooth there is kept
+	milder []float64     // the decay of such a loss
 }
 
 // rebuildAfter additions the sums are made anew from the counts: compensated sums
@@ -49,52 +55,90 @@ func newFrame(p *parts, d loss.Direction, pl plan, s *site) *frame {
 		d: d, theta: s.c.theta, step: s.c.step, above: pl.above, below: pl.below,
 		levels: levels{step: s.c.step, at: s.levels.at[s.end:], reach: s.levels.reach},
 		rows:   make(map[loss.Loss]*frameRow, len(p.rest)),
+		at:     make(map[loss.Cluster]*frameCluster),
+		milder: make(map[loss.Milder][]float64),
 	}
 	f.levels.logs = make([]float64, len(f.levels.at)-1)
-	for i, t := range p.rest {
-		f.rows[t.Loss] = f.newRow(t.Loss, s.line.rest[i], p.meter)
-		s.line.rest[i] = nil // thousands of them may be large
+	tilted := make(map[loss.Loss]*loss.Tilted, len(s.line.rest))
+	for i, t := range s.line.terms {
+		tilted[t.loss] = s.line.rest[i]
+		s.line.rest[i] = nil
+	}
+	for _, c := range p.clusters {
+		if fc := f.newFrameCluster(c, tilted, p.meter); fc != nil {
+			f.at[c.cluster] = fc
+			f.clusters = append(f.clusters, fc)
+		}
+	}
+	for _, t := range p.rest {
+		if fc := f.clusterOf(t.Loss); fc != nil {
+			f.rows[t.Loss] = f.newMember(t.Loss, fc, p.meter)
+			continue
+		}
+		f.rows[t.Loss] = f.newRow(t.Loss, tilted[t.Loss], p.meter)
+		delete(tilted, t.Loss) // thousands of them may be large
 	}
 	return f
 }
 
+// clusterOf is nil for a loss that has a row of its own along the line.
+func (f *frame) clusterOf(l loss.Loss) *frameCluster {
+	if len(f.at) == 0 {
+		return nil
+	}
+	c, ok := clusterOf(l)
+	if !ok {
+		return nil
+	}
+	return f.at[c]
+}
+
+// newRow is the row of a loss for which no nodes stand.
 func (f *frame) newRow(l loss.Loss, on *loss.Tilted, m *meter) *frameRow {
+	r := f.newNode(l, on, m)
+	for i := range f.levels.at {
+		from, to := f.levels.interval(i)
+		r.decay = append(r.decay, on.Decay(from, to, false))
+	}
+	return r
+}
+
+// newNode is a row without its decay.
+func (f *frame) newNode(l loss.Loss, on *loss.Tilted, m *meter) *frameRow {
 	n := f.levels.at[0] + 1
 	r := &frameRow{base: on.K(), above: l.Cumulant(f.d, f.above, m.in), less: l.Cumulant(f.d, f.below, m.in),
 		along: on.Along(f.step, n, m.stopped)}
 	m.spend(on.Spent())
-	for i, at := range f.levels.at {
-		end := math.Inf(1)
-		if i+1 < len(f.levels.at) {
-			end = float64(f.levels.at[i+1]) * f.step
-		}
-		r.decay = append(r.decay, on.Decay(float64(at)*f.step, end, false))
-	}
+	f.full++
 	return r
 }
 
 // hasRoom reports whether the frame may go on with p: rows of losses that p no
 // longer has count too.
 func (f *frame) hasRoom(p *parts) bool {
-	return max(len(f.rows), len(p.rest))*(f.levels.at[0]+1) <= maxFrameCells
+	return f.small() && (len(p.rest)-f.members)*(f.levels.at[0]+1) <= maxFrameCells
 }
+
+// small reports whether what the frame keeps is within its bound. A member of a cluster counts as a few values.
+func (f *frame) small() bool { return f.full*(f.levels.at[0]+1)+memberCells*f.members <= maxFrameCells }
 
 // contour is the certificate of p in this place, nil where there is none.
 func (f *frame) contour(p *parts) *inversion {
 	if !f.update(p) || p.meter.stopped() { // rows may be incomplete
 		return nil
 	}
+	s := f.sums()
 	c := &inversion{theta: f.theta, step: f.step, maxLoss: p.maxLoss(f.d)}
-	if c.k = addGaussian(f.base.Value(), p.variance, f.theta); !(c.k.Err < 0.1) {
+	if c.k = farther(addGaussian(s.base.Value(), p.variance, f.theta), s.err); !(c.k.Err < 0.1) {
 		return nil
 	}
-	c.above = newAlias(c, f.above, addGaussian(f.over.Value(), p.variance, f.above))
-	c.below = newAlias(c, f.below, addGaussian(f.less.Value(), p.variance, f.below))
+	c.above = newAlias(c, f.above, farther(addGaussian(s.over.Value(), p.variance, f.above), s.above))
+	c.below = newAlias(c, f.below, farther(addGaussian(s.less.Value(), p.variance, f.below), s.down))
 	f.truncate(p)
 	c.cut = f.levels.cut(0)
-	c.re, c.im = make([]float64, len(f.nodes)), make([]float64, len(f.nodes))
-	for k := range f.nodes {
-		c.node(k, &f.nodes[k], p.variance)
+	c.re, c.im = make([]float64, len(s.nodes)), make([]float64, len(s.nodes))
+	for k := range s.nodes {
+		c.node(k, &s.nodes[k], p.variance)
 	}
 	return c
 }
@@ -123,12 +167,22 @@ func (f *frame) update(p *parts) bool {
 		for _, r := range f.rows {
 			r.count = 0
 		}
+		for _, c := range f.clusters {
+			clear(c.factors)
+			c.releases = 0
+		}
 	}
 	for _, t := range p.rest {
 		r := f.rows[t.Loss]
 		if r == nil {
+			if fc := f.clusterOf(t.Loss); fc != nil {
+				r = f.newMember(t.Loss, fc, p.meter)
+				f.rows[t.Loss] = r
+			}
+		}
+		if r == nil {
 			on := loss.Tilt(t.Loss, f.d, f.theta, p.meter.in)
-			if on.Work(f.step, f.levels.at[0]) > p.meter.left || p.meter.out() {
+			if on.Work(f.step, f.levels.at[0]) > p.meter.left || p.meter.out() || !f.small() {
 				return false
 			}
 			r = f.newRow(t.Loss, on, p.meter)
@@ -142,16 +196,22 @@ func (f *frame) update(p *parts) bool {
 		}
 		n := float64(t.Count - r.count)
 		r.count = t.Count
-		f.base.Add(n, r.base)
-		f.over.Add(n, r.above)
-		f.less.Add(n, r.less)
-		for k := range f.nodes {
-			f.nodes[k].add(weighted{count: n}, r.along[k])
+		f.additions++
+		decay := r.decay
+		if r.in != nil {
+			f.addMember(t.Loss, r, n)
+			decay = r.milder
+		} else {
+			f.base.Add(n, r.base)
+			f.over.Add(n, r.above)
+			f.less.Add(n, r.less)
+			for k := range f.nodes {
+				f.nodes[k].add(weighted{count: n}, r.along[k])
+			}
 		}
-		for i, d := range r.decay {
+		for i, d := range decay {
 			f.decays[i] += n * d
 		}
-		f.additions++
 	}
 	return true
 }

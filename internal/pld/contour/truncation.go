@@ -41,6 +41,15 @@ func newLevels(tilted tilts, step, first, floor float64) *levels {
 	}
 }
 
+// interval is where level i holds.
+func (l *levels) interval(i int) (from, to float64) {
+	from, to = float64(l.at[i])*l.step, math.Inf(1)
+	if i+1 < len(l.at) {
+		to = float64(l.at[i+1]) * l.step
+	}
+	return from, to
+}
+
 // refine bounds more closely the levels from node first on that are too much, as
 // long as that is not too much work.
 func (l *levels) refine(tilted tilts, first int, floor float64) {
