@@ -108,6 +108,57 @@ func (x *story) checkRanges(n int) {
 	}
 }
 
+// Of a long part the points lie as far from each other as they can, beginning with its first position, and say what is
+// said of these positions alone.
+func TestLongRanges(t *testing.T) {
+	t.Parallel()
+	s := startStories(t)
+	s.NewLedger("long")
+	stream := s.Stream("long", servertest.Writer())
+	const entries = 2500
+	for i := range uint64(entries) {
+		stream.Charge(i+1, servertest.Gaussian(100, 1))
+	}
+	for through := uint64(0); through < entries; {
+		through = stream.Next().GetAcknowledged().GetThrough()
+	}
+	ctx := servertest.Context(t)
+	for _, r := range []*pb.QueryHistoryRequest{{StartPosition: 137}, {StartPosition: 137, EndPosition: 2236},
+		{StartPosition: 1999, EndPosition: 2101}, {EndPosition: 1801}} {
+		r.Ledger, r.Points = "long", 100
+		got, err := s.Client.QueryHistory(ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := r.GetEndPosition()
+		if end == 0 {
+			end = entries
+		}
+		list := got.GetPoints()
+		apart := list[1].GetPosition() - list[0].GetPosition()
+		same := &pb.QueryHistoryRequest{Ledger: "long"}
+		for i, p := range list {
+			want := min(r.GetStartPosition()+uint64(i)*apart, end)
+			if p.GetPosition() != want {
+				t.Errorf("%v: point %d is at %d; want %d", r, i, p.GetPosition(), want)
+			}
+			same.Positions = append(same.Positions, p.GetPosition())
+		}
+		if len(list) < 40 || len(list) > 101 || list[len(list)-1].GetPosition() != end {
+			t.Errorf("%v: %d points up to %d", r, len(list), list[len(list)-1].GetPosition())
+		}
+		want, err := s.Client.QueryHistory(ctx, same)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range list {
+			if !samePoint(p, want.GetPoints()[i]) {
+				t.Errorf("%v: %v; want %v", r, p, want.GetPoints()[i])
+			}
+		}
+	}
+}
+
 // A range that cannot be is refused in the words of the request.
 func TestBadRanges(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,8 @@ type clocks []int
 
 func (c clocks) Records(_ string, from uint64, limit int) (list []ledger.Record, err error) {
 	for i := int(from) - 1; i < len(c) && len(list) < limit; i++ {
-		list = append(list, ledger.Record{Entry: ledger.Entry{Position: uint64(i + 1), Time: time.Unix(int64(c[i]), 0)}})
+		e := ledger.Entry{Position: uint64(i + 1), Time: time.Unix(int64(c[i]), 0)}
+		list = append(list, ledger.Record{Entry: e})
 	}
 	return list, nil
 }
