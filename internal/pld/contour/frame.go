@@ -157,7 +157,8 @@ func (f *frame) truncate(p *parts) {
 }
 
 // update brings the sums to p's counts: by what was added, or from the start where
-// something was taken away. It reports false where that is too much work.
+// something was taken away. It reports false where that is too much work. Releases of a loss in a cluster
+// change the factors of the cluster's nodes (docs/math/clusters.md §2.7.4).
 func (f *frame) update(p *parts) bool {
 	if f.nodes == nil || f.additions > rebuildAfter || !f.grewTo(p) {
 		f.nodes = make([]nodeSum, f.levels.at[0]+1)
