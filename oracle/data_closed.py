@@ -58,6 +58,36 @@ def laplace_row(scale, sensitivity, adjacency):
     return _truth(_OneLaplace(e0), w, [float(e0) * f for f in (0.0, 0.1, 0.5, 0.9, 0.999999, 1.5)], DELTAS)
 
 
+class _Laplaces:
+    """n Laplace releases of one e0: residues, and their inverse by bisection and the secant method."""
+
+    def __init__(self, e0, n):
+        self.e0, self.n = exact(e0), n
+
+    def delta(self, epsilon):
+        return laplace.curve([(self.e0, self.n)], [(mpf(0), mpf(1))], 0, epsilon, digits=45)
+
+    def epsilon(self, delta):
+        if self.delta(mpf(0)) <= delta:
+            return mpf(0)
+        low, high = mpf(0), self.n * self.e0
+        with mp.workdps(110):
+            while high - low > high * mpf(10) ** -6:
+                middle = (low + high) / 2
+                low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+            root = mp.findroot(lambda x: self.delta(x) / delta - 1, (low, high), solver="secant", tol=mpf(10) ** -80, maxsteps=12, verify=False)
+        agree(self.delta(root), delta, 30, "inverse of several Laplaces")
+        return root
+
+
+def laplaces_row(scale, sensitivity, n, adjacency, deltas=()):
+    w = workload(f"laplace-{scale}x{n}-{adjacency}", adjacency, event(m.laplace(scale, sensitivity), n))
+    e0 = m.shift_of(w["events"][0]["mechanism"], adjacency)
+    reach = float(e0) * n
+    spread = min(reach, float(e0) * n ** 0.5 * 6)
+    return _truth(_Laplaces(e0, n), w, [0.0, spread / 8, spread / 3.0, float(e0) * (n - 2), reach * 1.001], deltas)
+
+
 def pure_row(e0, n):
     w = workload(f"pure-{e0}x{n}", ADD_OR_REMOVE, event(m.pure(e0), n))
     return _truth(atoms.Steps(atoms.binary_rows(e0, n)), w, _epsilons(e0, n), DELTAS)
@@ -89,6 +119,9 @@ def together_row():
 def rows():
     out = [partial(laplace_row, *x) for x in [(1.0, 1.0, ADD_OR_REMOVE), (0.1, 1.0, ADD_OR_REMOVE), (100.0, 1.0, ADD_OR_REMOVE), (1e6, 1.0, ADD_OR_REMOVE),
                                               (0.01, 1.0, ADD_OR_REMOVE), (3.0, 2.0, REPLACE)]]
+    some = [1e-30, 1e-10, 1e-6, 1e-3, 0.3]
+    out += [partial(laplaces_row, *x) for x in [(1.0, 1.0, 2, ADD_OR_REMOVE, some), (0.3, 1.0, 7, ADD_OR_REMOVE, some), (1e4, 1.0, 3, ADD_OR_REMOVE, some),
+                                               (11.0, 1.5, 12, REPLACE, some), (20.0, 1.0, 64, ADD_OR_REMOVE), (1.7, 1.0, 41, ADD_OR_REMOVE), (700.0, 1.0, 50, ADD_OR_REMOVE)]]
     out += [partial(pure_row, *x) for x in [(1.0, 1), (0.1, 2), (0.1, 3), (0.05, 50), (1.0, 100), (2.0, 7), (10.0, 3), (30.0, 2), (0.01, 1000), (0.5, 1000), (1e-3, 10000),
                                             (0.1, 10000), (1e-6, 1000), (1e-9, 100), (0.01, 100000), (1e-3, 100000), (3.0, 100000)]]
     out += [partial(response_row, *x) for x in [(0.1, None, 100), (1.0986122886681098, None, 100), (0.01, None, 5000), (1.0, 3, 1), (2.3978952727983707, 10, 20), (1.0, 4, 100),

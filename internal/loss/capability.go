@@ -66,6 +66,22 @@ func CurveOf(l Loss, in *num.Interrupt) (PrivacyCurve, bool) {
 	return nil, false
 }
 
+// Repeated is a loss of which several releases may have their privacy curve as a sum.
+type Repeated interface {
+	// Repeat is the larger one of both directions for count ≥ 2 releases; nil if it is not known as a sum, or the
+	// sum is long. Where δ is tiny its bounds may be wide.
+	Repeat(count float64, in *num.Interrupt) PrivacyCurve
+}
+
+// RepeatedOf returns the privacy curve of count ≥ 2 releases as a sum; false if there is none.
+func RepeatedOf(l Loss, count float64, in *num.Interrupt) (PrivacyCurve, bool) {
+	if r, ok := l.(Repeated); ok {
+		curve := r.Repeat(count, in)
+		return curve, curve != nil
+	}
+	return nil, false
+}
+
 // Tabled is a loss of which K is bounded at some orders, and between them by convexity
 // (docs/math/conversions.md §4.5.2).
 type Tabled interface {

@@ -110,7 +110,7 @@ func epsilonWithin(c loss.Composition, delta float64, w Wanted) (e loss.Bounds, 
 		}
 		return e, ""
 	}
-	if r, ok := closed.OneRelease(c, w.In); ok {
+	if r, ok := closed.Sum(c, w.In); ok {
 		if e = r.Epsilon(delta); w.Reached(true, e) {
 			return e, ""
 		}
@@ -169,7 +169,7 @@ func logDeltaWithin(c loss.Composition, epsilon float64, w Wanted) (logDelta los
 		finite, _ := f.LogDelta(epsilon)
 		return withAtom(c, finite), ""
 	}
-	if r, ok := closed.OneRelease(c, w.In); ok {
+	if r, ok := closed.Sum(c, w.In); ok {
 		if logDelta, _ = r.LogDelta(epsilon); w.Reached(false, logDelta) {
 			return logDelta, ""
 		}

@@ -46,7 +46,7 @@ func TestReleaseByEnumeration(t *testing.T) {
 		}
 		c := pldtest.Compose(t, mechanism.AddOrRemoveOne,
 			mechanism.Event{Mechanism: mechanism.PoissonSampled{SamplingProbability: rate, Mechanism: m}, Count: 1})
-		r, ok := closed.OneRelease(c, nil)
+		r, ok := closed.Sum(c, nil)
 		if !ok {
 			t.Fatal("no release")
 		}
@@ -65,7 +65,7 @@ func TestReleaseAgreesWithComposition(t *testing.T) {
 		adj := rapid.SampledFrom([]mechanism.Adjacency{mechanism.AddOrRemoveOne, mechanism.ReplaceOne}).Draw(t,
 			"adjacency")
 		c := pldtest.Compose(t, adj, mechanism.Event{Mechanism: losstest.Draw(t, adj), Count: 1})
-		r, ok := closed.OneRelease(c, nil)
+		r, ok := closed.Sum(c, nil)
 		if !ok {
 			t.Skip("more than one release, or no pair")
 		}

@@ -37,6 +37,11 @@ func (l laplace) Attained() loss.Loss {
 // Curve is that of the pair.
 func (l laplace) Curve(*num.Interrupt) loss.PrivacyCurve { return laplaceCurve{l.e0} }
 
+// Repeat is that of the pair, too.
+func (l laplace) Repeat(count float64, in *num.Interrupt) loss.PrivacyCurve {
+	return newLaplaceSum(l.e0, count, in)
+}
+
 func (l laplace) MaxLoss(loss.Direction) float64 { return l.e0 }
 
 func (l laplace) Cumulant(_ loss.Direction, s float64, _ *num.Interrupt) loss.Value {

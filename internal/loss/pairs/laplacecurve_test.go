@@ -46,3 +46,58 @@ func TestLaplaceVectors(t *testing.T) {
 		t.Error("no case above the curve of the larger distance alone: the test shows nothing")
 	}
 }
+
+// The sum of one release is its closed form, and of two it is the mean of the closed form over the losses of one
+// of them: P has the mass ½ at a, ½·e^{−a} at −a and the density ¼·e^{−(a−l)/2} between; by Gauss's rule of two points.
+func TestLaplaceSumIsTheMeanOfOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := math.Exp(rapid.Float64Range(-6, 3).Draw(t, "ln a"))
+		epsilon := rapid.Float64Range(0, 2.2).Draw(t, "ε/a") * a
+		one := func(epsilon float64) float64 { // Balle–Barthe–Gaboardi 2018, Thm 3, and δ(−ε) = 1 − e^{−ε}·(1 − δ(ε))
+			d := math.Max(0, -math.Expm1((math.Abs(epsilon)-a)/2))
+			if epsilon < 0 {
+				return -math.Expm1(epsilon) + math.Exp(epsilon)*d
+			}
+			return d
+		}
+		two := one(epsilon-a)/2 + math.Exp(-a)/2*one(epsilon+a)
+		// The curve has kinks where its argument is 0 or ±a.
+		kinks := []float64{-a, math.Min(a, math.Max(-a, epsilon-a)), math.Min(a, math.Max(-a, epsilon)), a}
+		for i := range 3 {
+			const cells = 2000
+			h := (kinks[i+1] - kinks[i]) / cells
+			for j := range cells {
+				for _, side := range []float64{-1, 1} {
+					l := kinks[i] + (float64(j)+0.5+side/(2*math.Sqrt(3)))*h
+					two += h / 2 * math.Exp(-(a-l)/2) / 4 * one(epsilon-l)
+				}
+			}
+		}
+		for n, want := range map[float64]float64{1: one(epsilon), 2: two} {
+			b, _ := newLaplaceSum(a, n, nil).LogDelta(epsilon)
+			if want < 1e-30 { // nothing is claimed from below
+				want = math.Exp(b.Upper)
+			}
+			if low, high := math.Exp(b.Lower), math.Exp(b.Upper); !(low <= want*(1+1e-10) && want <= high*(1+1e-10)) ||
+				high > want*(1+1e-9)+1e-40 {
+				t.Fatalf("%v releases of %v: δ(%v) in [%v, %v], want %v", n, a, epsilon, low, high, want)
+			}
+		}
+	})
+}
+
+// A sum of tiny or very many losses is left to others, and one that is out of floating point is no answer.
+func TestLaplaceSumKnowsItsRange(t *testing.T) {
+	for _, c := range []struct{ a, n float64 }{{1e-10, 2}, {1, 513}, {math.Inf(1), 2}, {1, 201}, {0.5, 399}} {
+		if s := newLaplaceSum(c.a, c.n, nil); s != nil {
+			t.Errorf("%v releases of %v have a sum", c.n, c.a)
+		}
+	}
+	b, _ := newLaplaceSum(0.1, 100, nil).LogDelta(9.999999)
+	if !math.IsInf(b.Lower, -1) || !(b.Upper < -80) {
+		t.Errorf("a tiny δ is in [%v, %v]", b.Lower, b.Upper)
+	}
+	if b, _ = newLaplaceSum(0.1, 100, nil).LogDelta(10.001); !math.IsInf(b.Upper, -1) {
+		t.Errorf("beyond the largest loss δ is up to e^%v", b.Upper)
+	}
+}

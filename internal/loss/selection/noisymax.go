@@ -44,6 +44,12 @@ func (l noisyMax) Curve(in *num.Interrupt) loss.PrivacyCurve {
 	return curve
 }
 
+// Repeat is that of the pair, too.
+func (l noisyMax) Repeat(count float64, in *num.Interrupt) loss.PrivacyCurve {
+	curve, _ := loss.RepeatedOf(l.Loss, count, in)
+	return curve
+}
+
 // AttainedOnce: two candidates with exponential noise have every point of the pair's curve.
 func (l noisyMax) AttainedOnce() bool { return l.noise == mechanism.ExponentialMax }
 

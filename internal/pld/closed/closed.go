@@ -5,7 +5,7 @@
 //   - randomized response of one ε0 in any number, which also dominates pure and approximate DP;
 //   - partitions with few outcomes;
 //   - one release of any mechanism whose dominating pair is known, which is a sum over its
-//     outcomes (release.go);
+//     outcomes (release.go), and several releases of Laplace noise (loss.RepeatedOf);
 //   - exponential mechanisms, each chosen after the answers before (play.go).
 //
 // Every value is rounded to the safe side: bounds from above are never too low, bounds

@@ -22,11 +22,14 @@ type releasePair struct {
 	in                    *num.Interrupt
 }
 
-// OneRelease is the privacy profile of c, infinite losses included, as a sum over the outcomes
-// of its only release. It returns false where c is more than one release, or no pair is known.
-func OneRelease(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
-	if len(c) != 1 || c[0].Count != 1 {
+// Sum is the privacy profile of c, infinite losses included, as a sum: over the outcomes of its only release,
+// or over what several releases of one kind of noise have together. It returns false where there is no such sum.
+func Sum(c loss.Composition, in *num.Interrupt) (loss.PrivacyCurve, bool) {
+	if len(c) != 1 {
 		return nil, false
+	}
+	if c[0].Count > 1 {
+		return loss.RepeatedOf(c[0].Loss, num.Count(c[0].Count), in)
 	}
 	var r release
 	for _, d := range c.Directions() {
