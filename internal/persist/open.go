@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -110,9 +111,14 @@ func (s *Store) open() error {
 		if file != nil {
 			_ = file.Close() // after a panic bbolt has not; else it is closed already
 		}
+		var system syscall.Errno
+		if errors.As(err, &system) { // such as no room for a new file: that damages nothing
+			return err
+		}
 		if info, e := os.Stat(s.config.Path); e == nil && info.Size() < int64(2*os.Getpagesize()) {
-			return fmt.Errorf("%w: the file has %d bytes, a store has at least %d: it was cut short; restore a backup",
-				ledger.ErrDamaged, info.Size(), 4*os.Getpagesize())
+			return fmt.Errorf("%w: the file has %d bytes, a store has at least %d: it was cut short; restore a "+
+				"backup; or remove the file, if no ledger was ever created in it", ledger.ErrDamaged, info.Size(),
+				4*os.Getpagesize())
 		}
 		if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) {
 			return fmt.Errorf("both root pages are damaged, or it is no store (%w): restore a backup", err)
