@@ -103,7 +103,7 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 		if at.Before(since) { // how it stood when the part begins
 			at = since
 		}
-		x := float64(at.UnixNano()) / 1e9
+		x := seconds(at)
 		all, held := p.GetEpsilonSpent(), 0.0
 		if which >= 0 && which < len(p.GetShares()) {
 			all, held = 100*p.GetShares()[which], 100*p.GetReservedShares()[which]
@@ -118,14 +118,14 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 		f.Empty = "What was charged has no finite ε."
 		return f
 	}
-	end, text := float64(now.UnixNano())/1e9, "now, "
+	end, text := seconds(now), "now, "
 	if last := total[len(total)-1].X; l.GetClosed() || end < last {
 		end = last
 	}
 	if l.GetClosed() {
 		text = "closed, "
 	}
-	if over := float64(until.UnixNano()) / 1e9; !until.IsZero() && over < end {
+	if over := seconds(until); !until.IsZero() && over < end {
 		end = math.Max(over, total[len(total)-1].X)
 	} else {
 		f.Now = &figure.Mark{At: end, Text: text + time.Unix(int64(end), 0).UTC().Format("2 Jan 15:04")}
@@ -154,6 +154,9 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 	}
 	return f
 }
+
+// seconds are since 1970. Somebody's part of the time may lie where nanoseconds do not reach.
+func seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
 // fullest is the budget of which most is used; −1 if there is none.
 func fullest(shares []float64) int {
