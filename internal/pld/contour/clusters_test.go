@@ -12,13 +12,19 @@ import (
 )
 
 // scattered are n sampled Gaussians with parameters of their own, in few clusters.
-func scattered(t *testing.T, n int) (c loss.Composition) {
+func scattered(t *testing.T, n int) loss.Composition {
+	t.Helper()
+	return scatteredFrom(t, n, 1, 1.05)
+}
+
+// scatteredFrom are n sampled Gaussians whose noise multipliers are between low and high.
+func scatteredFrom(t *testing.T, n int, low, high float64) (c loss.Composition) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(21, 1)) //nolint:gosec // the test's own
 	for range n {
 		l, err := kinds.Of(mechanism.PoissonSampled{
 			SamplingProbability: 0.004 + 0.001*random.Float64(),
-			Mechanism:           mechanism.Gaussian{NoiseMultiplier: 1 + 0.05*random.Float64()},
+			Mechanism:           mechanism.Gaussian{NoiseMultiplier: low + (high-low)*random.Float64()},
 		}, mechanism.AddOrRemoveOne)
 		if err != nil {
 			t.Fatal(err)
@@ -120,5 +126,25 @@ func TestFramesOfClusters(t *testing.T) {
 	if reason != "" || !ok || !(wide.Lower <= first.Upper && first.Lower <= wide.Upper) {
 		t.Errorf("[%v, %v] from the losses %s, [%v, %v] from a frame %v", wide.Lower, wide.Upper, reason, first.Lower,
 			first.Upper, ok)
+	}
+}
+
+// Neighbouring clusters have nodes on their common border. Each of them keeps a factor of its own there: if a frame
+// kept such a node once, ε would change by 5e−4 here.
+func TestNeighboursShareNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of losses")
+	}
+	c := scatteredFrom(t, manyDistinct, 0.87, 0.99) // three clusters of the same width
+	var cache Cache
+	down, up := num.LogDown(1e-5), num.LogUp(1e-5)
+	for i := range 3 {
+		b, ok := cache.Epsilon(c, down, up, interval.Wanted{})
+		want, reason := Epsilon(c, down, up, interval.Wanted{})
+		if !ok || reason != "" || !(b.Lower <= want.Upper && want.Lower <= b.Upper) {
+			t.Errorf("[%v, %v] from the frame %v, [%v, %v] without %s", b.Lower, b.Upper, ok, want.Lower, want.Upper,
+				reason)
+		}
+		c[100*i].Count += 3
 	}
 }
