@@ -148,3 +148,31 @@ func TestNeighboursShareNodes(t *testing.T) {
 		c[100*i].Count += 3
 	}
 }
+
+// What clusters have proven is the answer where the time ends while the losses themselves are asked about, which
+// follows where the interval of the clusters is wide: with little noise their error grows along the line.
+func TestClustersAnswerWhenTheTimeEnds(t *testing.T) {
+	c := scatteredFrom(t, manyDistinct, 0.51, 0.53)
+	p, reason := split(c)
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	down, up := num.LogDown(1e-5), num.LogUp(1e-5)
+	var over bool
+	w := interval.Wanted{In: num.NewInterrupt(func() bool { return over })}
+	q, ok := p.clustered(w)
+	want, none := q.epsilon(c, down, up, w)
+	if !ok || none != "" || w.Reached(true, want) || !(want.Upper < 100) {
+		t.Fatalf("clusters alone: %v [%v, %v] %q, the test shows nothing", ok, want.Lower, want.Upper, none)
+	}
+	asked := 0
+	got, none := answer(c, true, w, func(p *parts) (loss.Bounds, string) {
+		over = asked == 1 // the second question is about all losses
+		asked++
+		return p.epsilon(c, down, up, w)
+	})
+	if none != "" || asked != 2 || got != want {
+		t.Errorf("[%v, %v] %q after %d questions, the clusters alone have [%v, %v]", got.Lower, got.Upper, none, asked,
+			want.Lower, want.Upper)
+	}
+}

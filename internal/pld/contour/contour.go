@@ -40,20 +40,29 @@ func toleranceFor(relative float64) float64 {
 // Epsilon encloses ε of the finite losses at ln δ in [down, up], down < 0.
 // δ is the larger of both directions', so is ε.
 func Epsilon(c loss.Composition, down, up float64, w interval.Wanted) (loss.Bounds, string) {
-	return w.InTime(func() (loss.Bounds, string) { return epsilonOf(c, down, up, w) })
+	return answer(c, true, w, func(p *parts) (loss.Bounds, string) { return p.epsilon(c, down, up, w) })
 }
 
-func epsilonOf(c loss.Composition, down, up float64, w interval.Wanted) (loss.Bounds, string) {
-	p, reason := split(c)
-	if reason != "" {
-		return interval.Everything, reason
-	}
-	if q, ok := p.clustered(w); ok {
-		if b, none := q.epsilon(c, down, up, w); none == "" && w.Reached(true, b) {
-			return b, ""
+// answer asks about the clusters of c's losses, where it has thousands, and if that is not as close as wanted
+// about the losses themselves. What the clusters have proven holds beside it, also where the time ends before more
+// is proven.
+func answer(c loss.Composition, epsilon bool, w interval.Wanted,
+	ask func(*parts) (loss.Bounds, string)) (loss.Bounds, string) {
+	known, none := interval.Everything, "no clusters"
+	b, reason := w.InTime(func() (loss.Bounds, string) {
+		p, reason := split(c)
+		if reason != "" {
+			return interval.Everything, reason
 		}
-	}
-	return p.epsilon(c, down, up, w)
+		if q, ok := p.clustered(w); ok {
+			known, none = ask(&q)
+			if none == "" && (w.Reached(epsilon, known) || w.Stopped()) {
+				return known, ""
+			}
+		}
+		return ask(&p)
+	})
+	return interval.Both(known, none, b, reason)
 }
 
 // epsilon is the larger of both directions', of which c has the one or two.
@@ -68,20 +77,7 @@ func (p *parts) epsilon(c loss.Composition, down, up float64, w interval.Wanted)
 
 // LogDelta encloses ln δ(ε) of the finite losses.
 func LogDelta(c loss.Composition, epsilon float64, w interval.Wanted) (loss.Bounds, string) {
-	return w.InTime(func() (loss.Bounds, string) { return logDeltaOf(c, epsilon, w) })
-}
-
-func logDeltaOf(c loss.Composition, epsilon float64, w interval.Wanted) (loss.Bounds, string) {
-	p, reason := split(c)
-	if reason != "" {
-		return interval.Everything, reason
-	}
-	if q, ok := p.clustered(w); ok {
-		if b, none := q.logDelta(c, epsilon, w); none == "" && w.Reached(false, b) {
-			return b, ""
-		}
-	}
-	return p.logDelta(c, epsilon, w)
+	return answer(c, false, w, func(p *parts) (loss.Bounds, string) { return p.logDelta(c, epsilon, w) })
 }
 
 // logDelta is epsilon for ln δ.
