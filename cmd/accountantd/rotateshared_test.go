@@ -14,7 +14,9 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 )
 
 // The key of a fleet is replaced while no daemon is connected; wherever that is cut off it can be run again.
@@ -137,6 +139,13 @@ func TestRotateKeyGoesOnAfterBinding(t *testing.T) {
 		}
 		return out.String(), err
 	}
+	made, err := postgres.Open(postgres.Config{URL: url})
+	if err == nil {
+		err = made.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	var nothing func() error
 	if out, err := rotate(nothing, "first"); err != nil || !strings.Contains(out, "instead of no key") {
 		t.Fatalf("%s, %v", out, err)
@@ -145,7 +154,6 @@ func TestRotateKeyGoesOnAfterBinding(t *testing.T) {
 	if _, err := rotate(func() error { return killed }, "second"); !errors.Is(err, killed) {
 		t.Fatalf("%v; want %v", err, killed)
 	}
-	var err error
 	if daemon, err = postgres.Open(postgres.Config{URL: url}); err != nil { // it has started meanwhile
 		t.Fatal(err)
 	}
@@ -165,5 +173,29 @@ func TestRotateKeyGoesOnAfterBinding(t *testing.T) {
 	}
 	if out, err := rotate(nothing, "third"); err != nil || !strings.Contains(out, "instead of") {
 		t.Errorf("the next one: %s, %v", out, err)
+	}
+}
+
+// A mistaken name of a database makes no store there. To replace the key of nothing would seem to have replaced that of
+// the daemons that were meant.
+func TestWrongDatabaseStaysEmpty(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	dir := t.TempDir()
+	key, backup := filepath.Join(dir, "new.key"), filepath.Join(dir, "final.backup")
+	if code, out, stderr := exitCode(t, "rotate-key", "--store", url, "--signing-key", key); code != 1 ||
+		!strings.Contains(stderr, "no daemon was ever started on the database") {
+		t.Errorf("rotate-key: exit %d, %s%s", code, out, stderr)
+	}
+	if code, out := accountctl(t)("backup", backup, "--final", "--yes", "--store", url); code != 1 ||
+		!strings.Contains(out, "were not moved away") {
+		t.Errorf("backup --final: exit %d, %s", code, out)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v; want no file", files, err)
+	}
+	found, err := inspect.Look(t.Context(), reach.Address{URL: url})
+	if err != nil || found.Tables != 0 {
+		t.Errorf("tables of version %d were made, %v; want none", found.Tables, err)
 	}
 }

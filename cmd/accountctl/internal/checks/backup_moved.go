@@ -12,6 +12,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/reach"
 )
 
@@ -41,10 +42,23 @@ func (m *movedStore) check(c *cobra.Command, final bool) error {
 	return checkAddress(c, m.Address)
 }
 
+// open opens the store. It looks first, as opening makes a store in a database that has none, and brings the tables of
+// an earlier version up to date, which daemons may be using.
+func (m *movedStore) open(ctx context.Context) (*postgres.Store, error) {
+	found, err := inspect.Look(ctx, m.Address)
+	if err != nil {
+		return nil, err
+	}
+	if found.Readable() && found.Moved == nil {
+		return nil, fmt.Errorf("store %s: %w", m.Name(), postgres.ErrNotMoved)
+	}
+	return postgres.OpenMoved(postgres.Config{URL: m.URL, PasswordFile: m.PasswordFile})
+}
+
 // fetch makes the backup from the database. It is of type fetch.
-func (m *movedStore) fetch(_ context.Context, w io.Writer,
+func (m *movedStore) fetch(ctx context.Context, w io.Writer,
 	progress func(done, total uint64)) (end *accountantv1.BackupResponse_End, err error) {
-	store, err := postgres.OpenMoved(postgres.Config{URL: m.URL, PasswordFile: m.PasswordFile})
+	store, err := m.open(ctx)
 	if errors.Is(err, postgres.ErrNotMoved) {
 		return nil, fmt.Errorf("%w; allowed: --store with a database whose ledgers were moved away. To move these, "+
 			"ask a daemon: without --store", err)

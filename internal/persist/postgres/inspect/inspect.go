@@ -49,6 +49,10 @@ type Facts struct {
 	Moved *rows.Final     // its ledgers were moved away; nil if they were not
 }
 
+// Readable reports whether the user may read what the tables say of the store, and this program knows them. Where it is
+// false, Store, Keys and Moved are empty whatever is there.
+func (f *Facts) Readable() bool { return len(f.Lacks) == 0 && f.Tables <= f.Newest }
+
 // patience is how long a server may take to answer.
 const patience = 5 * time.Second
 
@@ -124,11 +128,11 @@ func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
 // store reads which store the database has.
 func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 	f.Newest = schema.Newest()
-	if len(f.Lacks) > 0 {
+	if !f.Readable() {
 		return nil
 	}
 	f.Tables, err = schema.Stored(func(sql string, to any) error { return c.QueryRow(ctx, sql).Scan(to) })
-	if err != nil || f.Tables == 0 || f.Tables > f.Newest {
+	if err != nil || f.Tables == 0 || !f.Readable() {
 		return err
 	}
 	found, err := c.Query(ctx, "SELECT name, value FROM meta ORDER BY name")
