@@ -52,11 +52,19 @@ func (c *count) add(from netip.Prefix, n int) {
 	}
 }
 
-// Listen bounds the connections of a listener. Zero stands for DefaultConnections. The log says of connections that
-// are refused.
+// Listen bounds the connections of a listener. Zero stands for DefaultConnections. It takes no more than half of the
+// files that the process may have open, and the spare ones: without a file left, nobody is told why, no probe is
+// answered, and gRPC and the database have no connections either. The log says so, and of connections that are refused.
 func Listen(l net.Listener, most int, logger *slog.Logger) *Listener {
 	if most == 0 {
 		most = DefaultConnections
+	}
+	if files := openFiles(); files/2-spare < most {
+		asked := most
+		most = max(1, files/2-spare)
+		logger.Warn("the HTTP port takes fewer connections than --http-connections says: this process may have too "+
+			"few files open", "connections", most, "asked", asked, "files", files,
+			"allowed", "a larger limit of open files (ulimit -n, LimitNOFILE=), or fewer connections")
 	}
 	return &Listener{Listener: l, most: most, logger: Seldom(logger), all: count{by: map[netip.Prefix]int{}}}
 }
