@@ -183,6 +183,8 @@ func TestBadRanges(t *testing.T) {
 		{&pb.QueryHistoryRequest{StartTime: &timestamppb.Timestamp{Nanos: -1}}, "start_time: "},
 		{&pb.QueryHistoryRequest{StartPosition: 1, EndTime: at(-time.Hour)},
 			"end of the range: entry 0, before its start at entry 1"},
+		{&pb.QueryHistoryRequest{StartPosition: 1, EndTime: timestamppb.New(time.Time{})}, // the earliest there is
+			"end of the range: entry 0, before its start at entry 1"},
 	} {
 		c.ask.Ledger = "a"
 		_, err := s.Client.QueryHistory(servertest.Context(t), c.ask)

@@ -22,6 +22,9 @@ func partOf(r *http.Request) (p part, err error) {
 	if p.From, err = timeOf("from", p.FromText); err == nil {
 		p.To, err = timeOf("to", p.ToText)
 	}
+	if p.ToText != "" && p.To.IsZero() { // the earliest time there is, which would look like none
+		p.To = p.To.Add(1)
+	}
 	if err == nil && !p.From.IsZero() && !p.To.IsZero() && !p.To.After(p.From) {
 		err = status.Errorf(codes.InvalidArgument, "to: %q; allowed: a time later than from, %q", p.ToText, p.FromText)
 	}

@@ -25,6 +25,9 @@ func toRange(r *pb.QueryHistoryRequest) (x Range, err error) {
 		if x.Until, err = toTime("end_time", r.GetEndTime()); err != nil {
 			return x, err
 		}
+		if x.Until.IsZero() { // the earliest time there is, which would look like none
+			x.Until = x.Until.Add(1)
+		}
 	}
 	text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	switch {
