@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
@@ -135,6 +136,11 @@ func (r sharedRotation) bind(store *postgres.Store) (c keyChange, err error) {
 		}
 		c.from = before(2)
 		return c, err
+	}
+	if slices.ContainsFunc(keys, func(k rows.BoundKey) bool { return k.Fingerprint == c.to }) {
+		return c, fmt.Errorf("--signing-key: %s is the key %x, which signed heads of this store before it was "+
+			"replaced, perhaps because somebody else has it; allowed: another file, which is made if it is not there",
+			r.of.signingKey, c.to)
 	}
 	c.from = before(1)
 	if err := onDisk.sync(filepath.Dir(r.of.signingKey)); err != nil {

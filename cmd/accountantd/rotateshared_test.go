@@ -75,6 +75,7 @@ func TestRotateKeyOfAFleet(t *testing.T) {
 	a.kill()
 	b.stop(syscall.SIGTERM)
 	rotate(0, third, "instead of")
+	rotate(1, old, "before it was replaced")
 }
 
 // A daemon that was cut off from the database while the key was replaced, so that rotate-key could not see it, signs
