@@ -23,6 +23,7 @@ import (
 // which drops what would turn a line's direction; html/template escapes the rest.
 var functions = template.FuncMap{
 	"text":      text,
+	"refusal":   spelling.Refusal,
 	"epsilon":   func(x float64) template.HTML { return number(x, up(x)) },
 	"exactly":   func(x float64) template.HTML { return number(x, spelling.Exact(x)) },
 	"atMost":    func(x float64) template.HTML { return number(x, num.FormatUp(x, 4)) },

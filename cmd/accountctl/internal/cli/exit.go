@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/spelling"
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
@@ -123,9 +124,7 @@ func Describe(err error, server string) string {
 	if ExitStatus(err) == ExitUsage {
 		message = inFlags(message)
 	}
-	for _, b := range budgetWords {
-		message = b.field.ReplaceAllString(message, b.words)
-	}
+	message = budgetField.ReplaceAllString(spelling.Refusal(message), "--budget, $1: ")
 	if ExitStatus(err) == exitNoAnswer {
 		message = "no answer from " + server + ": " + message
 	}
@@ -150,15 +149,8 @@ func inFlags(message string) string {
 	return message
 }
 
-// budgetWords say in a message of any kind which budget is meant. The API numbers the budgets;
-// a person knows them by what they allow, which the message says.
-var budgetWords = []struct {
-	field *regexp.Regexp
-	words string
-}{
-	{regexp.MustCompile(`\bbudgets\[\d+\] \(`), "the budget ("},
-	{regexp.MustCompile(`\b(?:spec\.)?budgets\[\d+\]\.(\w+): `), "--budget, $1: "},
-}
+// budgetField is a value of a budget in a message of any kind. The API numbers the budgets.
+var budgetField = regexp.MustCompile(`\b(?:spec\.)?budgets\[\d+\]\.(\w+): `)
 
 // fieldFlags are the names that fields of the API have on a command line.
 var fieldFlags = []struct {
