@@ -425,11 +425,18 @@ func (l *load) more() {
 	}
 }
 
-// end checks that exactly what was acknowledged is there.
+// end checks that exactly what was acknowledged is there. The store that is asked may be away yet when the other one
+// takes charges again: it comes back by itself.
 func (l *load) end() {
 	l.t.Helper()
 	close(l.stop)
 	l.writers.Wait()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		_, _, err := l.stores[0].Load("l0")
+		if !errors.Is(err, ledger.ErrUnavailable) || time.Now().After(deadline) {
+			break
+		}
+	}
 	for i := range loadLedgers {
 		name := fmt.Sprint("l", i)
 		n, _ := l.acked.Load(name)
