@@ -26,7 +26,8 @@ func TestUpperEndsAreSharp(t *testing.T) {
 		{laplace(20, 40), 1e-4, 0.97774387524308418},
 	} {
 		// Their sum is exact (docs/math/curves.md §4.2.1), so the grid is asked alone.
-		b, reason := lattice.Epsilon(pldtest.Compose(t, mechanism.AddOrRemoveOne, c.event), c.delta, Wanted{Closely: true})
+		l := pldtest.Compose(t, mechanism.AddOrRemoveOne, c.event)
+		b, reason := lattice.Epsilon(l, c.delta, Wanted{Closely: true})
 		if reason != "" || !(b.Lower <= c.truth && c.truth <= b.Upper && b.Upper-c.truth <= 2e-9) {
 			t.Errorf("%+v: ε in %v %s, the truth is %v", c.event, b, reason, c.truth)
 		}
