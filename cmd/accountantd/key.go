@@ -104,23 +104,29 @@ func takesData(c *cobra.Command, env []string, data *string, allowed string) {
 	}
 }
 
-// lastKey returns the key that a store is bound to; zero if it is bound to none.
-func lastKey(store kept) (rows.BoundKey, error) {
-	keys, err := store.Keys()
-	if err != nil || len(keys) == 0 {
-		return rows.BoundKey{}, err
+// inUse returns the key that a store is bound to; zero if it is bound to none.
+func inUse(keys []rows.BoundKey) rows.BoundKey {
+	if len(keys) == 0 {
+		return rows.BoundKey{}
 	}
-	return keys[len(keys)-1], nil
+	return keys[len(keys)-1]
+}
+
+// wasReplaced says why a store is not bound to a key.
+func wasReplaced(f signing.Fingerprint) string {
+	return fmt.Sprintf("is the key %x, which signed heads of this store before it was replaced, perhaps because "+
+		"somebody else has it", f)
 }
 
 // boundKey reads the key that a store is bound to. A store that is bound to none, which
 // is new, restored or of an earlier version, is bound to the key that is there, or to one
 // that is made.
 func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
-	last, err := lastKey(store)
+	keys, err := store.Keys()
 	if err != nil {
 		return nil, err
 	}
+	last := inUse(keys)
 	none := last.Fingerprint == signing.Fingerprint{}
 	read := signing.ReadKey
 	if none {
@@ -138,12 +144,18 @@ func boundKey(store kept, path string) (ed25519.PrivateKey, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case none && rows.Replaced(keys, found):
+		return nil, fmt.Errorf("signing key: %s %s; allowed: a later key of this store, or no file in its place, and "+
+			"then a new key is made", path, wasReplaced(found))
 	case none:
 		return key, store.BindKey(rows.BoundKey{Fingerprint: found, Since: time.Now()})
 	case found != last.Fingerprint:
+		other := ", or, if the other one is to take its place, run"
+		if rows.Replaced(keys, found) {
+			other = ", or, since the other one was replaced before and does not come back, move it away and run"
+		}
 		return nil, fmt.Errorf("signing key: %s is the key %x; heads of this store are signed with %x: put that key "+
-			"back%s", path, found, last.Fingerprint,
-			orRotate(store, path, ", or, if the other one is to take its place, run"))
+			"back%s", path, found, last.Fingerprint, orRotate(store, path, other))
 	}
 	return key, nil
 }
@@ -183,10 +195,11 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	last, err := lastKey(store)
+	keys, err := store.Keys()
 	if err != nil {
 		return err
 	}
+	last := inUse(keys)
 	path := filepath.Join(data, keyFile)
 	key, err := signing.ReadKey(path)
 	var unusable *endpoint.ConfigError
@@ -199,20 +212,28 @@ func rotateKey(data string, now time.Time, names names, stdout io.Writer) (err e
 			return err
 		}
 	}
+	if key != nil && rows.Replaced(keys, found) {
+		return fmt.Errorf("--data: %s %s; allowed: no file in its place, and then a new key is made, or the file of "+
+			"a key that this store never had", path, wasReplaced(found))
+	}
 	bound := last.Fingerprint != signing.Fingerprint{}
 	if key == nil || !bound || found == last.Fingerprint { // else it is the new one
 		fresh := path + ".new" // written before the old one is moved: the disk may be full
 		if key, err = signing.Key(fresh); err != nil {
 			return err
 		}
+		if found, err = signing.FingerprintOf(key); err != nil {
+			return err
+		}
+		if rows.Replaced(keys, found) || bound && found == last.Fingerprint {
+			return fmt.Errorf("--data: %s, which an earlier run has left or somebody has put there, is a key that has "+
+				"signed heads of this store; allowed: no such file, and then a new key is made", fresh)
+		}
 		if err := names.rename(path, path+".retired-"+now.UTC().Format("20060102T150405.000000000Z")); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if err := names.rename(fresh, path); err != nil {
-			return err
-		}
-		if found, err = signing.FingerprintOf(key); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,7 +72,7 @@ func TestBoundKey(t *testing.T) {
 		code, out := ctl("doctor", "--data", dir, "--server", "unix:"+filepath.Join(dir, socketFile))
 		line := ""
 		for _, l := range strings.Split(out, "\n") {
-			if strings.Contains(l, "signing key ") {
+			if strings.Contains(l, " signing key ") {
 				line = l
 			}
 		}
@@ -125,7 +126,29 @@ func TestBoundKey(t *testing.T) {
 	doctor(foundKey, true)
 	put(first)
 	refused("heads of this store are signed with")
+	doctor("does not come back", false)
+
+	// One that was replaced does not come back, by whichever way, and nothing is changed by trying.
+	bound := boundKeys(t, dir)
+	if code, _, stderr := exitCode(t, "rotate-key", "--data", dir); code != 1 ||
+		!strings.Contains(stderr, "before it was replaced") {
+		t.Errorf("rotate-key to a key that was replaced: %d, %s", code, stderr)
+	}
 	put(content(other))
+	if err := os.WriteFile(path+".new", []byte(first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	doctor(foundKey, true)
+	if code, _, stderr := exitCode(t, "rotate-key", "--data", dir); code != 1 ||
+		!strings.Contains(stderr, path+".new") {
+		t.Errorf("rotate-key to a key that was replaced, left as new: %d, %s", code, stderr)
+	}
+	if err := os.Remove(path + ".new"); err != nil {
+		t.Fatal(err)
+	}
+	if after := boundKeys(t, dir); !slices.Equal(after, bound) || content(path) != content(other) {
+		t.Errorf("bound to %v; want %v as before", after, bound)
+	}
 
 	// The one that is there is replaced; it stays under another name.
 	rotate()

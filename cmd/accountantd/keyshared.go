@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
@@ -24,10 +23,6 @@ type sharedRotation struct {
 	stdout io.Writer
 	bound  func() error // called when the database is bound to the new key; an error ends the run there. Nil: nothing
 }
-
-// rotating is the note of a database that names the key to which a rotate-key binds it, as long as that run has not
-// found that no daemon uses an earlier one. By it another run knows that it has to finish that one.
-const rotating = "rotate-key"
 
 // keyChange is what a rotation did.
 type keyChange struct {
@@ -59,7 +54,7 @@ func (r sharedRotation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = r.use(func(store *postgres.Store) error { return store.Note(rotating, nil) })
+	err = r.use(func(store *postgres.Store) error { return store.Note(rows.RotatingNote, nil) })
 	if err != nil {
 		return err
 	}
@@ -129,7 +124,7 @@ func (r sharedRotation) bind(store *postgres.Store) (c keyChange, err error) {
 		return c, err
 	}
 	if c.to == before(1) {
-		unfinished, err := store.Noted(rotating)
+		unfinished, err := store.Noted(rows.RotatingNote)
 		if err == nil && string(unfinished) != hex.EncodeToString(c.to[:]) {
 			err = fmt.Errorf("--signing-key: %s is the key %x, which the database is bound to already; to replace it "+
 				"give another file, which is made if it is not there", r.of.signingKey, c.to)
@@ -137,16 +132,15 @@ func (r sharedRotation) bind(store *postgres.Store) (c keyChange, err error) {
 		c.from = before(2)
 		return c, err
 	}
-	if slices.ContainsFunc(keys, func(k rows.BoundKey) bool { return k.Fingerprint == c.to }) {
-		return c, fmt.Errorf("--signing-key: %s is the key %x, which signed heads of this store before it was "+
-			"replaced, perhaps because somebody else has it; allowed: another file, which is made if it is not there",
-			r.of.signingKey, c.to)
+	if rows.Replaced(keys, c.to) {
+		return c, fmt.Errorf("--signing-key: %s %s; allowed: another file, which is made if it is not there",
+			r.of.signingKey, wasReplaced(c.to))
 	}
 	c.from = before(1)
 	if err := onDisk.sync(filepath.Dir(r.of.signingKey)); err != nil {
 		return c, err
 	}
-	if err := store.Note(rotating, []byte(hex.EncodeToString(c.to[:]))); err != nil {
+	if err := store.Note(rows.RotatingNote, []byte(hex.EncodeToString(c.to[:]))); err != nil {
 		return c, err
 	}
 	return c, store.BindKey(rows.BoundKey{Fingerprint: c.to, Since: r.now})

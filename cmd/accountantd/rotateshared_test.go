@@ -166,8 +166,21 @@ func TestRotateKeyGoesOnAfterBinding(t *testing.T) {
 		t.Fatalf("%d keys, %v; want 2", len(keys), err)
 	}
 	daemon = nil
+	examined := func(key string) string {
+		_, out := accountctl(t)("doctor", "--store", url, "--signing-key", filepath.Join(dir, key))
+		return out
+	}
+	if out := examined("second"); !strings.Contains(out, "has not finished") {
+		t.Errorf("doctor, after a rotate-key that was cut off: %s", out)
+	}
 	if out, err := rotate(nothing, "second"); err != nil || !strings.Contains(out, "instead of") {
 		t.Errorf("the second time: %s, %v", out, err)
+	}
+	if out := examined("second"); strings.Contains(out, "rotate-key") {
+		t.Errorf("doctor, after a rotate-key that has finished: %s", out)
+	}
+	if out := examined("first"); !strings.Contains(out, "does not come back") {
+		t.Errorf("doctor, with a key that was replaced: %s", out)
 	}
 	if _, err := rotate(nothing, "second"); err == nil || !strings.Contains(err.Error(), "bound to already") {
 		t.Errorf("the third time: %v", err)

@@ -149,8 +149,8 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		return err
 	}
 	config.NewestKey = func() (signing.Fingerprint, error) {
-		newest, err := lastKey(store)
-		return newest.Fingerprint, err
+		keys, err := store.Keys()
+		return inUse(keys).Fingerprint, err
 	}
 	if s.local {
 		if ctx, err = whileUsed(ctx, s.data); err != nil {

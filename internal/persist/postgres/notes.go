@@ -5,9 +5,11 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/persist/postgres/inspect"
 )
 
-const noteRow = "note/" // and the note's name: a row of meta
+const noteRow = inspect.NoteRow
 
 // Note keeps a text about the store as a whole, for all its daemons, in the place of the one before. It is no part of
 // the ledgers, and no backup has it.

@@ -17,6 +17,28 @@ type BoundKey struct {
 	Since       time.Time
 }
 
+// RotatingNote is the note of a database that names the key to which "accountantd rotate-key" binds it, in hexadecimal,
+// as long as no run of it has found that no daemon uses an earlier key. By it another run knows that it has to finish
+// that one. An empty note says that none is under way.
+const RotatingNote = "rotate-key"
+
+// Replaced reports whether a store was bound to another key after the one with this fingerprint. Such a key does not
+// come back: it may have been replaced because somebody else has it. keys are all keys of the store, the one in use
+// last. A restore, after which any key may be the next one, replaces none.
+func Replaced(keys []BoundKey, fingerprint [sha256.Size]byte) (replaced bool) {
+	var after bool
+	for _, k := range keys {
+		switch k.Fingerprint {
+		case fingerprint:
+			after, replaced = true, false
+		case [sha256.Size]byte{}:
+		default:
+			replaced = after
+		}
+	}
+	return replaced
+}
+
 // KeyPrefix begins the names of keys' rows.
 const KeyPrefix = "key/"
 

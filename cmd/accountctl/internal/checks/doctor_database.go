@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -113,6 +114,9 @@ func (d *database) findings(f inspect.Facts) (found []finding) {
 	}
 	if d.signingKey != "" && f.Store != "" {
 		found = append(found, fleetKeyFinding(d.signingKey, f.Keys))
+	}
+	if f.Rotating != "" {
+		found = append(found, rotatingFinding(d.Name(), f))
 	}
 	return found
 }
@@ -282,6 +286,9 @@ func fleetKeyFinding(path string, keys []rows.BoundKey) finding {
 	want := keys[len(keys)-1].Fingerprint
 	advice := "put that one back, or replace it for all daemons by accountantd rotate-key --store (docs/fleet.md)"
 	got, err := keyFingerprint(path)
+	if err == nil && rows.Replaced(keys, got) {
+		advice = "put that one back: this file is an older key, which was replaced and does not come back"
+	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return finding{"signing key", foundFail, fmt.Sprintf("%s is not there; the store is bound to the key %x", path,
@@ -293,4 +300,17 @@ func fleetKeyFinding(path string, keys []rows.BoundKey) finding {
 			want), advice}
 	}
 	return finding{"signing key", foundOK, fmt.Sprintf("%s is the key %x, to which the store is bound", path, got), ""}
+}
+
+// rotatingFinding is about a rotate-key that was cut off, or that has found a daemon after it had bound the database.
+func rotatingFinding(name string, f inspect.Facts) finding {
+	again := fmt.Sprintf("stop all daemons, run accountantd rotate-key --store %s with that key's file once more, and "+
+		"start them with it", name)
+	if n := len(f.Keys); n > 0 && hex.EncodeToString(f.Keys[n-1].Fingerprint[:]) == f.Rotating {
+		return finding{"rotate-key", foundWarn, fmt.Sprintf("the store was bound to the key %s by a rotate-key that "+
+			"has not finished: a daemon may still run with an earlier key, and signs nothing then", f.Rotating), again}
+	}
+	return finding{"rotate-key", foundWarn, fmt.Sprintf("a rotate-key to the key %s was begun and has not finished: "+
+		"the store is still bound to the key from before, and daemons start with that one", f.Rotating),
+		again + "; if that file is lost or not wanted any more, give the name of another file, which is made"}
 }

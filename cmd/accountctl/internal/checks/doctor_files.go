@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/internal/persist"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/server/signing"
 )
 
@@ -115,18 +116,55 @@ func storeFindings(data string) []finding {
 		return append(found, finding{"signing key", foundOK,
 			"the restored store is bound to the key of its first start", ""})
 	}
-	got, err := keyFingerprint(key)
-	switch {
-	case err != nil:
-		return append(found, finding{"signing key", foundFail, err.Error(),
-			"put it back, or replace it by accountantd rotate-key --data " + data})
-	case got != want:
-		return append(found, finding{"signing key", foundFail,
-			fmt.Sprintf("%s is the key %x, the store is bound to %x", key, got, want),
-			"put that one back, or bind the store to this one by accountantd rotate-key --data " + data})
+	return append(found, keyFindings(data, key, keys)...)
+}
+
+// keyFindings compares the signing key's file with the key that a store is bound to, and says whether a rotate-key was
+// begun and not finished. Wherever it is cut off, it is finished by running it again.
+func keyFindings(data, path string, keys []rows.BoundKey) []finding {
+	want := keys[len(keys)-1].Fingerprint
+	rotate := "accountantd rotate-key --data " + data
+	got, err := keyFingerprint(path)
+	if err == nil && got == want {
+		found := []finding{{"signing key", foundOK,
+			fmt.Sprintf("%s is the key %x, to which the store is bound", path, got), ""}}
+		if _, err := os.Stat(path + ".new"); err == nil {
+			found = append(found, finding{"rotate-key", foundWarn, path + ".new is there: a rotate-key was begun and " +
+				"has not finished; daemons start with the key from before",
+				fmt.Sprintf("run %s again, or remove %s.new to keep the key from before", rotate, path)})
+		}
+		return found
 	}
-	return append(found, finding{"signing key", foundOK,
-		fmt.Sprintf("%s is the key %x, to which the store is bound", key, got), ""})
+	detail := fmt.Sprintf("%s is the key %x, the store is bound to %x", path, got, want)
+	if err != nil {
+		detail = err.Error()
+	}
+	fail := finding{"signing key", foundFail, detail, "put that one back, or bind the store to this one by " + rotate}
+	retired := retiredKey(path, want)
+	switch {
+	case err == nil && rows.Replaced(keys, got):
+		fail.Advice = "put that one back, or move " + path + ", which was replaced and does not come back, away and " +
+			"make a new key by " + rotate
+	case err != nil:
+		fail.Advice = "put it back, or replace it by " + rotate
+	}
+	if retired == "" {
+		return []finding{fail}
+	}
+	return []finding{fail, {"rotate-key", foundWarn, fmt.Sprintf("%s is the key to which the store is bound: a "+
+		"rotate-key was begun and has not finished, and a daemon does not start until then", retired),
+		"run " + rotate + " again"}}
+}
+
+// retiredKey is the file that a rotate-key has made of the signing key with a fingerprint; empty if there is none.
+func retiredKey(path string, fingerprint signing.Fingerprint) string {
+	retired, _ := filepath.Glob(path + ".retired-*") // the pattern is right, or the path has a bracket: then none
+	for _, file := range retired {
+		if got, err := keyFingerprint(file); err == nil && got == fingerprint {
+			return file
+		}
+	}
+	return ""
 }
 
 // keyFingerprint is that of the key in a file.

@@ -47,7 +47,14 @@ type Facts struct {
 	Store string          // identifier; empty if no daemon was started on it yet
 	Keys  []rows.BoundKey // to which it was bound, the one in use last
 	Moved *rows.Final     // its ledgers were moved away; nil if they were not
+
+	// Rotating is the fingerprint, in hexadecimal, of the key of a rotate-key that was begun and not finished; empty if
+	// there is none.
+	Rotating string
 }
+
+// NoteRow, followed by a note's name, is the name of its row in meta.
+const NoteRow = "note/"
 
 // Readable reports whether the user may read what the tables say of the store, and this program knows them. Where it is
 // false, Store, Keys and Moved are empty whatever is there.
@@ -149,6 +156,8 @@ func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 		switch {
 		case name == "store":
 			f.Store = string(value)
+		case name == NoteRow+rows.RotatingNote:
+			f.Rotating = string(value)
 		case name == rows.FinalName:
 			final, err := rows.ParseFinal(value)
 			f.Moved = &final
