@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 
+	"github.com/dpaccountant/accountant/internal/durable"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
@@ -103,18 +106,52 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, p
 			Value:   fmt.Sprintf("%s has ledgers of its own, which a daemon with --store would not serve", file),
 			Allowed: "another directory"}
 	}
-	database, err := postgres.Open(postgres.Config{
-		URL: s.storage.url, PasswordFile: s.storage.passwordFile, RequireStandby: s.storage.requireStandby,
-		Observer: observer(m, r),
-	})
+	database, err := s.openDatabase(observer(m, r))
 	if err != nil {
 		return nil, upkeep.Place{}, nil, nil, err
 	}
-	if err := promised(database, s.storage.requireStandby); err != nil {
-		return nil, upkeep.Place{}, nil, nil, errors.Join(err, database.Close())
-	}
 	m.Add(newReplication(database.Promises))
 	return database, inDatabase(database.Promises), nil, func() error { return nil }, nil
+}
+
+// servedFile is the file in --data with the identifier of the store in a database that a daemon served from there.
+const servedFile = "served-store"
+
+// openDatabase opens the store in a database. Where a daemon with this --data has served a store, it must be the same
+// one: an address that leads elsewhere by mistake, or a database that was emptied, would begin anew with nothing
+// charged.
+func (s settings) openDatabase(o postgres.Observer) (*postgres.Store, error) {
+	file := filepath.Join(s.data, servedFile)
+	content, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	served := strings.TrimSpace(string(content))
+	if _, err := uuid.Parse(served); err != nil && served != "" {
+		return nil, &endpoint.ConfigError{Field: "data", Value: fmt.Sprintf("%s has %q", file, served),
+			Allowed: "the identifier of the store that was served with this directory, as the daemon's first line of " +
+				"output showed it"}
+	}
+	config := s.storage.postgres()
+	config.ID, config.RequireStandby, config.Observer = served, s.storage.requireStandby, o
+	database, err := postgres.Open(config)
+	if errors.Is(err, postgres.ErrOtherStore) {
+		return nil, &endpoint.ConfigError{Field: "data", Value: fmt.Sprintf("a daemon has served store %s with this "+
+			"directory, as %s says, and %s does not have it", served, file, config.Address().Name()),
+			Allowed: "the address of the database that has it, or the database restored from a backup; to serve " +
+				"other ledgers, another directory"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = promised(database, s.storage.requireStandby)
+	if err == nil && served == "" {
+		err = durable.WriteFile(file, []byte(database.ID()+"\n"))
+	}
+	if err != nil {
+		return nil, errors.Join(err, database.Close())
+	}
+	return database, nil
 }
 
 // keyPath is the file of the key that signs heads.

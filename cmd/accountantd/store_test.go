@@ -99,3 +99,31 @@ func TestDatabaseSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestDatabaseWithoutTheStore: a daemon whose database was emptied, or whose address leads to another one, does
+// not begin anew with nothing charged; with another directory it serves what is there.
+func TestDatabaseWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Config{})
+	key, data := filepath.Join(t.TempDir(), "signing.key"), dataDir(t)
+	url := server.Database(t)
+	args := func(url string) []string { return []string{"--store", url, "--signing-key", key} }
+	first := start(t, data, args(url)...)
+	store := first.ready["store"]
+	create(t, dial(t, first.ready["listen"]), "l")
+	first.stop(syscall.SIGTERM)
+	other := server.Database(t)
+	code, _, stderr := exitCode(t, append(args(other), "--listen", "", "--http", "", "--data", data)...)
+	for _, word := range []string{store, servedFile, "another directory"} {
+		if code == 0 || !strings.Contains(stderr, word) {
+			t.Errorf("with an empty database: exit %d, %s; want %q", code, stderr, word)
+		}
+	}
+	again := start(t, data, args(url)...)
+	if again.ready["store"] != store {
+		t.Errorf("store %s; want %s", again.ready["store"], store)
+	}
+	again.stop(syscall.SIGTERM)
+	anew := start(t, dataDir(t), args(other)...)
+	anew.stop(syscall.SIGTERM)
+}

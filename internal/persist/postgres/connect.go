@@ -51,11 +51,13 @@ func onNotice(c *pgconn.PgConn, n *pgconn.Notice) {
 }
 
 // settings make a session keep the promises of the store's contract, whatever the server's or the
-// role's defaults are: a commit returns when it is durable and no time limit ends it; a
-// transaction whose client is gone lets go of its locks; and who waits for a lock gives up in time.
+// role's defaults are: a commit returns when it is durable and no time limit ends it; the warning that
+// its wait was cancelled is sent; a transaction whose client is gone lets go of its locks; and who waits
+// for a lock gives up in time.
 const settings = `SELECT
 	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply'
 		THEN 'remote_apply' ELSE 'on' END, false),
+	set_config('client_min_messages', 'warning', false),
 	set_config('statement_timeout', '0', false),
 	set_config('idle_in_transaction_session_timeout', $1, false),
 	set_config('lock_timeout', $1, false),
@@ -74,7 +76,9 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	c.PgConn().CustomData()[session] = s.sessions.Add(1)
 	var b pgx.Batch
 	b.Queue(settings, fmt.Sprint(s.config.Abandoned.Milliseconds()))
-	b.Queue("INSERT INTO meta (name, value) VALUES ('store', $1) ON CONFLICT (name) DO NOTHING", newID())
+	if s.id == "" {
+		b.Queue(makeID, newID())
+	}
 	b.Queue("INSERT INTO marks (daemon, session, n) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", s.fence()...)
 	b.Queue(raise, s.mark(c)...)
 	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = $1) "+
@@ -90,6 +94,9 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 		}
 		return results.QueryRow().Scan(&value, &synchronous, &final)
 	}()
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = errNoID
+	}
 	if err := errors.Join(err, results.Close()); err != nil {
 		return err
 	}
@@ -112,11 +119,22 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	if s.id == "" {
 		s.id = id
 	} else if s.id != id {
-		return fmt.Errorf("%w: the database now has store %s; this daemon serves %s", ledger.ErrDamaged, id, s.id)
+		return fmt.Errorf("%w: the database has store %s; this daemon serves %s", ErrOtherStore, id, s.id)
 	}
 	s.reached(c.PgConn())
 	return nil
 }
+
+// ErrOtherStore means that a database does not have the store that is to be served.
+var ErrOtherStore = fmt.Errorf("%w: it is not there", ledger.ErrDamaged)
+
+// makeID gives a database without ledgers the identifier of a new store, unless it has one.
+const makeID = "INSERT INTO meta (name, value) SELECT 'store', $1::bytea WHERE NOT EXISTS (SELECT 1 FROM ledgers) " +
+	"AND NOT EXISTS (SELECT 1 FROM packs) ON CONFLICT (name) DO NOTHING"
+
+// errNoID means that there are ledgers, and nothing says which store they belong to.
+var errNoID = fmt.Errorf("%w: the table meta has lost the store's identifier: another program has changed it; "+
+	"allowed: the database as it was, or a backup of it, restored into an empty database", ledger.ErrDamaged)
 
 func newID() []byte {
 	return sealMeta("store", []byte(uuid.NewString()))

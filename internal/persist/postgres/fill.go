@@ -38,7 +38,7 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, pool.ConnConfig); err != nil {
+	if err := migrate(ctx, pool.ConnConfig, ""); err != nil {
 		return fmt.Errorf("store %s: %w", c.name(), reach.Explained(err))
 	}
 	if err := pool.BeforeConnect(ctx, pool.ConnConfig); err != nil {
@@ -140,7 +140,12 @@ func (f *filling) there(ctx context.Context) (id string, err error) {
 	var stored []byte
 	err = f.tx.QueryRow(ctx, "SELECT value FROM meta WHERE name = 'store'").Scan(&stored)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
+		var ledgers bool
+		err = f.tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM ledgers) OR EXISTS (SELECT 1 FROM packs)").Scan(&ledgers)
+		if err == nil && ledgers {
+			err = errNoID
+		}
+		return "", err
 	}
 	if err != nil {
 		return "", err

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -14,8 +13,9 @@ import (
 )
 
 // migrate makes the tables, or brings those of an earlier version up to date, one daemon at a time.
-// It refuses a database that a newer version of this program has changed.
-func migrate(ctx context.Context, config *pgx.ConnConfig) error {
+// It refuses a database that a newer version of this program has changed, and makes no tables where those of
+// the store id must be.
+func migrate(ctx context.Context, config *pgx.ConnConfig, id string) error {
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }() // nothing is left to lose
 	locker, err := lock.NewPostgresSessionLocker()
@@ -28,15 +28,24 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) error {
 		return err
 	}
 	newest := schema.Newest()
-	stored, err := storedVersion(ctx, db)
+	ask := func(sql string, to any) error { return db.QueryRowContext(ctx, sql).Scan(to) }
+	stored, err := schema.Stored(ask)
 	if err != nil {
 		return err
+	}
+	if stored == 0 {
+		if err := schema.Free(ask); err != nil {
+			return err
+		}
+		if id != "" {
+			return fmt.Errorf("%w: the database has no store; this daemon serves %s", ErrOtherStore, id)
+		}
 	}
 	if stored < newest {
 		if _, err := goose.Up(ctx); err != nil {
 			return fmt.Errorf("making the tables, which the database's user needs the right to do: %w", err)
 		}
-		if stored, err = storedVersion(ctx, db); err != nil {
+		if stored, err = schema.Stored(ask); err != nil {
 			return err
 		}
 	}
@@ -45,9 +54,4 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) error {
 			"one", stored, newest)
 	}
 	return nil
-}
-
-// storedVersion returns the version of the database's tables, 0 if there are none.
-func storedVersion(ctx context.Context, db *sql.DB) (int64, error) {
-	return schema.Stored(func(sql string, to any) error { return db.QueryRowContext(ctx, sql).Scan(to) })
 }

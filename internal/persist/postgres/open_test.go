@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
@@ -48,6 +50,89 @@ func TestNewerSchema(t *testing.T) {
 	} else if !strings.Contains(err.Error(), "4711") || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// TestTablesInAnotherSchema: a schema that is made later, or another search_path, leads daemons away from the
+// tables. No empty store is made beside them.
+func TestTablesInAnotherSchema(t *testing.T) {
+	c := Config{URL: pgtest.Database(t)}
+	s := mustOpen(t, c)
+	id := s.ID()
+	mustClose(t, s)
+	name := s.pool.Config().ConnConfig.Database
+	refused := func(words ...string) {
+		t.Helper()
+		s, err := Open(c)
+		if err == nil {
+			t.Errorf("store %s was made beside %s", s.ID(), id)
+			mustClose(t, s)
+		}
+		for _, word := range words {
+			if err != nil && !strings.Contains(err.Error(), word) {
+				t.Errorf("the error does not have %q: %v", word, err)
+			}
+		}
+	}
+	execute(t, c.URL, `DO $$ BEGIN EXECUTE format('CREATE SCHEMA %I', current_user); END $$`)
+	refused("schema "+s.pool.Config().ConnConfig.User, "schema public", "search_path = public")
+	execute(t, c.URL, `DO $$ BEGIN EXECUTE format('DROP SCHEMA %I CASCADE', current_user); END $$`)
+	execute(t, c.URL, "ALTER DATABASE "+name+" SET search_path = nowhere")
+	refused("search_path", "schema that exists")
+	execute(t, c.URL, "ALTER DATABASE "+name+" RESET search_path")
+	s = mustOpen(t, c)
+	defer mustClose(t, s)
+	if s.ID() != id {
+		t.Errorf("store %s; want %s", s.ID(), id)
+	}
+}
+
+// TestLostIdentifier: ledgers of which nothing says any more to which store they belong get no new identifier, from a
+// daemon that starts or one that connects anew, and nothing is restored among them.
+func TestLostIdentifier(t *testing.T) {
+	c := Config{URL: pgtest.Database(t)}
+	running := mustOpen(t, c)
+	defer mustClose(t, running)
+	if _, _, err := running.Create(storetest.Genesis("one")); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, c.URL, "DELETE FROM meta")
+	if s, err := Open(c); err == nil {
+		t.Errorf("store %s was opened with the ledgers of %s", s.ID(), running.ID())
+		mustClose(t, s)
+	} else if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "identifier") {
+		t.Errorf("the error is %v", err)
+	}
+	running.pool.Reset()
+	if _, err := running.Heads([]string{"one"}); !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("Heads of the running store = %v", err)
+	}
+	file, path := fileStore(t, 1)
+	mustClose(t, file)
+	if err := Fill(t.Context(), c, path, nil); !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("Fill = %v", err)
+	}
+}
+
+// TestOnlyThisStore: where a store was served, another one, or none, is not taken for it, and nothing is made.
+func TestOnlyThisStore(t *testing.T) {
+	c := Config{URL: pgtest.Database(t)}
+	s := mustOpen(t, c)
+	c.ID = s.ID()
+	mustClose(t, s)
+	mustClose(t, mustOpen(t, c))
+	empty := Config{URL: pgtest.Database(t), ID: c.ID}
+	other := Config{URL: pgtest.Database(t)}
+	mustClose(t, mustOpen(t, other))
+	other.ID = c.ID
+	for _, c := range []Config{empty, other} {
+		if s, err := Open(c); err == nil {
+			t.Errorf("store %s was opened as %s", s.ID(), c.ID)
+			mustClose(t, s)
+		} else if !errors.Is(err, ErrOtherStore) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	execute(t, empty.URL, "CREATE TABLE meta (name text)") // fails if it was made
 }
 
 // TestUnsafeConnections: a server elsewhere must prove who it is, and passwords are not repeated.

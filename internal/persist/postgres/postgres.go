@@ -37,6 +37,9 @@ type Config struct {
 	URL string
 	// PasswordFile has the user's password. It is read for each connection.
 	PasswordFile string
+	// ID, if set, is the identifier of the store that must be there already. Nothing is made then, and another
+	// store is refused.
+	ID string
 	// RequireStandby refuses commits while the primary would acknowledge them without a standby.
 	RequireStandby bool
 	// ReadLimit and CommitLimit bound how long a read takes, and how long the store waits for the
@@ -141,7 +144,7 @@ func open(c Config, wanted func(*Store) error) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, daemon: uuid.New(),
+	s := &Store{config: c, id: c.ID, daemon: uuid.New(),
 		changed: changed{names: map[string]bool{}, some: make(chan struct{}, 1)}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.open(pool, wanted); err != nil {
@@ -158,7 +161,7 @@ func (s *Store) open(c *pgxpool.Config, wanted func(*Store) error) (err error) {
 	ctx, cancel := context.WithTimeout(s.closing, openLimit)
 	defer cancel()
 	c.ConnConfig.ValidateConnect = s.goesOn
-	if err := migrate(ctx, c.ConnConfig); err != nil {
+	if err := migrate(ctx, c.ConnConfig, s.id); err != nil {
 		return err
 	}
 	c.AfterConnect = s.prepare

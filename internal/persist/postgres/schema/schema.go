@@ -3,6 +3,7 @@ package schema
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -70,4 +71,26 @@ func Stored(ask func(sql string, to any) error) (version int64, err error) {
 	}
 	err = ask("SELECT coalesce(max(version_id), 0) FROM "+Table+" WHERE is_applied", &version)
 	return version, err
+}
+
+// Free returns why no tables may be made in a database in which Stored has found none, or nil. Which schema is meant
+// depends on the user's search_path and on which schemas there are. Both may have changed since the tables were made,
+// and beside them an empty store would begin in which nothing is charged.
+func Free(ask func(sql string, to any) error) error {
+	var here, other string
+	if err := ask("SELECT coalesce(current_schema(), '')", &here); err != nil {
+		return err
+	}
+	if here == "" {
+		return errors.New("the search_path of the database's user names no schema that exists; allowed: " +
+			"ALTER ROLE … SET search_path = public, or another schema that the user may create tables in")
+	}
+	const find = "SELECT coalesce(min(v.schemaname), '') FROM pg_catalog.pg_tables v JOIN pg_catalog.pg_tables p " +
+		"ON p.schemaname = v.schemaname AND p.tablename = 'packs' WHERE v.tablename = '" + Table + "'"
+	if err := ask(find, &other); err != nil || other == "" {
+		return err
+	}
+	return fmt.Errorf("the schema %s, which the search_path of the database's user leads to, has no ledgers, but the "+
+		"schema %s has; allowed: a search_path that leads to %s first (ALTER ROLE … SET search_path = %s), or for "+
+		"new ledgers another database", here, other, other, other)
 }
