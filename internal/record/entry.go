@@ -84,13 +84,7 @@ var entryAction = (*recordv1.Entry)(nil).ProtoReflect().Descriptor().Oneofs().By
 // checkEntry checks what an entry says by itself. Its ledger's adjacency is not
 // in it: a descriptor must be valid under one.
 func checkEntry(e ledger.Entry) error {
-	if e.Position == 0 {
-		return invalid("position", "0", "a whole number ≥ 1")
-	}
-	if err := checkLane(e); err != nil {
-		return err
-	}
-	if err := wire.CheckSequence(e.Writer, e.Sequence); err != nil {
+	if err := checkFrame(e); err != nil {
 		return err
 	}
 	if err := wire.CheckAction(e.Action); err != nil {
@@ -103,4 +97,15 @@ func checkEntry(e ledger.Entry) error {
 		return checkAmended(v)
 	}
 	return nil
+}
+
+// checkFrame checks what an entry says besides its action.
+func checkFrame(e ledger.Entry) error {
+	if e.Position == 0 {
+		return invalid("position", "0", "a whole number ≥ 1")
+	}
+	if err := checkLane(e); err != nil {
+		return err
+	}
+	return wire.CheckSequence(e.Writer, e.Sequence)
 }

@@ -22,6 +22,7 @@ func FuzzEntry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, inLedger, ofWriter, err := UnmarshalEntry(b)
+		sameReading(t, new(Reader), b)
 		if err != nil {
 			if !errors.Is(err, ledger.ErrDamaged) {
 				t.Fatalf("error %v is not ErrDamaged", err)

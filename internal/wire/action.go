@@ -91,16 +91,23 @@ func checkCharged(field string, events []mechanism.Event, labels []ledger.Label)
 		return Under(field, err)
 	}
 	for i, e := range events {
-		err := CheckMechanism(e.Mechanism)
-		if err == nil && e.Count == 0 {
-			err = Invalid("count", "0", "a whole number from 1 to 4294967295")
-		}
-		if err != nil {
+		if err := checkEvent(e); err != nil {
 			return InEvent(field+".events", i, err)
 		}
 	}
 	if err := checkLabels("labels", labels); err != nil {
 		return Under(field, err)
+	}
+	return nil
+}
+
+// checkEvent checks an event that must be valid under one adjacency.
+func checkEvent(e mechanism.Event) error {
+	if err := CheckMechanism(e.Mechanism); err != nil {
+		return err
+	}
+	if e.Count == 0 {
+		return Invalid("count", "0", "a whole number from 1 to 4294967295")
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 // again, which is most of a charge's way to the ledger. It is safe for concurrent
 // use.
 type Charges struct {
-	adjacency mechanism.Adjacency
+	check func(mechanism.Event) error // of an event whose ranges were not checked
 
 	mu    sync.RWMutex
-	known map[string]mechanism.Event // by their bytes; valid under adjacency
+	known map[string]mechanism.Event // by their bytes; they pass check
 }
 
 const (
@@ -31,7 +31,15 @@ const (
 
 // NewCharges returns a reader of the charges of ledgers with this adjacency.
 func NewCharges(adj mechanism.Adjacency) *Charges {
-	return &Charges{adjacency: adj, known: map[string]mechanism.Event{}}
+	return newCharges(func(e mechanism.Event) error { return e.Check(adj) })
+}
+
+// NewStoredCharges returns a reader of charges in stored entries, which do not say their ledger's adjacency: each
+// event is valid under one.
+func NewStoredCharges() *Charges { return newCharges(checkEvent) }
+
+func newCharges(check func(mechanism.Event) error) *Charges {
+	return &Charges{check: check, known: map[string]mechanism.Event{}}
 }
 
 // Read reads an encoded ReportStreamRequest if it is a valid charge in the order
@@ -51,12 +59,12 @@ func (c *Charges) Read(b []byte) (sequence uint64, charge ledger.Charge, ok bool
 	if !ok || len(rest) > 0 {
 		return 0, charge, false
 	}
-	charge, ok = c.charge(body)
+	charge, ok = c.Charge(body)
 	return sequence, charge, ok
 }
 
-// charge reads an encoded Charge, if it is valid.
-func (c *Charges) charge(body []byte) (charge ledger.Charge, ok bool) {
+// Charge reads an encoded Charge, as Read does.
+func (c *Charges) Charge(body []byte) (charge ledger.Charge, ok bool) {
 	for event, rest, ok := field(body, 1); ok; event, rest, ok = field(body, 1) { // Charge.events
 		e, ok := c.event(event)
 		if !ok {
@@ -97,7 +105,7 @@ func labels(body []byte) (labels []ledger.Label, ok bool) {
 
 // OfReport reads a report's charge, if it is valid: its result is then that of
 // ToCharge, and the message that the report lies in may be used again.
-func (c *Charges) OfReport(r *Report) (ledger.Charge, bool) { return c.charge(r.charge) }
+func (c *Charges) OfReport(r *Report) (ledger.Charge, bool) { return c.Charge(r.charge) }
 
 // event reads an encoded Event, if it is valid.
 func (c *Charges) event(b []byte) (mechanism.Event, bool) {
@@ -111,8 +119,8 @@ func (c *Charges) event(b []byte) (mechanism.Event, bool) {
 	if len(b) > maxKnownEventSize || proto.Unmarshal(b, &e) != nil {
 		return mechanism.Event{}, false
 	}
-	events, err := ToEvents(c.adjacency, "", []*pb.Event{&e})
-	if err != nil {
+	events, err := toEvents("", []*pb.Event{&e})
+	if err != nil || c.check(events[0]) != nil {
 		return mechanism.Event{}, false
 	}
 	c.mu.Lock()

@@ -207,6 +207,7 @@ type walk struct {
 	from, to uint64
 	after    *packs.Linked // the entry before
 	out      []ledger.Record
+	entries  record.Reader
 }
 
 // next takes the next row.
@@ -219,7 +220,7 @@ func (w *walk) next(r pgx.Rows) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.Entries()
+	list, err := p.Read(&w.entries)
 	if err != nil {
 		return err
 	}

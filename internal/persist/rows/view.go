@@ -19,6 +19,7 @@ type View struct {
 	opened  [Buckets]*bolt.Bucket
 	cursors [Buckets]*bolt.Cursor // for get: they keep their memory
 	key     []byte                // room for the key of one get
+	entries record.Reader
 
 	File  io.ReaderAt  // to check pages; nil: they are not checked
 	Paths *pages.Paths // of this transaction, or to be reset for it
@@ -208,7 +209,7 @@ func (v *View) Entry(number, key uint64) (Linked, error) {
 		return Linked{}, Damaged(LogBucket, NumberKey(key), "a record of ledger %d; want one of %d", l.Number, number)
 	}
 	var r Linked
-	r.Entry, r.PreviousInLedger, r.PreviousOfWriter, err = record.UnmarshalEntry(l.Raw)
+	r.Entry, r.PreviousInLedger, r.PreviousOfWriter, err = v.entries.Entry(l.Raw)
 	if err != nil {
 		return Linked{}, DamagedBytes(key, err)
 	}
