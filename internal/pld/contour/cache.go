@@ -124,15 +124,18 @@ func (p *parts) countable() bool {
 // would be wider than wanted.
 func (k *Cache) direction(p *parts, d loss.Direction, q question, w interval.Wanted) (loss.Bounds, bool) {
 	p.meter = newMeter(len(p.rest), w)
-	if f := k.frames[d]; f != nil && f.hasRoom(p) {
-		if c := f.contour(p); c != nil {
-			if b := q.read(c, f.last); q.enough(b) {
-				f.last = b.Upper
-				return b, true
-			}
+	if f := k.frames[d]; f != nil {
+		var c *inversion
+		if f.hasRoom(p) {
+			c = f.contour(p)
 		}
+		if c == nil {
+			k.frames[d] = nil
+		} else if b := q.read(c, f.last); q.enough(b) {
+			f.last = b.Upper
+			return b, true
+		} // else it stays until another one is made: a later question may want less
 	}
-	k.frames[d] = nil
 	if q, ok := p.clustered(w); ok {
 		q.meter = p.meter
 		p = &q

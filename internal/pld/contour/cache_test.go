@@ -38,3 +38,23 @@ func TestCacheStaysOverManySteps(t *testing.T) {
 		t.Errorf("%d frames were made for 1,001 questions", made)
 	}
 }
+
+// A question that wants a narrower interval than any frame proves leaves the frame to the questions that want less.
+func TestCacheKeepsItsFrame(t *testing.T) {
+	var cache Cache
+	c := pldtest.Losses(t, pldtest.SampledSteps(0.01, 1, 1000))
+	down, up := num.LogDown(1e-5), num.LogUp(1e-5)
+	if _, ok := cache.Epsilon(c, down, up, interval.Wanted{}); !ok {
+		t.Fatal("the cache does not answer a usual question")
+	}
+	frame := cache.frames[loss.Remove]
+	if _, ok := cache.Epsilon(c, down, up, interval.Wanted{Gap: 1e-14}); ok {
+		t.Fatal("the cache answers as closely as float64 cannot, the test shows nothing")
+	}
+	if cache.frames[loss.Remove] != frame {
+		t.Error("the frame was lost to a question that it cannot answer")
+	}
+	if b, ok := cache.Epsilon(c, down, up, interval.Wanted{}); !ok || !(b.Upper-b.Lower <= 1e-6*b.Upper) {
+		t.Errorf("[%v, %v] %v from the frame that was kept", b.Lower, b.Upper, ok)
+	}
+}

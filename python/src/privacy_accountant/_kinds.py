@@ -194,10 +194,11 @@ def discrete_gaussian(
     """Discrete Gaussian noise on whole numbers.
 
     DiscreteGaussian adds independent noise with P(x) ∝ exp(−x²/(2σ²)) on the whole numbers to each coordinate of a
-    query with whole numbers (Canonne, Kamath and Steinke 2020, arXiv 2004.00010v3). One coordinate is answered by its
-    own distribution. Of several, where no one pair of distributions serves, it is (d²/(2σ²))-zCDP, d the ℓ2 distance,
-    and from σ of about 2 on it costs little more than Gaussian noise. Give standard_deviation with one of sensitivity
-    and distance.
+    query with whole numbers (Canonne, Kamath and Steinke 2020, arXiv 2004.00010v3). One coordinate is answered exactly,
+    by its own distribution. Several coordinates are answered exactly, too, for every choice of what moves in the light
+    of earlier outputs, while all ways to move can be listed: for σ ≥ 0.2 and a squared ℓ2 distance d² of at most 128.
+    Beyond that, vectors cost little more than Gaussian noise from σ of about 2 on, and are (d²/(2σ²))-zCDP for every σ.
+    Give standard_deviation with one of sensitivity and distance.
 
     standard_deviation: σ, the parameter of the noise, in the units of the query; its standard deviation is a little
     less. Range: > 0.
