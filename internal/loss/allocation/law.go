@@ -88,23 +88,6 @@ func (l law) pair(t uint64) Pair {
 	return p
 }
 
-// Diluted is a pair that P dominates if with the probability spare it is Q, which is rounded up: the
-// more, the less is lost.
-func (p Pair) Diluted(spare float64) Pair {
-	if spare == 0 {
-		return p
-	}
-	for i, v := range p.Losses {
-		q := p.Masses[i] * math.Exp(-v)
-		p.Losses[i] = math.Log1p((1 - spare) * math.Expm1(v))
-		p.Masses[i] = q * math.Exp(p.Losses[i])
-		rounding := 16 * num.Ulp * (4 + math.Abs(v) + 1/spare)
-		p.MassErr, p.LossErr = math.Max(p.MassErr, rounding), math.Max(p.LossErr, rounding)
-	}
-	p.MassErr, p.LossErr = 4*p.MassErr, 4*p.LossErr
-	return p
-}
-
 // mean is about the expectation of the outcomes.
 func (l law) mean() float64 {
 	var sum float64

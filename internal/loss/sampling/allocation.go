@@ -25,9 +25,9 @@ type allocated struct {
 	below, class bool
 
 	// What follows only a bound from below has, of shuffled data (docs/math/shuffling.md §1.8.5.4):
-	// the probability that the record takes part in no step, and that without the record one step
-	// has half its distance, too.
-	spare   float64
+	// the probability that the record is in a last batch instead, which has half the distance, and the
+	// opposite one otherwise; and that without the record one step has half its distance, too.
+	last    float64
 	against bool
 }
 
@@ -104,7 +104,7 @@ func (a allocated) table(in *num.Interrupt) loss.Loss {
 	both := recall(allocations, key{a}, in, func(in *num.Interrupt) [2]loss.Loss {
 		above, below := a.inner, pairs.NewGaussian(0)
 		dominating, ok := loss.PairOf(a.inner, loss.Remove, loss.Dominating, in)
-		if !ok || a.steps == 1 && a.spare == 0 {
+		if !ok || a.steps == 1 && a.last == 0 {
 			return [...]loss.Loss{above, below}
 		}
 		one, ok := allocation.Of(dominating, a.inner.Pair(loss.Add, loss.Dominating, in),
@@ -117,8 +117,11 @@ func (a allocated) table(in *num.Interrupt) loss.Loss {
 		if p := law.Above(steps); math.Max(p.Infinite, p.Missing) <= outOfReach {
 			above = declared.Computed(a.Facts().Name, p.Losses, p.Masses, outOfReach, outOfReach, p.MassErr, p.LossErr)
 		}
-		if p := law.Below(steps).Diluted(a.spare); steps == a.steps && len(p.Losses) > 0 {
+		if p := law.Below(steps); steps == a.steps && len(p.Losses) > 0 {
 			below = declared.Computed(a.Facts().Name, p.Losses, p.Masses, 0, 0, p.MassErr, p.LossErr)
+			if mu, ok := loss.MuOf(a.inner); ok && a.last > 0 {
+				below = lastBatch(p, mu/2, a.last, in)
+			}
 		}
 		return [...]loss.Loss{above, below}
 	})
@@ -186,5 +189,5 @@ func (allocated) Grouped(uint64) (loss.Loss, error) { return nil, nil }
 
 func (a allocated) Order() [4]float64 {
 	o := a.inner.Order()
-	return [4]float64{o[0], o[1] + a.spare, o[2] + o[3], num.Count(a.steps)}
+	return [4]float64{o[0], o[1] + a.last, o[2] + o[3], num.Count(a.steps)}
 }

@@ -34,15 +34,12 @@ func ofSomeShuffled(m mechanism.Shuffled, mu float64, adj mechanism.Adjacency) l
 	switch adj {
 	case mechanism.ReplaceOne: // mu is the distance of two records
 		a.inner = pairs.NewGaussian(num.DownBy(mu, 8*num.Ulp*mu))
-	case mechanism.AddOrRemoveOne: // without the last batch, which has one record less
+	case mechanism.AddOrRemoveOne: // without the record the last batch has one less
 		a.steps--
-		a.spare = num.DivUp(num.Count(m.BatchSize)+1, num.Count(m.DatasetSize)+1)
+		a.last = num.Count(m.DatasetSize-a.steps*m.BatchSize) / num.Count(m.DatasetSize)
 		a.inner = pairs.NewGaussian(num.DownBy(2*mu, 16*num.Ulp*mu))
 	default:
 		a.inner, a.against = pairs.NewGaussian(num.DownBy(mu, 8*num.Ulp*mu)), true
-	}
-	if a.steps < 1 || !(a.spare < 1) {
-		return nil
 	}
 	return a
 }
