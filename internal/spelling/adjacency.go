@@ -19,3 +19,16 @@ func Adjacencies() []string {
 func Adjacency(a accountantv1.Workload_Adjacency) string {
 	return strings.ToLower(Dashed(a.String()))
 }
+
+// Neighbours says in words how two neighbouring datasets differ.
+func Neighbours(a accountantv1.Workload_Adjacency) string {
+	switch a {
+	case accountantv1.Workload_ADD_OR_REMOVE_ONE:
+		return "One of them has a record more than the other"
+	case accountantv1.Workload_REPLACE_ONE:
+		return "One of them has another record in the place of one"
+	case accountantv1.Workload_ZERO_OUT:
+		return "One of them has an empty record in the place of one"
+	}
+	return "Nobody has said how they differ"
+}

@@ -15,6 +15,7 @@ import (
 // curvesBody is what an attacker can learn from a ledger's releases.
 type curvesBody struct {
 	Answer          *pb.QueryPrivacyCurveResponse
+	Spec            *pb.LedgerSpec
 	Curve, TradeOff *figure.Figure
 	Shown           []*pb.CurvePoint // some of the points, as a table
 }
@@ -58,8 +59,13 @@ func (s *site) curves(r *http.Request) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	got, err := s.api.GetLedger(r.Context(), &pb.GetLedgerRequest{Name: name})
+	if err != nil {
+		return nil, err
+	}
 	of := fmt.Sprintf("%s at position %d", name, answer.GetPosition())
-	b := curvesBody{Answer: answer, Curve: charts.Curve(answer, of), TradeOff: charts.TradeOff(answer, of)}
+	b := curvesBody{Answer: answer, Spec: got.GetLedger().GetSpec(), Curve: charts.Curve(answer, of),
+		TradeOff: charts.TradeOff(answer, of)}
 	for i := 0; i < len(answer.GetPoints()); i += curveStep {
 		b.Shown = append(b.Shown, answer.GetPoints()[i])
 	}

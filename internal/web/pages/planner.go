@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"crypto/rand"
 	"net/http"
 	"strconv"
 
@@ -120,8 +121,8 @@ const mostEpochs = 1<<32 - 1
 func (s *site) guardLets(r *http.Request, ledger string, of *pb.DpSgd) (*fits, error) {
 	asked := event(of)
 	asked.Count = mostEpochs
-	_, err := s.api.Report(r.Context(), &pb.ReportRequest{Ledger: ledger, Writer: "request/planner", Sequence: 1,
-		CheckOnly: true, Charge: &pb.Charge{Events: []*pb.Event{asked}}})
+	_, err := s.api.Report(r.Context(), &pb.ReportRequest{Ledger: ledger, Writer: "request/" + rand.Text(),
+		Sequence: 1, CheckOnly: true, Charge: &pb.Charge{Events: []*pb.Event{asked}}})
 	if err == nil {
 		return &fits{Epochs: mostEpochs, Most: true}, nil
 	}

@@ -35,6 +35,8 @@ var functions = template.FuncMap{
 	"when":      when,
 	"figure":    func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) }, // its texts are escaped
 	"budget":    spelling.Budget,
+	"adjacency": spelling.Adjacency,
+	"differ":    spelling.Neighbours,
 	"counted":   func(budget string) string { return text(spelling.Counted(budget)) },
 	"covers":    func(guarantee string) string { return covers[guarantee] },
 	"mechanism": func(m *pb.Mechanism) string { return text(spelling.Mechanism(m)) },
