@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -112,16 +113,18 @@ func (d *door) own(r *http.Request, origin string) bool {
 	return o.Scheme == scheme && strings.EqualFold(o.Host, r.Host)
 }
 
-// forwarding are the headers by which a proxy says that somebody else than it asks.
-var forwarding = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+// forwarding are headers by which a proxy says that somebody else than it asks, beside those whose names begin with
+// X-Forwarded.
+var forwarding = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip",
+	"Cf-Connecting-Ip", "X-Envoy-External-Address", "X-Original-Forwarded-For"}
 
 // distant reports whether somebody on another machine may have sent a request: then only proof counts.
 func (d *door) distant(r *http.Request) bool {
 	if !d.Local || !isLocal(hostOf(r.Host)) {
 		return true
 	}
-	for _, name := range forwarding {
-		if len(r.Header.Values(name)) > 0 {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
 			return true
 		}
 	}

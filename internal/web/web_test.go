@@ -486,7 +486,10 @@ func TestProxyOnLoopback(t *testing.T) {
 	d := start(t, nil)
 	token := "Authorization: Bearer " + d.issuer.Token("ann", nil)
 	for _, header := range []string{"X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy",
-		"X-Real-Ip: 192.0.2.1", "X-Forwarded-Host: accountant.example.org"} {
+		"X-Real-Ip: 192.0.2.1", "X-Forwarded-Host: accountant.example.org", "X-Forwarded-Server: proxy",
+		"X-Forwarded-Prefix: /accountant", "True-Client-Ip: 192.0.2.1", "Cf-Connecting-Ip: 192.0.2.1",
+		"X-Client-Ip: 192.0.2.1", "X-Cluster-Client-Ip: 192.0.2.1", "X-Envoy-External-Address: 192.0.2.1",
+		"X-Original-Forwarded-For: 192.0.2.1"} {
 		if code, _, body := send(t, d.request(t, "ListLedgers", "{}", header)); code != 401 {
 			t.Errorf("%s: %d %s", header, code, body)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -43,8 +44,12 @@ func newPlaces() places { return places{bounds.NewPlaces(maxLarge, maxLargeEach)
 
 // read returns the body of a request. done must be called once the body is no longer needed.
 func (p places) read(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
-	in := http.MaxBytesReader(w, r.Body, wire.MaxJSONBytes)
 	done = func() {}
+	if r.ContentLength > wire.MaxJSONBytes { // nor is a client told to go on that waits for that
+		w.Header().Set("Connection", "close")
+		return nil, done, tooLarge()
+	}
+	in := http.MaxBytesReader(w, r.Body, wire.MaxJSONBytes)
 	body, err = io.ReadAll(io.LimitReader(in, smallBody+1))
 	if err == nil && len(body) > smallBody {
 		if done, err = p.take(r); err != nil {
@@ -56,18 +61,38 @@ func (p places) read(w http.ResponseWriter, r *http.Request) (body []byte, done 
 	}
 	if err == nil && len(bytes.TrimSpace(body)) == 0 {
 		err = answer(http.StatusBadRequest, codes.InvalidArgument, `body: empty; allowed: a message as JSON, such as {}`)
-	} else if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		err = answer(http.StatusRequestEntityTooLarge, codes.InvalidArgument,
-			"body: more than %d bytes; allowed: at most that", large.Limit)
-	} else if err != nil {
-		err = answer(http.StatusBadRequest, codes.InvalidArgument,
-			"body: it did not come whole in time; allowed: 10 s")
+	} else {
+		err = unread(err)
 	}
 	if err != nil {
 		done()
 		return nil, func() {}, err
 	}
 	return body, done, nil
+}
+
+func tooLarge() error {
+	return answer(http.StatusRequestEntityTooLarge, codes.InvalidArgument,
+		"body: more than %d bytes; allowed: at most that", wire.MaxJSONBytes)
+}
+
+// unread says why a body was not read whole; err is what reading it ended with, nil if it was.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return answer(http.StatusBadRequest, codes.InvalidArgument,
+			"body: it did not come whole in time; allowed: 10 s")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return answer(http.StatusBadRequest, codes.InvalidArgument,
+			"body: it ended too early; allowed: as many bytes as Content-Length says, or all chunks")
+	}
+	return answer(http.StatusBadRequest, codes.InvalidArgument,
+		"body: it cannot be read (%.100s); allowed: the length or the chunks that the headers name", err)
 }
 
 // take waits for a place, for some time.

@@ -123,7 +123,7 @@ func check(w http.ResponseWriter, r *http.Request) (protoreflect.MethodDescripto
 			"Content-Encoding: %s; allowed: none",
 			wire.Quote(r.Header.Get("Content-Encoding")))
 	}
-	return method, nil
+	return method, checkTimeout(r)
 }
 
 // utf8Only reports whether a media type's parameters say no other encoding than UTF-8.
