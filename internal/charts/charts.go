@@ -13,6 +13,9 @@ import (
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
 
+// Points is how many points of an answer are asked for, so that a command's figure and a page's are the same.
+const Points = 200
+
 // Curve is δ's logarithm against ε, with the lower bound where it is known.
 func Curve(a *pb.QueryPrivacyCurveResponse, of string) *figure.Figure {
 	upper := figure.Line{Name: "proven: δ at most"}
@@ -92,7 +95,7 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 		return f
 	}
 	newest := points[len(points)-1]
-	which := fullest(newest.GetShares())
+	which := Fullest(newest.GetShares())
 	f.Subtitle = "What was charged. " + meaning("descriptive")
 	if which >= 0 {
 		f.Subtitle = "What was charged and is reserved, as the guard counts it."
@@ -103,7 +106,7 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 		if at.Before(since) { // how it stood when the part begins
 			at = since
 		}
-		x := seconds(at)
+		x := Seconds(at)
 		all, held := p.GetEpsilonSpent(), 0.0
 		if which >= 0 && which < len(p.GetShares()) {
 			all, held = 100*p.GetShares()[which], 100*p.GetReservedShares()[which]
@@ -118,14 +121,14 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 		f.Empty = "What was charged has no finite ε."
 		return f
 	}
-	end, text := seconds(now), "now, "
+	end, text := Seconds(now), "now, "
 	if last := total[len(total)-1].X; l.GetClosed() || end < last {
 		end = last
 	}
 	if l.GetClosed() {
 		text = "closed, "
 	}
-	if over := seconds(until); !until.IsZero() && over < end {
+	if over := Seconds(until); !until.IsZero() && over < end {
 		end = math.Max(over, total[len(total)-1].X)
 	} else {
 		f.Now = &figure.Mark{At: end, Text: text + time.Unix(int64(end), 0).UTC().Format("2 Jan 15:04")}
@@ -155,11 +158,11 @@ func Part(l *pb.Ledger, h *pb.QueryHistoryResponse, now, since, until time.Time)
 	return f
 }
 
-// seconds are since 1970. Somebody's part of the time may lie where nanoseconds do not reach.
-func seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
+// Seconds are since 1970. Somebody's part of the time may lie where nanoseconds do not reach.
+func Seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
-// fullest is the budget of which most is used; −1 if there is none.
-func fullest(shares []float64) int {
+// Fullest is the budget of which most is used; −1 if there is none.
+func Fullest(shares []float64) int {
 	most := -1
 	for i, s := range shares {
 		if most < 0 || s > shares[most] {

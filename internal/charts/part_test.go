@@ -34,9 +34,9 @@ func TestPart(t *testing.T) {
 	} {
 		f := Part(l, h, at(9), c.since, c.until)
 		low, high := f.Across()
-		if low != seconds(c.low) || high != seconds(c.high) || (f.Now != nil) != c.now {
+		if low != Seconds(c.low) || high != Seconds(c.high) || (f.Now != nil) != c.now {
 			t.Errorf("from %s to %s: %v to %v, now %v; want %v to %v", c.since, c.until, low, high, f.Now,
-				seconds(c.low), seconds(c.high))
+				Seconds(c.low), Seconds(c.high))
 		}
 		if picture := f.Inline(); !strings.Contains(picture, "</svg>") || strings.Contains(picture, "NaN") {
 			t.Errorf("from %s to %s: %s", c.since, c.until, picture)

@@ -1,14 +1,12 @@
 package costs
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/answers"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/mechanisms"
@@ -25,9 +23,6 @@ const (
 	plotBudget   = "budget"
 )
 
-// plotPoints is how many points of a curve are computed for a drawing.
-const plotPoints = 200
-
 func plot(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot (NAME | MECHANISM flags … | --file FILE)",
@@ -38,8 +33,10 @@ func plot(p *cli.Program) *cobra.Command {
   --what trade-off  the errors α and β of an attacker's test, and of a coin
   --what budget     what was charged to a ledger over time and what is reserved,
                     with --label also by the values of that label: as a share
-                    of its first budget or of its plan, below the limit;
-                    without either, as ε at --delta of each one's own charges
+                    of the budget of which most is used or of its plan, below
+                    the limit; without either, as ε at --delta of each one's
+                    own charges. --from and --to draw a part of the time, with
+                    as many points as of the whole, as "accountctl history" does
 
 Points are proven bounds, as "accountctl curve" lists them; the lines between them
 lead the eye. An SVG is light or dark as its reader prefers; a PNG is light, or dark
@@ -49,21 +46,24 @@ with --dark.
 		Example: `  accountctl plot team/mnist
   accountctl plot laplace --scale 20 --sensitivity 1 --count 20
   accountctl plot --file workload.json --what trade-off --to trade-off.svg
-  accountctl plot team/mnist --what budget --label run --to budget.png`,
+  accountctl plot team/mnist --what budget --label run --to budget.png
+  accountctl plot team/mnist --what budget --from 2026-11-01 --to 2026-11-02 --to budget.svg`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	what := cli.ChoiceFlag(c, "what", "", plotCurve, plotTradeOff, plotBudget)
-	label := c.Flags().String("label", "", "with --what budget: the label `KEY` whose values are drawn apart")
-	delta := c.Flags().Float64("delta", 1e-5, "with --what budget, of a ledger without budgets: the δ of ε")
+	budget := addBudgetFlags(c)
 	high := c.Flags().Float64("epsilon-max", 0, "with --what curve: the last ε (default: where δ is about 1e-10)")
 	source := workloads.AddSource(p, c, "a mechanism, NAME or --file", "accountctl plot %s")
-	to := c.Flags().String("to", "", "`FILE` to write instead, .svg or .png")
 	dark := c.Flags().Bool("dark", false, "with a .png file: on dark ground")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		ext := filepath.Ext(*to)
-		if *to != "" && ext != ".svg" && ext != ".png" {
-			return cli.Usage(c, "--to: %q; allowed: a file that ends in .svg or .png", *to)
+		if end := &budget.part.To; what.Value != plotBudget && end.Given() {
+			return cli.Usage(c, "--to: %q; allowed: a file that ends in .svg or .png", end)
 		}
+		if what.Value != plotBudget && budget.part.From.Given() {
+			return cli.Usage(c, "--from is given with --what %s; allowed: with --what budget, which is drawn over time",
+				what.Value)
+		}
+		ext := filepath.Ext(budget.file)
 		if *dark && ext != ".png" {
 			return cli.Usage(c, "--dark is given without a .png file; allowed: with --to FILE.png, as an .svg file "+
 				"and a terminal follow their reader's choice")
@@ -75,11 +75,11 @@ with --dark.
 		if what.Value == plotBudget && subject.ledger == "" {
 			return cli.Usage(c, "--what budget: of a file or mechanisms; allowed: of a ledger, NAME")
 		}
-		f, err := subject.draw(p, c, what.Value, *label, *delta, *high)
+		f, err := subject.draw(p, c, what.Value, budget, *high)
 		if err != nil {
 			return err
 		}
-		if *to == "" {
+		if budget.file == "" {
 			width, colours := p.Screen()
 			_, err = p.Out.WriteString(f.Text(width, 20, colours))
 			return err
@@ -90,19 +90,17 @@ with --dark.
 				return err
 			}
 		}
-		return os.WriteFile(*to, picture, 0o644)
+		return os.WriteFile(budget.file, picture, 0o644)
 	}
 	return c
 }
 
-func (s *subject) draw(p *cli.Program, c *cobra.Command, what, label string, delta,
+func (s *subject) draw(p *cli.Program, c *cobra.Command, what string, budget *budgetFlags,
 	high float64) (*figure.Figure, error) {
 	if what == plotBudget {
-		return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*figure.Figure, error) {
-			return budgetFigure(ctx, p, daemon, s.ledger, label, delta)
-		})
+		return budget.draw(p, c, s.ledger)
 	}
-	r := &accountantv1.QueryPrivacyCurveRequest{Points: plotPoints}
+	r := &accountantv1.QueryPrivacyCurveRequest{Points: charts.Points}
 	if high != 0 {
 		r.EpsilonMax = &high
 	}

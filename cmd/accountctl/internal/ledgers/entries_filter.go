@@ -46,7 +46,7 @@ func (e *entryFilter) options(c *cobra.Command) (o client.EntriesOptions, err er
 		if !c.Flags().Changed(t.flag) {
 			continue
 		}
-		if *t.to, err = parseTime(t.text); err != nil {
+		if *t.to, err = values.ParseTime(t.text); err != nil {
 			return o, cli.Usage(c, "--%s: %q; allowed: a date in UTC such as 2026-01-31, or a time such as "+
 				"2026-01-31T12:00:00Z", t.flag, t.text)
 		}
@@ -79,13 +79,4 @@ func positions(text string) (first, last uint64, err error) {
 		err = errors.New("the last comes before the first")
 	}
 	return first, last, err
-}
-
-func parseTime(text string) (t time.Time, err error) {
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err = time.Parse(layout, text); err == nil {
-			return t, nil
-		}
-	}
-	return t, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
+	"github.com/dpaccountant/accountant/cmd/accountctl/internal/values"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
 )
@@ -39,8 +40,7 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 	c.Flags().Uint32Var(&request.Points, "points", 0, "about how many `positions`, 2 to 400 (default 20, in csv and json 100)")
 	positions := c.Flags().StringSlice("at", nil, "a `position`; may be repeated")
 	times := c.Flags().StringSlice("time", nil, "a `time` such as 2026-11-01T00:00:00Z; may be repeated")
-	from := c.Flags().String("from", "", "begin at a `position`, or at a time such as 2026-11-01T12:00:00Z")
-	to := c.Flags().String("to", "", "end at a `position`, or at a time")
+	part := values.PartFlags(c)
 	delta := c.Flags().Float64("delta", 0, "`δ` in (0, 1) of every ε (default: the ledger's own)")
 	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON, cli.FormatCSV)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -59,10 +59,7 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 			}
 			request.Times = append(request.Times, timestamppb.New(at))
 		}
-		if err := within(c, "from", *from, &request.StartPosition, &request.StartTime); err != nil {
-			return err
-		}
-		if err := within(c, "to", *to, &request.EndPosition, &request.EndTime); err != nil {
+		if err := part.Read(c, request); err != nil {
 			return err
 		}
 		if c.Flags().Changed("delta") {
@@ -85,24 +82,6 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 			func() error { return writeHistory(p, answer) })
 	}
 	return c
-}
-
-// within reads the flag of an end of a range: a position or a time.
-func within(c *cobra.Command, flag, text string, position *uint64, at **timestamppb.Timestamp) error {
-	if !c.Flags().Changed(flag) {
-		return nil
-	}
-	if n, err := strconv.ParseUint(text, 10, 64); err == nil && (n > 0 || flag == "from") {
-		*position = n
-		return nil
-	}
-	t, err := parseTime(text)
-	if err != nil {
-		return cli.Usage(c, "--%s: %q; allowed: a position such as 5000, a date in UTC such as 2026-01-31, or a "+
-			"time such as 2026-01-31T12:00:00Z", flag, text)
-	}
-	*at = timestamppb.New(t)
-	return nil
 }
 
 // show writes an answer in a format: as JSON, or by the functions that write it as CSV and as a table.
