@@ -139,9 +139,14 @@ func (c *Client) Refusals(ctx context.Context, ledger string) (*pb.ListRefusalsR
 
 // Forecast guesses when a ledger's budget is used up, from how fast it was spent.
 func (c *Client) Forecast(ctx context.Context, ledger string) (*pb.QueryForecastResponse, error) {
+	return c.ForecastOf(ctx, &pb.QueryForecastRequest{Ledger: ledger})
+}
+
+// ForecastOf is Forecast with everything that can be asked, such as for progress.
+func (c *Client) ForecastOf(ctx context.Context, request *pb.QueryForecastRequest) (*pb.QueryForecastResponse, error) {
 	var answer *pb.QueryForecastResponse
-	err := c.read(ctx, "Forecast", ledger, func(ctx context.Context) (err error) {
-		answer, err = c.api.QueryForecast(ctx, &pb.QueryForecastRequest{Ledger: ledger})
+	err := c.read(ctx, "Forecast", request.GetLedger(), func(ctx context.Context) (err error) {
+		answer, err = c.api.QueryForecast(ctx, request)
 		return err
 	})
 	return answer, err

@@ -1240,7 +1240,10 @@ func (x *SpendingGroup) GetEntries() uint64 {
 type QueryForecastRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The ledger's name. Required.
-	Ledger        string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// Do not wait for a long ledger, as in QueryHistoryRequest: the answer then says in reading alone how far the daemon
+	// has read it, and guesses nothing.
+	Progress      bool `protobuf:"varint,2,opt,name=progress,proto3" json:"progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1282,6 +1285,13 @@ func (x *QueryForecastRequest) GetLedger() string {
 	return ""
 }
 
+func (x *QueryForecastRequest) GetProgress() bool {
+	if x != nil {
+		return x.Progress
+	}
+	return false
+}
+
 // QueryForecastResponse is a guess, and no guarantee: it takes the past for the future. The budget is
 // enforced whatever is guessed here.
 type QueryForecastResponse struct {
@@ -1307,7 +1317,10 @@ type QueryForecastResponse struct {
 	// The position of the ledger's newest entry that was read.
 	Position uint64 `protobuf:"varint,9,opt,name=position,proto3" json:"position,omitempty"`
 	// The guess in words, with what it rests on.
-	Text          string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
+	// How far the daemon has read, if the request asked for progress and not everything is read yet. Then nothing else is
+	// said.
+	Reading       *Reading `protobuf:"bytes,11,opt,name=reading,proto3" json:"reading,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1410,6 +1423,13 @@ func (x *QueryForecastResponse) GetText() string {
 		return x.Text
 	}
 	return ""
+}
+
+func (x *QueryForecastResponse) GetReading() *Reading {
+	if x != nil {
+		return x.Reading
+	}
+	return nil
 }
 
 var File_accountant_v1_overview_proto protoreflect.FileDescriptor
@@ -1531,9 +1551,10 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\breserved\x18\x05 \x01(\x04R\breserved\x12\x18\n" +
 	"\aepsilon\x18\x06 \x01(\x01R\aepsilon\x12\x16\n" +
 	"\x06shares\x18\a \x03(\x01R\x06shares\x12\x18\n" +
-	"\aentries\x18\b \x01(\x04R\aentries\".\n" +
+	"\aentries\x18\b \x01(\x04R\aentries\"J\n" +
 	"\x14QueryForecastRequest\x12\x16\n" +
-	"\x06ledger\x18\x01 \x01(\tR\x06ledger\"\xff\x03\n" +
+	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
+	"\bprogress\x18\x02 \x01(\bR\bprogress\"\xb1\x04\n" +
 	"\x15QueryForecastResponse\x12\x19\n" +
 	"\x05share\x18\x01 \x01(\x01H\x00R\x05share\x88\x01\x01\x12\x19\n" +
 	"\bshare_of\x18\x02 \x01(\tR\ashareOf\x12'\n" +
@@ -1547,7 +1568,8 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"latestTime\x12\x1a\n" +
 	"\bposition\x18\t \x01(\x04R\bposition\x12\x12\n" +
 	"\x04text\x18\n" +
-	" \x01(\tR\x04textB\b\n" +
+	" \x01(\tR\x04text\x120\n" +
+	"\areading\x18\v \x01(\v2\x16.accountant.v1.ReadingR\areadingB\b\n" +
 	"\x06_shareB\x10\n" +
 	"\x0e_share_per_dayBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
@@ -1606,11 +1628,12 @@ var file_accountant_v1_overview_proto_depIdxs = []int32{
 	14, // 19: accountant.v1.QueryForecastResponse.exhaustion_time:type_name -> google.protobuf.Timestamp
 	14, // 20: accountant.v1.QueryForecastResponse.earliest_time:type_name -> google.protobuf.Timestamp
 	14, // 21: accountant.v1.QueryForecastResponse.latest_time:type_name -> google.protobuf.Timestamp
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	7,  // 22: accountant.v1.QueryForecastResponse.reading:type_name -> accountant.v1.Reading
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_overview_proto_init() }

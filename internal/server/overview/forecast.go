@@ -42,7 +42,13 @@ func (h *Handlers) QueryForecast(ctx context.Context, req *pb.QueryForecastReque
 		answer.Text = questions.ForecastText(answer, questions.UsedUp)
 		return answer, nil
 	}
-	points, err := h.past(ctx, v, deltaOf(v, nil), nil, questions.MaxHistoryPoints)
+	delta := deltaOf(v, nil)
+	if req.GetProgress() {
+		if reading, err := h.reading(ctx, v, delta, nil); err != nil || reading != nil {
+			return &pb.QueryForecastResponse{Reading: reading}, err
+		}
+	}
+	points, err := h.past(ctx, v, delta, nil, questions.MaxHistoryPoints)
 	if err != nil {
 		return nil, err
 	}

@@ -38,11 +38,7 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 			return h.within(ctx, v, q, answer)
 		}
 		if q.Progress {
-			reading, err := soon(ctx, h, h.pasts, pastOf(v, delta, q.MaxGap), v.Head.Position,
-				func(ctx context.Context) error {
-					_, err := h.past(ctx, v, delta, q.MaxGap, 2)
-					return err
-				})
+			reading, err := h.reading(ctx, v, delta, q.MaxGap)
 			if err != nil || reading != nil {
 				return &pb.QueryHistoryResponse{Delta: delta, Reading: reading}, err
 			}
@@ -59,6 +55,14 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 	}
 	answer.Points, err = h.at(ctx, v, q, delta)
 	return answer, err
+}
+
+// reading returns how far a ledger is read, if that takes more than a moment, and has it read on.
+func (h *Handlers) reading(ctx context.Context, v ledger.View, delta float64, gap *float64) (*pb.Reading, error) {
+	return soon(ctx, h, h.pasts, pastOf(v, delta, gap), v.Head.Position, func(ctx context.Context) error {
+		_, err := h.past(ctx, v, delta, gap, 2)
+		return err
+	})
 }
 
 // past returns about n points of a ledger, up to its head or a later one.

@@ -32,6 +32,7 @@ func TestProgressOfALongReading(t *testing.T) {
 	ctx := servertest.Context(t)
 	history := &pb.QueryHistoryRequest{Ledger: "long", Progress: true}
 	spending := &pb.QuerySpendingRequest{Ledger: "long", By: pb.QuerySpendingRequest_PRINCIPAL, Progress: true}
+	forecast := &pb.QueryForecastRequest{Ledger: "long", Progress: true}
 	want := &pb.Reading{EntriesRead: read, Entries: entries}
 	ask := func() (h *pb.QueryHistoryResponse, g *pb.QuerySpendingResponse) {
 		t.Helper()
@@ -51,6 +52,10 @@ func TestProgressOfALongReading(t *testing.T) {
 	for range 3 {
 		if h, g := ask(); !proto.Equal(h.GetReading(), want) || !proto.Equal(g.GetReading(), want) {
 			t.Errorf("%v, %v; want %v", h, g, want)
+		}
+		f, err := s.Client.QueryForecast(ctx, forecast) // which waits for the history's reading
+		if err != nil || !proto.Equal(f, &pb.QueryForecastResponse{Reading: want}) {
+			t.Errorf("forecast: %v, %v; want %v, and nothing else", f, err, want)
 		}
 	}
 	if n := store.Waiting.Load(); n != 2 {
@@ -77,6 +82,9 @@ func TestProgressOfALongReading(t *testing.T) {
 			t.Errorf("%v\n%v, %v", h, plain, err)
 		}
 		break
+	}
+	if f, err := s.Client.QueryForecast(ctx, forecast); err != nil || f.GetReading() != nil || f.GetText() == "" {
+		t.Errorf("forecast of a ledger that was read: %v, %v", f, err)
 	}
 	for {
 		g, err := s.Client.QuerySpending(ctx, spending)

@@ -124,22 +124,26 @@ func (s *site) now(ctx context.Context, name string, part part, before *ledgerNo
 	} else if n.Refusals, err = s.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: name}); err != nil {
 		n.NoRefusals = sentence(status.Convert(err).Message())
 	}
-	if n.Privacy, err = s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: 200,
+	if n.Privacy, err = s.api.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name, Points: charts.Points,
 		Progress: true}); err != nil {
 		return nil, err
 	}
 	if n.Reading = n.Privacy.GetReading(); n.Reading != nil {
-		return n, nil // the forecast would wait for it
+		return n, nil
 	}
 	if points := n.Privacy.GetPoints(); len(points) > 0 {
 		n.Point = points[len(points)-1]
 	}
-	if n.Forecast, err = s.api.QueryForecast(ctx, &pb.QueryForecastRequest{Ledger: name}); err != nil {
+	if n.Forecast, err = s.api.QueryForecast(ctx, &pb.QueryForecastRequest{Ledger: name,
+		Progress: true}); err != nil {
 		return nil, err
+	}
+	if n.Reading = n.Forecast.GetReading(); n.Reading != nil { // of another δ
+		return n, nil
 	}
 	shown := n.Privacy
 	if part.Chosen() {
-		ask := &pb.QueryHistoryRequest{Ledger: name, Points: 200, Progress: true}
+		ask := &pb.QueryHistoryRequest{Ledger: name, Points: charts.Points, Progress: true}
 		if !part.From.IsZero() {
 			ask.StartTime = timestamppb.New(part.From)
 		}

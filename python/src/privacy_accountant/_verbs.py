@@ -246,8 +246,9 @@ def spending(ledger: str, by: str | int, label: str | None, limit: int,
     return Plan("spending", ledger, "QuerySpending", questions.spending(ledger, by, label, limit, delta), same)
 
 
-def forecast(ledger: str) -> Plan[pb.QueryForecastResponse]:
-    return Plan("forecast", ledger, "QueryForecast", pb.QueryForecastRequest(ledger=ledger), same)
+def forecast(ledger: str, progress: bool) -> Plan[pb.QueryForecastResponse]:
+    request = pb.QueryForecastRequest(ledger=ledger, progress=progress)
+    return Plan("forecast", ledger, "QueryForecast", request, same)
 
 
 def refusals(ledger: str) -> Plan[pb.ListRefusalsResponse]:

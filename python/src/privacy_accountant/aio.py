@@ -386,8 +386,9 @@ class AsyncClient:
                        delta: float | None = None, deadline: float | None = None) -> pb.QuerySpendingResponse:
         return await self._carry_out(verbs.spending(ledger, by, label, limit, delta), deadline)
 
-    async def forecast(self, ledger: str, *, deadline: float | None = None) -> pb.QueryForecastResponse:
-        return await self._carry_out(verbs.forecast(ledger), deadline)
+    async def forecast(self, ledger: str, *, progress: bool = False,
+                       deadline: float | None = None) -> pb.QueryForecastResponse:
+        return await self._carry_out(verbs.forecast(ledger, progress), deadline)
 
     async def refusals(self, ledger: str, *, deadline: float | None = None) -> pb.ListRefusalsResponse:
         return await self._carry_out(verbs.refusals(ledger), deadline)

@@ -438,9 +438,11 @@ class Client(Caller):
         "mechanism" or "month". Each group's ε is as if it were alone, and they do not add up."""
         return self._carry_out(verbs.spending(ledger, by, label, limit, delta), deadline)
 
-    def forecast(self, ledger: str, *, deadline: float | None = None) -> pb.QueryForecastResponse:
-        """A guess when a ledger's budget is used up, from how fast it was spent."""
-        return self._carry_out(verbs.forecast(ledger), deadline)
+    def forecast(self, ledger: str, *, progress: bool = False,
+                 deadline: float | None = None) -> pb.QueryForecastResponse:
+        """A guess when a ledger's budget is used up, from how fast it was spent. With progress, the answer about a
+        ledger that is not read yet says in reading how far it is, and the daemon reads on."""
+        return self._carry_out(verbs.forecast(ledger, progress), deadline)
 
     def refusals(self, ledger: str, *, deadline: float | None = None) -> pb.ListRefusalsResponse:
         """What the daemon has refused of a ledger since it was started: how many charges, and the newest ten. It keeps

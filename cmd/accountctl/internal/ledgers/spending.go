@@ -143,9 +143,10 @@ come in bursts. The budget is enforced whatever is guessed here.`,
 	}
 	output := cli.OutputFlag(c, cli.FormatJSON)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		answer, err := cli.Ask(p, c,
-			func(ctx context.Context, daemon *client.Client) (*accountantv1.QueryForecastResponse, error) {
-				return daemon.Forecast(ctx, args[0])
+		answer, err := cli.AskAll(p, c,
+			func(ctx context.Context, daemon *client.Client, progress bool) (*accountantv1.QueryForecastResponse,
+				error) {
+				return daemon.ForecastOf(ctx, &accountantv1.QueryForecastRequest{Ledger: args[0], Progress: progress})
 			})
 		if err != nil {
 			return err

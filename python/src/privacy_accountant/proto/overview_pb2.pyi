@@ -67,17 +67,20 @@ class OverviewRow(_message.Message):
     def __init__(self, name: _Optional[str] = ..., dataset_id: _Optional[str] = ..., owners: _Optional[_Iterable[str]] = ..., state: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., position: _Optional[int] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon_spent: _Optional[float] = ..., epsilon: _Optional[float] = ..., guarantee: _Optional[str] = ..., guarantee_text: _Optional[str] = ..., share: _Optional[float] = ..., reserved_share: _Optional[float] = ..., share_of: _Optional[str] = ..., problem: _Optional[str] = ...) -> None: ...
 
 class QueryForecastRequest(_message.Message):
-    __slots__ = ["ledger"]
+    __slots__ = ["ledger", "progress"]
     LEDGER_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     ledger: str
-    def __init__(self, ledger: _Optional[str] = ...) -> None: ...
+    progress: bool
+    def __init__(self, ledger: _Optional[str] = ..., progress: bool = ...) -> None: ...
 
 class QueryForecastResponse(_message.Message):
-    __slots__ = ["earliest_time", "exhaustion_time", "latest_time", "position", "share", "share_of", "share_per_day", "text", "window_end", "window_start"]
+    __slots__ = ["earliest_time", "exhaustion_time", "latest_time", "position", "reading", "share", "share_of", "share_per_day", "text", "window_end", "window_start"]
     EARLIEST_TIME_FIELD_NUMBER: _ClassVar[int]
     EXHAUSTION_TIME_FIELD_NUMBER: _ClassVar[int]
     LATEST_TIME_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    READING_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
     SHARE_OF_FIELD_NUMBER: _ClassVar[int]
     SHARE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
@@ -88,13 +91,14 @@ class QueryForecastResponse(_message.Message):
     exhaustion_time: _timestamp_pb2.Timestamp
     latest_time: _timestamp_pb2.Timestamp
     position: int
+    reading: Reading
     share: float
     share_of: str
     share_per_day: float
     text: str
     window_end: _timestamp_pb2.Timestamp
     window_start: _timestamp_pb2.Timestamp
-    def __init__(self, share: _Optional[float] = ..., share_of: _Optional[str] = ..., share_per_day: _Optional[float] = ..., window_start: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., window_end: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., exhaustion_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., latest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
+    def __init__(self, share: _Optional[float] = ..., share_of: _Optional[str] = ..., share_per_day: _Optional[float] = ..., window_start: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., window_end: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., exhaustion_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., latest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[int] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
 
 class QueryHistoryRequest(_message.Message):
     __slots__ = ["delta", "end_position", "end_time", "ledger", "max_gap", "points", "positions", "progress", "start_position", "start_time", "times"]
