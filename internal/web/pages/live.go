@@ -23,6 +23,10 @@ const refusalsPause = 2 * time.Second
 // the server (html.spec.whatwg.org, "Server-sent events"). The ledger is watched by the same call
 // that "accountctl watch" makes, so the same rights and limits hold.
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
+	if err := checkAddress(r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	name, err := needed(r, "name", "ledger")
 	if err != nil {
 		s.fail(w, r, err)

@@ -59,7 +59,11 @@ func newSite(conn grpc.ClientConnInterface) (*site, http.Handler) {
 	} {
 		s.pages[p.file] = template.Must(template.Must(shared.Clone()).ParseFS(files, "templates/"+p.file+".html"))
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			made, err := p.make(r)
+			err := checkAddress(r)
+			var made *page
+			if err == nil {
+				made, err = p.make(r)
+			}
 			if err != nil {
 				s.fail(w, r, err)
 				return
@@ -137,7 +141,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f.status, f.title, f.do = 500, "Something went wrong", "Load this page again; if that does not help, "+
 			"show the sentence above to whoever runs the daemon."
 	}
-	s.show(w, r, f.status, "error", &page{Title: f.title, Body: failure{sentence(status.Convert(err).Message()), f.do}})
+	s.show(w, r, f.status, "error", &page{Title: f.title, Body: failure{sentence(inWords(err)), f.do}})
 }
 
 // needed is a parameter of a page's address that must be there.

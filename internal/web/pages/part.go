@@ -38,12 +38,14 @@ func timeOf(key, text string) (t time.Time, err error) {
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
 		"2006-01-02 15:04", time.DateOnly} {
-		if t, err = time.Parse(layout, text); err == nil && t.Year() >= 1 {
-			return t.UTC(), nil
+		if t, err = time.Parse(layout, text); err == nil {
+			if t = t.UTC(); t.Year() >= 1 && t.Year() <= 9999 {
+				return t, nil
+			}
 		}
 	}
 	return t, status.Errorf(codes.InvalidArgument, "%s: %q; allowed: a time in UTC such as 2026-11-23T09:00, or a day "+
-		"such as 2026-11-23", key, text)
+		"such as 2026-11-23, in the years 1 to 9999", key, text)
 }
 
 // Chosen reports whether it is not all of the time.

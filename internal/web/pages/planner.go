@@ -2,6 +2,7 @@ package pages
 
 import (
 	"crypto/rand"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -57,7 +58,7 @@ func (s *site) planner(r *http.Request) (*page, error) {
 		err = status.Errorf(codes.InvalidArgument, "ask: %q; allowed: noise or epochs", f.Ask)
 	}
 	if err != nil { // it stands above the form, which keeps what was typed
-		b.Problem = sentence(status.Convert(err).Message())
+		b.Problem = sentence(inWords(err))
 	}
 	return &page{Title: "Planner", Section: "planner", Body: b}, nil
 }
@@ -138,11 +139,11 @@ func (s *site) guardLets(r *http.Request, ledger string, of *pb.DpSgd) (*fits, e
 }
 
 func (s *site) calibrate(r *http.Request, f plannerForm, ask *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {
-	epsilon, err := decimal("ε", f.Epsilon)
+	epsilon, err := decimal("target ε", f.Epsilon)
 	if err != nil {
 		return nil, err
 	}
-	delta, err := decimal("δ", f.Delta)
+	delta, err := decimal("target δ", f.Delta)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func whole(what, text string) (uint64, error) {
 
 func decimal(what, text string) (float64, error) {
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, status.Errorf(codes.InvalidArgument, "%s: %q; allowed: a number, such as 3 or 1e-6", what, text)
 	}
 	return x, nil
