@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,7 @@ func plot(p *cli.Program) *cobra.Command {
 
 Points are proven bounds, as "accountctl curve" lists them; the lines between them
 lead the eye. An SVG is light or dark as its reader prefers; a PNG is light, or dark
-with --dark.
+with --dark, and its font has no letters beyond Latin, Greek and Cyrillic.
 
 ` + mechanisms.Help,
 		Example: `  accountctl plot team/mnist
@@ -86,6 +87,7 @@ with --dark.
 		}
 		picture := f.SVG()
 		if ext == ".png" {
+			p.Warn(unwritten(f.Lacks()))
 			if picture, err = f.PNG(*dark); err != nil {
 				return err
 			}
@@ -118,4 +120,22 @@ func (s *subject) draw(p *cli.Program, c *cobra.Command, what string, budget *bu
 		return charts.TradeOff(answer, of), nil
 	}
 	return charts.Curve(answer, of), nil
+}
+
+// unwritten says that letters are missing in a PNG, and where they are not.
+func unwritten(letters string) []string {
+	const most = 5
+	if letters == "" {
+		return nil
+	}
+	var names []string
+	for _, letter := range letters {
+		if len(names) == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprintf("%c (%U)", letter, letter))
+	}
+	return []string{"the font of .png files does not have " + strings.Join(names, ", ") +
+		", and □ stands in their place; a file that ends in .svg shows them"}
 }
