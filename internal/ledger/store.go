@@ -2,6 +2,9 @@ package ledger
 
 import "github.com/dpaccountant/accountant/internal/mechanism"
 
+// MaxAppendBytes is the most that stores take in one Append or Create; more is ErrTooLarge.
+const MaxAppendBytes = 4 << 20
+
 // Store keeps ledgers durably. This comment is its contract; every store passes
 // the suite in persist/storetest.
 //

@@ -31,7 +31,7 @@ func Open(c Config) (*Store, error) {
 		return nil, errors.New("store: no path given")
 	}
 	c.LockTimeout = cmp.Or(c.LockTimeout, time.Second)
-	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 4<<20)
+	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, ledger.MaxAppendBytes)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	c.AllocationStep = cmp.Or(c.AllocationStep, 16<<20)
 	c.hooks.version = cmp.Or(c.hooks.version, rows.FirstFormat)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -92,6 +93,37 @@ func TestSetWithADeniedMember(t *testing.T) {
 	if r, err := g.Client.ReportSet(as(t, "job"), reportSet("x", 1, rangeOf("in/", "1", "3"))); err != nil ||
 		len(r.GetReceipt().GetMembers()) != 3 {
 		t.Errorf("what the policy allows: %v, %v", r, err)
+	}
+}
+
+// A receipt that is not one tells nothing about a journal, in which all teams' sets are: neither how many there are
+// nor their hashes.
+func TestReceiptsTellNothingOfJournals(t *testing.T) {
+	t.Parallel()
+	g := setGuard(t)
+	mine, err := g.Client.ReportSet(as(t, "job"), reportSet("x", 1, rangeOf("in/", "1", "3")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{}
+	for i, change := range []func(*pb.SetReceipt){
+		func(r *pb.SetReceipt) { r.HeadHash[0] ^= 1 },
+		func(r *pb.SetReceipt) { r.Position++ },
+		func(r *pb.SetReceipt) { r.Journal = journals.Name((journals.Of(r.GetWriter()) + 1) % 16) },
+	} {
+		guessed := proto.CloneOf(mine.GetReceipt())
+		change(guessed)
+		next := reportSet(fmt.Sprint("y", i), 1, rangeOf("in/", "1", "3"))
+		next.LastReceipt = guessed
+		_, err := g.Client.ReportSet(as(t, "job"), next)
+		if status.Code(err) != codes.DataLoss {
+			t.Fatalf("%v; want DATA_LOSS", err)
+		}
+		_, found, _ := strings.Cut(status.Convert(err).Message(), "found")
+		said[found] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("the errors tell what the journal has: %v", said)
 	}
 }
 

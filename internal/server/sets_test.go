@@ -37,6 +37,37 @@ func rangeOf(prefix, first, last string) *pb.LedgerSet {
 	return &pb.LedgerSet{Range: &pb.LedgerRange{Prefix: prefix, First: first, Last: last}}
 }
 
+// TestSetTooLarge: what cannot be stored in so many ledgers is refused before it is decided in any of them, and so it
+// is when it is only checked.
+func TestSetTooLarge(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	names := make([]string, 300)
+	for i := range names {
+		names[i] = fmt.Sprintf("x/%03d", i)
+		if _, err := s.Client.CreateLedger(servertest.Context(t), &pb.CreateLedgerRequest{Spec: &pb.LedgerSpec{
+			Name: names[i], Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := reportSet("x", 1, &pb.LedgerSet{Ledgers: names})
+	for i := range 1000 {
+		r.Charge.Events = append(r.Charge.Events[:i], servertest.Pure(1+float64(i)/1000, 1))
+	}
+	for _, check := range []bool{true, false} {
+		r.CheckOnly = check
+		_, err := s.Client.ReportSet(servertest.Context(t), r)
+		if text := status.Convert(err).Message(); status.Code(err) != codes.InvalidArgument ||
+			!strings.Contains(text, "300 ledgers") || !strings.Contains(text, "fewer") {
+			t.Errorf("check_only %v: %v; want that it is too large", check, err)
+		}
+	}
+	r.Set.Ledgers = names[:30]
+	if _, err := s.Client.ReportSet(servertest.Context(t), r); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReportSet(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)

@@ -138,7 +138,7 @@ func open(c Config, wanted func(*Store) error) (*Store, error) {
 	c.ReadLimit = cmp.Or(c.ReadLimit, 2*time.Second)
 	c.CommitLimit = cmp.Or(c.CommitLimit, 10*time.Second)
 	c.Abandoned = cmp.Or(c.Abandoned, 5*time.Second)
-	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 4<<20)
+	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, ledger.MaxAppendBytes)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	pool, err := c.parse()
 	if err != nil {

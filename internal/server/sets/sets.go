@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -189,6 +190,9 @@ func (r request) members(ctx context.Context, v ledger.Together) (ledger.Action,
 			if first, err = r.action(adjacency, holders[i]); err != nil {
 				return nil, nil, err
 			}
+			if err := canBeStored(first, len(list)); err != nil {
+				return nil, nil, err
+			}
 		}
 		list[i].Action = ledger.Together{Action: first}.In(ledger.Member{Reservation: list[i].Reservation})
 	}
@@ -203,6 +207,19 @@ func (r request) members(ctx context.Context, v ledger.Together) (ledger.Action,
 		first, err = r.action(adjacency, "")
 	}
 	return first, list, err
+}
+
+// canBeStored refuses what is certain to be too large for the store, since each ledger's entry has all of the action.
+// Otherwise a short request with many events would be decided in a thousand ledgers, for seconds in which they and all
+// other sets wait, only to be refused.
+func canBeStored(action ledger.Action, ledgers int) error {
+	each := proto.Size(wire.FromAction(action))
+	if each*ledgers <= ledger.MaxAppendBytes {
+		return nil
+	}
+	return fmt.Errorf("%w: set: %d ledgers, in each of which %d bytes or more would be stored; allowed: at most %d "+
+		"bytes altogether, so fewer ledgers or fewer distinct events in one call", ledger.ErrTooLarge, ledgers, each,
+		ledger.MaxAppendBytes)
 }
 
 // resolve finds the names of the ledgers; of a commit or a release with the positions of their
