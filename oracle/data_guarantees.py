@@ -1,4 +1,4 @@
-"""internal/accountant/testdata/guarantees.json: the least mu of Gaussian DP, Rényi divergences, and the least rho of (xi, rho)-zCDP."""
+"""internal/accountant/testdata/guarantees.json: the least mu of Gaussian DP, of discrete Gaussians and replaced samples too, Rényi divergences, and the least rho of (xi, rho)-zCDP."""
 
 from functools import partial
 
@@ -9,7 +9,9 @@ from .number import exact, text
 from .writing import File
 
 ABOUT = ("mu: the least mu whose Gaussian curve is nowhere below that of count releases, by search over epsilon of the mu that meets the curve "
-         "there. renyi: D_alpha of one release, the larger one of both directions. rho: the supremum over alpha > 1 of (D_alpha - xi)/alpha of "
+         "there. discrete: the largest z(Q(T >= t)) - z(P(T >= t)), z the normal quantile from above, over whole t, of the sum T of count discrete "
+         "Gaussians that are moved by d each. replaced: the same over real a of one Gaussian with sensitivity 1 on a Poisson sample, a record replaced, "
+         "or its limit. renyi: D_alpha of one release, the larger one of both directions. rho: the supremum over alpha > 1 of (D_alpha - xi)/alpha of "
          "count Laplace releases. Inputs are binary64, taken exactly; 15 digits.")
 
 GOLDEN = mpf("0.61803398874989484820458683436563811772")
@@ -57,6 +59,58 @@ def mu_row(kind, parameter, count):
             "mu": text(max(f(top * best / n), largest(f, top * max(0, best - 1) / n, top * (best + 1) / n)), 15)}
 
 
+def score(p):
+    """The z >= 0 with that probability beyond it."""
+    target, z = -mp.log(p), mp.sqrt(-2 * mp.log(p))
+    for _ in range(100):
+        tail = mp.erfc(z / mp.sqrt(2)) / 2
+        step = (-mp.log(tail) - target) * tail * mp.sqrt(2 * mp.pi) * mp.exp(z * z / 2)
+        z -= step
+        if abs(step) < mpf(10)**-38:
+            return z
+    raise ValueError("Newton's method did not converge")
+
+
+def largest_whole(z, apart, last):
+    """The largest z(t) - z(t - apart); z(t) = -z(1 - t)."""
+    at = lambda t: z[t] if t >= 1 else -z[1 - t]  # noqa: E731
+    return max(at(t) - at(t - apart) for t in range(apart // 2 + 1, last + 1))
+
+
+def discrete_row(sigma, d, count):
+    """Probabilities of the sum one by one, by convolution."""
+    s, apart = exact(sigma), d * count
+    variance = count * s * s
+    last = apart + int(16 * variance + 16 * mp.sqrt(variance)) + 16
+    top = last + int(100 * variance / last) + 20
+    reach = top // count + int(16 * s) + 10
+    one = [mp.exp(-mpf(x) * x / (2 * s * s)) for x in range(-reach, reach + 1)]
+    law, low = [mpf(1)], 0  # of low, low + 1, …
+    for _ in range(count):
+        law = [mp.fdot((law[i - j], one[j]) for j in range(max(0, i - len(law) + 1), min(len(one), i + 1)))
+               for i in range(len(law) + len(one) - 1)]
+        low -= reach
+    total, tail, z = mp.fsum(law), mp.fsum(law[top - low:]), [None] * (last + 1)
+    for t in range(top - 1, 0, -1):
+        tail += law[t - low]
+        if t <= last:
+            z[t] = score(tail / total)
+    return {"sigma": sigma, "distance": d, "count": count, "mu": text(largest_whole(z, apart, last), 15)}
+
+
+def replaced_row(rate, sigma):
+    q, c = exact(rate), 1 / exact(sigma)
+    beyond = lambda a: mp.erfc(a / mp.sqrt(2)) / 2  # noqa: E731
+
+    def f(a):
+        p, other = ((1 - q) * beyond(a) + q * beyond(a - m * c) for m in (1, -1))
+        return score(other) - (score(p) if p < mpf(1) / 2 else -score(1 - p))
+    n = 600
+    best = max(range(n), key=lambda i: f(mpf(i) / 20))
+    found = largest(f, mpf(max(0, best - 1)) / 20, mpf(best + 1) / 20)
+    return {"rate": rate, "sigma": sigma, "mu": text(max(found, c), 15), "limit": text(c, 15)}
+
+
 def renyi_row(rate, sigma, order):
     """A Poisson-sampled Gaussian with sensitivity 1, by its densities."""
     q, s, a = exact(rate), exact(sigma), exact(order)
@@ -83,6 +137,10 @@ def rho_row(parameter, count, xi):
 def tables():
     return {"mu": [partial(mu_row, *row) for row in [("laplace", 1.0, 1), ("laplace", 0.1, 1), ("laplace", 5.0, 1), ("laplace", 1e-3, 1),
                                                      ("pure", 1.0, 1), ("pure", 0.5, 3), ("pure", 0.1, 20), ("pure", 2.0, 5)]],
+            "discrete": [partial(discrete_row, *row) for row in [(1.0, 1, 1), (1.0, 1, 4), (1.0, 2, 1), (0.5, 1, 1), (0.5, 3, 2), (0.1, 1, 1),
+                                                                 (0.25, 1, 7), (2.0, 1, 1), (2.0, 3, 5), (4.5, 1, 1), (10.0, 1, 1), (10.0, 7, 1)]],
+            "replaced": [partial(replaced_row, *row) for row in [(0.5, 2.0), (0.01, 1.0), (0.25, 0.5), (0.5, 0.25), (0.6, 2.0), (0.75, 0.5),
+                                                                 (0.999, 1.0)]],
             "renyi": [partial(renyi_row, *row) for row in [(0.1, 1.0, 2.0), (0.01, 0.75, 7.5), (0.5, 2.0, 1.25), (0.001, 1.0, 1.0625),
                                                            (0.25, 4.0, 40.0)]],
             "rho": [partial(rho_row, *row) for row in [(1.0, 1, 0.0), (1.0, 4, 1.0), (0.5, 10, 0.25), (0.125, 100, 0.5), (3.0, 1, 0.5)]]}

@@ -29,7 +29,7 @@ const muGap = 1e-6
 const mostMuPoints = 100
 
 // AskGaussianDP returns the least μ for which c is μ-GDP, from above and from below. stop, which may
-// be nil, ends the work. See docs/math/curves.md §4.13.
+// be nil, ends the work. See docs/math/gaussian-dp.md §4.13.
 func AskGaussianDP(c mechanism.Composition, stop func() bool) (GaussianDP, error) {
 	q := AtEpsilon(0)
 	q.Stop = stop
@@ -37,28 +37,29 @@ func AskGaussianDP(c mechanism.Composition, stop func() bool) (GaussianDP, error
 	if err != nil {
 		return GaussianDP{}, err
 	}
-	var normal, attained num.Sum // Σ n·μ²
+	var normal, tails num.Sum // Σμ²
+	var attained float64
 	var bounded loss.Composition
 	for _, t := range losses {
-		n, f := num.Count(t.Count), t.Loss.Facts()
-		mu, least := math.Inf(1), 0.0
-		if tail, ok := t.Loss.(loss.NormalTail); ok {
-			mu, least = tail.TailMu()
+		if stop != nil && stop() {
+			return GaussianDP{}, ErrStopped
 		}
+		f, mu := t.Loss.Facts(), loss.NormalMuOf(t.Loss, t.Count)
 		switch largest := math.Max(t.Loss.MaxLoss(loss.Remove), t.Loss.MaxLoss(loss.Add)); {
 		case f.Failing().InfinityMass > 0:
 			return GaussianDP{Mu: math.Inf(1),
 				Reason: "a " + f.Name + " loses everything with a positive probability"}, nil
-		case mu < math.Inf(1):
-			normal.Add(n * (mu * mu))
-			attained.Add(n * (least * least))
+		case mu.Upper < math.Inf(1):
+			normal.Add(mu.Upper * mu.Upper)
+			tails.Add(mu.Tail * mu.Tail)
+			attained = math.Max(attained, mu.Lower)
 		case largest < math.Inf(1):
 			bounded = append(bounded, t)
 		default:
 			return GaussianDP{Mu: math.Inf(1), Reason: "nothing is known of the tail of a " + f.Name}, nil
 		}
 	}
-	out := GaussianDP{MuLower: math.Sqrt(attained.Value()) * (1 - 1e-12)}
+	out := GaussianDP{MuLower: math.Max(attained, math.Sqrt(tails.Value())*(1-1e-12))}
 	rest := muCurve{q: q, c: bounded}
 	if len(bounded) > 0 {
 		rest.search()

@@ -21,6 +21,16 @@ type guarantees struct {
 		Count     uint32
 		Mu        losstest.Number
 	}
+	Discrete []struct {
+		Sigma    float64
+		Distance float64
+		Count    uint32
+		Mu       losstest.Number
+	}
+	Replaced []struct {
+		Rate, Sigma float64
+		Mu, Limit   losstest.Number
+	}
 	Renyi []struct {
 		Rate, Sigma, Order float64
 		Divergence         losstest.Number
@@ -57,7 +67,8 @@ func TestGaussianDPAgainstOracle(t *testing.T) {
 }
 
 // A Gaussian on a sample has the tail of the whole: sampling lowers no μ. What may fail has none, and a
-// declared zCDP guarantee none that is known. Where a record is replaced on a sample, the tail proves only half.
+// declared zCDP guarantee none that is known. Of a record that is replaced on a sample, one value or the other is in it
+// far out, and both only where q > ½.
 func TestGaussianDPOfTails(t *testing.T) {
 	for _, test := range []struct {
 		m     mechanism.Mechanism
@@ -68,9 +79,17 @@ func TestGaussianDPOfTails(t *testing.T) {
 		{mechanism.Gaussian{NoiseMultiplier: 2}, mechanism.AddOrRemoveOne, 0.5 * 3, 0.5 * 3},
 		{mechanism.Gaussian{NoiseMultiplier: 2}, mechanism.ReplaceOne, 3, 3},
 		{sampledGaussian(1e-6, 2), mechanism.AddOrRemoveOne, 0.5 * 3, 0.5 * 3},
-		{sampledGaussian(0.5, 2), mechanism.ReplaceOne, 3, 1.5},
+		{sampledGaussian(0.5, 2), mechanism.ReplaceOne, 1.5, 1.5},
+		{sampledGaussian(0.999, 2), mechanism.ReplaceOne, 3, 1.5},
 		{mechanism.Group{Size: 4, Mechanism: sampledGaussian(0.5, 2)}, mechanism.AddOrRemoveOne, 6, 6},
-		{mechanism.Group{Size: 4, Mechanism: sampledGaussian(0.5, 2)}, mechanism.ReplaceOne, 12, 6},
+		{mechanism.Group{Size: 4, Mechanism: sampledGaussian(0.49, 2)}, mechanism.ReplaceOne, 6, 6},
+		{mechanism.Group{Size: 4, Mechanism: sampledGaussian(0.51, 2)}, mechanism.ReplaceOne, 7.5, 6},
+		{fixedSizeGaussian(2), mechanism.ReplaceOne, 3, 3},
+		{discreteGaussian(1e6, 1e7, 1), mechanism.AddOrRemoveOne, 30, 30},
+		{mechanism.PoissonSampled{SamplingProbability: 0.001, Mechanism: discreteGaussian(1e6, 1e7, 1)},
+			mechanism.ZeroOut, 30, 30},
+		{discreteGaussian(1e6, 1e7, 1000), mechanism.AddOrRemoveOne, 30, 30},
+		{truncatedGaussian(2), mechanism.ZeroOut, 3, 1.5},
 		{allocatedGaussian(10, 1), mechanism.ZeroOut, 1.5, 1.5},
 		{allocatedGaussian(10, 4), mechanism.ZeroOut, 3, 0},
 		{mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-9}, mechanism.AddOrRemoveOne, math.Inf(1), 0},
@@ -97,6 +116,51 @@ func TestGaussianDPOfTails(t *testing.T) {
 	nothing, err := AskGaussianDP(compose(t, mechanism.AddOrRemoveOne), nil)
 	if err != nil || nothing != (GaussianDP{}) {
 		t.Errorf("nothing: %+v, %v", nothing, err)
+	}
+}
+
+func fixedSizeGaussian(sigma float64) mechanism.Mechanism {
+	return mechanism.FixedSizeSampled{BatchSize: 10, DatasetSize: 1000,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+}
+
+func truncatedGaussian(sigma float64) mechanism.Mechanism {
+	return mechanism.TruncatedPoissonSampled{SamplingProbability: 0.01, DatasetSize: 1000, MaximumBatchSize: 16,
+		Mechanism: mechanism.Gaussian{NoiseMultiplier: sigma}}
+}
+
+func discreteGaussian(sigma, distance float64, coordinates uint64) mechanism.Mechanism {
+	return mechanism.DiscreteGaussian{StandardDeviation: sigma, Sensitivity: distance, Coordinates: coordinates}
+}
+
+// The oracle's least μ of sums of discrete Gaussians, which it added up one by one, and of samples on which a record
+// is replaced, is between both bounds.
+func TestGaussianDPOfDiscreteGaussians(t *testing.T) {
+	var want guarantees
+	losstest.Read(t, "testdata/guarantees.json", &want)
+	for _, row := range want.Discrete {
+		m := discreteGaussian(row.Sigma, row.Distance, 1)
+		c := compose(t, mechanism.AddOrRemoveOne, mechanism.Event{Mechanism: m, Count: row.Count})
+		got, err := AskGaussianDP(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu := row.Mu.Value
+		if got.Mu < mu*(1-1e-14) || got.MuLower > mu*(1+1e-14) || !(got.Mu <= got.MuLower*(1+1e-9)) {
+			t.Errorf("%d × %v: μ from %v to %v, want %v", row.Count, m, got.MuLower, got.Mu, mu)
+		}
+	}
+	for _, row := range want.Replaced {
+		c := compose(t, mechanism.ReplaceOne,
+			mechanism.Event{Mechanism: sampledGaussian(row.Rate, row.Sigma), Count: 1})
+		got, err := AskGaussianDP(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu := row.Mu.Value
+		if got.Mu < mu*(1-1e-14) || got.MuLower > mu*(1+1e-14) || row.Rate <= 0.5 && !(got.Mu <= mu*(1+1e-11)) {
+			t.Errorf("q = %v, σ = %v: μ from %v to %v, want %v", row.Rate, row.Sigma, got.MuLower, got.Mu, mu)
+		}
 	}
 }
 
@@ -150,11 +214,28 @@ func TestGaussianDPCoversTheCurve(t *testing.T) {
 				Count: uint32(rapid.IntRange(1, 9).Draw(t, "n"))},
 			{Mechanism: mechanism.PureDP{Epsilon: math.Exp(rapid.Float64Range(-6, 2).Draw(t, "ln ε"))}, Count: 1},
 		}
+		adj := mechanism.AddOrRemoveOne
+		noise := discreteGaussian(math.Exp(rapid.Float64Range(-1, 5).Draw(t, "ln of discrete σ")),
+			float64(rapid.IntRange(1, 3).Draw(t, "d")), rapid.SampledFrom([]uint64{1, 1, 2, 9}).Draw(t, "coordinates"))
+		n := uint32(rapid.IntRange(1, 40).Draw(t, "discrete"))
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+			events = []mechanism.Event{{Mechanism: noise, Count: n}}
+		case 1:
+			events = append(events, mechanism.Event{Mechanism: noise, Count: n})
+		case 2:
+			events = []mechanism.Event{{Mechanism: mechanism.PoissonSampled{SamplingProbability: 0.5,
+				Mechanism: discreteGaussian(1.5, 1, 1)}, Count: n}}
+		case 3:
+			adj = mechanism.ReplaceOne
+			events = []mechanism.Event{{Mechanism: sampledGaussian(rapid.Float64Range(0.001, 0.999).Draw(t, "q"),
+				math.Exp(rapid.Float64Range(-1, 2).Draw(t, "ln of sampled σ"))), Count: n}}
+		}
 		if rapid.Bool().Draw(t, "Gaussian") {
 			events = append(events, mechanism.Event{Mechanism: mechanism.Gaussian{
 				NoiseMultiplier: math.Exp(rapid.Float64Range(-1, 4).Draw(t, "ln σ"))}, Count: 2})
 		}
-		c, err := mechanism.Compose(mechanism.AddOrRemoveOne, events)
+		c, err := mechanism.Compose(adj, events)
 		if err != nil {
 			t.Fatal(err)
 		}

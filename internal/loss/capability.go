@@ -1,6 +1,10 @@
 package loss
 
-import "github.com/dpaccountant/accountant/internal/num"
+import (
+	"math"
+
+	"github.com/dpaccountant/accountant/internal/num"
+)
 
 // Beside what every Loss has, a kind may have more. Each of these capabilities is an
 // interface that the kind implements, and whoever can use it asks for the interface: nobody
@@ -20,13 +24,41 @@ func MuOf(l Loss) (mu float64, ok bool) {
 	return 0, false
 }
 
-// NormalTail is a loss with a pair that (N(μ,1), N(0,1)) dominates, and whose large losses are as likely as
-// those of some N(λ,1), λ ≤ μ, but for a constant factor: no μ below λ dominates it (docs/math/curves.md §4.13).
+// NormalTail is a loss that (N(μ,1), N(0,1)) dominates for some μ, if it has no largest loss: a loss of which the
+// tail says what μ is (docs/math/gaussian-dp.md §4.13).
 type NormalTail interface {
-	// TailMu is μ ≥ 0, rounded up, maybe +Inf where nothing is known; and λ, or 0 if what was reported need
-	// not have that tail.
-	TailMu() (mu, least float64)
+	// NormalMu bounds the least μ of count releases together.
+	NormalMu(count uint64) NormalMu
 }
+
+// NormalMu bounds the least μ ≥ 0 of Gaussian DP.
+type NormalMu struct {
+	Upper float64 // rounded up; +Inf where none is known
+	Lower float64 // ≥ Tail, rounded down
+
+	// Tail: the large losses are at least as likely as those of N(Tail, 1), but for a constant factor and for what
+	// is small beside ln of the probability. So the squares of independent losses add up. It is 0 where what was
+	// reported need not have such a tail.
+	Tail float64
+}
+
+// NormalMuOf is the NormalMu of count releases; it knows nothing where l is no NormalTail.
+func NormalMuOf(l Loss, count uint64) NormalMu {
+	if n, ok := l.(NormalTail); ok {
+		return n.NormalMu(count)
+	}
+	return NormalMu{Upper: math.Inf(1)}
+}
+
+// NormalMuOfTail has the bounds of count releases of which each is mu-Gaussian DP and has a tail of that kind.
+func NormalMuOfTail(mu, tail float64, count uint64) NormalMu {
+	root := num.SqrtUp(num.Count(count))
+	least := math.Max(0, num.Down(root*tail*(1-8*num.Ulp)))
+	return NormalMu{Upper: num.MulUp(root, mu), Lower: least, Tail: least}
+}
+
+// TailOnly is what remains of m where the pair is dominated by that of m, and has the tail, but no more is known of it.
+func (m NormalMu) TailOnly() NormalMu { return NormalMu{Upper: m.Upper, Lower: m.Tail, Tail: m.Tail} }
 
 // Response is a loss that is exactly k-ary randomized response with the Epsilon and the
 // InfinityMass of its Facts. Every pure or approximate DP guarantee is one with k = 2.

@@ -39,12 +39,12 @@ func (g gaussian) Facts() loss.Facts {
 // Mu is μ.
 func (g gaussian) Mu() float64 { return g.mu }
 
-// TailMu is μ: it dominates itself.
-func (g gaussian) TailMu() (mu, least float64) {
+// NormalMu is √n·μ: it dominates itself.
+func (g gaussian) NormalMu(count uint64) loss.NormalMu {
 	if g.class {
-		return g.mu, 0
+		return loss.NormalMuOfTail(g.mu, 0, count)
 	}
-	return g.mu, g.mu
+	return loss.NormalMuOfTail(g.mu, g.mu, count)
 }
 
 func (g gaussian) MaxLoss(loss.Direction) float64 { return math.Inf(1) }

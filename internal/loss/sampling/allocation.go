@@ -155,16 +155,13 @@ func (a allocated) Pair(d loss.Direction, side loss.Side, in *num.Interrupt) los
 	return a.table(in).Pair(d, side, in)
 }
 
-// TailMu is that of one step: a mean is below one of its terms in convex order, and at least a part of it.
-func (a allocated) TailMu() (mu, least float64) {
-	tail, ok := a.inner.(loss.NormalTail)
-	if !ok {
-		return math.Inf(1), 0
+// NormalMu is that of one step: a mean is below one of its terms in convex order, and at least a part of it.
+func (a allocated) NormalMu(count uint64) loss.NormalMu {
+	mu := loss.NormalMuOf(a.inner, count).TailOnly()
+	if a.class {
+		mu.Lower, mu.Tail = 0, 0
 	}
-	if mu, least = tail.TailMu(); a.class {
-		least = 0
-	}
-	return mu, least
+	return mu
 }
 
 // MaxLoss: a mean is at most the largest of its terms.

@@ -60,6 +60,16 @@ func (f fixedSize) Members() (members []loss.Loss) {
 	return members
 }
 
+// NormalMu is that of the mechanism on every record: batches differ as whole datasets do, if at all. A dataset in
+// which the record moves as far, where it is in the batch, has that tail.
+func (f fixedSize) NormalMu(count uint64) loss.NormalMu {
+	mu := loss.NormalMuOf(f.inner, count).TailOnly()
+	if f.inner.Facts().Dominating {
+		mu.Lower, mu.Tail = 0, 0
+	}
+	return mu
+}
+
 func (f fixedSize) Pair(_ loss.Direction, side loss.Side, in *num.Interrupt) loss.Pair {
 	inner, ok := loss.PairOf(f.inner, loss.Remove, side, in)
 	rate := loss.Sided(f.rate, side)

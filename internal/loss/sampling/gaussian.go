@@ -93,9 +93,17 @@ func (g sampledGaussian) reach() float64 {
 	return g.mu
 }
 
-// TailMu is that of the unsampled Gaussian: sampling makes large losses rarer by a factor only. Far out on the
-// side of a record that is replaced, the other one is likeliest not to be in the sample: half of the distance.
-func (g sampledGaussian) TailMu() (mu, least float64) { return g.reach(), g.mu }
+// NormalMu is that of the unsampled Gaussian: sampling makes large losses rarer by a factor only. Of a record that is
+// replaced it is half of that where q ≤ ½, as then the two can be drawn so that one of them at most is in the sample;
+// otherwise q, instead of 1 − q, costs 2Φ⁻¹(q) more. See docs/math/gaussian-dp.md §4.13.7.
+func (g sampledGaussian) NormalMu(count uint64) loss.NormalMu {
+	mu := g.mu
+	if g.replace && g.rate > 0.5 {
+		more := num.Up(math.Sqrt2 * math.Erfinv(2*g.rate-1) * (1 + 1e-12)) // 2q − 1 is exact
+		mu = math.Min(g.reach(), num.AddUp(mu, num.MulUp(2, more)))
+	}
+	return loss.NormalMuOfTail(mu, g.mu, count)
+}
 
 // MaxLoss: where the record is missing from P, L = −ln r ≤ −ln(1−q).
 func (g sampledGaussian) MaxLoss(d loss.Direction) float64 {

@@ -139,12 +139,34 @@ func (g gaussianMixture) Curve(in *num.Interrupt) loss.PrivacyCurve {
 
 func (g gaussianMixture) top() float64 { return g.shifts.At(g.shifts.Len() - 1) }
 
-// TailMu is that of the largest shift alone, as of sampledGaussian.
-func (g gaussianMixture) TailMu() (mu, least float64) {
+// NormalMu is that of the largest shift alone, as of sampledGaussian; of a record that is replaced, that of the
+// largest sum of two shifts, of which one is large where the other one is small.
+func (g gaussianMixture) NormalMu(count uint64) loss.NormalMu {
+	mu := g.top()
 	if g.replace {
-		return 2 * g.top(), g.top()
+		mu = g.opposite()
 	}
-	return g.top(), g.top()
+	return loss.NormalMuOfTail(mu, g.top(), count)
+}
+
+// opposite is the largest F⁻¹(u) + F⁻¹(1−u), F the distribution function of the shifts, rounded up: F from below for
+// the second, as its weights have errors. See docs/math/gaussian-dp.md §4.13.7.
+func (g gaussianMixture) opposite() float64 {
+	n := g.shifts.Len()
+	slack := num.Ulp * (g.weightErr + 2*float64(n))
+	sums := make([]float64, n+1) // of the weights before each
+	for i := range n {
+		sums[i+1] = sums[i] + g.weights.At(i)
+	}
+	var most float64
+	j := n - 1
+	for i := range n { // u in (sums[i], sums[i+1]], 1 − u < 1 − sums[i]
+		for j > 0 && sums[j] > 1-sums[i]+4*slack {
+			j--
+		}
+		most = math.Max(most, num.AddUp(g.shifts.At(i), g.shifts.At(j)))
+	}
+	return most
 }
 
 // zero is the p_i of c_i = 0.

@@ -192,6 +192,14 @@ func (l sampledLoss) Decay(d loss.Direction, theta float64, k loss.Value, _ *num
 	return l.inner.SampledDecay(l.Sample, d, theta, k)
 }
 
+// NormalMu is that of the inner loss, whose tail sampling makes rarer by a factor only.
+func (l sampledLoss) NormalMu(count uint64) loss.NormalMu {
+	if l.Batch != poisson.Without {
+		return loss.NormalMu{Upper: math.Inf(1)}
+	}
+	return loss.NormalMuOf(l.inner, count).TailOnly()
+}
+
 // Covers: only itself is known to be covered.
 func (l sampledLoss) Covers(loss.Loss) bool { return false }
 

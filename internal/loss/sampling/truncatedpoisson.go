@@ -234,6 +234,18 @@ func (c truncatedPoisson) Decay(d loss.Direction, theta float64, k loss.Value, i
 	}
 }
 
+// NormalMu is that of the worse one of both losses, at every release; what some mechanism of the report loses has the
+// tail.
+func (c truncatedPoisson) NormalMu(count uint64) loss.NormalMu {
+	one := math.Max(loss.NormalMuOf(c.one, 1).Upper, loss.NormalMuOf(c.other, 1).Upper)
+	out := loss.NormalMuOfTail(one, 0, count)
+	if c.reached != nil {
+		reached := loss.NormalMuOf(c.reached, count)
+		out.Lower, out.Tail = math.Min(reached.Lower, out.Upper), reached.Tail
+	}
+	return out
+}
+
 // Attained is the loss where all other records contribute nothing.
 func (c truncatedPoisson) Attained() loss.Loss { return c.reached }
 
