@@ -134,7 +134,10 @@ func NewMetrics() *Metrics {
 		Name: "accountant_scrub_age_seconds",
 		Help: "Since the store's file was last gone through and found whole; before the first time, since the start."},
 		func() float64 { return time.Since(time.Unix(0, m.clean.Load())).Seconds() }))
-	m.tokens.WithLabelValues("accepted") // shown before the first
+	m.tokens.WithLabelValues("accepted")                       // shown before the first
+	for c := codes.Canceled; c <= codes.Unauthenticated; c++ { // likewise: an alert is about their increase
+		m.batchFailures.WithLabelValues(c.String())
+	}
 	m.accepted = m.charges.WithLabelValues("accepted", codes.OK.String())
 	m.replayed = m.charges.WithLabelValues("replayed", codes.OK.String())
 	m.checked = m.charges.WithLabelValues("checked", codes.OK.String())
