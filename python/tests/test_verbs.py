@@ -73,6 +73,28 @@ def test_report(client: Client, ledger: str) -> None:
         client.report(ledger, STEP)
 
 
+def test_part_of_a_history(client: Client, ledger: str) -> None:
+    """A part of a history is chosen by times, aware of their zone, or by positions; what cannot be meant is refused in
+    the caller's words."""
+    for _ in range(3):
+        client.report(ledger, STEP)
+    whole = client.history(ledger)
+    assert [p.position for p in whole.points] == [0, 1, 2, 3]
+    second = whole.points[2].time.ToDatetime(timezone.utc)
+    elsewhere = (second + timedelta(microseconds=1)).astimezone(timezone(timedelta(hours=5)))  # rounded down before
+    part = client.history(ledger, start_time=elsewhere)
+    assert part.points[-1] == whole.points[3] and part.points[0].position in (1, 2)
+    assert [p.position for p in client.history(ledger, start_time=second - timedelta(days=1)).points] == [0, 1, 2, 3]
+    assert client.history(ledger, start_position=1, end_position=2).points == whole.points[1:3]
+    assert list(client.history(ledger, end_time=second - timedelta(days=1)).points) == [whole.points[0]]
+    assert [p.position for p in client.history(ledger, start_time=whole.points[2].time).points] == [2, 3]
+    with pytest.raises(InvalidArgument, match="end_time"):
+        client.history(ledger, start_time=second, end_time=second - timedelta(days=1))
+    with pytest.raises(InvalidArgument, match="start_position"):
+        client.history(ledger, start_time=second, start_position=1)
+    assert not client.forecast(ledger, progress=True).HasField("reading")
+
+
 def test_request_id(client: Client, ledger: str, shared: Daemon, connect: Connect) -> None:
     assert not client.report(ledger, STEP, request_id="nightly-1").replayed
     again = connect(shared.address).report(ledger, STEP, request_id="nightly-1")
