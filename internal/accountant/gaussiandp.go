@@ -102,11 +102,7 @@ func (m *muCurve) search() {
 		return
 	}
 	m.points = []muPoint{{top, math.Inf(-1)}}
-	// What is top-DP is no worse than randomized response: α = β = 1/(1 + e^top) at its corner.
-	most := num.Up(-2 * (normalQuantile(-top-math.Log1p(math.Exp(-top))-1e-12*(1+top)) * (1 + 1e-12)))
-	if top < 1e-3 { // 2Φ⁻¹(½ + tanh(top/2)/2) ≤ √(2π)·(top/2)·(1 + top²), where the corner has few digits
-		most = math.Min(most, num.Up(num.Up(math.Sqrt(2*math.Pi)/2*(1+top*top))*top*(1+8*num.Ulp)))
-	}
+	most := loss.PureMu(top)
 	next := 0.0
 	for range mostMuPoints {
 		switch added, ok := m.ask(next); {
@@ -232,29 +228,13 @@ func meeting(a, b muPoint) muVertex {
 		return muVertex{from: a.epsilon, to: b.epsilon, level: math.Inf(-1), power: math.Inf(1)}
 	}
 	power := num.LogAddExp(a.logDelta, a.epsilon+log+slack) + slack
-	v := muVertex{from: a.epsilon, to: b.epsilon, level: normalQuantile(log - slack)}
+	v := muVertex{from: a.epsilon, to: b.epsilon, level: num.LogNormalQuantile(log - slack)}
 	if power < -math.Ln2 {
-		v.power = normalQuantile(power)
+		v.power = num.LogNormalQuantile(power)
 	} else {
-		v.power = -normalQuantile(math.Log(-math.Expm1(math.Min(0, power))) - 1e-13)
+		v.power = -num.LogNormalQuantile(math.Log(-math.Expm1(math.Min(0, power))) - 1e-13)
 	}
 	v.level -= 1e-12 * (1 + math.Abs(v.level))
 	v.power += 1e-12 * (1 + math.Abs(v.power))
 	return v
-}
-
-// normalQuantile is Φ⁻¹(e^log), within a relative 1e−13 and as much of 1.
-func normalQuantile(log float64) float64 {
-	if math.IsInf(log, -1) || log >= 0 {
-		return math.Inf(cmp.Compare(log, -1e-300))
-	}
-	lo, hi := -math.Sqrt(-2*log)-1, 9.0
-	for range 100 {
-		if middle := lo + (hi-lo)/2; num.LogNormalCDF(middle) < log {
-			lo = middle
-		} else {
-			hi = middle
-		}
-	}
-	return lo
 }

@@ -90,6 +90,8 @@ func TestGaussianDPOfTails(t *testing.T) {
 			mechanism.ZeroOut, 30, 30},
 		{discreteGaussian(1e6, 1e7, 1000), mechanism.AddOrRemoveOne, 30, 30},
 		{truncatedGaussian(2), mechanism.ZeroOut, 3, 1.5},
+		{mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](laplaceOf(0.1),
+			mechanism.Gaussian{NoiseMultiplier: 2}, sampledGaussian(0.1, 3))}, mechanism.AddOrRemoveOne, 1.5, 1.5},
 		{allocatedGaussian(10, 1), mechanism.ZeroOut, 1.5, 1.5},
 		{allocatedGaussian(10, 4), mechanism.ZeroOut, 3, 0},
 		{mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-9}, mechanism.AddOrRemoveOne, math.Inf(1), 0},
@@ -194,7 +196,7 @@ func TestGaussianDPOfReplacedSample(t *testing.T) {
 		}
 		c, least := 1/test.sigma, 1/test.sigma
 		power := func(a, shift float64) float64 {
-			return normalQuantile(num.LogAddExp(math.Log1p(-test.rate)+num.LogNormalCDF(-a),
+			return num.LogNormalQuantile(num.LogAddExp(math.Log1p(-test.rate)+num.LogNormalCDF(-a),
 				math.Log(test.rate)+num.LogNormalCDF(shift-a)))
 		}
 		for a := 0.0; a < 30; a += 0.125 { // a below 0 is the mirror image

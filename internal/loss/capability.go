@@ -57,6 +57,20 @@ func NormalMuOfTail(mu, tail float64, count uint64) NormalMu {
 	return NormalMu{Upper: num.MulUp(root, mu), Lower: least, Tail: least}
 }
 
+// PureMu is the μ of pure DP, which is no worse than randomized response: α = β = 1/(1 + e^ε) at its corner. It is
+// rounded up (docs/math/conversions.md §4.5.5).
+func PureMu(epsilon float64) float64 {
+	if !(epsilon > 0) {
+		return 0
+	}
+	corner := -epsilon - math.Log1p(math.Exp(-epsilon))
+	mu := num.Up(-2 * (num.LogNormalQuantile(corner-1e-12*(1+epsilon)) * (1 + 1e-12)))
+	if epsilon < 1e-3 { // 2Φ⁻¹(½ + tanh(ε/2)/2) ≤ √(2π)·(ε/2)·(1 + ε²), where the corner has few digits
+		mu = math.Min(mu, num.Up(num.Up(math.Sqrt(2*math.Pi)/2*(1+epsilon*epsilon))*epsilon*(1+8*num.Ulp)))
+	}
+	return mu
+}
+
 // TailOnly is what remains of m where the pair is dominated by that of m, and has the tail, but no more is known of it.
 func (m NormalMu) TailOnly() NormalMu { return NormalMu{Upper: m.Upper, Lower: m.Tail, Tail: m.Tail} }
 

@@ -170,6 +170,32 @@ func (p parallel) MaxLoss(d loss.Direction) float64 {
 	return most
 }
 
+// NormalMu is that of the worst part, at each release: whichever part a record is in, and however that was chosen,
+// its releases are at most that far apart. A record may stay in one part, which has a tail. See
+// docs/math/gaussian-dp.md §4.13.6.
+func (p parallel) NormalMu(count uint64) loss.NormalMu {
+	if most := math.Max(p.MaxLoss(loss.Remove), p.MaxLoss(loss.Add)); most < math.Inf(1) {
+		return loss.NormalMu{Upper: math.Inf(1)} // its curve says more
+	}
+	var mu, tail float64
+	for _, c := range p.each() {
+		var squares, tails num.Sum
+		for _, t := range c {
+			one := loss.NormalMuOf(t.Loss, t.Count)
+			if e := t.Loss.Facts(); math.IsInf(one.Upper, 1) && e.Failing().InfinityMass == 0 {
+				one = loss.NormalMuOfTail(loss.PureMu(e.Epsilon), 0, t.Count)
+			}
+			if math.IsInf(one.Upper, 1) {
+				return one
+			}
+			squares.Add(one.Upper * one.Upper)
+			tails.Add(one.Tail * one.Tail)
+		}
+		mu, tail = math.Max(mu, math.Sqrt(squares.Value())), math.Max(tail, math.Sqrt(tails.Value()))
+	}
+	return loss.NormalMuOfTail(num.Up(mu*(1+1e-13)), num.Down(tail*(1-1e-12)), count)
+}
+
 // Cumulant is the largest of the parts' upper bounds, for s ≥ 0: not a cumulant itself.
 func (p parallel) Cumulant(d loss.Direction, s float64, in *num.Interrupt) loss.Value {
 	if s < 0 {
