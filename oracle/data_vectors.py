@@ -56,7 +56,43 @@ def vector_row(sigma, distance, coordinates, times, epsilons):
             "truth": truth}
 
 
+def on_sample(law, unit, rate, add):
+    """The law of the loss, with numbers for losses, of the pair with the law given on a Poisson sample: remove is ((1-q)Q + qP, Q), add is (P, (1-q)P + qQ)."""
+    q = exact(rate)
+    if add:  # the neighbours are exchanged: every discrete Gaussian is alike in both directions, so P has the law given
+        return [(-mp.log(1 - q + q * mp.exp(-k * unit)), p) for k, p in law.items()]
+    return [(mp.log(1 - q + q * mp.exp(k * unit)), p * (q + (1 - q) * mp.exp(-k * unit))) for k, p in law.items()]
+
+
+def sampled_vector_row(sigma, distance, coordinates, rate, times, epsilons):
+    unit = 1 / (2 * exact(sigma) ** 2)
+    noise = gaussian_masses(sigma, gaussian_reach(sigma, DIGITS))
+    moves = every_move(int(mp.floor(exact(distance) ** 2)), coordinates)
+    directions = [[on_sample(loss_law(noise, m), unit, rate, add) for m in moves if m] for add in (False, True)]
+
+    def most(laws, left, epsilon):
+        if left == 0:
+            return max(mpf(0), 1 - mp.exp(epsilon))
+        return max(mp.fsum(p * most(laws, left - 1, epsilon - lost) for lost, p in law) for law in laws)
+
+    truth = []
+    for e in epsilons:
+        value = text(max(most(laws, times, exact(e)) for laws in directions), 20)
+        truth.append({"epsilon": e, "delta": value, "reached": value})
+    return {"name": f"discrete Gaussian of {coordinates} coordinates, sigma {sigma}, distance {distance}, on samples of rate {rate}, x {times}", "adjacency": ADD_OR_REMOVE,
+            "events": [{"mechanism": {"poissonSampled": {"samplingProbability": rate, "mechanism": {
+                "discreteGaussian": {"standardDeviation": sigma, "sensitivity": distance, "coordinates": str(coordinates)}}}}, "count": times}],
+            "truth": truth}
+
+
 FILES = {
+    "pld/testdata/sampled_vectors.json": lambda: File(
+        "Discrete Gaussian noise on several coordinates on Poisson samples. delta and reached: the largest delta over every adaptive choice of which whole numbers move, by "
+        "recursion over the loss so far, with all lists of moves, in either direction.", 50, {
+            "rows": [partial(sampled_vector_row, 1.0, 2.0, 4, 0.1, 1, [0.0, 0.5, 3.0]), partial(sampled_vector_row, 2.0, 3.0, 9, 0.01, 1, [0.0, 0.1, 1.0]),
+                     partial(sampled_vector_row, 0.5, 2.0, 3, 0.5, 1, [0.5, 5.0, 12.0]), partial(sampled_vector_row, 4.0, 4.0, 16, 0.01, 1, [0.0, 0.05, 0.3]),
+                     partial(sampled_vector_row, 1.5, 2.5, 2, 1e-3, 1, [0.0, 1.0]), partial(sampled_vector_row, 1.0, 2.0, 4, 0.1, 2, [0.0, 0.5, 3.0]),
+                     partial(sampled_vector_row, 0.7, 2.5, 3, 0.3, 2, [0.0, 6.0]), partial(sampled_vector_row, 2.5, 2.0, 4, 0.02, 2, [0.01, 0.2])]}),
     "pld/testdata/vectors.json": lambda: File(
         "Discrete Gaussian noise on several coordinates. delta and reached: the largest delta over every adaptive choice of which whole numbers move, by recursion over "
         "the loss so far, with all lists of moves.", 50, {

@@ -30,13 +30,13 @@ type Law struct {
 	Masses []float64
 }
 
-// bounded is a loss with a pair that a sample of it does not use.
+// bounded is a loss that stands for a class, with a pair and a bound on K.
 type bounded interface {
 	// Bound is the loss of the same mechanism of which nothing but a bound on K is known.
 	Bound() Loss
 }
 
-// BoundOf is what a sample takes of a loss: its bound on K where it has a pair that is not sampled, or itself.
+// BoundOf is the bound on K of a loss that has one beside a pair that stands for a class, or the loss itself.
 // See docs/math/vectors.md §1.4.13.4.
 func BoundOf(l Loss) Loss {
 	if b, ok := l.(bounded); ok {

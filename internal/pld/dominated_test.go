@@ -13,6 +13,7 @@ import (
 
 // reached is a question about a workload, with our answer and what the oracle says of it.
 type reached struct {
+	epsilon      float64
 	of           mechanism.Composition
 	composed     loss.Composition // its losses
 	about        string           // the row's name and ε
@@ -51,7 +52,8 @@ func attacked(t *testing.T, file string, least int, rounding, width float64, mor
 		}
 		for _, truth := range row.Truth {
 			b, reason := LogDelta(c, truth.Epsilon, Wanted{})
-			r := reached{of: w, composed: c, about: fmt.Sprintf("%s: δ(%v)", row.Name, truth.Epsilon),
+			r := reached{of: w, composed: c, epsilon: truth.Epsilon,
+				about: fmt.Sprintf("%s: δ(%v)", row.Name, truth.Epsilon),
 				lower: math.Exp(b.Lower), upper: math.Exp(b.Upper),
 				some: truth.Reached.Value, delta: truth.Delta.Value}
 			if reason != "" || !(r.upper >= r.some*(1-rounding) && r.upper >= r.delta*(1-rounding) &&

@@ -20,6 +20,31 @@ func TestVectorsAgainstOracle(t *testing.T) {
 	})
 }
 
+// On a Poisson sample, too, nobody who chooses after each answer what moves, in either direction, reaches more than
+// the sampled pair, or than what is nearly sampled Gaussian noise. The usual grid is coarse for two releases of
+// which most lose 0.01 or less; the pair of one is as wide as chords between two ways are.
+func TestSampledVectorsAgainstOracle(t *testing.T) {
+	nearlyKnown := 0
+	attacked(t, "testdata/sampled_vectors.json", 8, 1e-9, 0.3, func(r reached) {
+		if r.composed[0].Count == 1 && !(r.upper <= r.some*1.02) {
+			t.Errorf("%s ≤ %v of the pair, reached %v", r.about, r.upper, r.some)
+		}
+		if !(r.lower <= r.some*(1+1e-9) && r.lower >= 0.5*r.some) {
+			t.Errorf("%s ≥ %v, reached %v", r.about, r.lower, r.some)
+		}
+		b, none := nearlyLogDelta(r.composed, r.epsilon, Wanted{}, loss.Bounds{}, "nothing else is known")
+		if none == "" {
+			nearlyKnown++
+			if !(math.Exp(b.Upper) >= r.some*(1-1e-9)) {
+				t.Errorf("%s ≤ %v by sampled Gaussian noise, reached %v", r.about, math.Exp(b.Upper), r.some)
+			}
+		}
+	})
+	if nearlyKnown < 5 {
+		t.Errorf("%d rows are nearly sampled Gaussian noise", nearlyKnown)
+	}
+}
+
 // vectorOf is n releases of discrete Gaussian noise on four coordinates at the distance 2.
 func vectorOf(t interface{ Fatal(...any) }, sigma float64, n uint64) loss.Composition {
 	l, err := kinds.Of(mechanism.DiscreteGaussian{StandardDeviation: sigma, Distance: 2, Coordinates: 4},

@@ -21,7 +21,7 @@ func (l lossTable) SampledOutcomes(x poisson.Sample, _ float64) *quadrature.Outc
 		return nil
 	}
 	m := quadrature.NewMix(x.Rate)
-	off := 16 + 16/(1-l.infinite)
+	off := 16 + 16/(1-l.infinite) + (l.massErr+l.lossErr)/num.Ulp
 	lost := x.InfiniteMass(l.infinite)
 	o := &quadrature.Outcomes{WeightErr: off, LostP: lost, LostErr: 16 * num.Ulp * lost, Reach: math.Inf(1)}
 	for i, p := range l.masses.Values() {

@@ -130,7 +130,10 @@ func (v movedVector) Renyi(d loss.Direction, s float64, in *num.Interrupt) loss.
 	return v.vector.Cumulant(d, s, in)
 }
 
-// Bound is what zCDP says: of a sample of several coordinates no more is computed.
+// Table is the pair.
+func (v movedVector) Table() loss.Loss { return v.Loss }
+
+// Bound is what zCDP says: of a batch of a fixed size no more is computed.
 func (v movedVector) Bound() loss.Loss { return v.vector }
 
 // Moves implements loss.Moved.

@@ -16,7 +16,7 @@ type sampledDivergences struct {
 	rho float64
 }
 
-func newSampledDivergences(inner loss.Loss, q float64, in *num.Interrupt) loss.Loss {
+func newSampledDivergences(inner loss.Loss, q float64, in *num.Interrupt) sampledDivergences {
 	f := inner.Facts()
 	return sampledDivergences{declared.NewRenyiTable(loss.Hull(withRecord(inner, q, in)), "Poisson-sampled "+f.Name),
 		f.Rho}

@@ -89,7 +89,7 @@ func TestSampledConcentrated(t *testing.T) {
 				if s == 1 && sigma >= 2 && q <= 0.01 && !(bound <= exact*(1+2*q)) {
 					t.Errorf("σ = %v, q = %v: K(1) = %v of Gaussian noise, of zCDP %v", sigma, q, exact, bound)
 				}
-				if got := v.Cumulant(loss.Remove, s, nil).Upper(); !(got >= exact*(1-1e-9)) || got > bound*(1+1e-9) {
+				if got := loss.Renyi(v, loss.Remove, s, nil).Upper(); !(got >= exact*(1-1e-9)) || got > bound*(1+1e-9) {
 					t.Errorf("σ = %v, q = %v: K(%v) = %v of a discrete vector, of zCDP %v", sigma, q, s, got, bound)
 				}
 			}

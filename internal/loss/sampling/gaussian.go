@@ -36,11 +36,12 @@ func ofPoissonSampled(m mechanism.PoissonSampled, x loss.Maker) (loss.Loss, erro
 		return nil, err
 	}
 	inner, ok := oneOf(terms)
+	class := inner
 	if l, err := inside.Loss(m.Mechanism); err == nil && loss.BoundOf(l) != l {
 		if q == 1 {
 			return l, nil
 		}
-		inner, ok = loss.BoundOf(l), true
+		class, inner, ok = l, loss.BoundOf(l), true
 	}
 	switch {
 	case !ok:
@@ -49,7 +50,7 @@ func ofPoissonSampled(m mechanism.PoissonSampled, x loss.Maker) (loss.Loss, erro
 		return inner, nil
 	}
 	if f := inner.Facts(); f.BoundOnly && f.Symmetric && f.InfinityMass == 0 && x.Adjacency != mechanism.ReplaceOne {
-		return newSampledDivergences(inner, q, x.In), nil
+		return onSample(class, inner, q, x.In), nil
 	}
 	return poissonSampled(inner, q, x.Adjacency)
 }
