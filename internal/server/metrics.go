@@ -126,13 +126,14 @@ func NewMetrics() *Metrics {
 		Help: "Tokens of callers: accepted, or the check that refused one, or unreachable where their issuer did not " +
 			"give its keys."}, []string{"outcome"})
 	m.scrubbed = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "accountant_scrub_bytes_total", Help: "Bytes of the store's file that were read to look for damage."})
+		Name: "accountant_scrub_bytes_total", Help: "Bytes of the store that were read to look for damage."})
 	m.damaged = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "accountant_store_damaged", Help: "1 if the store's file was found damaged: everything is refused."})
+		Name: "accountant_store_damaged", Help: "1 if the store was found damaged. Of a file everything is " +
+			"refused then; of a database, what needs the damaged rows."})
 	m.clean.Store(time.Now().UnixNano())
 	m.registry.MustRegister(m.scrubbed, m.damaged, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "accountant_scrub_age_seconds",
-		Help: "Since the store's file was last gone through and found whole; before the first time, since the start."},
+		Help: "Since the store was last gone through and found whole; before the first time, since the start."},
 		func() float64 { return time.Since(time.Unix(0, m.clean.Load())).Seconds() }))
 	m.tokens.WithLabelValues("accepted")                       // shown before the first
 	for c := codes.Canceled; c <= codes.Unauthenticated; c++ { // likewise: an alert is about their increase
@@ -174,8 +175,17 @@ func (m *Metrics) Commit(group, records, bytes int, took time.Duration) {
 // read counts bytes that were read to look for damage.
 func (m *Metrics) read(bytes int64) { m.scrubbed.Add(float64(bytes)) }
 
-// whole notes that the store's file was just gone through and is not damaged.
-func (m *Metrics) whole() { m.clean.Store(time.Now().UnixNano()) }
+// whole notes that the store was gone through until then and is not damaged.
+func (m *Metrics) whole(at time.Time) { m.clean.Store(at.UnixNano()) }
+
+// found notes whether a database is damaged.
+func (m *Metrics) found(damaged bool) {
+	if damaged {
+		m.damaged.Set(1)
+	} else {
+		m.damaged.Set(0)
+	}
+}
 
 // watch adds metrics of what waits in k, and of the store's size if the store knows it.
 func (m *Metrics) watch(k *keeper.Keeper, store ledger.Store) {

@@ -115,7 +115,8 @@ func Start(config Config) (*Server, error) {
 	s.draining, s.drain = draining, func() { drain(errDraining) }
 	s.upkeep = upkeep.New(upkeep.Config{Store: config.Store, Place: config.Place, Interval: config.ScrubInterval,
 		Rate: config.ScrubRate, Version: config.Version, Logger: config.Logger, Read: s.metrics.read,
-		Whole: s.metrics.whole, Damaged: func() { s.metrics.damaged.Set(1); s.unhealthy() }})
+		Whole: s.metrics.whole, Found: s.metrics.found,
+		Damaged: func() { s.metrics.damaged.Set(1); s.unhealthy() }})
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
 	questions.Analysis, questions.Caller = config.Spans.Analysis, provenCaller
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,

@@ -184,65 +184,30 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 			return nil
 		}
 		to := from + min(uint64(limit)-1, f.At.Position-from)
-		w := walk{found: f, from: from, to: to}
-		err = v.query(query{readRange, []any{int64(f.Number), int64(from), int64(to)}, w.next})
+		chain := packs.Chain{Number: f.Number, Genesis: record.GenesisHash(f.genesis), Head: f.At, From: from}
+		err = v.query(query{readRange, []any{int64(f.Number), int64(from), int64(to)}, func(r pgx.Rows) error {
+			last, value, err := scanTwo(r)
+			if err != nil {
+				return err
+			}
+			list, err := chain.Next(last, value)
+			for _, e := range list {
+				if e.Entry.Position >= from && e.Entry.Position <= to {
+					out = append(out, e.Record)
+				}
+			}
+			return err
+		}})
 		if err != nil {
 			return err
 		}
-		if uint64(len(w.out)) != to-from+1 {
-			return rows.Damaged(rows.LogBucket, rows.BlockKey(f.Number, from+uint64(len(w.out))), "missing")
+		if uint64(len(out)) != to-from+1 {
+			return rows.Damaged(rows.LogBucket, rows.BlockKey(f.Number, from+uint64(len(out))), "missing")
 		}
-		out = w.out
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
-}
-
-// walk goes through a ledger's log in order.
-type walk struct {
-	found
-	from, to uint64
-	after    *packs.Linked // the entry before
-	out      []ledger.Record
-	entries  record.Reader
-}
-
-// next takes the next row.
-func (w *walk) next(r pgx.Rows) error {
-	last, value, err := scanTwo(r)
-	if err != nil {
-		return err
-	}
-	p, err := packs.Parse(w.Number, last, value)
-	if err != nil {
-		return err
-	}
-	list, err := p.Read(&w.entries)
-	if err != nil {
-		return err
-	}
-	wrong := func(format string, args ...any) error {
-		return rows.Damaged(rows.LogBucket, rows.BlockKey(w.Number, p.First), format, args...)
-	}
-	switch before := w.after; {
-	case before != nil && (before.Hash != p.Previous || before.Entry.Position+1 != p.First):
-		return wrong("follows %x, entry %d has %x", p.Previous, before.Entry.Position, before.Hash)
-	case before == nil && p.First > w.from:
-		return wrong("missing: entry %d", w.from)
-	case p.First == 1 && p.Previous != record.GenesisHash(w.genesis):
-		return wrong("the genesis hashes to %x, entry 1 follows %x", record.GenesisHash(w.genesis), p.Previous)
-	}
-	for _, e := range list {
-		if e.Entry.Position == w.At.Position && e.Hash != w.At.Hash {
-			return wrong("the chain ends with %x, the head has %x", e.Hash, w.At.Hash)
-		}
-		if e.Entry.Position >= w.from && e.Entry.Position <= w.to {
-			w.out = append(w.out, e.Record)
-		}
-	}
-	w.after = &list[len(list)-1]
-	return nil
 }

@@ -163,25 +163,29 @@ const (
 // Load implements ledger.Store: the snapshot is up to date, there is no tail.
 func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
 	err = s.view(func(v *view) error {
-		snapshot = ledger.Snapshot{}
-		l := loading{name: name}
-		key := []any{[]byte(name)}
-		err := v.query(v.find(name, &l.found), query{loadParts, key, l.mechanism}, query{loadCount, key, l.count},
-			query{loadOpen, key, l.reservation}, query{loadLast, key, l.newest}, query{loadAmend, key, l.amendment})
-		switch {
-		case err != nil:
-			return err
-		case !l.there:
-			v.absent = true
-			return notFound(name)
-		}
-		snapshot, err = l.snapshot()
+		snapshot, err = v.load(name)
 		return err
 	})
 	if err != nil {
 		return ledger.Snapshot{}, nil, err
 	}
 	return snapshot, nil, nil
+}
+
+// load reads all that is kept of a ledger but its log.
+func (v *view) load(name string) (ledger.Snapshot, error) {
+	l := loading{name: name}
+	key := []any{[]byte(name)}
+	err := v.query(v.find(name, &l.found), query{loadParts, key, l.mechanism}, query{loadCount, key, l.count},
+		query{loadOpen, key, l.reservation}, query{loadLast, key, l.newest}, query{loadAmend, key, l.amendment})
+	switch {
+	case err != nil:
+		return ledger.Snapshot{}, err
+	case !l.there:
+		v.absent = true
+		return ledger.Snapshot{}, notFound(name)
+	}
+	return l.snapshot()
 }
 
 // loading is a ledger as it is loaded.

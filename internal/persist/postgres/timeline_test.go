@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
 
 // A server that does not tell its timeline is followed only if it has none, and nothing was written on one before.
 func TestUnknownTimeline(t *testing.T) {
 	ctx := context.Background()
-	c, err := pgconn.Connect(ctx, database(t))
+	c, err := pgconn.Connect(ctx, pgtest.Database(t)) // one of its own: what it makes there stays
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,11 @@ func (u *Upkeep) Damage() error {
 
 // Run checks the store's file again and again until ctx ends or damage is found, by the check
 // itself, by a charge or by a backup. From then on health is red until somebody has looked; a
-// restart would find the same damage.
+// restart would find the same damage. A store that several daemons serve is verified in turns, and goes on.
 func (u *Upkeep) Run(ctx context.Context) {
+	if store, ok := u.config.Store.(sweepable); ok && u.config.Interval > 0 {
+		u.sweeps(ctx, store)
+	}
 	store, ok := u.config.Store.(checkable)
 	if !ok {
 		return
@@ -65,7 +68,7 @@ func (u *Upkeep) scrubs(ctx context.Context, store checkable) {
 			u.config.Logger.Warn("the store's file could not be checked: it is tried again", "error", err)
 			wait = min(wait, time.Minute)
 		default:
-			u.config.Whole()
+			u.config.Whole(time.Now())
 			u.Verified(began, "every page and row of the file", read, nil)
 			u.config.Logger.Debug("the store's file was checked: nothing is damaged", "bytes", read,
 				"took", time.Since(began))

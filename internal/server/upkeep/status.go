@@ -25,7 +25,7 @@ func (u *Upkeep) GetStoreStatus(context.Context, *pb.GetStoreStatusRequest) (*pb
 	now := time.Now()
 	answer.StoreId, answer.Kind = u.config.Store.ID(), cmp.Or(u.config.Place.Kind, "memory")
 	answer.Version, answer.StartTime, answer.Time = u.config.Version, timestamppb.New(u.started), timestamppb.New(now)
-	if _, ok := u.config.Store.(checkable); ok && u.config.Interval > 0 {
+	if u.verifies() {
 		answer.VerificationIntervalSeconds = uint64(max(1, u.config.Interval/time.Second))
 	}
 	if promises := u.config.Place.Promises; promises != nil {
@@ -37,16 +37,31 @@ func (u *Upkeep) GetStoreStatus(context.Context, *pb.GetStoreStatusRequest) (*pb
 	return answer, nil
 }
 
+// verifies reports whether the daemon verifies the store by itself.
+func (u *Upkeep) verifies() bool {
+	_, alone := u.config.Store.(checkable)
+	_, inTurns := u.config.Store.(sweepable)
+	return (alone || inTurns) && u.config.Interval > 0
+}
+
 func verificationWarnings(m *pb.GetStoreStatusResponse, now time.Time) []string {
 	v := m.GetLastVerification()
 	next := "Everything is verified when a backup is made with \"accountctl backup\"."
 	if m.GetVerificationIntervalSeconds() > 0 {
 		next = "The daemon verifies everything after its start, and then again and again; its log says if that fails."
 	}
+	do := "Stop the daemon, keep what is there, look at the disk, and restore a backup (docs/durability.md)."
+	if m.GetKind() == "database" {
+		do = "What needs the damaged rows is refused, and everything else goes on. Keep a copy of the server's " +
+			"files, look at its disk, and see whether a standby has the rows whole (docs/fleet.md)."
+		if m.GetVerificationIntervalSeconds() > 0 {
+			next = "The daemons verify everything, one of them at a time, again and again; their logs say if that " +
+				"fails."
+		}
+	}
 	switch age := now.Sub(v.GetEndTime().AsTime()); {
 	case v.GetDamage() != "":
-		return []string{fmt.Sprintf("The last verification found damage: %s. Stop the daemon, keep what is there, "+
-			"look at the disk, and restore a backup (docs/durability.md).", v.GetDamage())}
+		return []string{fmt.Sprintf("The last verification found damage: %s. %s", v.GetDamage(), do)}
 	case v == nil:
 		return []string{"No verification is known. " + next}
 	case age >= tooOld:

@@ -25,9 +25,10 @@ type Config struct {
 	Version  string        // the daemon's
 	Logger   *slog.Logger
 
-	Read    func(bytes int64) // called after each verification, also one that did not end
-	Whole   func()            // called when nothing was found damaged
-	Damaged func()            // called once the store refuses everything because it is damaged
+	Read    func(bytes int64)  // called after each verification, or part of one, also one that did not end
+	Whole   func(at time.Time) // called when a verification that ended then has found no damage
+	Found   func(damaged bool) // called when a database was found damaged, and when a verification of it has ended
+	Damaged func()             // called once the store refuses everything because it is damaged
 }
 
 // Place is what is known of where a store keeps its ledgers.
@@ -41,6 +42,7 @@ type Place struct {
 type Upkeep struct {
 	config  Config
 	started time.Time
+	pace    pace
 
 	mu     sync.Mutex // held while facts are compared and noted
 	facts  pb.GetStoreStatusResponse
@@ -49,7 +51,7 @@ type Upkeep struct {
 }
 
 // New returns the upkeep of a store by a daemon that starts now.
-func New(c Config) *Upkeep { return &Upkeep{config: c, started: time.Now()} }
+func New(c Config) *Upkeep { return &Upkeep{config: c, started: time.Now(), pace: usualPace} }
 
 // noting is a store that keeps notes beside its ledgers.
 type noting interface {

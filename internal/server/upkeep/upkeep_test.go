@@ -31,7 +31,7 @@ func (f *file) Damage() error                               { return f.err }
 
 func newUpkeep(s ledger.Store, log *bytes.Buffer) *Upkeep {
 	return New(Config{Store: s, Interval: time.Hour, Version: "v1", Logger: slog.New(slog.NewTextHandler(log, nil)),
-		Read: func(int64) {}, Whole: func() {}, Damaged: func() {}})
+		Read: func(int64) {}, Whole: func(time.Time) {}, Found: func(bool) {}, Damaged: func() {}})
 }
 
 func status(t *testing.T, u *Upkeep) *pb.GetStoreStatusResponse {

@@ -1,0 +1,121 @@
+package sweep
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
+)
+
+// lanes are the entries of some packs, by the writers that wrote them.
+type lanes map[ledger.Writer][]packs.Linked
+
+func (l lanes) add(list []packs.Linked) {
+	for _, e := range list {
+		l[e.Entry.Writer] = append(l[e.Entry.Writer], e)
+	}
+}
+
+// check compares the entries with the rows by which they are found when a charge is sent again: where its writer
+// stands, and which of its entries is the 32nd, 64th, …. Without them an earlier charge would be made a second time.
+func (s Sweeper) check(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (read int64, err error) {
+	stored, read, err := laneRows(ctx, tx, number, all)
+	if err != nil {
+		return read, err
+	}
+	index := map[[2]uint64]uint64{} // lane and block → the log key of the entry
+	for w, list := range all {
+		lane, ok := stored[w]
+		key := rows.AppendWriter(nil, number, w)
+		if !ok {
+			return read, rows.Damaged(rows.WritersBucket, key, "missing: the writer has written entry %d",
+				list[0].Entry.Position)
+		}
+		for i, e := range list {
+			sequence := e.Entry.Sequence
+			switch {
+			case i > 0 && (sequence != list[i-1].Entry.Sequence+1 || e.OfWriter != list[i-1].Key):
+				return read, rows.Damaged(rows.LogBucket, rows.BlockKey(number, e.Entry.Position),
+					"sequence %d of writer %s follows %d", sequence, w.Name, list[i-1].Entry.Sequence)
+			case sequence > lane.Sequence, sequence == 1 && e.Key != lane.ID,
+				sequence == lane.Sequence && (e.Key != lane.Last || e.Entry.Position != lane.Position):
+				return read, rows.Damaged(rows.WritersBucket, key, "%v; the log has sequence %d with log key %d at %d",
+					lane, sequence, e.Key, e.Entry.Position)
+			case sequence%s.Every == 0:
+				index[[2]uint64{lane.ID, sequence / s.Every}] = e.Key
+			}
+		}
+	}
+	n, err := checkIndex(ctx, tx, index)
+	return read + n, err
+}
+
+// laneRows reads where writers stand.
+func laneRows(ctx context.Context, tx pgx.Tx, number uint64, all lanes) (stored map[ledger.Writer]rows.Lane,
+	read int64, err error) {
+	stored = map[ledger.Writer]rows.Lane{}
+	var names, principals [][]byte
+	for w := range all {
+		names, principals = append(names, []byte(w.Name)), append(principals, []byte(w.Principal))
+	}
+	const lanesOf = `SELECT l.name, l.principal, l.value FROM unnest($2::bytea[], $3::bytea[]) AS w(name, principal)
+		JOIN lanes l ON l.number = $1 AND l.name = w.name AND l.principal = w.principal`
+	found, err := tx.Query(ctx, lanesOf, int64(number), names, principals)
+	if err != nil {
+		return nil, 0, err
+	}
+	var name, principal, value []byte
+	_, err = pgx.ForEachRow(found, []any{&name, &principal, &value}, func() error {
+		read += int64(len(value))
+		w := ledger.Writer{Principal: string(principal), Name: string(name)}
+		key := rows.AppendWriter(nil, number, w)
+		content, err := rows.Unseal(rows.WritersBucket, key, value)
+		if err != nil {
+			return err
+		}
+		if stored[w], err = rows.ParseLane(content); err != nil {
+			return rows.Damaged(rows.WritersBucket, key, "%v", err)
+		}
+		return nil
+	})
+	return stored, read, err
+}
+
+// checkIndex compares the rows that say which log key a lane's entry has.
+func checkIndex(ctx context.Context, tx pgx.Tx, index map[[2]uint64]uint64) (read int64, err error) {
+	var lanes, blocks []int64
+	for at := range index {
+		lanes, blocks = append(lanes, int64(at[0])), append(blocks, int64(at[1]))
+	}
+	if len(index) == 0 {
+		return 0, nil
+	}
+	const indexOf = `SELECT w.lane, w.block, s.value FROM unnest($1::bigint[], $2::bigint[]) AS w(lane, block)
+		LEFT JOIN sequences s ON s.lane = w.lane AND s.block = w.block`
+	found, err := tx.Query(ctx, indexOf, lanes, blocks)
+	if err != nil {
+		return 0, err
+	}
+	var lane, block int64
+	var value []byte
+	_, err = pgx.ForEachRow(found, []any{&lane, &block, &value}, func() error {
+		key := rows.BlockKey(uint64(lane), uint64(block))
+		if value == nil {
+			return rows.Damaged(rows.SequencesBucket, key, "missing")
+		}
+		read += int64(len(value))
+		content, err := rows.Unseal(rows.SequencesBucket, key, value)
+		if err != nil {
+			return err
+		}
+		got, err := rows.NumberIn(rows.SequencesBucket, key, content)
+		if want := index[[2]uint64{uint64(lane), uint64(block)}]; err == nil && got != want {
+			err = rows.Damaged(rows.SequencesBucket, key, "log key %d; the log has %d", got, want)
+		}
+		return err
+	})
+	return read, err
+}
