@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -34,10 +35,12 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, id string) error {
 		return err
 	}
 	if stored == 0 {
-		if err := schema.Free(ask); err != nil {
-			return err
+		if free := schema.Free(ask); free != nil {
+			if stored, err = schema.Stored(ask); stored == 0 { // nobody has made them in the meantime
+				return errors.Join(free, err)
+			}
 		}
-		if id != "" {
+		if id != "" && stored == 0 {
 			return fmt.Errorf("%w: the database has no store; this daemon serves %s", ErrOtherStore, id)
 		}
 	}

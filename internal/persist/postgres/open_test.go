@@ -86,6 +86,25 @@ func TestTablesInAnotherSchema(t *testing.T) {
 	}
 }
 
+// TestTablesOfOthers: in a database that another program uses, nothing is made, and the error says which table is
+// in the way. Some other programs keep their versions in a table of the same name.
+func TestTablesOfOthers(t *testing.T) {
+	for _, c := range []struct{ table, want string }{
+		{"ledgers (id integer)", "table ledgers already"},
+		{"schema_version (installed_rank integer, version text)", "table schema_version already"},
+	} {
+		url := pgtest.Database(t)
+		execute(t, url, "CREATE TABLE "+c.table)
+		if s, err := Open(Config{URL: url}); err == nil {
+			t.Errorf("beside %s: opened", c.table)
+			mustClose(t, s)
+		} else if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "empty database") {
+			t.Errorf("beside %s: %v", c.table, err)
+		}
+		execute(t, url, "CREATE TABLE meta (name text)") // fails if it was made
+	}
+}
+
 // TestLostIdentifier: ledgers of which nothing says any more to which store they belong get no new identifier, from a
 // daemon that starts or one that connects anew, and nothing is restored among them.
 func TestLostIdentifier(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"strings"
 )
 
 //go:embed migrations/*.sql
@@ -61,12 +62,14 @@ func Newest() (newest int64) {
 	return newest
 }
 
+// ours is whether the table of versions is there. Other programs have one of the same name.
+const ours = "EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() " +
+	"AND table_name = '" + Table + "' AND column_name = 'version_id')"
+
 // Stored returns the version of a database's tables, by a function that asks for one value. It is 0 if there are none.
 func Stored(ask func(sql string, to any) error) (version int64, err error) {
 	var there bool
-	const find = "SELECT EXISTS (SELECT 1 FROM information_schema.tables " +
-		"WHERE table_schema = current_schema() AND table_name = '" + Table + "')"
-	if err := ask(find, &there); err != nil || !there {
+	if err := ask("SELECT "+ours, &there); err != nil || !there {
 		return 0, err
 	}
 	err = ask("SELECT coalesce(max(version_id), 0) FROM "+Table+" WHERE is_applied", &version)
@@ -84,6 +87,17 @@ func Free(ask func(sql string, to any) error) error {
 	if here == "" {
 		return errors.New("the search_path of the database's user names no schema that exists; allowed: " +
 			"ALTER ROLE … SET search_path = public, or another schema that the user may create tables in")
+	}
+	// The table of versions is made before the others, so alone it is in nobody's way if it is one of ours.
+	foreign := "SELECT coalesce(min(tablename), '') FROM pg_catalog.pg_tables WHERE schemaname = current_schema() " +
+		"AND (tablename IN ('" + strings.Join(Tables(), "', '") + "') " +
+		"OR tablename = '" + Table + "' AND NOT " + ours + ")"
+	if err := ask(foreign, &other); err != nil {
+		return err
+	}
+	if other != "" {
+		return fmt.Errorf("the schema %s has a table %s already, and not all tables of this program: it is another "+
+			"program's, or some were removed; allowed: an empty database, or one with all tables", here, other)
 	}
 	const find = "SELECT coalesce(min(v.schemaname), '') FROM pg_catalog.pg_tables v JOIN pg_catalog.pg_tables p " +
 		"ON p.schemaname = v.schemaname AND p.tablename = 'packs' WHERE v.tablename = '" + Table + "'"
