@@ -39,6 +39,11 @@ The daemon's policy decides; about others than yourself it answers only auditors
 everything. With --policy the file decides, without a daemon: so a new policy can be
 tried.
 
+The answer is that of the daemon that is asked. The daemons of one database follow the
+policy that was recorded last, each as soon as it hears of it. Ten seconds after a
+policy was recorded every daemon follows it, or has not been able to read it and lets
+nothing pass.
+
 --dataset and --parent say what a ledger would be part of that CreateLedger creates.
 With --policy they say it of every ledger, as the file alone does not know ledgers.
 
