@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"os"
@@ -122,5 +123,29 @@ func TestPagesNameTheNeighbours(t *testing.T) {
 	}
 	if body := d.page(t, "/planner", ""); !strings.Contains(body, "add-or-remove-one") {
 		t.Error("the planner does not name the neighbouring datasets")
+	}
+}
+
+// What the daemon says about its numbers stands on the page whole: its end is where an assumption may be.
+func TestPagesCutNoExplanation(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	d.create(t, &pb.LedgerSpec{Name: "told", Adjacency: pb.Workload_ADD_OR_REMOVE_ONE, Policy: pb.LedgerSpec_FILTER,
+		Budgets: []*pb.Budget{{Epsilon: new(3.0), Delta: new(1e-6), Guard: pb.Budget_RDP, Order: new(8.0)}}})
+	d.Report("told", servertest.Writer(), 1, servertest.Gaussian(4, 3))
+	spending, err := d.Client.QuerySpending(servertest.Context(t), &pb.QuerySpendingRequest{Ledger: "told",
+		By: pb.QuerySpendingRequest_PRINCIPAL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	history, err := d.Client.QueryHistory(servertest.Context(t), &pb.QueryHistoryRequest{Ledger: "told"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := html.UnescapeString(d.page(t, "/ledger?name=told", ""))
+	for _, text := range []string{spending.GetText(), history.GetText()} {
+		if text == "" || !strings.Contains(body, text) {
+			t.Errorf("the page does not say %q", text)
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 // which drops what would turn a line's direction; html/template escapes the rest.
 var functions = template.FuncMap{
 	"text":      text,
+	"said":      plain.Text, // by the daemon: whole, as an assumption may stand at its end
 	"refusal":   spelling.Refusal,
 	"epsilon":   func(x float64) template.HTML { return number(x, up(x)) },
 	"exactly":   func(x float64) template.HTML { return number(x, spelling.Exact(x)) },
@@ -111,7 +112,7 @@ func when(t *timestamppb.Timestamp) template.HTML {
 
 // sentence begins with a capital letter and ends with a full stop.
 func sentence(s string) string {
-	s = capital(text(s))
+	s = capital(plain.Text(s))
 	if s != "" && !strings.ContainsAny(s[len(s)-1:], ".!?…") {
 		s += "."
 	}
