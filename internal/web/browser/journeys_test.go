@@ -203,7 +203,7 @@ func TestPlanner(t *testing.T) {
 	}
 	d.refused(t, append(training, strconv.Itoa(n+1))...)
 	p.do(chromedp.Navigate(d.web + "/planner?ask=noise&epsilon=three"))
-	p.shows(".problem", `Ε: "three"; allowed: a number, such as 3 or 1e-6.`)
+	p.shows(".problem", `Target ε: "three"; allowed: a number, such as 3 or 1e-6.`)
 	var kept string
 	p.do(chromedp.Value("#n-epsilon", &kept, chromedp.ByQuery))
 	if kept != "three" {
