@@ -59,7 +59,7 @@ func TestDamageInADatabaseIsFoundWhileServing(t *testing.T) {
 		t.Helper()
 		for _, d := range daemons {
 			api := dial(t, d.ready["listen"])
-			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 				_, metrics := d.web("/metrics")
 				answer, err := api.GetStoreStatus(patiently(t), &pb.GetStoreStatusRequest{})
 				if err != nil {
