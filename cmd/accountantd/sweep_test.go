@@ -42,7 +42,8 @@ func TestDamageInADatabaseIsFoundWhileServing(t *testing.T) {
 		}
 	}
 	const flip = "UPDATE packs SET value = set_byte(value, length(value) - 1, " +
-		"get_byte(value, length(value) - 1) # 1) WHERE last = 1 AND number = (SELECT number FROM ledgers WHERE name = 'damaged')"
+		"get_byte(value, length(value) - 1) # 1) WHERE last = 1 " +
+		"AND number = (SELECT number FROM ledgers WHERE name = 'damaged')"
 	execute := func(sql string) {
 		t.Helper()
 		ctx := patiently(t)
