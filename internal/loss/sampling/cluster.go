@@ -25,7 +25,7 @@ const (
 )
 
 // The ellipses on which K is bounded: sums of their half axes, in units of the interval's half.
-var ellipses = [...]float64{3, 5, 7, 9}
+var ellipses = [...]float64{3, 5, 7, 9, 12, 16}
 
 // Λ of degree n is at most 1 + 2/π·ln(n+1).
 var (
@@ -114,6 +114,16 @@ func (c gaussianCluster) Spread() float64 { return spreadA * spreadB }
 type ellipse struct {
 	rho, excess, turn float64
 	radius            float64 // of the discs around the interval that are in it
+	cuts              []cut
+}
+
+// bound is that of |M(θ + it) − 1|, where lift is |s(s+1)|/(θ(θ+1)).
+func (e *ellipse) bound(theta, t, lift float64) float64 {
+	least := lift * e.excess
+	for _, c := range e.cuts {
+		least = math.Min(least, lift*theta*(theta+1)*c.below+c.above+math.Hypot(1+theta, t)*c.slope)
+	}
+	return least * math.Exp(math.Abs(t)*e.turn) * (1 + 1e-9)
 }
 
 func (c gaussianCluster) Error(d loss.Direction, theta float64, in *num.Interrupt) func(t float64) float64 {
@@ -136,8 +146,8 @@ func (c gaussianCluster) Error(d loss.Direction, theta float64, in *num.Interrup
 	return func(t float64) float64 {
 		// |s(s+1)|/(θ(θ+1))
 		lift := math.Hypot(theta, t) / theta * math.Hypot(theta+1, t) / (theta + 1)
-		errA, slopeA, most := interpolation(inA, degreeA, lift, t)
-		errB, slopeB, _ := interpolation(inB, degreeB, lift, t)
+		errA, slopeA, most := interpolation(inA, degreeA, theta, lift, t)
+		errB, slopeB, _ := interpolation(inB, degreeB, theta, lift, t)
 		moved := coordinateUlps * (slopeA*(1+math.Abs(c.midA())) + slopeB*(1+math.Abs(c.midB())))
 		weights := 4 * (degreeA + degreeB + 20) * (1 + spreadA + spreadB) * most
 		return (errB+spreadB*errA)*(1+1e-9) + num.Ulp*c.Spread()*(2*moved+weights)
@@ -146,10 +156,10 @@ func (c gaussianCluster) Error(d loss.Direction, theta float64, in *num.Interrup
 
 // interpolation bounds the error of interpolating with degree n, and the slope and the values of K on
 // the interval, by K's bounds on ellipses.
-func interpolation(in []ellipse, n int, lift, t float64) (err, slope, most float64) {
+func interpolation(in []ellipse, n int, theta, lift, t float64) (err, slope, most float64) {
 	err, slope, most = math.Inf(1), math.Inf(1), math.Inf(1)
 	for _, e := range in {
-		x := lift * e.excess * math.Exp(math.Abs(t)*e.turn) * (1 + 1e-9)
+		x := e.bound(theta, t, lift)
 		if !(x < 0.5) {
 			continue
 		}
@@ -179,7 +189,12 @@ func (c gaussianCluster) ellipseA(d loss.Direction, theta, rho float64, in *num.
 	if cos := math.Cos(phi); phi < 1.5 {
 		a := c.midA() + along - math.Log(cos) // ln v′
 		x := excess(d, theta, a, c.midB()+c.halfB(), in)
-		e.excess = x / math.Sqrt(cos) * math.Exp(math.Exp(a)*(1-cos*cos)/8)
+		factor := math.Exp(math.Exp(a)*(1-cos*cos)/8) / math.Sqrt(cos)
+		e.excess = x * factor
+		e.cuts = aside{
+			v0: math.Exp(c.midA() - along), v1: math.Exp(a), least: math.Exp(c.midB() - c.halfB()),
+			odds: math.Exp(c.midB() + c.halfB()), stretch: 1, growth: 1, excess: x,
+		}.cuts(d, theta, factor)
 	}
 	return e
 }
@@ -201,6 +216,14 @@ func (c gaussianCluster) ellipseB(d loss.Direction, theta, rho float64, in *num.
 		power, exponent = -theta, -theta-2
 	}
 	x := excess(d, theta, c.midA()+clusterHeight/2, c.midB()+along, in)
+	far := aside{
+		v0: math.Exp(c.lowA()), v1: math.Exp(c.lowA() + clusterHeight), least: math.Exp(c.midB() - along),
+		odds: odds, stretch: 1, growth: math.Max(1, g), turn: e.turn, excess: x,
+	}
+	if cos := math.Cos(beta); cos < 0 {
+		far.stretch, far.back = 1/(1-odds), -cos
+	}
+	e.cuts = far.cuts(d, theta, math.Exp(beta*beta/2*math.Exp(-c.lowA())))
 	rest := 2 * math.Pow(g, 1+theta) * (1 + x)
 	if d == loss.Add {
 		rest = g + math.Pow(1+odds, 1+theta)

@@ -75,7 +75,7 @@ func TestClusterBoundsOffTheAxis(t *testing.T) {
 		c, _ := drawInCluster(t)
 		d := loss.Direction(rapid.IntRange(0, 1).Draw(t, "direction"))
 		theta := math.Exp(rapid.Float64Range(-4, 2.5).Draw(t, "ln theta"))
-		s := complex(theta, rapid.Float64Range(0, 30).Draw(t, "t"))
+		s := complex(theta, math.Exp(rapid.Float64Range(-3, 6).Draw(t, "ln t")))
 		rho := rapid.Float64Range(1.5, 12).Draw(t, "rho")
 		angle := rapid.Float64Range(0, 2*math.Pi).Draw(t, "angle")
 		off := func(h float64) complex128 {
@@ -92,7 +92,8 @@ func TestClusterBoundsOffTheAxis(t *testing.T) {
 			a, b = a+inside("a")*clusterHeight/2, b+off(c.halfB())
 			e = c.ellipseB(d, theta, rho, nil)
 		}
-		bound := cmplx.Abs(s*(s+1)) / (theta * (theta + 1)) * e.excess * math.Exp(imag(s)*e.turn)
+		lift := cmplx.Abs(s*(s+1)) / (theta * (theta + 1))
+		bound := e.bound(theta, imag(s), lift)
 		if !(bound < 0.5) {
 			return
 		}
@@ -111,6 +112,54 @@ func TestClusterBoundsOffTheAxis(t *testing.T) {
 	}
 }
 
+// Far along the line, with little noise, the bounds by cuts are the only ones below ½, and they hold.
+func TestClusterBoundsFarAlongTheLine(t *testing.T) {
+	cuts := 0
+	c := at(2*math.Log(1/0.52), math.Log(1e-3)).Cluster().(gaussianCluster)
+	for _, d := range []loss.Direction{loss.Remove, loss.Add} {
+		for _, theta := range []float64{0.4, 1.4, 2.5} {
+			for _, far := range []float64{40, 100, 220} {
+				s := complex(theta, far)
+				lift := cmplx.Abs(s*(s+1)) / (theta * (theta + 1))
+				power := 1 + s
+				if d == loss.Add {
+					power = -s
+				}
+				for _, rho := range ellipses {
+					inA, inB := c.ellipseA(d, theta, rho, nil), c.ellipseB(d, theta, rho, nil)
+					for i := range 5 {
+						angle := math.Pi / 4 * float64(i)
+						off := func(h float64) complex128 {
+							along, across := axes(h, rho)
+							return complex(along*math.Cos(angle), across*math.Sin(angle))
+						}
+						a, b := complex(c.midA(), 0), complex(c.midB(), 0)
+						for _, e := range []struct {
+							ellipse
+							a, b complex128
+						}{{inA, a + off(clusterHeight/2), b}, {inB, a, b + off(c.halfB())}} {
+							bound := e.bound(theta, far, lift)
+							if !(bound < 0.5) {
+								continue
+							}
+							if got := cmplx.Abs(excessOffTheAxis(e.a, e.b, power)); !(got <= bound*(1+1e-6)) {
+								t.Errorf("s = %v, a = %v, b = %v, ρ = %v: |M − 1| = %v, bound %v", s, e.a, e.b, rho,
+									got, bound)
+							}
+							if lift*e.excess*math.Exp(far*e.turn) > 0.5 {
+								cuts++
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if cuts < 20 {
+		t.Errorf("%d bounds are by cuts alone", cuts)
+	}
+}
+
 // excessOffTheAxis is ∫ N(y; b − v/2, v)·(r^p − 1 − p(r − 1)) dy with v = e^a and r = (1 + e^y)/(1 + e^b).
 func excessOffTheAxis(a, b, p complex128) (sum complex128) {
 	v := cmplx.Exp(a)
@@ -118,8 +167,8 @@ func excessOffTheAxis(a, b, p complex128) (sum complex128) {
 	center := real(b - v/2)
 	// The integrand's weight moves by up to p·v.
 	from, to := center-14*wide-math.Abs(real(p)*real(v)), center+14*wide+(math.Abs(real(p))+2)*cmplx.Abs(v)*1.5
-	const n = 6000
-	h := (to - from) / n
+	n := 6000 + int(40*math.Abs(imag(p))) // p turns along the line
+	h := (to - from) / float64(n)
 	for i := range n + 1 {
 		y := complex(from+float64(i)*h, 0)
 		u := y - b + v/2

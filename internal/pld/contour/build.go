@@ -103,6 +103,9 @@ func (c *inversion) fill(line tilts, n int, m *meter) {
 	for k := range sums {
 		if k > 0 { // there the difference is 0
 			sums[k].err += line.err(float64(k)*c.step) + line.err(0)
+			if !(sums[k].err < 1) { // of losses in clusters only the decay is known there
+				sums[k].upper += line.milderDecay(float64(k) * c.step)
+			}
 		}
 		c.node(k, &sums[k], line.variance)
 	}

@@ -154,6 +154,14 @@ func (t *tilts) decay(t0, t1, enough float64, closely bool) float64 {
 	return sum
 }
 
+// milderDecay bounds ln Π|φ_j(t)|^{n_j} of all losses in clusters (docs/math/clusters.md §2.7.3).
+func (t *tilts) milderDecay(at float64) (sum float64) {
+	for _, m := range t.milder {
+		sum += math.Min(0, m.decay(at, at)) * (1 - 1e-12)
+	}
+	return sum
+}
+
 // gaussianDecay bounds ln e^{−t²μ²/2} from t on.
 func gaussianDecay(variance, t float64) float64 {
 	return -t * t * (variance / 2) * (1 - varianceError - 8*num.Ulp)
