@@ -125,6 +125,50 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
+// sessionsOfItsOwn makes a connection, and refuses a pooler that gives each transaction another session: what prepare
+// has set, such as synchronous_commit, would hold for some commits only. A session's process is told by whoever
+// answers at the start and by the server when it is asked, so without a pooler there is nothing more to ask.
+func (s *Store) sessionsOfItsOwn(ctx context.Context) error {
+	one, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer one.Release()
+	process := func(c interface {
+		QueryRow(context.Context, string, ...any) pgx.Row
+	}) (pid int64, err error) {
+		err = c.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid)
+		return pid, err
+	}
+	before, err := process(one)
+	if err != nil || before <= 0 || before == int64(one.Conn().PgConn().PID()) { // other databases have no processes
+		return nil //nolint:nilerr // what cannot be asked here is asked of PostgreSQL only
+	}
+	shared := func(err error) error {
+		const what = "what lies between gives each transaction another session of the database, in which a charge " +
+			"may be acknowledged before it is durable; allowed: pool_mode = session, or the server's own address"
+		return errors.Join(errors.New(what), err)
+	}
+	two, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return shared(err)
+	}
+	defer two.Release()
+	tx, err := two.Begin(ctx)
+	if err != nil {
+		return shared(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // nothing was written
+	held, err := process(tx)
+	if err != nil {
+		return shared(err)
+	}
+	if after, err := process(one); err != nil || after != before || held == before {
+		return shared(err)
+	}
+	return nil
+}
+
 // ErrOtherStore means that a database does not have the store that is to be served.
 var ErrOtherStore = fmt.Errorf("%w: it is not there", ledger.ErrDamaged)
 

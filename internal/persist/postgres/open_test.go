@@ -105,6 +105,19 @@ func TestTablesOfOthers(t *testing.T) {
 	}
 }
 
+// TestPooler: a pooler that gives each transaction another session is refused, and one that does not is not.
+func TestPooler(t *testing.T) {
+	url := pgtest.Database(t)
+	mustClose(t, mustOpen(t, Config{URL: url})) // takes its time to make the tables
+	mustClose(t, mustOpen(t, Config{URL: pgtest.Pool(t, url, "session")}))
+	if s, err := Open(Config{URL: pgtest.Pool(t, url, "transaction")}); err == nil {
+		t.Error("a store was opened through a pooler that gives each transaction another session")
+		mustClose(t, s)
+	} else if !strings.Contains(err.Error(), "pool_mode = session") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestLostIdentifier: ledgers of which nothing says any more to which store they belong get no new identifier, from a
 // daemon that starts or one that connects anew, and nothing is restored among them.
 func TestLostIdentifier(t *testing.T) {

@@ -168,7 +168,7 @@ func (s *Store) open(c *pgxpool.Config, wanted func(*Store) error) (err error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return err
 	}
-	if err = s.pool.Ping(ctx); err == nil {
+	if err = s.sessionsOfItsOwn(ctx); err == nil {
 		err = wanted(s)
 	}
 	if err != nil {
