@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -124,7 +123,7 @@ func TestLoginOverTLS(t *testing.T) {
 	s.issuer.Login("ann", nil)
 	p := openIn(t, s.browser)
 	p.do(chromedp.Navigate(at + ledgerPage("team/a")))
-	p.arrives("main h1", "team/a")
+	p.waits("main h1", "team/a")
 	p.shows("header", "You are oidc:"+s.issuer.URL+"#ann", "Log out")
 	p.shows("main", "1 application", "auditor") // who spent it is for auditors
 	p.waits("#live-state", "This page follows the ledger.")
@@ -149,14 +148,14 @@ func TestLoginOverTLS(t *testing.T) {
 	other.meant("404")
 
 	other.do(chromedp.Click("form.who button", chromedp.ByQuery))
-	other.arrives("body", "You are logged out here.")
+	other.waits("body", "You are logged out here.")
 	// The other tab's stream ends, and what it asks for again is refused.
 	p.waits("#live-state", "This page no longer follows the ledger")
 	p.meant("401")
 	p.meant("403")
 	s.issuer.Login("nobody", nil) // who logs in next
 	other.do(chromedp.Navigate(at + "/"))
-	other.arrives("header", "#nobody")
+	other.waits("header", "#nobody")
 	other.shows("main", "You may not see this", "needs the role viewer on at least one ledger", "privacy@example.org")
 	other.do(chromedp.Navigate(at + ledgerPage("team/a")))
 	other.shows("main", "privacy@example.org")
@@ -171,48 +170,27 @@ func TestKeyboardOnly(t *testing.T) {
 	s.issuer.Login("ben", nil)
 	p := openIn(t, s.browser)
 	p.do(chromedp.Navigate(at))
-	p.arrives("tbody", "team/a")
+	p.waits("tbody", "team/a")
 	p.reach("#contains")
 	p.do(chromedp.KeyEvent("team"), chromedp.KeyEvent(kb.Enter))
-	p.arrives(`#contains[value="team"]`, "")
+	p.waits(`#contains[value="team"]`, "")
 	p.reach(`tbody a[href^="/ledger"]`)
 	p.do(chromedp.KeyEvent(kb.Enter))
-	p.arrives("main", "Who spent it")
+	p.waits("main", "Who spent it")
 	if text := p.text("main"); strings.Contains(text, "auditor") {
 		t.Errorf("an auditor lacks a role:\n%.2000s", text)
 	}
 	p.reach(`a[href^="/statement"]`)
 	p.do(chromedp.KeyEvent(kb.Enter))
-	p.arrives("main", "Privacy statement: team/a")
+	p.waits("main", "Privacy statement: team/a")
 	p.reach("form.who button")
 	p.do(chromedp.KeyEvent(kb.Enter))
-	p.arrives("body", "You are logged out here.")
+	p.waits("body", "You are logged out here.")
 	p.reach(`a[href="/login"]`)
 	s.issuer.Login("nobody", nil)
 	p.do(chromedp.KeyEvent(kb.Enter))
-	p.arrives("header", "#nobody")
+	p.waits("header", "#nobody")
 	p.meant("403") // nobody has a role
-}
-
-// arrives waits until an element shows a text, over any number of pages that lead to one another, as a login does.
-func (p *tab) arrives(selector, want string) {
-	p.t.Helper()
-	for {
-		var there bool
-		err := chromedp.Run(p, chromedp.Evaluate(
-			fmt.Sprintf(`!!document.querySelector(%q)?.innerText.includes(%q)`, selector, want), &there))
-		if err == nil && there {
-			return
-		}
-		if p.Err() != nil { // while a page is left there is none to ask
-			var where, body string
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(p), 10*time.Second)
-			defer cancel()
-			_ = chromedp.Run(ctx, chromedp.Location(&where), chromedp.Text("body", &body, chromedp.ByQuery))
-			p.t.Fatalf("%s does not show %q: %v, at %s:\n%.1000s", selector, want, err, where, body)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
 }
 
 // reach presses Tab until an element has the focus.

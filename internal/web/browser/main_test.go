@@ -271,19 +271,17 @@ func (p *tab) meant(text string) {
 func (p *tab) do(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p, actions...); err != nil {
-		var where, body string
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(p), 2*time.Second)
-		defer cancel()
-		_ = chromedp.Run(ctx, chromedp.Location(&where), chromedp.Text("body", &body, chromedp.ByQuery))
-		p.t.Fatalf("%v, at %s:\n%.2000s", err, where, body)
+		p.t.Fatalf("%v, %s", err, p.whereabouts())
 	}
 }
 
-// text is what a reader sees of an element.
-func (p *tab) text(selector string) (out string) {
+// text is what a reader sees of an element, which may still have to come.
+func (p *tab) text(selector string) string {
 	p.t.Helper()
-	p.do(chromedp.Text(selector, &out, chromedp.ByQuery))
-	return out
+	var out []string
+	p.until(selector+" is missing", fmt.Sprintf(`(e => e ? [e.innerText] : [])(document.querySelector(%q))`, selector),
+		&out, func() bool { return len(out) == 1 })
+	return out[0]
 }
 
 // shows fails the test if an element does not show a text.
@@ -297,9 +295,36 @@ func (p *tab) shows(selector string, texts ...string) {
 	}
 }
 
-// waits until an element shows a text, for at most some seconds.
+// waits until an element shows a text, over any number of pages that lead to one another, as a login does.
 func (p *tab) waits(selector, want string) {
 	p.t.Helper()
-	p.do(chromedp.Poll(fmt.Sprintf(`document.querySelector(%q)?.innerText.includes(%q)`, selector, want), nil,
-		chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(50*time.Millisecond)))
+	var there bool
+	p.until(fmt.Sprintf("%s does not show %q", selector, want),
+		fmt.Sprintf(`!!document.querySelector(%q)?.innerText.includes(%q)`, selector, want),
+		&there, func() bool { return there })
+}
+
+// until asks the page that is there, again and again, for what an expression says into out, until that is as it
+// should be. It names no node and no page to the browser: a live page replaces its own parts, and while a page is
+// left there is none to ask.
+func (p *tab) until(complaint, expression string, out any, right func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		err := chromedp.Run(p, chromedp.Evaluate(expression, out))
+		if err == nil && right() {
+			return
+		}
+		if p.Err() != nil || time.Now().After(end) {
+			p.t.Fatalf("%s: %v, %s", complaint, err, p.whereabouts())
+		}
+	}
+}
+
+// whereabouts is where the browser is, and what it shows.
+func (p *tab) whereabouts() string {
+	var where, body string
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p), 10*time.Second)
+	defer cancel()
+	_ = chromedp.Run(ctx, chromedp.Location(&where), chromedp.Text("body", &body, chromedp.ByQuery))
+	return fmt.Sprintf("at %s:\n%.2000s", where, body)
 }
