@@ -53,8 +53,9 @@ type measure struct {
 	// dropped bounds the finite mass that an optimistic measure left out.
 	dropped float64
 
-	// moment is about ln E[e^{θL}; L < ∞] had the tail above not been cut: both
-	// sides' tell what the step costs.
+	// moment is about ln E[e^{θL}; L < ∞] had the tail above been moved down to the last
+	// point: both sides' tell what the step costs. Where it truly lies does not matter, as
+	// it is so rare that it is cut, and its own moment may exceed all else or be infinite.
 	moment float64
 }
 
@@ -140,7 +141,7 @@ func (t *task) pessimistic(g grid) measure {
 		scale = math.Max(scale, c.LogP+t.theta*edges[i+1])
 	}
 	for _, a := range atoms {
-		scale = math.Max(scale, a.LogP+t.theta*a.Loss)
+		scale = math.Max(scale, a.LogP+t.theta*math.Min(a.Loss, edges[n+1]))
 	}
 	fall, width := math.Exp(-t.theta*g.step), -math.Expm1(-g.step)
 	// place puts a mass into the cell below point i.
@@ -166,7 +167,7 @@ func (t *task) pessimistic(g grid) measure {
 	lose := func(a loss.Mass) {
 		if !math.IsInf(a.LogP, -1) {
 			lost.Add(a.LogP + a.LogErr)
-			cut += math.Exp(a.LogP + t.theta*a.Loss - scale)
+			cut += math.Exp(a.LogP + t.theta*edges[n+1] - scale)
 		}
 	}
 	if infinite := t.pair.Infinite(); infinite > 0 {

@@ -42,7 +42,7 @@ func (t *task) optimistic(g grid) measure {
 			break
 		}
 		m.lost, m.dropped = num.LogDown(t.pair.Infinite()), dropped
-		m.moment = num.Log(math.Max(0, math.Exp(m.scale-scale)+cut)) + scale
+		m.moment = num.Log(math.Exp(m.scale-scale)+cut) + scale
 		if try == 0 || (m.scale > best.scale) == (t.theta > 0) {
 			best = m
 		}
@@ -62,7 +62,7 @@ func (t *task) optimistic(g grid) measure {
 // atoms, by increasing loss, and the index of the most likely one. Losses and
 // masses are rounded down (masses up with roundUp); what lies below the first
 // point is dropped, and what lies above the last, but for θ < 0 moved down to it.
-// cut is what ending the grid takes from the tilted mass.
+// cut is the tilted mass that this leaves out, had it been moved down.
 func (t *task) lumps(g grid) (lumps []lump, anchor int, scale, dropped, cut float64) {
 	first := int(math.Floor((t.lo - g.offset) / g.step))
 	last := max(g.below(t.hi), first) + 1
@@ -97,13 +97,8 @@ func (t *task) lumps(g grid) (lumps []lump, anchor int, scale, dropped, cut floa
 			dropped += math.Exp(c.LogP + c.LogErr)
 			continue
 		}
-		if l > ceiling {
-			cut += math.Exp(c.LogP + t.theta*l - scale)
-			if t.theta < 0 {
-				cut -= math.Exp(c.LogP + t.theta*ceiling - scale)
-			}
-		}
 		if l > ceiling && t.theta > 0 {
+			cut += math.Exp(c.LogP + t.theta*ceiling - scale)
 			continue
 		}
 		l = math.Min(l, ceiling)
