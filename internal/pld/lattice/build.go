@@ -1,6 +1,7 @@
 package lattice
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -65,6 +66,11 @@ func (p *problem) ends(t *term, a *aim) (lo, hi float64) {
 		return v <= logAbove
 	})
 	high = math.Max(low, high)
+	if t.thinned { // what is one rough outcome has some of its outcomes above its loss
+		next, _ := slices.BinarySearchFunc(t.rough, high,
+			func(m loss.Mass, l float64) int { return cmp.Compare(m.Loss, l) })
+		high = math.Max(high, t.rough[min(next+1, len(t.rough)-1)].Loss)
+	}
 	if !loss.Separable(t.upper) {
 		// An outcome at an edge is on one side of it in one grid and on the other side in the
 		// next: one at this end must not be cut.

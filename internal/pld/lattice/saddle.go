@@ -22,6 +22,7 @@ type term struct {
 	above    []float64
 	used     int
 	discrete bool      // there are only atoms
+	thinned  bool      // rough has several of them as one
 	atomic   bool      // and few distances between them
 	spans    []float64 // these distances
 	price    float64   // of a cell, against that of one normal distribution
@@ -38,7 +39,6 @@ func newTerm(upper, lower loss.Pair, count float64, most int, in *num.Interrupt)
 	anchor := upper.Anchor()
 	reach := math.Max(anchor-lo, hi-anchor)
 	edges := []float64{math.Inf(-1), lo, anchor, hi, math.Inf(1)}
-	const octaves = 26
 	for i := range most / 4 {
 		d := reach * math.Exp2(-octaves*float64(i)/float64(most/4))
 		edges = append(edges, anchor-d, anchor+d)
@@ -59,7 +59,8 @@ func newTerm(upper, lower loss.Pair, count float64, most int, in *num.Interrupt)
 		t.rough = append(t.rough, cells[0])
 	}
 	t.atomic = t.discrete
-	t.rough = append(t.rough, thinned(atoms, most)...)
+	t.rough = append(t.rough, thinned(atoms, anchor, most)...)
+	t.thinned = len(atoms) > most
 	slices.SortFunc(t.rough, func(a, b loss.Mass) int { return cmp.Compare(a.Loss, b.Loss) })
 	t.above = make([]float64, len(t.rough))
 	sum := math.Inf(-1)
@@ -89,19 +90,27 @@ func newTerm(upper, lower loss.Pair, count float64, most int, in *num.Interrupt)
 	return t
 }
 
-// thinned merges neighbouring atoms so that about that many are left.
-func thinned(atoms []loss.Mass, most int) []loss.Mass {
+// octaves are how much nearer the least rough outcomes are to the anchor than the farthest.
+const octaves = 26
+
+// thinned merges neighbouring atoms so that about that many are left, closer to each other near the anchor:
+// where few of them are far away, a hundredth of what they span may hold nearly all of P.
+func thinned(atoms []loss.Mass, anchor float64, most int) []loss.Mass {
 	if len(atoms) <= most {
 		return atoms
 	}
-	width := (atoms[len(atoms)-1].Loss - atoms[0].Loss) / float64(most)
+	first, last := atoms[0].Loss, atoms[len(atoms)-1].Loss
+	reach, widening := math.Max(anchor-first, last-anchor), math.Exp2(4*octaves/float64(most))-1
+	width := func(at float64) float64 {
+		return math.Min((last-first)/float64(most), math.Max(reach*math.Exp2(-octaves), widening*math.Abs(at-anchor)))
+	}
 	var few []loss.Mass
 	var p, q num.LogSum
 	start := atoms[0].Loss
 	for i, a := range atoms {
 		p.Add(a.LogP)
 		q.Add(a.LogP - a.Loss)
-		if i+1 == len(atoms) || atoms[i+1].Loss > start+width {
+		if i+1 == len(atoms) || atoms[i+1].Loss > start+width(start) {
 			few = append(few, loss.Mass{LogP: p.Log(), Loss: p.Log() - q.Log()})
 			p, q = num.LogSum{}, num.LogSum{}
 			if i+1 < len(atoms) {
