@@ -4,15 +4,15 @@ FUZZTIME ?= 10s
 # Fuzzed by default: what reads bytes from outside, and the answers over the whole
 # range of parameters, whose hardest inputs take a second under instrumentation.
 FUZZPKGS ?= ./internal/audit ./internal/interchange ./internal/interchange/pickle ./internal/persist ./internal/record ./internal/wire ./internal/wire/questions ./internal/wire/wirejson ./internal/pld/lattice ./internal/accountant
-# Set for property tests that draw the same cases each time, as .ci/run does.
-RAPID_SEED ?=
+# Property tests draw the same cases each time; make search draws others.
+RAPID_SEED ?= 1
 TESTED   = $(shell $(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(1) | grep $(2) 'pgregory.net/rapid' | cut -d' ' -f1)
 # Ten minutes for a package, Go's own limit, are over where a machine has much else to do.
 PATIENT  = -timeout 1h
-SEED     = $(if $(RAPID_SEED),-rapid.seed=$(RAPID_SEED))
+SEED     = -rapid.seed=$(RAPID_SEED)
 RACED    = ./cmd/accountantd ./client/... ./internal/keeper/... ./internal/persist/... ./internal/server/... ./internal/ledger/...
 
-.PHONY: build demo test run race soak soak-fleet fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy install release try-release paths
+.PHONY: build demo test test-all search run race soak soak-fleet fuzz lint proto generate docs breaking check bench-peers test-interchange bench-load check-deploy install release try-release paths
 
 build: ## the two commands, in bin/
 	$(GO) build -o bin/ ./cmd/...
@@ -24,10 +24,18 @@ demo: ## a DP-SGD run on real digits, every step in the ledger
 	  $(GO) build -o bin/ ./cmd/... ./examples/digits; built=$$?; kill $$beat; exit $$built
 	@bin/digits -demo -accountantd bin/accountantd
 
-test: ## every test; no C compiler needed
-	@CGO_ENABLED=0 $(GO) test $(PATIENT) $(call TESTED,./...,-v)
-	@CGO_ENABLED=0 $(GO) test $(PATIENT) $(call TESTED,./...,-e) $(SEED)
-	@echo "make test: every test of every package passed"
+test: ## the tests of every package, without the longest ones and with fewer random cases; no C compiler needed
+	@$(MAKE) --no-print-directory test-all SHORT=-short
+	@echo "make test: the tests of every package passed; make test-all also runs the longest ones"
+
+SHORT ?=
+test-all: ## every test with all of its cases
+	@CGO_ENABLED=0 $(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-v)
+	@CGO_ENABLED=0 $(GO) test $(SHORT) $(PATIENT) $(call TESTED,./...,-e) $(SEED)
+
+SEARCHED ?= ./internal/pld/lattice ./internal/accountant ./internal/loss/kinds
+search: ## for MINUTES, property tests with new seeds and the fuzzers of the mathematics (SEARCHED), in turns
+	GO=$(GO) tools/search.sh $(MINUTES) $(SEARCHED)
 
 run: build ## a standing daemon with its data in ./data
 	bin/accountantd --data ./data
@@ -40,6 +48,10 @@ KILLS ?= 3000
 
 soak: ## the daemon killed KILLS times under load and KILLS times while datasets change (3,000: about an hour)
 	ACCOUNTANT_KILL_ROUNDS=$(KILLS) $(GO) test ./cmd/accountantd -count 1 -timeout 24h -v -run '^(TestKillRounds|TestDatasetKillRounds)$$'
+
+.PHONY: readers
+readers: ## a daemon under a limit of 512 MiB, asked for more than that in six ways (five minutes)
+	ACCOUNTANT_READERS=all $(GO) test ./cmd/accountantd -count 1 -timeout 1h -v -run '^TestReaders$$'
 
 FAILOVERS ?= 5
 

@@ -102,7 +102,7 @@ func failure(op, ledger string, err error) *Error {
 	st, ok := status.FromError(err)
 	switch {
 	case ok:
-		out.Code, out.Message, out.RetryAfter = st.Code(), st.Message(), wishOf(st)
+		out.Code, out.Message, out.RetryAfter = st.Code(), advised(st.Code(), st.Message()), wishOf(st)
 		out.Budget, out.Refusal = budgetOf(st), detailOf[*pb.SetRefusal](st)
 		if out.Budget != nil || out.Refusal != nil && st.Code() == codes.ResourceExhausted {
 			out.cause = ErrBudget

@@ -28,9 +28,9 @@ var verbs = map[string]func(ctx context.Context, c *Client){
 	"Report":       func(ctx context.Context, c *Client) { _, _ = c.Report(ctx, "x", nil, nil) },
 	"ReportStream": func(ctx context.Context, c *Client) { _, _ = c.Stream(ctx, "x") },
 	"Reserve":      func(ctx context.Context, c *Client) { _, _ = c.Reserve(ctx, "x", nil, time.Minute, nil) },
-	"ReportSet":    func(ctx context.Context, c *Client) { _, _ = c.Set("x", "y").Report(ctx, nil, nil) },
+	"ReportSet":    func(ctx context.Context, c *Client) { _, _ = c.Set("x", "y").Report(ctx, 0, nil, nil) },
 	"ReserveSet": func(ctx context.Context, c *Client) {
-		_, _ = c.Range("x", "1", "2").Reserve(ctx, nil, time.Minute, nil)
+		_, _ = c.Range("x", "1", "2").Reserve(ctx, 0, nil, time.Minute, nil)
 	},
 	"CommitSet":   func(ctx context.Context, c *Client) { _, _ = c.CommitSet(ctx, nil, nil, nil) },
 	"ReleaseSet":  func(ctx context.Context, c *Client) { _, _ = c.ReleaseSet(ctx, nil, "") },

@@ -9,7 +9,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
-// Given is the fixed side of a question, δ or ε: see Delta and Epsilon.
+// Given is the fixed side of a question, δ or ε: see Delta and Epsilon. The zero Given asks for ε at a ledger's own δ.
 type Given struct {
 	value float64
 	kind  givenKind
@@ -19,7 +19,7 @@ type Given struct {
 type givenKind uint8
 
 const (
-	givenNothing givenKind = iota // refused by the daemon
+	givenNothing givenKind = iota // of a ledger its own δ; of a workload refused by the daemon
 	givenDelta
 	givenEpsilon
 )

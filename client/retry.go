@@ -34,8 +34,12 @@ func limited(err error) bool {
 }
 
 // wroteNothing reports whether an attempt that ended with err certainly wrote
-// nothing. Any other error may have followed a commit.
+// nothing. Any other error may have followed a commit, unless it has a time to come
+// back: the daemon sends that where it has not let a call in.
 func wroteNothing(err error) bool {
+	if wishOf(status.Convert(err)) > 0 {
+		return true
+	}
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
 		codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.ResourceExhausted, codes.Aborted:

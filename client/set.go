@@ -30,25 +30,29 @@ func (c *Client) Range(prefix, first, last string) *Set {
 // lane of the Client, whichever ledgers they are about.
 const SetLane = ""
 
-// Report charges events to each of the ledgers, or to none of them, and returns once that is durable. A range
-// is resolved once, when the charge is decided; the receipt names the ledgers. The request travels in a lane,
+// Report charges events to each of the ledgers, or to none of them, and returns once that is durable. The
+// contribution says whether the events' sensitivity bounds what a person's rows in each ledger move the release by
+// (pb.SetPart_IN_EACH), or those in all ledgers together (pb.SetPart_OVER_ALL): it is required, since answers about
+// a person who is in several of the ledgers differ by it. A range is resolved once, when the charge is decided; the
+// receipt names the ledgers. The request travels in a lane,
 // with the retries and errors of Client.Report. If it is refused, Error.Refusal names the ledgers that lack
 // budget, what each of them lacks, and what would fit in all of them.
-func (s *Set) Report(ctx context.Context, events []*pb.Event,
+func (s *Set) Report(ctx context.Context, contribution pb.SetPart_Contribution, events []*pb.Event,
 	labels map[string]string) (*pb.ReportSetResponse, error) {
-	return inLane[*pb.ReportSetResponse](ctx, s.c, "Set.Report", SetLane, s.charge(events, labels))
+	return inLane[*pb.ReportSetResponse](ctx, s.c, "Set.Report", SetLane, s.charge(contribution, events, labels))
 }
 
 // ReportOnce is Report under a key that the caller chooses: see Client.ReportOnce. The key covers the set:
 // another set, or other events, under the same key are refused with ALREADY_EXISTS.
-func (s *Set) ReportOnce(ctx context.Context, key string, events []*pb.Event,
-	labels map[string]string) (*pb.ReportSetResponse, error) {
-	return once[*pb.ReportSetResponse](ctx, s.c, "Set.ReportOnce", SetLane, key, s.charge(events, labels))
+func (s *Set) ReportOnce(ctx context.Context, key string, contribution pb.SetPart_Contribution,
+	events []*pb.Event, labels map[string]string) (*pb.ReportSetResponse, error) {
+	return once[*pb.ReportSetResponse](ctx, s.c, "Set.ReportOnce", SetLane, key,
+		s.charge(contribution, events, labels))
 }
 
 // CheckOnce asks what ReportOnce would do now, and writes nothing. The answer has the ledgers of the set, and
 // Refusal where it would be refused. If the key is already used for this charge it has the first receipt.
-func (s *Set) CheckOnce(ctx context.Context, key string, events []*pb.Event,
+func (s *Set) CheckOnce(ctx context.Context, key string, contribution pb.SetPart_Contribution, events []*pb.Event,
 	labels map[string]string) (*pb.ReportSetResponse, error) {
 	const op = "Set.CheckOnce"
 	writer, err := requestWriter(op, SetLane, key)
@@ -58,21 +62,21 @@ func (s *Set) CheckOnce(ctx context.Context, key string, events []*pb.Event,
 	var answer *pb.ReportSetResponse
 	err = s.c.read(ctx, op, SetLane, func(ctx context.Context) (err error) {
 		answer, err = s.c.api.ReportSet(ctx, &pb.ReportSetRequest{Set: s.set, Writer: writer, Sequence: 1,
-			Charge: &pb.Charge{Events: events, Labels: labels}, CheckOnly: true})
+			Charge: &pb.Charge{Events: events, Labels: labels}, Contribution: contribution, CheckOnly: true})
 		return err
 	})
 	return answer, err
 }
 
-func (s *Set) charge(events []*pb.Event, labels map[string]string) Write {
-	return Write{Set: s.set, Charge: &pb.Charge{Events: events, Labels: labels}}
+func (s *Set) charge(contribution pb.SetPart_Contribution, events []*pb.Event, labels map[string]string) Write {
+	return Write{Set: s.set, Contribution: contribution, Charge: &pb.Charge{Events: events, Labels: labels}}
 }
 
 // Reserve sets events aside in each of the ledgers, or in none of them: see Client.Reserve. The receipt names
 // the reservation for Commit and Release.
-func (s *Set) Reserve(ctx context.Context, events []*pb.Event, lifetime time.Duration,
-	labels map[string]string) (*pb.ReserveSetResponse, error) {
-	w, err := s.reserve("Set.Reserve", events, lifetime, labels)
+func (s *Set) Reserve(ctx context.Context, contribution pb.SetPart_Contribution, events []*pb.Event,
+	lifetime time.Duration, labels map[string]string) (*pb.ReserveSetResponse, error) {
+	w, err := s.reserve("Set.Reserve", contribution, events, lifetime, labels)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +84,19 @@ func (s *Set) Reserve(ctx context.Context, events []*pb.Event, lifetime time.Dur
 }
 
 // ReserveOnce is Reserve under a key that the caller chooses: see ReportOnce.
-func (s *Set) ReserveOnce(ctx context.Context, key string, events []*pb.Event, lifetime time.Duration,
-	labels map[string]string) (*pb.ReserveSetResponse, error) {
-	w, err := s.reserve("Set.ReserveOnce", events, lifetime, labels)
+func (s *Set) ReserveOnce(ctx context.Context, key string, contribution pb.SetPart_Contribution,
+	events []*pb.Event, lifetime time.Duration, labels map[string]string) (*pb.ReserveSetResponse, error) {
+	w, err := s.reserve("Set.ReserveOnce", contribution, events, lifetime, labels)
 	if err != nil {
 		return nil, err
 	}
 	return once[*pb.ReserveSetResponse](ctx, s.c, "Set.ReserveOnce", SetLane, key, w)
 }
 
-func (s *Set) reserve(op string, events []*pb.Event, lifetime time.Duration, labels map[string]string) (Write, error) {
+func (s *Set) reserve(op string, contribution pb.SetPart_Contribution, events []*pb.Event, lifetime time.Duration,
+	labels map[string]string) (Write, error) {
 	w, err := reserveOf(op, SetLane, events, lifetime, labels)
-	w.Set = s.set
+	w.Set, w.Contribution = s.set, contribution
 	return w, err
 }
 

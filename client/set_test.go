@@ -107,11 +107,11 @@ func TestSetsUnderFaults(t *testing.T) {
 				c := f.serve(t, f, Config{})
 				ctx := t.Context()
 				days := c.Range("days/", "01", "07")
-				charged, err := days.Report(ctx, someEvents(), map[string]string{"run": "7"})
+				charged, err := days.Report(ctx, pb.SetPart_OVER_ALL, someEvents(), map[string]string{"run": "7"})
 				if err != nil || charged.GetReceipt().GetSequence() != 1 {
 					t.Fatalf("%v, %v", charged, err)
 				}
-				reserved, err := c.Set("a", "b").Reserve(ctx, someEvents(), time.Hour, nil)
+				reserved, err := c.Set("a", "b").Reserve(ctx, pb.SetPart_OVER_ALL, someEvents(), time.Hour, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,11 +146,11 @@ func TestSetRefused(t *testing.T) {
 		Code: int32(codes.ResourceExhausted), BudgetExceeded: &pb.BudgetExceeded{}}}}}
 	c := f.serve(t, f, Config{})
 	set := c.Set("a", "b")
-	checked, err := set.CheckOnce(t.Context(), "k", someEvents(), nil)
+	checked, err := set.CheckOnce(t.Context(), "k", pb.SetPart_OVER_ALL, someEvents(), nil)
 	if err != nil || len(checked.GetLedgers()) != 2 || checked.GetRefusal().GetMembers()[0].GetLedger() != "b" {
 		t.Errorf("%v, %v", checked, err)
 	}
-	_, err = set.Report(t.Context(), someEvents(), nil)
+	_, err = set.Report(t.Context(), pb.SetPart_OVER_ALL, someEvents(), nil)
 	var e *Error
 	if !errors.As(err, &e) || !errors.Is(err, ErrBudget) || e.Unknown || !proto.Equal(e.Refusal, f.refusal) {
 		t.Fatalf("%v: %+v", err, e)
@@ -159,7 +159,8 @@ func TestSetRefused(t *testing.T) {
 		t.Errorf("%v", e.GRPCStatus().Details())
 	}
 	f.refusal = nil
-	if a, err := set.Report(t.Context(), someEvents(), nil); err != nil || a.GetReceipt().GetSequence() != 1 {
+	a, err := set.Report(t.Context(), pb.SetPart_OVER_ALL, someEvents(), nil)
+	if err != nil || a.GetReceipt().GetSequence() != 1 {
 		t.Errorf("%v, %v; want the same number again", a, err)
 	}
 }
@@ -176,7 +177,7 @@ func TestSetSettles(t *testing.T) {
 		return none
 	}
 	c := f.serve(t, f, Config{MaxAttempts: 1})
-	_, err := c.Set("a", "b").Report(t.Context(), someEvents(), nil)
+	_, err := c.Set("a", "b").Report(t.Context(), pb.SetPart_OVER_ALL, someEvents(), nil)
 	var e *Error
 	if !errors.As(err, &e) || !e.Unknown {
 		t.Fatal(err)

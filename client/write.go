@@ -12,8 +12,9 @@ import (
 
 // Write is the content of one write in a lane: exactly one field is set, besides Set.
 type Write struct {
-	// Set says that a Charge or Reserve is for several ledgers.
-	Set *pb.LedgerSet
+	// Set says that a Charge or Reserve is for several ledgers, and Contribution whose rows its sensitivity bounds.
+	Set          *pb.LedgerSet
+	Contribution pb.SetPart_Contribution
 
 	Charge  *pb.Charge
 	Close   *pb.Close
@@ -42,11 +43,13 @@ func (w Write) unary(ledger, writer string, sequence uint64) (method string, req
 	switch {
 	case w.Set != nil && w.Reserve != nil:
 		return pb.AccountantService_ReserveSet_FullMethodName,
-			&pb.ReserveSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Reserve: w.Reserve},
+			&pb.ReserveSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Reserve: w.Reserve,
+				Contribution: w.Contribution},
 			&pb.ReserveSetResponse{}
 	case w.Set != nil:
 		return pb.AccountantService_ReportSet_FullMethodName,
-			&pb.ReportSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Charge: w.Charge},
+			&pb.ReportSetRequest{Set: w.Set, Writer: writer, Sequence: sequence, Charge: w.Charge,
+				Contribution: w.Contribution},
 			&pb.ReportSetResponse{}
 	case w.SetCommit != nil:
 		return pb.AccountantService_CommitSet_FullMethodName,
@@ -170,9 +173,9 @@ func contentOf(it *item) Write {
 	case *pb.ReportRequest:
 		return Write{Charge: r.GetCharge()}
 	case *pb.ReportSetRequest:
-		return Write{Set: r.GetSet(), Charge: r.GetCharge()}
+		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Charge: r.GetCharge()}
 	case *pb.ReserveSetRequest:
-		return Write{Set: r.GetSet(), Reserve: r.GetReserve()}
+		return Write{Set: r.GetSet(), Contribution: r.GetContribution(), Reserve: r.GetReserve()}
 	case *pb.CommitSetRequest:
 		return Write{SetCommit: r.GetCommit()}
 	case *pb.ReleaseSetRequest:

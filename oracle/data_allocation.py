@@ -1,6 +1,7 @@
 """Random allocation: epochs of one to three steps by integration, of more by sampling with stated confidence."""
 
 from functools import partial
+from random import Random
 
 from mpmath import mp, mpf
 
@@ -80,12 +81,22 @@ SAMPLED = [
 SEVERAL = [(3, 2, 1.0, 0.5, 200_000), (4, 2, 1.0, 0.5, 200_000), (5, 3, 0.8, 1.0, 200_000), (10, 9, 2.0, 0.5, 200_000), (3, 3, 1.0, 1.0, 200_000)]
 
 
+def drawn(rows):
+    """Shapes of all kinds: few and many steps, few and nearly all of them chosen, little and much noise."""
+    rng = Random(29)
+    for _ in range(rows):
+        steps = rng.choice([3, 4, 5, 7, 10, 16, 40])
+        selected = rng.randint(2, steps - 1)
+        sigma = seven(10 ** rng.uniform(-0.4, 0.8))
+        yield steps, selected, sigma, seven(rng.uniform(0, 1.5) * (selected / sigma / steps**0.5 + 0.1)), 60_000
+
+
 def by_sampling():
     return [partial(sampled_row, i, *x) for i, x in enumerate(SAMPLED)]
 
 
 def several():
-    return [partial(several_row, 500 + i, *x) for i, x in enumerate(SEVERAL)]
+    return [partial(several_row, 500 + i, *x) for i, x in enumerate(SEVERAL + list(drawn(250)))]
 
 
 def orders_row(number, noise, steps, selected, passes, alpha):

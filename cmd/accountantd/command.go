@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
-	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/version"
 	"github.com/dpaccountant/accountant/internal/web/bounds"
 )
@@ -26,10 +26,9 @@ type settings struct {
 	tokens              tokens
 	storage             storage
 	logins              logins
-	fair                fairuse.Limits
+	rules               access.Rules
 	init                bool
 	local               bool // private, for as long as it is used (local.go); no flag sets it
-	requireDataset      bool
 	insecure, pprof     bool
 	dashboard           bool
 	gracePeriod         time.Duration
@@ -121,8 +120,8 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 	s.storage.addFlags(f)
 	f.BoolVar(&s.init, "init", false,
 		"start anew, with nothing charged, in a directory whose store is gone; refused where there is one")
-	f.BoolVar(&s.requireDataset, "require-dataset", false, "refuse new ledgers that neither a registered dataset nor "+
-		"another ledger pays for")
+	f.BoolVar(&s.rules.RequireDataset, "require-dataset", false, "refuse new ledgers that neither a registered "+
+		"dataset nor another ledger pays for")
 	f.StringVar(&s.tls.Cert, "tls-cert", "", "PEM `file` of the server's certificate, and those that certify it")
 	f.StringVar(&s.tls.Key, "tls-key", "", "PEM `file` of its key")
 	f.StringVar(&s.tls.ClientCA, "tls-client-ca", "",
@@ -132,9 +131,9 @@ func newCommand(env []string, serve func(context.Context, settings) error) *cobr
 		"that does not need its own socket)")
 	s.tokens.addFlags(f)
 	s.logins.addFlags(f)
-	f.Float64Var(&s.fair.Calls, "fair-calls", 0, "how many `calls`, and charges in streams, one principal may make a "+
+	f.Float64Var(&s.rules.FairCalls, "fair-calls", 0, "how many `calls`, and charges in streams, one principal may make a "+
 		"second; 0: no limit")
-	f.DurationVar(&s.fair.Computing, "fair-computing", 0, "for how `long` the questions of one principal may be "+
+	f.DurationVar(&s.rules.FairComputing, "fair-computing", 0, "for how `long` the questions of one principal may be "+
 		"computed within a minute, over all processors; 0: no limit")
 	f.BoolVar(&s.insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
 	f.DurationVar(&s.gracePeriod, "grace-period", 20*time.Second,

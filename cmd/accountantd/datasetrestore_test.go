@@ -172,15 +172,17 @@ func TestRestoreWithDatasets(t *testing.T) {
 
 	// 1 for a, 1 for b and 1 for what is gone are spent of 4. The approvals under way are given:
 	// a's larger share comes on top of what the restore has charged for it.
-	o.refused(o.create(servertest.Filter("survey/c", servertest.Basic(1.25))), codes.ResourceExhausted, "1 is left")
-	o.refused(o.approve("ben", "survey/a", raise), codes.ResourceExhausted, "1 is left")
+	o.refused(o.create(servertest.Filter("survey/c", servertest.Basic(1.25))), codes.ResourceExhausted,
+		"at most ε = 0.999")
+	o.refused(o.approve("ben", "survey/a", raise), codes.ResourceExhausted, "at most ε = 0.999")
 	o.must(o.approve("ben", record, more))
 	o.must(o.approve("ben", "survey/a", raise))
 	o.must(o.charge("survey/a", 0.75))
 	o.refused(o.charge("survey/a", 0.25), codes.ResourceExhausted, "0 is left")
 	o.must(o.charge("survey/b", 0.25))
 	o.must(o.create(servertest.Filter("survey/c", servertest.Basic(0.5))))
-	o.refused(o.create(servertest.Filter("survey/d", servertest.Basic(0.25))), codes.ResourceExhausted, "0 is left")
+	o.refused(o.create(servertest.Filter("survey/d", servertest.Basic(0.25))), codes.ResourceExhausted,
+		"nothing any more")
 	for _, name := range []string{"survey/a", "survey/b", "survey/c", record, "system:access"} {
 		if code, out := ctl("verify", name, "--server", socket); code != 0 {
 			t.Errorf("verify %s: %d, %s", name, code, out)

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 )
@@ -169,8 +172,9 @@ func verifiedBackup(t *testing.T, ctl func(...string) (int, string), d *daemon) 
 	}
 }
 
-// TestFailoverLosses: with asynchronous replication a failover loses what was acknowledged last. The receipts that
-// clients carry find it, and a daemon that requires a standby does not even begin.
+// TestFailoverLosses: with asynchronous replication a failover loses what was acknowledged last. Both daemons say so in
+// the ledger, once, and it takes no charges. The receipts that clients carry find it, too, and a daemon that requires a
+// standby does not even begin.
 func TestFailoverLosses(t *testing.T) {
 	rounds := min(failovers(t), 3)
 	p := pgtest.StartPatroni(t, pgtest.PatroniConfig{Nodes: 2})
@@ -215,6 +219,19 @@ func TestFailoverLosses(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitLoss(t, daemons, name, lost.GetReceipt())
+		l, err := api.GetLedger(patiently(t), &pb.GetLedgerRequest{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		position := fmt.Sprintf("the newest is entry %d with hash %x", lost.GetReceipt().GetPosition(),
+			lost.GetReceipt().GetHeadHash())
+		if a := l.GetLedger().GetAssumptions(); !l.GetLedger().GetNeedsReconciling() || len(a) != 1 ||
+			!strings.Contains(a[0].GetText(), position) {
+			t.Errorf("the ledger does not say that %s: %v", position, l)
+		}
+		if _, err := report("more", nil); status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("a charge after the loss: %v", err)
+		}
 		if again, err := report("kept", nil); err != nil || !again.GetReplayed() {
 			t.Errorf("what the standby had: %v, %v", again, err)
 		}

@@ -297,7 +297,8 @@ func setOf(ledgers []*fleetLedger) *pb.LedgerSet {
 func (w *fleetWriter) chargeSet(ledgers []*fleetLedger) {
 	op := w.op("charge", 1+w.random.Uint64N(3), ledgers)
 	w.write(op, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
-		return several(w.t, ledgers)(c.ReportSet(ctx, &pb.ReportSetRequest{Set: setOf(ledgers), Writer: op.writer,
+		return several(w.t, ledgers)(c.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set: setOf(ledgers), Writer: op.writer,
 			Sequence: 1, Charge: &pb.Charge{Events: releases(int(op.size))}}))
 	})
 }
@@ -313,7 +314,8 @@ func (w *fleetWriter) reserveSet(ledgers []*fleetLedger) {
 	var held *pb.SetReservation
 	o := op("reserve", 2)
 	if !w.write(o, func(ctx context.Context, c pb.AccountantServiceClient) (answer, error) {
-		a, err := c.ReserveSet(ctx, &pb.ReserveSetRequest{Set: setOf(ledgers), Writer: o.writer, Sequence: 1,
+		a, err := c.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set: setOf(ledgers), Writer: o.writer, Sequence: 1,
 			Reserve: &pb.Reserve{Events: releases(2), LifetimeSeconds: lifetime}})
 		held = &pb.SetReservation{Journal: a.GetReceipt().GetJournal(), Position: a.GetReceipt().GetPosition()}
 		return several(w.t, ledgers)(a, err)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 // heapFloor is the heap up to which garbage is left to lie. A daemon with little
@@ -12,11 +15,19 @@ import (
 // time shrink the stacks of its calls (docs/benchmarks.md).
 const heapFloor = 96 << 20
 
+// keepWithin has the garbage collector work harder when the process takes nine tenths of the memory that its cgroup may
+// have, as a container or a unit of systemd has a limit beyond which the kernel kills it. Who set GOMEMLIMIT knows
+// better.
+func keepWithin(limit memlimit.Provider) {
+	if most, err := limit(); err == nil && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(min(most, math.MaxInt64) / 10 * 9))
+	}
+}
+
 // saveCollections has the garbage collector start when the heap is twice what
-// lives in it, as Go does, but not below heapFloor. Who set GOGC or GOMEMLIMIT
-// knows better.
+// lives in it, as Go does, but not below heapFloor. Who set GOGC knows better.
 func saveCollections() {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	if os.Getenv("GOGC") != "" {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

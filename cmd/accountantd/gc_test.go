@@ -1,6 +1,32 @@
 package main
 
-import "testing"
+import (
+	"math"
+	"runtime/debug"
+	"testing"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// The garbage collector keeps below the limit of the cgroup, unless somebody has said otherwise.
+func TestMemoryLimit(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	none := func() (uint64, error) { return 0, memlimit.ErrNoLimit }
+	for _, c := range []struct {
+		said  string
+		limit memlimit.Provider
+		want  int64
+	}{{"", memlimit.Limit(1000), 900}, {"", none, before}, {"1GiB", memlimit.Limit(1000), before},
+		{"", memlimit.Limit(math.MaxUint64), math.MaxInt64 / 10 * 9}} {
+		debug.SetMemoryLimit(before)
+		t.Setenv("GOMEMLIMIT", c.said)
+		keepWithin(c.limit)
+		if got := debug.SetMemoryLimit(-1); got != c.want {
+			t.Errorf("GOMEMLIMIT=%q: %d; want %d", c.said, got, c.want)
+		}
+	}
+}
 
 func TestPercent(t *testing.T) {
 	for _, c := range []struct {

@@ -15,14 +15,21 @@ func inFile() upkeep.Place {
 	}}
 }
 
-// inDatabase says what a database promises, by what its primary answers now.
-func inDatabase(ask func() (inspect.Promises, error)) upkeep.Place {
+// inDatabase says what a database promises and has lost, by what its primary answers now.
+func inDatabase(d inspected) upkeep.Place {
 	return upkeep.Place{Kind: "database", Promises: func() ([]string, error) {
-		p, err := ask()
+		p, err := d.Promises()
 		if err != nil {
 			return nil, err
 		}
 		return promises(p), nil
+	}, Warnings: func() ([]string, error) {
+		lost, err := d.Lost()
+		if err != nil || len(lost) == 0 {
+			return nil, err
+		}
+		return []string{"The database has lost acknowledged entries of " + inspect.Lossy(lost) + ". Each of these " +
+			"ledgers takes nothing until somebody reconciles it (docs/fleet.md)."}, nil
 	}}
 }
 

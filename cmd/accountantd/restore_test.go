@@ -52,7 +52,7 @@ func TestRestore(t *testing.T) {
 		"epsilon=1000,delta=1e-5,guard=rdp,order=8")
 	must("", "ledger", "create", small, "--adjacency", "add-or-remove-one", "--budget", "epsilon=1,guard=basic")
 	create(t, api, closed)
-	must("", "ledger", "close", closed, "--request-id", "close")
+	must("", "ledger", "close", closed, "--yes", "--request-id", "close")
 
 	newClient := func() *client.Client {
 		t.Helper()
@@ -124,7 +124,7 @@ func TestRestore(t *testing.T) {
 	if lost[plain] == 0 || lost[filter] == 0 {
 		t.Errorf("nothing was lost: %v", lost)
 	}
-	if code, out := ctl("ledger", "close", closed, "--request-id", "close", "--server", socket); code != 0 ||
+	if code, out := ctl("ledger", "close", closed, "--yes", "--request-id", "close", "--server", socket); code != 0 ||
 		!strings.Contains(out, "already closed (replayed)") {
 		t.Errorf("a closed ledger: %d, %s", code, out)
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/local"
 	"github.com/dpaccountant/accountant/internal/persist"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -66,7 +67,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		Data: s.data, Version: version.String(), Logger: logger, BudgetLedgers: s.metricsLedgers,
 		Profile: s.pprof, Dashboard: s.dashboard, Analyses: s.analyses, QuestionTime: s.questionTime,
 		AccessPolicy: s.accessPolicy,
-		TokenGroups:  s.tokens.groups, FairUse: s.fair, RequireDataset: s.requireDataset,
+		TokenGroups:  s.tokens.groups, Rules: s.rules.With(access.Rules{RequireStandby: s.storage.requireStandby}),
 	}
 	if config.Issuers, err = s.tokens.config(); err != nil {
 		return err

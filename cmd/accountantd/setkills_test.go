@@ -126,7 +126,8 @@ func (r *setRace) work(worker, charges int) {
 			of.names = append(of.names, blockName(j))
 		}
 		writer := fmt.Sprintf("request/%d-%d", worker, i)
-		req := &pb.ReportSetRequest{Writer: writer, Sequence: 1, Set: &pb.LedgerSet{Ledgers: of.names},
+		req := &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Writer: writer, Sequence: 1, Set: &pb.LedgerSet{Ledgers: of.names},
 			Charge: &pb.Charge{Events: []*pb.Event{{Count: of.count, Mechanism: &pb.Mechanism{
 				Kind: &pb.Mechanism_PureDp{PureDp: &pb.PureDp{Epsilon: proto.Float64(0.1)}}}}}}}
 		for {

@@ -106,7 +106,7 @@ func TestSetKilledAtEachMoment(t *testing.T) {
 		}
 		answers := make(chan answer, 1)
 		report := func() {
-			a, err := c.Range("m/", "", "").ReportOnce(patiently(t), key, events, nil)
+			a, err := c.Range("m/", "", "").ReportOnce(patiently(t), key, pb.SetPart_OVER_ALL, events, nil)
 			answers <- answer{a, err}
 		}
 		switch i % 4 {
@@ -136,7 +136,7 @@ func TestSetKilledAtEachMoment(t *testing.T) {
 		} else if i%4 == 1 {
 			t.Errorf("moment %d: the charge was written, its answer lost, and it was charged again: %v", i, got)
 		}
-		later, err := through().Range("m/", "", "").ReportOnce(patiently(t), key, events, nil)
+		later, err := through().Range("m/", "", "").ReportOnce(patiently(t), key, pb.SetPart_OVER_ALL, events, nil)
 		if err != nil || !later.GetReplayed() || !proto.Equal(later.GetReceipt(), got.GetReceipt()) {
 			t.Errorf("moment %d: %v, %v; first %v", i, later, err, got.GetReceipt())
 		}

@@ -23,7 +23,8 @@ func TestRestoreSets(t *testing.T) {
 	}
 	report := func(code int, says, key string) string {
 		t.Helper()
-		return run(code, says, "report", "s/a,s/b", "pure-dp", "--epsilon", "0.1", "--request-id", key)
+		return run(code, says, "report", "s/a,s/b", "pure-dp", "--epsilon", "0.1", "--request-id", key,
+			"--contribution", "over-all")
 	}
 	for _, name := range []string{"s/a", "s/b"} {
 		run(0, "created", "ledger", "create", name, "--adjacency", "add-or-remove-one", "--budget",

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
@@ -53,6 +55,16 @@ func observer(m *server.Metrics, r *spans.Recorder) postgres.Observer {
 			}
 			away.Set(1)
 			slog.Warn("the database cannot be reached: charges and questions are refused until it can", "error", err)
+		},
+		Lost: func(name string, newest ledger.Head, err error) {
+			entry := []any{"ledger", name, "entry", newest.Position, "hash", fmt.Sprintf("%x", newest.Hash)}
+			if err != nil {
+				slog.Error("that the database has lost acknowledged entries could not be written into the ledger: "+
+					"this daemon refuses the ledger, and tries again", append(entry, "error", err)...)
+				return
+			}
+			slog.Error("the database has lost acknowledged entries of a ledger: the ledger refuses charges until "+
+				"accountctl ledger reconcile", append(entry, "do", "docs/fleet.md, A failover that lost entries")...)
 		},
 	}
 }

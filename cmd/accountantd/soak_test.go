@@ -38,14 +38,14 @@ func TestKillRounds(t *testing.T) {
 // killsWanted is how often to kill, and the first seed.
 func killsWanted(t *testing.T, byDefault int) (rounds int, seed uint64) {
 	t.Helper()
-	if rounds = byDefault; os.Getenv(killRounds) != "" {
+	if rounds, seed = byDefault, 1; os.Getenv(killRounds) != "" {
 		var err error
 		if rounds, err = strconv.Atoi(os.Getenv(killRounds)); err != nil {
 			t.Fatalf("%s: %v", killRounds, err)
 		}
-	}
-	if seed = 1; os.Getenv("RAPID_SEED") == "" { // which runs set that are to be repeatable
-		seed = uint64(time.Now().UnixNano())
+		if os.Getenv("RAPID_SEED") == "" { // which runs set that are to be repeatable
+			seed = uint64(time.Now().UnixNano())
+		}
 	}
 	return rounds, seed
 }

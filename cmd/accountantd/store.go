@@ -110,8 +110,8 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, p
 	if err != nil {
 		return nil, upkeep.Place{}, nil, nil, err
 	}
-	m.Add(newReplication(database.Promises))
-	return database, inDatabase(database.Promises), nil, func() error { return nil }, nil
+	m.Add(newReplication(database))
+	return database, inDatabase(database), nil, func() error { return nil }, nil
 }
 
 // servedFile is the file in --data with the identifier of the store in a database that a daemon served from there.
@@ -133,7 +133,7 @@ func (s settings) openDatabase(o postgres.Observer) (*postgres.Store, error) {
 				"output showed it"}
 	}
 	config := s.storage.postgres()
-	config.ID, config.RequireStandby, config.Observer = served, s.storage.requireStandby, o
+	config.ID, config.Observer = served, o
 	database, err := postgres.Open(config)
 	if errors.Is(err, postgres.ErrOtherStore) {
 		return nil, &endpoint.ConfigError{Field: "data", Value: fmt.Sprintf("a daemon has served store %s with this "+

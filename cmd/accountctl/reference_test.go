@@ -66,6 +66,7 @@ var titles = []struct{ begins, title string }{
 	{"Fields that are not known", ""},
 	{"A budget is KEY=VALUE", "Budgets"},
 	{"Several ledgers are named with commas", "Several ledgers"},
+	{"A charge to several ledgers has to say", "Whose rows the sensitivity bounds"},
 	{"Each write has a request ID", "Request IDs"},
 	{"Without an access policy only", "The owner's socket"},
 	{"  dp-event", "Formats of other accountants"},

@@ -106,6 +106,26 @@ func (p *Policy) Decide(c Caller, need Role, t Target) Decision {
 	return Decision{}
 }
 
+// Perhaps reports whether somebody of whom only the principal is known may hold the role on the target: by a grant
+// to that principal, or to a group of the issuer that has named it.
+func (p *Policy) Perhaps(principal string, need Role, t Target) bool {
+	if p.Decide(Caller{Principal: principal}, need, t).Allowed {
+		return true
+	}
+	issuer, _, named := strings.Cut(strings.TrimPrefix(principal, oidcScheme), "#")
+	if !named || !strings.HasPrefix(principal, oidcScheme) {
+		return false
+	}
+	ofIssuer := func(to Pattern) bool {
+		group, ok := strings.CutPrefix(string(to), groupScheme)
+		of, _, _ := strings.Cut(group, "#")
+		return ok && matches(of, issuer)
+	}
+	return slices.ContainsFunc(p.Grants, func(g Grant) bool {
+		return g.has.has(need) && g.covers(t) && slices.ContainsFunc(g.To, ofIssuer)
+	})
+}
+
 // Anywhere says whether the caller holds the role on anything at all.
 func (p *Policy) Anywhere(c Caller, need Role) Decision {
 	for i := range p.Grants {

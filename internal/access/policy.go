@@ -26,6 +26,8 @@ type Policy struct {
 	// person may raise, refund, free and reconcile alone.
 	ApproveWithin time.Duration
 
+	Rules Rules // of the store
+
 	Text   []byte   // as it was read
 	Digest [32]byte // SHA-256 of Text
 
@@ -94,6 +96,7 @@ func Parse(text []byte) (*Policy, error) {
 		"people":     p.readPeople,
 		"grants":     p.readGrants,
 		"two_people": p.readTwoPeople,
+		"store":      p.readStore,
 	})
 	if err == nil && version != "1" {
 		err = wrong(document.Content[0], "version: %q; allowed: 1", version)

@@ -73,7 +73,7 @@ func TestParseRefuses(t *testing.T) {
 		{"version: 2\n", 1, `version: "2"; allowed: 1`},
 		{"grants: []\n", 1, `version: ""`},
 		{"- a\n", 1, "a list; allowed: fields"},
-		{"version: 1\ngrant: []\n", 2, `"grant" is no field here; allowed: contact, grants, people, two_people, version`},
+		{"version: 1\ngrant: []\n", 2, `"grant" is no field here; allowed: contact, grants, people, store, two_people, version`},
 		{"version: 1\nversion: 1\n", 2, "version is given twice"},
 		{"version: 1\n---\nversion: 1\n", 2, "a second document"},
 		{"version: 1\ngrants: {a: 1}\n", 2, "grants: fields; allowed: a list of grants"},
@@ -101,6 +101,12 @@ func TestParseRefuses(t *testing.T) {
 		{"version: 1\npeople:\n  a: unverified:x\n", 3, "proven principals"},
 		{"version: 1\ntwo_people: {within: 3s}\n", 2, "allowed: whole seconds from 1m to 744h"},
 		{"version: 1\ntwo_people: {}\n", 2, "allowed: whole seconds"},
+		{"version: 1\nstore: {require_dataset: perhaps}\n", 2, `"perhaps"; allowed: true or false`},
+		{"version: 1\nstore: {fair_calls: 0.5}\n", 2, "store.fair_calls: 0.5; allowed: 0, or a number from 1 to 1e9"},
+		{"version: 1\nstore: {fair_calls: NaN}\n", 2, "store.fair_calls: NaN; allowed: 0, or"},
+		{"version: 1\nstore: {fair_computing: 100ms}\n", 2, "store.fair_computing: 100ms; allowed: 0, or a duration"},
+		{"version: 1\nstore: {fair_computing: 20}\n", 2, `"20"; allowed: 0, or a duration`},
+		{"version: 1\nstore: {require_tls: true}\n", 2, "is no field here; allowed: fair_calls, fair_computing"},
 		{"version: 1\ncontact: &a x\ngrants: *a\n", 3, "an alias"},
 	} {
 		_, err := Parse([]byte(c.text))

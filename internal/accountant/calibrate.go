@@ -21,6 +21,7 @@ type Calibration struct {
 	Delta   float64 // of the target, in [0, 1)
 
 	Target Target // instead of Epsilon and Delta
+	Open   bool   // there is no target: a ledger alone says what fits, and Epsilon is ∞
 
 	Stop func() bool // as in Question
 }
@@ -66,6 +67,11 @@ type Calibrated struct {
 	// Epsilon is at most the target's. With an advantage as target it is that at ε = 0, and with an
 	// error at the ε that proves it; with a μ it has nothing but Stopped.
 	Answer Answer
+
+	// TargetValue is the value that the target alone allows, if a ledger does not take it, and Refusal what the
+	// ledger says: see Taken.
+	TargetValue *float64
+	Refusal     error
 }
 
 // Tolerance is the relative distance between Value and Exceeding, at most, of
@@ -113,7 +119,7 @@ func (q Calibration) check() (knob, error) {
 	}
 	switch {
 	case q.Target.given():
-	case !isFinite(q.Epsilon):
+	case !isFinite(q.Epsilon) && !q.Open:
 		return bad("target_epsilon", number(q.Epsilon), "a finite number ≥ 0")
 	case !(q.Delta >= 0 && q.Delta < 1):
 		return bad("target_delta", number(q.Delta), "a number in [0, 1)")

@@ -35,6 +35,9 @@ type CurveQuestion struct {
 	Orders     []float64 // of Rényi divergences; each in (1, mostOrder]; at most MaxCurvePoints
 	Xi         *float64  // ξ of (ξ, ρ)-zCDP, of which the least ρ is wanted; finite and ≥ 0
 
+	Priors    []float64 // of a Bayes risk; each in (0, 1); at most MaxCurvePoints
+	Baselines []float64 // of a reconstruction; each in [0, 1]; at most MaxCurvePoints
+
 	MaxGap *float64    // of ln δ, as in Question
 	Stop   func() bool // as in Question
 }
@@ -60,6 +63,10 @@ type Curve struct {
 	Renyi        []RenyiPoint // in the order in which the orders were given
 	Concentrated *Concentrated
 
+	// In the order in which priors and baselines were given.
+	BayesRisks      []BayesRisk
+	Reconstructions []Reconstruction
+
 	Stopped bool // as in Answer
 }
 
@@ -77,7 +84,7 @@ type CurvePoint struct {
 // neighbours: an upper bound on δ holds at every larger ε.
 func AskCurve(c mechanism.Composition, q CurveQuestion) (Curve, error) {
 	ask := repeated(c)
-	out, err := q.curve(ask)
+	out, err := q.curve(ask, nil)
 	if err == nil {
 		err = q.guarantees(c, &out)
 	}
@@ -130,8 +137,8 @@ func repeated(c mechanism.Composition) func(Question) (Answer, error) {
 	}
 }
 
-// curve is AskCurve for what ask answers about.
-func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) {
+// curve is AskCurve for what ask answers about; at further ε it asks only to bound what a test can do.
+func (q CurveQuestion) curve(ask func(Question) (Answer, error), further []float64) (Curve, error) {
 	if err := q.Check(); err != nil {
 		return Curve{}, err
 	}
@@ -143,10 +150,15 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) 
 	if err != nil {
 		return Curve{}, err
 	}
+	guessed, err := q.guessed(ask)
+	if err != nil {
+		return Curve{}, err
+	}
 	sorted := []float64{0}
-	for _, epsilon := range asked {
+	for _, epsilon := range slices.Concat(asked, guessed) {
 		sorted = append(sorted, math.Abs(epsilon))
 	}
+	sorted = append(sorted, further...)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
 	points, err := q.points(ask, sorted)
@@ -155,17 +167,31 @@ func (q CurveQuestion) curve(ask func(Question) (Answer, error)) (Curve, error) 
 	}
 	decrease(points)
 	out := Curve{Points: make([]CurvePoint, len(asked))}
-	for i, epsilon := range asked {
-		at, _ := slices.BinarySearchFunc(points, math.Abs(epsilon),
+	at := func(epsilon float64) CurvePoint {
+		i, _ := slices.BinarySearchFunc(points, math.Abs(epsilon),
 			func(p CurvePoint, e float64) int { return cmp.Compare(p.Epsilon, e) })
-		if out.Points[i] = points[at]; epsilon < 0 {
-			out.Points[i] = points[at].mirrored()
+		return points[i]
+	}
+	for i, epsilon := range asked {
+		if out.Points[i] = at(epsilon); epsilon < 0 {
+			out.Points[i] = out.Points[i].mirrored()
 		}
 	}
-	out.test(points, q.Alphas)
-	if points, err = q.finer(ask, points, out.TradeOff); err != nil {
-		return Curve{}, err
+	for _, prior := range q.Priors {
+		out.BayesRisks = append(out.BayesRisks, bayesRisk(prior, at(priorEpsilon(prior))))
 	}
+	out.test(points, q.Alphas)
+	if len(q.Epsilons) == 0 && q.Points == 0 {
+		if points, err = q.finer(ask, points, out.TradeOff); err != nil {
+			return Curve{}, err
+		}
+	}
+	for range guessRounds {
+		if points, err = q.finer(ask, points, tradeOff(points, q.Baselines)); err != nil {
+			return Curve{}, err
+		}
+	}
+	out.Reconstructions = q.reconstructions(points)
 	alphas := make([]float64, len(out.TradeOff))
 	for i, p := range out.TradeOff {
 		alphas[i] = p.Alpha
@@ -203,7 +229,11 @@ func (q CurveQuestion) points(ask func(Question) (Answer, error), epsilons []flo
 		if n >= 2 && q.Stop != nil && q.Stop() {
 			break
 		}
-		a, err := ask(Question{Epsilon: &epsilons[i], MaxGap: q.MaxGap, Stop: q.Stop, rough: true})
+		gap := q.MaxGap
+		if gap != nil && epsilons[i] == 0 && *gap > drawn { // the advantage does not depend on how a curve is drawn
+			gap = nil
+		}
+		a, err := ask(Question{Epsilon: &epsilons[i], MaxGap: gap, Stop: q.Stop, rough: true})
 		if n > 0 && errors.Is(err, ErrStopped) {
 			break
 		}
@@ -214,6 +244,9 @@ func (q CurveQuestion) points(ask func(Question) (Answer, error), epsilons []flo
 	}
 	return points, nil
 }
+
+// drawn is a gap that only a drawing asks for.
+const drawn = 1e-3
 
 // coarseToFine is 0, n−1 and then the whole numbers between, halving their
 // distance.
@@ -242,7 +275,8 @@ func (q CurveQuestion) Check() error {
 	bad := func(field, value, allowed string) error {
 		return &mechanism.ParameterError{Field: field, Value: value, Allowed: allowed}
 	}
-	for list, n := range map[string]int{"epsilons": len(q.Epsilons), "alphas": len(q.Alphas), "orders": len(q.Orders)} {
+	for list, n := range map[string]int{"epsilons": len(q.Epsilons), "alphas": len(q.Alphas), "orders": len(q.Orders),
+		"priors": len(q.Priors), "baselines": len(q.Baselines)} {
 		if n > MaxCurvePoints {
 			return bad(list, fmt.Sprintf("%d given", n), fmt.Sprintf("at most %d", MaxCurvePoints))
 		}
@@ -255,6 +289,16 @@ func (q CurveQuestion) Check() error {
 	for i, a := range q.Alphas {
 		if !(a >= 0 && a <= 1) {
 			return bad(fmt.Sprintf("alphas[%d]", i), number(a), "a number in [0, 1]")
+		}
+	}
+	for i, v := range q.Baselines {
+		if !(v >= 0 && v <= 1) {
+			return bad(fmt.Sprintf("baselines[%d]", i), number(v), "a number in [0, 1]")
+		}
+	}
+	for i, v := range q.Priors {
+		if !(v > 0 && v < 1) {
+			return bad(fmt.Sprintf("priors[%d]", i), number(v), "a number > 0 and < 1")
 		}
 	}
 	for i, a := range q.Orders {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/num"
 	"pgregory.net/rapid"
 )
 
@@ -325,7 +326,7 @@ func TestCurveProperties(t *testing.T) {
 				continue
 			}
 			before := all[i-1]
-			if p.Alpha <= before.Alpha || p.Beta > before.Beta || p.BetaUpper > before.BetaUpper+1e-14 {
+			if p.Alpha <= before.Alpha || p.Beta > before.Beta || p.BetaUpper > before.BetaUpper {
 				t.Fatalf("%+v after %+v", p, before)
 			}
 			// Straight between two corners.
@@ -363,6 +364,35 @@ func TestCurveProperties(t *testing.T) {
 				p.BetaUpper < a.TradeOff[i].Beta {
 				t.Fatalf("denser %+v, before %+v", p, a.TradeOff[i])
 			}
+		}
+	})
+}
+
+// A β that is told for a larger α is never larger, in the last digit either: at α where two lines of the bound meet,
+// either may be the higher one by rounding.
+func TestBetaFallsWithAlpha(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sides := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) side {
+			return side{math.Exp(rapid.Float64Range(0, 300).Draw(t, "ε")), rapid.Float64Range(0, 1).Draw(t, "1 − δ")}
+		}), 2, 5).Draw(t, "sides")
+		a, b := sides[0], sides[1]
+		alpha := rapid.SampledFrom([]float64{
+			(a.rest - b.rest) / (a.ratio - b.ratio),
+			(b.rest*a.ratio - a.rest*b.ratio) / (a.ratio - b.ratio),
+		}).Draw(t, "α")
+		if !(alpha > 0 && alpha < 1) {
+			t.Skip("the lines meet elsewhere")
+		}
+		at := func(alpha float64) TradeOffPoint {
+			return TradeOffPoint{alpha, provenBeta(sides, alpha), possibleBeta(sides, alpha)}
+		}
+		before := at(alpha * (1 - 16*num.Ulp))
+		for range 32 {
+			p := at(math.Nextafter(before.Alpha, 1))
+			if p.Beta > before.Beta || p.BetaUpper > before.BetaUpper {
+				t.Fatalf("%+v after %+v", p, before)
+			}
+			before = p
 		}
 	})
 }

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// finer asks about more ε for the trade-off, where nobody chose the ε: at each α that is told, the
+// finer asks about more ε for the trade-off: at each α that is told, the
 // line of the ε that proves the most. That is the ε with the least δ(ε) + e^ε·α, which a parabola
 // through the best point and its neighbours finds to a few per cent of the points' distance; what
 // β lacks falls with the square of that. points are by increasing ε, and so is what is returned.
 func (q CurveQuestion) finer(ask func(Question) (Answer, error), points []CurvePoint,
 	told []TradeOffPoint) ([]CurvePoint, error) {
-	if len(q.Epsilons) > 0 || q.Points != 0 || len(points) < 3 {
+	if len(points) < 3 || len(told) == 0 {
 		return points, nil
 	}
 	near := (points[len(points)-1].Epsilon - points[0].Epsilon) / float64(len(points)-1) / nearShare

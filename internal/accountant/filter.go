@@ -35,7 +35,8 @@ func AskFilter(limits []Limit, q Question) (Answer, error) {
 
 // AskFilterCurve is AskCurve for whatever keeps within all of limits.
 func AskFilterCurve(limits []Limit, q CurveQuestion) (Curve, error) {
-	out, err := q.curve(func(p Question) (Answer, error) { return AskFilter(limits, p) })
+	ask := func(p Question) (Answer, error) { return AskFilter(limits, p) }
+	out, err := q.curve(ask, []float64{mostTelling(ask)})
 	if err != nil {
 		return out, err
 	}
@@ -52,6 +53,44 @@ func AskFilterCurve(limits []Limit, q CurveQuestion) (Curve, error) {
 		out.Concentrated = &Concentrated{Xi: *q.Xi, Rho: rho}
 	}
 	return out, nil
+}
+
+// mostTelling is the ε whose δ bounds the advantage most, of a curve of which δ(0) is not known well, as that of a
+// limit. It does not depend on the ε that somebody asks for, so every curve of the same limits has the same advantage.
+// Any ε bounds it, so it need not be found exactly.
+func mostTelling(ask func(Question) (Answer, error)) (best float64) {
+	least := 1.0
+	try := func(epsilon float64) float64 {
+		a, err := ask(Question{Epsilon: &epsilon})
+		if err != nil { // the curve says so
+			return 1
+		}
+		bound := equalAdvantage(CurvePoint{Epsilon: epsilon, Delta: a.Delta})
+		if bound < least {
+			least, best = bound, epsilon
+		}
+		return bound
+	}
+	try(0)
+	for e := -6.0; e <= 6; e++ {
+		try(math.Exp2(e))
+	}
+	const golden = 0.381966
+	lo, hi := best/2, math.Max(2*best, math.Exp2(-6))
+	a, b := lo+golden*(hi-lo), hi-golden*(hi-lo)
+	va, vb := try(a), try(b)
+	for range 30 {
+		if va <= vb {
+			hi, b, vb = b, a, va
+			a = lo + golden*(hi-lo)
+			va = try(a)
+		} else {
+			lo, a, va = a, b, vb
+			b = hi - golden*(hi-lo)
+			vb = try(b)
+		}
+	}
+	return best
 }
 
 // RhoAndMu are the ρ of c's zero-concentrated and the μ of its Gaussian

@@ -93,7 +93,7 @@ func TestGaussianDPOfTails(t *testing.T) {
 		{mechanism.Parallel{Parts: mechanism.ListOf[mechanism.Mechanism](laplaceOf(0.1),
 			mechanism.Gaussian{NoiseMultiplier: 2}, sampledGaussian(0.1, 3))}, mechanism.AddOrRemoveOne, 1.5, 1.5},
 		{allocatedGaussian(10, 1), mechanism.ZeroOut, 1.5, 1.5},
-		{allocatedGaussian(10, 4), mechanism.ZeroOut, 3, 0},
+		{allocatedGaussian(10, 4), mechanism.ZeroOut, 3, 3},
 		{mechanism.ApproximateDP{Epsilon: 1, Delta: 1e-9}, mechanism.AddOrRemoveOne, math.Inf(1), 0},
 		{mechanism.ZeroConcentratedDP{Rho: 1}, mechanism.AddOrRemoveOne, math.Inf(1), 0},
 	} {

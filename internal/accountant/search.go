@@ -14,6 +14,8 @@ type search struct {
 	goal  objective
 	knob  knob
 	start float64
+	try   func(e mechanism.Event) (cost float64, a Answer, err error)
+	none  func(cheapest *probe) error // what to say if nothing fits
 
 	fits, exceeds *probe     // the bracket, each nil until there is one
 	before        *probe     // the one before the latest, for secant steps
@@ -45,6 +47,11 @@ func newSearch(q Calibration) (*search, error) {
 		return nil, err
 	}
 	s := &search{q: q, goal: q.objective(), knob: k}
+	s.try = func(e mechanism.Event) (float64, Answer, error) { return s.ask(with(q.Fixed, e)) }
+	s.none = func(cheapest *probe) error {
+		return q.tooLittle(cheapest.cost,
+			"with "+k.field+" "+number(cheapest.value)+", the end of its range, all of it costs that")
+	}
 	spent := 0.0
 	if len(q.Fixed.Parts) > 0 {
 		if spent, _, err = s.ask(q.Fixed); err != nil {
@@ -93,8 +100,7 @@ func (s *search) run() (Calibrated, error) {
 	case s.late || s.exceeds == nil || s.exceeds.value != s.cheap():
 		return Calibrated{}, ErrStopped
 	}
-	return Calibrated{}, s.q.tooLittle(s.exceeds.cost,
-		"with "+s.knob.field+" "+number(s.exceeds.value)+", the end of its range, all of it costs that")
+	return Calibrated{}, s.none(s.exceeds)
 }
 
 func (s *search) result() Calibrated {
@@ -115,7 +121,7 @@ func (s *search) ask(c mechanism.Composition) (float64, Answer, error) {
 
 func (s *search) probe(v float64) (*probe, error) {
 	s.probes++
-	cost, a, err := s.ask(with(s.q.Fixed, s.knob.set(v)))
+	cost, a, err := s.try(s.knob.set(v))
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ type side struct {
 // test fills in all but the points, from the points by increasing ε; the first
 // has ε = 0.
 func (out *Curve) test(points []CurvePoint, alphas []float64) {
-	proven, possible := provenSides(points), possibleSides(points)
+	proven := provenSides(points)
 	out.Advantage = 1
 	for i, p := range points {
 		// 1 − 2·(1 − δ)/(1 + e^ε): both errors equal in the lines of ε.
@@ -64,10 +64,20 @@ func (out *Curve) test(points []CurvePoint, alphas []float64) {
 	if len(alphas) == 0 {
 		alphas = corners(proven, out.EqualError)
 	}
-	out.TradeOff = make([]TradeOffPoint, len(alphas))
-	for i, alpha := range alphas {
-		out.TradeOff[i] = TradeOffPoint{alpha, provenBeta(proven, alpha), possibleBeta(possible, alpha)}
+	out.TradeOff = tradeOff(points, alphas)
+}
+
+// tradeOff is the trade-off at the α, from points as test has them.
+func tradeOff(points []CurvePoint, alphas []float64) []TradeOffPoint {
+	out := make([]TradeOffPoint, len(alphas))
+	if len(alphas) == 0 {
+		return out
 	}
+	proven, possible := provenSides(points), possibleSides(points)
+	for i, alpha := range alphas {
+		out[i] = TradeOffPoint{alpha, provenBeta(proven, alpha), possibleBeta(possible, alpha)}
+	}
+	return out
 }
 
 // equalAdvantage is (e^ε − 1 + 2δ)/(e^ε + 1), rounded up: tanh(ε/2) for δ = 0.
@@ -96,39 +106,22 @@ func provenSides(points []CurvePoint) []side {
 	return out
 }
 
-// provenBeta is β(α) from below. Every line is a bound, so only the best needs
-// directed rounding. See docs/math/conversions.md §4.7.
+// provenBeta is β(α) from below. Rounding moves no line by as much as it is lowered here, which depends on the line
+// alone: so the result falls with α, as each line does. See docs/math/conversions.md §4.7.
 func provenBeta(sides []side, alpha float64) float64 {
-	steep, flat := bestLines(sides, alpha)
 	best := 0.0
-	if s := sides[steep]; alpha == 0 {
-		best = s.rest
-	} else if v := num.Down(s.rest - num.MulUp(s.ratio, alpha)); v > best {
-		best = v
+	for _, s := range sides {
+		if alpha == 0 { // e^ε may be +Inf
+			best = max(best, s.rest)
+			continue
+		}
+		rest := s.rest * (1 - 4*num.Ulp)
+		best = max(best, rest-s.ratio*alpha, (rest-alpha)/s.ratio)
 	}
-	if s := sides[flat]; s.rest > alpha {
-		best = math.Max(best, num.Down(num.Down(s.rest-alpha)/s.ratio))
+	if alpha > 0 {
+		best = max(0, num.Down(best)) // what is rounded below the smallest normal number
 	}
 	return best
-}
-
-// bestLines are the indices of the largest of rest − ratio·α and of
-// (rest − α)/ratio, but for rounding.
-func bestLines(sides []side, alpha float64) (steep, flat int) {
-	most, more := math.Inf(-1), math.Inf(-1)
-	for i, s := range sides {
-		v := s.rest
-		if alpha > 0 { // e^ε may be +Inf
-			v -= s.ratio * alpha
-		}
-		if v > most {
-			most, steep = v, i
-		}
-		if w := (s.rest - alpha) / s.ratio; w > more {
-			more, flat = w, i
-		}
-	}
-	return steep, flat
 }
 
 // slack covers that a point's x is e^ε rounded (the slope of δ is at least
@@ -208,9 +201,10 @@ func possibleSides(points []CurvePoint) []side {
 
 // possibleBeta is β(α) from above. See docs/math/conversions.md §4.7.1.
 func possibleBeta(sides []side, alpha float64) float64 {
-	steep, flat := bestLines(sides, alpha)
-	s, f := sides[steep], sides[flat]
-	best := math.Max(0, math.Max(s.rest-s.ratio*alpha, (f.rest-alpha)/f.ratio))
+	best := 0.0
+	for _, s := range sides {
+		best = max(best, s.rest-s.ratio*alpha, (s.rest-alpha)/s.ratio)
+	}
 	// Wherever a line is not negative its terms are at most 1 + slack, and ratio
 	// is at least 1: no line is above the best by more than their rounding.
 	return math.Min(best+8*num.Ulp, math.Min(1, num.Up(1-alpha)))

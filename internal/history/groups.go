@@ -17,6 +17,7 @@ const (
 	ByLabel
 	ByMechanism
 	ByMonth
+	BySet // of ledgers that were charged together, with the contribution; see Sharing
 )
 
 // MaxCells bounds how many mechanisms all groups have together, and with that the memory.
@@ -47,6 +48,7 @@ type Group struct {
 	Unnamed   bool                // it has no such label, or a child ledger stands for it
 	Mechanism mechanism.Mechanism // nil unless entries are grouped by it
 	Entries   uint64
+	Set       *ledger.SetPart // by set: of an entry of the group; nil if its ledger was charged alone
 
 	cells []cell // by mechanism
 }
@@ -266,6 +268,18 @@ func (g *Groups) find(e ledger.Entry, d ledger.Details, from *holding) *Group {
 	switch g.by {
 	case ByMonth:
 		return g.group(e.Time.UTC().Format("2006-01"), false)
+	case BySet:
+		switch {
+		case from != nil:
+			return from.group
+		case d.Child != "":
+			return g.group("child ledgers", true)
+		case e.Set == nil:
+			return g.group("alone", true)
+		}
+		group := g.group(fmt.Sprintf("%x %d", e.Set.Names, e.Set.Contribution), false)
+		group.Set = e.Set
+		return group
 	case ByLabel:
 		for _, l := range d.Labels {
 			if l.Key == g.key {

@@ -141,14 +141,16 @@ func toNumber(path string, v any) (float64, error) {
 }
 
 func toCount(path string, v any) (uint64, error) {
-	f, err := toNumber(path, v)
-	if err != nil {
+	if _, err := toNumber(path, v); err != nil {
 		return 0, err
 	}
-	if !(f >= 0 && f <= 1<<53 && f == math.Trunc(f)) {
+	// By its digits, since a float64 near a whole number may be that one. Python writes 5.0, and nobody 5e0.
+	digits, fraction, _ := strings.Cut(fmt.Sprint(v), ".")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || n > 1<<53 || strings.Trim(fraction, "0") != "" {
 		return 0, bad(path, text(v), "a whole number from 0 to 2^53")
 	}
-	return uint64(f), nil
+	return n, nil
 }
 
 // text is a value in a message, not too long.

@@ -245,6 +245,11 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{Opacus, "", `[[1.1, 0.01, 5], [0, 0.01, 5]]`, "history[1][0]: 0"},
 		{Opacus, "", `[[1.1, 1.5, 5]]`, "history[0][1]: 1.5"},
 		{Opacus, "", `[[1.1, 0.5, -5]]`, "history[0][2]: -5"},
+		{Opacus, "", `[[1.1, 0.5, 1406.25]]`, "history[0][2]: 1406.25"},
+		{Opacus, "", `[[1.1, 0.5, 2.00000000000000000001]]`, "history[0][2]: 2.00000000000000000001"},
+		{Opacus, "", `[[1.1, 0.5, 1e-400]]`, "history[0][2]: 1e-400"}, // which as a float64 is 0 steps
+		{Opacus, "", `[[1.1, 0.5, "5"]]`, `history[0][2]: "5"`},
+		{Opacus, "", `[[1.1, 0.5, true]]`, "history[0][2]: true"},
 	} {
 		_, _, err := Read(test.format, []byte(test.json),
 			pb.Workload_Adjacency(pb.Workload_Adjacency_value[test.adjacency]))

@@ -230,3 +230,43 @@ func TestRefusalsAreByTheNewestState(t *testing.T) {
 		t.Errorf("a commit of what another keeper has reserved: %v", err)
 	}
 }
+
+// hourBehind is a store whose clock is an hour behind this machine's: this machine's is fast.
+type hourBehind struct{ memory.Shared }
+
+func (hourBehind) Ahead() (time.Duration, error) { return -time.Hour, nil }
+
+// A daemon whose clock is an hour fast does not end what others have reserved, and what it reserves ends in time.
+func TestExpireByTheClockOfTheStore(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	clock := func() time.Time { return now }
+	store := memory.New(memory.Config{}).Shared()
+	right := newKeeper(t, Config{Store: store, Digest: digestOf, Now: clock})
+	fast := newKeeper(t, Config{Store: hourBehind{store.Beside(memory.Config{})}, Digest: digestOf,
+		Now: func() time.Time { return now.Add(time.Hour) }})
+	if _, _, err := right.Create(t.Context(), budgeted()); err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range []*Keeper{right, fast} {
+		if _, err := k.Expire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v := ledger.Reserve{Events: tenths(1), Lifetime: 10 * time.Minute}
+		if _, err := k.Do(t.Context(), "a", action(fmt.Sprint(i), 1, v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		after time.Duration
+		open  int
+	}{{9 * time.Minute, 2}, {11 * time.Minute, 0}} {
+		now = time.Unix(10_000, 0).Add(c.after)
+		next, err := fast.Expire(t.Context())
+		if err != nil || next.IsZero() != (c.open == 0) {
+			t.Errorf("after %v: next %v, %v", c.after, next, err)
+		}
+		if snapshot, _, err := store.Load("a"); err != nil || len(snapshot.Open) != c.open {
+			t.Errorf("after %v: %d are open, %v; want %d", c.after, len(snapshot.Open), err, c.open)
+		}
+	}
+}

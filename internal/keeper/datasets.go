@@ -49,9 +49,9 @@ func (k *Keeper) createRoot(ctx context.Context, g ledger.Genesis, caller string
 		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, and where several "+
 			"daemons serve the ledgers it must be registered first: accountctl dataset create %s; allowed: that, or "+
 			"no dataset_id", ledger.ErrDataset, g.Spec.DatasetID, g.Spec.DatasetID)
-	case k.config.RequireDataset:
-		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, which this "+
-			"server requires; allowed: that of a registered one (accountctl dataset list), or to register it: "+
+	case k.config.RequireDataset != nil && k.config.RequireDataset() && !ledger.IsSystem(g.Spec.Name):
+		return ledger.Summary{}, false, fmt.Errorf("%w: dataset_id: %q is of no registered dataset, which the "+
+			"store requires; allowed: that of a registered one (accountctl dataset list), or to register it: "+
 			"accountctl dataset create", ledger.ErrDataset, g.Spec.DatasetID)
 	}
 	return k.config.Store.Create(g)
@@ -88,6 +88,7 @@ func (k *Keeper) tryUnder(ctx context.Context, g ledger.Genesis, caller string,
 		return ledger.Summary{}, err
 	}
 	if err := k.allocate(h, dataset, g, caller, prices); err != nil {
+		err = share.InItsWords(err, dataset, g.Spec, g.Resolution)
 		if d := dataset.Genesis.Spec; d.Dataset != nil {
 			return ledger.Summary{}, fmt.Errorf("dataset %s: %w", d.DatasetID, err)
 		}
@@ -149,6 +150,8 @@ func (k *Keeper) tryRaiseUnder(ctx context.Context, name, parent string, r ledge
 		return Result{}, err
 	}
 	if err := k.retake(h, d, view, r, prices); err != nil {
+		spec, resolution := h.batch.Raised()
+		err = share.InItsWords(err, view, spec, resolution)
 		return Result{}, fmt.Errorf("dataset %s: %w", view.Genesis.Spec.DatasetID, err)
 	}
 	if r.CheckOnly {
@@ -176,7 +179,7 @@ func (k *Keeper) decideFor(h *held, r ledger.Request) (_ Result, done bool, err 
 	}
 	check := r
 	check.CheckOnly = false
-	d := h.batch.Decide(check, ledger.Lane{Sequence: last, Position: at}, k.now())
+	d := h.batch.Decide(check, ledger.Lane{Sequence: last, Position: at}, k.Now())
 	if d.Outcome != ledger.Duplicate {
 		return Result{}, false, d.Err
 	}

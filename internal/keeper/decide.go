@@ -61,7 +61,7 @@ func (q *queue) try(items []item) (err error) {
 		b.Cap(cap)
 	}
 	b.Grow(len(items))
-	now := q.k.now()
+	now := q.k.Now()
 	for i := range items {
 		q.verdicts = append(q.verdicts, q.judge(b, &items[i], now))
 		if c := items[i].call; c != nil {

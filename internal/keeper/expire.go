@@ -11,8 +11,8 @@ import (
 
 // Expire charges what is left of every reservation whose time is over, by an entry
 // each, and returns when the next one's is; the zero time if there is none. The
-// daemon calls it from time to time. A clock that is wrong makes entries early or
-// late, never a budget larger. Children that are closed are settled with their
+// daemon calls it from time to time. Time is the store's, where it has a Clock. A clock that is wrong makes entries
+// early or late, never a budget larger. Children that are closed are settled with their
 // parents, where Do has not come to it.
 //
 // Each entry has a lane of its own, so that it is written once, however many
@@ -25,7 +25,7 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 	if err := k.enter(ctx); err != nil {
 		return next, err
 	}
-	names, err := k.config.Store.Reserving()
+	names, err := k.reserving()
 	k.leave()
 	if err != nil {
 		return next, err
@@ -41,7 +41,7 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 				}
 				continue
 			}
-			if k.now().Before(r.Deadline) {
+			if k.Now().Before(r.Deadline) {
 				if next.IsZero() || r.Deadline.Before(next) {
 					next = r.Deadline
 				}
@@ -56,6 +56,18 @@ func (k *Keeper) Expire(ctx context.Context) (next time.Time, err error) {
 		}
 	}
 	return next, errors.Join(failed...)
+}
+
+// reserving returns the ledgers with open reservations, and sets the clock by which they end.
+func (k *Keeper) reserving() ([]string, error) {
+	if k.clock != nil {
+		ahead, err := k.clock.Ahead()
+		if err != nil {
+			return nil, err
+		}
+		k.ahead.Store(int64(ahead))
+	}
+	return k.config.Store.Reserving()
 }
 
 func (k *Keeper) expire(ctx context.Context, name string, position uint64) error {

@@ -66,8 +66,9 @@ type Config struct {
 	// Batch, if set, is called after each batch of requests was decided and written, or has failed.
 	Batch timing.Observer
 
-	// RequireDataset refuses ledgers that neither a registered dataset nor another ledger pays for.
-	RequireDataset bool
+	// RequireDataset reports whether ledgers are refused that neither a registered dataset nor another ledger pays
+	// for. Nil: they are not.
+	RequireDataset func() bool
 
 	MaxLedgers    int // ledgers kept loaded while nobody uses them; 10,000 if 0
 	MaxMechanisms int // their distinct mechanisms, all together; 1,048,576 if 0
@@ -113,6 +114,8 @@ type Keeper struct {
 	storeID string
 	heads   *fresh.Heads // of a store that other daemons write to; nil for one that is used by this Keeper alone
 	unwatch func()       // ends what tells of changes
+	clock   Clock        // nil: there is none but this machine's
+	ahead   atomic.Int64 // by how many nanoseconds it is ahead of this machine's
 	writers idleWriters
 	closed  atomic.Bool // written under mu
 
@@ -208,7 +211,7 @@ func (k *Keeper) CreateFor(ctx context.Context, g ledger.Genesis, caller string)
 	}
 	defer k.leave()
 	if g.Time.IsZero() {
-		g.Time = k.now()
+		g.Time = k.Now()
 	}
 	if there, err := k.existing(g); !errors.Is(err, ledger.ErrNotFound) {
 		return there, false, err
@@ -300,5 +303,8 @@ func (k *Keeper) read(ctx context.Context, name string, f func(*ledger.State)) e
 	return q.read(ctx, f)
 }
 
-// now is the clock as a store keeps it: nanoseconds, UTC.
-func (k *Keeper) now() time.Time { return time.Unix(0, k.config.Now().UnixNano()).UTC() }
+// Now is the time of entries as a store keeps it: nanoseconds, UTC. Where several daemons write, it is the store's: see
+// Clock.
+func (k *Keeper) Now() time.Time {
+	return time.Unix(0, k.config.Now().UnixNano()+k.ahead.Load()).UTC()
+}

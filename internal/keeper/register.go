@@ -44,7 +44,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	defer k.leave()
 	g := &r.Genesis
 	if g.Time.IsZero() {
-		g.Time = k.now()
+		g.Time = k.Now()
 	}
 	if sum, err = k.registered(g); !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, nil, err

@@ -30,14 +30,14 @@ func doneIn(key string, v ledger.Action, reservations []uint64, names ...string)
 	for _, name := range names {
 		of = append(of, ledger.Member{Ledger: name})
 	}
-	together := ledger.Together{Members: of, Action: v}
+	together := ledger.Together{Members: of, Action: v, Contribution: ledger.OverAll}
 	if reservations != nil {
 		together.Journal = "system:sets/0"
 	}
 	return SetRequest{
 		Request: ledger.Request{Writer: writerOf("request/" + key), Sequence: 1, Digest: wholeDigest(together),
 			Action: together},
-		Members: func(context.Context) (_ ledger.Action, list []SetMember, _ error) {
+		Members: func(context.Context) (_ ledger.Together, list []SetMember, _ error) {
 			for i, name := range names {
 				m := SetMember{Ledger: name, Action: v}
 				if reservations != nil {
@@ -46,7 +46,7 @@ func doneIn(key string, v ledger.Action, reservations []uint64, names ...string)
 				}
 				list = append(list, m)
 			}
-			return v, list, nil
+			return together, list, nil
 		},
 	}
 }

@@ -27,6 +27,13 @@ type Shared interface {
 	Changes(f func(names ...string)) (stop func())
 }
 
+// Clock is implemented by a Shared store that has a clock of its own, by which all its daemons go: a daemon whose
+// machine is an hour fast would end the others' reservations.
+type Clock interface {
+	// Ahead returns by how much the store's clock is ahead of this machine's; 0 where they are close.
+	Ahead() (time.Duration, error)
+}
+
 const (
 	// pollInterval is how often a watcher looks by itself whether another daemon has written.
 	pollInterval = 5 * time.Second
@@ -45,6 +52,7 @@ func (k *Keeper) share() {
 	if shared != nil {
 		k.heads, k.newest = fresh.New(shared.Heads), caps.New(k.config.Store)
 		k.unwatch = shared.Changes(k.changed)
+		k.clock, _ = shared.(Clock)
 	}
 }
 

@@ -163,7 +163,7 @@ func (k *Keeper) decideShare(b *ledger.Batch, lane string, v ledger.Action, call
 // decideAs decides the first request of a writer's lane.
 func (k *Keeper) decideAs(b *ledger.Batch, r ledger.Request) (ledger.Entry, error) {
 	r.Sequence, r.Digest = 1, k.config.Digest(r.Action)
-	d := b.Decide(r, ledger.Lane{}, k.now())
+	d := b.Decide(r, ledger.Lane{}, k.Now())
 	if d.Err != nil {
 		return ledger.Entry{}, d.Err
 	}

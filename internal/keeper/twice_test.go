@@ -160,13 +160,13 @@ func TestSentToTwoDaemons(t *testing.T) {
 	mayBeDenied := func(k *Keeper) (any, error) { // as the server looks for the ledgers and for the caller's rights
 		r := doneIn("d", ledger.Charge{Events: tenths(5)}, nil, "a", "b")
 		members := r.Members
-		r.Members = func(ctx context.Context) (ledger.Action, []SetMember, error) {
+		r.Members = func(ctx context.Context) (ledger.Together, []SetMember, error) {
 			_, err := k.InRange(ctx, journals.Range{First: "a", Last: "b"}, nil)
 			if err == nil && gone {
 				err = errGone
 			}
 			if err != nil {
-				return nil, nil, err
+				return ledger.Together{}, nil, err
 			}
 			return members(ctx)
 		}

@@ -133,7 +133,7 @@ func (w *wave) fail(calls []*setCall, err error) {
 // begin starts a batch for each ledger of the calls, on the newest state: what is refused, or only checked, is
 // not compared later.
 func (w *wave) begin() error {
-	w.held, w.order, w.now, w.stale = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.now(), false
+	w.held, w.order, w.now, w.stale = make(map[*queue]*member, len(w.order)), w.order[:0], w.k.Now(), false
 	var queues []*queue
 	for _, c := range w.calls {
 		queues = append(queues, c.queues...)
@@ -215,7 +215,8 @@ func (w *wave) judge(c *setCall) {
 		return
 	}
 	part := &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
-		Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members)}
+		Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members),
+		Contribution: v.Contribution}
 	if c.err = w.ask(c, part); c.err != nil {
 		journal.batch.Drop()
 		return

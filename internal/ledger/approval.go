@@ -30,6 +30,10 @@ type Approval struct {
 	Proposal uint64 // the position of the entry that proposed it; 0 if one person did it
 	Proposer string // the principal of that entry
 	Person   string // who approved it, by the policy of that time
+
+	// Lapsed says why the proposal cannot be approved any more, where a ledger's entries do not show it; "" if
+	// nothing is known against it. It is no part of what is stored.
+	Lapsed string
 }
 
 // Approved returns the approval, for actions that contain one.
@@ -199,6 +203,8 @@ func (b *Batch) approved(r Request, now time.Time) error {
 	case now.After(p.Deadline):
 		return refuse(ErrApproval, "proposal: %d could be approved until %s; allowed: to propose it again", p.Position,
 			p.Deadline.UTC().Format(time.RFC3339))
+	case a.Lapsed != "":
+		return refuse(ErrApproval, "proposal: %d %s; allowed: to propose it again", p.Position, a.Lapsed)
 	case b.amended.ofAnEarlierLoss(p):
 		return refuse(ErrApproval, "proposal: %d was made before the ledger was restored again, and is about an "+
 			"earlier loss; allowed: to propose it again, about both", p.Position)

@@ -126,8 +126,8 @@ func (b *Batch) Ask(r Request, committed Lane, now time.Time) Decision {
 	case r.Sequence <= last:
 		return Decision{Outcome: Duplicate, Entry: b.find(r.Writer, r.Sequence)}
 	case r.Set == nil && b.amended.ended(lane): // the daemon numbers the lanes of sets
-		return refused(ErrEnded, "writer: %s wrote up to entry %d, before entry %d restored the ledger from a "+
-			"backup; allowed: a new writer (a new client), once the ledger is reconciled",
+		return refused(ErrEnded, "writer: %s wrote up to entry %d, before entry %d restored the ledger or said that "+
+			"entries were lost; allowed: a new writer (a new client), once the ledger is reconciled",
 			r.Writer.Name, lane.Position, b.amended.restored[len(b.amended.restored)-1].position)
 	case r.Sequence > last+1:
 		return refused(ErrGap, "sequence: %d; allowed: %d, the next of writer %s", r.Sequence, last+1, r.Writer.Name)

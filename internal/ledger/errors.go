@@ -30,11 +30,11 @@ var (
 	ErrRefund = errors.New("cannot be refunded")
 	// ErrRaise: it is no raise of the budgets, or of the plan, in force.
 	ErrRaise = errors.New("not a raise")
-	// ErrUnreconciled: the ledger was restored from a copy; nobody has said yet what was
-	// charged after the copy.
-	ErrUnreconciled = errors.New("the ledger was restored from a backup and needs reconciling")
-	// ErrEnded: the writer wrote before the ledger was restored.
-	ErrEnded = errors.New("the writer's lane was ended by a restore")
+	// ErrUnreconciled: the ledger was restored from a copy, or the database lost entries of it;
+	// nobody has said yet what was charged and is lost.
+	ErrUnreconciled = errors.New("the ledger has lost entries, by a restore or a failover, and needs reconciling")
+	// ErrEnded: the writer wrote before the ledger was restored, or lost entries.
+	ErrEnded = errors.New("the writer's lane was ended by a restore or a failover")
 	// ErrReconcile: the ledger was not restored, or it cannot take that.
 	ErrReconcile = errors.New("cannot be reconciled")
 	// ErrParent: the ledger cannot be the parent of one with this spec.

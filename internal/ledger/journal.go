@@ -22,12 +22,27 @@ const (
 	sinceSets = 5 // the version of the stored format that has sets
 )
 
+// Contribution says whose rows the sensitivity of a charge to several ledgers bounds.
+type Contribution uint8
+
+const (
+	InEach            Contribution = 1 + iota // a person's in each ledger
+	RowsDrawnInEach                           // as InEach, where samples draw rows
+	PeopleDrawnInEach                         // as InEach, where samples draw people, with the rows of all ledgers
+	OverAll                                   // a person's in all of the ledgers together
+)
+
+// Valid reports whether c is one of them.
+func (c Contribution) Valid() bool { return c >= InEach && c <= OverAll }
+
 // SetPart says that an entry is its ledger's part of what was done in a set.
 type SetPart struct {
 	Journal  uint8 // its number
 	Position uint64
 	Members  uint32   // how many there are
 	Names    [32]byte // of all members: NamesHash
+
+	Contribution Contribution
 }
 
 // NamesHash is SHA-256 of the members' names in order, each followed by a byte of 0, which is in no
@@ -57,6 +72,13 @@ func (b *Batch) checkPart(r Request) error {
 	if r.Writer != SetWriter(r.Writer.Principal) || !joint || r.Set.Journal >= journals.Count {
 		return refuse(ErrSet, "%s of writer %s in journal %d; allowed: a charge, a reservation, a commit or a release "+
 			"in the lane of sets", r.Action.Kind(), r.Writer.Name, r.Set.Journal)
+	}
+	if !r.Set.Contribution.Valid() {
+		return refuse(ErrSet, "contribution: %d; allowed: one that is known", r.Set.Contribution)
+	}
+	if b.spec().OverAllOnly && r.Set.Contribution != OverAll {
+		return refuse(ErrSet, "ledger: %s was created to take charges to several ledgers only where the sensitivity "+
+			"bounds a person's rows in all of them together; allowed: the contribution OVER_ALL", b.spec().Name)
 	}
 	if name := b.spec().Name; IsSystem(name) || IsDataset(name) {
 		return refuse(ErrSet, "ledger: %s; allowed: a ledger that is neither a dataset's record nor the daemon's own",

@@ -16,7 +16,8 @@ func TestSpecEqual(t *testing.T) {
 	full := func() Spec {
 		return Spec{"a", mechanism.ZeroOut, "user", "d", "1", "me", []Label{{"k", "v"}}, Filtered,
 			Workload{"plan", []mechanism.Event{event(1, 2)}}, []accountant.Budget{{Guard: accountant.GuardGDP, Mu: 1}},
-			Workload{"run", []mechanism.Event{event(2, 1)}}, "parent", &Dataset{Title: "t", MaxRecords: 1}}
+			Workload{"run", []mechanism.Event{event(2, 1)}}, "parent", &Dataset{Title: "t", MaxRecords: 1},
+			true}
 	}
 	if !full().Equal(full()) {
 		t.Error("equal specs differ")

@@ -7,7 +7,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
-// Reconcile says what was charged to a restored ledger after the copy and is lost.
+// Reconcile says what was charged to a ledger and is lost: by a restore of a copy, or by the database.
 // Its Events are charged even where budgets or the plan do not allow it, as they were
 // released all the same. A ledger that is reconciled takes further ones, which correct
 // it by more events. That nothing was lost may be the right answer, too. Or the loss is
@@ -46,7 +46,8 @@ func (v Reconcile) decide(b *Batch) error {
 	spec := b.spec()
 	switch {
 	case len(b.amended.restored) == 0:
-		return refuse(ErrReconcile, "ledger: %s was not restored from a backup; allowed: one that was", spec.Name)
+		return refuse(ErrReconcile, "ledger: %s was not restored from a backup, and no failover is known to have "+
+			"lost entries of it; allowed: a ledger that has lost entries", spec.Name)
 	case !b.amended.unreconciled && len(v.Events) == 0:
 		return refuse(ErrReconcile, "ledger: %s is reconciled; allowed: more events that were lost", spec.Name)
 	case v.AcceptLoss && len(v.Events) > 0:
@@ -86,7 +87,7 @@ func (v Reconcile) amend(a amendments, e Entry) amendments {
 	if n := len(a.restored); n > 0 {
 		restored = a.restored[n-1].position
 	}
-	lost := fmt.Sprintf("what was charged after the copy from which entry %d restored, and lost", restored)
+	lost := fmt.Sprintf("what was charged before entry %d and lost, as that entry says", restored)
 	as := Assumption{Position: e.Position, Kind: "reconciled", Descriptive: v.Over}
 	switch {
 	case v.AcceptLoss:

@@ -11,12 +11,18 @@ import (
 // was. So it ends every lane (a writer's next numbers may have been used for
 // something else), charges what open reservations hold (they may have been
 // committed), and the ledger takes nothing but questions until it is reconciled.
-// Only a restore writes it, as the daemon. The entry before it is the copy's newest.
+// The entry before it is the copy's newest. Only a restore writes it, as the daemon.
+//
+// A database whose standby takes over without the newest entries is such a copy, too:
+// the store stays the same, and a daemon that knows what was acknowledged says so.
 type Restored struct {
 	From    string    // the store that was copied, in which the ledger was
-	StoreID string    // the store that was made
-	Copy    Hash      // SHA-256 of the copy
+	StoreID string    // the store that was made; the same if the database lost entries
+	Copy    Hash      // SHA-256 of the copy; zero if the database lost entries
 	Newest  time.Time // of the newest record in the copy, of any ledger: it was made then or later
+
+	// Lost is the newest entry that was acknowledged and that the database has lost; zero after a restore.
+	Lost Head
 }
 
 // Kind implements Action.
@@ -27,9 +33,10 @@ func (Restored) Details() Details { return Details{From: PotReserved, To: PotCha
 
 func (v Restored) decide(b *Batch) error {
 	was, by := b.amended.store(b.state.summary.Genesis.StoreID, b.position()), b.request.Writer.Principal
-	if by != Daemon || v.From != was || v.StoreID == was {
-		return refuse(ErrReconcile, "restored: from store %q to %q by %s; allowed: from %q to another, by a restore",
-			v.From, v.StoreID, by, was)
+	if by != Daemon || v.From != was || (v.StoreID == was) != (v.Lost.Position > 0) {
+		return refuse(ErrReconcile, "restored: from store %q to %q, with entry %d lost, by %s; allowed: from %q to "+
+			"another by a restore, or to the same with a lost entry by the daemon", v.From, v.StoreID, v.Lost.Position,
+			by, was)
 	}
 	return nil
 }
@@ -44,10 +51,15 @@ func (Restored) reconciles() bool { return true } // it may be copied and restor
 func (v Restored) amend(a amendments, e Entry) amendments {
 	a.restored = append(slices.Clip(a.restored), origin{e.Position, v.From, v.StoreID})
 	a.unreconciled = true
-	return a.assuming(Assumption{e.Position, "restored",
-		fmt.Sprintf("restored by entry %d from a copy of store %s, made at %s or later: "+
-			"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
-			e.Position, v.From, v.Newest.UTC().Format(time.RFC3339)), true})
+	text := fmt.Sprintf("restored by entry %d from a copy of store %s, made at %s or later: "+
+		"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
+		e.Position, v.From, v.Newest.UTC().Format(time.RFC3339))
+	if v.Lost.Position > 0 {
+		text = fmt.Sprintf("the database lost entries that were acknowledged, as entry %d says: the newest is entry "+
+			"%d with hash %x, and what was left was of %s; what was lost is counted only as far as later entries "+
+			"reconcile it", e.Position, v.Lost.Position, v.Lost.Hash, v.Newest.UTC().Format(time.RFC3339))
+	}
+	return a.assuming(Assumption{e.Position, "restored", text, true})
 }
 
 // ofAnEarlierLoss reports whether a proposal to reconcile was made before the newest restore: what it

@@ -84,6 +84,7 @@ type Spec struct {
 	ExpectedRun    Workload            // of Filtered: what guards must be able to charge, and RDP orders are chosen for
 	Parent         string              // the ledger that has set aside what this one may spend; "" if none has
 	Dataset        *Dataset            // of a dataset's record; nil for a ledger
+	OverAllOnly    bool                // sets charge it only with the contribution OverAll
 }
 
 // Since returns the version of the stored format since which s can be stored, apart from
@@ -142,6 +143,8 @@ func (s Spec) difference(o Spec) (field, mine, other string) {
 		return "budgets", shorten(s.Budgets), shorten(o.Budgets)
 	case !s.ExpectedRun.Equal(o.ExpectedRun):
 		return "expected_run", shorten(s.ExpectedRun), shorten(o.ExpectedRun)
+	case s.OverAllOnly != o.OverAllOnly:
+		return "over_all_only", strconv.FormatBool(s.OverAllOnly), strconv.FormatBool(o.OverAllOnly)
 	case !s.Dataset.Equal(o.Dataset):
 		return "dataset", fmt.Sprintf("%+v", s.Dataset), fmt.Sprintf("%+v", o.Dataset)
 	}

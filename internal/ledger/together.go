@@ -9,6 +9,8 @@ type Together struct {
 	Range   *journals.Range // nil where the members were named one by one
 	Action  Action          // as asked; of a Commit or a Release the position is that in Journal
 	Journal string          // of a Commit or a Release: the name of the journal that has the reservation
+
+	Contribution Contribution // of a Commit or a Release: that of the reservation
 }
 
 // Member is a ledger of a set.
@@ -89,6 +91,9 @@ func (v Together) decide(b *Batch) error {
 	if _, ok := v.Action.(joint); !ok {
 		return refuse(ErrSet, "together: a %s; allowed: a charge, a reservation, a commit or a release",
 			kindOf(v.Action))
+	}
+	if !v.Contribution.Valid() {
+		return refuse(ErrSet, "contribution: %d; allowed: one that is known", v.Contribution)
 	}
 	if n := len(v.Members); n == 0 || n > MaxMembers {
 		return refuse(ErrSet, "set: %d ledgers; allowed: 1 to %d", n, MaxMembers)

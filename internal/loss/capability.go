@@ -155,6 +155,20 @@ type Nearly interface {
 	Nearly() (l Loss, shift, factor float64, ok bool)
 }
 
+// Chosen is the loss of the best of a random number of runs, of which the privacy curve of one run says more than
+// bounds on K do (docs/math/best-of.md §1.6.8).
+type Chosen interface {
+	// Runs are the losses of one run.
+	Runs() Composition
+	// Mean is how many runs there are on average, rounded up.
+	Mean() float64
+	// LogShare bounds ln of what an output counts for, of 1 for the best one, u being the probability that a run
+	// has a better output. It falls.
+	LogShare(u float64) Bounds
+	// ByCurve are bounds on K in a direction, given an upper bound on ln δ(ε), ε > 0, of a run in the opposite one.
+	ByCurve(d Direction, curve func(epsilon float64) float64, in *num.Interrupt) []Knot
+}
+
 // BoundOnly is what a loss has of which nothing but a bound on K is known: neither a pair
 // nor a characteristic function.
 type BoundOnly struct{}

@@ -53,12 +53,8 @@ func (r RandomAllocation) Check(adj Adjacency) error {
 	return checkWithin(kind+".mechanism", r.Mechanism, adj)
 }
 
-// Rounds is how many independent choices of one step each stand for the choice of Selected
-// steps, and Among how many steps each of them chooses from (docs/math/allocation.md §1.11.4).
+// Rounds is in how many steps a record takes part.
 func (r RandomAllocation) Rounds() uint64 { return max(1, r.Selected) }
-
-// Among is explained at Rounds.
-func (r RandomAllocation) Among() uint64 { return r.Steps / r.Rounds() }
 
 // Uses is how often each step is run on its batch.
 func (r RandomAllocation) Uses() uint64 { return max(1, r.Passes) }

@@ -127,3 +127,16 @@ func (p PoissonSampled) failsUnevenly() string {
 	}
 	return ""
 }
+
+// OnPoissonSample reports whether m is run on Poisson samples, as a step of what it lists or of a group.
+func OnPoissonSample(m Mechanism) bool {
+	for _, p := range Expand(m) {
+		if g, ok := p.Mechanism.(Group); ok {
+			p.Mechanism = g.Mechanism
+		}
+		if _, ok := p.Mechanism.(PoissonSampled); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -40,7 +40,7 @@ func TestFirstSetOfAnOldStore(t *testing.T) {
 	k := keeper.New(keeper.Config{Store: s, Digest: record.Digest})
 	charge := ledger.Charge{Events: []mechanism.Event{{Mechanism: mechanism.PureDP{Epsilon: 0.1}, Count: 1}}}
 	report := func(key string, names ...string) error {
-		together := ledger.Together{Action: charge}
+		together := ledger.Together{Action: charge, Contribution: ledger.OverAll}
 		var members []keeper.SetMember
 		for _, name := range names {
 			together.Members = append(together.Members, ledger.Member{Ledger: name, Position: 1})
@@ -49,7 +49,9 @@ func TestFirstSetOfAnOldStore(t *testing.T) {
 		_, err := k.DoSet(t.Context(), keeper.SetRequest{
 			Request: ledger.Request{Writer: ledger.Writer{Principal: "unverified:p", Name: "request/" + key},
 				Sequence: 1, Digest: record.Digest(together), Action: together},
-			Members: func(context.Context) (ledger.Action, []keeper.SetMember, error) { return charge, members, nil },
+			Members: func(context.Context) (ledger.Together, []keeper.SetMember, error) {
+				return together, members, nil
+			},
 		})
 		return err
 	}

@@ -18,17 +18,20 @@ const watchEvery = time.Second
 // inPlace returns an error unless the open file is still the one under its name. If it is not,
 // everything written to it is lost when the process ends, and the next process would open
 // another file or make one. A file that is shorter than its pages is ErrDamaged.
+//
+// What is in use is read before the size: a commit enlarges the file first and uses the new pages then.
 func (s *Store) inPlace() error {
+	used := s.used.Load()
 	found, err := os.Stat(s.path)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the open file is no longer there, it was deleted or its directory moved: %w", err)
 	case !os.SameFile(s.opened, found):
 		return fmt.Errorf("the open file is no longer there, another file has taken its name")
-	case found.Size() < s.used.Load():
+	case found.Size() < used:
 		return fmt.Errorf("%w: store %s: the file was cut short while the daemon uses it (%d bytes; at least %d are "+
 			"in use): stop the daemon and restore a backup",
-			ledger.ErrDamaged, s.config.Path, found.Size(), s.used.Load())
+			ledger.ErrDamaged, s.config.Path, found.Size(), used)
 	}
 	return nil
 }

@@ -61,8 +61,9 @@ func (a *setAppender) write(s *Store) error {
 	for _, m := range a.members {
 		p := m.next(waveSets)
 		for j := range p.Entries {
-			p.Entries[j].Set = &ledger.SetPart{Journal: journals.Of(a.journal.writer.Name),
-				Position: at + 1 + uint64(j), Members: setSize, Names: names}
+			p.Entries[j].Set = &ledger.SetPart{Contribution: ledger.OverAll,
+				Journal: journals.Of(a.journal.writer.Name), Position: at + 1 + uint64(j), Members: setSize,
+				Names: names}
 		}
 		wave = append(wave, p)
 	}
@@ -72,7 +73,7 @@ func (a *setAppender) write(s *Store) error {
 		for i := range members {
 			members[i] = ledger.Member{Ledger: of[i].Ledger, Position: wave[i].Entries[j].Position}
 		}
-		v := ledger.Together{Members: members, Action: a.members[0].action}
+		v := ledger.Together{Members: members, Action: a.members[0].action, Contribution: ledger.OverAll}
 		p.Entries = append(p.Entries, ledger.Entry{Position: at + 1 + uint64(j), Writer: a.journal.writer,
 			Sequence: at + 1 + uint64(j), Digest: record.Digest(v), Time: wave[0].Entries[j].Time, Action: v})
 	}

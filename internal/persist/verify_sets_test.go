@@ -58,8 +58,9 @@ func TestVerifySets(t *testing.T) {
 			for _, m := range c.said {
 				said = append(said, ledger.Member{Ledger: m, Position: 1})
 			}
-			part := &ledger.SetPart{Journal: number, Position: 1, Members: uint32(max(1, len(said))),
-				Names: ledger.NamesHash(said)}
+			part := &ledger.SetPart{Contribution: ledger.OverAll, Journal: number, Position: 1,
+				Members: uint32(max(1, len(said))),
+				Names:   ledger.NamesHash(said)}
 			var batch []ledger.Proposal
 			for _, m := range c.members {
 				batch = append(batch, decided(m, ledger.Request{Writer: ledger.SetWriter(writer.Principal),
@@ -67,7 +68,7 @@ func TestVerifySets(t *testing.T) {
 			}
 			if c.said != nil {
 				batch = append(batch, decided(journals.Name(number), ledger.Request{Writer: writer, Sequence: 1,
-					Action: ledger.Together{Members: said, Action: charge(1)}}))
+					Action: ledger.Together{Members: said, Action: charge(1), Contribution: ledger.OverAll}}))
 			}
 			if _, _, err := s.Create(*genesis("b")); len(c.members) == 1 && err != nil {
 				t.Fatal(err)

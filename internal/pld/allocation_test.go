@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/loss/losstest"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/pld/pldtest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // allocationRow is a workload with the δ of each direction at some ε, or with an interval that holds
@@ -25,7 +26,7 @@ type allocationRows struct{ Rows, Sampled, Several []allocationRow }
 
 func readAllocation(t *testing.T) (data allocationRows) {
 	losstest.Read(t, "testdata/allocation.json", &data)
-	if len(data.Rows) < 26 || len(data.Sampled) < 23 || len(data.Several) < 5 {
+	if len(data.Rows) < 26 || len(data.Sampled) < 23 || len(data.Several) < 255 {
 		t.Fatalf("%d, %d and %d rows", len(data.Rows), len(data.Sampled), len(data.Several))
 	}
 	return data
@@ -88,7 +89,9 @@ func TestDirectionsOfAllocationAgainstOracle(t *testing.T) {
 
 // Larger epochs, alone and composed, against intervals from samples.
 func TestAllocationAgainstSamples(t *testing.T) {
-	for _, row := range readAllocation(t).Sampled {
+	rows := readAllocation(t).Sampled
+	for i := 0; i < len(rows); i += testaid.Every(4) {
+		row := rows[i]
 		b, reason := LogDelta(pldtest.Workload(t, row.Workload), row.Epsilon, Wanted{})
 		if reason != "" || !(math.Exp(b.Lower) <= row.High && math.Exp(b.Upper) >= row.Low) {
 			t.Errorf("%s: δ(%v) in [%v, %v] %s; by samples [%v, %v]", row.Name, row.Epsilon,
@@ -100,17 +103,20 @@ func TestAllocationAgainstSamples(t *testing.T) {
 	}
 }
 
-// A record in several steps costs no more than is charged, and no more than is charged is said to be
-// spent whatever the analysis: independent choices cost more than a choice of different steps.
+// A record in several steps costs no more than is charged, and no less than is said to be spent whatever the
+// analysis (docs/math/allocation.md §1.11.4).
 func TestAllocationOfSeveralSteps(t *testing.T) {
-	for _, row := range readAllocation(t).Several {
+	for i, row := range readAllocation(t).Several {
+		if i >= 5 && i%testaid.Every(4) > 0 { // those that were drawn at random
+			continue
+		}
 		c := pldtest.Workload(t, row.Workload)
 		b, reason := LogDelta(c, row.Epsilon, Wanted{})
 		if reason != "" || !(math.Exp(b.Upper) >= row.Low) {
 			t.Errorf("%s: δ(%v) ≤ %v %s; by samples [%v, %v]", row.Name, row.Epsilon,
 				math.Exp(b.Upper), reason, row.Low, row.High)
 		}
-		if !(math.Exp(b.Lower) <= row.High) {
+		if !(math.Exp(b.Lower) <= row.High && math.Exp(b.Lower) > 0) {
 			t.Errorf("%s: δ(%v) ≥ %v whatever the analysis; by samples [%v, %v]", row.Name, row.Epsilon,
 				math.Exp(b.Lower), row.Low, row.High)
 		}
@@ -179,7 +185,7 @@ func TestAllocationWithHeavyTails(t *testing.T) {
 func TestPropertiesOfAllocation(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20, 1))
 	between := func(a, b float64) float64 { return math.Exp(math.Log(a) + (math.Log(b)-math.Log(a))*draw.Float64()) }
-	for range 5 {
+	for n := 0; n < 5; n += testaid.Every(5) {
 		sigma, steps, epochs := between(0.25, 10), 2+draw.Uint64N(300), 1+draw.Uint32N(20)
 		laplace := draw.IntN(3) == 0
 		event := func(sigma float64, steps uint64, epochs uint32) mechanism.Event {

@@ -44,9 +44,9 @@ func (k *Cache) Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bound
 				return b, ""
 			}
 		}
-		return overall(c, 0, w.In, epsilonOf(delta), func(c loss.Composition) (loss.Bounds, string) {
+		return overall(c, asking{w, true, func(c loss.Composition, w Wanted) (loss.Bounds, string) {
 			return epsilonWithin(c, delta, w)
-		})
+		}, epsilonOf(delta)})
 	})
 }
 
@@ -61,8 +61,8 @@ func (k *Cache) LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bo
 				return withAtom(c, b), ""
 			}
 		}
-		return overall(c, math.Inf(-1), w.In, logDeltaOf(epsilon), func(c loss.Composition) (loss.Bounds, string) {
+		return overall(c, asking{w, false, func(c loss.Composition, w Wanted) (loss.Bounds, string) {
 			return logDeltaWithin(c, epsilon, w)
-		})
+		}, logDeltaOf(epsilon)})
 	})
 }

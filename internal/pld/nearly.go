@@ -8,9 +8,16 @@ import (
 )
 
 // nearly has pairs in the place of what is nearly known, with the sums of all λ and ln c, rounded up: then
-// δ(ε) ≤ c·δ′(ε − λ). It is false where nothing is. See docs/math/noise.md §1.4.12.
-func nearly(c loss.Composition) (pairs loss.Composition, shift, factor float64, ok bool) {
+// δ(ε) ≤ c·δ′(ε − λ). So it has for the best of several runs, down to δ = e^deepest. It is false where nothing is. See
+// docs/math/noise.md §1.4.12 and docs/math/best-of.md §1.6.8.
+func nearly(c loss.Composition, deepest float64, in *num.Interrupt) (pairs loss.Composition, shift, factor float64,
+	ok bool) {
 	for _, t := range c {
+		if best, is := t.Loss.(loss.Chosen); is {
+			if l, known := bestOf(best, deepest, in); known {
+				t.Loss, ok = l, true
+			}
+		}
 		n, is := t.Loss.(loss.Nearly)
 		if !is {
 			pairs = append(pairs, t)
@@ -31,9 +38,16 @@ func nearly(c loss.Composition) (pairs loss.Composition, shift, factor float64, 
 	return pairs.Merged(), shift, factor, true
 }
 
+// usualDeepest is the ln δ down to which pairs are good, if no smaller δ is asked for: so questions share them.
+const usualDeepest = -50
+
 // nearlyEpsilon lowers the upper end of b, or has one where b has none for the reason given.
 func nearlyEpsilon(c loss.Composition, delta float64, w Wanted, b loss.Bounds, reason string) (loss.Bounds, string) {
-	pairs, shift, factor, ok := nearly(c)
+	deepest := float64(usualDeepest)
+	for deepest > num.LogDown(delta)-5 { // what the pair leaves out is little beside δ
+		deepest *= 2
+	}
+	pairs, shift, factor, ok := nearly(c, deepest, w.In)
 	if !ok {
 		return b, reason
 	}
@@ -54,7 +68,7 @@ func nearlyEpsilon(c loss.Composition, delta float64, w Wanted, b loss.Bounds, r
 
 // nearlyLogDelta is for LogDelta what nearlyEpsilon is for Epsilon.
 func nearlyLogDelta(c loss.Composition, epsilon float64, w Wanted, b loss.Bounds, reason string) (loss.Bounds, string) {
-	pairs, shift, factor, ok := nearly(c)
+	pairs, shift, factor, ok := nearly(c, usualDeepest, w.In)
 	less := num.Down(epsilon - shift)
 	if !ok || !(less >= 0) {
 		return b, reason

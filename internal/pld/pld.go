@@ -33,12 +33,12 @@ func Epsilon(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) 
 
 // epsilonOfPairs is Epsilon without what is nearly known.
 func epsilonOfPairs(c loss.Composition, delta float64, w Wanted) (loss.Bounds, string) {
-	return overall(c, 0, w.In, epsilonOf(delta), func(c loss.Composition) (loss.Bounds, string) {
+	return overall(c, asking{w, true, func(c loss.Composition, w Wanted) (loss.Bounds, string) {
 		if rest, g, ok := c.Declared(w.In); ok {
 			return declaredEpsilon(c, rest, g, delta, w)
 		}
 		return epsilonNarrowed(c, delta, w)
-	})
+	}, epsilonOf(delta)})
 }
 
 // epsilonNarrowed is Epsilon of c as it is, without declared guarantees.
@@ -68,7 +68,7 @@ func ofFew(w Wanted, c loss.Composition, gap float64) Wanted {
 		}
 		left -= t.Count
 	}
-	if w.Closely && (w.Gap == 0 || w.Gap > gap) {
+	if w.Closely && !w.OneEnd && (w.Gap == 0 || w.Gap > gap) {
 		w.Gap = gap
 	}
 	return w
@@ -144,12 +144,12 @@ func LogDelta(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, strin
 // logDeltaOfPairs is LogDelta without what is nearly known.
 func logDeltaOfPairs(c loss.Composition, epsilon float64, w Wanted) (loss.Bounds, string) {
 	sides := c.Dominating() // then one side is of what dominates, and the other of what is attained
-	return overall(c, math.Inf(-1), w.In, logDeltaOf(epsilon), func(c loss.Composition) (loss.Bounds, string) {
+	return overall(c, asking{w, false, func(c loss.Composition, w Wanted) (loss.Bounds, string) {
 		if rest, g, ok := c.Declared(w.In); ok {
 			return declaredLogDelta(c, rest, g, epsilon, sides, w)
 		}
 		return logDeltaNarrowed(c, epsilon, sides, w)
-	})
+	}, logDeltaOf(epsilon)})
 }
 
 // logDeltaNarrowed is LogDelta of c as it is, without declared guarantees.

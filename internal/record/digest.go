@@ -64,7 +64,8 @@ var canonical = withOthers(map[string]func(b []byte, v ledger.Action) []byte{
 	"raise": asks(8, appendRaise),
 	"restored": asks(10, func(b []byte, v ledger.Restored) []byte {
 		b = append(wire.AppendText(wire.AppendText(b, v.From), v.StoreID), v.Copy[:]...)
-		return appendUint64(b, uint64(v.Newest.UnixNano()))
+		b = appendUint64(b, uint64(v.Newest.UnixNano()))
+		return append(appendUint64(b, v.Lost.Position), v.Lost.Hash[:]...)
 	}),
 	// Whether it is over a budget follows from the ledger.
 	"reconcile": asks(11, func(b []byte, v ledger.Reconcile) []byte {

@@ -95,7 +95,8 @@ func plainEntry(t rapid.TB, e ledger.Entry, inLedger, ofWriter uint64) []byte {
 	}
 	if p := e.Set; p != nil {
 		r.Set = &recordv1.SetPart{Journal: uint32(p.Journal), Position: p.Position, Members: p.Members,
-			Names: p.Names[:]}
+			Contribution: pb.SetPart_Contribution(p.Contribution),
+			Names:        p.Names[:]}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
 	if err != nil {

@@ -24,6 +24,7 @@ func appendSet(b []byte, p *ledger.SetPart) []byte {
 	body = wire.AppendNumber(body, 2, p.Position)
 	body = wire.AppendNumber(body, 3, uint64(p.Members))
 	body = protowire.AppendBytes(wire.AppendTag(body, 4), p.Names[:])
+	body = wire.AppendNumber(body, 5, uint64(p.Contribution))
 	return protowire.AppendBytes(wire.AppendTag(b, setField), body)
 }
 
@@ -37,7 +38,12 @@ func toSet(m *recordv1.SetPart) (*ledger.SetPart, error) {
 	if m.GetJournal() >= journals.Count {
 		return nil, invalid("set.journal", fmt.Sprint(m.GetJournal()), fmt.Sprintf("0 to %d", journals.Count-1))
 	}
-	p := &ledger.SetPart{Journal: uint8(m.GetJournal()), Position: m.GetPosition(), Members: m.GetMembers()}
+	contribution, err := wire.ToContribution("set.contribution", m.GetContribution())
+	if err != nil {
+		return nil, err
+	}
+	p := &ledger.SetPart{Journal: uint8(m.GetJournal()), Position: m.GetPosition(), Members: m.GetMembers(),
+		Contribution: contribution}
 	if n := copy(p.Names[:], m.GetNames()); n != len(m.GetNames()) || n != len(p.Names) {
 		return nil, invalid("set.names", fmt.Sprintf("%d bytes", len(m.GetNames())), "32 bytes")
 	}
@@ -59,6 +65,8 @@ func checkLane(e ledger.Entry) error {
 		return invalid("writer", wire.Quote(e.Writer.Name), wire.Quote(journals.Lane)+", that of sets")
 	case p.Position == 0:
 		return invalid("set.position", "0", "a whole number ≥ 1")
+	case !p.Contribution.Valid():
+		return invalid("set.contribution", fmt.Sprint(p.Contribution), "one that is known")
 	case p.Members == 0 || p.Members > ledger.MaxMembers:
 		return invalid("set.members", fmt.Sprint(p.Members), fmt.Sprintf("1 to %d", ledger.MaxMembers))
 	}
@@ -66,8 +74,11 @@ func checkLane(e ledger.Entry) error {
 }
 
 // appendSetAsked appends the canonical encoding of which ledgers were asked for: the members, or their
-// range, or the journal that has their reservation.
+// range, each after the contribution, or the journal that has their reservation and the contribution.
 func appendSetAsked(b []byte, v ledger.Together) []byte {
+	if !v.AboutReservation() {
+		b = append(b, byte(v.Contribution))
+	}
 	switch {
 	case v.AboutReservation():
 		b = wire.AppendText(append(b, 0), v.Journal)

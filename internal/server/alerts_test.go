@@ -31,11 +31,13 @@ func TestAlertsNameMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown := get(t, "http://"+s.HTTPAddr+"/metrics")
-	database, err := os.ReadFile("../../cmd/accountantd/shared.go") // metrics of a store in a database
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"shared.go", "replication.go"} { // metrics of a store in a database
+		database, err := os.ReadFile("../../cmd/accountantd/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown += string(database)
 	}
-	shown += string(database)
 	name := regexp.MustCompile(`\b(accountant|grpc_server|process)_[a-z_]+`)
 	for _, file := range []string{"../../deploy/alerts.yml", "../../deploy/grafana.json", "../../docs/operations.md"} {
 		text, err := os.ReadFile(file)
@@ -107,8 +109,8 @@ func TestAlertsNameJobs(t *testing.T) {
 	}
 	alerts := read("alerts.yml")
 	selectors := all(alerts, `job=~"([^"]*)"`)
-	if n := strings.Count(alerts, "job="); len(selectors) != 3 || n != len(selectors) {
-		t.Errorf("%d jobs are selected, %d by =~; want 3", n, len(selectors))
+	if n := strings.Count(alerts, "job="); len(selectors) != 4 || n != len(selectors) {
+		t.Errorf("%d jobs are selected, %d by =~; want 4", n, len(selectors))
 	}
 	for _, selector := range selectors {
 		for _, job := range jobs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -53,9 +54,36 @@ func (s *service) Approve(ctx context.Context, req *pb.ApproveRequest) (*pb.Appr
 			return nil, fmt.Errorf("%w: you are %s, who proposed %d as %s; allowed: another person",
 				ledger.ErrApproval, principal(ctx), e.Position, e.Writer.Principal)
 		}
-		return v.Action.By(ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me}), nil
+		lapsed, err := s.lapsed(ctx, req.GetLedger(), e, v)
+		return v.Action.By(ledger.Approval{Proposal: e.Position, Proposer: e.Writer.Principal, Person: me,
+			Lapsed: lapsed}), err
 	})
 }
+
+// lapsed says why the proposal in an entry cannot be approved any more, as far as the ledger cannot decide that by
+// itself: a clock may have gone back since, and rights are those of now.
+func (s *service) lapsed(ctx context.Context, name string, e ledger.Entry, v ledger.Propose) (string, error) {
+	if !passage(ctx).MayPropose(e.Writer.Principal) {
+		return fmt.Sprintf("was made by %s, who by the access policy of now may not propose it",
+			e.Writer.Principal), nil
+	}
+	sum, err := s.keeper.Summary(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	newest, err := s.store.Records(name, sum.Head.Position, 1)
+	if err != nil || len(newest) == 0 {
+		return "", err
+	}
+	deadline, at := e.Time.Add(v.Lifetime), newest[0].Entry.Time
+	if !at.After(deadline) {
+		return "", nil
+	}
+	return fmt.Sprintf("could be approved until %s, and the ledger has an entry of %s", spelled(deadline),
+		spelled(at)), nil
+}
+
+func spelled(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func notProposed(position uint64) error {
 	return fmt.Errorf("%w: proposal: %d; allowed: the position of an entry that proposes something",

@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/audit"
+	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
@@ -25,7 +26,18 @@ type officers struct {
 	*servertest.Server
 	t         *testing.T
 	authority *servertest.Authority
+	store     *memory.Store
+	policy    *guarded
 }
+
+const twoOfThree = `people:
+  ann: [cn:ann, cn:ann-laptop]
+grants:
+  - {roles: [officer, manager, reporter], to: ['person:ann', 'cn:ben'], on: everything}
+  - {roles: reporter, to: 'cn:job', on: everything}
+  - {roles: officer, to: 'cn:cleo', on: 'dataset:Survey'}
+two_people: {within: 72h}
+`
 
 func twoPeople(t *testing.T) *officers {
 	t.Helper()
@@ -36,18 +48,11 @@ func twoPeople(t *testing.T) *officers {
 	for _, name := range []string{"ann", "ann-laptop", "ben", "cleo", "job"} {
 		a.Issue(name, nil)
 	}
-	g := &guarded{t: t, file: filepath.Join(t.TempDir(), "policy.yaml")}
-	g.write(`people:
-  ann: [cn:ann, cn:ann-laptop]
-grants:
-  - {roles: [officer, manager, reporter], to: ['person:ann', 'cn:ben'], on: everything}
-  - {roles: reporter, to: 'cn:job', on: everything}
-  - {roles: officer, to: 'cn:cleo', on: 'dataset:Survey'}
-two_people: {within: 72h}
-`)
-	o := &officers{t: t, authority: a}
-	o.Server = servertest.StartWith(t, servertest.Config{Server: server.Config{TLS: files, AccessPolicy: g.file,
-		Socket: filepath.Join(t.TempDir(), "own")}})
+	g := &guarded{t: t, file: filepath.Join(t.TempDir(), "policy.yaml"), reload: make(chan struct{})}
+	g.write(twoOfThree)
+	o := &officers{t: t, authority: a, store: memory.New(memory.Config{}), policy: g}
+	o.Server = servertest.StartWith(t, servertest.Config{Store: o.store, Server: server.Config{TLS: files,
+		AccessPolicy: g.file, Reload: g.reload, Socket: filepath.Join(t.TempDir(), "own")}})
 	return o
 }
 
@@ -419,7 +424,8 @@ func TestHolder(t *testing.T) {
 	}
 	// Of what a set has reserved too, where all of its ledgers say the same holder.
 	commitSet := func(who string, of ...string) error {
-		made, err := o.as("trainer-1").ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: of},
+		made, err := o.as("trainer-1").ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set:    &pb.LedgerSet{Ledgers: of},
 			Writer: servertest.Writer(), Sequence: 1,
 			Reserve: &pb.Reserve{LifetimeSeconds: 600, Events: []*pb.Event{servertest.Pure(1, 1)}}})
 		if err != nil {

@@ -184,7 +184,8 @@ func TestBadRequests(t *testing.T) {
 
 		{"query: nothing", query(&pb.QueryPrivacyRequest{}), invalid,
 			[]string{"ledger: missing", "allowed: exactly one of ledger, workload"}},
-		{"query: δ or ε", query(&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "taken"}}),
+		{"query: δ or ε", query(&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Workload{
+			Workload: &pb.Workload{Adjacency: pb.Workload_ADD_OR_REMOVE_ONE}}}),
 			invalid, []string{"delta: missing", "allowed: exactly one of delta, epsilon"}},
 		{"query: unknown ledger",
 			query(&pb.QueryPrivacyRequest{Subject: &pb.QueryPrivacyRequest_Ledger{Ledger: "nowhere"},

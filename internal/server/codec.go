@@ -13,10 +13,17 @@ import (
 type encoded []byte
 
 // codec is gRPC's protobuf codec, which leaves a message that is received into
-// an encoded as it is.
+// an encoded as it is, and tells an answer when it was sent.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
+
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if a, ok := v.(*answer); ok {
+		return a.encode()
+	}
+	return c.CodecV2.Marshal(v)
+}
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(*encoded)

@@ -2,16 +2,18 @@ package server
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/bearer"
 	"github.com/dpaccountant/accountant/internal/server/endpoint"
-	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/signing"
 	"github.com/dpaccountant/accountant/internal/server/spans"
 	"github.com/dpaccountant/accountant/internal/server/upkeep"
@@ -42,8 +44,6 @@ type Config struct {
 	// claim that lists a caller's groups. Empty: callers have none.
 	Issuers     []bearer.Issuer
 	TokenGroups string
-	// FairUse is how much one principal may take. Zero: no limits.
-	FairUse fairuse.Limits
 	// HTTP is the TCP address of /metrics, /healthz and the dashboard. Empty: none.
 	HTTP string
 	// HTTPConnections is how many connections the HTTP port takes at once (bounds.Listener). Zero: 1,000.
@@ -71,9 +71,8 @@ type Config struct {
 	// PolicyInterval is how often that file is read, and which policy other daemons of the same store have
 	// recorded, without being told. Zero: 1 s.
 	PolicyInterval time.Duration
-	// RequireDataset refuses new ledgers that neither a registered dataset nor another ledger
-	// pays for.
-	RequireDataset bool
+	// Rules are this daemon's, and hold besides those that the access policy has for all daemons of the store.
+	Rules access.Rules
 
 	// SigningKey signs heads (signing.Key). Nil: none. NewestKey is the fingerprint of the key that the store is
 	// bound to by now, as in signing.Signer.
@@ -109,6 +108,9 @@ type Config struct {
 	// run are ended. Zero: 20 s, which is below the 30 s after which Kubernetes and systemd
 	// kill the process.
 	DrainTimeout time.Duration
+	// SendTime is within when a caller of the gRPC service must have read an answer; then the connection is closed.
+	// Zero: 1 min.
+	SendTime time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -135,6 +137,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 20 * time.Second
+	}
+	if c.SendTime == 0 {
+		c.SendTime = sendTime
 	}
 	return c
 }
@@ -183,13 +188,10 @@ func (c Config) Check() error {
 		return &endpoint.ConfigError{Field: "question-time", Value: c.QuestionTime.String(),
 			Allowed: "a duration > 0, such as 30s"}
 	}
-	if calls := c.FairUse.Calls; calls != 0 && !(calls >= 1 && calls <= 1e9) {
-		return &endpoint.ConfigError{Field: "fair-calls", Value: fmt.Sprint(calls),
-			Allowed: "0, or a number from 1 to 1e9"}
-	}
-	if d := c.FairUse.Computing; d != 0 && (d < time.Second || d > 24*time.Hour) {
-		return &endpoint.ConfigError{Field: "fair-computing", Value: d.String(),
-			Allowed: "0, or a duration from 1s to 24h, such as 20s"}
+	var rule *access.RuleError
+	if errors.As(c.Rules.Check(), &rule) {
+		return &endpoint.ConfigError{Field: strings.ReplaceAll(rule.Field, "_", "-"), Value: rule.Value,
+			Allowed: rule.Allowed}
 	}
 	if _, err := c.tokens(slog.New(slog.DiscardHandler)); err != nil {
 		return err

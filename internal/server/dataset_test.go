@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -276,8 +277,8 @@ func TestAdoptionRaces(t *testing.T) {
 // --require-dataset refuses roots without a registered dataset.
 func TestRequireDataset(t *testing.T) {
 	t.Parallel()
-	s := withDatasets(t, server.Config{RequireDataset: true})
-	s.refused(s.create(servertest.Spec("a")), "of no registered dataset, which this server requires")
+	s := withDatasets(t, server.Config{Rules: access.Rules{RequireDataset: true}})
+	s.refused(s.create(servertest.Spec("a")), "of no registered dataset, which the store requires")
 	s.mustRegister(survey(servertest.Basic(1)))
 	s.refused(s.create(of("survvey", "1", servertest.Filter("a", servertest.Basic(0.1)))), "no registered dataset")
 	if err := s.create(of("Survey", "1", servertest.Filter("a", servertest.Basic(0.1)))); err != nil {

@@ -87,7 +87,11 @@ func (s *service) ListDatasets(ctx context.Context, req *pb.ListDatasetsRequest)
 		return nil, err
 	}
 	// The token of the next page names the last dataset that is shown, and hides one that is not.
-	answer, rest, last := &pb.ListDatasetsResponse{}, room{}, page.After
+	answer, last := &pb.ListDatasetsResponse{}, page.After
+	rest, err := newRoom(ctx, answer, "datasets", page.Limit)
+	if err != nil {
+		return nil, err
+	}
 	seen, pass := s.reached(listDatasets, page.After, page.Hidden), newPassing()
 	for {
 		found, err := s.store.List(ledger.DatasetsPrefix, seen, readAhead)
@@ -104,11 +108,11 @@ func (s *service) ListDatasets(ctx context.Context, req *pb.ListDatasetsRequest)
 				return nil, err
 			}
 			d := wire.FromDataset(v.Summary, *v.Dataset)
-			if len(answer.Datasets) == page.Limit || !rest.fits(d) {
+			if fits, err := rest.add(d); !fits {
 				answer.NextPageToken = page.TokenAt(last, "")
-				return answer, nil
+				return answer, err
 			}
-			answer.Datasets, last = append(answer.Datasets, d), d.GetName()
+			last = d.GetName()
 		}
 		if len(found) < readAhead {
 			return answer, nil

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -182,6 +185,22 @@ func (s *Server) refused(err error) error {
 	p := st.Proto()
 	p.Message = wire.Cut(strings.ReplaceAll(p.Message, ledger.OwnSocket, "--server unix:"+path), maxMessage)
 	return status.FromProto(p).Err()
+}
+
+// notLetIn returns the error of a call that no handler has seen: nothing was written. If it may be let in later, its
+// error carries a time to come back, by which clients know that.
+func notLetIn(err error) error {
+	s := status.Convert(err)
+	if s.Code() != codes.Unavailable {
+		return err
+	}
+	p := s.Proto()
+	p.Message = wire.Cut(p.GetMessage()+"; nothing was written", maxMessage)
+	detailed, failed := status.FromProto(p).WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)})
+	if failed != nil {
+		return err
+	}
+	return detailed.Err()
 }
 
 // said is what a refusal says of itself, to be remembered.

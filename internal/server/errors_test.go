@@ -19,6 +19,21 @@ import (
 	"github.com/dpaccountant/accountant/internal/wire"
 )
 
+// A call that was not let in for now has written nothing, and says so in a way that clients read. One that is refused
+// for good stays as it is.
+func TestNotLetIn(t *testing.T) {
+	s := new(Server)
+	away := status.Convert(notLetIn(s.refused(fmt.Errorf("%w: the database is away", gate.ErrDeaf))))
+	if away.Code() != codes.Unavailable || len(away.Details()) != 1 ||
+		!strings.HasSuffix(away.Message(), "the database is away; nothing was written") {
+		t.Errorf("%v %v", away, away.Details())
+	}
+	if denied := status.Convert(notLetIn(s.refused(gate.ErrDenied))); len(denied.Details()) != 0 ||
+		denied.Message() != gate.ErrDenied.Error() {
+		t.Errorf("%v %v", denied, denied.Details())
+	}
+}
+
 // Every error of the rooms below has its code, also when it is wrapped; a
 // refusal is what a stream answers with rejected.
 func TestErrorTable(t *testing.T) {

@@ -42,7 +42,7 @@ func (e *expiry) run(ctx context.Context) {
 		if err != nil {
 			e.logger.Warn("reservations could not all be ended: it is tried again", "error", err)
 		}
-		wait := expiryWait(next, time.Now())
+		wait := expiryWait(next, e.keeper.Now())
 		if err != nil {
 			wait = min(wait, time.Second)
 		}

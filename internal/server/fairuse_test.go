@@ -14,8 +14,8 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/server"
-	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
 
@@ -25,7 +25,7 @@ func TestFairUse(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{Socket: socket,
-		FairUse: fairuse.Limits{Calls: 20}}})
+		Rules: access.Rules{FairCalls: 20}}})
 	s.NewLedger("fair")
 	// All at once: one after the other, on a slow machine, would be fewer than 20 a second.
 	errs := make(chan error, 400)
@@ -104,7 +104,7 @@ func TestFairUseCountsWhatIsRefused(t *testing.T) {
 	}
 	for what, config := range map[string]server.Config{"a call that is not allowed": {AccessPolicy: policy},
 		"a wrong request": {}} {
-		config.FairUse = fairuse.Limits{Calls: 5}
+		config.Rules.FairCalls = 5
 		s := servertest.StartWith(t, servertest.Config{Server: config})
 		var err error
 		for range 1000 {
@@ -125,7 +125,7 @@ func TestFairUseCountsWhatIsRefused(t *testing.T) {
 func TestFairComputing(t *testing.T) {
 	t.Parallel()
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{
-		FairUse: fairuse.Limits{Computing: time.Second}}})
+		Rules: access.Rules{FairComputing: time.Second}}})
 	s.NewLedger("fair")
 	writer := servertest.Writer()
 	var refused error

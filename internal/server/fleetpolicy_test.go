@@ -201,7 +201,7 @@ func TestDaemonThatCannotReadThePolicy(t *testing.T) {
 	store.set(true)
 	g := daemonOf(t, store, policyFor("ann"))
 	_, err := g.Client.ListLedgers(as(t, "ann"), &pb.ListLedgersRequest{})
-	wantError(t, err, codes.Unavailable, "access policy")
+	wantError(t, err, codes.Unavailable, "the database could not be read for a while")
 	store.set(false)
 	eventually(t, "the daemon to go on", func() bool {
 		_, err := g.Client.ListLedgers(as(t, "ann"), &pb.ListLedgersRequest{})

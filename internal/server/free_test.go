@@ -111,10 +111,16 @@ func TestReservationsOfTheDead(t *testing.T) {
 		curve.GetAssumptions()[0].GetText() != told {
 		t.Errorf("curve: %v, %v; want %q", curve.GetAssumptions(), err, told)
 	}
-	calibrated, err := s.Client.Calibrate(ctx,
-		&pb.CalibrateRequest{Ledger: "d", Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
-			Event: &pb.Event{Count: 1, Mechanism: client.Gaussian(1)}, TargetEpsilon: proto.Float64(5),
-			TargetDelta: proto.Float64(1e-6)})
+	asked := &pb.CalibrateRequest{Ledger: "d", Solve: pb.CalibrateRequest_STANDARD_DEVIATION,
+		Event: &pb.Event{Count: 1, Mechanism: client.Gaussian(1)}, TargetEpsilon: proto.Float64(5),
+		TargetDelta: proto.Float64(1e-6)}
+	if _, err := s.Client.Calibrate(ctx, asked); err == nil || !strings.Contains(err.Error(), "no value fits") ||
+		strings.Contains(err.Error(), "e+308") {
+		t.Errorf("a mechanism that the guard cannot add up: %v", err)
+	}
+	asked.Event.Mechanism = &pb.Mechanism{Kind: &pb.Mechanism_Laplace{
+		Laplace: &pb.Laplace{Scale: proto.Float64(1), Sensitivity: proto.Float64(1)}}}
+	calibrated, err := s.Client.Calibrate(ctx, asked)
 	if err != nil || len(calibrated.GetAssumptions()) != 1 || calibrated.GetAssumptions()[0].GetText() != told {
 		t.Errorf("calibration: %v, %v; want %q", calibrated.GetAssumptions(), err, told)
 	}

@@ -90,12 +90,13 @@ func TestQueryPlan(t *testing.T) {
 		TargetEpsilon: proto.Float64(4), TargetDelta: proto.Float64(1e-5)}
 	_, err = s.Client.Calibrate(servertest.Context(t), request)
 	wantError(t, err, codes.InvalidArgument, "target_epsilon: 4", "allowed: at least 4.377178",
-		"what stays fixed costs that")
-	// μ = √2 is ε = 6.6 at δ = 1e−5: four more of them.
+		"everything costs that")
+	// With any target that the plan meets, what is left of the plan: one of its four was charged.
 	request.TargetEpsilon = proto.Float64(atWorkload(t, s, gaussians(8)))
 	c, err := s.Client.Calibrate(servertest.Context(t), request)
-	if err != nil || c.GetValue() != 4 || c.GetGuarantee() != "plan" {
-		t.Errorf("on top of the plan: %v, %v; want 4", c, err)
+	if err != nil || c.GetValue() != 3 || c.GetGuarantee() != "plan" ||
+		c.GetExceedingValue() != 4 || c.GetRefusal() == "" {
+		t.Errorf("on top of the plan: %v, %v; want the 3 that are left", c, err)
 	}
 }
 
@@ -145,12 +146,12 @@ func TestQueryFilter(t *testing.T) {
 	if beta := curve.GetTradeOff()[0].GetBeta(); !(beta <= 0.610816 && beta > 0.5) {
 		t.Errorf("β(0.1) = %v; want at most 0.610816", beta)
 	}
-	// Calibrating looks at what was charged, and says so.
+	// Calibrating looks at what was charged, and says so: eight with μ = ½ meet the target, and the guard takes four.
 	c, err := s.Client.Calibrate(servertest.Context(t), &pb.CalibrateRequest{Ledger: "filter", Event: gaussians(1)[0],
 		Solve: pb.CalibrateRequest_COUNT, TargetEpsilon: number(atWorkload(t, s, gaussians(8))),
 		TargetDelta: number(1e-5)})
-	if err != nil || c.GetValue() != 6 || c.GetGuarantee() != "descriptive" {
-		t.Errorf("calibrated: %v, %v; want 6 more, descriptive", c, err)
+	if err != nil || c.GetValue() != 2 || c.GetTargetValue() != 6 || c.GetGuarantee() != "descriptive" {
+		t.Errorf("calibrated: %v, %v; want 2 more where 6 meet the target, descriptive", c, err)
 	}
 
 	// Below a basic budget's δ nothing is implied.

@@ -86,7 +86,7 @@ func (s *Server) identify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		proven, session, c.web, c.address = web.Proof, web.Session, true, web.Address
+		proven, session, c.web, c.address, c.release = web.Proof, web.Session, true, web.Address, web.Answered.Then
 	}
 	c.principal, c.connection, c.ownSocket = proven.Principal, proven.Principal, proven.Own
 	if c.principal == "" {
@@ -107,7 +107,7 @@ func (s *Server) identify(ctx context.Context) error {
 		return errNoProof
 	}
 	if !c.ownSocket { // its owner may have to put things right
-		c.account = s.accounts.Of(c.principal, c.identity().Proven())
+		c.account = s.accounts.Load().Of(c.principal, c.identity().Proven())
 	}
 	return nil
 }

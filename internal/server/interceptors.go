@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -76,7 +77,7 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		err = s.enter(ctx, info.FullMethod, req)
 	}
 	if err != nil {
-		return nil, s.refused(err)
+		return nil, notLetIn(s.refused(err))
 	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -87,6 +88,15 @@ func (s *Server) unaryChecked(ctx context.Context, req any, info *grpc.UnaryServ
 		ctx = fresh.Within(ctx)
 	}
 	answer, err := next(ctx, req)
+	if c := callerOf(ctx); c.answer != nil {
+		if err == nil {
+			p, _ := peer.FromContext(ctx)
+			answer, err = s.hold(c, p, answer.(proto.Message))
+		}
+		if err != nil {
+			c.answer.Release()
+		}
+	}
 	if err != nil {
 		return nil, s.refused(err)
 	}
@@ -100,7 +110,12 @@ func (s *Server) enter(ctx context.Context, method string, req any) (err error) 
 		req = []byte(*in)
 	}
 	c := callerOf(ctx)
-	c.passage, err = s.gate.Enter(method, c.identity(), req)
+	if c.passage, err = s.gate.Enter(method, c.identity(), req); err == nil && gate.OnlyReads(method) {
+		c.answer = s.answers.To(c.principal, c.identity().Proven())
+		if c.web {
+			c.release(c.answer.Release)
+		}
+	}
 	return err
 }
 
@@ -149,6 +164,11 @@ func (s *Server) streamChecked(srv any, stream grpc.ServerStream, info *grpc.Str
 	} else {
 		c := callerOf(stream.Context())
 		stream = s.gate.Stream(stream, info.FullMethod, c.identity(), func(p *gate.Passage) { c.passage = p })
+		if gate.OnlyReads(info.FullMethod) {
+			counted := &answers{stream, s, c}
+			defer counted.end()
+			stream = counted
+		}
 	}
 	return s.refused(next(srv, stream))
 }

@@ -39,9 +39,11 @@ type caller struct {
 	groups     []string  // that the token lists
 	until      time.Time // when the token ends; zero without one
 	account    *fairuse.Account
+	answer     *fairuse.Answer // what its answer takes; nil for writes
 
 	web     bool   // it came over HTTP
 	address string // of the HTTP request's peer
+	release func(func())
 }
 
 type callerKey struct{}

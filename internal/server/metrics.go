@@ -117,8 +117,9 @@ func NewMetrics() *Metrics {
 	m.fair = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "accountant_fair_use_total",
 		Help: "Calls refused because their principal takes too much (calls, computing), waits of streams for that " +
-			"reason (stream), and streams over HTTP that were refused as too many (http_streams)."}, []string{"limit"})
-	for _, limit := range []string{"calls", "computing", "stream", "http_streams"} {
+			"reason (stream), streams over HTTP that were refused as too many (http_streams), and answers for which " +
+			"there was no memory (answers)."}, []string{"limit"})
+	for _, limit := range []string{"calls", "computing", "stream", "http_streams", "answers"} {
 		m.fair.WithLabelValues(limit) // shown before the first
 	}
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{

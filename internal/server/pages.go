@@ -4,11 +4,14 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/server/fairuse"
 	"github.com/dpaccountant/accountant/internal/wire"
 	"github.com/dpaccountant/accountant/internal/wire/pages"
 )
@@ -19,10 +22,18 @@ const (
 	// has up to 512 KiB, which the entry of a raise holds twice, and once more if raw bytes are
 	// asked for.
 	pageBytes = 3 << 20
-	// readAhead is how many records are read at once; each may be large.
+	// webPageBytes is pageBytes for the HTTP port, where an answer takes webWeight times as much memory.
+	webPageBytes = 64 << 10
+	// readAhead is how many ledgers are read at once; each may be large.
 	readAhead = 32
-	// smallRecord is the size, in bytes, up to which records are read in larger steps.
-	smallRecord = 4 << 10
+	// firstRead is how many entries are read first. Then it is as many as have readBytes, if they are as large as those
+	// before, and at most maxRead.
+	firstRead = 8
+	readBytes = 64 << 10
+	maxRead   = 256
+	// reading is what a list takes of the memory for answers until it is made: records take several times as much when
+	// they are read.
+	reading = 2 << 20
 	// maxScanned bounds the records that one call looks at. A filter that selects nothing takes
 	// a few calls more, none of them long.
 	maxScanned = 10_000
@@ -61,17 +72,52 @@ func (s *service) reached(list, after, hidden string) string {
 	return after
 }
 
-// room adds up the bytes of a page.
-type room struct{ used int }
+// room is a page of a list that is being made. Its items are kept as they are sent, as fields that the answer does not
+// know: as messages they would take up to fifteen times as much memory.
+type room struct {
+	answer protoreflect.Message
+	field  protowire.Number
+	limit  int // items
+	most   int // bytes
+	weight int // of a byte in memory
+	items  int
+	used   int
+	held   *fairuse.Answer
+}
 
-// fits reports whether an item still fits into the page, and if so counts it.
-func (r *room) fits(m proto.Message) bool {
-	n := proto.Size(m) + 8 // tag and length
-	if r.used > 0 && r.used+n > pageBytes {
-		return false
+// newRoom returns the room for the items of an answer, which are in its field of this name.
+func newRoom(ctx context.Context, answer proto.Message, field string, limit int) (*room, error) {
+	c, m := callerOf(ctx), answer.ProtoReflect()
+	r := &room{answer: m, field: m.Descriptor().Fields().ByName(protoreflect.Name(field)).Number(), limit: limit,
+		most: pageBytes, weight: listWeight, held: c.answer}
+	if c.web {
+		r.most, r.weight = webPageBytes, webWeight
 	}
-	r.used += n
-	return true
+	return r, r.held.Take(reading)
+}
+
+// add reports whether an item still fits into the page, and if so adds it. Where the memory for answers is full the
+// page ends, and the next one may find more. The error is that there was none for the first item.
+func (r *room) add(item proto.Message) (fits bool, err error) {
+	n := proto.Size(item)
+	used := r.used + n + 8 // tag and length
+	if r.items == r.limit || r.items > 0 && used > r.most {
+		return false, nil
+	}
+	if err := r.held.Take(reading + r.weight*used); err != nil {
+		if r.items > 0 {
+			err = nil
+		}
+		return false, err
+	}
+	b := protowire.AppendTag(r.answer.GetUnknown(), r.field, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(n))
+	if b, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(b, item); err != nil {
+		return false, err
+	}
+	r.answer.SetUnknown(b)
+	r.items, r.used = r.items+1, used
+	return true, nil
 }
 
 // ListLedgers implements the API.
@@ -82,13 +128,17 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 	}
 	// The token of the next page names the last ledger that is shown, and hides one that is not.
 	list := listLedgers + page.Prefix
-	answer, rest, last, seen := &pb.ListLedgersResponse{}, room{}, page.After, s.reached(list, page.After, page.Hidden)
+	answer, last, seen := &pb.ListLedgersResponse{}, page.After, s.reached(list, page.After, page.Hidden)
+	rest, err := newRoom(ctx, answer, "ledgers", page.Limit)
+	if err != nil {
+		return nil, err
+	}
 	hidden, pass := false, newPassing()
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		want := page.Limit - len(answer.Ledgers) + 1 // one more tells whether this is the last page
+		want := page.Limit - rest.items + 1 // one more tells whether this is the last page
 		ahead := min(want, readAhead)
 		if hidden { // many may follow
 			ahead = readAhead
@@ -108,12 +158,11 @@ func (s *service) ListLedgers(ctx context.Context, req *pb.ListLedgersRequest) (
 				hidden = true
 				continue
 			}
-			l := wire.FromSummary(summary)
-			if len(answer.Ledgers) == page.Limit || !rest.fits(l) {
+			if fits, err := rest.add(wire.FromSummary(summary)); !fits {
 				answer.NextPageToken = page.Token(last)
-				return answer, nil
+				return answer, err
 			}
-			answer.Ledgers, last = append(answer.Ledgers, l), l.GetName()
+			last = seen
 		}
 		if !more {
 			return answer, nil
@@ -131,14 +180,18 @@ func (s *service) ListEntries(ctx context.Context, req *pb.ListEntriesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	answer, rest, next := &pb.ListEntriesResponse{}, room{}, page.From
+	answer, next := &pb.ListEntriesResponse{}, page.From
+	rest, err := newRoom(ctx, answer, "entries", page.Limit)
+	if err != nil {
+		return nil, err
+	}
 	if req.GetRaw() && page.From == 1 {
 		if answer.Genesis, _, err = s.store.GenesisRecord(page.Ledger); err != nil {
 			return nil, err
 		}
 		rest.used = len(answer.Genesis) // a plan's can be a megabyte
 	}
-	for ahead, scanned := readAhead, 0; ; {
+	for ahead, scanned := firstRead, 0; ; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -152,12 +205,10 @@ func (s *service) ListEntries(ctx context.Context, req *pb.ListEntriesRequest) (
 				return answer, nil
 			}
 			if page.Filter.Selects(record.Entry) {
-				e := wire.FromRecord(record, req.GetRaw())
-				if len(answer.Entries) == page.Limit || !rest.fits(e) {
+				if fits, err := rest.add(wire.FromRecord(record, req.GetRaw())); !fits {
 					answer.NextPageToken = page.Token(next)
-					return answer, nil
+					return answer, err
 				}
-				answer.Entries = append(answer.Entries, e)
 			}
 			next = record.Entry.Position + 1
 			bytes += len(record.Raw)
@@ -170,9 +221,6 @@ func (s *service) ListEntries(ctx context.Context, req *pb.ListEntriesRequest) (
 			return answer, nil
 		}
 		// Of small records many: each read may first pass over some 200 others.
-		ahead = readAhead
-		if bytes < readAhead*smallRecord {
-			ahead = 8 * readAhead
-		}
+		ahead = max(1, min(readBytes*len(found)/max(bytes, 1), maxRead))
 	}
 }

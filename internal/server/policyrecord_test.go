@@ -77,3 +77,23 @@ func TestNothingIsWrittenUnderAnUnrecordedPolicy(t *testing.T) {
 		t.Errorf("problem %q, %v, after it was recorded", says.GetProblem(), err)
 	}
 }
+
+// A policy that was replaced may come back with an old copy of its file. The log says so when it does.
+func TestAnOlderPolicyIsTold(t *testing.T) {
+	t.Parallel()
+	g := guard(t, reporterOnA)
+	g.change("grants: []\n")
+	const says = "put in force again"
+	if log := g.log.String(); strings.Contains(log, says) {
+		t.Errorf("a new policy is called old:\n%s", log)
+	}
+	g.write(reporterOnA)
+	g.Restart()
+	if log := g.log.String(); strings.Count(log, says) != 1 || !strings.Contains(log, "recorded_at=1") {
+		t.Errorf("an old policy at the start:\n%s", log)
+	}
+	g.Restart()
+	if log := g.log.String(); strings.Count(log, says) != 1 {
+		t.Errorf("the same policy at another start:\n%s", log)
+	}
+}

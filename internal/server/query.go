@@ -22,6 +22,14 @@ func (s *service) QueryPrivacy(ctx context.Context, req *pb.QueryPrivacyRequest)
 	if err != nil {
 		return nil, err
 	}
+	if q.Own {
+		v, err := s.keeper.View(ctx, q.Ledger)
+		if err != nil {
+			return nil, err
+		}
+		own := questions.OwnDelta(subject.Budgets(v))
+		q.Question.Delta = &own
+	}
 	start := time.Now()
 	var answer accountant.Answer
 	var on questions.Standing

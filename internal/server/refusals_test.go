@@ -118,7 +118,8 @@ func TestRefusals(t *testing.T) {
 		Sequence: 1}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Writer: servertest.Writer(), Sequence: 1,
+	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Writer: servertest.Writer(), Sequence: 1,
 		Set: &pb.LedgerSet{Ledgers: []string{"small", "large", "closed"}}, Charge: pureCharge(0.5, 4)})
 	if status.Code(err) == codes.OK {
 		t.Fatal("the set was taken")
@@ -132,7 +133,8 @@ func TestRefusals(t *testing.T) {
 	if m := refusalsOf(t, s, "closed").GetRefusals()[0]; m.GetReason() != "ledger is closed" {
 		t.Errorf("%v", m)
 	}
-	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Writer: servertest.Writer(), Sequence: 1, CheckOnly: true,
+	_, err = s.Client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Writer: servertest.Writer(), Sequence: 1, CheckOnly: true,
 		Set: &pb.LedgerSet{Ledgers: []string{"small", "large"}}, Charge: pureCharge(0.5, 4)})
 	if err != nil || refusalsOf(t, s, "small").GetCount() != uint64(len(said))+1 {
 		t.Errorf("a check of a set counts: %v", err)

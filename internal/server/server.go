@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -65,13 +66,15 @@ type Server struct {
 	inside    *inside.Way      // of pages and JSON
 	pages     *grpc.ClientConn // nil: there are none
 	http      net.Listener
-	tls       *endpoint.Certificates // nil: plain
-	tokens    *bearer.Verifier       // nil: none are taken
-	accounts  *fairuse.Table         // nil: nobody is limited
+	tls       *endpoint.Certificates        // nil: plain
+	tokens    *bearer.Verifier              // nil: none are taken
+	rules     atomic.Pointer[access.Rules]  // of the store and of this daemon; set by keep
+	accounts  atomic.Pointer[fairuse.Table] // nil: nobody is limited
 	upkeep    *upkeep.Upkeep
 	overviews *overviews
 
 	webStreams fairuse.Streams
+	answers    *fairuse.Answers
 
 	process string        // what request ids begin with
 	calls   atomic.Uint64 // of this process
@@ -91,9 +94,13 @@ func Start(config Config) (*Server, error) {
 		inside: inside.New(), process: newProcessID()}
 	s.shared, _ = config.Store.(keeper.Shared)
 	kept := &policies.Log{Store: config.Store, Shared: s.shared, Deadline: config.Deadline,
-		Created: s.metrics.ledgers.Inc}
+		Created: s.metrics.ledgers.Inc, Again: func(position uint64) {
+			config.Logger.Warn("an access policy that was replaced is put in force again: the file may be an old copy",
+				"file", config.AccessPolicy, "recorded_at", position,
+				"compare", "accountctl entries "+ledger.AccessLedger)
+		}}
 	rights := gate.Config{Path: config.AccessPolicy, Spec: s.spec, Logger: config.Logger, Record: kept.Record,
-		Interval: config.PolicyInterval}
+		Interval: config.PolicyInterval, Own: config.Rules, Adopted: s.keep}
 	if s.shared != nil {
 		rights.Newest = kept.Newest
 		s.shared, rights.Changed = policies.Listen(s.shared)
@@ -104,7 +111,7 @@ func Start(config Config) (*Server, error) {
 		return nil, &endpoint.ConfigError{Field: "access-policy", Value: err.Error(),
 			Allowed: "a file with an access policy: docs/access.md"}
 	}
-	s.accounts = fairuse.New(config.FairUse, s.metrics.limited)
+	s.answers = fairuse.NewAnswers(s.metrics.limited)
 	if s.tokens, err = config.tokens(config.Logger); err != nil {
 		return nil, err
 	}
@@ -120,7 +127,8 @@ func Start(config Config) (*Server, error) {
 	questions := turns.NewInTime(turns.NewRotation(config.Analyses, config.QuestionTime, s.metrics), s.recovered)
 	questions.Analysis, questions.Caller = config.Spans.Analysis, provenCaller
 	s.keeper = keeper.New(keeper.Config{Store: measured{config.Store, s.metrics}, Shared: s.shared,
-		Digest: record.Digest, RequireDataset: config.RequireDataset, Batch: config.Spans.Batch(),
+		Digest: record.Digest, RequireDataset: func() bool { return s.rules.Load().RequireDataset },
+		Batch:   config.Spans.Batch(),
 		Compute: questions.ForWrites(s.draining, errDraining), LongRead: turns.NewReadings(s.metrics).Long})
 	kept.Keeper = s.keeper
 	s.gate.Begin()
@@ -164,6 +172,21 @@ func Start(config Config) (*Server, error) {
 	s.metrics.calls.InitializeMetrics(s.grpc)
 	s.health.SetServingStatus(pb.AccountantService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	return s, nil
+}
+
+// keep puts rules in force. A stream that is open keeps the limits under which it began.
+func (s *Server) keep(r access.Rules) {
+	was := s.rules.Swap(&r)
+	limits := fairuse.Limits{Calls: r.FairCalls, Computing: r.FairComputing}
+	if was == nil || limits != (fairuse.Limits{Calls: was.FairCalls, Computing: was.FairComputing}) {
+		s.accounts.Store(fairuse.New(limits, s.metrics.limited))
+	}
+	if store, ok := s.config.Store.(interface{ RequireStandby(bool) }); ok {
+		store.RequireStandby(r.RequireStandby)
+	} else if r.RequireStandby {
+		s.config.Logger.Warn("the access policy asks for a standby, which only a PostgreSQL database can have",
+			"allowed", "--store, or a policy without require_standby")
+	}
 }
 
 // spec returns what a ledger that exists was created with.

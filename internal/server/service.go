@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/keeper"
 	"github.com/dpaccountant/accountant/internal/ledger"
@@ -63,7 +65,14 @@ func (s *service) Backup(req *pb.BackupRequest, stream pb.AccountantService_Back
 
 // CreateLedger implements the API.
 func (s *service) CreateLedger(ctx context.Context, req *pb.CreateLedgerRequest) (*pb.CreateLedgerResponse, error) {
-	spec, err := wire.ToSpec(req.GetSpec())
+	asked := req.GetSpec()
+	if name := asked.GetParent(); name != "" {
+		if parent, err := s.keeper.Summary(ctx, name); err == nil { // otherwise the creation says what is wrong
+			asked = proto.CloneOf(asked)
+			wire.Inherit(asked, wire.FromSpec(parent.Genesis.Spec))
+		}
+	}
+	spec, err := wire.ToSpec(asked)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
@@ -31,7 +32,10 @@ func (s *service) QueryPrivacySet(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	about, err := subject.OfSeveral(joint.Views, joint.Charged)
+	about, err := subject.OfSeveral(joint.Views, func(v ledger.View) ([]history.Share, bool) {
+		shares, whole, err := s.overviews.Sharing(ctx, v)
+		return shares, whole && err == nil // otherwise each ledger counts by its own curve
+	})
 	if err != nil {
 		return nil, err
 	}

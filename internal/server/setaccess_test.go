@@ -73,7 +73,8 @@ func TestSetWithADeniedMember(t *testing.T) {
 				r := reportSet(strings.ReplaceAll(what, " ", "-"), 1, set)
 				r.CheckOnly = checkOnly
 				_, err := g.Client.ReportSet(as(t, "job"), r)
-				_, err2 := g.Client.ReserveSet(as(t, "job"), &pb.ReserveSetRequest{Set: set, Sequence: 1,
+				_, err2 := g.Client.ReserveSet(as(t, "job"), &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+					Set: set, Sequence: 1,
 					Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(1), LifetimeSeconds: 60}})
 				if !denied(err) || !denied(err2) {
 					t.Errorf("%s, there: %v: %v, %v; want that the policy refuses it", what, there, err, err2)
@@ -134,7 +135,8 @@ func TestReservedSetOfOthers(t *testing.T) {
 	g := setGuard(t)
 	reserve := func(who string) *pb.SetReservation {
 		t.Helper()
-		r, err := g.Client.ReserveSet(as(t, who), &pb.ReserveSetRequest{Set: rangeOf("in/", "1", "3"), Sequence: 1,
+		r, err := g.Client.ReserveSet(as(t, who), &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set: rangeOf("in/", "1", "3"), Sequence: 1,
 			Writer: "request/of-" + who, Reserve: &pb.Reserve{Events: tenths(2), LifetimeSeconds: 600}})
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/dpaccountant/accountant/client"
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/access"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
@@ -40,17 +41,19 @@ func TestRangeGrewBeforeTheRetry(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
-	first, err := dial().Range("days/", "2026-11-01", "").ReportOnce(ctx, "table", tenths(1), nil)
+	first, err := dial().Range("days/", "2026-11-01", "").ReportOnce(ctx, "table", pb.SetPart_OVER_ALL, tenths(1), nil)
 	if err != nil || len(first.GetReceipt().GetMembers()) != 3 {
 		t.Fatalf("%v, %v", first, err)
 	}
 	again := func(what string) {
 		t.Helper()
-		got, err := dial().Range("days/", "2026-11-01", "").ReportOnce(ctx, "table", tenths(1), nil)
+		got, err := dial().Range("days/", "2026-11-01", "").ReportOnce(ctx, "table", pb.SetPart_OVER_ALL, tenths(1),
+			nil)
 		if err != nil || !got.GetReplayed() || !proto.Equal(got.GetReceipt(), first.GetReceipt()) {
 			t.Errorf("%s: %v, %v; want %v again", what, got, err, first)
 		}
-		checked, err := dial().Range("days/", "2026-11-01", "").CheckOnce(ctx, "table", tenths(1), nil)
+		checked, err := dial().Range("days/", "2026-11-01", "").CheckOnce(ctx, "table", pb.SetPart_OVER_ALL,
+			tenths(1), nil)
 		if err != nil || !checked.GetReplayed() || !proto.Equal(checked.GetReceipt(), first.GetReceipt()) {
 			t.Errorf("%s, only checked: %v, %v; want %v again", what, checked, err, first)
 		}
@@ -72,8 +75,8 @@ func TestRangeGrewBeforeTheRetry(t *testing.T) {
 	again("more than 1,000 days")
 	s.Restart()
 	again("a restart")
-	if _, err := dial().Range("days/", "2026-11-01", "2026-11-03").ReportOnce(ctx, "table", tenths(1),
-		nil); status.Code(err) != codes.AlreadyExists {
+	if _, err := dial().Range("days/", "2026-11-01", "2026-11-03").ReportOnce(ctx, "table", pb.SetPart_OVER_ALL,
+		tenths(1), nil); status.Code(err) != codes.AlreadyExists {
 		t.Errorf("the same ledgers by another range: %v; want that the key is taken", err)
 	}
 	for i, name := range append(names, "days/2026-11-04") {
@@ -95,7 +98,8 @@ func TestSetsExpireWhileTheyAreCommitted(t *testing.T) {
 	var owners sync.WaitGroup
 	for i := range 5 {
 		owners.Go(func() {
-			held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
+			held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+				Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
 				Writer: fmt.Sprintf("request/r%d", i), Reserve: &pb.Reserve{LifetimeSeconds: 2, Events: []*pb.Event{
 					servertest.Pure(1./1024, 200)}}})
 			if err != nil {
@@ -182,7 +186,8 @@ func TestSetsExpireInSomeLedgers(t *testing.T) {
 	s := servertest.StartWith(t, servertest.Config{Store: store})
 	names := days(t, s, 3)
 	ctx := servertest.Context(t)
-	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
+	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
 		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +283,7 @@ func TestSetWithADamagedLedger(t *testing.T) {
 // of. Each one's own rule decides, and one that refuses is named.
 func TestSetOfMixedLedgers(t *testing.T) {
 	t.Parallel()
-	s := withDatasets(t, server.Config{RequireDataset: true})
+	s := withDatasets(t, server.Config{Rules: access.Rules{RequireDataset: true}})
 	s.mustRegister(survey(servertest.Basic(8)))
 	ctx := servertest.Context(t)
 	child := of("Survey", "1", servertest.Filter("parent/child", servertest.Basic(0.3)))

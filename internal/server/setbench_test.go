@@ -105,7 +105,8 @@ func BenchmarkSetsOfAHundredLedgers(b *testing.B) {
 					all.Go(func() {
 						w := servertest.Writer()
 						for i := uint64(1); sent.Add(100) <= int64(b.N)+99; i++ {
-							if _, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Writer: w, Sequence: i,
+							if _, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{
+								Contribution: pb.SetPart_OVER_ALL, Writer: w, Sequence: i,
 								Set: &pb.LedgerSet{Ledgers: names}, Charge: charge}); err != nil {
 								b.Error(err)
 								return
@@ -140,7 +141,8 @@ func BenchmarkBesideAThousand(b *testing.B) {
 							return
 						default:
 						}
-						if _, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Writer: w, Sequence: i,
+						if _, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{
+							Contribution: pb.SetPart_OVER_ALL, Writer: w, Sequence: i,
 							Set: &pb.LedgerSet{Ledgers: names[:1000]}, Charge: charge}); err != nil {
 							b.Error(err)
 							return
@@ -172,7 +174,8 @@ func BenchmarkBesideAThousand(b *testing.B) {
 				})
 				w := servertest.Writer()
 				measure("set-of-3-"+what, func(i uint64) error {
-					_, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Writer: w, Sequence: i,
+					_, err := s.Client.ReportSet(b.Context(), &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+						Writer: w, Sequence: i,
 						Charge: charge, Set: &pb.LedgerSet{Ledgers: names[at : at+3]}})
 					return err
 				})

@@ -30,7 +30,8 @@ func days(t *testing.T, s *servertest.Server, n int) (names []string) {
 }
 
 func reportSet(key string, n uint32, set *pb.LedgerSet) *pb.ReportSetRequest {
-	return &pb.ReportSetRequest{Set: set, Writer: "request/" + key, Sequence: 1, Charge: &pb.Charge{Events: tenths(n)}}
+	return &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Set: set, Writer: "request/" + key, Sequence: 1, Charge: &pb.Charge{Events: tenths(n)}}
 }
 
 func rangeOf(prefix, first, last string) *pb.LedgerSet {
@@ -130,7 +131,8 @@ func TestReserveSet(t *testing.T) {
 	s := servertest.Start(t)
 	names := days(t, s, 3)
 	ctx := servertest.Context(t)
-	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
+	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
 		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
 	if err != nil || held.GetExpireTime() == nil {
 		t.Fatal(err)
@@ -292,7 +294,8 @@ func TestSetIsOverInOneLedger(t *testing.T) {
 	s := servertest.Start(t)
 	names := days(t, s, 3)
 	ctx := servertest.Context(t)
-	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
+	held, err := s.Client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Set: &pb.LedgerSet{Ledgers: names}, Sequence: 1,
 		Writer: "request/r", Reserve: &pb.Reserve{Events: tenths(5), LifetimeSeconds: 600}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/server/subject"
 	"github.com/dpaccountant/accountant/internal/server/turns"
@@ -61,15 +59,13 @@ func (s *service) state(ctx context.Context, sub subject.Subject, statement ques
 	if sub.Filter() || sub.Apart { // its numbers are of the budgets
 		statement.Stated = sub.Charged.Parts
 	}
-	budgets := sub.Budgets()
-	if slices.ContainsFunc(budgets, func(b accountant.Budget) bool { return b.Delta > 0 }) {
-		statement.Own = questions.OwnDelta(budgets)
-	}
+	budgets := subject.Budgets(sub.View)
+	statement.Own = questions.OwnDelta(budgets)
 	if err := s.inTime.Admit(ctx); err != nil {
 		return nil, err
 	}
 	numbers, err := turns.Beside(ctx, s.inTime, turns.NothingYet, func(t *turns.Turn) (subject.Stated, error) {
-		return sub.State(questions.StatementDeltas(deltas, budgets), t)
+		return sub.State(questions.StatementDeltas(deltas, budgets), statement.Own, t)
 	})
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func ActionOf(e *accountantv1.Entry) Action {
 		if n := set.GetMembers() - 1; n > 1 {
 			others = fmt.Sprintf("%d other ledgers", n)
 		}
-		a.together = fmt.Sprintf("with %s, %s:%d", others, set.GetJournal(), set.GetPosition())
+		a.together = fmt.Sprintf("with %s, %s:%d, %s", others, set.GetJournal(), set.GetPosition(),
+			Contribution(set.GetContribution()))
 	}
 	return a
 }
@@ -72,6 +73,9 @@ var details = map[string]func(*accountantv1.Entry) string{
 	},
 	"raise": func(e *accountantv1.Entry) string { return raiseText(e.GetRaise()) },
 	"restored": func(e *accountantv1.Entry) string {
+		if lost := e.GetRestored().GetLostPosition(); lost > 0 {
+			return fmt.Sprintf("the database lost entries up to %d", lost)
+		}
 		return "from a backup of store " + e.GetRestored().GetFromStoreId()
 	},
 	"acknowledge": func(e *accountantv1.Entry) string { return "the warning " + e.GetAcknowledge().GetWarning() },

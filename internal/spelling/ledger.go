@@ -1,6 +1,10 @@
 package spelling
 
 import (
+	"strconv"
+	"strings"
+	"unicode"
+
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 )
 
@@ -24,6 +28,15 @@ func State(l *accountantv1.Ledger) string {
 		return "needs reconciling"
 	}
 	return "open"
+}
+
+// Identifier is a dataset's identifier. Letters of different alphabets can look alike, so one that is not
+// ASCII alone has its characters' numbers beside it.
+func Identifier(id string) string {
+	if strings.ContainsFunc(id, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return id + " (" + strconv.QuoteToASCII(id) + ")"
+	}
+	return id
 }
 
 // Reference writes a version of a dataset as flags take it.

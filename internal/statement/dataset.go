@@ -14,15 +14,15 @@ import (
 func OfDataset(a *accountantv1.GetDatasetStatementResponse) string {
 	s, d := a.GetStatement(), a.GetDataset().GetSpec()
 	whose := s.GetLedger().GetSpec() // of whose budget it is
-	title := "dataset " + d.GetId()
+	title := "dataset " + spelling.Identifier(d.GetId())
 	if whose.GetDatasetId() != d.GetId() {
-		title += ", which shares the budget of dataset " + whose.GetDatasetId()
+		title += ", which shares the budget of dataset " + spelling.Identifier(whose.GetDatasetId())
 	}
 	records := fmt.Sprintf("at most %d, enforced by: %s", d.GetMaxRecordsPerUnit(), d.GetBoundEnforcedBy())
 	text := markdown(s, about{title: title, heading: "The dataset", charged: "What was charged to all ledgers so far",
 		source: "the record of dataset " + code(whose.GetDatasetId()),
 		fields: []field{
-			{"dataset", d.GetId()},
+			{"dataset", spelling.Identifier(d.GetId())},
 			{"title", d.GetTitle()},
 			{"owners", strings.Join(d.GetOwners(), ", ")},
 			{"versions that share the budget", versions(a)},

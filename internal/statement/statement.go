@@ -27,7 +27,8 @@ func Markdown(s *accountantv1.Statement) string {
 	return markdown(s, about{title: l.GetName(), heading: "The ledger", charged: what, source: "ledger `" + l.GetName() + "`",
 		fields: []field{
 			{"unit of privacy", cmp.Or(spec.GetPrivacyUnit(), "not given: one record")},
-			{"dataset", cmp.Or(strings.TrimSpace(spec.GetDatasetId()+" "+spec.GetDatasetVersion()), "not given")},
+			{"dataset", cmp.Or(strings.TrimSpace(spelling.Identifier(spec.GetDatasetId())+" "+
+				spec.GetDatasetVersion()), "not given")},
 			{"neighbouring datasets", spelling.Adjacency(spec.GetAdjacency())},
 			{"policy", spelling.Policy(spec)},
 			{"guarantee", s.GetGuarantee() + ": " + spelling.Guarantees[s.GetGuarantee()]},
@@ -57,8 +58,8 @@ func markdown(s *accountantv1.Statement, of about) string {
 	line("%s", cmp.Or(Escape(s.GetSummary()), headline(s)))
 	line("")
 	if l.GetNeedsReconciling() {
-		line("**It was restored from a backup and is not reconciled: what was charged after the backup is not " +
-			"counted.**")
+		line("**It has lost entries, by the restore of a backup or a failover of the database, and is not " +
+			"reconciled: what was charged there is not counted.**")
 		line("")
 	}
 	for _, section := range s.GetSections() {

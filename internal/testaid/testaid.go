@@ -1,5 +1,5 @@
-// Package testaid has what the tests of several rooms need of files and logs. Nothing else
-// imports it.
+// Package testaid has what the tests of several rooms need: of files, of logs, and of long loops. Nothing
+// else imports it.
 package testaid
 
 import (
@@ -40,4 +40,13 @@ func ShortDir(t testing.TB) string {
 		}
 	})
 	return dir
+}
+
+// Every is the step of a loop over cases that take long together: 1, so that all of them run, and n with
+// go test -short.
+func Every(n int) int {
+	if testing.Short() {
+		return n
+	}
+	return 1
 }

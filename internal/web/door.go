@@ -61,7 +61,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			ctx, done = d.Login.While(r)
 			defer done()
 		}
-		d.next.ServeHTTP(patient(w), r.WithContext(inside.With(ctx, caller)))
+		ctx, answered := inside.Each(inside.With(ctx, caller))
+		defer answered()
+		d.next.ServeHTTP(patient(w), r.WithContext(ctx))
 	case api:
 		jsonapi.Refuse(w, r, err.status, err.code, err.text)
 	case err.status == http.StatusUnauthorized && d.Login != nil && r.Method == http.MethodGet &&

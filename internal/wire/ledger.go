@@ -26,6 +26,26 @@ func ToSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	return spec, nil
 }
 
+// Inherit gives a ledger that has a parent the parent's adjacency, privacy unit and dataset, each where it has none of
+// its own, and the parent's rule about charges to several ledgers.
+func Inherit(child, parent *pb.LedgerSpec) {
+	if child.GetAdjacency() == pb.Workload_ADJACENCY_UNSPECIFIED {
+		child.Adjacency = parent.GetAdjacency()
+	}
+	for _, w := range []*pb.Workload{child.Plan, child.ExpectedRun} {
+		if w != nil && w.Adjacency == pb.Workload_ADJACENCY_UNSPECIFIED {
+			w.Adjacency = child.Adjacency
+		}
+	}
+	child.OverAllOnly = child.GetOverAllOnly() || parent.GetOverAllOnly()
+	if child.GetPrivacyUnit() == "" {
+		child.PrivacyUnit = parent.GetPrivacyUnit()
+	}
+	if child.GetDatasetId() == "" && child.GetDatasetVersion() == "" {
+		child.DatasetId, child.DatasetVersion = parent.GetDatasetId(), parent.GetDatasetVersion()
+	}
+}
+
 // InSpec puts the field of an error that a spec came to below "spec."; other errors
 // stay as they are.
 func InSpec(err error) error {
@@ -49,7 +69,7 @@ func ReadSpec(s *pb.LedgerSpec) (ledger.Spec, error) {
 	spec := ledger.Spec{
 		Name: s.GetName(), Adjacency: adj, PrivacyUnit: s.GetPrivacyUnit(),
 		DatasetID: s.GetDatasetId(), DatasetVersion: s.GetDatasetVersion(),
-		Owner: s.GetOwner(), Labels: labels, Parent: s.GetParent(),
+		Owner: s.GetOwner(), Labels: labels, Parent: s.GetParent(), OverAllOnly: s.GetOverAllOnly(),
 	}
 	if err := toPolicy(s, &spec); err != nil {
 		return ledger.Spec{}, err
@@ -93,7 +113,7 @@ func FromSpec(s ledger.Spec) *pb.LedgerSpec {
 		Owner: s.Owner, Labels: fromLabels(s.Labels), Policy: fromPolicy(s.Policy),
 		Plan: fromPlan(s.Adjacency, s.Plan), Budgets: fromBudgets(s.Budgets),
 		ExpectedRun: fromPlan(s.Adjacency, s.ExpectedRun),
-		Parent:      s.Parent,
+		Parent:      s.Parent, OverAllOnly: s.OverAllOnly,
 	}
 }
 

@@ -24,6 +24,15 @@ func toRestored(r *pb.Restored) (ledger.Restored, error) {
 		return v, Invalid("restored.newest_time", err.Error(), "a time")
 	}
 	v.Newest = r.GetNewestTime().AsTime()
+	v.Lost.Position = r.GetLostPosition()
+	want := 0 // bytes of the hash of a lost entry
+	if v.Lost.Position > 0 {
+		want = len(v.Lost.Hash)
+	}
+	if n := copy(v.Lost.Hash[:], r.GetLostHash()); n != len(r.GetLostHash()) || n != want {
+		return v, Invalid("restored.lost_hash", fmt.Sprintf("%d bytes", len(r.GetLostHash())),
+			fmt.Sprintf("%d bytes with lost_position %d", want, v.Lost.Position))
+	}
 	return v, nil
 }
 
@@ -40,6 +49,10 @@ func checkRestored(v ledger.Restored) error {
 }
 
 func fromRestored(v ledger.Restored) *pb.Restored {
-	return &pb.Restored{FromStoreId: v.From, StoreId: v.StoreID, BackupSha256: v.Copy[:],
-		NewestTime: timestamppb.New(v.Newest)}
+	r := &pb.Restored{FromStoreId: v.From, StoreId: v.StoreID, BackupSha256: v.Copy[:],
+		NewestTime: timestamppb.New(v.Newest), LostPosition: v.Lost.Position}
+	if v.Lost.Position > 0 {
+		r.LostHash = v.Lost.Hash[:]
+	}
+	return r
 }

@@ -8,6 +8,7 @@ import (
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/journals"
+	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 var togetherForm = travels[ledger.Together, *pb.Together]{toTogether, checkTogether, fromTogether}
@@ -39,6 +40,9 @@ func toTogether(m *pb.Together) (v ledger.Together, err error) {
 		v.Range = ToRange(r)
 	}
 	v.Journal = m.GetJournal()
+	if v.Contribution, err = ToContribution("together.contribution", m.GetContribution()); err != nil {
+		return v, err
+	}
 	fd := m.ProtoReflect().WhichOneof(doneTogether)
 	if fd == nil {
 		return v, Absent("together.action", "charge, reserve, commit or release")
@@ -61,6 +65,9 @@ func checkTogether(v ledger.Together) error {
 			return err
 		}
 	}
+	if !v.Contribution.Valid() {
+		return Invalid("together.contribution", fmt.Sprint(v.Contribution), "one that is known")
+	}
 	if v.Action == nil || joint[protoreflect.Name(v.Action.Kind())] == nil {
 		return Absent("together.action", "charge, reserve, commit or release")
 	}
@@ -71,7 +78,8 @@ func checkTogether(v ledger.Together) error {
 }
 
 func fromTogether(v ledger.Together) *pb.Together {
-	m := &pb.Together{Journal: v.Journal, Members: make([]*pb.Together_Member, 0, len(v.Members))}
+	m := &pb.Together{Journal: v.Journal, Contribution: pb.SetPart_Contribution(v.Contribution),
+		Members: make([]*pb.Together_Member, 0, len(v.Members))}
 	for _, member := range v.Members {
 		m.Members = append(m.Members, &pb.Together_Member{Ledger: member.Ledger, Position: member.Position,
 			Reservation: member.Reservation})
@@ -123,5 +131,37 @@ func fromSetPart(p *ledger.SetPart) *pb.SetPart {
 		return nil
 	}
 	return &pb.SetPart{Journal: journals.Name(p.Journal), Position: p.Position, Members: p.Members,
-		NamesSha256: p.Names[:]}
+		NamesSha256: p.Names[:], Contribution: pb.SetPart_Contribution(p.Contribution)}
+}
+
+// ToContribution converts whose rows the sensitivity of a charge to several ledgers bounds, which has to be said.
+func ToContribution(field string, c pb.SetPart_Contribution) (ledger.Contribution, error) {
+	contribution := ledger.Contribution(c)
+	switch {
+	case c == pb.SetPart_CONTRIBUTION_UNSPECIFIED:
+		return 0, Absent(field, ContributionAllowed)
+	case int32(contribution) != int32(c) || !contribution.Valid():
+		return 0, Invalid(field, c.String(), ContributionAllowed)
+	}
+	return contribution, nil
+}
+
+// ContributionAllowed explains both contributions.
+const ContributionAllowed = "OVER_ALL if the sensitivity bounds what a person's rows in all of the ledgers move the " +
+	"release by together (they are clipped per person), or IN_EACH if it bounds those in each ledger alone (somebody " +
+	"in n of them counts as a group of n; on samples ROWS_DRAWN_IN_EACH or PEOPLE_DRAWN_IN_EACH says what is drawn)"
+
+// CheckContribution refuses a contribution in each ledger that does not say what samples draw.
+func CheckContribution(field string, c ledger.Contribution, events []mechanism.Event) error {
+	if c != ledger.InEach {
+		return nil
+	}
+	for _, e := range events {
+		if mechanism.OnPoissonSample(e.Mechanism) {
+			return Invalid(field, "IN_EACH of "+e.Mechanism.String(), "ROWS_DRAWN_IN_EACH if the rows that a person "+
+				"has in each ledger are drawn apart, PEOPLE_DRAWN_IN_EACH if a person's rows in all ledgers are drawn "+
+				"together, or OVER_ALL: a person in several ledgers loses different amounts")
+		}
+	}
+	return nil
 }

@@ -85,6 +85,10 @@ def test_other_targets_and_guarantees_are_the_daemons(client: Client) -> None:
     # four Gaussians with σ = 2 are one with μ = 1: D_α = α/2, and ρ = 1/2
     assert curve.mu == pytest.approx(1, rel=1e-12) and curve.rho == 0.5
     assert curve.renyi == pytest.approx({2: 1, 8: 4}, rel=1e-12)
+    # guesses: Φ(−μ/2) at the prior ½, and from the chance ½ without outputs Φ(μ)
+    guesses = pa.curve(step, priors=[0.5], baselines=[0.5])
+    assert guesses.bayes_risk == pytest.approx({0.5: 0.15426876936299344 * 2}, rel=1e-9)
+    assert guesses.reconstruction == pytest.approx({0.5: 0.8413447460685429}, rel=1e-4)
     plain = pa.curve(step, epsilons=[1])
     assert plain.mu is None and plain.rho is None and plain.renyi == {}
     # μ = 2/σ; an advantage of 2Φ(μ/2) − 1; a type II error of Φ(Φ⁻¹(1 − α) − μ)

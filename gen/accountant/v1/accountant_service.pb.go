@@ -3819,7 +3819,8 @@ type QueryPrivacyRequest struct {
 	//	*QueryPrivacyRequest_Ledger
 	//	*QueryPrivacyRequest_Workload
 	Subject isQueryPrivacyRequest_Subject `protobuf_oneof:"subject"`
-	// Exactly one is required.
+	// One is required of a workload. Of a ledger the answer is without it ε at the
+	// ledger's own δ: that of the first of its budgets that is an ε at a δ, or 1e-6.
 	//
 	// Types that are valid to be assigned to Given:
 	//
@@ -4229,15 +4230,20 @@ type QueryPrivacySetResponse struct {
 	// The answer about each ledger alone, in the order of the names' bytes. Warnings about a
 	// ledger are here only; what it assumes, in_all and in_one assume, too, and say so.
 	Ledgers []*LedgerPrivacy `protobuf:"bytes,1,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
-	// For a record that is in all of the ledgers, or in some that nobody knows: everything that
-	// they guarantee, or have charged, composed. The guarantee is "plan" if that of each ledger
+	// For a person whose rows are in all of the ledgers, or in some that nobody knows: what they
+	// guarantee, or have charged, together. A release to several of them counts once where its
+	// contribution is OVER_ALL, and as that of a group where it is in each. Whole budgets may be
+	// spent in either way, and count as if each release were in each, unless ledgers are
+	// over_all_only. The guarantee is "plan" if that of each ledger
 	// is, "descriptive" if that of one is, and otherwise "filter".
 	InAll *QueryPrivacyResponse `protobuf:"bytes,2,opt,name=in_all,json=inAll,proto3" json:"in_all,omitempty"`
 	// For a record that is in at most one of the ledgers: the largest of their answers. Absent
 	// where nothing is proven for such records, which not_in_one then explains.
 	InOne *QueryPrivacyResponse `protobuf:"bytes,3,opt,name=in_one,json=inOne,proto3" json:"in_one,omitempty"`
 	// Why in_one is absent; otherwise empty.
-	NotInOne      string `protobuf:"bytes,4,opt,name=not_in_one,json=notInOne,proto3" json:"not_in_one,omitempty"`
+	NotInOne string `protobuf:"bytes,4,opt,name=not_in_one,json=notInOne,proto3" json:"not_in_one,omitempty"`
+	// Why in_all proves no bound, and what to do; otherwise empty.
+	NotInAll      string `protobuf:"bytes,5,opt,name=not_in_all,json=notInAll,proto3" json:"not_in_all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4296,6 +4302,13 @@ func (x *QueryPrivacySetResponse) GetInOne() *QueryPrivacyResponse {
 func (x *QueryPrivacySetResponse) GetNotInOne() string {
 	if x != nil {
 		return x.NotInOne
+	}
+	return ""
+}
+
+func (x *QueryPrivacySetResponse) GetNotInAll() string {
+	if x != nil {
+		return x.NotInAll
 	}
 	return ""
 }
@@ -6693,13 +6706,15 @@ const file_accountant_v1_accountant_service_proto_rawDesc = "" +
 	"\amax_gap\x18\x04 \x01(\x01H\x01R\x06maxGap\x88\x01\x01B\a\n" +
 	"\x05givenB\n" +
 	"\n" +
-	"\b_max_gap\"\xe7\x01\n" +
+	"\b_max_gap\"\x85\x02\n" +
 	"\x17QueryPrivacySetResponse\x126\n" +
 	"\aledgers\x18\x01 \x03(\v2\x1c.accountant.v1.LedgerPrivacyR\aledgers\x12:\n" +
 	"\x06in_all\x18\x02 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\x05inAll\x12:\n" +
 	"\x06in_one\x18\x03 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\x05inOne\x12\x1c\n" +
 	"\n" +
-	"not_in_one\x18\x04 \x01(\tR\bnotInOne\"\x88\x01\n" +
+	"not_in_one\x18\x04 \x01(\tR\bnotInOne\x12\x1c\n" +
+	"\n" +
+	"not_in_all\x18\x05 \x01(\tR\bnotInAll\"\x88\x01\n" +
 	"\rLedgerPrivacy\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12=\n" +
 	"\aprivacy\x18\x02 \x01(\v2#.accountant.v1.QueryPrivacyResponseR\aprivacy\x12\x17\n" +

@@ -89,8 +89,10 @@ func (CalibrateRequest_Solve) EnumDescriptor() ([]byte, []int) {
 type CalibrateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A ledger, by name: its plan stays fixed where that is its guarantee, otherwise
-	// all that was charged or is reserved, and then the answer is descriptive. At least
-	// one of ledger and workload is required, with the same adjacency.
+	// all that was charged or is reserved, and then the answer is descriptive. Only what
+	// the ledger takes fits, in one charge together with the workload's events: what its
+	// guards, its plan and its dataset's cap allow. At least one of ledger and workload is
+	// required, with the same adjacency.
 	Ledger string `protobuf:"bytes,1,opt,name=ledger,proto3" json:"ledger,omitempty"`
 	// Events that stay fixed, and the adjacency; may have no events.
 	Workload *Workload `protobuf:"bytes,2,opt,name=workload,proto3" json:"workload,omitempty"`
@@ -100,10 +102,12 @@ type CalibrateRequest struct {
 	// What to solve for. Required.
 	Solve CalibrateRequest_Solve `protobuf:"varint,4,opt,name=solve,proto3,enum=accountant.v1.CalibrateRequest_Solve" json:"solve,omitempty"`
 	// ε, in nats, that everything together may cost at target_delta. Range: finite
-	// and ≥ 0. Required, unless target_mu, target_advantage or target_beta is given.
+	// and ≥ 0. Required, unless target_mu, target_advantage or target_beta is given, or
+	// the ledger has a budget or a plan: without a target these alone say what fits.
 	TargetEpsilon *float64 `protobuf:"fixed64,5,opt,name=target_epsilon,json=targetEpsilon,proto3,oneof" json:"target_epsilon,omitempty"`
 	// The δ of the target; 0 for pure differential privacy. Range: [0, 1). Required
-	// with target_epsilon.
+	// with target_epsilon. Without any target the δ of the answer's epsilon; by default
+	// the ledger's own.
 	TargetDelta *float64 `protobuf:"fixed64,6,opt,name=target_delta,json=targetDelta,proto3,oneof" json:"target_delta,omitempty"`
 	// The μ of Gaussian differential privacy that everything may have. Range: finite
 	// and > 0.
@@ -261,7 +265,14 @@ type CalibrateResponse struct {
 	// A proven upper bound on the advantage, where target_advantage was given.
 	Advantage *float64 `protobuf:"fixed64,14,opt,name=advantage,proto3,oneof" json:"advantage,omitempty"`
 	// The least type II error at target_alpha, from below, where that was given.
-	Beta          *float64 `protobuf:"fixed64,15,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
+	Beta *float64 `protobuf:"fixed64,15,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
+	// The value with which everything meets the target, where the ledger does not take
+	// that; value is then the nearest that it takes.
+	TargetValue *float64 `protobuf:"fixed64,16,opt,name=target_value,json=targetValue,proto3,oneof" json:"target_value,omitempty"`
+	// What the ledger says of target_value, or without a target of exceeding_value: why it
+	// refuses that. Of a plan it says that the plan has this value. Absent where the target
+	// alone decides.
+	Refusal       string `protobuf:"bytes,17,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -401,6 +412,20 @@ func (x *CalibrateResponse) GetBeta() float64 {
 	return 0
 }
 
+func (x *CalibrateResponse) GetTargetValue() float64 {
+	if x != nil && x.TargetValue != nil {
+		return *x.TargetValue
+	}
+	return 0
+}
+
+func (x *CalibrateResponse) GetRefusal() string {
+	if x != nil {
+		return x.Refusal
+	}
+	return ""
+}
+
 var File_accountant_v1_calibrate_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_calibrate_proto_rawDesc = "" +
@@ -430,7 +455,7 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"_target_muB\x13\n" +
 	"\x11_target_advantageB\x0f\n" +
 	"\r_target_alphaB\x0e\n" +
-	"\f_target_beta\"\xe9\x04\n" +
+	"\f_target_beta\"\xbc\x05\n" +
 	"\x11CalibrateResponse\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12,\n" +
@@ -447,7 +472,9 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\vassumptions\x18\f \x03(\v2\x19.accountant.v1.AssumptionR\vassumptions\x12\x13\n" +
 	"\x02mu\x18\r \x01(\x01H\x05R\x02mu\x88\x01\x01\x12!\n" +
 	"\tadvantage\x18\x0e \x01(\x01H\x06R\tadvantage\x88\x01\x01\x12\x17\n" +
-	"\x04beta\x18\x0f \x01(\x01H\aR\x04beta\x88\x01\x01B\x12\n" +
+	"\x04beta\x18\x0f \x01(\x01H\aR\x04beta\x88\x01\x01\x12&\n" +
+	"\ftarget_value\x18\x10 \x01(\x01H\bR\vtargetValue\x88\x01\x01\x12\x18\n" +
+	"\arefusal\x18\x11 \x01(\tR\arefusalB\x12\n" +
 	"\x10_exceeding_valueB\n" +
 	"\n" +
 	"\b_epsilonB\x10\n" +
@@ -457,7 +484,8 @@ const file_accountant_v1_calibrate_proto_rawDesc = "" +
 	"\x03_muB\f\n" +
 	"\n" +
 	"_advantageB\a\n" +
-	"\x05_betaBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
+	"\x05_betaB\x0f\n" +
+	"\r_target_valueBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 
 var (
 	file_accountant_v1_calibrate_proto_rawDescOnce sync.Once

@@ -58,7 +58,14 @@ type QueryPrivacyCurveRequest struct {
 	// each: > 1, at most 1e6.
 	Orders []float64 `protobuf:"fixed64,10,rep,packed,name=orders,proto3" json:"orders,omitempty"`
 	// ξ: the least ρ is wanted for which all is (ξ, ρ)-zCDP. Range: finite and ≥ 0.
-	Xi            *float64 `protobuf:"fixed64,11,opt,name=xi,proto3,oneof" json:"xi,omitempty"`
+	Xi *float64 `protobuf:"fixed64,11,opt,name=xi,proto3,oneof" json:"xi,omitempty"`
+	// An attacker's probabilities, before seeing any output, that a record is in the data (or
+	// has one of two values): the least error of any guess is wanted, too; at most 1,000. Range
+	// of each: > 0 and < 1.
+	Priors []float64 `protobuf:"fixed64,12,rep,packed,name=priors,proto3" json:"priors,omitempty"`
+	// The chances, without any output, of guessing a record well enough, by the best guess: that
+	// of a reconstruction from the outputs is wanted, too; at most 1,000. Range of each: [0, 1].
+	Baselines     []float64 `protobuf:"fixed64,13,rep,packed,name=baselines,proto3" json:"baselines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,6 +188,20 @@ func (x *QueryPrivacyCurveRequest) GetXi() float64 {
 	return 0
 }
 
+func (x *QueryPrivacyCurveRequest) GetPriors() []float64 {
+	if x != nil {
+		return x.Priors
+	}
+	return nil
+}
+
+func (x *QueryPrivacyCurveRequest) GetBaselines() []float64 {
+	if x != nil {
+		return x.Baselines
+	}
+	return nil
+}
+
 type isQueryPrivacyCurveRequest_Subject interface {
 	isQueryPrivacyCurveRequest_Subject()
 }
@@ -236,9 +257,13 @@ type QueryPrivacyCurveResponse struct {
 	// The Rényi divergences, in the order in which the orders were given.
 	Renyi []*RenyiDivergence `protobuf:"bytes,12,rep,name=renyi,proto3" json:"renyi,omitempty"`
 	// The least ρ of (ξ, ρ)-zCDP, where it was asked for.
-	Concentrated  *ConcentratedBound `protobuf:"bytes,13,opt,name=concentrated,proto3" json:"concentrated,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Concentrated *ConcentratedBound `protobuf:"bytes,13,opt,name=concentrated,proto3" json:"concentrated,omitempty"`
+	// The Bayes risk at each prior, in the order in which they were given.
+	BayesRisks []*BayesRisk `protobuf:"bytes,14,rep,name=bayes_risks,json=bayesRisks,proto3" json:"bayes_risks,omitempty"`
+	// The chance of a reconstruction at each baseline, in the order in which they were given.
+	Reconstructions []*Reconstruction `protobuf:"bytes,15,rep,name=reconstructions,proto3" json:"reconstructions,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *QueryPrivacyCurveResponse) Reset() {
@@ -362,6 +387,151 @@ func (x *QueryPrivacyCurveResponse) GetConcentrated() *ConcentratedBound {
 	return nil
 }
 
+func (x *QueryPrivacyCurveResponse) GetBayesRisks() []*BayesRisk {
+	if x != nil {
+		return x.BayesRisks
+	}
+	return nil
+}
+
+func (x *QueryPrivacyCurveResponse) GetReconstructions() []*Reconstruction {
+	if x != nil {
+		return x.Reconstructions
+	}
+	return nil
+}
+
+// BayesRisk is the least probability with which an attacker errs who guesses which of two
+// neighbouring datasets was used, from the outputs and from what was known before.
+type BayesRisk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The probability of one of the datasets before any output was seen, as given.
+	Prior float64 `protobuf:"fixed64,1,opt,name=prior,proto3" json:"prior,omitempty"`
+	// Every guess errs with at least this probability; rounded down. Without any output it is
+	// the smaller one of prior and 1 − prior.
+	Risk float64 `protobuf:"fixed64,2,opt,name=risk,proto3" json:"risk,omitempty"`
+	// The true curve δ(ε) proves no risk above this; rounded up.
+	RiskUpper     float64 `protobuf:"fixed64,3,opt,name=risk_upper,json=riskUpper,proto3" json:"risk_upper,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BayesRisk) Reset() {
+	*x = BayesRisk{}
+	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BayesRisk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BayesRisk) ProtoMessage() {}
+
+func (x *BayesRisk) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BayesRisk.ProtoReflect.Descriptor instead.
+func (*BayesRisk) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BayesRisk) GetPrior() float64 {
+	if x != nil {
+		return x.Prior
+	}
+	return 0
+}
+
+func (x *BayesRisk) GetRisk() float64 {
+	if x != nil {
+		return x.Risk
+	}
+	return 0
+}
+
+func (x *BayesRisk) GetRiskUpper() float64 {
+	if x != nil {
+		return x.RiskUpper
+	}
+	return 0
+}
+
+// Reconstruction is the most that outputs help to guess a record, whatever is known of it.
+type Reconstruction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The chance of a guess that is good enough without any output, as given.
+	Baseline float64 `protobuf:"fixed64,1,opt,name=baseline,proto3" json:"baseline,omitempty"`
+	// The chance from the outputs is at most this, for whoever knows all other records;
+	// rounded up.
+	Success float64 `protobuf:"fixed64,2,opt,name=success,proto3" json:"success,omitempty"`
+	// The true curve δ(ε) proves none below this; rounded down.
+	SuccessLower  float64 `protobuf:"fixed64,3,opt,name=success_lower,json=successLower,proto3" json:"success_lower,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reconstruction) Reset() {
+	*x = Reconstruction{}
+	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reconstruction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reconstruction) ProtoMessage() {}
+
+func (x *Reconstruction) ProtoReflect() protoreflect.Message {
+	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reconstruction.ProtoReflect.Descriptor instead.
+func (*Reconstruction) Descriptor() ([]byte, []int) {
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Reconstruction) GetBaseline() float64 {
+	if x != nil {
+		return x.Baseline
+	}
+	return 0
+}
+
+func (x *Reconstruction) GetSuccess() float64 {
+	if x != nil {
+		return x.Success
+	}
+	return 0
+}
+
+func (x *Reconstruction) GetSuccessLower() float64 {
+	if x != nil {
+		return x.SuccessLower
+	}
+	return 0
+}
+
 // GaussianDpBound is the least μ for which every test of neighbouring datasets is at
 // least as hard as one of N(0, 1) against N(μ, 1).
 type GaussianDpBound struct {
@@ -378,7 +548,7 @@ type GaussianDpBound struct {
 
 func (x *GaussianDpBound) Reset() {
 	*x = GaussianDpBound{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	mi := &file_accountant_v1_curve_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +560,7 @@ func (x *GaussianDpBound) String() string {
 func (*GaussianDpBound) ProtoMessage() {}
 
 func (x *GaussianDpBound) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[2]
+	mi := &file_accountant_v1_curve_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +573,7 @@ func (x *GaussianDpBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GaussianDpBound.ProtoReflect.Descriptor instead.
 func (*GaussianDpBound) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{2}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GaussianDpBound) GetMu() float64 {
@@ -443,7 +613,7 @@ type RenyiDivergence struct {
 
 func (x *RenyiDivergence) Reset() {
 	*x = RenyiDivergence{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	mi := &file_accountant_v1_curve_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +625,7 @@ func (x *RenyiDivergence) String() string {
 func (*RenyiDivergence) ProtoMessage() {}
 
 func (x *RenyiDivergence) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[3]
+	mi := &file_accountant_v1_curve_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +638,7 @@ func (x *RenyiDivergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenyiDivergence.ProtoReflect.Descriptor instead.
 func (*RenyiDivergence) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{3}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RenyiDivergence) GetOrder() float64 {
@@ -508,7 +678,7 @@ type ConcentratedBound struct {
 
 func (x *ConcentratedBound) Reset() {
 	*x = ConcentratedBound{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[4]
+	mi := &file_accountant_v1_curve_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +690,7 @@ func (x *ConcentratedBound) String() string {
 func (*ConcentratedBound) ProtoMessage() {}
 
 func (x *ConcentratedBound) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[4]
+	mi := &file_accountant_v1_curve_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +703,7 @@ func (x *ConcentratedBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConcentratedBound.ProtoReflect.Descriptor instead.
 func (*ConcentratedBound) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{4}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ConcentratedBound) GetXi() float64 {
@@ -579,7 +749,7 @@ type CurvePoint struct {
 
 func (x *CurvePoint) Reset() {
 	*x = CurvePoint{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[5]
+	mi := &file_accountant_v1_curve_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +761,7 @@ func (x *CurvePoint) String() string {
 func (*CurvePoint) ProtoMessage() {}
 
 func (x *CurvePoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[5]
+	mi := &file_accountant_v1_curve_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +774,7 @@ func (x *CurvePoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CurvePoint.ProtoReflect.Descriptor instead.
 func (*CurvePoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{5}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CurvePoint) GetEpsilon() float64 {
@@ -665,7 +835,7 @@ type TradeOffPoint struct {
 
 func (x *TradeOffPoint) Reset() {
 	*x = TradeOffPoint{}
-	mi := &file_accountant_v1_curve_proto_msgTypes[6]
+	mi := &file_accountant_v1_curve_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -677,7 +847,7 @@ func (x *TradeOffPoint) String() string {
 func (*TradeOffPoint) ProtoMessage() {}
 
 func (x *TradeOffPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_accountant_v1_curve_proto_msgTypes[6]
+	mi := &file_accountant_v1_curve_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -690,7 +860,7 @@ func (x *TradeOffPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TradeOffPoint.ProtoReflect.Descriptor instead.
 func (*TradeOffPoint) Descriptor() ([]byte, []int) {
-	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{6}
+	return file_accountant_v1_curve_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TradeOffPoint) GetAlpha() float64 {
@@ -718,7 +888,7 @@ var File_accountant_v1_curve_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\n" +
-	"\x19accountant/v1/curve.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\xad\x03\n" +
+	"\x19accountant/v1/curve.proto\x12\raccountant.v1\x1a\x1aaccountant/v1/ledger.proto\x1a\x1daccountant/v1/mechanism.proto\"\xe3\x03\n" +
 	"\x18QueryPrivacyCurveRequest\x12\x18\n" +
 	"\x06ledger\x18\x01 \x01(\tH\x00R\x06ledger\x125\n" +
 	"\bworkload\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadH\x00R\bworkload\x12\x1a\n" +
@@ -734,13 +904,15 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"gaussianDp\x12\x16\n" +
 	"\x06orders\x18\n" +
 	" \x03(\x01R\x06orders\x12\x13\n" +
-	"\x02xi\x18\v \x01(\x01H\x04R\x02xi\x88\x01\x01B\t\n" +
+	"\x02xi\x18\v \x01(\x01H\x04R\x02xi\x88\x01\x01\x12\x16\n" +
+	"\x06priors\x18\f \x03(\x01R\x06priors\x12\x1c\n" +
+	"\tbaselines\x18\r \x03(\x01R\tbaselinesB\t\n" +
 	"\asubjectB\x0e\n" +
 	"\f_epsilon_minB\x0e\n" +
 	"\f_epsilon_maxB\n" +
 	"\n" +
 	"\b_max_gapB\x05\n" +
-	"\x03_xi\"\xf7\x05\n" +
+	"\x03_xi\"\xfb\x06\n" +
 	"\x19QueryPrivacyCurveResponse\x121\n" +
 	"\x06points\x18\x01 \x03(\v2\x19.accountant.v1.CurvePointR\x06points\x129\n" +
 	"\ttrade_off\x18\x02 \x03(\v2\x1c.accountant.v1.TradeOffPointR\btradeOff\x12!\n" +
@@ -756,13 +928,25 @@ const file_accountant_v1_curve_proto_rawDesc = "" +
 	"\vgaussian_dp\x18\v \x01(\v2\x1e.accountant.v1.GaussianDpBoundR\n" +
 	"gaussianDp\x124\n" +
 	"\x05renyi\x18\f \x03(\v2\x1e.accountant.v1.RenyiDivergenceR\x05renyi\x12D\n" +
-	"\fconcentrated\x18\r \x01(\v2 .accountant.v1.ConcentratedBoundR\fconcentratedB\f\n" +
+	"\fconcentrated\x18\r \x01(\v2 .accountant.v1.ConcentratedBoundR\fconcentrated\x129\n" +
+	"\vbayes_risks\x18\x0e \x03(\v2\x18.accountant.v1.BayesRiskR\n" +
+	"bayesRisks\x12G\n" +
+	"\x0freconstructions\x18\x0f \x03(\v2\x1d.accountant.v1.ReconstructionR\x0freconstructionsB\f\n" +
 	"\n" +
 	"_advantageB\x12\n" +
 	"\x10_advantage_lowerB\x13\n" +
 	"\x11_equal_error_rateB\x19\n" +
 	"\x17_equal_error_rate_upperB\v\n" +
-	"\t_position\"r\n" +
+	"\t_position\"T\n" +
+	"\tBayesRisk\x12\x14\n" +
+	"\x05prior\x18\x01 \x01(\x01R\x05prior\x12\x12\n" +
+	"\x04risk\x18\x02 \x01(\x01R\x04risk\x12\x1d\n" +
+	"\n" +
+	"risk_upper\x18\x03 \x01(\x01R\triskUpper\"k\n" +
+	"\x0eReconstruction\x12\x1a\n" +
+	"\bbaseline\x18\x01 \x01(\x01R\bbaseline\x12\x18\n" +
+	"\asuccess\x18\x02 \x01(\x01R\asuccess\x12#\n" +
+	"\rsuccess_lower\x18\x03 \x01(\x01R\fsuccessLower\"r\n" +
 	"\x0fGaussianDpBound\x12\x13\n" +
 	"\x02mu\x18\x01 \x01(\x01H\x00R\x02mu\x88\x01\x01\x12\x1e\n" +
 	"\bmu_lower\x18\x02 \x01(\x01H\x01R\amuLower\x88\x01\x01\x12\x16\n" +
@@ -813,31 +997,35 @@ func file_accountant_v1_curve_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_curve_proto_rawDescData
 }
 
-var file_accountant_v1_curve_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_accountant_v1_curve_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_accountant_v1_curve_proto_goTypes = []any{
 	(*QueryPrivacyCurveRequest)(nil),  // 0: accountant.v1.QueryPrivacyCurveRequest
 	(*QueryPrivacyCurveResponse)(nil), // 1: accountant.v1.QueryPrivacyCurveResponse
-	(*GaussianDpBound)(nil),           // 2: accountant.v1.GaussianDpBound
-	(*RenyiDivergence)(nil),           // 3: accountant.v1.RenyiDivergence
-	(*ConcentratedBound)(nil),         // 4: accountant.v1.ConcentratedBound
-	(*CurvePoint)(nil),                // 5: accountant.v1.CurvePoint
-	(*TradeOffPoint)(nil),             // 6: accountant.v1.TradeOffPoint
-	(*Workload)(nil),                  // 7: accountant.v1.Workload
-	(*Assumption)(nil),                // 8: accountant.v1.Assumption
+	(*BayesRisk)(nil),                 // 2: accountant.v1.BayesRisk
+	(*Reconstruction)(nil),            // 3: accountant.v1.Reconstruction
+	(*GaussianDpBound)(nil),           // 4: accountant.v1.GaussianDpBound
+	(*RenyiDivergence)(nil),           // 5: accountant.v1.RenyiDivergence
+	(*ConcentratedBound)(nil),         // 6: accountant.v1.ConcentratedBound
+	(*CurvePoint)(nil),                // 7: accountant.v1.CurvePoint
+	(*TradeOffPoint)(nil),             // 8: accountant.v1.TradeOffPoint
+	(*Workload)(nil),                  // 9: accountant.v1.Workload
+	(*Assumption)(nil),                // 10: accountant.v1.Assumption
 }
 var file_accountant_v1_curve_proto_depIdxs = []int32{
-	7, // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
-	5, // 1: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
-	6, // 2: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
-	8, // 3: accountant.v1.QueryPrivacyCurveResponse.assumptions:type_name -> accountant.v1.Assumption
-	2, // 4: accountant.v1.QueryPrivacyCurveResponse.gaussian_dp:type_name -> accountant.v1.GaussianDpBound
-	3, // 5: accountant.v1.QueryPrivacyCurveResponse.renyi:type_name -> accountant.v1.RenyiDivergence
-	4, // 6: accountant.v1.QueryPrivacyCurveResponse.concentrated:type_name -> accountant.v1.ConcentratedBound
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	9,  // 0: accountant.v1.QueryPrivacyCurveRequest.workload:type_name -> accountant.v1.Workload
+	7,  // 1: accountant.v1.QueryPrivacyCurveResponse.points:type_name -> accountant.v1.CurvePoint
+	8,  // 2: accountant.v1.QueryPrivacyCurveResponse.trade_off:type_name -> accountant.v1.TradeOffPoint
+	10, // 3: accountant.v1.QueryPrivacyCurveResponse.assumptions:type_name -> accountant.v1.Assumption
+	4,  // 4: accountant.v1.QueryPrivacyCurveResponse.gaussian_dp:type_name -> accountant.v1.GaussianDpBound
+	5,  // 5: accountant.v1.QueryPrivacyCurveResponse.renyi:type_name -> accountant.v1.RenyiDivergence
+	6,  // 6: accountant.v1.QueryPrivacyCurveResponse.concentrated:type_name -> accountant.v1.ConcentratedBound
+	2,  // 7: accountant.v1.QueryPrivacyCurveResponse.bayes_risks:type_name -> accountant.v1.BayesRisk
+	3,  // 8: accountant.v1.QueryPrivacyCurveResponse.reconstructions:type_name -> accountant.v1.Reconstruction
+	9,  // [9:9] is the sub-list for method output_type
+	9,  // [9:9] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_curve_proto_init() }
@@ -852,17 +1040,17 @@ func file_accountant_v1_curve_proto_init() {
 		(*QueryPrivacyCurveRequest_Workload)(nil),
 	}
 	file_accountant_v1_curve_proto_msgTypes[1].OneofWrappers = []any{}
-	file_accountant_v1_curve_proto_msgTypes[2].OneofWrappers = []any{}
-	file_accountant_v1_curve_proto_msgTypes[3].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[4].OneofWrappers = []any{}
 	file_accountant_v1_curve_proto_msgTypes[5].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[6].OneofWrappers = []any{}
+	file_accountant_v1_curve_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_curve_proto_rawDesc), len(file_accountant_v1_curve_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -215,7 +215,8 @@ type Dataset struct {
 	HeadHash []byte `protobuf:"bytes,10,opt,name=head_hash,json=headHash,proto3" json:"head_hash,omitempty"`
 	// A closed dataset has no ledgers any more.
 	Closed bool `protobuf:"varint,11,opt,name=closed,proto3" json:"closed,omitempty"`
-	// It was restored from a backup, and takes nothing until it is reconciled.
+	// It has lost entries, by the restore of a backup or a failover of the database, and takes
+	// nothing until it is reconciled.
 	NeedsReconciling bool `protobuf:"varint,12,opt,name=needs_reconciling,json=needsReconciling,proto3" json:"needs_reconciling,omitempty"`
 	// Its registration waits for another person's approval, and ledgers can take nothing from
 	// its budget until then.

@@ -146,12 +146,78 @@ func (Budget_Guard) EnumDescriptor() ([]byte, []int) {
 	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{1, 0}
 }
 
+// Contribution says whose rows the sensitivity Δ of a charge to several ledgers bounds: those that
+// a person has in one of the ledgers, or in all of them. Answers about a person who is in several
+// of the ledgers rest on it.
+type SetPart_Contribution int32
+
+const (
+	// Not given: refused.
+	SetPart_CONTRIBUTION_UNSPECIFIED SetPart_Contribution = 0
+	// Δ bounds what a person's rows in each ledger move the release by. Somebody who is in n of them
+	// moves it by up to n·Δ, and so counts as a group of n. Refused for a mechanism on a Poisson
+	// sample, of which one of the next two says what is drawn.
+	SetPart_IN_EACH SetPart_Contribution = 1
+	// As IN_EACH, and samples draw rows: a person's rows of each ledger are drawn apart.
+	SetPart_ROWS_DRAWN_IN_EACH SetPart_Contribution = 2
+	// As IN_EACH, and samples draw people: a person's rows of all ledgers are drawn together.
+	SetPart_PEOPLE_DRAWN_IN_EACH SetPart_Contribution = 3
+	// Δ bounds what a person's rows in all of the ledgers move the release by together, as where they
+	// are clipped per person, whichever of them are there. The release counts once.
+	SetPart_OVER_ALL SetPart_Contribution = 4
+)
+
+// Enum value maps for SetPart_Contribution.
+var (
+	SetPart_Contribution_name = map[int32]string{
+		0: "CONTRIBUTION_UNSPECIFIED",
+		1: "IN_EACH",
+		2: "ROWS_DRAWN_IN_EACH",
+		3: "PEOPLE_DRAWN_IN_EACH",
+		4: "OVER_ALL",
+	}
+	SetPart_Contribution_value = map[string]int32{
+		"CONTRIBUTION_UNSPECIFIED": 0,
+		"IN_EACH":                  1,
+		"ROWS_DRAWN_IN_EACH":       2,
+		"PEOPLE_DRAWN_IN_EACH":     3,
+		"OVER_ALL":                 4,
+	}
+)
+
+func (x SetPart_Contribution) Enum() *SetPart_Contribution {
+	p := new(SetPart_Contribution)
+	*p = x
+	return p
+}
+
+func (x SetPart_Contribution) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SetPart_Contribution) Descriptor() protoreflect.EnumDescriptor {
+	return file_accountant_v1_ledger_proto_enumTypes[2].Descriptor()
+}
+
+func (SetPart_Contribution) Type() protoreflect.EnumType {
+	return &file_accountant_v1_ledger_proto_enumTypes[2]
+}
+
+func (x SetPart_Contribution) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SetPart_Contribution.Descriptor instead.
+func (SetPart_Contribution) EnumDescriptor() ([]byte, []int) {
+	return file_accountant_v1_ledger_proto_rawDescGZIP(), []int{11, 0}
+}
+
 // LedgerSpec is what a ledger is created with. It never changes.
 type LedgerSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Segments [a-z0-9][a-z0-9._-]{0,62} joined by "/"; at most 255 bytes. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The relation between neighbouring datasets. Required.
+	// The relation between neighbouring datasets. Required, unless there is a parent.
 	Adjacency Workload_Adjacency `protobuf:"varint,2,opt,name=adjacency,proto3,enum=accountant.v1.Workload_Adjacency" json:"adjacency,omitempty"`
 	// Whose contribution the sensitivity bounds: "example", "user", …; at most
 	// 64 bytes. The service never scales by it.
@@ -180,9 +246,12 @@ type LedgerSpec struct {
 	// this ledger may spend is set aside there, once: a PLAN's events, or the bound of
 	// the first of a FILTER's budgets, as a declared guarantee, that the parent can
 	// charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy
-	// unit and dataset, and is open. Closing a PLAN ledger charges the parent for what
+	// unit and dataset (which this ledger takes from it where it has none), and is open. Closing a PLAN ledger charges the parent for what
 	// was charged here and gives back the rest; closing a FILTER ledger charges all.
-	Parent        string `protobuf:"bytes,12,opt,name=parent,proto3" json:"parent,omitempty"`
+	Parent string `protobuf:"bytes,12,opt,name=parent,proto3" json:"parent,omitempty"`
+	// Whether charges to several ledgers may include this one only with the contribution OVER_ALL.
+	// Then the whole budgets of such ledgers add up for a person who is in several of them.
+	OverAllOnly   bool `protobuf:"varint,13,opt,name=over_all_only,json=overAllOnly,proto3" json:"over_all_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,6 +368,13 @@ func (x *LedgerSpec) GetParent() string {
 		return x.Parent
 	}
 	return ""
+}
+
+func (x *LedgerSpec) GetOverAllOnly() bool {
+	if x != nil {
+		return x.OverAllOnly
+	}
+	return false
 }
 
 // Budget is a bound on what a ledger may spend: epsilon and delta with every
@@ -428,7 +504,8 @@ type Ledger struct {
 	Reservations []*Reservation `protobuf:"bytes,13,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	// Refunds, raises and whatever else answers rest on, by position. Absent in lists.
 	Assumptions []*Assumption `protobuf:"bytes,14,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
-	// It was restored from a backup, and takes nothing until it is reconciled.
+	// It has lost entries, by the restore of a backup or a failover of the database, and takes
+	// nothing until it is reconciled.
 	NeedsReconciling bool `protobuf:"varint,15,opt,name=needs_reconciling,json=needsReconciling,proto3" json:"needs_reconciling,omitempty"`
 	// The warnings that were acknowledged, by position. Absent in lists.
 	Acknowledgements []*Acknowledgement `protobuf:"bytes,16,rep,name=acknowledgements,proto3" json:"acknowledgements,omitempty"`
@@ -1530,7 +1607,7 @@ type Entry_Raise struct {
 }
 
 type Entry_Restored struct {
-	// The ledger was restored from a backup.
+	// The ledger was restored from a backup, or a failover lost entries of it.
 	Restored *Restored `protobuf:"bytes,16,opt,name=restored,proto3,oneof"`
 }
 
@@ -1626,7 +1703,9 @@ type SetPart struct {
 	Members uint32 `protobuf:"varint,3,opt,name=members,proto3" json:"members,omitempty"`
 	// SHA-256 of their names in the order of the names' bytes, each followed by a byte of 0; 32
 	// bytes.
-	NamesSha256   []byte `protobuf:"bytes,4,opt,name=names_sha256,json=namesSha256,proto3" json:"names_sha256,omitempty"`
+	NamesSha256 []byte `protobuf:"bytes,4,opt,name=names_sha256,json=namesSha256,proto3" json:"names_sha256,omitempty"`
+	// Whose rows the sensitivity bounds.
+	Contribution  SetPart_Contribution `protobuf:"varint,5,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1687,6 +1766,13 @@ func (x *SetPart) GetNamesSha256() []byte {
 		return x.NamesSha256
 	}
 	return nil
+}
+
+func (x *SetPart) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
 // LedgerRange stands for all ledgers whose names begin with the prefix and are between two
@@ -1775,7 +1861,9 @@ type Together struct {
 	//	*Together_Reserve
 	//	*Together_Commit
 	//	*Together_Release
-	Action        isTogether_Action `protobuf_oneof:"action"`
+	Action isTogether_Action `protobuf_oneof:"action"`
+	// Whose rows the sensitivity bounds. Of a commit or a release it is that of the reservation.
+	Contribution  SetPart_Contribution `protobuf:"varint,8,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1872,6 +1960,13 @@ func (x *Together) GetRelease() *Release {
 		}
 	}
 	return nil
+}
+
+func (x *Together) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
 type isTogether_Action interface {
@@ -2485,19 +2580,26 @@ func (x *Raise) GetApproval() *Approval {
 	return nil
 }
 
-// Restored begins a ledger's life in a store that was made of a backup: it ends all
-// lanes and charges what open reservations hold. Only a restore writes it.
+// Restored begins a ledger's life in a store that was made of a backup, or after a
+// failover of the database that lost entries: it ends all lanes and charges what open
+// reservations hold. Only a restore, or a daemon that knows of a lost entry, writes it.
 type Restored struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store that the backup is of, a UUID.
 	FromStoreId string `protobuf:"bytes,1,opt,name=from_store_id,json=fromStoreId,proto3" json:"from_store_id,omitempty"`
-	// The store that was made, a UUID.
+	// The store that was made, a UUID; after a failover the same.
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
-	// SHA-256 of the backup; 32 bytes.
+	// SHA-256 of the backup; 32 bytes, zeros after a failover.
 	BackupSha256 []byte `protobuf:"bytes,3,opt,name=backup_sha256,json=backupSha256,proto3" json:"backup_sha256,omitempty"`
 	// When the newest record in the backup, of any ledger, was taken: the backup was
-	// made then or later.
-	NewestTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=newest_time,json=newestTime,proto3" json:"newest_time,omitempty"`
+	// made then or later. After a failover: when the ledger's newest entry was taken that
+	// the database still had.
+	NewestTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=newest_time,json=newestTime,proto3" json:"newest_time,omitempty"`
+	// After a failover: the position of the newest entry that a daemon knows to have been
+	// acknowledged and to be lost. 0 after a restore.
+	LostPosition uint64 `protobuf:"varint,5,opt,name=lost_position,json=lostPosition,proto3" json:"lost_position,omitempty"`
+	// Its hash; 32 bytes, empty after a restore.
+	LostHash      []byte `protobuf:"bytes,6,opt,name=lost_hash,json=lostHash,proto3" json:"lost_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2556,6 +2658,20 @@ func (x *Restored) GetBackupSha256() []byte {
 func (x *Restored) GetNewestTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.NewestTime
+	}
+	return nil
+}
+
+func (x *Restored) GetLostPosition() uint64 {
+	if x != nil {
+		return x.LostPosition
+	}
+	return 0
+}
+
+func (x *Restored) GetLostHash() []byte {
+	if x != nil {
+		return x.LostHash
 	}
 	return nil
 }
@@ -3604,7 +3720,7 @@ var File_accountant_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"\x1aaccountant/v1/ledger.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x05\n" +
+	"\x1aaccountant/v1/ledger.proto\x12\raccountant.v1\x1a\x1daccountant/v1/mechanism.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb5\x05\n" +
 	"\n" +
 	"LedgerSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12?\n" +
@@ -3620,7 +3736,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\abudgets\x18\n" +
 	" \x03(\v2\x15.accountant.v1.BudgetR\abudgets\x12:\n" +
 	"\fexpected_run\x18\v \x01(\v2\x17.accountant.v1.WorkloadR\vexpectedRun\x12\x16\n" +
-	"\x06parent\x18\f \x01(\tR\x06parent\x1a9\n" +
+	"\x06parent\x18\f \x01(\tR\x06parent\x12\"\n" +
+	"\rover_all_only\x18\r \x01(\bR\voverAllOnly\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"G\n" +
@@ -3746,16 +3863,23 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12\x10\n" +
 	"\x03raw\x18\t \x01(\fR\x03raw\x12(\n" +
 	"\x03set\x18\x1f \x01(\v2\x16.accountant.v1.SetPartR\x03setB\b\n" +
-	"\x06action\"|\n" +
+	"\x06action\"\xc0\x02\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\tR\ajournal\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +
 	"\amembers\x18\x03 \x01(\rR\amembers\x12!\n" +
-	"\fnames_sha256\x18\x04 \x01(\fR\vnamesSha256\"O\n" +
+	"\fnames_sha256\x18\x04 \x01(\fR\vnamesSha256\x12G\n" +
+	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"y\n" +
+	"\fContribution\x12\x1c\n" +
+	"\x18CONTRIBUTION_UNSPECIFIED\x10\x00\x12\v\n" +
+	"\aIN_EACH\x10\x01\x12\x16\n" +
+	"\x12ROWS_DRAWN_IN_EACH\x10\x02\x12\x18\n" +
+	"\x14PEOPLE_DRAWN_IN_EACH\x10\x03\x12\f\n" +
+	"\bOVER_ALL\x10\x04\"O\n" +
 	"\vLedgerRange\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\tR\x05first\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\tR\x04last\"\xc4\x03\n" +
+	"\x04last\x18\x03 \x01(\tR\x04last\"\x8d\x04\n" +
 	"\bTogether\x128\n" +
 	"\amembers\x18\x01 \x03(\v2\x1e.accountant.v1.Together.MemberR\amembers\x120\n" +
 	"\x05range\x18\x02 \x01(\v2\x1a.accountant.v1.LedgerRangeR\x05range\x12\x18\n" +
@@ -3763,7 +3887,8 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x06charge\x18\x04 \x01(\v2\x15.accountant.v1.ChargeH\x00R\x06charge\x122\n" +
 	"\areserve\x18\x05 \x01(\v2\x16.accountant.v1.ReserveH\x00R\areserve\x12/\n" +
 	"\x06commit\x18\x06 \x01(\v2\x15.accountant.v1.CommitH\x00R\x06commit\x122\n" +
-	"\arelease\x18\a \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x1a^\n" +
+	"\arelease\x18\a \x01(\v2\x16.accountant.v1.ReleaseH\x00R\arelease\x12G\n" +
+	"\fcontribution\x18\b \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\x1a^\n" +
 	"\x06Member\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12 \n" +
@@ -3815,13 +3940,15 @@ const file_accountant_v1_ledger_proto_rawDesc = "" +
 	"\x04plan\x18\x02 \x01(\v2\x17.accountant.v1.WorkloadR\x04plan\x124\n" +
 	"\x16independent_of_outputs\x18\x03 \x01(\bR\x14independentOfOutputs\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x123\n" +
-	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\"\xab\x01\n" +
+	"\bapproval\x18\x05 \x01(\v2\x17.accountant.v1.ApprovalR\bapproval\"\xed\x01\n" +
 	"\bRestored\x12\"\n" +
 	"\rfrom_store_id\x18\x01 \x01(\tR\vfromStoreId\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12#\n" +
 	"\rbackup_sha256\x18\x03 \x01(\fR\fbackupSha256\x12;\n" +
 	"\vnewest_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"newestTime\"\xc8\x01\n" +
+	"newestTime\x12#\n" +
+	"\rlost_position\x18\x05 \x01(\x04R\flostPosition\x12\x1b\n" +
+	"\tlost_hash\x18\x06 \x01(\fR\blostHash\"\xc8\x01\n" +
 	"\tReconcile\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.accountant.v1.EventR\x06events\x12\x1f\n" +
 	"\vaccept_loss\x18\x02 \x01(\bR\n" +
@@ -3905,144 +4032,147 @@ func file_accountant_v1_ledger_proto_rawDescGZIP() []byte {
 	return file_accountant_v1_ledger_proto_rawDescData
 }
 
-var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_accountant_v1_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_accountant_v1_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_accountant_v1_ledger_proto_goTypes = []any{
 	(LedgerSpec_Policy)(0),        // 0: accountant.v1.LedgerSpec.Policy
 	(Budget_Guard)(0),             // 1: accountant.v1.Budget.Guard
-	(*LedgerSpec)(nil),            // 2: accountant.v1.LedgerSpec
-	(*Budget)(nil),                // 3: accountant.v1.Budget
-	(*Ledger)(nil),                // 4: accountant.v1.Ledger
-	(*Acknowledgement)(nil),       // 5: accountant.v1.Acknowledgement
-	(*BudgetBalance)(nil),         // 6: accountant.v1.BudgetBalance
-	(*Amount)(nil),                // 7: accountant.v1.Amount
-	(*PlanBalance)(nil),           // 8: accountant.v1.PlanBalance
-	(*Reservation)(nil),           // 9: accountant.v1.Reservation
-	(*Assumption)(nil),            // 10: accountant.v1.Assumption
-	(*Receipt)(nil),               // 11: accountant.v1.Receipt
-	(*Entry)(nil),                 // 12: accountant.v1.Entry
-	(*SetPart)(nil),               // 13: accountant.v1.SetPart
-	(*LedgerRange)(nil),           // 14: accountant.v1.LedgerRange
-	(*Together)(nil),              // 15: accountant.v1.Together
-	(*Charge)(nil),                // 16: accountant.v1.Charge
-	(*Reserve)(nil),               // 17: accountant.v1.Reserve
-	(*Commit)(nil),                // 18: accountant.v1.Commit
-	(*Release)(nil),               // 19: accountant.v1.Release
-	(*Free)(nil),                  // 20: accountant.v1.Free
-	(*Expire)(nil),                // 21: accountant.v1.Expire
-	(*Refund)(nil),                // 22: accountant.v1.Refund
-	(*Raise)(nil),                 // 23: accountant.v1.Raise
-	(*Restored)(nil),              // 24: accountant.v1.Restored
-	(*Reconcile)(nil),             // 25: accountant.v1.Reconcile
-	(*Approval)(nil),              // 26: accountant.v1.Approval
-	(*Propose)(nil),               // 27: accountant.v1.Propose
-	(*Proposal)(nil),              // 28: accountant.v1.Proposal
-	(*AccessPolicy)(nil),          // 29: accountant.v1.AccessPolicy
-	(*Withdraw)(nil),              // 30: accountant.v1.Withdraw
-	(*Acknowledge)(nil),           // 31: accountant.v1.Acknowledge
-	(*Adopt)(nil),                 // 32: accountant.v1.Adopt
-	(*AmendDataset)(nil),          // 33: accountant.v1.AmendDataset
-	(*DatasetCaps)(nil),           // 34: accountant.v1.DatasetCaps
-	(*DatasetReference)(nil),      // 35: accountant.v1.DatasetReference
-	(*DatasetVersion)(nil),        // 36: accountant.v1.DatasetVersion
-	(*Close)(nil),                 // 37: accountant.v1.Close
-	nil,                           // 38: accountant.v1.LedgerSpec.LabelsEntry
-	(*Together_Member)(nil),       // 39: accountant.v1.Together.Member
-	nil,                           // 40: accountant.v1.Charge.LabelsEntry
-	nil,                           // 41: accountant.v1.Reserve.LabelsEntry
-	nil,                           // 42: accountant.v1.Commit.LabelsEntry
-	nil,                           // 43: accountant.v1.AmendDataset.LabelsEntry
-	(Workload_Adjacency)(0),       // 44: accountant.v1.Workload.Adjacency
-	(*Workload)(nil),              // 45: accountant.v1.Workload
-	(*timestamppb.Timestamp)(nil), // 46: google.protobuf.Timestamp
-	(*Mechanism)(nil),             // 47: accountant.v1.Mechanism
-	(*Event)(nil),                 // 48: accountant.v1.Event
+	(SetPart_Contribution)(0),     // 2: accountant.v1.SetPart.Contribution
+	(*LedgerSpec)(nil),            // 3: accountant.v1.LedgerSpec
+	(*Budget)(nil),                // 4: accountant.v1.Budget
+	(*Ledger)(nil),                // 5: accountant.v1.Ledger
+	(*Acknowledgement)(nil),       // 6: accountant.v1.Acknowledgement
+	(*BudgetBalance)(nil),         // 7: accountant.v1.BudgetBalance
+	(*Amount)(nil),                // 8: accountant.v1.Amount
+	(*PlanBalance)(nil),           // 9: accountant.v1.PlanBalance
+	(*Reservation)(nil),           // 10: accountant.v1.Reservation
+	(*Assumption)(nil),            // 11: accountant.v1.Assumption
+	(*Receipt)(nil),               // 12: accountant.v1.Receipt
+	(*Entry)(nil),                 // 13: accountant.v1.Entry
+	(*SetPart)(nil),               // 14: accountant.v1.SetPart
+	(*LedgerRange)(nil),           // 15: accountant.v1.LedgerRange
+	(*Together)(nil),              // 16: accountant.v1.Together
+	(*Charge)(nil),                // 17: accountant.v1.Charge
+	(*Reserve)(nil),               // 18: accountant.v1.Reserve
+	(*Commit)(nil),                // 19: accountant.v1.Commit
+	(*Release)(nil),               // 20: accountant.v1.Release
+	(*Free)(nil),                  // 21: accountant.v1.Free
+	(*Expire)(nil),                // 22: accountant.v1.Expire
+	(*Refund)(nil),                // 23: accountant.v1.Refund
+	(*Raise)(nil),                 // 24: accountant.v1.Raise
+	(*Restored)(nil),              // 25: accountant.v1.Restored
+	(*Reconcile)(nil),             // 26: accountant.v1.Reconcile
+	(*Approval)(nil),              // 27: accountant.v1.Approval
+	(*Propose)(nil),               // 28: accountant.v1.Propose
+	(*Proposal)(nil),              // 29: accountant.v1.Proposal
+	(*AccessPolicy)(nil),          // 30: accountant.v1.AccessPolicy
+	(*Withdraw)(nil),              // 31: accountant.v1.Withdraw
+	(*Acknowledge)(nil),           // 32: accountant.v1.Acknowledge
+	(*Adopt)(nil),                 // 33: accountant.v1.Adopt
+	(*AmendDataset)(nil),          // 34: accountant.v1.AmendDataset
+	(*DatasetCaps)(nil),           // 35: accountant.v1.DatasetCaps
+	(*DatasetReference)(nil),      // 36: accountant.v1.DatasetReference
+	(*DatasetVersion)(nil),        // 37: accountant.v1.DatasetVersion
+	(*Close)(nil),                 // 38: accountant.v1.Close
+	nil,                           // 39: accountant.v1.LedgerSpec.LabelsEntry
+	(*Together_Member)(nil),       // 40: accountant.v1.Together.Member
+	nil,                           // 41: accountant.v1.Charge.LabelsEntry
+	nil,                           // 42: accountant.v1.Reserve.LabelsEntry
+	nil,                           // 43: accountant.v1.Commit.LabelsEntry
+	nil,                           // 44: accountant.v1.AmendDataset.LabelsEntry
+	(Workload_Adjacency)(0),       // 45: accountant.v1.Workload.Adjacency
+	(*Workload)(nil),              // 46: accountant.v1.Workload
+	(*timestamppb.Timestamp)(nil), // 47: google.protobuf.Timestamp
+	(*Mechanism)(nil),             // 48: accountant.v1.Mechanism
+	(*Event)(nil),                 // 49: accountant.v1.Event
 }
 var file_accountant_v1_ledger_proto_depIdxs = []int32{
-	44, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
-	38, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
+	45, // 0: accountant.v1.LedgerSpec.adjacency:type_name -> accountant.v1.Workload.Adjacency
+	39, // 1: accountant.v1.LedgerSpec.labels:type_name -> accountant.v1.LedgerSpec.LabelsEntry
 	0,  // 2: accountant.v1.LedgerSpec.policy:type_name -> accountant.v1.LedgerSpec.Policy
-	45, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
-	3,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
-	45, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
+	46, // 3: accountant.v1.LedgerSpec.plan:type_name -> accountant.v1.Workload
+	4,  // 4: accountant.v1.LedgerSpec.budgets:type_name -> accountant.v1.Budget
+	46, // 5: accountant.v1.LedgerSpec.expected_run:type_name -> accountant.v1.Workload
 	1,  // 6: accountant.v1.Budget.guard:type_name -> accountant.v1.Budget.Guard
-	2,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
-	46, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
-	6,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
-	8,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
-	9,  // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
-	10, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
-	5,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
-	28, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
-	46, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
-	3,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
-	7,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
-	7,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
-	47, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
-	46, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
-	48, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
-	46, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	46, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
-	16, // 24: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
-	37, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
-	17, // 26: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
-	18, // 27: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
-	19, // 28: accountant.v1.Entry.release:type_name -> accountant.v1.Release
-	21, // 29: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
-	22, // 30: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
-	23, // 31: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
-	24, // 32: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
-	25, // 33: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
-	20, // 34: accountant.v1.Entry.free:type_name -> accountant.v1.Free
-	31, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
-	27, // 36: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
-	30, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
-	29, // 38: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
-	32, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
-	33, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
-	15, // 41: accountant.v1.Entry.together:type_name -> accountant.v1.Together
-	13, // 42: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
-	39, // 43: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
-	14, // 44: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
-	16, // 45: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
-	17, // 46: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
-	18, // 47: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
-	19, // 48: accountant.v1.Together.release:type_name -> accountant.v1.Release
-	48, // 49: accountant.v1.Charge.events:type_name -> accountant.v1.Event
-	40, // 50: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
-	48, // 51: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
-	41, // 52: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
-	48, // 53: accountant.v1.Commit.events:type_name -> accountant.v1.Event
-	42, // 54: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
-	48, // 55: accountant.v1.Free.events:type_name -> accountant.v1.Event
-	26, // 56: accountant.v1.Free.approval:type_name -> accountant.v1.Approval
-	48, // 57: accountant.v1.Refund.events:type_name -> accountant.v1.Event
-	26, // 58: accountant.v1.Refund.approval:type_name -> accountant.v1.Approval
-	3,  // 59: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
-	45, // 60: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
-	26, // 61: accountant.v1.Raise.approval:type_name -> accountant.v1.Approval
-	46, // 62: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
-	48, // 63: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
-	26, // 64: accountant.v1.Reconcile.approval:type_name -> accountant.v1.Approval
-	22, // 65: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
-	20, // 66: accountant.v1.Propose.free:type_name -> accountant.v1.Free
-	23, // 67: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
-	25, // 68: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
-	33, // 69: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
-	46, // 70: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
-	27, // 71: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
-	43, // 72: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
-	34, // 73: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
-	3,  // 74: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
-	36, // 75: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
-	26, // 76: accountant.v1.AmendDataset.approval:type_name -> accountant.v1.Approval
-	35, // 77: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
-	35, // 78: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
-	79, // [79:79] is the sub-list for method output_type
-	79, // [79:79] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	3,  // 7: accountant.v1.Ledger.spec:type_name -> accountant.v1.LedgerSpec
+	47, // 8: accountant.v1.Ledger.create_time:type_name -> google.protobuf.Timestamp
+	7,  // 9: accountant.v1.Ledger.budgets:type_name -> accountant.v1.BudgetBalance
+	9,  // 10: accountant.v1.Ledger.plan:type_name -> accountant.v1.PlanBalance
+	10, // 11: accountant.v1.Ledger.reservations:type_name -> accountant.v1.Reservation
+	11, // 12: accountant.v1.Ledger.assumptions:type_name -> accountant.v1.Assumption
+	6,  // 13: accountant.v1.Ledger.acknowledgements:type_name -> accountant.v1.Acknowledgement
+	29, // 14: accountant.v1.Ledger.proposals:type_name -> accountant.v1.Proposal
+	47, // 15: accountant.v1.Acknowledgement.time:type_name -> google.protobuf.Timestamp
+	4,  // 16: accountant.v1.BudgetBalance.budget:type_name -> accountant.v1.Budget
+	8,  // 17: accountant.v1.BudgetBalance.value:type_name -> accountant.v1.Amount
+	8,  // 18: accountant.v1.BudgetBalance.delta:type_name -> accountant.v1.Amount
+	48, // 19: accountant.v1.PlanBalance.mechanism:type_name -> accountant.v1.Mechanism
+	47, // 20: accountant.v1.Reservation.expire_time:type_name -> google.protobuf.Timestamp
+	49, // 21: accountant.v1.Reservation.rest:type_name -> accountant.v1.Event
+	47, // 22: accountant.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	47, // 23: accountant.v1.Entry.time:type_name -> google.protobuf.Timestamp
+	17, // 24: accountant.v1.Entry.charge:type_name -> accountant.v1.Charge
+	38, // 25: accountant.v1.Entry.close:type_name -> accountant.v1.Close
+	18, // 26: accountant.v1.Entry.reserve:type_name -> accountant.v1.Reserve
+	19, // 27: accountant.v1.Entry.commit:type_name -> accountant.v1.Commit
+	20, // 28: accountant.v1.Entry.release:type_name -> accountant.v1.Release
+	22, // 29: accountant.v1.Entry.expire:type_name -> accountant.v1.Expire
+	23, // 30: accountant.v1.Entry.refund:type_name -> accountant.v1.Refund
+	24, // 31: accountant.v1.Entry.raise:type_name -> accountant.v1.Raise
+	25, // 32: accountant.v1.Entry.restored:type_name -> accountant.v1.Restored
+	26, // 33: accountant.v1.Entry.reconcile:type_name -> accountant.v1.Reconcile
+	21, // 34: accountant.v1.Entry.free:type_name -> accountant.v1.Free
+	32, // 35: accountant.v1.Entry.acknowledge:type_name -> accountant.v1.Acknowledge
+	28, // 36: accountant.v1.Entry.propose:type_name -> accountant.v1.Propose
+	31, // 37: accountant.v1.Entry.withdraw:type_name -> accountant.v1.Withdraw
+	30, // 38: accountant.v1.Entry.access_policy:type_name -> accountant.v1.AccessPolicy
+	33, // 39: accountant.v1.Entry.adopt:type_name -> accountant.v1.Adopt
+	34, // 40: accountant.v1.Entry.amend_dataset:type_name -> accountant.v1.AmendDataset
+	16, // 41: accountant.v1.Entry.together:type_name -> accountant.v1.Together
+	14, // 42: accountant.v1.Entry.set:type_name -> accountant.v1.SetPart
+	2,  // 43: accountant.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	40, // 44: accountant.v1.Together.members:type_name -> accountant.v1.Together.Member
+	15, // 45: accountant.v1.Together.range:type_name -> accountant.v1.LedgerRange
+	17, // 46: accountant.v1.Together.charge:type_name -> accountant.v1.Charge
+	18, // 47: accountant.v1.Together.reserve:type_name -> accountant.v1.Reserve
+	19, // 48: accountant.v1.Together.commit:type_name -> accountant.v1.Commit
+	20, // 49: accountant.v1.Together.release:type_name -> accountant.v1.Release
+	2,  // 50: accountant.v1.Together.contribution:type_name -> accountant.v1.SetPart.Contribution
+	49, // 51: accountant.v1.Charge.events:type_name -> accountant.v1.Event
+	41, // 52: accountant.v1.Charge.labels:type_name -> accountant.v1.Charge.LabelsEntry
+	49, // 53: accountant.v1.Reserve.events:type_name -> accountant.v1.Event
+	42, // 54: accountant.v1.Reserve.labels:type_name -> accountant.v1.Reserve.LabelsEntry
+	49, // 55: accountant.v1.Commit.events:type_name -> accountant.v1.Event
+	43, // 56: accountant.v1.Commit.labels:type_name -> accountant.v1.Commit.LabelsEntry
+	49, // 57: accountant.v1.Free.events:type_name -> accountant.v1.Event
+	27, // 58: accountant.v1.Free.approval:type_name -> accountant.v1.Approval
+	49, // 59: accountant.v1.Refund.events:type_name -> accountant.v1.Event
+	27, // 60: accountant.v1.Refund.approval:type_name -> accountant.v1.Approval
+	4,  // 61: accountant.v1.Raise.budgets:type_name -> accountant.v1.Budget
+	46, // 62: accountant.v1.Raise.plan:type_name -> accountant.v1.Workload
+	27, // 63: accountant.v1.Raise.approval:type_name -> accountant.v1.Approval
+	47, // 64: accountant.v1.Restored.newest_time:type_name -> google.protobuf.Timestamp
+	49, // 65: accountant.v1.Reconcile.events:type_name -> accountant.v1.Event
+	27, // 66: accountant.v1.Reconcile.approval:type_name -> accountant.v1.Approval
+	23, // 67: accountant.v1.Propose.refund:type_name -> accountant.v1.Refund
+	21, // 68: accountant.v1.Propose.free:type_name -> accountant.v1.Free
+	24, // 69: accountant.v1.Propose.raise:type_name -> accountant.v1.Raise
+	26, // 70: accountant.v1.Propose.reconcile:type_name -> accountant.v1.Reconcile
+	34, // 71: accountant.v1.Propose.amend_dataset:type_name -> accountant.v1.AmendDataset
+	47, // 72: accountant.v1.Proposal.expire_time:type_name -> google.protobuf.Timestamp
+	28, // 73: accountant.v1.Proposal.propose:type_name -> accountant.v1.Propose
+	44, // 74: accountant.v1.AmendDataset.labels:type_name -> accountant.v1.AmendDataset.LabelsEntry
+	35, // 75: accountant.v1.AmendDataset.caps:type_name -> accountant.v1.DatasetCaps
+	4,  // 76: accountant.v1.AmendDataset.budgets:type_name -> accountant.v1.Budget
+	37, // 77: accountant.v1.AmendDataset.add_version:type_name -> accountant.v1.DatasetVersion
+	27, // 78: accountant.v1.AmendDataset.approval:type_name -> accountant.v1.Approval
+	36, // 79: accountant.v1.DatasetVersion.of:type_name -> accountant.v1.DatasetReference
+	36, // 80: accountant.v1.DatasetVersion.derived_from:type_name -> accountant.v1.DatasetReference
+	81, // [81:81] is the sub-list for method output_type
+	81, // [81:81] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_ledger_proto_init() }
@@ -4091,7 +4221,7 @@ func file_accountant_v1_ledger_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_accountant_v1_ledger_proto_rawDesc), len(file_accountant_v1_ledger_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   0,

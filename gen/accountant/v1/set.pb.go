@@ -448,7 +448,9 @@ type ReportSetRequest struct {
 	CheckOnly bool `protobuf:"varint,5,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
 	// The newest set receipt of the same lane that the client holds; may be absent. Where this
 	// store does not have that entry, DATA_LOSS and nothing is written.
-	LastReceipt   *SetReceipt `protobuf:"bytes,6,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	LastReceipt *SetReceipt `protobuf:"bytes,6,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// Whether the sensitivity bounds a person's rows in each ledger, or in all of them. Required.
+	Contribution  SetPart_Contribution `protobuf:"varint,7,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -525,6 +527,13 @@ func (x *ReportSetRequest) GetLastReceipt() *SetReceipt {
 	return nil
 }
 
+func (x *ReportSetRequest) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
+}
+
 // ReserveSetRequest sets events aside in every ledger of a set, or in none of them.
 type ReserveSetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -538,7 +547,9 @@ type ReserveSetRequest struct {
 	// when its time is over.
 	Reserve *Reserve `protobuf:"bytes,4,opt,name=reserve,proto3" json:"reserve,omitempty"`
 	// As of a ReportSetRequest.
-	LastReceipt   *SetReceipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	LastReceipt *SetReceipt `protobuf:"bytes,5,opt,name=last_receipt,json=lastReceipt,proto3" json:"last_receipt,omitempty"`
+	// As of a ReportSetRequest, of everything that is committed. Required.
+	Contribution  SetPart_Contribution `protobuf:"varint,6,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -606,6 +617,13 @@ func (x *ReserveSetRequest) GetLastReceipt() *SetReceipt {
 		return x.LastReceipt
 	}
 	return nil
+}
+
+func (x *ReserveSetRequest) GetContribution() SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return SetPart_CONTRIBUTION_UNSPECIFIED
 }
 
 // ReserveSetResponse confirms it.
@@ -966,7 +984,7 @@ const file_accountant_v1_set_proto_rawDesc = "" +
 	"\n" +
 	"SetRelease\x12?\n" +
 	"\vreservation\x18\x01 \x01(\v2\x1d.accountant.v1.SetReservationR\vreservation\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xfe\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xc7\x02\n" +
 	"\x10ReportSetRequest\x12*\n" +
 	"\x03set\x18\x01 \x01(\v2\x18.accountant.v1.LedgerSetR\x03set\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
@@ -974,13 +992,15 @@ const file_accountant_v1_set_proto_rawDesc = "" +
 	"\x06charge\x18\x04 \x01(\v2\x15.accountant.v1.ChargeR\x06charge\x12\x1d\n" +
 	"\n" +
 	"check_only\x18\x05 \x01(\bR\tcheckOnly\x12<\n" +
-	"\flast_receipt\x18\x06 \x01(\v2\x19.accountant.v1.SetReceiptR\vlastReceipt\"\xe3\x01\n" +
+	"\flast_receipt\x18\x06 \x01(\v2\x19.accountant.v1.SetReceiptR\vlastReceipt\x12G\n" +
+	"\fcontribution\x18\a \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\xac\x02\n" +
 	"\x11ReserveSetRequest\x12*\n" +
 	"\x03set\x18\x01 \x01(\v2\x18.accountant.v1.LedgerSetR\x03set\x12\x16\n" +
 	"\x06writer\x18\x02 \x01(\tR\x06writer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x120\n" +
 	"\areserve\x18\x04 \x01(\v2\x16.accountant.v1.ReserveR\areserve\x12<\n" +
-	"\flast_receipt\x18\x05 \x01(\v2\x19.accountant.v1.SetReceiptR\vlastReceipt\"\xa2\x01\n" +
+	"\flast_receipt\x18\x05 \x01(\v2\x19.accountant.v1.SetReceiptR\vlastReceipt\x12G\n" +
+	"\fcontribution\x18\x06 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\xa2\x01\n" +
 	"\x12ReserveSetResponse\x123\n" +
 	"\areceipt\x18\x01 \x01(\v2\x19.accountant.v1.SetReceiptR\areceipt\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x12;\n" +
@@ -1035,7 +1055,8 @@ var file_accountant_v1_set_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
 	(*Event)(nil),                 // 16: accountant.v1.Event
 	(*Charge)(nil),                // 17: accountant.v1.Charge
-	(*Reserve)(nil),               // 18: accountant.v1.Reserve
+	(SetPart_Contribution)(0),     // 18: accountant.v1.SetPart.Contribution
+	(*Reserve)(nil),               // 19: accountant.v1.Reserve
 }
 var file_accountant_v1_set_proto_depIdxs = []int32{
 	14, // 0: accountant.v1.LedgerSet.range:type_name -> accountant.v1.LedgerRange
@@ -1048,22 +1069,24 @@ var file_accountant_v1_set_proto_depIdxs = []int32{
 	0,  // 7: accountant.v1.ReportSetRequest.set:type_name -> accountant.v1.LedgerSet
 	17, // 8: accountant.v1.ReportSetRequest.charge:type_name -> accountant.v1.Charge
 	1,  // 9: accountant.v1.ReportSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	0,  // 10: accountant.v1.ReserveSetRequest.set:type_name -> accountant.v1.LedgerSet
-	18, // 11: accountant.v1.ReserveSetRequest.reserve:type_name -> accountant.v1.Reserve
-	1,  // 12: accountant.v1.ReserveSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	1,  // 13: accountant.v1.ReserveSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	15, // 14: accountant.v1.ReserveSetResponse.expire_time:type_name -> google.protobuf.Timestamp
-	4,  // 15: accountant.v1.CommitSetRequest.commit:type_name -> accountant.v1.SetCommit
-	1,  // 16: accountant.v1.CommitSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	1,  // 17: accountant.v1.CommitSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	5,  // 18: accountant.v1.ReleaseSetRequest.release:type_name -> accountant.v1.SetRelease
-	1,  // 19: accountant.v1.ReleaseSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
-	1,  // 20: accountant.v1.ReleaseSetResponse.receipt:type_name -> accountant.v1.SetReceipt
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	18, // 10: accountant.v1.ReportSetRequest.contribution:type_name -> accountant.v1.SetPart.Contribution
+	0,  // 11: accountant.v1.ReserveSetRequest.set:type_name -> accountant.v1.LedgerSet
+	19, // 12: accountant.v1.ReserveSetRequest.reserve:type_name -> accountant.v1.Reserve
+	1,  // 13: accountant.v1.ReserveSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	18, // 14: accountant.v1.ReserveSetRequest.contribution:type_name -> accountant.v1.SetPart.Contribution
+	1,  // 15: accountant.v1.ReserveSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	15, // 16: accountant.v1.ReserveSetResponse.expire_time:type_name -> google.protobuf.Timestamp
+	4,  // 17: accountant.v1.CommitSetRequest.commit:type_name -> accountant.v1.SetCommit
+	1,  // 18: accountant.v1.CommitSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	1,  // 19: accountant.v1.CommitSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	5,  // 20: accountant.v1.ReleaseSetRequest.release:type_name -> accountant.v1.SetRelease
+	1,  // 21: accountant.v1.ReleaseSetRequest.last_receipt:type_name -> accountant.v1.SetReceipt
+	1,  // 22: accountant.v1.ReleaseSetResponse.receipt:type_name -> accountant.v1.SetReceipt
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_accountant_v1_set_proto_init() }

@@ -22,16 +22,25 @@ const MaxID = 200
 
 // Name is the name of the record of the dataset with this identifier. Identifiers
 // that people easily take for the same have the same name: they may differ in case, white
-// space, invisible characters, and in how Unicode writes a character (NFKC). Letters of
+// space, characters that show nothing, and in how Unicode writes a character (NFKC). Letters of
 // different alphabets that only look alike are different.
 func Name(id string) string {
 	folded := cases.Fold().String(norm.NFKC.String(id))
-	return Prefix + strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+	seen := strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) || unicode.IsSpace(r) || unicode.In(r, unseen...) {
 			return -1
 		}
-		return r
+		return unicode.ToLower(r) // cases.Fold exchanges the two cases of Cherokee
 	}, norm.NFKC.String(folded))
+	return Prefix + norm.NFKC.String(seen) // what was apart may have come together
+}
+
+// unseen are graphic characters that show nothing: those that Unicode lets a program ignore
+// (Default_Ignorable_Code_Point), variation selectors, and symbols whose picture is blank.
+var unseen = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
+		R32: []unicode.Range32{{Lo: 0x1D159, Hi: 0x1D159, Stride: 1}}},
 }
 
 // Dataset is what makes a ledger's chain a dataset's record: whose budget it is that root

@@ -1,11 +1,9 @@
-// Package set says what holds for several ledgers together: whether they can be taken together, what
-// they have charged together, and what they guarantee together.
+// Package set says what holds for several ledgers together: whether they can be taken together, and what
+// they guarantee together.
 package set
 
 import (
-	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
 // Agree returns nil if all ledgers have the same adjacency and the same unit of privacy, and otherwise an
@@ -33,16 +31,6 @@ func Apart(views []ledger.View) (list []ledger.View) {
 		}
 	}
 	return list
-}
-
-// Charged is what all ledgers, at least one, have charged together, and what child ledgers hold. See
-// docs/math/children.md §5.6.
-func Charged(views []ledger.View) (mechanism.Composition, error) {
-	var all []mechanism.Composition
-	for _, v := range Apart(views) {
-		all = append(all, v.Charged)
-	}
-	return accountant.Join(all...)
 }
 
 // Guarantee is what a number about all ledgers means: the weakest that each one's own answer has.

@@ -20,7 +20,7 @@ func AllocatePast(dataset, child ledger.View) ([]ledger.Reserve, error) {
 	over := overrun(child)
 	switch {
 	case child.Unreconciled:
-		return nil, refuse(ledger.ErrDataset, "it was restored from a backup and needs reconciling; "+
+		return nil, refuse(ledger.ErrDataset, "it has lost entries and needs reconciling; "+
 			"allowed: a ledger that is reconciled: accountctl ledger reconcile %s", spec.Name)
 	case !child.Closed && spec.Policy == ledger.Descriptive:
 		return nil, refuse(ledger.ErrDataset, "it has no budget (DESCRIPTIVE), so that nothing bounds what it may "+

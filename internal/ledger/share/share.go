@@ -110,6 +110,9 @@ func mayHave(v ledger.View, child ledger.Spec) error {
 			return not(f.name, f.child, f.parent)
 		}
 	}
+	if p.OverAllOnly && !child.OverAllOnly { // the sum of the parent's budget would be too small
+		return not("over_all_only", "false", "true")
+	}
 	if d := v.Dataset; d != nil {
 		if err := d.Has(ledger.DatasetReference{ID: child.DatasetID, Version: child.DatasetVersion}); err != nil {
 			return err

@@ -81,7 +81,7 @@ func single(c loss.Composition, d loss.Direction, side loss.Side, in *num.Interr
 // listed lists the outcomes of all of c; nil if they are too many.
 func listed(c loss.Composition, d loss.Direction, side loss.Side, in *num.Interrupt) loss.Pair {
 	all := []loss.Mass{{}}
-	left, leftQ := 0.0, 0.0 // ln of what is left of P and of Q without ∞
+	var left, leftQ num.Sum // ln of what is left of P and of Q without ∞
 	for _, t := range c {
 		pair, ok := loss.PairOf(t.Loss, d, side, in)
 		one, atomic := pair.(loss.AtomicPair)
@@ -96,11 +96,11 @@ func listed(c loss.Composition, d loss.Direction, side loss.Side, in *num.Interr
 			if all = products(all, one.Atoms()); len(all) > mostListed {
 				return nil
 			}
-			left += math.Log1p(-one.Infinite())
-			leftQ += math.Log1p(-one.Null())
+			left.Add(math.Log1p(-one.Infinite()))
+			leftQ.Add(math.Log1p(-one.Null()))
 		}
 	}
-	return loss.NewAtomicPair(all, -math.Expm1(left), -math.Expm1(leftQ))
+	return loss.NewAtomicPair(all, -math.Expm1(left.Value()), -math.Expm1(leftQ.Value()))
 }
 
 // productWork is about what it takes to find one outcome of two releases, in nanoseconds.

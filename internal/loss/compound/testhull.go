@@ -192,12 +192,20 @@ func (h *testHull) dominating(place func([]loss.Mass) (masses []loss.Mass, knots
 		if factor > 1+hullRise && by < mostLift {
 			continue
 		}
-		up := math.Log(factor) + 16*num.Ulp*float64(64+len(masses))
+		up := math.Log(factor) + 16*num.Ulp*float64(128+len(masses)+len(knots)+h.mostOutcomes())
 		for i := range masses {
 			masses[i].LogErr += up
 		}
 		return masses
 	}
+}
+
+// mostOutcomes is how many outcomes the longest part has.
+func (h *testHull) mostOutcomes() (n int) {
+	for _, part := range h.outcomes {
+		n = max(n, len(part))
+	}
+	return n
 }
 
 const leastLift, mostLift, hullRise = 1e-12, 1e-3, 1e-9

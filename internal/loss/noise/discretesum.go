@@ -48,7 +48,7 @@ func (a discreteSum) ends() (least, most float64) {
 func (a discreteSum) plus(b discreteSum) (sum discreteSum, ok bool) {
 	m, n := a.n(), b.n()
 	twice := 2 * m * n * (a.sigma * a.sigma) / (m + n) // 2r²
-	wide := math.Ceil(math.Sqrt(200*twice)) + 2
+	wide := math.Ceil(math.Sqrt(50*twice+m*n/4)) + 2   // what is left out is e^−50 of the least c
 	_, most := a.ends()
 	_, other := b.ends()
 	// Of what is left out, beyond wide on each side, a geometric sum bounds the weights.
@@ -74,6 +74,17 @@ func (a discreteSum) plus(b discreteSum) (sum discreteSum, ok bool) {
 	slack := 8*math.Max(200, wide*wide/twice) + 8*(m+n)*wide/twice + 2*wide + 16
 	sum.err = a.err + b.err + num.Ulp*slack + omitted/least*(1+1e-9)
 	return sum, sum.err < 1e-8
+}
+
+// inRange is about how many can be added up: with each of them the least c falls behind the largest by the same factor,
+// which is that of the weights half-way between two whole numbers.
+func inRange(sigma float64) float64 {
+	var whole, half float64
+	for x := -9.0; x <= 9; x++ {
+		whole += math.Exp(-x * x / (2 * sigma * sigma))
+		half += math.Exp(-(x - 0.5) * (x - 0.5) / (2 * sigma * sigma))
+	}
+	return 450 / math.Abs(math.Log(half/whole)) // 1e−200 is e^−460
 }
 
 // sumOf is the law of the sum of n; false where it leaves the range of float64.

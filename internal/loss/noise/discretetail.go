@@ -15,8 +15,9 @@ const (
 	mostVariance = 2048
 )
 
-// NormalMu implements loss.NormalTail. The releases are added up, where their sum is known; several such sums are
-// √(Σμ²)-GDP together. Far out the noise has the tail of a Gaussian of the same σ, and no less.
+// NormalMu implements loss.NormalTail. The releases are added up, in as few sums as can be computed and as equal ones
+// as there are, so that more releases need no smaller μ; several sums are √(Σμ²)-GDP together. Far out the noise has
+// the tail of a Gaussian of the same σ, and no less.
 func (g discreteGaussian) NormalMu(count uint64) loss.NormalMu {
 	n := num.Count(count)
 	out := loss.NormalMu{Upper: math.Inf(1)}
@@ -28,28 +29,26 @@ func (g discreteGaussian) NormalMu(count uint64) loss.NormalMu {
 	if rounded := (discreteVector{sigma: g.sigma, d: g.d, coordinates: 1}).roundedMu(n); rounded < math.Inf(1) {
 		out.Upper = rounded
 	}
-	size := math.Max(1, math.Min(math.Min(n, mostSummed), math.Floor(mostVariance/(g.sigma*g.sigma))))
-	for ; size >= 1; size = math.Floor(size / 2) {
-		law, ok := sumOf(g.sigma, int(size))
-		if !ok {
-			continue
-		}
+	size := math.Max(1, math.Floor(min(n, mostSummed, mostVariance/(g.sigma*g.sigma), inRange(g.sigma),
+		mostScores/3/g.d)))
+	sums := math.Ceil(n / size)
+	each := math.Floor(n / sums)
+	larger := n - sums*each // have one release more
+	law, ok := sumOf(g.sigma, int(each))
+	if ok {
 		block := law.mu(g.d)
-		whole := math.Floor(n / size)
-		squares := whole * block.Upper * block.Upper
-		if rest := n - whole*size; rest > 0 {
-			last, ok := sumOf(g.sigma, int(rest))
-			if !ok {
-				continue
-			}
-			r := last.mu(g.d).Upper
-			squares += r * r
+		squares := (sums - larger) * block.Upper * block.Upper
+		if larger > 0 {
+			law, ok = law.plus(oneDiscrete(g.sigma))
+			upper := law.mu(g.d).Upper
+			squares += larger * upper * upper
 		}
-		out.Upper = math.Min(out.Upper, num.Up(math.Sqrt(squares)*(1+8*num.Ulp)))
-		if size == n {
+		if ok {
+			out.Upper = math.Min(out.Upper, num.Up(math.Sqrt(squares)*(1+8*num.Ulp)))
+		}
+		if sums == 1 {
 			out.Lower = math.Max(out.Lower, block.Lower)
 		}
-		break
 	}
 	out.Lower = math.Min(out.Lower, out.Upper)
 	return out

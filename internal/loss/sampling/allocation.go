@@ -17,12 +17,14 @@ import (
 // (docs/math/allocation.md). It stands for a pair with finitely many losses that dominates
 // this, or with below for one that is dominated by it.
 //
-// With class it dominates what was reported, and no pair that this dominates is known.
+// With class it dominates what was reported. Of that a Gaussian at the distance least is known from
+// below; 0 where nothing is.
 type allocated struct {
 	inner        loss.Loss // of one step
 	steps        uint64
 	width        float64 // of the cells, in units of the usual ones
 	below, class bool
+	least        float64
 
 	// What follows only a bound from below has, of shuffled data (docs/math/shuffling.md §1.8.5.4):
 	// the probability that the record is in a last batch instead, which has half the distance, and the
@@ -36,20 +38,36 @@ func ofAllocation(m mechanism.RandomAllocation, x loss.Maker) (loss.Loss, error)
 	if m.Rounds() > 1 {
 		return nil, fmt.Errorf("random_allocation: no single privacy loss is known for %d steps a record", m.Rounds())
 	}
-	return allocatedAmong(m, x)
+	inner, err := allocatedStep(m, x)
+	if err != nil || m.Steps == 1 {
+		return inner, err
+	}
+	return allocated{inner: inner, steps: m.Steps, width: 1}, nil
 }
 
-// ofAllocations are the losses of a record that takes part in several steps: of as many choices
-// of one step each.
+// ofAllocations are the losses of a record that takes part in several steps: of a choice of one step in
+// each of as many blocks, which together are all steps (docs/math/allocation.md §1.11.4).
 func ofAllocations(m mechanism.RandomAllocation, x loss.Maker, records uint64) ([]loss.Term, error) {
-	if m.Rounds() == 1 || records > 1 {
+	k := m.Rounds()
+	if k == 1 || records > 1 {
 		return nil, nil
 	}
-	l, err := allocatedAmong(m, x)
-	return []loss.Term{{Loss: l, Count: m.Rounds()}}, err
+	inner, err := allocatedStep(m, x)
+	if err != nil || k == m.Steps {
+		return []loss.Term{{Loss: inner, Count: k}}, err
+	}
+	a := allocated{inner: inner, steps: m.Steps / k, width: 1, class: true}
+	if mu, ok := loss.MuOf(inner); ok && !inner.Facts().Dominating {
+		a.least = num.Down(mu * math.Sqrt(num.Count(k)/num.Count(m.Steps)) * (1 - 8*num.Ulp))
+	}
+	longer := a
+	longer.steps++
+	terms := []loss.Term{{Loss: a, Count: k - m.Steps%k}, {Loss: longer, Count: m.Steps % k}}
+	return terms[:min(2, 1+m.Steps%k)], nil
 }
 
-func allocatedAmong(m mechanism.RandomAllocation, x loss.Maker) (loss.Loss, error) {
+// allocatedStep is the loss of one step with all its passes.
+func allocatedStep(m mechanism.RandomAllocation, x loss.Maker) (loss.Loss, error) {
 	inner, err := x.Under(mechanism.ZeroOut).Loss(m.Mechanism)
 	if err != nil {
 		return nil, err
@@ -62,13 +80,12 @@ func allocatedAmong(m mechanism.RandomAllocation, x loss.Maker) (loss.Loss, erro
 		}
 		inner = pairs.TimesNorm(mu, num.Count(m.Uses()), !inner.Facts().Dominating)
 	}
-	// Independent choices cost more than different steps do, unless a record is in one or in all.
-	class := m.Rounds() > 1 && m.Rounds() < m.Steps
-	if m.Among() == 1 && !class {
-		return inner, nil
-	}
-	return allocated{inner: inner, steps: m.Among(), width: 1, class: class}, nil
+	return inner, nil
 }
+
+// allocations remembers what was computed of random allocations: pairs, which take up to a second
+// and are asked for many times in one question, and moments.
+var allocations = loss.NewRemembered()
 
 // outOfReach is the probability that counts as an infinite loss in either direction, for what
 // lies beyond the outcomes that are computed.
@@ -87,9 +104,13 @@ func (a allocated) Facts() loss.Facts {
 	return f
 }
 
-// Attained is the pair from below, if the inner loss is one that is attained.
+// Attained is the pair from below, if the inner loss is one that is attained. Of a record in several steps
+// it is what each block has of the sum of all outputs.
 func (a allocated) Attained() loss.Loss {
-	if a.class || a.inner.Facts().Dominating {
+	switch {
+	case a.least > 0:
+		return pairs.NewGaussian(a.least)
+	case a.class || a.inner.Facts().Dominating:
 		return nil
 	}
 	return allocated{inner: a.inner, steps: a.steps, width: a.width, below: true}
@@ -100,8 +121,8 @@ func (a allocated) Attained() loss.Loss {
 func (a allocated) table(in *num.Interrupt) loss.Loss {
 	type key struct{ pairsOf allocated }
 	below := a.below
-	a.below, a.class = false, false
-	both := recall(allocations, key{a}, in, func(in *num.Interrupt) [2]loss.Loss {
+	a.below, a.class, a.least = false, false, 0
+	both := loss.Recall(allocations, key{a}, in, func(in *num.Interrupt) [2]loss.Loss {
 		above, below := a.inner, pairs.NewGaussian(0)
 		dominating, ok := loss.PairOf(a.inner, loss.Remove, loss.Dominating, in)
 		if !ok || a.steps == 1 && a.last == 0 {
@@ -158,7 +179,7 @@ func (a allocated) Pair(d loss.Direction, side loss.Side, in *num.Interrupt) los
 // NormalMu is that of one step: a mean is below one of its terms in convex order, and at least a part of it.
 func (a allocated) NormalMu(count uint64) loss.NormalMu {
 	mu := loss.NormalMuOf(a.inner, count).TailOnly()
-	if a.class {
+	if a.class && a.least == 0 {
 		mu.Lower, mu.Tail = 0, 0
 	}
 	return mu

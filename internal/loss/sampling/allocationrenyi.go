@@ -91,12 +91,12 @@ func (a allocated) between(s float64, in *num.Interrupt) loss.Value {
 	if most == 0 {
 		return loss.Value{K: math.Inf(1)}
 	}
-	a.below, a.class = false, false
+	a.below, a.class, a.least = false, false, 0
 	type key struct {
 		momentsOf allocated
 		most      int
 	}
-	m := recall(allocations, key{a, most}, in, func(in *num.Interrupt) []loss.Knot { return a.moments(most, in) })
+	m := loss.Recall(allocations, key{a, most}, in, func(in *num.Interrupt) []loss.Knot { return a.moments(most, in) })
 	if !(m[len(m)-1].K < math.MaxFloat64) {
 		return loss.Value{K: math.Inf(1)}
 	}

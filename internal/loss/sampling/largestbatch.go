@@ -20,7 +20,7 @@ func largestBatch(mu float64, batches uint64, in *num.Interrupt) loss.Loss {
 		mu      float64
 		batches uint64
 	}
-	return recall(allocations, key{mu, batches}, in, func(in *num.Interrupt) loss.Loss {
+	return loss.Recall(allocations, key{mu, batches}, in, func(in *num.Interrupt) loss.Loss {
 		if !(mu < 40) {
 			return pairs.NewGaussian(0)
 		}

@@ -68,7 +68,7 @@ const mostClones = 1 << 26
 // that the others are close together.
 func (s shuffledReports) tables(in *num.Interrupt) [2]loss.Loss {
 	type key struct{ of shuffledReports }
-	return recall(allocations, key{s}, in, func(in *num.Interrupt) [2]loss.Loss {
+	return loss.Recall(allocations, key{s}, in, func(in *num.Interrupt) [2]loss.Loss {
 		return newClonesPair(s.hidings(), s.below, in).losses(s.Facts().Name)
 	})
 }

@@ -30,14 +30,15 @@ import (
 //
 // Where a run fails with probability m in either direction the number of runs is, given
 // that none does, of the same kind and smaller: the bounds hold for what is left when an
-// event of probability m·E[n] is taken out. No pair is known.
+// event of probability m·E[n] is taken out. Of runs that have a privacy curve the package pld finds a pair
+// (docs/math/best-of.md §1.6.8).
 type selection struct {
 	loss.BoundOnly
 	runs mechanism.List[loss.Term]
 	mean float64 // E[n], rounded up
 
-	// Of the negative binomial: (1+η) times the least [K(ŝ) + ln(1/γ)]/(1+ŝ) found, rounded up.
-	rest float64
+	// Of the negative binomial: its parameters, and (1+η) times the least [K(ŝ) + ln(1/γ)]/(1+ŝ) found, rounded up.
+	gamma, eta, rest float64
 
 	poisson bool
 	table   declared.RenyiTable // K at some ŝ, to find δ̂
@@ -64,7 +65,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 	if err != nil {
 		return nil, err
 	}
-	r := selection{runs: mechanism.ListOf([]loss.Term(c)...)}
+	r := selection{runs: mechanism.ListOf([]loss.Term(c)...), gamma: m.Gamma, eta: m.Eta}
 	for _, f := range c.Facts() {
 		if f.OneSided || f.Uneven { // nothing is proven of it
 			return unproven(r), nil
@@ -311,6 +312,12 @@ func (r selection) Cumulant(d loss.Direction, s float64, in *num.Interrupt) loss
 
 // bound is ln(1 + C·(e^K − 1)).
 func (r selection) bound(d loss.Direction, s float64, in *num.Interrupt) loss.Value {
+	return r.boundBy(nil, d, s, in)
+}
+
+// boundBy is bound with a further upper bound on ln δ(ε) of a run in the opposite direction, if it is not nil.
+func (r selection) boundBy(curve func(epsilon float64) float64, d loss.Direction, s float64,
+	in *num.Interrupt) loss.Value {
 	if s == 0 {
 		return loss.Value{}
 	}
@@ -322,6 +329,9 @@ func (r selection) bound(d loss.Direction, s float64, in *num.Interrupt) loss.Va
 	each, more, turn := r.rest, r.rest, 0.0 // ln C = s·each + ln E[n], and its derivatives
 	if r.poisson {
 		failing, at := r.failing(s, in)
+		if curve != nil {
+			failing = math.Min(failing, num.ExpUp(curve(math.Log1p(1/s)*(1-8*num.Ulp))))
+		}
 		each = num.MulUp(r.mean, failing)
 		// dδ̂/dε̂ = −at·δ̂ and dε̂/ds = −1/(s(s+1)).
 		more = each * (1 + at/(1+s))

@@ -62,4 +62,5 @@ func (randomizedResponse) InBatch(bool) (poisson.Batch, bool) { return poisson.R
 var (
 	_ poisson.Sampleable = randomizedResponse{}
 	_ loss.Tabled        = selection{}
+	_ loss.Chosen        = selection{}
 )

@@ -140,7 +140,7 @@ var Of = map[string]string{
 	"banded_matrix.minimum_separation":               "The least number of steps from one participation of a record to its next. Range: 1 to 2^53; 1 unless given.",
 	"random_allocation":                              "A mechanism on batches that every record is dealt into at random.",
 	"random_allocation.steps":                        "The number of steps in the epoch, public. Range: 1 to 2^53.",
-	"random_allocation.selected":                     "In how many different steps every record takes part, all choices being as likely; 1 if absent. More than 1 is charged as so many independent choices of one step among steps/selected, rounded down. Range: 1 to steps.",
+	"random_allocation.selected":                     "In how many different steps every record takes part, all choices being as likely; 1 if absent. More than 1 is charged as a choice of one step in each of so many blocks, which together are all steps. Range: 1 to steps.",
 	"random_allocation.passes":                       "How often the epoch goes through the same batches, 1 if absent: several passes over one random choice are not epochs of their own. More than 1 needs gaussian. Range: 1 to 2^53.",
 	"random_allocation.mechanism":                    "The mechanism that is run on each step's batch. Required: gaussian (by sensitivity or noise_multiplier) or laplace (by sensitivity). Allowed: gaussian or laplace.",
 	"general_matrix":                                 "Gaussian noise through any lower-triangular matrix.",

@@ -19,6 +19,9 @@ var worlds = []struct {
 	{"question", false, World{Budget: 2, Clients: 1, Attempts: 1, Cuts: 1, Cancels: 1, Asked: true, Zombie: true}},
 	{"question, old primary gone", false, World{Budget: 2, Clients: 1, Attempts: 2, Cancels: 1, Asked: true}},
 
+	{"asynchronous standby", false,
+		World{Budget: 2, Clients: 2, Attempts: 1, Asked: true, Async: true}},
+
 	{"killed and restarted", true,
 		World{Budget: 2, Clients: 1, Attempts: 3, Cuts: 1, Cancels: 1, Restarts: 1, Kills: 1, Zombie: true}},
 	{"question and two charges", true,
@@ -49,6 +52,8 @@ func TestRulesKeepPromises(t *testing.T) {
 func TestEachRuleIsNeeded(t *testing.T) {
 	writes := World{Budget: 2, Clients: 2, Attempts: 2, Cuts: 1, Cancels: 1, Zombie: true}
 	asks := World{Budget: 2, Clients: 1, Attempts: 2, Cancels: 1, Asked: true, Zombie: true}
+	lossy := World{Budget: 2, Clients: 2, Attempts: 1, Async: true}
+	lossyQuestion := World{Budget: 2, Clients: 1, Attempts: 1, Asked: true, Async: true}
 	quiet := World{Budget: 2, Clients: 1, Attempts: 2, Asked: true, Zombie: true}
 	for _, c := range []struct {
 		rule    string
@@ -73,6 +78,9 @@ func TestEachRuleIsNeeded(t *testing.T) {
 			"question is answered"},
 		{"SameSession", func(r *Rules) { r.SameSession = false }, writes, Durable,
 			"daemon 0 begins a synchronous write"},
+		{"Tell", func(r *Rules) { r.Tell = false }, lossy, Told, "daemon 0: is told of its commit"},
+		{"Tell, for a question", func(r *Rules) { r.Tell = false }, lossyQuestion, Told,
+			"question's synchronous write to server 1"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			rules := All

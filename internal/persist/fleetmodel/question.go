@@ -22,6 +22,10 @@ func (x *explorer) question(s *state) {
 			return
 		}
 		for server := range uint8(2) {
+			if s.accepts(server) && x.rules.Tell && s.silent(&s.daemons[q.daemon], server) {
+				x.tell(s, q.daemon)
+				continue
+			}
 			if s.accepts(server) && (!x.rules.Barrier || q.connected == idle && q.server == server) {
 				x.step(s, x.name("question reads the head from server %d", server), func(n *state) {
 					n.question.head, n.question.server, n.question.stage = n.visible[server], server, read
@@ -37,7 +41,7 @@ func (x *explorer) question(s *state) {
 				n.question.lose()
 			})
 		}
-		if s.reported > q.at {
+		if s.waited(q.at) {
 			x.step(s, "question's synchronous write ends", func(n *state) { n.answer(q.head) })
 		}
 		if s.cancels > 0 {
@@ -69,7 +73,7 @@ func (x *explorer) connectQuestion(s *state) {
 			}
 		}
 	case marking:
-		if q.server == second || s.reported > q.at {
+		if q.server == second || s.waited(q.at) {
 			x.step(s, "session for questions: barrier ends", func(n *state) { n.question.connected = idle })
 		}
 	}
@@ -104,9 +108,10 @@ func (x *explorer) coverQuestion(s *state) {
 // answer tells what a head has.
 func (s *state) answer(h history) {
 	q := &s.question
-	if q.before&^h.clients() != 0 {
+	if q.before&^h.clients() != 0 && !s.async {
 		s.broken = Complete
 	}
+	s.proves(&s.daemons[q.daemon], q.server, h)
 	s.shown |= h.clients()
 	*q = question{stage: answered}
 }

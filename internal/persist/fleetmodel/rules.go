@@ -32,6 +32,8 @@ type Rules struct {
 	// SameSession: that write is made by the session that has read. Otherwise it may be made by
 	// another session, even one that is connected to another server.
 	SameSession bool
+	// Tell: a daemon on the promoted server first writes there what it knows to be lost.
+	Tell bool
 	// Barrier: nothing is read in a session before one synchronous write of that session.
 	Barrier bool
 }
@@ -39,7 +41,7 @@ type Rules struct {
 // All are the rules of docs/decisions/fleet.md. Barrier is not among them: the others imply what it
 // is for.
 var All = Rules{Compare: true, Locked: true, Fence: true, Warning: true, CoverResolved: true,
-	CoverDenied: true, CoverDuplicate: true, Fresh: true, CoverAnswer: true, SameSession: true}
+	CoverDenied: true, CoverDuplicate: true, Fresh: true, CoverAnswer: true, SameSession: true, Tell: true}
 
 // World says what can happen, and how often at most.
 type World struct {
@@ -51,6 +53,9 @@ type World struct {
 	Restarts int // of the primary
 	Kills    int // of daemons
 	Asked    bool
+	// Async: commits do not wait for the standby, so a promotion may lose what was acknowledged. The promises are
+	// then Told, Once and NotWritten. Without Zombie.
+	Async bool
 	// Zombie: the old primary goes on taking connections after the promotion.
 	Zombie bool
 }

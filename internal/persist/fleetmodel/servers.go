@@ -16,7 +16,7 @@ func (x *explorer) backend(s *state, d uint8) {
 	case sent, together:
 		x.arrives(s, name("COMMIT arrives"), e, func(n *state) *session { return &n.daemons[d].session })
 	case waiting:
-		if s.reported > e.at {
+		if s.waited(e.at) {
 			x.step(s, name("wait ends"), func(n *state) { n.commit(&n.daemons[d].session, done) })
 		}
 		if s.cancels > 0 {
@@ -31,7 +31,7 @@ func (x *explorer) backend(s *state, d uint8) {
 			})
 		}
 	case marking, fencing:
-		if s.reported > e.at {
+		if s.waited(e.at) {
 			x.step(s, name("synchronous write ends"), func(n *state) { x.marked(n, d) })
 		}
 		if s.cancels > 0 {
@@ -138,7 +138,7 @@ func (x *explorer) orphan(s *state, d uint8) {
 		x.step(s, name("COMMIT is lost"), func(n *state) { n.orphans[d] = session{} })
 		x.arrives(s, name("COMMIT arrives"), o, in)
 	case waiting:
-		if s.reported > o.at {
+		if s.waited(o.at) {
 			x.step(s, name("wait ends"), func(n *state) { n.commit(in(n), done) })
 		}
 		if s.cancels > 0 {

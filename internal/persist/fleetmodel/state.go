@@ -11,6 +11,9 @@ func (h history) len() (n int) {
 	return n
 }
 
+// begins reports whether a later history begins with this one.
+func (h history) begins(later history) bool { return later&(1<<(2*h.len())-1) == h }
+
 func (h history) with(client uint8) history { return h | history(client)<<(2*h.len()) }
 
 func (h history) clients() (s set) {
@@ -109,6 +112,7 @@ type daemon struct {
 	fences  uint8   // read with it
 	sure    bool    // the standby has known
 	here    bool    // known was read in this session
+	proof   history // the newest that it has acknowledged or shown; only where the standby is asynchronous
 }
 
 type question struct {
@@ -147,6 +151,9 @@ type state struct {
 	attempts [clients]uint8   // that are left
 	question question
 
+	async  bool // commits do not wait
+	admits bool // the ledger says on the second server that entries are lost, and takes no more
+
 	acknowledged set // clients with a receipt
 	shown        set // clients whose charge was in an answer
 
@@ -165,9 +172,10 @@ const (
 	InBudget           // no more is charged, or acknowledged, than the budget allows
 	NotWritten         // what was said not to be written is never written
 	Shown              // what an answer has shown is on the server that serves
+	Told               // who knows of an entry that the server lacks goes on only when the ledger says so
 )
 
-var promises = [...]string{"kept", "Durable", "Once", "Complete", "InBudget", "NotWritten", "Shown"}
+var promises = [...]string{"kept", "Durable", "Once", "Complete", "InBudget", "NotWritten", "Shown", "Told"}
 
 func (p Promise) String() string { return promises[p] }
 
@@ -185,6 +193,25 @@ func (s *state) accepts(server uint8) bool {
 		return !s.dead
 	}
 	return s.promoted
+}
+
+// waited reports whether a write that is in the log at a place may be acknowledged.
+func (s *state) waited(at uint8) bool { return s.async || s.reported > at }
+
+// proves notes what a daemon has acknowledged or shown, and whether it should have said before what is lost.
+func (s *state) proves(a *daemon, server uint8, h history) {
+	switch {
+	case !s.async:
+	case s.silent(a, server):
+		s.broken = Told
+	case s.admits || a.proof.len() <= h.len():
+		a.proof = h
+	}
+}
+
+// silent reports whether a server lacks what a daemon knows, and does not say so.
+func (s *state) silent(a *daemon, server uint8) bool {
+	return server == second && !s.admits && !a.proof.begins(s.visible[second])
 }
 
 // free reports whether nobody holds the lock of the head's row.
@@ -218,6 +245,8 @@ func (s *state) check(budget int) Promise {
 		return s.broken
 	case head.twice():
 		return Once
+	case s.async:
+		return Kept
 	case s.promoted && s.acknowledged&^head.clients() != 0:
 		return Durable
 	case s.promoted && s.shown&^head.clients() != 0:

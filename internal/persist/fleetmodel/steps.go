@@ -43,7 +43,7 @@ func (x *explorer) environment(s *state) {
 	if !s.promoted && s.flushed < s.written {
 		x.step(s, "standby flushes", func(n *state) { n.flushed++ })
 	}
-	if s.reported < s.flushed && !s.dead {
+	if s.reported < s.flushed && !s.dead && !s.async {
 		x.step(s, "standby reports", func(n *state) { n.reported = n.flushed })
 	}
 	if !s.promoted {
@@ -122,6 +122,7 @@ func (x *explorer) clients(s *state, d uint8) {
 // acknowledge gives the client its receipt.
 func (s *state) acknowledge(d *daemon) {
 	s.acknowledged |= 1 << d.client
+	s.proves(d, d.session.server, d.known)
 	d.task, d.client = rest, 0
 }
 
@@ -195,6 +196,10 @@ func (s *state) write(record uint8) {
 func (x *explorer) work(s *state, d uint8) {
 	a := s.daemons[d]
 	server := a.session.server
+	if x.rules.Tell && s.silent(&a, server) {
+		x.tell(s, d)
+		return
+	}
 	if s.visible[server] != a.known || !a.here {
 		if a.task == decide {
 			x.step(s, x.name("daemon %d reads the head", d), func(n *state) { n.look(&n.daemons[d]) })
@@ -212,6 +217,13 @@ func (x *explorer) work(s *state, d uint8) {
 	}
 }
 
+// tell has the ledger say on the promoted server that entries of it are lost.
+func (x *explorer) tell(s *state, d uint8) {
+	if s.free(second) {
+		x.step(s, x.name("daemon %d writes what is lost", d), func(n *state) { n.admits = true })
+	}
+}
+
 func (x *explorer) decide(s *state, d uint8) {
 	a := s.daemons[d]
 	server := a.session.server
@@ -220,7 +232,7 @@ func (x *explorer) decide(s *state, d uint8) {
 		x.step(s, x.name("daemon %d acknowledges a duplicate", d), func(n *state) { n.acknowledge(&n.daemons[d]) })
 	case a.known.has(a.client):
 		x.step(s, x.name("daemon %d finds a duplicate", d), func(n *state) { n.daemons[d].task = coverDecided })
-	case a.known.len() >= x.world.Budget:
+	case a.known.len() >= x.world.Budget, s.admits && server == second:
 		x.step(s, x.name("daemon %d refuses", d), func(n *state) { n.daemons[d].task = rest })
 	case !x.rules.Locked:
 		x.step(s, x.name("daemon %d sends all of a commit", d), func(n *state) {

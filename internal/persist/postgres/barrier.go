@@ -83,8 +83,10 @@ func (s *Store) ask(all []*waiting) int {
 	for _, w := range all {
 		w.err = err
 		for _, name := range w.names {
-			switch h := heads[index[name]]; {
+			switch h, lost := heads[index[name]], s.losses.refused(name); {
 			case w.err != nil:
+			case lost != nil:
+				w.err = lost
 			case damaged[name] != nil:
 				w.err = damaged[name]
 			case h == nil: // there is no such ledger
@@ -101,7 +103,7 @@ func (s *Store) readHeads(ctx context.Context, c *pgx.Conn, names []string,
 	found func(string, ledger.Head, error)) error {
 	const readHeads = `SELECT l.name, l.number, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
 		WHERE l.name = ANY($1)`
-	numbers := map[uint64]ledger.Head{}
+	read := heads{}
 	queries := []query{{sql: begin}, {readHeads, []any{bytesOf(names)}, func(r pgx.Rows) error {
 		var name, value []byte
 		var number int64
@@ -109,7 +111,9 @@ func (s *Store) readHeads(ctx context.Context, c *pgx.Conn, names []string,
 			return err
 		}
 		h, err := parseHead(uint64(number), value)
-		numbers[uint64(number)] = h.At
+		if err == nil {
+			read.add(string(name), h)
+		}
 		found(string(name), h.At, err)
 		return nil
 	}}}
@@ -117,10 +121,8 @@ func (s *Store) readHeads(ctx context.Context, c *pgx.Conn, names []string,
 	if err := completed(ctx, c, queries); err != nil {
 		return err
 	}
-	for number, at := range numbers {
-		s.known.add(number, at)
-	}
-	return nil
+	s.known.add(read)
+	return s.doubt(ctx, c, read)
 }
 
 // completed makes a round trip that must end without a warning.

@@ -125,11 +125,13 @@ func (a *attempt) run() (int, error) {
 	if err := a.finish(ctx, c); err != nil {
 		return 0, err
 	}
+	written := heads{}
 	for _, b := range a.books {
 		if b.changed {
-			a.known.add(b.head.Number, b.head.At)
+			written.add(b.name, b.head)
 		}
 	}
+	a.known.add(written)
 	a.changed.add(a.books)
 	return n, nil
 }
@@ -173,6 +175,9 @@ func (a *attempt) decide(o *operation) {
 // create makes a ledger, or finds the one of an equal spec.
 func (a *attempt) create(c *creation) (err error) {
 	name := c.genesis.Spec.Name
+	if err := a.losses.refused(name); err != nil {
+		return err
+	}
 	if found, ok := a.found[name]; ok {
 		if found.err != nil {
 			return found.err
@@ -240,8 +245,10 @@ func (a *attempt) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", p.Ledger)
 		}
 		seen[p.Ledger] = true
-		b := a.books[p.Ledger]
+		b, lost := a.books[p.Ledger], a.losses.refused(p.Ledger)
 		switch {
+		case lost != nil && !notes(p):
+			return nil, lost
 		case p.Genesis == nil && b == nil:
 			return nil, notFound(p.Ledger)
 		case p.Genesis == nil:

@@ -31,13 +31,10 @@ func (c Config) parse() (*pgxpool.Config, error) {
 		return nil, err
 	}
 	config.ConnConfig.OnNotice = onNotice
-	config.MinConns, config.MaxConns = 0, poolSize
-	config.MaxConnLifetime = 24 * time.Hour // a new connection costs a write
+	config.MinConns, config.MaxConns = 0, reach.Sessions-1 // one listens
+	config.MaxConnLifetime = 24 * time.Hour                // a new connection costs a write
 	return config, nil
 }
-
-// poolSize bounds the connections of one daemon: the committer's and those of reads.
-const poolSize = 16
 
 // warned is the key under which a connection keeps that it was warned.
 const warned = "warned"
@@ -79,6 +76,7 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	if s.id == "" {
 		b.Queue(makeID, newID())
 	}
+	b.Queue(live, s.daemon)
 	b.Queue("INSERT INTO marks (daemon, session, n) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", s.fence()...)
 	b.Queue(raise, s.mark(c)...)
 	b.Queue("SELECT value, current_setting('synchronous_commit'), (SELECT value FROM meta WHERE name = $1) "+
@@ -120,6 +118,9 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 		s.id = id
 	} else if s.id != id {
 		return fmt.Errorf("%w: the database has store %s; this daemon serves %s", ErrOtherStore, id, s.id)
+	}
+	if err := s.survey(ctx, c); err != nil {
+		return err
 	}
 	s.reached(c.PgConn())
 	return nil
@@ -191,6 +192,20 @@ func parseID(stored []byte) (string, error) {
 	}
 	id, err := uuid.ParseBytes(value)
 	return id.String(), err
+}
+
+// live holds a lock for as long as a session of a daemon is there, before the daemon has rows in marks.
+const live = "SELECT pg_advisory_lock_shared(hashtextextended($1::text, 0))"
+
+// sweepMarks removes the rows that daemons have left in marks which ended without leave: nobody has their lock. A
+// daemon that comes back makes its rows anew. Nothing depends on it; databases without timelines may have no such
+// locks.
+func (s *Store) sweepMarks(ctx context.Context) {
+	if s.timeline.Load() > 0 {
+		_, _ = s.pool.Exec(ctx, "DELETE FROM marks WHERE daemon IN (SELECT daemon FROM (SELECT DISTINCT daemon "+
+			"FROM marks WHERE daemon <> $1 OFFSET 0) d "+
+			"WHERE pg_try_advisory_xact_lock(hashtextextended(daemon::text, 0)))", s.daemon)
+	}
 }
 
 // leave removes the store's rows from marks. Nothing depends on it.

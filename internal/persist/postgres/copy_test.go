@@ -61,6 +61,7 @@ func filledStore(t testing.TB) *Store {
 
 // A backup of a database is a backup like any other: it verifies, and restores into a directory.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	s := filledStore(t)
 	defer mustClose(t, s)
 	want, err := house.Contents(s)
@@ -83,6 +84,7 @@ func TestBackup(t *testing.T) {
 // A final backup ends the store for all daemons, and the one that is made of it goes on, in a directory
 // or in another database.
 func TestFinal(t *testing.T) {
+	t.Parallel()
 	s := filledStore(t)
 	defer mustClose(t, s)
 	other := mustOpen(t, s.config)

@@ -11,6 +11,7 @@ import (
 // TestDamage: a changed, swapped or missing row of any table is found when the ledger is read or
 // charged, by each daemon, and other ledgers go on.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	const flip = "value = set_byte(value, length(value) - 1, get_byte(value, length(value) - 1) # 1)"
 	for what, sql := range map[string]string{
 		"head":        "UPDATE heads SET " + flip + " WHERE number = $1",

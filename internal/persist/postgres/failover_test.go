@@ -16,6 +16,7 @@ import (
 // TestOldPrimary: a primary without its standby, as after a failover that it has not noticed, is not believed when it
 // says that something is not there.
 func TestOldPrimary(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
 	url := server.Database(t)
 	w := ledger.Writer{Principal: "p", Name: "w"}
@@ -62,6 +63,7 @@ func TestOldPrimary(t *testing.T) {
 // TestStoppedHost: of several servers in the address the first may be one that takes connections and never answers, as
 // a machine that was stopped.
 func TestStoppedHost(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})
 	stopped, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,6 +96,7 @@ func TestStoppedHost(t *testing.T) {
 // TestEarlierTimeline: an old primary that takes the lead back from its successor lacks what was acknowledged there.
 // A daemon that has worked with the successor does not believe it, and goes on when the successor leads again.
 func TestEarlierTimeline(t *testing.T) {
+	t.Parallel()
 	old := pgtest.Start(t, pgtest.Config{Synchronous: true})
 	proxy, through := pgtest.NewProxy(t, old.Database(t))
 	s := mustOpen(t, Config{URL: through})

@@ -16,6 +16,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/pgtest"
 	"github.com/dpaccountant/accountant/internal/persist/storetest"
+	"github.com/dpaccountant/accountant/internal/testaid"
 )
 
 // hasty are time limits for tests in which somebody does not answer.
@@ -194,7 +195,7 @@ func TestFaultAtEveryWrite(t *testing.T) {
 	}
 	at := func(fault pgtest.Fault) storetest.Fault {
 		var writes atomic.Int64 // each of them begins at another message
-		every := sample[fault]
+		every := sample[fault] * testaid.Every(3)
 		return storetest.Fault{Name: fault.String(), Arm: arm(func(p *pgtest.Proxy, step int) int {
 			at := (step-1)*every + 1 + int(writes.Add(37))%every
 			p.Arm(fault, at)
@@ -453,12 +454,14 @@ func (l *load) end() {
 
 // TestTerminated: sessions that are terminated at any moment lose and double nothing.
 func TestTerminated(t *testing.T) {
+	t.Parallel()
 	underLoad(t, 15, (*pgtest.Server).TerminateAll)
 }
 
 // TestKilled: a server that is killed and started again has what was acknowledged, and daemons go
 // on by themselves.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	underLoad(t, 3, func(server *pgtest.Server) error {
 		server.Kill()
 		return server.Start()
@@ -488,6 +491,7 @@ func underLoad(t *testing.T, times int, disturb func(*pgtest.Server) error) {
 // TestPaused: a server that says nothing makes charges and questions unavailable, quickly after the
 // first; and all comes back by itself.
 func TestPaused(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{})
 	s := mustOpen(t, Config{URL: server.Database(t), ReadLimit: 500 * time.Millisecond, CommitLimit: time.Second})
 	defer mustClose(t, s)
@@ -510,6 +514,7 @@ func TestPaused(t *testing.T) {
 // TestStandby: without the standby nothing is acknowledged, also when the wait is cancelled, and no
 // question is answered; with it everything is; and a promoted standby has what was acknowledged.
 func TestStandby(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
 	url := server.Database(t)
 	var unknown atomic.Int64

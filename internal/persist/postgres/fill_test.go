@@ -117,6 +117,7 @@ func proposal(t testing.TB, s ledger.Store, name string, w ledger.Writer) ledger
 
 // A database that is filled from a file has all that the file's store has, and goes on.
 func TestFill(t *testing.T) {
+	t.Parallel()
 	file, path := fileStore(t, 1)
 	config := Config{URL: database(t)}
 	next := proposal(t, file, "empty", audittest.Writer(900))
@@ -163,6 +164,7 @@ func TestFill(t *testing.T) {
 
 // Cut off at any moment, Fill has left nothing, or all of it.
 func TestFillCutOff(t *testing.T) {
+	t.Parallel()
 	file, path := fileStore(t, 1)
 	if err := file.Close(); err != nil {
 		t.Fatal(err)

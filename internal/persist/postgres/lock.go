@@ -117,7 +117,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}})
 	queries = append(queries, a.readRows(n, byNumber)...)
-	if a.config.RequireStandby {
+	if a.requireStandby.Load() {
 		queries = append(queries, requireStandby())
 	}
 	if len(n.created) > 0 {

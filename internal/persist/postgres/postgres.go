@@ -40,8 +40,6 @@ type Config struct {
 	// ID, if set, is the identifier of the store that must be there already. Nothing is made then, and another
 	// store is refused.
 	ID string
-	// RequireStandby refuses commits while the primary would acknowledge them without a standby.
-	RequireStandby bool
 	// ReadLimit and CommitLimit bound how long a read takes, and how long the store waits for the
 	// answer to a commit before it finds out by itself; 2 s and 10 s if 0.
 	ReadLimit, CommitLimit time.Duration
@@ -66,6 +64,9 @@ type Observer struct {
 	// Away is called when the database can no longer be reached, with the reason, and with nil
 	// when it can be again.
 	Away func(error)
+	// Lost is called when the database was found to lack a ledger's entry that was acknowledged, with the newest that
+	// is known, and once more if that cannot be written into the ledger, with the reason.
+	Lost func(ledger string, newest ledger.Head, err error)
 }
 
 // Commit describes one durable commit.
@@ -96,14 +97,18 @@ type Store struct {
 
 	daemon   uuid.UUID    // of this store's rows of marks
 	sessions atomic.Int64 // connections made
-	timeline atomic.Int64 // the newest on which a write was completed; 0 if the database has none
+
+	requireStandby atomic.Bool
+	timeline       atomic.Int64 // the newest on which a write was completed; 0 if the database has none
 
 	commits   *group.Committer[*operation]
 	questions *group.Committer[*waiting]
 	known     known
 	changed   changed
+	losses    losses
 	away      away
 	moved     atomic.Pointer[error] // why everything but a final backup is refused
+	outdated  atomic.Bool           // the tables are of a newer version than this program's
 	orphan    uint32                // process of a session that the committer has given up; the committer's own
 
 	closing context.Context // ends when the store is closed
@@ -173,8 +178,10 @@ func (s *Store) open(c *pgxpool.Config, wanted func(*Store) error) (err error) {
 	}
 	if err != nil {
 		s.pool.Close()
+		return err
 	}
-	return err
+	s.sweepMarks(ctx)
+	return nil
 }
 
 // openLimit bounds how long Open takes, with the making of tables.
@@ -270,6 +277,10 @@ func (s *Store) refused() error {
 	}
 	if err := s.Moved(); err != nil {
 		return err
+	}
+	if s.outdated.Load() {
+		return fmt.Errorf("%w: %s: a newer version of this program has changed the tables; allowed: this daemon "+
+			"stopped, and the newer version started", ledger.ErrUnavailable, s.config.name())
 	}
 	return s.away.reason()
 }

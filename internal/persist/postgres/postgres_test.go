@@ -99,12 +99,14 @@ func harness(c Config) storetest.Harness {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	h := harness(Config{})
 	h.WithoutModel = true // two handles make its calls
 	storetest.Run(t, h)
 }
 
 func TestContractTinyLimits(t *testing.T) {
+	t.Parallel()
 	h := harness(Config{MaxBatchBytes: 2500})
 	h.WithoutModel = true
 	storetest.Run(t, h)
@@ -112,6 +114,7 @@ func TestContractTinyLimits(t *testing.T) {
 
 // TestContractTwoHandles: two daemons of one database are one store.
 func TestContractTwoHandles(t *testing.T) {
+	t.Parallel()
 	h := harness(Config{})
 	open, reopen := h.Open, h.Reopen
 	second := func(t *testing.T, first ledger.Store) ledger.Store {

@@ -20,9 +20,13 @@ func (s *Store) Promises() (p inspect.Promises, err error) {
 	return p, err
 }
 
+// RequireStandby says whether commits are refused while the primary would acknowledge them without a standby.
+func (s *Store) RequireStandby(required bool) { s.requireStandby.Store(required) }
+
 // errNoStandby refuses a commit on a primary that would acknowledge it alone.
 var errNoStandby = errors.New("the database does not wait for a standby (synchronous_standby_names is empty), and " +
-	"this daemon was started with --require-standby; allowed: a primary with a synchronous standby")
+	"a standby is required, by --require-standby or by the access policy (store: require_standby); allowed: a " +
+	"primary with a synchronous standby")
 
 // requireStandby returns a query that refuses such a primary in the transaction of a commit.
 func requireStandby() query {

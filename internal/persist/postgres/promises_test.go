@@ -14,7 +14,8 @@ import (
 // other daemons go on.
 func TestRequireStandby(t *testing.T) {
 	url := database(t)
-	strict, other := mustOpen(t, Config{URL: url, RequireStandby: true}), mustOpen(t, Config{URL: url})
+	strict, other := mustOpen(t, Config{URL: url}), mustOpen(t, Config{URL: url})
+	strict.RequireStandby(true)
 	defer mustClose(t, strict)
 	defer mustClose(t, other)
 	p, err := strict.Promises()
@@ -40,8 +41,10 @@ func TestRequireStandby(t *testing.T) {
 // replication becomes asynchronous, as Patroni makes it, and takes them again when it is synchronous. The
 // promises say how far the standby is.
 func TestRequireStandbyWhileRunning(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{Synchronous: true})
-	store := mustOpen(t, Config{URL: server.Database(t), RequireStandby: true})
+	store := mustOpen(t, Config{URL: server.Database(t)})
+	store.RequireStandby(true)
 	defer mustClose(t, store)
 	if _, _, err := store.Create(storetest.Genesis("l")); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 type view struct {
 	ctx   context.Context
 	conn  *pgx.Conn
-	heads map[uint64]ledger.Head // that were seen
+	heads heads // that were seen
 	begun bool
 	// absent: it says that something is not there. An old primary, which still runs after a failover, may say so
 	// of what the new one has.
@@ -41,7 +41,7 @@ func (s *Store) view(read func(*view) error) error {
 	}
 	v := &view{}
 	err := s.attempt(func(ctx context.Context, c *pgx.Conn) error {
-		*v = view{ctx: ctx, conn: c, heads: map[uint64]ledger.Head{}}
+		*v = view{ctx: ctx, conn: c, heads: heads{}}
 		missing := read(v)
 		if missing != nil && !errors.Is(missing, ledger.ErrNotFound) {
 			return missing
@@ -66,10 +66,8 @@ func (s *Store) believe(v *view) error {
 			return err
 		}
 	}
-	for number, at := range v.heads {
-		s.known.add(number, at)
-	}
-	return nil
+	s.known.add(v.heads)
+	return s.doubt(v.ctx, v.conn, v.heads)
 }
 
 // query makes one round trip.
@@ -103,7 +101,7 @@ func (v *view) find(name string, f *found) query {
 		if f.Head, f.genesis, err = parseLedger(uint64(number), genesis, head); err != nil {
 			return err
 		}
-		v.heads[f.Number] = f.At
+		v.heads.add(name, f.Head)
 		return nil
 	}}
 }
@@ -391,7 +389,7 @@ func (s *Store) Reserving() (names []string, err error) {
 				return err
 			}
 			h, err := parseHead(uint64(number), value)
-			v.heads[h.Number] = h.At
+			v.heads.add(string(name), h)
 			names = append(names, string(name))
 			return err
 		}})

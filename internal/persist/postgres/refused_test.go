@@ -12,6 +12,7 @@ import (
 
 // TestRefusals: a connection that is not made is explained in the words of whoever starts a daemon.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t, pgtest.Config{Password: "right"})
 	files := t.TempDir()
 	password := func(content string) string {

@@ -51,7 +51,7 @@ func (s *Store) Sweep(ctx context.Context, place []byte) (next []byte, read int6
 
 // loads reads a ledger and gives the connection back as it was.
 func loads(ctx context.Context, c *pgx.Conn, name string) error {
-	v := &view{ctx: ctx, conn: c, heads: map[uint64]ledger.Head{}}
+	v := &view{ctx: ctx, conn: c, heads: heads{}}
 	if _, err := v.load(name); err != nil {
 		rollback(c)
 		return err

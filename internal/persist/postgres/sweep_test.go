@@ -36,6 +36,7 @@ func swept(t *testing.T, s *Store) (damage []error, bytes int64) {
 // Each kind of damage to a row that is old, and that nobody asks for, is found with its ledger's name; the other
 // ledgers are found whole, and go on.
 func TestSweepFindsDamage(t *testing.T) {
+	t.Parallel()
 	const flip = "value = set_byte(value, length(value) - 1, get_byte(value, length(value) - 1) # 1)"
 	const genesis = "genesis = set_byte(genesis, length(genesis) - 1, get_byte(genesis, length(genesis) - 1) # 1)"
 	const lanes = "lane IN (SELECT key FROM packs WHERE number = $1)"
@@ -127,6 +128,7 @@ func TestSweepFindsDamage(t *testing.T) {
 
 // A sweep of ledgers that two daemons charge meanwhile finds nothing, in many short logs and in a long one.
 func TestSweepWhileServing(t *testing.T) {
+	t.Parallel()
 	c := Config{URL: database(t)}
 	s, other := mustOpen(t, c), mustOpen(t, c)
 	defer mustClose(t, s)

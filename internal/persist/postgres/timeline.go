@@ -12,6 +12,9 @@ import (
 // is missing on databases that have no timelines.
 const timeline = "timeline"
 
+// started is the key under which a connection keeps which start of which server it is to.
+const started = "started"
+
 // undefinedFunction is the SQLSTATE of databases without timelines.
 const undefinedFunction = "42883"
 
@@ -22,7 +25,8 @@ func (s *Store) goesOn(ctx context.Context, c *pgconn.PgConn) error {
 	if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, c); err != nil {
 		return err
 	}
-	result, err := c.Exec(ctx, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())").ReadAll()
+	result, err := c.Exec(ctx, "SELECT pg_walfile_name(pg_current_wal_insert_lsn()), pg_postmaster_start_time()").
+		ReadAll()
 	if codeOf(err) == undefinedFunction && s.timeline.Load() == 0 {
 		return nil
 	}
@@ -40,6 +44,7 @@ func (s *Store) goesOn(ctx context.Context, c *pgconn.PgConn) error {
 			"newest primary (if the database was set back on purpose, restart the daemons)", n, newest)
 	}
 	c.CustomData()[timeline] = n
+	c.CustomData()[started] = fmt.Sprintf("%s on timeline %d", result[0].Rows[0][1], n)
 	return nil
 }
 

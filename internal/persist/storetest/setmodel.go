@@ -44,7 +44,7 @@ func (m *model) set(rt *rapid.T) {
 		journal = &modelLedger{spec: journalGenesis(modelJournal).Spec}
 	}
 	refused := false
-	together := ledger.Together{Action: charge}
+	together := ledger.Together{Action: charge, Contribution: ledger.InEach}
 	var on []int
 	for _, name := range chosen {
 		l := m.ledgers[name]
@@ -60,8 +60,9 @@ func (m *model) set(rt *rapid.T) {
 		on = append(on, at)
 		together.Members = append(together.Members, ledger.Member{Ledger: name, Position: uint64(at) + 1})
 	}
-	part := &ledger.SetPart{Position: uint64(len(journal.entries)) + 1, Members: uint32(len(chosen)),
-		Names: ledger.NamesHash(together.Members)}
+	part := &ledger.SetPart{Contribution: ledger.InEach, Position: uint64(len(journal.entries)) + 1,
+		Members: uint32(len(chosen)),
+		Names:   ledger.NamesHash(together.Members)}
 	var batch []ledger.Proposal
 	for i, name := range chosen {
 		l := m.ledgers[name]

@@ -31,7 +31,7 @@ func (f *shelf) decideSet(members int, key string, v ledger.Action, made *ledger
 		out.made = journalGenesis(name)
 		journal = f.unmade(out.made)
 	}
-	together := ledger.Together{Action: v}
+	together := ledger.Together{Action: v, Contribution: ledger.OverAll}
 	if made != nil {
 		together.Journal = journals.Name(made.Set.Journal)
 	}
@@ -42,8 +42,9 @@ func (f *shelf) decideSet(members int, key string, v ledger.Action, made *ledger
 		}
 		together.Members = append(together.Members, m)
 	}
-	part := &ledger.SetPart{Journal: journals.Of(w.Name), Position: journal.state.Summary().Head.Position + 1,
-		Members: uint32(members), Names: ledger.NamesHash(together.Members)}
+	part := &ledger.SetPart{Contribution: ledger.OverAll, Journal: journals.Of(w.Name),
+		Position: journal.state.Summary().Head.Position + 1,
+		Members:  uint32(members), Names: ledger.NamesHash(together.Members)}
 	for i, b := range f.books[:members] {
 		r := b.request(ledger.SetWriter(setPrincipal), together.In(together.Members[i]))
 		r.Set = part

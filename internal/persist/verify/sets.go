@@ -97,7 +97,7 @@ func (v *verifier) agree(at setAt, b *both, reserved map[setAt][32]byte) error {
 			return at.finding("members", "an entry of ledger "+m.Ledger, "none")
 		}
 		part := ledger.SetPart{Journal: at.journal, Position: at.position, Members: uint32(len(b.said.Members)),
-			Names: names}
+			Names: names, Contribution: b.said.Contribution}
 		if e.Position != m.Position || *e.Set != part || e.Writer.Principal != b.by ||
 			e.Digest != record.Digest(b.said.In(m)) {
 			return finding(m.Ledger, e.Position, "part of a set", fmt.Sprintf("entry %d by %s, %+v of %+v", m.Position,

@@ -30,7 +30,7 @@ func TestPlayAgainstEveryChoice(t *testing.T) {
 		eta := math.Exp(rapid.Float64Range(-4, 1.5).Draw(t, "ln η"))
 		n := rapid.IntRange(2, 3).Draw(t, "n")
 		epsilon := float64(n) * eta * rapid.Float64Range(0, 0.95).Draw(t, "ε")
-		curve := newPlay(eta, n, n, 200, nil)
+		curve := newPlay(eta, n, 200, nil)
 		b, _ := curve.LogDelta(epsilon)
 		lower, upper := math.Exp(b.Lower), math.Exp(b.Upper)
 		some := every(eta, math.Exp(epsilon), n, 24)
@@ -40,7 +40,7 @@ func TestPlayAgainstEveryChoice(t *testing.T) {
 		if upper > lower*1.03+1e-6 || lower < some*0.95-1e-6 {
 			t.Fatalf("δ(%v) in [%v, %v] is wide, a player has %v", epsilon, lower, upper, some)
 		}
-		more := newPlay(eta, n+1, n+1, 100, nil)
+		more := newPlay(eta, n+1, 100, nil)
 		if next, _ := more.LogDelta(epsilon); next.Upper < b.Lower {
 			t.Fatalf("δ(%v) of one release more ≤ %v, without it ≥ %v", epsilon, math.Exp(next.Upper), lower)
 		}

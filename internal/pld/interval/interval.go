@@ -25,6 +25,9 @@ type Wanted struct {
 	// also where no gap is given.
 	Closely bool
 
+	// OneEnd: only one end of these bounds counts, so that few releases are enclosed as closely as many.
+	OneEnd bool
+
 	// Half: these bounds are one side of others, which are up to twice as wide. Only a width that
 	// is not wanted but usual is halved.
 	Half bool

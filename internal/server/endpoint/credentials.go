@@ -20,6 +20,8 @@ type Proof struct {
 	Private   bool   // nobody on the way can read it
 	Unproven  bool   // the peer has no certificate, where one or a token is demanded
 	Inside    bool   // it is a connection of this process with itself (ListenInside)
+
+	Close func() // closes the connection, whatever waits to be sent on it; nil for one inside
 }
 
 func (Proof) AuthType() string { return "accountant" }
@@ -49,6 +51,9 @@ func (t *transport) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 	}
 	from := Proof{Own: c.origin == fromOwn, Private: c.origin != fromTCP || t.tls != nil || isLoopback(c.Conn)}
 	from.SecurityLevel = credentials.NoSecurity
+	if c.origin != fromInside {
+		from.Close = func() { _ = c.Conn.Close() }
+	}
 	switch {
 	case c.origin == fromInside:
 		from.Inside = true

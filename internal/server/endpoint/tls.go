@@ -80,7 +80,7 @@ func (c *Certificates) read() error {
 		bytes.Equal(now[2], c.seen[2]) {
 		return nil
 	}
-	if err := checkKeyMode(c.files.Key); err != nil {
+	if err := CheckKeyMode("tls-key", c.files.Key); err != nil {
 		return err
 	}
 	pair, err := tls.X509KeyPair(now[0], now[1])
@@ -120,16 +120,16 @@ func (c *Certificates) read() error {
 	return nil
 }
 
-// checkKeyMode refuses a key file that everybody on the machine can read or change. Its group
+// CheckKeyMode refuses a private key's file that everybody on the machine can read or change. Its group
 // may read it, because Kubernetes mounts secrets in this way for a daemon that is not root, and
 // servers share keys by groups. The daemon cannot know who is in the group.
-func checkKeyMode(path string) error {
+func CheckKeyMode(field, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return &ConfigError{"tls-key", err.Error(), "a PEM file that the daemon may read"}
+		return &ConfigError{field, err.Error(), "a PEM file that the daemon may read"}
 	}
 	if mode := info.Mode().Perm(); mode&0o027 != 0 && HasModes {
-		return &ConfigError{"tls-key", fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
+		return &ConfigError{field, fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
 			fmt.Sprintf("mode 0600, or 0640 for its group: chmod 0640 %s (of a Kubernetes secret: defaultMode: "+
 				"0440), and another key if others may have read this one", path)}
 	}

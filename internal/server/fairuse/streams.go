@@ -18,39 +18,22 @@ const (
 )
 
 // Streams counts the streams that are open over HTTP. The zero value counts none yet.
-type Streams struct {
-	mu   sync.Mutex
-	open int
-	by   map[string]int // principals; "" is everybody who proves nothing
-}
+type Streams struct{ shares }
 
 // Enter counts a stream until leave is called, or refuses it.
 func (s *Streams) Enter(principal string, proven bool) (leave func(), err error) {
-	who, most, whose := principal, eachStreams, "you follow"
-	if !proven {
-		who, most, whose = "", othersStreams, "callers who do not prove who they are follow"
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	h := holderOf(principal, proven, eachStreams, othersStreams)
+	own, ok := s.change(h, 0, 1, allStreams)
 	switch {
-	case s.by[who] >= most:
-		return nil, tooManyStreams(fmt.Sprintf("%s ledgers by %d streams over HTTP already", whose, most))
-	case s.open >= allStreams:
+	case !ok && own && proven:
+		return nil, tooManyStreams(fmt.Sprintf("you follow ledgers by %d streams over HTTP already", h.most))
+	case !ok && own:
+		return nil, tooManyStreams(fmt.Sprintf("callers who do not prove who they are follow ledgers by %d streams "+
+			"over HTTP already", h.most))
+	case !ok:
 		return nil, tooManyStreams(fmt.Sprintf("%d streams are open over HTTP already", allStreams))
 	}
-	if s.by == nil {
-		s.by = map[string]int{}
-	}
-	s.open++
-	s.by[who]++
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.open--
-		if s.by[who]--; s.by[who] == 0 {
-			delete(s.by, who)
-		}
-	}), nil
+	return sync.OnceFunc(func() { s.change(h, 1, 0, allStreams) }), nil
 }
 
 // tooManyStreams refuses a stream.

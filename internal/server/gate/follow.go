@@ -10,9 +10,8 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
 
-// ErrDeaf: another daemon may have put an access policy in force that this one does not know.
-var ErrDeaf = errors.New("the access policy that the daemons of this database share could not be read for a while, " +
-	"and may have changed")
+// ErrDeaf: another daemon may have put an access policy in force that this one does not know, or the first one.
+var ErrDeaf = errors.New("the database could not be read for a while, and who may do what may have changed there")
 
 // maxAge is how old what a daemon knows of the shared policy may be. It is read after each Config.Interval.
 const maxAge = 10 * time.Second
@@ -24,6 +23,9 @@ func (g *Gate) deaf() error {
 		return nil
 	}
 	if heard := g.heard.Load(); heard == nil || time.Since(*heard) > maxAge {
+		if why := g.unheard.Load(); why != nil {
+			return fmt.Errorf("%w: %w", ErrDeaf, *why)
+		}
 		return ErrDeaf
 	}
 	return nil
@@ -46,6 +48,7 @@ func (g *Gate) follow() error {
 	asked := time.Now()
 	text, err := g.config.Newest()
 	if err != nil {
+		g.unheard.Store(&err)
 		return err
 	}
 	if now := g.policy.Load(); now == nil && len(text) > 0 || now != nil && now.Digest != sha256.Sum256(text) {

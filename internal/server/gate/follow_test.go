@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -129,8 +130,9 @@ func TestDeafDaemonLetsNobodyIn(t *testing.T) {
 			}
 			_, err := g.Enter("/accountant.v1.AccountantService/GetLedger",
 				Identity{Caller: access.Caller{Principal: ann}}, asking("a"))
-			if !errors.Is(err, ErrDeaf) {
-				t.Errorf("got %v; want %v", err, ErrDeaf)
+			if !errors.Is(err, ErrDeaf) || !strings.Contains(err.Error(), "the database is away") ||
+				strings.Contains(err.Error(), "policy") {
+				t.Errorf("got %v; want %v, and why it is so", err, ErrDeaf)
 			}
 			o.set(forAnn, nil)
 			until(t, func() bool { return g.lets(ann, "a") })

@@ -51,6 +51,11 @@ type Config struct {
 	// Changed says that another daemon may have recorded a policy: Newest is asked at once. Nil: nobody says so,
 	// and Newest is asked after each Interval alone, as it is where what Changed should have said was lost.
 	Changed <-chan struct{}
+	// Own are rules of this daemon, which hold besides those of the policy. Adopted is told which rules hold, from
+	// the start and whenever that changes. Nil: nobody asks.
+	Own     access.Rules
+	Adopted func(access.Rules)
+
 	// Interval is how often the policy's file is read, and Newest asked. Zero: a second, which is small enough
 	// that nothing cheaper is needed, and what the file system says of times and names is not relied on.
 	Interval time.Duration
@@ -58,12 +63,13 @@ type Config struct {
 
 // Gate decides about calls. It is safe for concurrent use.
 type Gate struct {
-	config Config
-	policy atomic.Pointer[access.Policy] // nil: none
-	bad    atomic.Pointer[string]        // why the newest file is not in force; nil if it is
-	first  atomic.Pointer[string]        // why the first policy is not recorded; nil if one is
-	other  atomic.Pointer[string]        // why all daemons follow another one than the file's; nil if they do not
-	heard  atomic.Pointer[time.Time]     // when Newest last said which policy that is; nil: not yet
+	config  Config
+	policy  atomic.Pointer[access.Policy] // nil: none
+	bad     atomic.Pointer[string]        // why the newest file is not in force; nil if it is
+	first   atomic.Pointer[string]        // why the first policy is not recorded; nil if one is
+	other   atomic.Pointer[string]        // why all daemons follow another one than the file's; nil if they do not
+	unheard atomic.Pointer[error]         // why Newest failed last
+	heard   atomic.Pointer[time.Time]     // when Newest last said which policy that is; nil: not yet
 
 	// Of Begin and Reload alone: the policy in the file, nil if there is none, and the digest of a newer file,
 	// which is not in force yet.
@@ -90,6 +96,7 @@ func New(config Config) (*Gate, error) {
 	config.Interval = cmp.Or(config.Interval, time.Second)
 	g := &Gate{config: config, lineages: map[string]lineage{}, open: map[*Passage]func(error){}}
 	if config.Path == "" {
+		g.apply(nil)
 		return g, nil
 	}
 	p, err := read(config.Path)
@@ -98,7 +105,37 @@ func New(config Config) (*Gate, error) {
 	}
 	g.policy.Store(p)
 	g.own = p
+	g.apply(p)
 	return g, nil
+}
+
+// apply tells who keeps the rules which ones hold under a policy, nil for none.
+func (g *Gate) apply(policy *access.Policy) {
+	if g.config.Adopted != nil {
+		g.config.Adopted(g.rules(policy))
+	}
+}
+
+func (g *Gate) rules(policy *access.Policy) access.Rules {
+	if policy == nil {
+		return g.config.Own
+	}
+	return policy.Rules.With(g.config.Own)
+}
+
+// lonely says that this daemon has rules which the other daemons of its store do not have.
+func (g *Gate) lonely() string {
+	var shared access.Rules
+	policy := g.policy.Load()
+	if policy != nil {
+		shared = policy.Rules
+	}
+	if g.config.Newest == nil || g.rules(policy) == shared {
+		return ""
+	}
+	return fmt.Sprintf("this daemon was started with rules that the other daemons of the store do not keep: here "+
+		"%v, in the access policy %v; write them into the policy, under \"store\", and leave out the flags",
+		g.rules(policy), shared)
 }
 
 // Policy returns the policy in force; nil if there is none, and everybody may do everything that
@@ -121,14 +158,15 @@ func (g *Gate) Problem() string {
 			return *text
 		}
 	}
-	return ""
+	return g.lonely()
 }
 
 // Identity is who calls, as far as that is proven.
 type Identity struct {
 	access.Caller
-	// Owner is set on the daemon's own socket, which only its owner can open: may do everything. Where several
-	// daemons serve the ledgers this ends with the first policy, as none of their owners owns those ledgers.
+	// Owner is set on the daemon's own socket, which only its owner can open. What that allows is asked of
+	// Passage.owns alone: everything, but where several daemons serve the ledgers only until the first policy
+	// is in force, because none of the daemons' owners owns those ledgers.
 	Owner bool
 
 	OnlyReads bool // over HTTP, where nothing proves who calls: may change nothing
@@ -273,7 +311,11 @@ func (p *Passage) allow(v *verdict, policy *access.Policy) {
 		if s.parent != "" {
 			need(p.decideOn(policy, s.parent))
 		}
-		if of := (access.Target{Dataset: s.dataset}); of.Dataset != "" {
+		of := access.Target{Dataset: s.dataset}
+		if of.Dataset == "" && s.parent != "" { // which it takes from its parent
+			of.Dataset = p.gate.target(s.parent).Dataset
+		}
+		if of.Dataset != "" {
 			need(policy.Decide(p.who.Caller, role, of), of.String())
 		}
 	case onLedger:
@@ -354,6 +396,13 @@ func (p *Passage) Trusted() (list []string) {
 	return list
 }
 
+// MayPropose reports whether somebody else may have the right that the call needs, on the ledger that it is about.
+// Of somebody whom a token's issuer has named, groups are not known, so every grant to a group of that issuer counts.
+func (p *Passage) MayPropose(principal string) bool {
+	policy := p.verdict().policy
+	return policy == nil || policy.Perhaps(principal, p.rule.role, p.gate.target(p.subject.ledger))
+}
+
 // Person returns the person whose principal this is; see access.Policy.Person.
 func (p *Passage) Person(principal string) string {
 	if policy := p.verdict().policy; policy != nil {
@@ -370,7 +419,7 @@ func (p *Passage) Holder() string { return p.verdict().holder }
 // error that is the same whether the ledger exists or not.
 func (p *Passage) Member(name string) error {
 	policy := p.gate.policy.Load()
-	if policy == nil || p.who.Owner {
+	if policy == nil || p.owns(policy) {
 		return nil
 	}
 	d, on := p.decideOn(policy, name)
@@ -392,7 +441,7 @@ func (p *Passage) States(spec ledger.Spec) bool {
 
 func (p *Passage) shows(t access.Target) access.Decision {
 	policy := p.gate.policy.Load()
-	if policy == nil || p.who.Owner {
+	if policy == nil || p.owns(policy) {
 		return access.Decision{Allowed: true}
 	}
 	return policy.Decide(p.who.Caller, p.rule.role, t)
@@ -430,6 +479,7 @@ func (g *Gate) reconsider(p *Passage) {
 // adopt puts a policy in force, and ends the streams that it does not allow.
 func (g *Gate) adopt(policy *access.Policy) {
 	g.policy.Store(policy)
+	g.apply(policy)
 	g.mu.Lock()
 	streams := make([]*Passage, 0, len(g.open))
 	for p := range g.open {

@@ -87,7 +87,11 @@ func (g *Gate) Reload(complete bool) {
 		g.found = p.Digest
 		return
 	}
+	if now := g.policy.Load(); now != nil && now.Rules.RequireStandby && !p.Rules.RequireStandby {
+		g.apply(p) // without a standby the entry that lifts the rule could not be written under it
+	}
 	if err := g.config.Record(p.Text); err != nil {
+		g.apply(g.policy.Load())
 		text := unrecorded("new ", err)
 		g.bad.Store(&text)
 		g.config.Logger.Error("the access policy is not changed: it is tried again", "error", text)

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"path"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -23,6 +25,13 @@ func (r rule) writes() bool {
 
 // onlyReads reports whether the method, of this name, changes nothing and copies nothing away.
 func (r rule) onlyReads(method string) bool { return !r.writes() && !r.own || method == "GetWriter" }
+
+// OnlyReads reports whether a method, "/SERVICE/NAME", is of the API, changes nothing and copies nothing away.
+func OnlyReads(method string) bool {
+	name := path.Base(method)
+	r, ok := table[name]
+	return ok && r.onlyReads(name)
+}
 
 // people says who may do something where the policy asks for two people.
 type people uint8

@@ -34,6 +34,8 @@ type Caller struct {
 	CanLogIn bool
 	// Address is the peer's, for the log.
 	Address string
+	// Answered is told when the request has been answered. Nil: nobody waits for that.
+	Answered *Answered
 	// Metadata is what the call says in its metadata: the names that the gRPC service knows.
 	Metadata metadata.MD
 }
@@ -43,6 +45,47 @@ type Session struct {
 	Principal string // "" without a login
 	Groups    []string
 	Until     time.Time // then it proves nothing any more
+}
+
+// Answered is told when a part of what was asked has been answered, and then calls what was left with it.
+type Answered struct {
+	mu   sync.Mutex
+	over bool
+	then []func()
+}
+
+// Then calls f when it has been answered, at once if that was before or a is nil.
+func (a *Answered) Then(f func()) {
+	if a == nil {
+		f()
+		return
+	}
+	a.mu.Lock()
+	over := a.over
+	if !over {
+		a.then = append(a.then, f)
+	}
+	a.mu.Unlock()
+	if over {
+		f()
+	}
+}
+
+// Each returns a context for a part of what a caller asks for, such as each change of a page that follows a ledger, and
+// the function that says that this part has been answered.
+func Each(ctx context.Context) (context.Context, func()) {
+	c, _ := From(ctx)
+	a := new(Answered)
+	c.Answered = a
+	return With(ctx, c), func() {
+		a.mu.Lock()
+		then := a.then
+		a.over, a.then = true, nil
+		a.mu.Unlock()
+		for _, f := range then {
+			f()
+		}
+	}
 }
 
 type callerKey struct{}

@@ -191,7 +191,8 @@ func (p *setPlayer) send(ctx context.Context, c setCall) setAnswer {
 	case c.alone:
 		return p.alone(ctx, c)
 	case c.action == "reserve":
-		r, err = client.ReserveSet(ctx, &pb.ReserveSetRequest{Set: p.game.set(c.of), Writer: c.key, Sequence: 1,
+		r, err = client.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set: p.game.set(c.of), Writer: c.key, Sequence: 1,
 			Reserve: &pb.Reserve{Events: coins(c.count), LifetimeSeconds: uint32(lasting / time.Second)}}, wait)
 	case c.action == "commit":
 		r, err = client.CommitSet(ctx, &pb.CommitSetRequest{Writer: c.key, Sequence: 1,
@@ -201,7 +202,8 @@ func (p *setPlayer) send(ctx context.Context, c setCall) setAnswer {
 			Release: &pb.SetRelease{Reservation: of}}, wait)
 	default:
 		var done *pb.ReportSetResponse
-		done, err = client.ReportSet(ctx, &pb.ReportSetRequest{Set: p.game.set(c.of), Writer: c.key, Sequence: 1,
+		done, err = client.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set: p.game.set(c.of), Writer: c.key, Sequence: 1,
 			Charge: &pb.Charge{Events: coins(c.count)}, CheckOnly: c.action == "check"}, wait)
 		if done.GetRefusal() != nil {
 			return setAnswer{code: codes.ResourceExhausted, refused: p.named(done.GetRefusal())}

@@ -127,11 +127,13 @@ func (x *story) stepTogether() {
 	ctx, set := servertest.Context(x.t), &pb.LedgerSet{Ledgers: []string{x.name, "story/other"}}
 	key := servertest.Writer()
 	if x.rand.IntN(2) == 0 {
-		_, _ = x.owner.ReportSet(ctx, &pb.ReportSetRequest{Set: set, Writer: key, Sequence: 1,
+		_, _ = x.owner.ReportSet(ctx, &pb.ReportSetRequest{Contribution: pb.SetPart_OVER_ALL,
+			Set: set, Writer: key, Sequence: 1,
 			Charge: &pb.Charge{Events: []*pb.Event{x.event()}, Labels: map[string]string{"run": "together"}}})
 		return
 	}
-	_, _ = x.owner.ReserveSet(ctx, &pb.ReserveSetRequest{Set: set, Writer: key, Sequence: 1,
+	_, _ = x.owner.ReserveSet(ctx, &pb.ReserveSetRequest{Contribution: pb.SetPart_OVER_ALL,
+		Set: set, Writer: key, Sequence: 1,
 		Reserve: &pb.Reserve{Events: []*pb.Event{x.event(), x.event()}, LifetimeSeconds: 3600}})
 }
 

@@ -13,8 +13,11 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// shortest is the least time from which anything is guessed, and farthest how far ahead.
-	shortest = time.Minute
+	// shortest is the least time from which anything is guessed, moments at how many moments something was spent then,
+	// each at least apart from the one before, and farthest how far ahead is guessed.
+	shortest = day
+	moments  = 3
+	apart    = time.Hour
 	farthest = 10 * 365 * day
 )
 
@@ -78,7 +81,18 @@ func guess(answer *pb.QueryForecastResponse, points []point, budget int, now tim
 	}
 	last := points[len(points)-1]
 	life := now.Sub(points[0].time)
-	if last.position == 0 || life < shortest {
+	if life < shortest {
+		return
+	}
+	spent := 0
+	var latest time.Time
+	for i := 1; i < len(points); i++ {
+		at, more := points[i].time, share(points[i]) > share(points[i-1])
+		if more && (spent == 0 || at.Sub(latest).Abs() >= apart) {
+			spent, latest = spent+1, at
+		}
+	}
+	if spent < moments {
 		return
 	}
 	left := max(0, 1-answer.GetShare())

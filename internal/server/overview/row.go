@@ -210,14 +210,7 @@ func deltaOf(v ledger.View, asked *float64) float64 {
 	if asked != nil {
 		return *asked
 	}
-	budgets := v.Genesis.Spec.Budgets
-	for i, b := range v.Balance.Budgets {
-		if i == 0 {
-			budgets = nil
-		}
-		budgets = append(slices.Clip(budgets), b.Budget)
-	}
-	return questions.OwnDelta(budgets)
+	return questions.OwnDelta(subject.Budgets(v))
 }
 
 // flags are what happened to a ledger, in the order of pages.Flags.

@@ -61,6 +61,16 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 	return answer, err
 }
 
+// Sharing returns what a ledger has charged alone, and together with others: see history.Groups.Sharing.
+func (h *Handlers) Sharing(ctx context.Context, v ledger.View) (list []history.Share, whole bool, err error) {
+	key := groupsKey{name: v.Genesis.Spec.Name, by: history.BySet}
+	list, err = grouping(ctx, h, key, v, func(g grouped, _ *turns.Turn) (list []history.Share, err error) {
+		list, whole = g.Sharing()
+		return list, nil
+	})
+	return list, whole, err
+}
+
 // grouping answers with a ledger's groups, once they have read up to its head.
 func grouping[A any](ctx context.Context, h *Handlers, key groupsKey, v ledger.View,
 	answer func(grouped, *turns.Turn) (A, error)) (none A, err error) {

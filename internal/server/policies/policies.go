@@ -24,6 +24,8 @@ type Log struct {
 	// Deadline bounds a call. Created is called when the policies' ledger was made.
 	Deadline time.Duration
 	Created  func()
+	// Again is told before a policy is recorded that was in force once, at a position, and was replaced since.
+	Again func(position uint64)
 }
 
 // attempts bounds how often a policy is compared again because another daemon has recorded one meanwhile.
@@ -86,12 +88,16 @@ func (l *Log) known(text []byte, newest uint64) (bool, error) {
 	if err != nil || ok && bytes.Equal(last, text) {
 		return err == nil, err
 	}
-	if l.Shared == nil || ok && len(last) == 0 {
+	if len(text) == 0 || ok && len(last) == 0 {
 		return false, nil
 	}
-	for position := uint64(1); position < newest; position++ {
-		if was, ok, err := l.at(position); err != nil || ok && bytes.Equal(was, text) {
-			return err == nil, err
+	for position := newest - 1; position > 0; position-- {
+		was, ok, err := l.at(position)
+		if err != nil || ok && bytes.Equal(was, text) {
+			if err == nil && l.Shared == nil {
+				l.Again(position)
+			}
+			return err == nil && l.Shared != nil, err
 		}
 	}
 	return false, nil

@@ -37,6 +37,7 @@ type request struct {
 	lane      lane
 	set       *pb.LedgerSet // nil of a commit or a release, which name a reservation
 	held      *pb.SetReservation
+	of        pb.SetPart_Contribution // of a charge or a reservation
 	checkOnly bool
 
 	asked ledger.Action // as it was sent: its ranges may not be checked yet
@@ -55,7 +56,8 @@ func (c Call) Report(ctx context.Context, req *pb.ReportSetRequest) (keeper.SetR
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
-	return request{Call: c, lane: req, set: req.GetSet(), checkOnly: req.GetCheckOnly(), asked: asked,
+	return request{Call: c, lane: req, set: req.GetSet(), of: req.GetContribution(),
+		checkOnly: req.GetCheckOnly(), asked: asked,
 		action: func(adj mechanism.Adjacency, _ string) (ledger.Action, error) {
 			return wire.ToCharge(adj, req.GetCharge())
 		}}.do(ctx)
@@ -67,7 +69,7 @@ func (c Call) Reserve(ctx context.Context, req *pb.ReserveSetRequest) (keeper.Se
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
-	return request{Call: c, lane: req, set: req.GetSet(), asked: asked,
+	return request{Call: c, lane: req, set: req.GetSet(), of: req.GetContribution(), asked: asked,
 		action: func(adj mechanism.Adjacency, holder string) (ledger.Action, error) {
 			v, err := wire.ToReserve(adj, req.GetReserve())
 			v.Holder = holder
@@ -121,13 +123,19 @@ func (r request) do(ctx context.Context) (keeper.SetResult, error) {
 		err = r.checkReservation(&v)
 	} else {
 		err = toSet(r.set, &v)
+		if err == nil {
+			v.Contribution, err = wire.ToContribution("contribution", r.of)
+		}
+		if err == nil {
+			err = wire.CheckContribution("contribution", v.Contribution, r.asked.Details().Events)
+		}
 	}
 	if err != nil {
 		return keeper.SetResult{}, err
 	}
 	of := keeper.SetRequest{Request: ledger.Request{Writer: writer, Sequence: r.lane.GetSequence(),
 		Digest: record.Digest(v), Action: v, CheckOnly: r.checkOnly}}
-	of.Members = func(ctx context.Context) (ledger.Action, []keeper.SetMember, error) { return r.members(ctx, v) }
+	of.Members = func(ctx context.Context) (ledger.Together, []keeper.SetMember, error) { return r.members(ctx, v) }
 	result, err := r.Keeper.DoSet(ctx, of)
 	if err == nil && result.Replayed { // whoever has lost the right to a ledger does not see its receipt
 		for _, m := range result.Members {
@@ -164,17 +172,17 @@ func (r request) checkReservation(v *ledger.Together) error {
 
 // members finds the ledgers of a request, with the caller's right to each and what is done there; and the
 // action as the journal has it.
-func (r request) members(ctx context.Context, v ledger.Together) (ledger.Action, []keeper.SetMember, error) {
-	named, err := r.resolve(ctx, v)
+func (r request) members(ctx context.Context, v ledger.Together) (ledger.Together, []keeper.SetMember, error) {
+	named, err := r.resolve(ctx, &v)
 	if err != nil {
-		return nil, nil, err
+		return v, nil, err
 	}
 	list := make([]keeper.SetMember, len(named))
 	holders := make([]string, len(named))
 	for i, m := range named {
 		may := r.Passage.On(m.Ledger)
 		if err := may.Check(); err != nil {
-			return nil, nil, r.denied(v.Range, err)
+			return v, nil, r.denied(v.Range, err)
 		}
 		list[i] = keeper.SetMember{Ledger: m.Ledger, Reservation: m.Position, Caller: may.Caller()}
 		holders[i] = may.Holder()
@@ -182,16 +190,16 @@ func (r request) members(ctx context.Context, v ledger.Together) (ledger.Action,
 	r.Charges(len(named) - 1) // the call itself was counted
 	adjacency, err := r.Keeper.Adjacency(ctx, list[0].Ledger)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ledger %s: %w", list[0].Ledger, err)
+		return v, nil, fmt.Errorf("ledger %s: %w", list[0].Ledger, err)
 	}
 	var first ledger.Action
 	for i := range list {
 		if i == 0 || holders[i] != holders[i-1] {
 			if first, err = r.action(adjacency, holders[i]); err != nil {
-				return nil, nil, err
+				return v, nil, err
 			}
 			if err := canBeStored(first, len(list)); err != nil {
-				return nil, nil, err
+				return v, nil, err
 			}
 		}
 		list[i].Action = ledger.Together{Action: first}.In(ledger.Member{Reservation: list[i].Reservation})
@@ -206,7 +214,8 @@ func (r request) members(ctx context.Context, v ledger.Together) (ledger.Action,
 	if !same {
 		first, err = r.action(adjacency, "")
 	}
-	return first, list, err
+	v.Action = first
+	return v, list, err
 }
 
 // canBeStored refuses what is certain to be too large for the store, since each ledger's entry has all of the action.
@@ -224,7 +233,7 @@ func canBeStored(action ledger.Action, ledgers int) error {
 
 // resolve finds the names of the ledgers; of a commit or a release with the positions of their
 // reservations.
-func (r request) resolve(ctx context.Context, v ledger.Together) ([]ledger.Member, error) {
+func (r request) resolve(ctx context.Context, v *ledger.Together) ([]ledger.Member, error) {
 	switch {
 	case v.AboutReservation():
 		return r.reserved(ctx, v)
@@ -245,8 +254,8 @@ func (r request) resolve(ctx context.Context, v ledger.Together) ([]ledger.Membe
 	return members, err
 }
 
-// reserved finds what was reserved, for whoever it belongs to.
-func (r request) reserved(ctx context.Context, v ledger.Together) ([]ledger.Member, error) {
+// reserved finds what was reserved, for whoever it belongs to, and with which contribution.
+func (r request) reserved(ctx context.Context, v *ledger.Together) ([]ledger.Member, error) {
 	made, by, err := r.Keeper.Reserved(ctx, v.Journal, r.held.GetPosition())
 	if err != nil {
 		return nil, err
@@ -256,6 +265,7 @@ func (r request) reserved(ctx context.Context, v ledger.Together) ([]ledger.Memb
 	if !mine { // as if there were none
 		return nil, keeper.NotReserved(v.Journal, r.held.GetPosition())
 	}
+	v.Contribution = made.Contribution
 	return made.Members, nil
 }
 

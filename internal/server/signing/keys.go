@@ -44,14 +44,8 @@ func ReadKey(path string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("signing key: %w", err)
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && endpoint.HasModes {
-		return nil, &endpoint.ConfigError{Field: "signing key",
-			Value:   fmt.Sprintf("%s has mode %04o: others can use it", path, mode),
-			Allowed: "mode 0600; if others may have read it, replace it by accountantd rotate-key"}
+	if err := endpoint.CheckKeyMode("signing key", path); err != nil {
+		return nil, err
 	}
 	key, err := parseKey(content)
 	if err != nil {

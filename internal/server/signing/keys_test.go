@@ -52,18 +52,18 @@ func TestKey(t *testing.T) {
 		mode    os.FileMode
 		says    string
 	}{
-		"others can read it": {whole, 0o644, "mode 0644"},
-		"group can read it":  {whole, 0o640, "mode 0640"},
-		"empty":              {nil, 0o600, "0 bytes are no single PEM block"},
-		"cut short":          {whole[:len(whole)/2], 0o600, "no single PEM block"},
-		"two":                {append(bytes.Clone(whole), whole...), 0o600, "no single PEM block"},
-		"damaged":            {bytes.Replace(whole, []byte("MC4"), []byte("MD4"), 1), 0o600, "asn1"},
+		"others can read it":  {whole, 0o644, "mode 0644"},
+		"group can change it": {whole, 0o660, "mode 0660"},
+		"empty":               {nil, 0o600, "0 bytes are no single PEM block"},
+		"cut short":           {whole[:len(whole)/2], 0o600, "no single PEM block"},
+		"two":                 {append(bytes.Clone(whole), whole...), 0o600, "no single PEM block"},
+		"damaged":             {bytes.Replace(whole, []byte("MC4"), []byte("MD4"), 1), 0o600, "asn1"},
 		"another kind": {pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
 			0o600, "a *rsa.PrivateKey"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "signing.key")
-			if err := os.WriteFile(path, c.content, c.mode); err != nil {
+			if err := errors.Join(os.WriteFile(path, c.content, 0o600), os.Chmod(path, c.mode)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := Key(path)

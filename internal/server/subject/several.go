@@ -2,10 +2,10 @@ package subject
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
+	"github.com/dpaccountant/accountant/internal/history"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/set"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -16,69 +16,41 @@ import (
 // Several is what a question about several ledgers is about. See docs/math/children.md §5.6.
 type Several struct {
 	each      []Subject
-	stated    []mechanism.Composition // what a record in all of them may lose; each one bounds it
-	charged   mechanism.Composition   // by all of them, so far
-	mentioned mechanism.Composition   // what there may be to warn about
+	apart     []member              // those of each that take no budget from another one
+	mentioned mechanism.Composition // what there may be to warn about
 	guarantee string
-	filters   bool // whether the guarantee of one is a filter
 }
 
-// OfSeveral is the subject of questions about several ledgers, at least one, which agree (set.Agree) and
-// have charged together what charged says.
-func OfSeveral(views []ledger.View, charged mechanism.Composition) (s Several, err error) {
-	s.charged, s.guarantee = charged, set.Guarantee(views)
-	var apart []Subject
+// member is one of several ledgers.
+type member struct {
+	Subject
+	shares []history.Share
+	whole  bool // whether shares are all that there is to know of what was charged together
+}
+
+// OfSeveral is the subject of questions about several ledgers, at least one, which agree (set.Agree). sharing says
+// what each has charged together with others, if that is known (history.Groups.Sharing).
+func OfSeveral(views []ledger.View, sharing func(ledger.View) ([]history.Share, bool)) (s Several, err error) {
+	s.guarantee = set.Guarantee(views)
 	for _, v := range views {
 		sub, err := Of(v)
 		if err != nil {
 			return Several{}, err
 		}
-		s.each, s.filters = append(s.each, sub), s.filters || sub.Filter()
-	}
-	for _, v := range set.Apart(views) {
-		i := slices.IndexFunc(views, func(o ledger.View) bool { return o.Genesis.Spec.Name == v.Genesis.Spec.Name })
-		apart = append(apart, s.each[i])
-	}
-	for choice, more := 0, true; more; choice++ {
-		var all []mechanism.Composition
-		more = false
-		for _, sub := range apart {
-			c, another := sub.declared(choice)
-			all, more = append(all, c), more || another
-		}
-		joined, err := accountant.Join(all...)
-		if err != nil {
-			return Several{}, err
-		}
-		s.stated = append(s.stated, joined)
+		s.each = append(s.each, sub)
 	}
 	var mentioned []mechanism.Composition
-	for _, sub := range apart {
-		mentioned = append(mentioned, sub.Standing.Mechanisms)
+	for _, v := range set.Apart(views) {
+		i := slices.IndexFunc(views, func(o ledger.View) bool { return o.Genesis.Spec.Name == v.Genesis.Spec.Name })
+		m := member{Subject: s.each[i]}
+		if len(views) > 1 {
+			m.shares, m.whole = sharing(v)
+		}
+		s.apart = append(s.apart, m)
+		mentioned = append(mentioned, s.each[i].Standing.Mechanisms)
 	}
 	s.mentioned, err = accountant.Join(mentioned...)
 	return s, err
-}
-
-// declared is what the subject guarantees as a composition. A filter's budgets can be declared in several
-// ways, each of which is a bound on its own; more reports whether there is a choice after this one. After
-// the last choice it stays at that.
-func (s Subject) declared(choice int) (c mechanism.Composition, more bool) {
-	if !s.Filter() {
-		return s.Stated, false
-	}
-	var ways []mechanism.Mechanism
-	for _, b := range s.View.Balance.Budgets {
-		of := b.Limit.Declared(b.Budget)
-		if of == nil { // ρ with a δ: any (ε, δ′) with a larger δ′ holds
-			d := min(2*b.Limit.Delta, (1+b.Limit.Delta)/2)
-			of = append(of, mechanism.ApproximateDP{Epsilon: b.Limit.Implies(d), Delta: d})
-		}
-		ways = append(ways, of...)
-	}
-	way := ways[min(choice, len(ways)-1)]
-	return mechanism.Composition{Adjacency: s.Stated.Adjacency, Parts: []mechanism.Part{{Mechanism: way, Count: 1}}},
-		choice+1 < len(ways)
 }
 
 // Ask answers q about each ledger, about a record in all of them, and about one in at most one. All answers
@@ -111,7 +83,7 @@ func (s Several) Ask(q accountant.Question, t *turns.Turn) (out questions.SetAns
 		}
 		out.Ledgers = append(out.Ledgers, a)
 	}
-	if s.charged.Adjacency == mechanism.ReplaceOne && len(s.each) > 1 {
+	if s.mentioned.Adjacency == mechanism.ReplaceOne && len(s.each) > 1 {
 		out.NotOne = "a record that is replaced (replace-one) can leave one ledger for another, and then changes both"
 		return out, nil
 	}
@@ -119,25 +91,29 @@ func (s Several) Ask(q accountant.Question, t *turns.Turn) (out questions.SetAns
 	return out, nil
 }
 
-// all answers for a record that is in all ledgers: the least of the bounds that the ways to declare the
-// budgets have. Of a budget that is not used up no lower bound is known.
+// all answers for a record that is in all ledgers.
 func (s Several) all(q accountant.Question, b *book) (out questions.Answered, err error) {
-	b.left = len(s.stated) + 2 // the last part is for the ledgers alone
-	for i, c := range s.stated {
-		a, err := b.ask(c, q)
-		if err != nil {
-			return out, err
-		}
-		if i == 0 || larger(q, out.Answer, a) {
-			out.Answer = a
-		}
+	b.left = 3 // the last part is for the ledgers alone
+	promises := func(m member) bool { return m.Standing.Guarantee != ledger.GuaranteeDescriptive }
+	if !slices.ContainsFunc(s.apart, promises) {
+		out.Answer, err = b.least(s.whole(), s.shared(func(h history.Share) []mechanism.Part { return h.Used }), q)
+	} else {
+		out.Answer, err = b.chain(s.whole(), q)
 	}
-	if s.filters {
-		out.Answer.EpsilonLower, out.Answer.DeltaLower, out.Answer.LogDeltaLower = nil, nil, nil
-	}
-	running, err := b.ask(s.charged, q)
 	if err != nil {
 		return out, err
+	}
+	charged := make([]link, len(s.apart))
+	for i, sub := range s.apart {
+		charged[i] = link{c: sub.Charged}
+	}
+	running, err := b.least(charged, s.shared(func(h history.Share) []mechanism.Part { return h.Charged }), q)
+	if err != nil {
+		return out, err
+	}
+	if unbounded(out.Answer, q) {
+		out.Why = "the chain of these ledgers' curves proves no bound; say of charges to several ledgers that the " +
+			"sensitivity is over all of them, where it is, or ask about fewer ledgers"
 	}
 	out.On = questions.Standing{Guarantee: s.guarantee, Running: &running, Mechanisms: s.mentioned}
 	n := len(s.each)
@@ -202,46 +178,4 @@ func largest(a, b *float64) *float64 {
 		return b
 	}
 	return a
-}
-
-// book asks many questions in one turn. Ledgers with equal compositions, such as those of days with the same
-// runs, are asked about once; and all share what the analyses keep of their mechanisms.
-type book struct {
-	turn    *turns.Turn
-	session accountant.Session
-	left    int // how many parts of the time are left
-	known   []entry
-}
-
-type entry struct {
-	parts  []mechanism.Part
-	delta  float64 // NaN where ε was given
-	answer accountant.Answer
-}
-
-func (b *book) ask(c mechanism.Composition, q accountant.Question) (a accountant.Answer, err error) {
-	delta := math.NaN()
-	if q.Delta != nil {
-		delta = *q.Delta
-	}
-	for _, e := range b.known {
-		if (e.delta == delta || q.Delta == nil && math.IsNaN(e.delta)) && slices.Equal(e.parts, c.Parts) {
-			b.left = max(b.left-1, 1)
-			return e.answer, nil
-		}
-	}
-	q.Stop = b.turn.Share(max(b.left, 1))
-	b.left = max(b.left-1, 1)
-	if a, err = b.session.Ask(c, q); err == nil {
-		b.known = append(b.known, entry{c.Parts, delta, a})
-	}
-	return a, err
-}
-
-func (b *book) askStated(s Subject, q accountant.Question) (accountant.Answer, error) {
-	if s.Filter() {
-		b.left = max(b.left-1, 1)
-		return accountant.AskFilter(s.Limits, q)
-	}
-	return b.ask(s.Stated, q)
 }

@@ -27,8 +27,9 @@ var (
 	statedGroups = []uint64{2, 5}
 )
 
-// State computes the numbers, each in its share of the time.
-func (s Subject) State(deltas []float64, t *turns.Turn) (out Stated, err error) {
+// State computes the numbers, each in its share of the time. Those of groups are at the δ with which a statement
+// of a ledger with this own δ opens.
+func (s Subject) State(deltas []float64, own float64, t *turns.Turn) (out Stated, err error) {
 	var stated, charged accountant.Session
 	otherwise := s.otherwise()
 	// 0 gives the advantage. Where the trade-off is wanted, the best ε is among the others or near.
@@ -62,11 +63,11 @@ func (s Subject) State(deltas []float64, t *turns.Turn) (out Stated, err error) 
 		out.Stopped = out.Stopped || p.Stated.Stopped || p.Running.Stopped
 		if !math.IsInf(p.Stated.Epsilon, 1) {
 			curve.Epsilons = append(curve.Epsilons, p.Stated.Epsilon)
-			if len(out.Groups) == 0 {
-				if err = s.stateGroups(&out, delta, t, left); err != nil {
-					return out, err
-				}
-			}
+		}
+	}
+	if p, ok := questions.Headline(out.Privacy, own); ok {
+		if err = s.stateGroups(&out, p.Stated.Delta, t, 2+2*len(statedGroups)); err != nil {
+			return out, err
 		}
 	}
 	// At these ε the curve's own bound on the advantage is about as good as it gets.

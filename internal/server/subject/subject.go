@@ -82,13 +82,13 @@ func (s Subject) Prefix() bool {
 // Filter reports whether the stated cost is what the budgets imply.
 func (s Subject) Filter() bool { return s.Standing.Guarantee == ledger.GuaranteeFilter }
 
-// Budgets returns the budgets in force.
-func (s Subject) Budgets() (list []accountant.Budget) {
-	for _, b := range s.View.Balance.Budgets {
+// Budgets returns a ledger's budgets in force.
+func Budgets(v ledger.View) (list []accountant.Budget) {
+	for _, b := range v.Balance.Budgets {
 		list = append(list, b.Budget)
 	}
 	if list == nil { // a plan's have no balance
-		list = s.View.Genesis.Spec.Budgets
+		list = v.Genesis.Spec.Budgets
 	}
 	return list
 }

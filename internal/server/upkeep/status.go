@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -33,7 +34,12 @@ func (u *Upkeep) GetStoreStatus(context.Context, *pb.GetStoreStatusRequest) (*pb
 			return nil, err
 		}
 	}
-	answer.Warnings = append(verificationWarnings(answer, now), backupWarnings(answer, now)...)
+	if warnings := u.config.Place.Warnings; warnings != nil {
+		if answer.Warnings, err = warnings(); err != nil {
+			return nil, err
+		}
+	}
+	answer.Warnings = slices.Concat(answer.Warnings, verificationWarnings(answer, now), backupWarnings(answer, now))
 	return answer, nil
 }
 

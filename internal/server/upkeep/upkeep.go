@@ -36,6 +36,8 @@ type Place struct {
 	Kind string // "file", "database"; "memory" if empty
 	// Promises says in sentences what keeps an acknowledged charge from being lost. It may be nil.
 	Promises func() ([]string, error)
+	// Warnings says in sentences what is known to have been lost. It may be nil.
+	Warnings func() ([]string, error)
 }
 
 // Upkeep verifies a store, and implements GetStoreStatus.

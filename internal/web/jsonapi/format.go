@@ -17,6 +17,7 @@ import (
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 	"github.com/dpaccountant/accountant/internal/wire/wirejson"
 )
 
@@ -143,6 +144,7 @@ func writeError(ctx context.Context, w http.ResponseWriter, err error) {
 			w.Header().Set("X-Request-Id", id)
 		}
 	}
+	bounds.RetryAfter(w.Header(), s.Err())
 	if httpStatus == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server/inside"
 )
 
 // livePause is the least time between two changes of a page: a job may report a thousand times a
@@ -70,21 +71,29 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	var now *ledgerNow
-	for spendingShown := !r.URL.Query().Has("by"); ; {
-		now, err = s.now(r.Context(), name, part, now)
-		if err != nil {
-			return // the browser asks again
+	spendingShown := !r.URL.Query().Has("by")
+	change := func() (b ledgerBody, ok bool) {
+		ctx, answered := inside.Each(r.Context())
+		defer answered()
+		now, err := s.now(ctx, name, part, now)
+		if err != nil || !show("now", "now", now) {
+			return b, false // the browser asks again
 		}
-		if !show("now", "now", now) {
-			return
-		}
-		b := ledgerBody{ledgerNow: now}
+		b.ledgerNow = now
 		if !spendingShown {
-			if err := s.spending(r, name, &b); err != nil || !show("who", "spent", b) {
-				return
+			if err := s.spending(r.WithContext(ctx), name, &b); err != nil || !show("who", "spent", b) {
+				return b, false
 			}
 			spendingShown = b.Spending.GetReading() == nil
 		}
+		return b, true
+	}
+	for {
+		b, ok := change()
+		if !ok {
+			return
+		}
+		now = b.ledgerNow
 		if now.Ledger.GetClosed() && !b.reading() {
 			break
 		}
@@ -119,7 +128,9 @@ func (s *site) change(ctx context.Context, changed <-chan error, shown *ledgerNo
 				look.Stop()
 				continue
 			}
-			found, err := s.api.ListRefusals(ctx, &pb.ListRefusalsRequest{Ledger: shown.Ledger.GetName()})
+			part, answered := inside.Each(ctx)
+			found, err := s.api.ListRefusals(part, &pb.ListRefusalsRequest{Ledger: shown.Ledger.GetName()})
+			answered()
 			if err != nil || found.GetCount() != shown.Refusals.GetCount() {
 				return nil
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/figure"
 	"github.com/dpaccountant/accountant/internal/plain"
 	"github.com/dpaccountant/accountant/internal/server/inside"
+	"github.com/dpaccountant/accountant/internal/web/bounds"
 )
 
 //go:embed templates/*.html assets/*
@@ -141,6 +142,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f.status, f.title, f.do = 500, "Something went wrong", "Load this page again; if that does not help, "+
 			"show the sentence above to whoever runs the daemon."
 	}
+	bounds.RetryAfter(w.Header(), err)
 	s.show(w, r, f.status, "error", &page{Title: f.title, Body: failure{sentence(inWords(err)), f.do}})
 }
 

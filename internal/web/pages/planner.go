@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"crypto/rand"
 	"math"
 	"net/http"
 	"strconv"
@@ -19,20 +18,13 @@ type plannerBody struct {
 	Form    plannerForm
 	Noise   *pb.CalibrateResponse
 	Epochs  *pb.CalibrateResponse
-	Fits    *fits
+	Bounded bool   // a budget or a plan of the ledger says how many epochs fit
 	Problem string // why there is no answer, in a sentence
 }
 
 // plannerForm is what was typed, as it was typed.
 type plannerForm struct {
 	Ask, Epsilon, Delta, Epochs, Noise, Batch, Records, Ledger string
-}
-
-// fits is how many more epochs a ledger's guard lets pass.
-type fits struct {
-	Epochs uint64
-	Most   bool // so many and more
-	Why    string
 }
 
 func (s *site) planner(r *http.Request) (*page, error) {
@@ -100,42 +92,20 @@ func (s *site) howMany(r *http.Request, f plannerForm, b *plannerBody) error {
 		return err
 	}
 	of.NoiseMultiplier, of.Epochs = &noise, proto.Float64(1)
+	ask := &pb.CalibrateRequest{Solve: pb.CalibrateRequest_COUNT, Event: event(of), Ledger: f.Ledger}
 	if f.Ledger != "" {
 		got, err := s.api.GetLedger(r.Context(), &pb.GetLedgerRequest{Name: f.Ledger})
 		if err != nil {
 			return err
 		}
 		if l := got.GetLedger(); len(l.GetBudgets()) > 0 || len(l.GetPlan()) > 0 {
-			b.Fits, err = s.guardLets(r, f.Ledger, of)
+			b.Bounded = true
+			b.Epochs, err = s.api.Calibrate(r.Context(), ask)
 			return err
 		}
 	}
-	b.Epochs, err = s.calibrate(r, f, &pb.CalibrateRequest{Solve: pb.CalibrateRequest_COUNT, Event: event(of)})
+	b.Epochs, err = s.calibrate(r, f, ask)
 	return err
-}
-
-// mostEpochs is as many as one charge can have.
-const mostEpochs = 1<<32 - 1
-
-// guardLets asks a ledger's guard, by a report that only checks, for more than any budget holds: the
-// refusal says how many fit.
-func (s *site) guardLets(r *http.Request, ledger string, of *pb.DpSgd) (*fits, error) {
-	asked := event(of)
-	asked.Count = mostEpochs
-	_, err := s.api.Report(r.Context(), &pb.ReportRequest{Ledger: ledger, Writer: "request/" + rand.Text(),
-		Sequence: 1, CheckOnly: true, Charge: &pb.Charge{Events: []*pb.Event{asked}}})
-	if err == nil {
-		return &fits{Epochs: mostEpochs, Most: true}, nil
-	}
-	for _, detail := range status.Convert(err).Details() {
-		if e, ok := detail.(*pb.BudgetExceeded); ok && len(e.GetFits()) == 1 {
-			return &fits{Epochs: e.GetFits()[0].GetCount()}, nil
-		}
-	}
-	if status.Code(err) == codes.ResourceExhausted || status.Code(err) == codes.FailedPrecondition {
-		return &fits{Why: sentence(status.Convert(err).Message())}, nil
-	}
-	return nil, err
 }
 
 func (s *site) calibrate(r *http.Request, f plannerForm, ask *pb.CalibrateRequest) (*pb.CalibrateResponse, error) {

@@ -23,6 +23,7 @@ import (
 // which drops what would turn a line's direction; html/template escapes the rest.
 var functions = template.FuncMap{
 	"text":      text,
+	"dataset":   func(id string) string { return text(spelling.Identifier(id)) },
 	"said":      plain.Text, // by the daemon: whole, as an assumption may stand at its end
 	"refusal":   spelling.Refusal,
 	"epsilon":   func(x float64) template.HTML { return number(x, up(x)) },
@@ -139,8 +140,8 @@ var flagWords = map[string]string{
 	"refunded":      "Something that was charged was given back, because people said that it was never released.",
 	"freed":         "Somebody's reservation was given back by another person.",
 	"raised":        "The budget was made larger after it had been set.",
-	"restored":      "It was restored from a backup.",
-	"unreconciled":  "It was restored, and nobody has said yet what was lost.",
+	"restored":      "It was restored from a backup, or a failover of the database lost entries of it.",
+	"unreconciled":  "It has lost entries, and nobody has said yet what was lost.",
 	"loss accepted": "Charges were lost by a restore, and people accepted that they are not counted.",
 	"adopted":       "Its dataset was registered after it was created.",
 	"reserved":      "A part of the budget is set aside for work that has not finished.",

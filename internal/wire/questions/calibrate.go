@@ -90,9 +90,12 @@ func toTarget(r *pb.CalibrateRequest, c *accountant.Calibration) error {
 		return wire.Invalid("target_delta", "given with another target", "one target")
 	case other:
 		return nil
+	case r.TargetEpsilon == nil && r.Ledger != "":
+		c.Open, c.Delta = true, r.GetTargetDelta()
+		return nil
 	case r.TargetEpsilon == nil:
 		return wire.Absent("target_epsilon", "a finite number ≥ 0; or target_mu, target_advantage, or target_alpha "+
-			"with target_beta in its place")
+			"with target_beta in its place; none only of a ledger with a budget or a plan")
 	case r.TargetDelta == nil:
 		return wire.Absent("target_delta", "a number in [0, 1)")
 	}
@@ -157,7 +160,11 @@ func FromCalibrated(q accountant.Calibration, c accountant.Calibrated, on Standi
 		Field: c.Field, Value: c.Value, ExceedingValue: c.Exceeding,
 		Event:     &pb.Event{Mechanism: wire.FromMechanism(c.Event.Mechanism), Count: c.Event.Count},
 		Guarantee: on.guarantee(), Position: on.Position,
-		Warnings: timeNotes(c.Answer.Stopped), Assumptions: on.assumptions(),
+		Warnings:    append(lostNotes(on.Assumptions), timeNotes(c.Answer.Stopped)...),
+		Assumptions: on.assumptions(), TargetValue: c.TargetValue,
+	}
+	if c.Refusal != nil {
+		out.Refusal = c.Refusal.Error()
 	}
 	switch t := q.Target; {
 	case t.Mu != nil:

@@ -38,7 +38,7 @@ func ToCurveQuestion(r *pb.QueryPrivacyCurveRequest) (CurveQuery, error) {
 	q.Question = accountant.CurveQuestion{
 		Epsilons: r.Epsilons, Min: r.GetEpsilonMin(), Max: r.EpsilonMax,
 		Points: int(min(r.Points, math.MaxInt32)), Alphas: r.Alphas, MaxGap: r.MaxGap,
-		GaussianDP: r.GaussianDp, Orders: r.Orders, Xi: r.Xi,
+		GaussianDP: r.GaussianDp, Orders: r.Orders, Xi: r.Xi, Priors: r.Priors, Baselines: r.Baselines,
 	}
 	if err := q.Question.Check(); err != nil {
 		return CurveQuery{}, wire.FromDomain(err)
@@ -53,7 +53,7 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
 		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
 		Guarantee: on.guarantee(), Position: on.Position,
-		Warnings: timeNotes(c.Stopped), Assumptions: on.assumptions(),
+		Warnings: append(lostNotes(on.Assumptions), timeNotes(c.Stopped)...), Assumptions: on.assumptions(),
 	}
 	if g := c.GaussianDP; g != nil {
 		r.GaussianDp = &pb.GaussianDpBound{Mu: &g.Mu, MuLower: &g.MuLower, Reason: g.Reason}
@@ -64,6 +64,13 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 	}
 	if z := c.Concentrated; z != nil {
 		r.Concentrated = &pb.ConcentratedBound{Xi: z.Xi, Rho: &z.Rho, RhoLower: z.RhoLower}
+	}
+	for _, b := range c.BayesRisks {
+		r.BayesRisks = append(r.BayesRisks, &pb.BayesRisk{Prior: b.Prior, Risk: b.Risk, RiskUpper: b.RiskUpper})
+	}
+	for _, b := range c.Reconstructions {
+		r.Reconstructions = append(r.Reconstructions,
+			&pb.Reconstruction{Baseline: b.Baseline, Success: b.Success, SuccessLower: b.SuccessLower})
 	}
 	for i, p := range c.Points {
 		r.Points[i] = &pb.CurvePoint{

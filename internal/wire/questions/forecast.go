@@ -23,7 +23,8 @@ func ForecastText(a *pb.QueryForecastResponse, instead string) string {
 	case instead != "":
 		return instead
 	case a.GetWindowStart() == nil:
-		return "Too little time has passed to guess when the budget will be used up."
+		return "Too little has happened to guess when the budget will be used up: that needs a day, and charges at " +
+			"three moments, each an hour or more after the one before."
 	case a.GetSharePerDay() == 0 && a.GetEarliestTime() == nil:
 		return "Nothing of the budget was used within " + window(a) + ", nor within the other times that were looked " +
 			"at, so there is nothing to guess from."

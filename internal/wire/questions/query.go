@@ -16,6 +16,7 @@ type Query struct {
 	Ledger   string                // its name, or "" where a workload is asked about
 	Workload mechanism.Composition // where Ledger is ""
 	Question accountant.Question
+	Own      bool // the δ is the ledger's own, which the question does not have yet
 }
 
 // ToQuestion converts a query.
@@ -38,6 +39,10 @@ func ToQuestion(r *pb.QueryPrivacyRequest) (Query, error) {
 		q.Question = accountant.AtDelta(g.Delta)
 	case *pb.QueryPrivacyRequest_Epsilon:
 		q.Question = accountant.AtEpsilon(g.Epsilon)
+	case nil:
+		if q.Own = q.Ledger != ""; q.Own {
+			q.Question = accountant.AtDelta(UsualDelta)
+		}
 	}
 	if q.Question, err = withGap(q.Question, r.MaxGap); err != nil {
 		return Query{}, err
@@ -121,7 +126,9 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 	for i, result := range a.Analyses {
 		r.Analyses[i] = fromResult(q, result)
 	}
-	r.Warnings = append(texts(warnings(on.Mechanisms, r.GetDelta()), names(on.Acknowledged)), on.Notes...)
+	r.Warnings = append(lostNotes(on.Assumptions),
+		texts(warnings(on.Mechanisms, r.GetDelta()), names(on.Acknowledged))...)
+	r.Warnings = append(r.Warnings, on.Notes...)
 	if r.GetDelta() == 0 && q.Delta != nil && math.IsInf(a.Epsilon, 1) {
 		r.Warnings = append(r.Warnings, "With δ = 0 no finite ε holds: some of the mechanisms may lose any amount, "+
 			"though rarely, or fail. Ask at a δ above 0.")

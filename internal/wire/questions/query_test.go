@@ -70,7 +70,7 @@ func TestToQuestionErrors(t *testing.T) {
 		{"workload.adjacency", &query{Subject: byWorkload(nil), Given: givenDelta(0.5)}},
 		{"workload.events[0].mechanism",
 			&query{Subject: byWorkload(&pb.Workload{Adjacency: 1, Events: []*pb.Event{{}}}), Given: givenDelta(0.5)}},
-		{"delta", &query{Subject: ledger}},
+		{"delta", &query{Subject: byWorkload(&pb.Workload{Adjacency: 1})}},
 		{"delta", &query{Subject: ledger, Given: givenDelta(1)}},
 		{"delta", &query{Subject: ledger, Given: givenDelta(-1)}},
 		{"delta", &query{Subject: ledger, Given: givenDelta(math.NaN())}},

@@ -49,11 +49,13 @@ type LedgerAnswer struct {
 type Answered struct {
 	Answer accountant.Answer
 	On     Standing
+	Why    string // of one about several ledgers: why it proves nothing, otherwise ""
 }
 
 // FromSetAnswer makes the API's view of the answers to q.
 func FromSetAnswer(q accountant.Question, a SetAnswer) *pb.QueryPrivacySetResponse {
-	r := &pb.QueryPrivacySetResponse{InAll: FromAnswer(q, a.All.Answer, a.All.On), NotInOne: a.NotOne}
+	r := &pb.QueryPrivacySetResponse{InAll: FromAnswer(q, a.All.Answer, a.All.On), NotInOne: a.NotOne,
+		NotInAll: a.All.Why}
 	if a.One != nil {
 		r.InOne = FromAnswer(q, a.One.Answer, a.One.On)
 	}

@@ -64,7 +64,7 @@ type Statement struct {
 	View      ledger.View
 	Stated    []mechanism.Part // what the numbers are of
 	Privacy   []StatedPrivacy
-	Own       float64 // of the budgets: the statement opens with it if it is among those of Privacy; 0: none
+	Own       float64 // the ledger's own δ: the statement opens with it if it is among those of Privacy
 	Rho, Mu   float64 // +Inf where there is none
 	Advantage float64
 	TradeOff  []accountant.TradeOffPoint
@@ -131,7 +131,8 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Groups = append(out.Groups, &pb.GroupPrivacy{Size: g.Size, Delta: g.Delta, Epsilon: g.Epsilon})
 	}
 	out.TradeOff = fromTradeOff(s.TradeOff)
-	out.Summary, out.Sections = s.summary(), s.sections()
+	lost := lostNotes(s.View.Balance.Assumptions)
+	out.Summary, out.Sections = strings.Join(append(lost, s.summary()), " "), s.sections()
 	fitStatement(out, s)
 	return out
 }

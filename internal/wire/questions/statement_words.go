@@ -20,19 +20,24 @@ import (
 // unit names what is protected.
 func (s Statement) unit() string { return cmp.Or(s.View.Genesis.Spec.PrivacyUnit, "record") }
 
-// headline is the answer at the δ of the ledger's budget, at which the overview shows it, too. If there is none,
-// or that δ was not asked for or has no finite ε, it is the first answer with one.
-func (s Statement) headline() (StatedPrivacy, bool) {
+// Headline is the answer that a statement opens with, and of whose δ all of it speaks: that at the ledger's own δ, at
+// which it is shown everywhere else. If that δ was not asked for or has no finite ε, it is the first answer with one.
+func Headline(list []StatedPrivacy, own float64) (StatedPrivacy, bool) {
 	finite := func(p StatedPrivacy) bool { return !math.IsInf(p.Stated.Epsilon, 1) }
-	i := slices.IndexFunc(s.Privacy, func(p StatedPrivacy) bool { return p.Stated.Delta == s.Own && finite(p) })
+	i := slices.IndexFunc(list, func(p StatedPrivacy) bool { return p.Stated.Delta == own && finite(p) })
 	if i < 0 {
-		i = slices.IndexFunc(s.Privacy, finite)
+		i = slices.IndexFunc(list, finite)
 	}
 	if i < 0 {
 		return StatedPrivacy{}, false
 	}
-	return s.Privacy[i], true
+	return list[i], true
 }
+
+func (s Statement) headline() (StatedPrivacy, bool) { return Headline(s.Privacy, s.Own) }
+
+// digits are those of a bound for people: as many as accountctl writes.
+const digits = 6
 
 // summary is the paragraph that a model card begins with.
 func (s Statement) summary() string {
@@ -59,7 +64,7 @@ func (s Statement) summary() string {
 		text += " This holds if neither what was run nor the moment of stopping depended on outputs."
 	}
 	if p.Stated.Epsilon > 0 {
-		text += " Before it is rounded up, ε is at most " + strconv.FormatFloat(p.Stated.Epsilon, 'g', -1, 64) + "."
+		text += " Before it is rounded up, ε is at most " + num.FormatUp(p.Stated.Epsilon, digits) + "."
 	}
 	if ran := p.Running.Epsilon; s.isDataset() && len(s.Stated) > 0 && !math.IsInf(ran, 1) {
 		text += fmt.Sprintf(" What was charged so far, to %s together, has ε ≤ %s at this δ, if neither what was run "+

@@ -182,8 +182,12 @@ func Actions() *rapid.Generator[ledger.Action] {
 			return ledger.Acknowledge{Warning: "w" + Texts(maxUnit-1).Draw(t, "warning"),
 				Reason: "r" + Texts(maxReason-1).Draw(t, "reason")}
 		case 14:
-			return ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")},
+			v := ledger.Restored{From: UUID, StoreID: OtherUUID, Copy: ledger.Hash{rapid.Byte().Draw(t, "copy")},
 				Newest: Times().Draw(t, "newest")}
+			if v.Lost.Position = rapid.Uint64().Draw(t, "lost"); v.Lost.Position > 0 {
+				v.Lost.Hash[0] = rapid.Byte().Draw(t, "lost hash")
+			}
+			return v
 		case 15:
 			return ledger.Reconcile{Events: Events(1, 4).Draw(t, "events"), Reason: Texts(maxReason).Draw(t, "reason"),
 				Over: rapid.Bool().Draw(t, "over")}
@@ -232,7 +236,8 @@ func Entries() *rapid.Generator[ledger.Entry] {
 			e.Sequence = rapid.Uint64Min(1).Draw(t, "sequence")
 		}
 		if rapid.Bool().Draw(t, "part of a set") {
-			e.Set = &ledger.SetPart{Journal: rapid.Uint8Range(0, journals.Count-1).Draw(t, "journal"),
+			e.Set = &ledger.SetPart{Contribution: ledger.Contribution(rapid.IntRange(1, 4).Draw(t, "contribution")),
+				Journal:  rapid.Uint8Range(0, journals.Count-1).Draw(t, "journal"),
 				Position: rapid.Uint64Min(1).Draw(t, "set's position"),
 				Members:  rapid.Uint32Range(1, ledger.MaxMembers).Draw(t, "members")}
 			e.Writer = ledger.SetWriter(e.Writer.Principal)
@@ -281,7 +286,8 @@ func FewActions() *rapid.Generator[ledger.Action] {
 			return ledger.Expire{Reservation: reservation}
 		case 13:
 			return ledger.Restored{From: text.Draw(t, "from"), StoreID: text.Draw(t, "to"),
-				Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest"))}
+				Copy: ledger.Hash{byte(reservation)}, Newest: time.Unix(0, rapid.Int64Range(0, 1).Draw(t, "newest")),
+				Lost: ledger.Head{Position: rapid.Uint64Range(0, 1).Draw(t, "lost"), Hash: ledger.Hash{byte(reservation)}}}
 		case 14, 15:
 			v := ledger.Reconcile{AcceptLoss: rapid.Bool().Draw(t, "accept"), Reason: text.Draw(t, "reason")}
 			if rapid.Bool().Draw(t, "with events") {
@@ -298,7 +304,8 @@ func FewActions() *rapid.Generator[ledger.Action] {
 			}
 			return v.By(ledger.Approval{Proposal: reservation})
 		case 22:
-			v := ledger.Together{Members: []ledger.Member{{Ledger: text.Draw(t, "member")}}}
+			v := ledger.Together{Members: []ledger.Member{{Ledger: text.Draw(t, "member")}},
+				Contribution: ledger.Contribution(rapid.IntRange(1, 4).Draw(t, "contribution"))}
 			if rapid.Bool().Draw(t, "another member") {
 				v.Members = append(v.Members, ledger.Member{Ledger: text.Draw(t, "member")})
 			}

@@ -232,6 +232,12 @@ func Restored() ledger.Restored {
 		Newest: time.Unix(1789999999, 5).UTC()}
 }
 
+// Lost is what a daemon writes that knows of an entry which the database has lost.
+func Lost() ledger.Restored {
+	return ledger.Restored{From: UUID, StoreID: UUID, Newest: time.Unix(1789999999, 5).UTC(),
+		Lost: ledger.Head{Position: 41, Hash: ledger.Hash{4, 5, 6}}}
+}
+
 // GoldenEntries are entries of every kind, each with its name, without digests.
 func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add := func(name string, v ledger.Action) {
@@ -252,6 +258,7 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add("raise", RaisedFilter())
 	add("raise-plan", RaisedPlan())
 	add("restored", Restored())
+	add("lost", Lost())
 	add("reconcile", ledger.Reconcile{Events: StepCharge.Events, Reason: "from a log", Over: true})
 	add("reconcile-nothing", ledger.Reconcile{})
 	add("accept-loss", ledger.Reconcile{AcceptLoss: true, Reason: "nobody knows"})
@@ -283,20 +290,21 @@ func GoldenEntries() (names []string, entries []ledger.Entry) {
 	add("amend-dataset-proposed", ledger.Propose{Action: larger.Asked().(ledger.Approvable), Lifetime: 72 * time.Hour,
 		Person: "person:ann"})
 	members := []ledger.Member{{Ledger: "days/1", Position: 7}, {Ledger: "days/2", Position: 300}}
-	add("together-charge", ledger.Together{Members: members, Action: StepCharge})
-	add("together-reserve", ledger.Together{Members: members,
+	add("together-charge", ledger.Together{Contribution: ledger.InEach, Members: members, Action: StepCharge})
+	add("together-reserve", ledger.Together{Contribution: ledger.OverAll, Members: members,
 		Range:  &journals.Range{Prefix: "days/", First: "1", Last: "2"},
 		Action: ledger.Reserve{Events: StepCharge.Events, Lifetime: time.Hour, Holder: "trainers"}})
 	held := []ledger.Member{{Ledger: "days/1", Position: 8, Reservation: 7},
 		{Ledger: "days/2", Position: 302, Reservation: 300}}
-	add("together-commit", ledger.Together{Members: held, Journal: "system:sets/3",
+	add("together-commit", ledger.Together{Contribution: ledger.OverAll, Members: held, Journal: "system:sets/3",
 		Action: ledger.Commit{Reservation: 16, Events: StepCharge.Events, Labels: StepCharge.Labels}})
-	add("together-release", ledger.Together{Members: held, Journal: "system:sets/3",
+	add("together-release", ledger.Together{Contribution: ledger.OverAll, Members: held, Journal: "system:sets/3",
 		Action: ledger.Release{Reservation: 16, Reason: "job failed"}})
 	for i, v := range []ledger.Action{StepCharge, ledger.Commit{Reservation: 7, Events: StepCharge.Events}} {
 		add(fmt.Sprintf("set-%d", i), v)
 		part := &entries[len(entries)-1]
-		part.Set = &ledger.SetPart{Journal: uint8(13 * i), Position: 16, Members: 2, Names: ledger.NamesHash(members)}
+		part.Set = &ledger.SetPart{Contribution: ledger.Contribution(1 + i%4), Journal: uint8(13 * i), Position: 16,
+			Members: 2, Names: ledger.NamesHash(members)}
 		part.Writer = ledger.SetWriter(part.Writer.Principal)
 	}
 	add("amend-dataset-confirmed", ledger.AmendDataset{Confirm: true, Reason: "registered", Approval: approval})

@@ -14,6 +14,7 @@ The modules, from the bottom up. Each imports only from those above it in this l
     _tls          TLS from the environment
     _trace        the trace that a call belongs to, where the program uses OpenTelemetry
     _token        tokens that prove who calls, from a file or the environment
+    _whole        the reader of counts, sizes and indices
     _draw         curves drawn with matplotlib
     _html         small cards and charts for notebooks
     _shown        how messages look: one line, or a card

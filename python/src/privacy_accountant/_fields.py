@@ -11,19 +11,26 @@ from typing import Any, TypeVar, Union, cast
 from google.protobuf.descriptor import FieldDescriptor
 
 from . import proto as pb
+from ._whole import whole
 
 Mechanism = pb.Mechanism
 Event = pb.Event
 Workload = pb.Workload
-# What counts as events: a mechanism (once), an event, a pair (mechanism, count), or several of these.
-Events = Union[pb.Mechanism, pb.Event, tuple[pb.Mechanism, int],
-               Iterable[Union[pb.Mechanism, pb.Event, tuple[pb.Mechanism, int]]]]
+# A mechanism (once), an event, or a pair (mechanism, count).
+OneEvent = Union[pb.Mechanism, pb.Event, tuple[pb.Mechanism, int]]
+# What counts as events: one, or several of these.
+Events = Union[OneEvent, Iterable[OneEvent]]
 
 # What may be proposed: a message, or a mapping of its fields.
 Action = Union[Mapping[str, Any], pb.Refund, pb.Free, pb.Raise, pb.Reconcile, pb.AmendDataset, None]
 
 _M = TypeVar("_M")
 _F = TypeVar("_F", bound=Callable[..., Any])
+_UINT32 = 2**32 - 1
+_INTEGERS = {
+    FieldDescriptor.CPPTYPE_INT32: (-2**31, 2**31 - 1), FieldDescriptor.CPPTYPE_UINT32: (0, _UINT32),
+    FieldDescriptor.CPPTYPE_INT64: (-2**63, 2**63 - 1), FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
+}
 _KINDS = {f.name: f for f in pb.Mechanism.DESCRIPTOR.oneofs_by_name["kind"].fields}
 
 
@@ -79,7 +86,7 @@ def named(function: _F) -> _F:
 
 def event(what: pb.Mechanism, count: int = 1) -> pb.Event:
     """A mechanism applied count times, 1 to 4294967295."""
-    return pb.Event(mechanism=what, count=count)
+    return pb.Event(mechanism=what, count=whole("count", count, most=_UINT32))
 
 
 def events(what: Events) -> list[pb.Event]:
@@ -88,11 +95,9 @@ def events(what: Events) -> list[pb.Event]:
         return [event(what)]
     if isinstance(what, pb.Event):
         return [event(what.mechanism, what.count)]
-    if isinstance(what,
-                  tuple) and len(what) == 2 and isinstance(what[0],
-                                                           pb.Mechanism) and not isinstance(
-                                                               what[1], (pb.Mechanism, pb.Event, tuple)):
-        return [event(what[0], int(what[1]))]
+    if isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], pb.Mechanism) and not isinstance(
+            what[1], (pb.Mechanism, pb.Event, tuple)):
+        return [event(*what)]
     if not isinstance(what, Iterable) or isinstance(what, (str, bytes)):
         raise TypeError(f"events: {what!r}; allowed: a mechanism, an event, a pair (mechanism, count), or several of "
                         "these")
@@ -123,8 +128,8 @@ def fill(message: _M, path: str, fields: Mapping[str, Any]) -> _M:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             getattr(message, name).update(value)
         elif _repeated(field):
-            items = [_value(field, place, v) for v in value]
-            getattr(message, name).extend(items)
+            of_events = field.message_type is not None and field.message_type.name == "Event"
+            getattr(message, name).extend(events(value) if of_events else [_value(field, place, v) for v in value])
         elif field.message_type is not None:
             inner = getattr(message, name)
             inner.SetInParent()
@@ -148,9 +153,6 @@ def _value(field: Any, place: str, value: Any) -> Any:
         if kind is pb.DatasetReference and isinstance(value, str):
             identifier, _, version = value.partition("@")
             return pb.DatasetReference(id=identifier, version=version)
-        if kind is pb.Event:
-            (value,) = events(value)
-            return value
         if kind is pb.Workload and not isinstance(value, Mapping):
             return workload(value)
         return fill(kind(), place, value)
@@ -158,6 +160,8 @@ def _value(field: Any, place: str, value: Any) -> Any:
         return enum_value(field.enum_type, place, value)
     if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
         return float(value)  # also of NumPy's and other libraries' scalars
+    if field.cpp_type in _INTEGERS:
+        return whole(place, value, *_INTEGERS[field.cpp_type])
     return value
 
 
@@ -173,4 +177,4 @@ def enum_value(kind: Any, place: str, value: Any, also: Iterable[str] = ()) -> i
             allowed = ", ".join(n.lower().replace("_", "-") for n in names)
             raise ValueError(f"{place}: {value!r}; allowed: {allowed}")
         return int(kind.values_by_name[name].number)
-    return int(value)
+    return whole(place, value, most=2**31 - 1)

@@ -535,8 +535,9 @@ def repeat_and_select(
     outputs alone. Give gamma, with or without eta, for the truncated negative binomial distribution (Def. 1 and Thm 2;
     eta 1 is the geometric, none the logarithmic one), or mean for the Poisson distribution (Thm 6; no run at all
     publishes a constant). With first_above_threshold it runs until an output is good enough (Liu and Talwar 2019, arXiv
-    1811.07971v1, Alg. 1). Only its Rényi divergence is bounded. Many runs whose number is not random cost all of them:
-    report those as such.
+    1811.07971v1, Alg. 1). It is bounded from above, by the privacy curve of one run and by Rényi divergences, of which
+    guards take the second (docs/math/best-of.md §1.6.8). Many runs whose number is not random cost all of them: report
+    those as such.
 
     mechanism: What is run. Required; mechanisms that fail more often in one direction than in the other are refused.
 
@@ -830,7 +831,7 @@ def random_allocation(
     steps: The number of steps in the epoch, public. Range: 1 to 2^53.
 
     selected: In how many different steps every record takes part, all choices being as likely; 1 if absent. More than 1
-    is charged as so many independent choices of one step among steps/selected, rounded down. Range: 1 to steps.
+    is charged as a choice of one step in each of so many blocks, which together are all steps. Range: 1 to steps.
 
     passes: How often the epoch goes through the same batches, 1 if absent: several passes over one random choice are
     not epochs of their own. More than 1 needs gaussian. Range: 1 to 2^53.

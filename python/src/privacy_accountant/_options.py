@@ -68,10 +68,14 @@ class LedgerOptions(TypedDict, total=False):
 
     # The ledger that pays for this one, by name; empty if none. At creation all that this ledger may spend is set aside
     # there, once: a PLAN's events, or the bound of the first of a FILTER's budgets, as a declared guarantee, that the
-    # parent can charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy unit and dataset, and is
-    # open. Closing a PLAN ledger charges the parent for what was charged here and gives back the rest; closing a FILTER
-    # ledger charges all.
+    # parent can charge. The parent has the policy PLAN or FILTER, the same adjacency, privacy unit and dataset (which
+    # this ledger takes from it where it has none), and is open. Closing a PLAN ledger charges the parent for what was
+    # charged here and gives back the rest; closing a FILTER ledger charges all.
     parent: str | None
+
+    # Whether charges to several ledgers may include this one only with the contribution OVER_ALL. Then the whole
+    # budgets of such ledgers add up for a person who is in several of them.
+    over_all_only: bool | None
 
 
 class EntriesOptions(TypedDict, total=False):
@@ -276,3 +280,11 @@ class CurveOptions(TypedDict, total=False):
 
     # ξ: the least ρ is wanted for which all is (ξ, ρ)-zCDP. Range: finite and ≥ 0.
     xi: float | None
+
+    # An attacker's probabilities, before seeing any output, that a record is in the data (or has one of two values):
+    # the least error of any guess is wanted, too; at most 1,000. Range of each: > 0 and < 1.
+    priors: Sequence[float] | None
+
+    # The chances, without any output, of guessing a record well enough, by the best guess: that of a reconstruction
+    # from the outputs is wanted, too; at most 1,000. Range of each: [0, 1].
+    baselines: Sequence[float] | None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, Union
 
 from . import proto as pb
-from ._fields import enum_value, event, fill, workload
+from ._fields import Events, OneEvent, enum_value, event, fill, workload
 
 # A ledger by name, or a workload that is in no ledger.
 Subject = Union[str, pb.Workload]
@@ -19,8 +19,8 @@ def _of(subject: Subject) -> dict[str, Any]:
 
 def query(subject: Subject, delta: float | None, epsilon: float | None,
           max_gap: float | None) -> pb.QueryPrivacyRequest:
-    if (delta is None) == (epsilon is None):
-        raise TypeError("query: delta or epsilon; allowed: exactly one of them")
+    if None not in (delta, epsilon) or delta is None and epsilon is None and not isinstance(subject, str):
+        raise TypeError("query: delta or epsilon; allowed: exactly one of them, or of a ledger neither: its own delta")
     return fill(pb.QueryPrivacyRequest(**_of(subject)), "query",
                 {"delta": delta, "epsilon": epsilon, "max_gap": max_gap})
 
@@ -65,7 +65,8 @@ _NOISE = ("noise_multiplier", "scale", "laplace_scale")
 
 
 def calibrate(
-    solve: str, what: Any, target: Mapping[str, Any], ledger: str, fixed: Any, adjacency: str | int | None,
+    solve: str, what: OneEvent, target: Mapping[str, Any], ledger: str, fixed: Events | pb.Workload | None,
+    adjacency: str | int | None,
 ) -> pb.CalibrateRequest:
     if isinstance(solve, str) and solve.lower().replace("-", "_") in _NOISE:
         solve = "STANDARD_DEVIATION"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Union
+from typing import cast, Union
 
 from . import proto as pb
 from ._core import Plan
-from ._fields import Events, events, fill
+from ._fields import Events, enum_value, events, fill
 from ._verbs import Labels, reserve_content, same, write
 from .errors import BudgetExceeded
 
@@ -44,14 +44,30 @@ def shown(ledgers: Ledgers) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{names[0]}, … {names[-1]} ({len(names)} ledgers)"
 
 
-def report(ledgers: Ledgers, what: Events, labels: Labels, request_id: str | None) -> Plan[pb.ReportSetResponse]:
-    charge = pb.Charge(events=events(what), labels=labels or {})
-    return write("report", SETS, "ReportSet", pb.ReportSetRequest(set=message(ledgers), charge=charge), request_id)
+def bounded(contribution: str | int | None) -> pb.SetPart.Contribution:
+    """Whose rows the sensitivity bounds, as the API has it; there is no default, as answers differ by it."""
+    if contribution is None:
+        raise TypeError(
+            'contribution is missing; allowed: "over-all" if the sensitivity bounds what a person\'s rows in all of '
+            'the ledgers move the release by together, or "in-each" if it bounds those in each ledger alone, so that '
+            'somebody in n of them counts as a group of n (on Poisson samples "rows-drawn-in-each" or '
+            '"people-drawn-in-each")')
+    return cast("pb.SetPart.Contribution", enum_value(pb.SetPart.DESCRIPTOR.enum_types_by_name["Contribution"],
+                                                      "contribution", contribution))
 
 
-def check(ledgers: Ledgers, what: Events, labels: Labels, writer: str) -> Plan[pb.ReportSetResponse]:
+def report(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,
+           request_id: str | None) -> Plan[pb.ReportSetResponse]:
     charge = pb.Charge(events=events(what), labels=labels or {})
-    request = pb.ReportSetRequest(set=message(ledgers), writer=writer, sequence=1, charge=charge, check_only=True)
+    request = pb.ReportSetRequest(set=message(ledgers), charge=charge, contribution=bounded(contribution))
+    return write("report", SETS, "ReportSet", request, request_id)
+
+
+def check(ledgers: Ledgers, what: Events, contribution: str | int | None, labels: Labels,
+          writer: str) -> Plan[pb.ReportSetResponse]:
+    charge = pb.Charge(events=events(what), labels=labels or {})
+    request = pb.ReportSetRequest(set=message(ledgers), writer=writer, sequence=1, charge=charge, check_only=True,
+                                  contribution=bounded(contribution))
 
     def finish(answer: pb.ReportSetResponse) -> pb.ReportSetResponse:
         if answer.HasField("refusal"):
@@ -62,9 +78,10 @@ def check(ledgers: Ledgers, what: Events, labels: Labels, writer: str) -> Plan[p
     return Plan("check", SETS, "ReportSet", request, finish)
 
 
-def reserve(ledgers: Ledgers, what: Events, lifetime: float, labels: Labels,
+def reserve(ledgers: Ledgers, what: Events, contribution: str | int | None, lifetime: int, labels: Labels,
             request_id: str | None) -> Plan[pb.ReserveSetResponse]:
-    request = pb.ReserveSetRequest(set=message(ledgers), reserve=reserve_content(what, lifetime, labels))
+    request = pb.ReserveSetRequest(set=message(ledgers), reserve=reserve_content(what, lifetime, labels),
+                                   contribution=bounded(contribution))
     return write("reserve", SETS, "ReserveSet", request, request_id)
 
 

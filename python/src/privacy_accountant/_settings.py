@@ -16,6 +16,7 @@ from ._local import LOG, SOCKET, NotServed, Served
 from ._tls import TLSFiles
 from ._token import Token
 from ._trace import trace_context
+from ._whole import whole
 from .errors import Unavailable
 
 DEFAULT_SERVER = "127.0.0.1:7878"
@@ -74,8 +75,8 @@ class Settings:
             raise ValueError(f"timeout: {s.timeout}; allowed: a positive number of seconds")
         if s.deadline is not None and not s.deadline > 0:
             raise ValueError(f"deadline: {s.deadline}; allowed: a positive number of seconds, or None for no bound")
-        if s.max_attempts is not None and s.max_attempts < 1:
-            raise ValueError(f"max_attempts: {s.max_attempts}; allowed: a positive number, or None for no bound")
+        if s.max_attempts is not None:
+            whole("max_attempts", s.max_attempts, 1)
         if not 0 < s.backoff_min <= s.backoff_max:
             raise ValueError(f"backoff_min, backoff_max: {s.backoff_min}, {s.backoff_max}; allowed: positive seconds "
                              "in this order")

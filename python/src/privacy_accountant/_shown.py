@@ -120,7 +120,7 @@ def _ledger_html(x: pb.Ledger) -> str:
                  [(v.spent / v.limit, _html.USED), (v.reserved / v.limit, _html.HELD),
                   (v.remaining / v.limit, _html.FREE)],
                          f"{up(v.spent, 3)} of {up(v.limit, 3)}"))
-    notes = ["It was restored from a backup and is not reconciled."] if x.needs_reconciling else []
+    notes = ["It has lost entries, by a restore or a failover, and is not reconciled."] if x.needs_reconciling else []
     return _html.card(f"Ledger {x.spec.name or x.name}", rows, _html.bars(bars) if bars else "", notes)
 
 

@@ -17,6 +17,7 @@ from . import proto as pb
 from ._caller import Caller
 from ._core import Item, Lane
 from ._fields import Events, events
+from ._whole import whole
 from .errors import AccountantError, Closed, DataLoss, Failure, Unavailable, code_of, failure_of
 
 # The method by which each kind of message travels alone, and its request.
@@ -95,6 +96,7 @@ class Stream:
     @classmethod
     def open(cls, client: Caller, ledger: str, window: int, deadline: float | None) -> Stream:
         """Takes the turn of a ledger's lane, once what is of unknown outcome in it is settled."""
+        window = whole("window", window, 1)
         lane, until = client._core.lane_for_write("stream", ledger), client._core.until(deadline)
         client._take(lane, "stream", until)
         try:
@@ -116,14 +118,13 @@ class Stream:
     def commit(self, reservation: int, what: Events, labels: verbs.Labels = None, *,
                deadline: float | None = None) -> None:
         """Takes a charge of a part of a reservation."""
-        self._put(Message("commit", pb.Commit(reservation=reservation, events=events(what), labels=labels or {})),
-                  deadline)
+        self._put(Message("commit", verbs.commit_content(reservation, what, labels)), deadline)
 
     def release(self, reservation: int, reason: str = "", *, deadline: float | None = None) -> None:
         """Gives back what is left of a reservation."""
-        self._put(Message("release", pb.Release(reservation=reservation, reason=reason)), deadline)
+        self._put(Message("release", verbs.release_content(reservation, reason)), deadline)
 
-    def reserve(self, what: Events, *, lifetime: float, labels: verbs.Labels = None,
+    def reserve(self, what: Events, *, lifetime: int, labels: verbs.Labels = None,
                 deadline: float | None = None) -> pb.Receipt:
         """Sets events aside and waits for the receipt, whose position names the reservation."""
         until = self._until(deadline)

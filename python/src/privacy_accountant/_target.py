@@ -30,7 +30,7 @@ class One:
         """report to some of the ledgers."""
         return self.report(events, labels)
 
-    def reserve(self, events: Any, lifetime: float, labels: verbs.Labels) -> Plan[Any]:
+    def reserve(self, events: Any, lifetime: int, labels: verbs.Labels) -> Plan[Any]:
         return verbs.reserve(self.ledger, events, lifetime, labels, None)
 
     def commit(self, reservation: Any, events: Any, labels: verbs.Labels) -> Plan[Any]:
@@ -58,8 +58,8 @@ class One:
 class Several:
     """Several ledgers, charged together. A reservation is named by its receipt."""
 
-    def __init__(self, ledgers: set_verbs.Ledgers) -> None:
-        self._asked = ledgers
+    def __init__(self, ledgers: set_verbs.Ledgers, contribution: str | int | None) -> None:
+        self._asked, self._contribution = ledgers, set_verbs.bounded(contribution)
         self.ledger: list[str] = [] if isinstance(ledgers, pb.LedgerRange) else list(set_verbs.message(ledgers).ledgers)
         self.shown = set_verbs.shown(ledgers)
 
@@ -74,13 +74,13 @@ class Several:
         return self.ledger
 
     def report(self, events: Any, labels: verbs.Labels) -> Plan[Any]:
-        return set_verbs.report(self.ledger, events, labels, None)
+        return set_verbs.report(self.ledger, events, self._contribution, labels, None)
 
     def report_to(self, names: Sequence[str], events: Any, labels: verbs.Labels) -> Plan[Any]:
-        return set_verbs.report(names, events, labels, None)
+        return set_verbs.report(names, events, self._contribution, labels, None)
 
-    def reserve(self, events: Any, lifetime: float, labels: verbs.Labels) -> Plan[Any]:
-        return set_verbs.reserve(self.ledger, events, lifetime, labels, None)
+    def reserve(self, events: Any, lifetime: int, labels: verbs.Labels) -> Plan[Any]:
+        return set_verbs.reserve(self.ledger, events, self._contribution, lifetime, labels, None)
 
     def commit(self, reservation: Any, events: Any, labels: verbs.Labels) -> Plan[Any]:
         return set_verbs.commit(reservation, events, labels, None)
@@ -101,6 +101,10 @@ class Several:
         return [(m.ledger, m.position) for m in reservation.members]
 
 
-def target_of(ledger: str | set_verbs.Ledgers) -> Union[One, Several]:
+def target_of(ledger: str | set_verbs.Ledgers, contribution: str | int | None) -> Union[One, Several]:
     """What a run on these ledgers charges."""
-    return One(ledger) if isinstance(ledger, str) else Several(ledger)
+    if not isinstance(ledger, str):
+        return Several(ledger, contribution)
+    if contribution is not None:
+        raise TypeError("contribution is about several ledgers, and one is named; allowed: to leave it out")
+    return One(ledger)

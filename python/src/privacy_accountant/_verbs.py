@@ -13,8 +13,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from . import _questions as questions
 from . import proto as pb
 from ._core import Plan
-from ._fields import Action, Events, events, fill, workload
+from ._fields import Action, Events, OneEvent, events, fill, workload
 from ._questions import Subject
+from ._whole import whole
 from .answers import Calibration, Curve
 
 Labels = Union[Mapping[str, str], None]
@@ -26,12 +27,12 @@ def same(answer: Any) -> Any:
     return answer
 
 
-def create_ledger(name: str, adjacency: str | int, spec: Mapping[str, Any]) -> Plan[pb.Ledger]:
+def create_ledger(name: str, adjacency: str | int | None, spec: Mapping[str, Any]) -> Plan[pb.Ledger]:
     request = pb.CreateLedgerRequest()
     fields = {"name": name, "adjacency": adjacency, **spec}
     for runs in ("plan", "expected_run"):
         if fields.get(runs) is not None and not isinstance(fields[runs], (pb.Workload, Mapping)):
-            fields[runs] = workload(fields[runs], adjacency=adjacency)
+            fields[runs] = workload(fields[runs], adjacency=adjacency or 0)
     if fields.get("policy") is None:
         fields["policy"] = "PLAN" if fields.get("plan") is not None else "FILTER" if fields.get("budgets") else None
     fill(request.spec, "spec", fields)
@@ -39,7 +40,7 @@ def create_ledger(name: str, adjacency: str | int, spec: Mapping[str, Any]) -> P
 
 
 def get_ledger(name: str, reservations_from: int = 0) -> Plan[pb.Ledger]:
-    request = pb.GetLedgerRequest(name=name, reservations_from=reservations_from)
+    request = fill(pb.GetLedgerRequest(name=name), "get_ledger", {"reservations_from": reservations_from})
     return Plan("get_ledger", name, "GetLedger", request, lambda a: a.ledger)
 
 
@@ -86,43 +87,54 @@ def check(ledger: str, what: Events, labels: Labels, writer: str) -> Plan[pb.Rep
     return Plan("check", ledger, "Report", request, same)
 
 
-def reserve(ledger: str, what: Events, lifetime: float, labels: Labels,
+def reserve(ledger: str, what: Events, lifetime: int, labels: Labels,
             request_id: str | None) -> Plan[pb.ReserveResponse]:
     content = reserve_content(what, lifetime, labels)
     return write("reserve", ledger, "Reserve", pb.ReserveRequest(ledger=ledger, reserve=content), request_id)
 
 
-def reserve_content(what: Events, lifetime: float, labels: Labels) -> pb.Reserve:
-    if lifetime != int(lifetime) or not 1 <= lifetime <= 366 * 86400:
-        raise ValueError(f"lifetime: {lifetime}; allowed: whole seconds, 1 to 31622400 (366 days)")
-    return pb.Reserve(events=events(what), labels=labels or {}, lifetime_seconds=int(lifetime))
+def reserve_content(what: Events, lifetime: int, labels: Labels) -> pb.Reserve:
+    return pb.Reserve(events=events(what), labels=labels or {}, lifetime_seconds=seconds(lifetime))
+
+
+def seconds(lifetime: int) -> int:
+    """A reservation's lifetime, of at most 366 days."""
+    return whole("lifetime, in seconds", lifetime, 1, 366 * 86400)
 
 
 def commit(ledger: str, reservation: int, what: Events, labels: Labels,
            request_id: str | None) -> Plan[pb.CommitResponse]:
-    content = pb.Commit(reservation=reservation, events=events(what), labels=labels or {})
+    content = commit_content(reservation, what, labels)
     return write("commit", ledger, "Commit", pb.CommitRequest(ledger=ledger, commit=content), request_id)
 
 
+def commit_content(reservation: int, what: Events, labels: Labels) -> pb.Commit:
+    return fill(pb.Commit(events=events(what), labels=labels or {}), "commit", {"reservation": reservation})
+
+
 def release(ledger: str, reservation: int, reason: str, request_id: str | None) -> Plan[pb.ReleaseResponse]:
-    content = pb.Release(reservation=reservation, reason=reason)
+    content = release_content(reservation, reason)
     return write("release", ledger, "Release", pb.ReleaseRequest(ledger=ledger, release=content), request_id)
 
 
+def release_content(reservation: int, reason: str) -> pb.Release:
+    return fill(pb.Release(reason=reason), "release", {"reservation": reservation})
+
+
 def expire(ledger: str, reservation: int, request_id: str | None) -> Plan[pb.ExpireResponse]:
-    content = pb.Expire(reservation=reservation)
+    content = fill(pb.Expire(), "expire", {"reservation": reservation})
     return write("expire", ledger, "Expire", pb.ExpireRequest(ledger=ledger, expire=content), request_id)
 
 
 def free(ledger: str, reservation: int, reason: str, nothing_released: bool,
          request_id: str | None) -> Plan[pb.FreeResponse]:
-    content = pb.Free(reservation=reservation, reason=reason, nothing_released=nothing_released)
+    content = fill(pb.Free(reason=reason, nothing_released=nothing_released), "free", {"reservation": reservation})
     return write("free", ledger, "Free", pb.FreeRequest(ledger=ledger, free=content), request_id)
 
 
 def refund(ledger: str, position: int, reason: str, nothing_released: bool,
            request_id: str | None) -> Plan[pb.RefundResponse]:
-    content = pb.Refund(position=position, reason=reason, nothing_released=nothing_released)
+    content = fill(pb.Refund(reason=reason, nothing_released=nothing_released), "refund", {"position": position})
     return write("refund", ledger, "Refund", pb.RefundRequest(ledger=ledger, refund=content), request_id)
 
 
@@ -158,11 +170,12 @@ def propose(ledger: str, refund: Action, free: Action, raise_budgets: Action, re
 
 
 def approve(ledger: str, proposal: int, request_id: str | None) -> Plan[pb.ApproveResponse]:
-    return write("approve", ledger, "Approve", pb.ApproveRequest(ledger=ledger, proposal=proposal), request_id)
+    request = fill(pb.ApproveRequest(ledger=ledger), "approve", {"proposal": proposal})
+    return write("approve", ledger, "Approve", request, request_id)
 
 
 def withdraw(ledger: str, proposal: int, reason: str, request_id: str | None) -> Plan[pb.WithdrawResponse]:
-    content = pb.Withdraw(proposal=proposal, reason=reason)
+    content = fill(pb.Withdraw(reason=reason), "withdraw", {"proposal": proposal})
     return write("withdraw", ledger, "Withdraw", pb.WithdrawRequest(ledger=ledger, withdraw=content), request_id)
 
 
@@ -261,7 +274,8 @@ def curve(subject: Subject, fields: Mapping[str, Any]) -> Plan[Curve]:
 
 
 def calibrate(
-    solve: str, what: Any, target: Mapping[str, Any], ledger: str, fixed: Any, adjacency: str | int | None,
+    solve: str, what: OneEvent, target: Mapping[str, Any], ledger: str, fixed: Events | pb.Workload | None,
+    adjacency: str | int | None,
 ) -> Plan[Calibration]:
     request = questions.calibrate(solve, what, target, ledger, fixed, adjacency)
     return Plan("calibrate", ledger, "Calibrate", request, Calibration.of)

@@ -20,7 +20,7 @@ from . import proto as pb
 from ._backup import Receiver
 from ._contact import Contact
 from ._core import Call, Core, Lane, Plan, Revive, Steps
-from ._fields import Action, Events
+from ._fields import Action, Events, OneEvent
 from ._questions import Subject, Target, stated
 from ._rpc import methods
 from ._set_verbs import Ledgers, Reservation
@@ -128,7 +128,7 @@ class AsyncClient:
 
     # Ledgers
 
-    async def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None,
+    async def create_ledger(self, name: str, adjacency: str | int | None = None, *, deadline: float | None = None,
                             **spec: Unpack[LedgerOptions]) -> pb.Ledger:
         plan = verbs.create_ledger(name, adjacency, spec)
         asked = plan.request.spec
@@ -245,7 +245,7 @@ class AsyncClient:
         return await self._carry_out(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
 
     async def reserve(
-        self, ledger: str, events: Events, *, lifetime: float, labels: verbs.Labels = None,
+        self, ledger: str, events: Events, *, lifetime: int, labels: verbs.Labels = None,
         request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.ReserveResponse:
@@ -284,7 +284,8 @@ class AsyncClient:
         return await self._carry_out(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
 
     async def raise_budgets(
-        self, ledger: str, reason: str, *, budgets: Sequence[Any] = (), plan: Any = None,
+        self, ledger: str, reason: str, *, budgets: Sequence[Any] = (),
+        plan: Events | pb.Workload | None = None,
         independent_of_outputs: bool = False,
         request_id: str | None = None, deadline: float | None = None,
     ) -> pb.RaiseResponse:
@@ -363,7 +364,7 @@ class AsyncClient:
     ) -> pb.QueryPrivacyResponse:
         return await self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 
-    async def epsilon(self, subject: Subject, delta: float, *, deadline: float | None = None) -> float:
+    async def epsilon(self, subject: Subject, delta: float | None = None, *, deadline: float | None = None) -> float:
         return stated(await self.query(subject, delta=delta, deadline=deadline), "epsilon")
 
     async def delta(self, subject: Subject, epsilon: float, *, deadline: float | None = None) -> float:
@@ -397,7 +398,8 @@ class AsyncClient:
         return await self._carry_out(verbs.curve(subject, fields), deadline)
 
     async def calibrate(
-        self, solve: str, event: Any, *, ledger: str = "", fixed: Any = None, adjacency: str | int | None = None,
+        self, solve: str, event: OneEvent, *, ledger: str = "", fixed: Events | pb.Workload | None = None,
+        adjacency: str | int | None = None,
         deadline: float | None = None, **target: Unpack[Target],
     ) -> Calibration:
         return await self._carry_out(verbs.calibrate(solve, event, target, ledger, fixed, adjacency), deadline)
@@ -565,18 +567,20 @@ class AsyncLedgerSet:
     def __repr__(self) -> str:
         return f"<ledgers {set_verbs.shown(self.ledgers)}>"
 
-    async def report(self, events: Events, *, labels: verbs.Labels = None, request_id: str | None = None,
-                     deadline: float | None = None) -> pb.ReportSetResponse:
-        return await self._client._carry_out(set_verbs.report(self.ledgers, events, labels, request_id), deadline)
-
-    async def check(self, events: Events, *, labels: verbs.Labels = None,
-                    deadline: float | None = None) -> pb.ReportSetResponse:
-        plan = set_verbs.check(self.ledgers, events, labels, str(uuid.uuid4()))
+    async def report(self, events: Events, *, contribution: str | int | None = None, labels: verbs.Labels = None,
+                     request_id: str | None = None, deadline: float | None = None) -> pb.ReportSetResponse:
+        plan = set_verbs.report(self.ledgers, events, contribution, labels, request_id)
         return await self._client._carry_out(plan, deadline)
 
-    async def reserve(self, events: Events, *, lifetime: float, labels: verbs.Labels = None,
-                      request_id: str | None = None, deadline: float | None = None) -> pb.ReserveSetResponse:
-        plan = set_verbs.reserve(self.ledgers, events, lifetime, labels, request_id)
+    async def check(self, events: Events, *, contribution: str | int | None = None, labels: verbs.Labels = None,
+                    deadline: float | None = None) -> pb.ReportSetResponse:
+        plan = set_verbs.check(self.ledgers, events, contribution, labels, str(uuid.uuid4()))
+        return await self._client._carry_out(plan, deadline)
+
+    async def reserve(self, events: Events, *, lifetime: int, contribution: str | int | None = None,
+                      labels: verbs.Labels = None, request_id: str | None = None,
+                      deadline: float | None = None) -> pb.ReserveSetResponse:
+        plan = set_verbs.reserve(self.ledgers, events, contribution, lifetime, labels, request_id)
         return await self._client._carry_out(plan, deadline)
 
     async def commit(self, reservation: Reservation, events: Events, *, labels: verbs.Labels = None,

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _draw, _html, _shown
 from . import proto as pb
+from ._whole import whole
 
 _shown.install()
 
@@ -79,6 +80,16 @@ class Curve:
         """The least ρ of (ξ, ρ)-zCDP, where xi asked for it; from above."""
         return self.message.concentrated.rho if self.message.HasField("concentrated") else None
 
+    @property
+    def bayes_risk(self) -> dict[float, float]:
+        """How often any attacker errs who guesses whether a record is in the data, at each prior; from below."""
+        return {b.prior: b.risk for b in self.message.bayes_risks}
+
+    @property
+    def reconstruction(self) -> dict[float, float]:
+        """How likely a record is guessed from the outputs, at each of the baselines; from above."""
+        return {r.baseline: r.success for r in self.message.reconstructions}
+
     def __repr__(self) -> str:
         ends = f", ε from {self.epsilon[0]:g} to {self.epsilon[-1]:g}" if len(self.epsilon) else ""
         return f"<curve: {len(self.epsilon)} points{ends}, guarantee: {self.guarantee}>"
@@ -109,12 +120,16 @@ class Curve:
 class Calibration:
     """The parameter with which everything costs at most the target: value of the event's
     field, and the event with it. exceeding is the nearest value that was tried and does
-    not fit. epsilon is what everything then costs, rounded up. warnings are about what is allowed
-    and often a mistake. message is the answer as it came."""
+    not fit. If the ledger does not take the value that the target alone allows, that value is
+    target_value, and refusal is what the ledger says. epsilon is what everything then costs,
+    rounded up. warnings are about what is allowed and often a mistake. message is the answer as
+    it came."""
 
     field: str
     value: float
     exceeding: float | None
+    target_value: float | None
+    refusal: str
     event: pb.Event
     epsilon: float | None
     guarantee: str
@@ -123,7 +138,8 @@ class Calibration:
 
     def __repr__(self) -> str:
         epsilon = "" if self.epsilon is None else f", ε ≤ {_shown.up(self.epsilon)}"
-        return f"<{self.field} = {self.value!r}{epsilon}: {self.event!r}>"
+        target = "" if self.target_value is None else f" (the ledger refuses {_shown.up(self.target_value)})"
+        return f"<{self.field} = {self.value!r}{target}{epsilon}: {self.event!r}>"
 
     def _repr_html_(self) -> str:
         rows = [("event", repr(self.event)), ("guarantee", self.guarantee)]
@@ -131,6 +147,10 @@ class Calibration:
             rows.append(("ε of everything", f"at most {_shown.up(self.epsilon)}"))
         if self.exceeding is not None:
             rows.append(("does not fit any more", repr(self.exceeding)))
+        if self.target_value is not None:
+            rows.append(("enough for the target alone", repr(self.target_value)))
+        if self.refusal:
+            rows.append(("what the ledger says", self.refusal))
         return _html.card(f"{self.field} = {self.value!r}", rows, notes=self.warnings)
 
     @staticmethod
@@ -139,6 +159,8 @@ class Calibration:
             field=answer.field,
             value=answer.value,
             exceeding=answer.exceeding_value if answer.HasField("exceeding_value") else None,
+            target_value=answer.target_value if answer.HasField("target_value") else None,
+            refusal=answer.refusal,
             event=answer.event,
             epsilon=answer.epsilon if answer.HasField("epsilon") else None,
             guarantee=answer.guarantee,
@@ -150,6 +172,7 @@ class Calibration:
 def round_up(value: float, places: int = 4) -> str:
     """value with a number of decimal places, never less than it is: for printing ε and δ,
     which f"{epsilon:.4f}" may round down."""
+    places = whole("places", places, most=1100)
     if not math.isfinite(value):
         return str(value)
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING):f}"

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from . import proto as pb
 from ._fields import event
 from ._kinds import random_allocation
+from ._whole import whole
 
 if TYPE_CHECKING:
     import numpy
@@ -58,19 +59,18 @@ class RandomAllocation:
     """
 
     def __init__(self, dataset_size: int, steps: int, selected: int = 1, *, seed: int | None = None) -> None:
-        _check("dataset_size", dataset_size, 2**53)
-        _check("steps", steps, 2**53)
-        _check("selected", selected, steps)
+        self.dataset_size, self.steps = whole("dataset_size", dataset_size, 1), whole("steps", steps, 1)
+        self.selected = whole("selected", selected, 1, self.steps)
         if seed is not None:
+            seed = whole("seed", seed)
             warnings.warn(f"seed: {seed}: whoever knows it knows the batches, and what is charged for them does not "
                           "hold; allowed: no seed, except in tests", UserWarning, stacklevel=2)
-        self.dataset_size, self.steps, self.selected = dataset_size, steps, selected
         self.epoch = 0  # how many were begun
         self._seed = seed
         self._key: bytes | None = None  # what the epoch's choice follows from
         self._batches: list[array[int]] = []
-        self._dealt = steps  # how many batches of the epoch were handed out
-        self._covered = steps  # how many of its steps were covered
+        self._dealt = self.steps  # how many batches of the epoch were handed out
+        self._covered = self.steps  # how many of its steps were covered
         self._charged: bytes | None = None  # what its steps run, if it was charged
         self._going_on = False  # the next iteration goes on with this epoch: it was loaded, or no batch was taken
 
@@ -160,13 +160,13 @@ class RandomAllocation:
             if state[name] != getattr(self, name):
                 raise ValueError(f"state: {name} is {state[name]}, and here {getattr(self, name)}; allowed: the state "
                                  "of an equal RandomAllocation")
-        self.epoch = state["epoch"]
+        self.epoch, done = whole("epoch", state["epoch"]), whole("done", state["done"], 0, self.steps)
         self._dealt = self._covered = self.steps
         self._charged, self._batches, self._key, self._going_on = None, [], None, False
         if go_on and state["key"] is not None:
             self._key = bytes.fromhex(state["key"])
             self._batches = _deal(self._key, self.dataset_size, self.steps, self.selected)
-            self._dealt = self._covered = state["done"]
+            self._dealt = self._covered = done
             self._charged = None if state["charged"] is None else bytes.fromhex(state["charged"])
             self._going_on = True
 
@@ -180,9 +180,12 @@ def padded(batch: Sequence[int], size: int) -> Iterator[tuple[numpy.ndarray, num
     """
     import numpy
 
-    _check("size", size, 2**31)
+    size = whole("size", size, 1, 2**31)
     for at in range(0, max(1, len(batch)), size):
         part = batch[at:at + size]
+        given = numpy.asarray(part)
+        if given.dtype.kind not in "iu" or (given < 0).any():  # NumPy would cut floats
+            part = [whole("batch", index) for index in part]
         yield (numpy.array([*part, *[0] * (size - len(part))], dtype=numpy.int64),
                numpy.arange(size) < len(part))
 
@@ -226,9 +229,22 @@ def shuffles(loader: Any) -> bool:
     return kind.__name__ == "RandomSampler" and kind.__module__.startswith("torch.")
 
 
-def _check(name: str, value: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{name}: {value!r}; allowed: a whole number from 1 to {most}")
+def refuse_repeats(loader: Any) -> None:
+    """Raises if PyTorch's sampler may put a record into one batch several times: it then contributes several clipping
+    norms, and no report of one is true."""
+    sampler: Any = getattr(loader, "sampler", None)
+    kinds = [kind.__name__ for kind in type(sampler).__mro__ if kind.__module__.startswith("torch.")]
+    if not {"RandomSampler", "WeightedRandomSampler"} & set(kinds):
+        return
+    why = "draws with replacement" if getattr(sampler, "replacement", False) else ""
+    draws, records = getattr(sampler, "num_samples", 0), len(getattr(sampler, "data_source", range(2**53)))
+    if draws > records:
+        why = why or f"draws {draws} times from {records} records"
+    if why:
+        raise ValueError(f"sampler: {kinds[0]} {why}, so that a record may be in one batch several times, and "
+                         "contributes as often; allowed: replacement=False with at most as many draws as records, "
+                         "Poisson samples (of Opacus with poisson_sampling=True, which has no weights), or a "
+                         "RandomAllocation as the DataLoader's batch_sampler")
 
 
 def _deal(key: bytes, records: int, steps: int, selected: int) -> list[array[int]]:

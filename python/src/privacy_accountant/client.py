@@ -16,7 +16,7 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._backup import Receiver
 from ._caller import Caller
-from ._fields import Action, Events, check_names
+from ._fields import Action, Events, OneEvent, check_names
 from ._questions import Subject, Target, stated
 from ._settings import Settings
 from ._stream import Stream
@@ -110,11 +110,12 @@ class Client(Caller):
 
     # Ledgers
 
-    def create_ledger(self, name: str, adjacency: str | int, *, deadline: float | None = None,
+    def create_ledger(self, name: str, adjacency: str | int | None = None, *, deadline: float | None = None,
                       **spec: Unpack[LedgerOptions]) -> pb.Ledger:
         """Creates a ledger, or returns the existing one of the same spec; another spec is a Conflict.
 
-        adjacency: "add-or-remove-one", "replace-one" or "zero-out". spec: any field of
+        adjacency: "add-or-remove-one", "replace-one" or "zero-out"; of a ledger with a parent
+        the parent's by default, as are its privacy_unit and its dataset. spec: any field of
         LedgerSpec: privacy_unit, dataset_id, dataset_version, owner, labels, parent;
         plan=events or a workload makes the policy PLAN; budgets=[{"epsilon": 8, "delta": 1e-6}, …]
         alone makes it FILTER, with expected_run; neither DESCRIPTIVE. A budget without a guard gets
@@ -266,7 +267,7 @@ class Client(Caller):
         return self._carry_out(verbs.check(ledger, events, labels, str(uuid.uuid4())), deadline)
 
     def reserve(
-        self, ledger: str, events: Events, *, lifetime: float, labels: verbs.Labels = None,
+        self, ledger: str, events: Events, *, lifetime: int, labels: verbs.Labels = None,
         request_id: str | None = None,
         deadline: float | None = None,
     ) -> pb.ReserveResponse:
@@ -312,7 +313,8 @@ class Client(Caller):
         return self._carry_out(verbs.refund(ledger, position, reason, nothing_released, request_id), deadline)
 
     def raise_budgets(
-        self, ledger: str, reason: str, *, budgets: Sequence[Any] = (), plan: Any = None,
+        self, ledger: str, reason: str, *, budgets: Sequence[Any] = (),
+        plan: Events | pb.Workload | None = None,
         independent_of_outputs: bool = False,
         request_id: str | None = None, deadline: float | None = None,
     ) -> pb.RaiseResponse:
@@ -407,10 +409,10 @@ class Client(Caller):
         deadline: float | None = None,
     ) -> pb.QueryPrivacyResponse:
         """What a ledger (by name) or a workload costs: ε at delta, or δ at epsilon, with every
-        analysis's bound and a lower bound where one is proven."""
+        analysis's bound and a lower bound where one is proven. Without either, ε at the ledger's own δ."""
         return self._carry_out(verbs.query(subject, delta, epsilon, max_gap), deadline)
 
-    def epsilon(self, subject: Subject, delta: float, *, deadline: float | None = None) -> float:
+    def epsilon(self, subject: Subject, delta: float | None = None, *, deadline: float | None = None) -> float:
         """The least proven upper bound on ε at delta, under the ledger's guarantee: of a PLAN the
         whole plan's, of a FILTER its budgets'. It may be infinite. (query has `running`.)"""
         return stated(self.query(subject, delta=delta, deadline=deadline), "epsilon")
@@ -455,7 +457,8 @@ class Client(Caller):
         return self._carry_out(verbs.curve(subject, fields), deadline)
 
     def calibrate(
-        self, solve: str, event: Any, *, ledger: str = "", fixed: Any = None, adjacency: str | int | None = None,
+        self, solve: str, event: OneEvent, *, ledger: str = "", fixed: Events | pb.Workload | None = None,
+        adjacency: str | int | None = None,
         deadline: float | None = None, **target: Unpack[Target],
     ) -> Calibration:
         """The parameter of one event with which it and all that stays fixed (a ledger, a
@@ -463,7 +466,8 @@ class Client(Caller):
         smallest noise; also "noise-multiplier" or "scale", as the answer calls it), "count" or "sampling-probability"
         (the largest). event: a
         mechanism, a pair (mechanism, count), or an event. target: target_epsilon with target_delta; or target_mu;
-        or target_advantage; or target_alpha with target_beta."""
+        or target_advantage; or target_alpha with target_beta. Of a ledger only what it takes fits; one with a budget or
+        a plan needs no target."""
         return self._carry_out(verbs.calibrate(solve, event, target, ledger, fixed, adjacency), deadline)
 
     # Streams

@@ -243,7 +243,8 @@ class Failure:
 
     @property
     def wrote_nothing(self) -> bool:
-        return self.code in WROTE_NOTHING
+        # The daemon sends a time to come back where it has not let a call in.
+        return self.code in WROTE_NOTHING or self.after > 0
 
     @property
     def too_large(self) -> bool:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _questions as questions
 from . import proto as pb
-from ._fields import Events, workload
+from ._fields import Events, OneEvent, workload
 from ._process import Process
 from .answers import Calibration, Curve
 
@@ -79,8 +79,8 @@ def curve(
 
 
 def calibrate(
-    solve: str, event: Any, *, fixed: Events | pb.Workload | None = None, adjacency: str | int = "add-or-remove-one",
-    deadline: float | None = None, **target: Unpack[Target],
+    solve: str, event: OneEvent, *, fixed: Events | pb.Workload | None = None,
+    adjacency: str | int = "add-or-remove-one", deadline: float | None = None, **target: Unpack[Target],
 ) -> Calibration:
     """The parameter of one event with which it, and all that stays fixed (events or a workload), cost at most the
     target.

@@ -22,36 +22,44 @@ from opacus.optimizers import AdaClipDPOptimizer, DPOptimizer
 from opacus.utils.uniform_sampler import DistributedUniformWithReplacementSampler, UniformWithReplacementSampler
 from torch import distributed
 
+from . import _verbs as verbs
 from . import proto as pb
 from ._cover import Kind
-from .batches import RandomAllocation, dealt_by, shuffles
+from ._fields import enum_value
+from ._whole import whole
+from .batches import RandomAllocation, dealt_by, refuse_repeats, shuffles
 from .client import Client
 from .errors import Closed, FailedPrecondition
 from .mechanisms import gaussian, poisson_sampled, workload
 from .run import Run
 
-__all__ = ["RemoteAccountant", "SpentEpsilon", "attach", "connect", "step_mechanism"]
+__all__ = ["RemoteAccountant", "SpentEpsilon", "StatedEpsilon", "attach", "connect", "step_mechanism"]
 
+_ADD_OR_REMOVE = pb.Workload.ADD_OR_REMOVE_ONE
 _GRID = 2.0**24  # Opacus's samplers compare q with multiples of 1/_GRID
 
 
-def step_mechanism(*, noise_multiplier: float, sample_rate: float, iterations: int = 1,
-                   poisson: bool = True) -> pb.Mechanism:
+def step_mechanism(*, noise_multiplier: float, sample_rate: float, iterations: int = 1, poisson: bool = True,
+                   adjacency: str | int = "add-or-remove-one") -> pb.Mechanism:
     """What one step of a DPOptimizer is charged as; a PLAN for it has exactly this.
 
     sample_rate is rounded up to a multiple of 2⁻²⁴: the sampler compares it with
     single-precision numbers on that grid, which makes the chance of a record that much.
-    Without Poisson sampling there is no amplification. If `iterations` batches were
+    Without Poisson sampling there is no amplification, and under add-or-remove-one the noise
+    counts half: without a record the next one takes its place, and so on, so each batch may have
+    one record less and one more, which is two clipping norms. If `iterations` batches were
     accumulated, a record may be in each of them: it is in the step with at most iterations
     times the probability, and contributes at most iterations times the clipping norm.
     """
     if not noise_multiplier > 0:
         raise ValueError(f"noise_multiplier: {noise_multiplier}; allowed: a positive number, since without noise "
                          "nothing is private")
-    if not 0 < sample_rate <= 1 or iterations < 1:
-        raise ValueError(f"sample_rate, iterations: {sample_rate}, {iterations}; allowed: a probability in (0, 1], a "
-                         "positive number")
+    if not 0 < sample_rate <= 1:
+        raise ValueError(f"sample_rate: {sample_rate}; allowed: a probability in (0, 1]")
+    iterations = whole("iterations", iterations, 1)
     noise, q = float(noise_multiplier), float(sample_rate)
+    if not poisson and enum_value(pb.Workload.Adjacency.DESCRIPTOR, "adjacency", adjacency) == _ADD_OR_REMOVE:
+        noise /= 2
     if iterations > 1:
         noise, q = math.nextafter(noise / iterations, 0.0), math.nextafter(q * iterations, 2.0)
     q = math.ceil(q * _GRID) / _GRID
@@ -60,10 +68,9 @@ def step_mechanism(*, noise_multiplier: float, sample_rate: float, iterations: i
 
 
 @functools.lru_cache(maxsize=64)
-def _step_kind(noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> Kind:
-    return Kind(
-        step_mechanism(noise_multiplier=noise_multiplier, sample_rate=sample_rate, iterations=iterations,
-                       poisson=poisson))
+def _step_kind(noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool, adjacency: int) -> Kind:
+    return Kind(step_mechanism(noise_multiplier=noise_multiplier, sample_rate=sample_rate, iterations=iterations,
+                               poisson=poisson, adjacency=adjacency))
 
 
 def connect(ledger: str | None = None, *, server: str | None = None, client: Client | None = None, **run: Any) -> None:
@@ -73,13 +80,13 @@ def connect(ledger: str | None = None, *, server: str | None = None, client: Cli
     name = ledger or os.environ.get("ACCOUNTANT_LEDGER")
     if not name:
         raise ValueError("ledger: missing; allowed: a ledger's name, here or in ACCOUNTANT_LEDGER")
-    _find(name, client, server)
-    settings = {"ledger": name, "server": server, "client": client, "options": run}
+    settings = {"ledger": name, "server": server, "client": client, "options": run,
+                "adjacency": _find(name, client, server)}
     register_accountant("remote", type("RemoteAccountant", (RemoteAccountant,), {"_settings": settings}), force=True)
 
 
-def _find(ledger: str, client: Client | None, server: str | None) -> None:
-    """Asks for the ledger now: before a training run begins, not at its first step."""
+def _find(ledger: str, client: Client | None, server: str | None) -> int:
+    """The ledger's adjacency. It is asked for now: before a training run begins, not at its first step."""
     if client is not None:
         state = client.get_ledger(ledger)
     else:
@@ -87,17 +94,23 @@ def _find(ledger: str, client: Client | None, server: str | None) -> None:
             state = own.get_ledger(ledger)
     if state.closed:
         raise FailedPrecondition("connect", ledger, "the ledger is closed; allowed: an open one")
+    return state.spec.adjacency
 
 
-class SpentEpsilon(float):
-    """An ε of what was run so far, which says when it shows itself what it rests on."""
+class StatedEpsilon(float):
+    """An ε under add-or-remove-one, which says when it shows itself what it rests on."""
 
-    # The second half holds for get_epsilon, too.
-    assumption = ("if neither the parameters nor the stop depended on outputs, and the number of records is public: "
-                  "Opacus divides by a batch size that follows from it")
+    assumption = ("if the number of records is public: Opacus divides each noisy sum by a batch size that follows from "
+                  "it, rounded down. A ledger with the adjacency zero-out needs no such assumption")
 
     def __repr__(self) -> str:
         return f"{float(self)!r} ({self.assumption})"
+
+
+class SpentEpsilon(StatedEpsilon):
+    """An ε of what was run so far."""
+
+    assumption = "if neither the parameters nor the stop depended on outputs, and " + StatedEpsilon.assumption
 
 
 class RemoteAccountant(IAccountant):  # type: ignore[misc]
@@ -122,6 +135,10 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
     def ledger(self) -> str:
         """The ledger's name."""
         return str(self._settings["ledger"])
+
+    @property
+    def _adjacency(self) -> int:
+        return int(self._settings["adjacency"])
 
     @property
     def client(self) -> Client:
@@ -167,7 +184,7 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         if dealer is not None:
             hook = _Hook(lambda noise, k: self._cover_dealt(dealer, noise, k))
         else:
-            poisson, rate = _sampling(loader, sample_rate)
+            poisson, rate = _sampling(loader, sample_rate, self._adjacency)
             hook = _Hook(lambda noise, k: self._cover(noise, rate, k, poisson))
         optimizer = known.get("optimizer")
         if isinstance(optimizer, DPOptimizer):
@@ -177,7 +194,7 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
     def _cover(self, noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> None:
         # As floats: a tensor may be changed in place, and would be found in the cache as it was.
         noise_multiplier, sample_rate = float(noise_multiplier), float(sample_rate)
-        self.run.step(_step_kind(noise_multiplier, sample_rate, iterations, poisson))
+        self.run.step(_step_kind(noise_multiplier, sample_rate, iterations, poisson, self._adjacency))
         self._note(noise_multiplier, sample_rate * iterations)
 
     def _cover_dealt(self, dealer: RandomAllocation, noise_multiplier: float, iterations: int) -> None:
@@ -194,18 +211,22 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
             self.history.append((*entry, 1))
 
     def get_epsilon(self, delta: float, **question: Any) -> float:
-        """ε of the ledger at delta, under its guarantee, with every step made so far.
+        """ε of the ledger at delta, under its guarantee, with every step made so far. Under add-or-remove-one it is
+        a StatedEpsilon, which says what it rests on.
 
         Before the first step, with a history that was put in (as get_noise_multiplier
         does), ε of that history alone, as Poisson-sampled steps under the ledger's adjacency.
         """
+        epsilon = self._epsilon(delta)
+        return StatedEpsilon(epsilon) if self._adjacency == _ADD_OR_REMOVE else epsilon
+
+    def _epsilon(self, delta: float) -> float:
         if self._run is not None and not self._run.ended:
             return self._run.epsilon(delta)
         if self._run is None and self.history and not self._restored:
-            steps = [(step_mechanism(noise_multiplier=noise, sample_rate=min(1.0, rate)), int(n)) for noise, rate,
+            steps = [(step_mechanism(noise_multiplier=noise, sample_rate=min(1.0, rate)), n) for noise, rate,
                      n in self.history]
-            adjacency = self.client.get_ledger(self.ledger).spec.adjacency
-            return self.client.epsilon(workload(steps, adjacency=adjacency), delta)
+            return self.client.epsilon(workload(steps, adjacency=self._adjacency), delta)
         return self.client.epsilon(self.ledger, delta)
 
     def spent_epsilon(self, delta: float) -> SpentEpsilon:
@@ -221,7 +242,7 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         return SpentEpsilon(self.client.query(self.ledger, delta=delta).running)
 
     def __len__(self) -> int:
-        return sum(int(n) for _, _, n in self.history)
+        return sum(whole("steps", n) for _, _, n in self.history)
 
     @classmethod
     def mechanism(cls) -> str:
@@ -251,15 +272,18 @@ def attach(optimizer: DPOptimizer, run: Run, data_loader: Any, *, sample_rate: f
     dealer = dealt_by(data_loader)
     if dealer is not None and sample_rate is not None:
         raise ValueError(f"sample_rate: {sample_rate}, and batches that a RandomAllocation deals; allowed: one of them")
-    poisson, rate = False, 1.0
+    refuse_repeats(data_loader)
+    poisson, rate = True, 1.0
+    client = run._client
+    adjacency = client._carry_out(verbs.get_ledger(run._target.names(client, None)[0]), None).spec.adjacency
     if dealer is None:
-        poisson, rate = (True, sample_rate) if sample_rate is not None else _sampling(data_loader, 1.0)
+        poisson, rate = (True, sample_rate) if sample_rate is not None else _sampling(data_loader, 1.0, adjacency)
 
     def cover(noise_multiplier: float, iterations: int) -> None:
         if dealer is not None:
             _cover_dealt(run, dealer, noise_multiplier, iterations)
         else:
-            run.step(_step_kind(float(noise_multiplier), float(rate), iterations, poisson))
+            run.step(_step_kind(float(noise_multiplier), float(rate), iterations, poisson, adjacency))
 
     hook = _Hook(cover, optimizer.step_hook)
     hook.guard(optimizer)
@@ -274,20 +298,23 @@ def _cover_dealt(run: Run, dealer: RandomAllocation, noise_multiplier: float, it
     if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
         raise ValueError(f"ranks: {distributed.get_world_size()}; allowed: 1 with a RandomAllocation, since each rank "
                          "would deal every record")
-    dealer.cover(run, step_mechanism(noise_multiplier=float(noise_multiplier), sample_rate=1, poisson=False))
+    dealer.cover(run, step_mechanism(noise_multiplier=float(noise_multiplier), sample_rate=1))
 
 
-def _sampling(data_loader: Any, sample_rate: float) -> tuple[bool, float]:
+def _sampling(data_loader: Any, sample_rate: float, adjacency: int) -> tuple[bool, float]:
     """Whether batches are Poisson samples, and with which probability."""
+    refuse_repeats(data_loader)
     sampler = getattr(data_loader, "batch_sampler", None)
     if isinstance(sampler, (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)):
         rate = float(sampler.sample_rate)
         return True, rate if sample_rate >= 1 else max(rate, sample_rate)
     why = "the DataLoader shuffles the data and cuts it into batches, for which no amplification worth having is " \
           "proven" if shuffles(data_loader) else "batches are not known to be Poisson samples"
+    twice = ", and for two clipping norms, since one record more or less moves others from batch to batch (under the " \
+            "adjacency zero-out for one)" if adjacency == _ADD_OR_REMOVE else ""
     warnings.warn(
-        f"{why}, so each step is charged without amplification by sampling, though Opacus's own accountants would "
-        "assume it; allowed for amplification: make_private(poisson_sampling=True), or a "
+        f"{why}, so each step is charged without amplification by sampling{twice}, though Opacus's own accountants "
+        "would assume it; allowed for amplification: make_private(poisson_sampling=True), or a "
         "privacy_accountant.batches.RandomAllocation as the DataLoader's batch_sampler", UserWarning, stacklevel=3)
     return False, sample_rate
 

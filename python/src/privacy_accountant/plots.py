@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _draw, _shown
 from . import proto as pb
+from ._whole import whole
 from .answers import Curve
 from .client import Client
 from .mechanisms import workload
@@ -31,6 +32,7 @@ def budget_over_steps(client: Client, ledger: str, delta: float, points: int = 5
     depended on outputs. What reservations hold counts once it is committed or expired;
     refunds do not take anything back here.
     """
+    points = whole("points", points, 1)
     prefixes: list[tuple[int, dict[bytes, int]]] = []
     held: dict[int, dict[bytes, int]] = {}
     counts: dict[bytes, int] = {}

@@ -27,7 +27,8 @@ from ._fields import Events
 from ._questions import stated
 from ._set_verbs import Ledgers
 from ._target import target_of
-from .batches import dealt_by, shuffles
+from ._whole import whole
+from .batches import dealt_by, refuse_repeats, shuffles
 from .errors import (
     AccountantError, BudgetExceeded, Closed, DataLoss, FailedPrecondition, NotSent, PermissionDenied, Unavailable,
 )
@@ -49,6 +50,7 @@ class RunOptions(TypedDict, total=False):
     chunk_seconds: float
     lifetime: int
     steps: int | None
+    contribution: str | int | None
     labels: Mapping[str, str] | None
     deadline: float | None
 
@@ -72,6 +74,9 @@ class Run:
     ledger: a name, or a list of names or a LedgerRange: then each step is charged to all of these
     ledgers or to none, and epsilon is that of a record that is in all of them. A range is looked up
     once, when the run begins.
+
+    contribution: required for several ledgers, and about what a step's sensitivity bounds: "over-all" or
+    one of the others that LedgerSet explains.
 
     A ledger without budgets (DESCRIPTIVE) knows no reservations, so each step is one
     synchronous call, as with strict="each" everywhere. ahead=True charges chunks ahead
@@ -97,21 +102,20 @@ class Run:
         self, client: Caller, ledger: str | Ledgers, *, strict: Literal["each"] | None = None, ahead: bool = False,
         chunk: int = 100,
         chunk_seconds: float = 10.0, lifetime: int = 86400, steps: int | None = None,
-        labels: Mapping[str, str] | None = None,
+        contribution: str | int | None = None, labels: Mapping[str, str] | None = None,
         deadline: float | None = None,
     ) -> None:
         if strict not in (None, "each"):
             raise ValueError(f'strict: {strict!r}; allowed: "each", or None')
         if strict and ahead:
             raise ValueError('strict="each" and ahead; allowed: one of them')
-        if chunk < 1 or chunk_seconds <= 0:
-            raise ValueError(f"chunk, chunk_seconds: {chunk}, {chunk_seconds}; allowed: positive numbers")
-        if not 1 <= lifetime <= 366 * 86400 or lifetime != int(lifetime):
-            raise ValueError(f"lifetime: {lifetime}; allowed: whole seconds, 1 to 31622400 (366 days)")
-        self._target, self.steps = target_of(ledger), 0
+        if not chunk_seconds > 0:
+            raise ValueError(f"chunk_seconds: {chunk_seconds}; allowed: a positive number")
+        self._target, self.steps = target_of(ledger, contribution), 0
         self._client, self._strict, self._ahead = client, strict, ahead
-        self._chunk, self._chunk_seconds, self._lifetime = chunk, chunk_seconds, int(lifetime)
-        self._limit, self._labels, self._deadline = steps, dict(labels or {}), deadline
+        self._chunk, self._chunk_seconds = whole("chunk", chunk, 1), chunk_seconds
+        self._lifetime, self._limit = verbs.seconds(lifetime), None if steps is None else whole("steps", steps)
+        self._labels, self._deadline = dict(labels or {}), deadline
         self._lock = threading.RLock()
         self._monitor = threading.Condition(self._lock)
         self._supplies: dict[bytes, Supply] = {}
@@ -237,7 +241,8 @@ class Run:
 
         If a RandomAllocation deals the batches (itself, or as a DataLoader's batch_sampler), mechanism is what
         each step runs, such as gaussian(noise_multiplier=1.1), and each epoch is charged at its first step.
-        A DataLoader that shuffles gets a warning: its batches are no samples.
+        A DataLoader that shuffles gets a warning: its batches are no samples. One that draws with replacement is
+        refused: a record would be in a batch several times.
         """
         return _Over(self, batches, mechanism, count)
 
@@ -254,8 +259,8 @@ class Run:
     def _step(self, mechanism: Events | Kind, count: int, wait: bool) -> bool:
         # Called with the caches full of a batch's numbers, when each call of a Python
         # function takes some 20 µs: so there are few on the way of a step that is covered.
-        if count < 1 or count != int(count):
-            raise ValueError(f"count: {count}; allowed: a positive whole number")
+        if type(count) is not int or count < 1:
+            count = whole("count", count, 1)
         writer = self._check()
         if self._each:
             return wait and self._charge(writer, mechanism, count)
@@ -316,7 +321,7 @@ class Run:
         once for many executions, so a call with traced arguments is refused.
         """
 
-        kind = Kind(mechanism)
+        kind, count = Kind(mechanism), whole("count", count, 1)
 
         @functools.wraps(function)
         def covered(*args: Any, **kwargs: Any) -> Any:
@@ -422,7 +427,7 @@ class Run:
         if state["ledger"] != self.ledger:
             raise ValueError(f"state: of ledger {state['ledger']}; allowed: of {self.ledger}, where its steps are "
                              "charged")
-        self.steps = int(state["steps"])
+        self.steps = whole("steps", state["steps"])
 
     # The worker: it writes without the lock, and takes the lock to look and to note
 
@@ -646,7 +651,7 @@ class _Over(Iterable[T]):
     """Run.over."""
 
     def __init__(self, run: Run, batches: Iterable[T], mechanism: Events | Kind, count: int) -> None:
-        self._batches = batches
+        self._batches, count = batches, whole("count", count, 1)
         kind = mechanism if isinstance(mechanism, Kind) else Kind(mechanism)
         self._cover: Callable[[], None] = functools.partial(run.step, kind, count)
         dealer = dealt_by(batches)
@@ -654,7 +659,8 @@ class _Over(Iterable[T]):
             if len(kind.per_step) != 1 or kind.per_step[0].count != 1 or count != 1:
                 raise ValueError("mechanism: several for each step; allowed: one, on each batch of a RandomAllocation")
             self._cover = functools.partial(dealer.cover, run, kind.per_step[0].mechanism)
-        elif shuffles(batches):
+        refuse_repeats(batches)
+        if dealer is None and shuffles(batches):
             warn_of_shuffling(kind.per_step)
 
     def __iter__(self) -> Iterator[T]:

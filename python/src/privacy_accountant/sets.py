@@ -17,8 +17,14 @@ class LedgerSet:
     """Several ledgers of a client: what is written is written to all of them or to none.
 
         days = client.ledger_set(prefix="days/", first="2026-11-01", last="2026-11-07")
-        days.report(gaussian(noise_multiplier=20), request_id="weekly-table")
+        days.report(gaussian(noise_multiplier=20), contribution="over-all", request_id="weekly-table")
         days.query(delta=1e-6).in_all.epsilon
+
+    A charge says whose rows its sensitivity bounds, since answers about a person who is in several of the ledgers
+    differ by it: contribution="over-all" for those in all of the ledgers together, as where they are clipped per
+    person, or "in-each" for those in each ledger alone, so that somebody in n of them counts as a group of n.
+    On Poisson samples the latter is "rows-drawn-in-each", where the rows of each ledger are drawn apart, or
+    "people-drawn-in-each", where a person's rows of all ledgers are drawn together.
 
     The ledgers must have the same adjacency and the same unit of privacy. A range is resolved when a
     write is decided, and the receipt names the ledgers. Where a ledger refuses, BudgetExceeded has each
@@ -33,21 +39,25 @@ class LedgerSet:
     def __repr__(self) -> str:
         return f"<ledgers {sets.shown(self.ledgers)}>"
 
-    def report(self, events: Events, *, labels: Labels = None, request_id: str | None = None,
+    def report(self, events: Events, *, contribution: str | int | None = None, labels: Labels = None,
+               request_id: str | None = None,
                deadline: float | None = None) -> pb.ReportSetResponse:
         """Charges events to each ledger, or to none. The key request_id covers the set: another set, or other
         events, under the same key are a Conflict."""
-        return self._client._carry_out(sets.report(self.ledgers, events, labels, request_id), deadline)
+        return self._client._carry_out(sets.report(self.ledgers, events, contribution, labels, request_id), deadline)
 
-    def check(self, events: Events, *, labels: Labels = None, deadline: float | None = None) -> pb.ReportSetResponse:
+    def check(self, events: Events, *, contribution: str | int | None = None, labels: Labels = None,
+              deadline: float | None = None) -> pb.ReportSetResponse:
         """Which ledgers report would charge now, or BudgetExceeded; writes nothing."""
-        return self._client._carry_out(sets.check(self.ledgers, events, labels, str(uuid.uuid4())), deadline)
+        plan = sets.check(self.ledgers, events, contribution, labels, str(uuid.uuid4()))
+        return self._client._carry_out(plan, deadline)
 
-    def reserve(self, events: Events, *, lifetime: float, labels: Labels = None, request_id: str | None = None,
-                deadline: float | None = None) -> pb.ReserveSetResponse:
+    def reserve(self, events: Events, *, lifetime: int, contribution: str | int | None = None, labels: Labels = None,
+                request_id: str | None = None, deadline: float | None = None) -> pb.ReserveSetResponse:
         """Sets events aside in each ledger for lifetime whole seconds, or in none. The receipt names the
         reservation for commit and release."""
-        return self._client._carry_out(sets.reserve(self.ledgers, events, lifetime, labels, request_id), deadline)
+        plan = sets.reserve(self.ledgers, events, contribution, lifetime, labels, request_id)
+        return self._client._carry_out(plan, deadline)
 
     def commit(self, reservation: Reservation, events: Events, *, labels: Labels = None, request_id: str | None = None,
                deadline: float | None = None) -> pb.CommitSetResponse:

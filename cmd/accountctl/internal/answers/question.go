@@ -14,10 +14,10 @@ import (
 // --max-gap.
 type Question struct{ Delta, Epsilon, Gap float64 }
 
-// ByDelta reports whether δ is given, so that ε is asked for.
+// ByDelta reports whether ε is asked for: at a given δ, or at the ledger's own.
 func ByDelta(r *accountantv1.QueryPrivacyRequest) bool {
-	_, ok := r.Given.(*accountantv1.QueryPrivacyRequest_Delta)
-	return ok
+	_, ok := r.Given.(*accountantv1.QueryPrivacyRequest_Epsilon)
+	return !ok
 }
 
 // QuestionFlags adds --delta, --epsilon and --max-gap.

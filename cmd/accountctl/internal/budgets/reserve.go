@@ -31,6 +31,8 @@ In several ledgers the same is set aside, in all of them or in none.
 
 ` + several.Help + `
 
+` + several.ContributionHelp + `
+
 ` + mechanisms.Help + `
 
 ` + writes.RequestIDHelp + `
@@ -38,10 +40,10 @@ In several ledgers the same is set aside, in all of them or in none.
 ` + workloads.Help,
 		Example: `  accountctl reserve team/mnist --file workload.json --lifetime 24h --label run=7
   accountctl reserve team/census laplace --scale 10 --sensitivity 1 --count 20 --lifetime 1h --output json
-  accountctl reserve --prefix days/ --from 2026-11-01 --to 2026-11-07 --file week.json --lifetime 24h`,
+  accountctl reserve --prefix days/ --from 2026-11-01 --to 2026-11-07 --file week.json --contribution over-all --lifetime 24h`,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	ledgers := several.AddFlags(c)
+	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
 	flags := workloads.AddChargeFlags(c, "accountctl reserve NAME %s --lifetime 24h")
 	var lifetime lifetime
@@ -59,9 +61,13 @@ In several ledgers the same is set aside, in all of them or in none.
 		if err != nil {
 			return err
 		}
+		whose, err := by.Of(c, of)
+		if err != nil {
+			return err
+		}
 		name, one := of.One()
 		if !one {
-			return several.Reserve(w, c, of, charge, time.Duration(lifetime), *flags.Labels)
+			return several.Reserve(w, c, of, whose, charge, time.Duration(lifetime), *flags.Labels)
 		}
 		var costs []string
 		answer, err := writes.Once(w, c, func(ctx context.Context, daemon *client.Client,

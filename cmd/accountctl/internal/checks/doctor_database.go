@@ -112,6 +112,12 @@ func (d *database) findings(f inspect.Facts) (found []finding) {
 	case f.Store != "":
 		found = append(found, finding{"store", foundOK, "the database has the store " + f.Store, ""})
 	}
+	if len(f.Lost) > 0 {
+		found = append(found, finding{"lost entries", foundFail, "the database has lost acknowledged entries of " +
+			cli.Clean(inspect.Lossy(f.Lost)) + ", by a failover to a standby that was behind for example: these " +
+			"ledgers take nothing", "find in the jobs' logs and receipts what was charged, and say it with " +
+			"accountctl ledger reconcile: docs/fleet.md"})
+	}
 	if d.signingKey != "" && f.Store != "" {
 		found = append(found, fleetKeyFinding(d.signingKey, f.Keys))
 	}
@@ -253,13 +259,11 @@ func tablesFinding(f inspect.Facts) finding {
 	return finding{"tables", foundOK, fmt.Sprintf("version %d, the newest that this program knows", f.Tables), ""}
 }
 
-// daemonSessions is how many sessions a daemon has at most.
-const daemonSessions = 17
-
 func sessionsFinding(f inspect.Facts) finding {
-	text := fmt.Sprintf("%d of %d are free; a daemon uses up to %d", max(0, f.Free), f.Sessions, daemonSessions)
-	if f.Free < daemonSessions {
-		return finding{"sessions", foundWarn, text, "raise max_connections, or run fewer daemons"}
+	text := fmt.Sprintf("%d of %d are free (%s); a daemon uses up to %d", max(0, f.Free), f.Sessions, f.Limit,
+		reach.Sessions)
+	if f.Free < reach.Sessions {
+		return finding{"sessions", foundWarn, text, "raise the " + f.Limit + ", or run fewer daemons"}
 	}
 	return finding{"sessions", foundOK, text, ""}
 }

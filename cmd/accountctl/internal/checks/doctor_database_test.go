@@ -120,6 +120,10 @@ func TestDoctorOfADatabase(t *testing.T) {
 	looks(t, clerk, 1, map[string]string{"user": "fail SELECT on heads", "tables": "warn not read"})
 	execute(t, url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
 	looks(t, clerk, 1, map[string]string{"user": "warn belong to somebody else", "store": "ok " + store.ID()})
+	execute(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT 3")
+	looks(t, clerk, 1, map[string]string{"sessions": "warn of 3 are free (CONNECTION LIMIT of the user)"})
+	execute(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT -1", "ALTER DATABASE "+name+" CONNECTION LIMIT 5")
+	looks(t, clerk, 1, map[string]string{"sessions": "warn raise the CONNECTION LIMIT of the database"})
 	execute(t, url, "ALTER ROLE "+role+" SET search_path = nowhere")
 	looks(t, clerk, 1, map[string]string{"user": "fail search_path"})
 

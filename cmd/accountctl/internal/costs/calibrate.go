@@ -23,7 +23,7 @@ import (
 
 func calibrate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "calibrate (MECHANISM flags … | --file FILE) --solve PARAMETER --target-…",
+		Use:   "calibrate (MECHANISM flags … | --file FILE) --solve PARAMETER (--target-… | --ledger NAME)",
 		Short: "Find the noise, the count or the sampling probability for a target",
 		Long: `Find the smallest noise, the largest count or the largest sampling probability of
 one mechanism on the line, or one event of a workload file, with which everything
@@ -32,8 +32,10 @@ or --target-mu, the μ of Gaussian differential privacy; or --target-advantage, 
 that 1 − α − β of a test for a record may be; or --target-alpha with --target-beta: a
 test with the type I error α must have a type II error of at least β. All others stay as
 they are, and with --ledger that ledger's plan counts too, or without one everything
-that was charged to it or is reserved; then the daemon is asked, otherwise none.
-Nothing is charged.
+that was charged to it or is reserved; then the daemon is asked, otherwise none. Of a
+ledger only what it takes fits: what its budgets, its plan and its dataset allow. Where
+the target alone would allow more, the answer says so and why the ledger refuses it. A
+ledger that has budgets or a plan needs no target. Nothing is charged.
 
 It is solved for the mechanism or event that --event names, by its place from 0.
 Otherwise it is the only one that lacks the parameter, or the only one that has it.
@@ -47,7 +49,8 @@ size: round its product with the dataset size down.
   accountctl calibrate gaussian --sensitivity 1 --count 50 --solve standard-deviation --target-alpha 0.01 --target-beta 0.95
   accountctl calibrate --file workload.json --solve standard-deviation --target-epsilon 3 --target-delta 1e-5
   accountctl calibrate --file workload.json --event 1 --solve count --target-epsilon 8 --target-delta 1e-6 --output json
-  accountctl calibrate --file next.json --ledger team/mnist --solve sampling-probability --target-epsilon 8 --target-delta 1e-6`,
+  accountctl calibrate --file next.json --ledger team/mnist --solve sampling-probability --target-epsilon 8 --target-delta 1e-6
+  accountctl calibrate dp-sgd --noise-multiplier 1.1 --batch-size 256 --dataset-size 60000 --epochs 1 --ledger team/mnist --solve count`,
 		ValidArgsFunction: workloads.CompleteMechanism,
 	}
 	source := workloads.AddSource(p, c, "a mechanism or --file",
@@ -55,7 +58,7 @@ size: round its product with the dataset size down.
 	var solve, ledger string
 	c.Flags().StringVar(&solve, "solve", "",
 		"one of "+strings.Join(append(solvables(), fields...), ", ")+"; the last three are other names of the noise")
-	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too")
+	c.Flags().StringVar(&ledger, "ledger", "", "a ledger's `NAME`: its plan, or what was charged to it, counts too, and only what it takes fits")
 	epsilon := c.Flags().Float64("target-epsilon", 0, "ε ≥ 0, in nats, that everything may cost")
 	delta := c.Flags().Float64("target-delta", 0, "δ in [0, 1) of the target; 0 for pure differential privacy")
 	mu := c.Flags().Float64("target-mu", 0, "μ > 0 of Gaussian differential privacy that everything may have")
@@ -121,7 +124,7 @@ func checkTarget(c *cobra.Command, r *accountantv1.CalibrateRequest) error {
 		return cli.Usage(c, "--target-beta is missing")
 	case r.TargetBeta != nil && r.TargetAlpha == nil:
 		return cli.Usage(c, "--target-alpha is missing")
-	case other || r.TargetAlpha != nil:
+	case other || r.TargetAlpha != nil || r.GetLedger() != "" && r.TargetEpsilon == nil:
 		return nil
 	case r.TargetEpsilon == nil:
 		return cli.Usage(c, "--target-epsilon is missing")
@@ -254,26 +257,31 @@ func ofEvent(at int, err error) error {
 // still fits.
 func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, r *accountantv1.CalibrateRequest) error {
 	const digits = 9 // a relative 1e-8, below the search's own tolerance
-	value, which := num.FormatUp(a.GetValue(), digits), "smallest"
-	next := "it ends its range, or the time ended"
+	fitting := func(v float64) string { return num.FormatUp(v, digits) }
+	beyond, which := func(v float64) string { return num.FormatDown(v, digits) }, "smallest"
 	switch a.GetField() {
 	case "count":
-		value, which = fmt.Sprintf("%.0f", a.GetValue()), "largest"
-		if a.ExceedingValue != nil {
-			next = fmt.Sprintf("%.0f does not", a.GetExceedingValue())
-		}
+		fitting = func(v float64) string { return fmt.Sprintf("%.0f", v) }
+		beyond, which = fitting, "largest"
 	case "sampling_probability":
-		value, which = num.FormatDown(a.GetValue(), digits), "largest"
-		if a.ExceedingValue != nil {
-			next = num.FormatUp(a.GetExceedingValue(), digits) + " does not"
-		}
-	default:
-		if a.ExceedingValue != nil {
-			next = num.FormatDown(a.GetExceedingValue(), digits) + " does not"
-		}
+		fitting, beyond, which = beyond, fitting, "largest"
+	}
+	next := "it ends its range, or the time ended"
+	switch {
+	case a.ExceedingValue != nil:
+		next = beyond(a.GetExceedingValue()) + " does not"
+	case a.GetRefusal() != "":
+		next = a.GetRefusal()
 	}
 	t := p.Table()
-	t.Row(strings.ReplaceAll(a.GetField(), "_", " "), value, "the "+which+" that fits; "+next)
+	t.Row(strings.ReplaceAll(a.GetField(), "_", " "), fitting(a.GetValue()), "the "+which+" that fits; "+next)
+	switch {
+	case a.TargetValue != nil:
+		t.Row("for the target", fitting(a.GetTargetValue()),
+			"would be enough, but the ledger refuses it: "+spelling.Refusal(a.GetRefusal()))
+	case a.ExceedingValue != nil && a.GetRefusal() != "":
+		t.Row("", "", "the ledger refuses that: "+spelling.Refusal(a.GetRefusal()))
+	}
 	const target = "the target is "
 	switch {
 	case a.Mu != nil:
@@ -284,8 +292,11 @@ func writeCalibrated(p *cli.Program, a *accountantv1.CalibrateResponse, r *accou
 		t.Row("beta", "≥ "+num.FormatDown(a.GetBeta(), digits), "at alpha "+spelling.Exact(r.GetTargetAlpha())+"; "+
 			target+spelling.Exact(r.GetTargetBeta()))
 	default:
-		t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits),
-			"at delta "+spelling.Exact(a.GetDelta())+"; "+target+spelling.Exact(r.GetTargetEpsilon()))
+		at := "at delta " + spelling.Exact(a.GetDelta())
+		if r.TargetEpsilon != nil {
+			at += "; " + target + spelling.Exact(r.GetTargetEpsilon())
+		}
+		t.Row("epsilon", "≤ "+num.FormatUp(a.GetEpsilon(), digits), at)
 		if a.EpsilonLower != nil {
 			t.Row("", "≥ "+num.FormatDown(a.GetEpsilonLower(), digits), "whatever the analysis")
 		}

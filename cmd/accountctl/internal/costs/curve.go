@@ -37,6 +37,10 @@ With --gaussian-dp, --order or --xi it also shows the least μ of Gaussian diffe
 privacy, Rényi divergences, and the least ρ of (ξ, ρ)-zCDP, with what is proven of each
 from below. An ε below 0 is allowed.
 
+With --prior it shows how often every attacker errs who guesses whether the record is in
+the data and gave it that probability before (the Bayes risk), and with --baseline how
+likely a record is reconstructed from the outputs that is guessed that often without them.
+
 With --trade-off the table or csv shows for each α the least β of any test
 instead. The json has everything.
 
@@ -62,6 +66,11 @@ instead. The json has everything.
 		"show the least μ of Gaussian differential privacy, too")
 	c.Flags().Float64SliceVar(&request.Orders, "order", nil,
 		"an `α` > 1 at which the Rényi divergence is shown, too; may be repeated")
+	c.Flags().Float64SliceVar(&request.Priors, "prior", nil,
+		"an attacker's probability `π`, 0 < π < 1, that the record is in the data: show the Bayes risk, too; may be repeated")
+	c.Flags().Float64SliceVar(&request.Baselines, "baseline", nil,
+		"the chance `κ` in [0, 1] of guessing a record without the outputs: show that of a reconstruction, too; may be "+
+			"repeated")
 	xi := c.Flags().Float64("xi", 0, "`ξ` ≥ 0: show the least ρ of (ξ, ρ)-zCDP, too")
 	tradeOff := c.Flags().Bool("trade-off", false, "show α and β instead of ε and δ")
 	answers.GapFlag(c, &gap)
@@ -166,6 +175,7 @@ func writeCurve(p *cli.Program, a *accountantv1.QueryPrivacyCurveResponse, trade
 	t.Row("equal error rate", "≥ "+num.FormatDown(a.GetEqualErrorRate(), spelling.Digits),
 		"of a test that errs equally often on both sides")
 	writeGuarantees(t, a)
+	writeGuesses(t, a)
 	t.Row("guarantee", a.GetGuarantee(), spelling.Guarantees[a.GetGuarantee()])
 	for _, text := range spelling.Assumptions(a.GetAssumptions()) {
 		t.Row("assumes", text)
@@ -215,6 +225,21 @@ func writeGuarantees(t *cli.Table, a *accountantv1.QueryPrivacyCurveResponse) {
 	if z := a.GetConcentrated(); z != nil {
 		t.Row("rho", "≤ "+num.FormatUp(z.GetRho(), spelling.Digits), "with xi "+spelling.Exact(z.GetXi())+"; "+
 			lower(z.RhoLower))
+	}
+}
+
+// writeGuesses writes what attackers with prior knowledge can do, where it was asked for.
+func writeGuesses(t *cli.Table, a *accountantv1.QueryPrivacyCurveResponse) {
+	for _, b := range a.GetBayesRisks() {
+		t.Row("bayes risk at prior "+spelling.Exact(b.GetPrior()), "≥ "+num.FormatDown(b.GetRisk(), spelling.Digits),
+			"of any guess whether the record is in the data; no curve proves more than "+
+				num.FormatUp(b.GetRiskUpper(), spelling.Digits))
+	}
+	for _, r := range a.GetReconstructions() {
+		t.Row("reconstruction at baseline "+spelling.Exact(r.GetBaseline()),
+			"≤ "+num.FormatUp(r.GetSuccess(), spelling.Digits),
+			"chance of a guess from the outputs; no curve proves less than "+
+				num.FormatDown(r.GetSuccessLower(), spelling.Digits))
 	}
 }
 

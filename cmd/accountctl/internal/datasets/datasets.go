@@ -76,7 +76,7 @@ func state(d *accountantv1.Dataset) string {
 func write(p *cli.Program, d *accountantv1.Dataset) error {
 	s := d.GetSpec()
 	t := p.Table()
-	t.Row("dataset", s.GetId())
+	t.Row("dataset", spelling.Identifier(s.GetId()))
 	for _, f := range []struct{ name, value string }{
 		{"title", s.GetTitle()},
 		{"owners", strings.Join(s.GetOwners(), ", ")},

@@ -29,7 +29,8 @@ left out; --output wide has them whole.`,
 		},
 		Row: func(d *accountantv1.Dataset) []any {
 			s := d.GetSpec()
-			name := spelling.Reference(&accountantv1.DatasetReference{Id: s.GetId(), Version: s.GetVersion()})
+			name := spelling.Reference(&accountantv1.DatasetReference{Id: spelling.Identifier(s.GetId()),
+				Version: s.GetVersion()})
 			return row(p, name, state(d), spelling.Adjacency(s.GetAdjacency()), s.GetPrivacyUnit(),
 				budgetText(d), strings.Join(s.GetOwners(), ", "), spelling.Time(d.GetCreateTime()))
 		},

@@ -49,6 +49,9 @@ func (e *Impossible) Unwrap() error { return e.Err }
 // Choose gives a guard to each of the ledger's budgets that was given without one. parent is the
 // specification of the ledger's parent, nil if it has none.
 func Choose(spec, parent *accountantv1.LedgerSpec, stop func() bool) ([]Choice, error) {
+	if spec.GetParent() != "" && parent != nil {
+		wire.Inherit(spec, parent)
+	}
 	var chosen []Choice
 	for i, b := range spec.GetBudgets() {
 		if !needs(spec)(b) {

@@ -28,8 +28,7 @@ The shares of child ledgers are charged too, in full: the children stay open, an
 nothing comes back when they are closed later. So close the children first.
 
 On a terminal the command shows what it will charge, and asks. Elsewhere it needs
---yes. In this version it only warns where --yes is missing; the next one will
-refuse.
+--yes.
 
 Where the daemon knows callers by a socket's user or by a certificate, only the
 principal that created the ledger may close it, or somebody on the daemon's own
@@ -73,9 +72,9 @@ func confirmClose(p *cli.Program, c *cobra.Command, name string) error {
 		return err
 	}
 	if !cli.IsTerminal(p.In) || !cli.IsTerminal(p.Err) {
-		p.Warn(append(closingWarnings(l),
-			"ledger close: --yes is missing; this version closes the ledger all the same, the next one will not"))
-		return nil
+		p.Warn(closingWarnings(l))
+		return cli.Usage(c, "ledger %s was not closed, since closing is final and nobody can be asked here; "+
+			"allowed: with --yes", cli.Clean(name))
 	}
 	if err := writeClosing(p.Err, l); err != nil {
 		return err

@@ -18,7 +18,8 @@ import (
 
 func ledgerCreate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "create NAME --adjacency ADJACENCY [--plan MECHANISM flags … | --plan FILE] [--budget BUDGET …]",
+		Use: "create NAME (--adjacency ADJACENCY | --parent NAME) [--plan MECHANISM flags … | --plan FILE] " +
+			"[--budget BUDGET …]",
 		Short: "Create a ledger",
 		Long: `Create a ledger. Its name is made of segments [a-z0-9][a-z0-9._-]{0,62} joined by
 "/". If it exists with the same properties nothing happens; if it exists with
@@ -46,7 +47,7 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
   accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-6
   accountctl ledger create mnist/run-2 --adjacency add-or-remove-one --plan one-step.json --budget epsilon=3,delta=1e-6
   accountctl ledger create shared --adjacency add-or-remove-one --budget epsilon=8,delta=1e-5,guard=rdp --expected-run workload.json
-  accountctl ledger create shared/team-a --adjacency add-or-remove-one --plan workload.json --parent shared
+  accountctl ledger create shared/team-a --budget epsilon=2,delta=1e-6 --parent shared
   accountctl ledger create team/census --adjacency replace-one --privacy-unit user --owner alice --label purpose=tables`,
 		Args: workloads.ChargeArgs,
 	}
@@ -64,8 +65,11 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 		"what may be charged: a `MECHANISM` with its flags, or a workload file; - is standard input")
 	expected := c.Flags().String("expected-run", "", "what the budgets must have room for: a `MECHANISM` with its "+
 		"flags, or a workload file; a guard rdp without order gets the best one for it")
+	c.Flags().BoolVar(&spec.OverAllOnly, "over-all-only", false, "charges to several ledgers may include this one "+
+		"only with --contribution over-all; then the budgets of such ledgers add up")
 	c.Flags().StringVar(&spec.Parent, "parent", "",
-		"the ledger that pays for this one: all that this one may spend is set aside there")
+		"the ledger that pays for this one: all that this one may spend is set aside there; adjacency, privacy "+
+			"unit and dataset are its own where none is given")
 	described := workloads.AddPlanFlags(p, c,
 		"accountctl ledger create NAME --adjacency add-or-remove-one --plan %s", "plan", "expected-run")
 	budgets := values.BudgetsFlag(c)
@@ -74,11 +78,13 @@ What --plan and --expected-run name is a file, unless it is a mechanism with its
 	_ = c.RegisterFlagCompletionFunc("adjacency",
 		cobra.FixedCompletions(spelling.Adjacencies(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		value, err := values.ParseAdjacency(c, adjacency)
-		if err != nil {
-			return err
+		if adjacency != "" || spec.Parent == "" {
+			var err error
+			if spec.Adjacency, err = values.ParseAdjacency(c, adjacency); err != nil {
+				return err
+			}
 		}
-		spec.Name, spec.Adjacency, spec.Labels, spec.Budgets = args[0], value, *labels, *budgets
+		spec.Name, spec.Labels, spec.Budgets = args[0], *labels, *budgets
 		dashes, err := readPolicy(c, described, args[1:], &spec, *plan, *expected)
 		if err != nil {
 			return err

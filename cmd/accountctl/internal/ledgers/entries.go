@@ -164,7 +164,7 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 	if raw {
 		header = append(header, "raw")
 	}
-	header = append(header, "set", "set_ledgers")
+	header = append(header, "set", "set_ledgers", "set_contribution")
 	_ = w.Write(header) // the writer keeps the error for flush
 	return &entryWriter{
 		entry: func(e *accountantv1.Entry) error {
@@ -203,12 +203,13 @@ func csvEntries(p *cli.Program, raw bool) *entryWriter {
 }
 
 // setCells are an entry's cells about the set of ledgers that it is a part of: where that is written down, in the
-// form of a reservation's name, and how many ledgers it has. Other entries have empty ones.
+// form of a reservation's name, how many ledgers it has, and its contribution. Other entries have empty ones.
 func setCells(s *accountantv1.SetPart) []string {
 	if s == nil {
-		return []string{"", ""}
+		return []string{"", "", ""}
 	}
-	return []string{fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), fmt.Sprint(s.GetMembers())}
+	return []string{fmt.Sprintf("%s:%d", s.GetJournal(), s.GetPosition()), fmt.Sprint(s.GetMembers()),
+		spelling.Contribution(s.GetContribution())}
 }
 
 func eventsJSON(events []*accountantv1.Event) (string, error) {

@@ -32,14 +32,14 @@ func writeLedger(p *cli.Program, l *accountantv1.Ledger) error {
 	t.Row("ledger", p.Short(l.GetName(), 60))
 	state := spelling.State(l)
 	if l.GetNeedsReconciling() {
-		state += ": restored from a backup; it takes nothing until ledger reconcile"
+		state += ": it has lost entries, by a restore or a failover; it takes nothing until ledger reconcile"
 	}
 	t.Row("state", state)
 	t.Row("policy", spelling.Policy(spec))
 	t.Row("adjacency", spelling.Adjacency(spec.GetAdjacency()))
 	for _, f := range []struct{ name, value string }{
 		{"privacy unit", spec.GetPrivacyUnit()},
-		{"dataset", strings.TrimSpace(spec.GetDatasetId() + " " + spec.GetDatasetVersion())},
+		{"dataset", strings.TrimSpace(spelling.Identifier(spec.GetDatasetId()) + " " + spec.GetDatasetVersion())},
 		{"owner", spec.GetOwner()},
 		{"parent", spec.GetParent()},
 		{"labels", spelling.Labels(spec.GetLabels())},

@@ -15,9 +15,10 @@ import (
 func ledgerReconcile(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reconcile NAME (--charge FILE | --accept-loss REASON)",
-		Short: "Say what a restored ledger has lost",
-		Long: `A ledger that was restored from a backup takes nothing until somebody has said what
-was charged to it after the backup was made, which is lost.
+		Short: "Say what a ledger has lost by a restore or a failover",
+		Long: `A ledger that was restored from a backup, or of which a failover of the database has
+lost entries, takes nothing until somebody has said what was charged to it after the
+backup was made, or was in those entries.
 
   --charge FILE         charges that: a workload with everything that was
                         released since, from the logs of the jobs; one without
@@ -30,8 +31,8 @@ was charged to it after the backup was made, which is lost.
                         lists that as an assumption, and its guarantee is
                         descriptive.
 
-Unsure? Charge more rather than less. Writers from before the restore stay refused: a
-new process, or client, goes on.
+Unsure? Charge more rather than less. Writers from before the loss stay refused: a new
+process, or client, goes on.
 
 ` + writes.OwnSocketHelp + `
 

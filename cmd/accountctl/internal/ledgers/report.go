@@ -31,6 +31,8 @@ the message says of each such ledger what it lacks, and what would fit in all.
 
 ` + several.Help + `
 
+` + several.ContributionHelp + `
+
 ` + mechanisms.Help + `
 
 ` + writes.RequestIDHelp + `
@@ -40,10 +42,10 @@ the message says of each such ledger what it lacks, and what would fit in all.
   accountctl report team/census laplace --scale 10 --sensitivity 1 --label table=age
   accountctl report team/mnist --file workload.json --request-id run-7
   accountctl report team/mnist --file - --check < workload.json
-  accountctl report --prefix days/ --from 2026-11-01 --to 2026-11-07 --file week.json --request-id run-8`,
+  accountctl report --prefix days/ --from 2026-11-01 --to 2026-11-07 --contribution over-all --file week.json`,
 		ValidArgsFunction: workloads.CompleteCharge(p),
 	}
-	ledgers := several.AddFlags(c)
+	ledgers, by := several.AddFlags(c), several.AddContribution(c)
 	c.Args = ledgers.Arguments(true)
 	flags := workloads.AddChargeFlags(c, "accountctl report NAME %s")
 	w := writes.AddFlags(p, c)
@@ -57,9 +59,13 @@ the message says of each such ledger what it lacks, and what would fit in all.
 		if err != nil {
 			return err
 		}
+		whose, err := by.Of(c, of)
+		if err != nil {
+			return err
+		}
 		name, one := of.One()
 		if !one {
-			return several.Report(w, c, of, charge, *flags.Labels, *check)
+			return several.Report(w, c, of, whose, charge, *flags.Labels, *check)
 		}
 		var costs []string
 		answer, err := writes.Once(w, c,

@@ -32,6 +32,9 @@ func WriteAnswer(p *cli.Program, a *accountantv1.QueryPrivacySetResponse, byDelt
 	}
 	n := len(a.GetLedgers())
 	writeFor(p, fmt.Sprintf("A record in all %d ledgers", n), a.GetInAll(), given, byDelta)
+	if why := a.GetNotInAll(); why != "" {
+		p.Item("  no bound: ", why+".")
+	}
 	if a.GetInOne() == nil {
 		_, _ = fmt.Fprintln(p.Out)
 		p.Paragraph(fmt.Sprintf("A record in at most one of the %d ledgers: nothing is proven; %s.", n,

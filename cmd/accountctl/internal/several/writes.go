@@ -48,8 +48,8 @@ func run[A answer](w *writes.Flags, c *cobra.Command, done string, say func(A),
 }
 
 // Report charges several ledgers, or with check only says what would be done.
-func Report(w *writes.Flags, c *cobra.Command, of Ledgers, charge *workloads.Charge, labels map[string]string,
-	check bool) error {
+func Report(w *writes.Flags, c *cobra.Command, of Ledgers, by Contribution, charge *workloads.Charge,
+	labels map[string]string, check bool) error {
 	say := func(a *accountantv1.ReportSetResponse) {
 		if a.GetReceipt() == nil {
 			w.Paragraph(fmt.Sprintf("would be charged: %d ledgers; nothing was written", len(a.GetLedgers())))
@@ -62,9 +62,9 @@ func Report(w *writes.Flags, c *cobra.Command, of Ledgers, charge *workloads.Cha
 				return nil, err
 			}
 			if !check {
-				return of.Of(daemon).ReportOnce(ctx, key, charge.Events, labels)
+				return of.Of(daemon).ReportOnce(ctx, key, by.value(), charge.Events, labels)
 			}
-			a, err := of.Of(daemon).CheckOnce(ctx, key, charge.Events, labels)
+			a, err := of.Of(daemon).CheckOnce(ctx, key, by.value(), charge.Events, labels)
 			if err == nil && a.GetRefusal() != nil {
 				return nil, wouldRefuse(a.GetRefusal())
 			}
@@ -73,8 +73,8 @@ func Report(w *writes.Flags, c *cobra.Command, of Ledgers, charge *workloads.Cha
 }
 
 // Reserve sets events aside in several ledgers.
-func Reserve(w *writes.Flags, c *cobra.Command, of Ledgers, charge *workloads.Charge, lifetime time.Duration,
-	labels map[string]string) error {
+func Reserve(w *writes.Flags, c *cobra.Command, of Ledgers, by Contribution, charge *workloads.Charge,
+	lifetime time.Duration, labels map[string]string) error {
 	say := func(a *accountantv1.ReserveSetResponse) {
 		w.Paragraph(fmt.Sprintf("reservation %s, until %s", ReservationName(client.ReservationOf(a.GetReceipt())),
 			spelling.Time(a.GetExpireTime())))
@@ -85,7 +85,7 @@ func Reserve(w *writes.Flags, c *cobra.Command, of Ledgers, charge *workloads.Ch
 			if err := of.suits(ctx, w.Program, daemon, charge); err != nil {
 				return nil, err
 			}
-			return of.Of(daemon).ReserveOnce(ctx, key, charge.Events, lifetime, labels)
+			return of.Of(daemon).ReserveOnce(ctx, key, by.value(), charge.Events, lifetime, labels)
 		})
 }
 

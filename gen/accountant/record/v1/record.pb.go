@@ -772,7 +772,7 @@ type Entry_Raise struct {
 }
 
 type Entry_Restored struct {
-	// The ledger was restored from a backup.
+	// The ledger was restored from a backup, or a failover lost entries of it.
 	Restored *v1.Restored `protobuf:"bytes,17,opt,name=restored,proto3,oneof"`
 }
 
@@ -867,7 +867,9 @@ type SetPart struct {
 	// How many ledgers there are.
 	Members uint32 `protobuf:"varint,3,opt,name=members,proto3" json:"members,omitempty"`
 	// SHA-256 of their names in order, each followed by a byte of 0; 32 bytes.
-	Names         []byte `protobuf:"bytes,4,opt,name=names,proto3" json:"names,omitempty"`
+	Names []byte `protobuf:"bytes,4,opt,name=names,proto3" json:"names,omitempty"`
+	// Whose rows the sensitivity bounds.
+	Contribution  v1.SetPart_Contribution `protobuf:"varint,5,opt,name=contribution,proto3,enum=accountant.v1.SetPart_Contribution" json:"contribution,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -928,6 +930,13 @@ func (x *SetPart) GetNames() []byte {
 		return x.Names
 	}
 	return nil
+}
+
+func (x *SetPart) GetContribution() v1.SetPart_Contribution {
+	if x != nil {
+		return x.Contribution
+	}
+	return v1.SetPart_Contribution(0)
 }
 
 // Raise is a raise with what it came to.
@@ -1207,12 +1216,13 @@ const file_accountant_record_v1_record_proto_rawDesc = "" +
 	"\ramend_dataset\x18\x1d \x01(\v2\".accountant.record.v1.AmendDatasetH\x00R\famendDataset\x125\n" +
 	"\btogether\x18\x1e \x01(\v2\x17.accountant.v1.TogetherH\x00R\btogether\x12/\n" +
 	"\x03set\x18\x1f \x01(\v2\x1d.accountant.record.v1.SetPartR\x03setB\b\n" +
-	"\x06action\"o\n" +
+	"\x06action\"\xb8\x01\n" +
 	"\aSetPart\x12\x18\n" +
 	"\ajournal\x18\x01 \x01(\rR\ajournal\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +
 	"\amembers\x18\x03 \x01(\rR\amembers\x12\x14\n" +
-	"\x05names\x18\x04 \x01(\fR\x05names\"\x89\x01\n" +
+	"\x05names\x18\x04 \x01(\fR\x05names\x12G\n" +
+	"\fcontribution\x18\x05 \x01(\x0e2#.accountant.v1.SetPart.ContributionR\fcontribution\"\x89\x01\n" +
 	"\x05Raise\x12*\n" +
 	"\x05raise\x18\x01 \x01(\v2\x14.accountant.v1.RaiseR\x05raise\x12@\n" +
 	"\n" +
@@ -1246,39 +1256,40 @@ func file_accountant_record_v1_record_proto_rawDescGZIP() []byte {
 
 var file_accountant_record_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_accountant_record_v1_record_proto_goTypes = []any{
-	(*Genesis)(nil),             // 0: accountant.record.v1.Genesis
-	(*Dataset)(nil),             // 1: accountant.record.v1.Dataset
-	(*Resolution)(nil),          // 2: accountant.record.v1.Resolution
-	(*Limit)(nil),               // 3: accountant.record.v1.Limit
-	(*Part)(nil),                // 4: accountant.record.v1.Part
-	(*Entry)(nil),               // 5: accountant.record.v1.Entry
-	(*SetPart)(nil),             // 6: accountant.record.v1.SetPart
-	(*Raise)(nil),               // 7: accountant.record.v1.Raise
-	(*AmendDataset)(nil),        // 8: accountant.record.v1.AmendDataset
-	(*Reservation)(nil),         // 9: accountant.record.v1.Reservation
-	(*v1.LedgerSpec)(nil),       // 10: accountant.v1.LedgerSpec
-	(*v1.DatasetCaps)(nil),      // 11: accountant.v1.DatasetCaps
-	(*v1.DatasetReference)(nil), // 12: accountant.v1.DatasetReference
-	(v1.Budget_Guard)(0),        // 13: accountant.v1.Budget.Guard
-	(*v1.Mechanism)(nil),        // 14: accountant.v1.Mechanism
-	(*v1.Charge)(nil),           // 15: accountant.v1.Charge
-	(*v1.Close)(nil),            // 16: accountant.v1.Close
-	(*v1.Reserve)(nil),          // 17: accountant.v1.Reserve
-	(*v1.Commit)(nil),           // 18: accountant.v1.Commit
-	(*v1.Release)(nil),          // 19: accountant.v1.Release
-	(*v1.Expire)(nil),           // 20: accountant.v1.Expire
-	(*v1.Refund)(nil),           // 21: accountant.v1.Refund
-	(*v1.Restored)(nil),         // 22: accountant.v1.Restored
-	(*v1.Reconcile)(nil),        // 23: accountant.v1.Reconcile
-	(*v1.Free)(nil),             // 24: accountant.v1.Free
-	(*v1.Acknowledge)(nil),      // 25: accountant.v1.Acknowledge
-	(*v1.Propose)(nil),          // 26: accountant.v1.Propose
-	(*v1.Withdraw)(nil),         // 27: accountant.v1.Withdraw
-	(*v1.AccessPolicy)(nil),     // 28: accountant.v1.AccessPolicy
-	(*v1.Adopt)(nil),            // 29: accountant.v1.Adopt
-	(*v1.Together)(nil),         // 30: accountant.v1.Together
-	(*v1.Raise)(nil),            // 31: accountant.v1.Raise
-	(*v1.AmendDataset)(nil),     // 32: accountant.v1.AmendDataset
+	(*Genesis)(nil),              // 0: accountant.record.v1.Genesis
+	(*Dataset)(nil),              // 1: accountant.record.v1.Dataset
+	(*Resolution)(nil),           // 2: accountant.record.v1.Resolution
+	(*Limit)(nil),                // 3: accountant.record.v1.Limit
+	(*Part)(nil),                 // 4: accountant.record.v1.Part
+	(*Entry)(nil),                // 5: accountant.record.v1.Entry
+	(*SetPart)(nil),              // 6: accountant.record.v1.SetPart
+	(*Raise)(nil),                // 7: accountant.record.v1.Raise
+	(*AmendDataset)(nil),         // 8: accountant.record.v1.AmendDataset
+	(*Reservation)(nil),          // 9: accountant.record.v1.Reservation
+	(*v1.LedgerSpec)(nil),        // 10: accountant.v1.LedgerSpec
+	(*v1.DatasetCaps)(nil),       // 11: accountant.v1.DatasetCaps
+	(*v1.DatasetReference)(nil),  // 12: accountant.v1.DatasetReference
+	(v1.Budget_Guard)(0),         // 13: accountant.v1.Budget.Guard
+	(*v1.Mechanism)(nil),         // 14: accountant.v1.Mechanism
+	(*v1.Charge)(nil),            // 15: accountant.v1.Charge
+	(*v1.Close)(nil),             // 16: accountant.v1.Close
+	(*v1.Reserve)(nil),           // 17: accountant.v1.Reserve
+	(*v1.Commit)(nil),            // 18: accountant.v1.Commit
+	(*v1.Release)(nil),           // 19: accountant.v1.Release
+	(*v1.Expire)(nil),            // 20: accountant.v1.Expire
+	(*v1.Refund)(nil),            // 21: accountant.v1.Refund
+	(*v1.Restored)(nil),          // 22: accountant.v1.Restored
+	(*v1.Reconcile)(nil),         // 23: accountant.v1.Reconcile
+	(*v1.Free)(nil),              // 24: accountant.v1.Free
+	(*v1.Acknowledge)(nil),       // 25: accountant.v1.Acknowledge
+	(*v1.Propose)(nil),           // 26: accountant.v1.Propose
+	(*v1.Withdraw)(nil),          // 27: accountant.v1.Withdraw
+	(*v1.AccessPolicy)(nil),      // 28: accountant.v1.AccessPolicy
+	(*v1.Adopt)(nil),             // 29: accountant.v1.Adopt
+	(*v1.Together)(nil),          // 30: accountant.v1.Together
+	(v1.SetPart_Contribution)(0), // 31: accountant.v1.SetPart.Contribution
+	(*v1.Raise)(nil),             // 32: accountant.v1.Raise
+	(*v1.AmendDataset)(nil),      // 33: accountant.v1.AmendDataset
 }
 var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	10, // 0: accountant.record.v1.Genesis.spec:type_name -> accountant.v1.LedgerSpec
@@ -1309,16 +1320,17 @@ var file_accountant_record_v1_record_proto_depIdxs = []int32{
 	8,  // 25: accountant.record.v1.Entry.amend_dataset:type_name -> accountant.record.v1.AmendDataset
 	30, // 26: accountant.record.v1.Entry.together:type_name -> accountant.v1.Together
 	6,  // 27: accountant.record.v1.Entry.set:type_name -> accountant.record.v1.SetPart
-	31, // 28: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
-	2,  // 29: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
-	32, // 30: accountant.record.v1.AmendDataset.amend:type_name -> accountant.v1.AmendDataset
-	2,  // 31: accountant.record.v1.AmendDataset.resolution:type_name -> accountant.record.v1.Resolution
-	4,  // 32: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	31, // 28: accountant.record.v1.SetPart.contribution:type_name -> accountant.v1.SetPart.Contribution
+	32, // 29: accountant.record.v1.Raise.raise:type_name -> accountant.v1.Raise
+	2,  // 30: accountant.record.v1.Raise.resolution:type_name -> accountant.record.v1.Resolution
+	33, // 31: accountant.record.v1.AmendDataset.amend:type_name -> accountant.v1.AmendDataset
+	2,  // 32: accountant.record.v1.AmendDataset.resolution:type_name -> accountant.record.v1.Resolution
+	4,  // 33: accountant.record.v1.Reservation.rest:type_name -> accountant.record.v1.Part
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_accountant_record_v1_record_proto_init() }

@@ -32,8 +32,10 @@ type Facts struct {
 	// Pooled: something between hands out the server's sessions. PerTransaction: it gives each transaction another.
 	Pooled, PerTransaction bool
 
-	// Sessions is how many the server takes, of which Free are not in use.
+	// Sessions is how many the server, the database or the user takes, of which Free are not in use: the one of the
+	// three that has the fewest left. Limit says which that is.
 	Sessions, Free int
+	Limit          string
 
 	User      string
 	Superuser bool
@@ -47,6 +49,7 @@ type Facts struct {
 	Store string          // identifier; empty if no daemon was started on it yet
 	Keys  []rows.BoundKey // to which it was bound, the one in use last
 	Moved *rows.Final     // its ledgers were moved away; nil if they were not
+	Lost  []Loss          // ledgers of which entries were lost, until somebody reconciles them
 
 	// Rotating is the fingerprint, in hexadecimal, of the key of a rotate-key that was begun and not finished; empty if
 	// there is none.
@@ -112,10 +115,19 @@ func (f *Facts) server(ctx context.Context, c *pgx.Conn) error {
 		}
 	}
 	const ask = `SELECT current_setting('server_version'), current_setting('synchronous_commit'),
-		current_setting('data_checksums') = 'on', current_setting('max_connections')::int,
-		current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-			- (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`
-	return c.QueryRow(ctx, ask).Scan(&f.Version, &f.SynchronousCommit, &f.Checksums, &f.Sessions, &f.Free)
+		current_setting('data_checksums') = 'on', l.*
+		FROM (SELECT 'max_connections of the server' AS what, current_setting('max_connections')::int AS most,
+				current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+				- coalesce(current_setting('reserved_connections', true)::int, 0)
+				- (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS free
+			UNION ALL SELECT 'CONNECTION LIMIT of the database', datconnlimit, datconnlimit
+				- (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())
+				FROM pg_database WHERE datname = current_database() AND datconnlimit >= 0
+			UNION ALL SELECT 'CONNECTION LIMIT of the user', rolconnlimit, rolconnlimit
+				- (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user)
+				FROM pg_roles WHERE rolname = current_user AND rolconnlimit >= 0) l
+		ORDER BY l.free LIMIT 1`
+	return c.QueryRow(ctx, ask).Scan(&f.Version, &f.SynchronousCommit, &f.Checksums, &f.Limit, &f.Sessions, &f.Free)
 }
 
 func (f *Facts) user(ctx context.Context, c *pgx.Conn) error {
@@ -168,6 +180,9 @@ func (f *Facts) store(ctx context.Context, c *pgx.Conn) (err error) {
 		}
 		return nil
 	})
+	if err == nil && f.Moved == nil {
+		f.Lost, err = Lost(ctx, c)
+	}
 	return err
 }
 

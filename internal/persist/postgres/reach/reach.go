@@ -30,6 +30,10 @@ type Address struct {
 // Program is the name that the sessions of daemons have in the database.
 const Program = "accountantd"
 
+// Sessions is how many sessions a daemon has at most: the committer's, those of reads and one that listens. Ten daemons
+// fit into a server with PostgreSQL's usual max_connections, 100.
+const Sessions = 9
+
 // Parse reads the connection string, and refuses one whose connection would not be safe. A server that does not
 // answer within patience is given up; where the address names several, they share it.
 func (a Address) Parse(patience time.Duration) (*pgxpool.Config, error) {

@@ -588,16 +588,18 @@ class QueryPrivacySetRequest(_message.Message):
     def __init__(self, set: _Optional[_Union[_set_pb2.LedgerSet, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon: _Optional[float] = ..., max_gap: _Optional[float] = ...) -> None: ...
 
 class QueryPrivacySetResponse(_message.Message):
-    __slots__ = ["in_all", "in_one", "ledgers", "not_in_one"]
+    __slots__ = ["in_all", "in_one", "ledgers", "not_in_all", "not_in_one"]
     IN_ALL_FIELD_NUMBER: _ClassVar[int]
     IN_ONE_FIELD_NUMBER: _ClassVar[int]
     LEDGERS_FIELD_NUMBER: _ClassVar[int]
+    NOT_IN_ALL_FIELD_NUMBER: _ClassVar[int]
     NOT_IN_ONE_FIELD_NUMBER: _ClassVar[int]
     in_all: QueryPrivacyResponse
     in_one: QueryPrivacyResponse
     ledgers: _containers.RepeatedCompositeFieldContainer[LedgerPrivacy]
+    not_in_all: str
     not_in_one: str
-    def __init__(self, ledgers: _Optional[_Iterable[_Union[LedgerPrivacy, _Mapping]]] = ..., in_all: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., in_one: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., not_in_one: _Optional[str] = ...) -> None: ...
+    def __init__(self, ledgers: _Optional[_Iterable[_Union[LedgerPrivacy, _Mapping]]] = ..., in_all: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., in_one: _Optional[_Union[QueryPrivacyResponse, _Mapping]] = ..., not_in_one: _Optional[str] = ..., not_in_all: _Optional[str] = ...) -> None: ...
 
 class RaiseRequest(_message.Message):
     __slots__ = ["last_receipt", "ledger", "sequence", "writer"]

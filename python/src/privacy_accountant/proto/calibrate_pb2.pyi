@@ -39,7 +39,7 @@ class CalibrateRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., solve: _Optional[_Union[CalibrateRequest.Solve, str]] = ..., target_epsilon: _Optional[float] = ..., target_delta: _Optional[float] = ..., target_mu: _Optional[float] = ..., target_advantage: _Optional[float] = ..., target_alpha: _Optional[float] = ..., target_beta: _Optional[float] = ...) -> None: ...
 
 class CalibrateResponse(_message.Message):
-    __slots__ = ["advantage", "analysis", "assumptions", "beta", "delta", "epsilon", "epsilon_lower", "event", "exceeding_value", "field", "guarantee", "mu", "position", "value", "warnings"]
+    __slots__ = ["advantage", "analysis", "assumptions", "beta", "delta", "epsilon", "epsilon_lower", "event", "exceeding_value", "field", "guarantee", "mu", "position", "refusal", "target_value", "value", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ANALYSIS_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,8 @@ class CalibrateResponse(_message.Message):
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
     MU_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    TARGET_VALUE_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     advantage: float
@@ -68,6 +70,8 @@ class CalibrateResponse(_message.Message):
     guarantee: str
     mu: float
     position: int
+    refusal: str
+    target_value: float
     value: float
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, field: _Optional[str] = ..., value: _Optional[float] = ..., exceeding_value: _Optional[float] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., beta: _Optional[float] = ...) -> None: ...
+    def __init__(self, field: _Optional[str] = ..., value: _Optional[float] = ..., exceeding_value: _Optional[float] = ..., event: _Optional[_Union[_mechanism_pb2.Event, _Mapping]] = ..., epsilon: _Optional[float] = ..., epsilon_lower: _Optional[float] = ..., delta: _Optional[float] = ..., analysis: _Optional[str] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., mu: _Optional[float] = ..., advantage: _Optional[float] = ..., beta: _Optional[float] = ..., target_value: _Optional[float] = ..., refusal: _Optional[str] = ...) -> None: ...

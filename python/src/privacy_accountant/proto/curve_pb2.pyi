@@ -7,6 +7,16 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class BayesRisk(_message.Message):
+    __slots__ = ["prior", "risk", "risk_upper"]
+    PRIOR_FIELD_NUMBER: _ClassVar[int]
+    RISK_FIELD_NUMBER: _ClassVar[int]
+    RISK_UPPER_FIELD_NUMBER: _ClassVar[int]
+    prior: float
+    risk: float
+    risk_upper: float
+    def __init__(self, prior: _Optional[float] = ..., risk: _Optional[float] = ..., risk_upper: _Optional[float] = ...) -> None: ...
+
 class ConcentratedBound(_message.Message):
     __slots__ = ["rho", "rho_lower", "xi"]
     RHO_FIELD_NUMBER: _ClassVar[int]
@@ -44,8 +54,9 @@ class GaussianDpBound(_message.Message):
     def __init__(self, mu: _Optional[float] = ..., mu_lower: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class QueryPrivacyCurveRequest(_message.Message):
-    __slots__ = ["alphas", "epsilon_max", "epsilon_min", "epsilons", "gaussian_dp", "ledger", "max_gap", "orders", "points", "workload", "xi"]
+    __slots__ = ["alphas", "baselines", "epsilon_max", "epsilon_min", "epsilons", "gaussian_dp", "ledger", "max_gap", "orders", "points", "priors", "workload", "xi"]
     ALPHAS_FIELD_NUMBER: _ClassVar[int]
+    BASELINES_FIELD_NUMBER: _ClassVar[int]
     EPSILONS_FIELD_NUMBER: _ClassVar[int]
     EPSILON_MAX_FIELD_NUMBER: _ClassVar[int]
     EPSILON_MIN_FIELD_NUMBER: _ClassVar[int]
@@ -54,9 +65,11 @@ class QueryPrivacyCurveRequest(_message.Message):
     MAX_GAP_FIELD_NUMBER: _ClassVar[int]
     ORDERS_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
+    PRIORS_FIELD_NUMBER: _ClassVar[int]
     WORKLOAD_FIELD_NUMBER: _ClassVar[int]
     XI_FIELD_NUMBER: _ClassVar[int]
     alphas: _containers.RepeatedScalarFieldContainer[float]
+    baselines: _containers.RepeatedScalarFieldContainer[float]
     epsilon_max: float
     epsilon_min: float
     epsilons: _containers.RepeatedScalarFieldContainer[float]
@@ -65,15 +78,17 @@ class QueryPrivacyCurveRequest(_message.Message):
     max_gap: float
     orders: _containers.RepeatedScalarFieldContainer[float]
     points: int
+    priors: _containers.RepeatedScalarFieldContainer[float]
     workload: _mechanism_pb2.Workload
     xi: float
-    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ..., gaussian_dp: bool = ..., orders: _Optional[_Iterable[float]] = ..., xi: _Optional[float] = ...) -> None: ...
+    def __init__(self, ledger: _Optional[str] = ..., workload: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., epsilons: _Optional[_Iterable[float]] = ..., epsilon_min: _Optional[float] = ..., epsilon_max: _Optional[float] = ..., points: _Optional[int] = ..., alphas: _Optional[_Iterable[float]] = ..., max_gap: _Optional[float] = ..., gaussian_dp: bool = ..., orders: _Optional[_Iterable[float]] = ..., xi: _Optional[float] = ..., priors: _Optional[_Iterable[float]] = ..., baselines: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class QueryPrivacyCurveResponse(_message.Message):
-    __slots__ = ["advantage", "advantage_lower", "assumptions", "concentrated", "equal_error_rate", "equal_error_rate_upper", "gaussian_dp", "guarantee", "points", "position", "renyi", "trade_off", "warnings"]
+    __slots__ = ["advantage", "advantage_lower", "assumptions", "bayes_risks", "concentrated", "equal_error_rate", "equal_error_rate_upper", "gaussian_dp", "guarantee", "points", "position", "reconstructions", "renyi", "trade_off", "warnings"]
     ADVANTAGE_FIELD_NUMBER: _ClassVar[int]
     ADVANTAGE_LOWER_FIELD_NUMBER: _ClassVar[int]
     ASSUMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    BAYES_RISKS_FIELD_NUMBER: _ClassVar[int]
     CONCENTRATED_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_FIELD_NUMBER: _ClassVar[int]
     EQUAL_ERROR_RATE_UPPER_FIELD_NUMBER: _ClassVar[int]
@@ -81,12 +96,14 @@ class QueryPrivacyCurveResponse(_message.Message):
     GUARANTEE_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    RECONSTRUCTIONS_FIELD_NUMBER: _ClassVar[int]
     RENYI_FIELD_NUMBER: _ClassVar[int]
     TRADE_OFF_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     advantage: float
     advantage_lower: float
     assumptions: _containers.RepeatedCompositeFieldContainer[_ledger_pb2.Assumption]
+    bayes_risks: _containers.RepeatedCompositeFieldContainer[BayesRisk]
     concentrated: ConcentratedBound
     equal_error_rate: float
     equal_error_rate_upper: float
@@ -94,10 +111,21 @@ class QueryPrivacyCurveResponse(_message.Message):
     guarantee: str
     points: _containers.RepeatedCompositeFieldContainer[CurvePoint]
     position: int
+    reconstructions: _containers.RepeatedCompositeFieldContainer[Reconstruction]
     renyi: _containers.RepeatedCompositeFieldContainer[RenyiDivergence]
     trade_off: _containers.RepeatedCompositeFieldContainer[TradeOffPoint]
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., gaussian_dp: _Optional[_Union[GaussianDpBound, _Mapping]] = ..., renyi: _Optional[_Iterable[_Union[RenyiDivergence, _Mapping]]] = ..., concentrated: _Optional[_Union[ConcentratedBound, _Mapping]] = ...) -> None: ...
+    def __init__(self, points: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., trade_off: _Optional[_Iterable[_Union[TradeOffPoint, _Mapping]]] = ..., advantage: _Optional[float] = ..., advantage_lower: _Optional[float] = ..., equal_error_rate: _Optional[float] = ..., equal_error_rate_upper: _Optional[float] = ..., guarantee: _Optional[str] = ..., position: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., assumptions: _Optional[_Iterable[_Union[_ledger_pb2.Assumption, _Mapping]]] = ..., gaussian_dp: _Optional[_Union[GaussianDpBound, _Mapping]] = ..., renyi: _Optional[_Iterable[_Union[RenyiDivergence, _Mapping]]] = ..., concentrated: _Optional[_Union[ConcentratedBound, _Mapping]] = ..., bayes_risks: _Optional[_Iterable[_Union[BayesRisk, _Mapping]]] = ..., reconstructions: _Optional[_Iterable[_Union[Reconstruction, _Mapping]]] = ...) -> None: ...
+
+class Reconstruction(_message.Message):
+    __slots__ = ["baseline", "success", "success_lower"]
+    BASELINE_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_LOWER_FIELD_NUMBER: _ClassVar[int]
+    baseline: float
+    success: float
+    success_lower: float
+    def __init__(self, baseline: _Optional[float] = ..., success: _Optional[float] = ..., success_lower: _Optional[float] = ...) -> None: ...
 
 class RenyiDivergence(_message.Message):
     __slots__ = ["divergence", "divergence_lower", "order"]

@@ -341,7 +341,7 @@ class LedgerRange(_message.Message):
     def __init__(self, prefix: _Optional[str] = ..., first: _Optional[str] = ..., last: _Optional[str] = ...) -> None: ...
 
 class LedgerSpec(_message.Message):
-    __slots__ = ["adjacency", "budgets", "dataset_id", "dataset_version", "expected_run", "labels", "name", "owner", "parent", "plan", "policy", "privacy_unit"]
+    __slots__ = ["adjacency", "budgets", "dataset_id", "dataset_version", "expected_run", "labels", "name", "over_all_only", "owner", "parent", "plan", "policy", "privacy_unit"]
     class Policy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = []
     class LabelsEntry(_message.Message):
@@ -360,6 +360,7 @@ class LedgerSpec(_message.Message):
     FILTER: LedgerSpec.Policy
     LABELS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    OVER_ALL_ONLY_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     PARENT_FIELD_NUMBER: _ClassVar[int]
     PLAN: LedgerSpec.Policy
@@ -374,12 +375,13 @@ class LedgerSpec(_message.Message):
     expected_run: _mechanism_pb2.Workload
     labels: _containers.ScalarMap[str, str]
     name: str
+    over_all_only: bool
     owner: str
     parent: str
     plan: _mechanism_pb2.Workload
     policy: LedgerSpec.Policy
     privacy_unit: str
-    def __init__(self, name: _Optional[str] = ..., adjacency: _Optional[_Union[_mechanism_pb2.Workload.Adjacency, str]] = ..., privacy_unit: _Optional[str] = ..., dataset_id: _Optional[str] = ..., dataset_version: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., policy: _Optional[_Union[LedgerSpec.Policy, str]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., expected_run: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., parent: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., adjacency: _Optional[_Union[_mechanism_pb2.Workload.Adjacency, str]] = ..., privacy_unit: _Optional[str] = ..., dataset_id: _Optional[str] = ..., dataset_version: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., policy: _Optional[_Union[LedgerSpec.Policy, str]] = ..., plan: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., budgets: _Optional[_Iterable[_Union[Budget, _Mapping]]] = ..., expected_run: _Optional[_Union[_mechanism_pb2.Workload, _Mapping]] = ..., parent: _Optional[str] = ..., over_all_only: bool = ...) -> None: ...
 
 class PlanBalance(_message.Message):
     __slots__ = ["mechanism", "planned", "remaining", "reserved", "spent"]
@@ -536,31 +538,44 @@ class Reserve(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[_mechanism_pb2.Event, _Mapping]]] = ..., labels: _Optional[_Mapping[str, str]] = ..., lifetime_seconds: _Optional[int] = ..., child: _Optional[str] = ..., holder: _Optional[str] = ...) -> None: ...
 
 class Restored(_message.Message):
-    __slots__ = ["backup_sha256", "from_store_id", "newest_time", "store_id"]
+    __slots__ = ["backup_sha256", "from_store_id", "lost_hash", "lost_position", "newest_time", "store_id"]
     BACKUP_SHA256_FIELD_NUMBER: _ClassVar[int]
     FROM_STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    LOST_HASH_FIELD_NUMBER: _ClassVar[int]
+    LOST_POSITION_FIELD_NUMBER: _ClassVar[int]
     NEWEST_TIME_FIELD_NUMBER: _ClassVar[int]
     STORE_ID_FIELD_NUMBER: _ClassVar[int]
     backup_sha256: bytes
     from_store_id: str
+    lost_hash: bytes
+    lost_position: int
     newest_time: _timestamp_pb2.Timestamp
     store_id: str
-    def __init__(self, from_store_id: _Optional[str] = ..., store_id: _Optional[str] = ..., backup_sha256: _Optional[bytes] = ..., newest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, from_store_id: _Optional[str] = ..., store_id: _Optional[str] = ..., backup_sha256: _Optional[bytes] = ..., newest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., lost_position: _Optional[int] = ..., lost_hash: _Optional[bytes] = ...) -> None: ...
 
 class SetPart(_message.Message):
-    __slots__ = ["journal", "members", "names_sha256", "position"]
+    __slots__ = ["contribution", "journal", "members", "names_sha256", "position"]
+    class Contribution(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = []
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_UNSPECIFIED: SetPart.Contribution
+    IN_EACH: SetPart.Contribution
     JOURNAL_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     NAMES_SHA256_FIELD_NUMBER: _ClassVar[int]
+    OVER_ALL: SetPart.Contribution
+    PEOPLE_DRAWN_IN_EACH: SetPart.Contribution
     POSITION_FIELD_NUMBER: _ClassVar[int]
+    ROWS_DRAWN_IN_EACH: SetPart.Contribution
+    contribution: SetPart.Contribution
     journal: str
     members: int
     names_sha256: bytes
     position: int
-    def __init__(self, journal: _Optional[str] = ..., position: _Optional[int] = ..., members: _Optional[int] = ..., names_sha256: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, journal: _Optional[str] = ..., position: _Optional[int] = ..., members: _Optional[int] = ..., names_sha256: _Optional[bytes] = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
 
 class Together(_message.Message):
-    __slots__ = ["charge", "commit", "journal", "members", "range", "release", "reserve"]
+    __slots__ = ["charge", "commit", "contribution", "journal", "members", "range", "release", "reserve"]
     class Member(_message.Message):
         __slots__ = ["ledger", "position", "reservation"]
         LEDGER_FIELD_NUMBER: _ClassVar[int]
@@ -572,6 +587,7 @@ class Together(_message.Message):
         def __init__(self, ledger: _Optional[str] = ..., position: _Optional[int] = ..., reservation: _Optional[int] = ...) -> None: ...
     CHARGE_FIELD_NUMBER: _ClassVar[int]
     COMMIT_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     JOURNAL_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     RANGE_FIELD_NUMBER: _ClassVar[int]
@@ -579,12 +595,13 @@ class Together(_message.Message):
     RESERVE_FIELD_NUMBER: _ClassVar[int]
     charge: Charge
     commit: Commit
+    contribution: SetPart.Contribution
     journal: str
     members: _containers.RepeatedCompositeFieldContainer[Together.Member]
     range: LedgerRange
     release: Release
     reserve: Reserve
-    def __init__(self, members: _Optional[_Iterable[_Union[Together.Member, _Mapping]]] = ..., range: _Optional[_Union[LedgerRange, _Mapping]] = ..., journal: _Optional[str] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ...) -> None: ...
+    def __init__(self, members: _Optional[_Iterable[_Union[Together.Member, _Mapping]]] = ..., range: _Optional[_Union[LedgerRange, _Mapping]] = ..., journal: _Optional[str] = ..., charge: _Optional[_Union[Charge, _Mapping]] = ..., reserve: _Optional[_Union[Reserve, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., contribution: _Optional[_Union[SetPart.Contribution, str]] = ...) -> None: ...
 
 class Withdraw(_message.Message):
     __slots__ = ["proposal", "reason"]

@@ -57,34 +57,38 @@ class ReleaseSetResponse(_message.Message):
     def __init__(self, receipt: _Optional[_Union[SetReceipt, _Mapping]] = ..., replayed: bool = ...) -> None: ...
 
 class ReportSetRequest(_message.Message):
-    __slots__ = ["charge", "check_only", "last_receipt", "sequence", "set", "writer"]
+    __slots__ = ["charge", "check_only", "contribution", "last_receipt", "sequence", "set", "writer"]
     CHARGE_FIELD_NUMBER: _ClassVar[int]
     CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SET_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
     charge: _ledger_pb2.Charge
     check_only: bool
+    contribution: _ledger_pb2.SetPart.Contribution
     last_receipt: SetReceipt
     sequence: int
     set: LedgerSet
     writer: str
-    def __init__(self, set: _Optional[_Union[LedgerSet, _Mapping]] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ..., check_only: bool = ..., last_receipt: _Optional[_Union[SetReceipt, _Mapping]] = ...) -> None: ...
+    def __init__(self, set: _Optional[_Union[LedgerSet, _Mapping]] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., charge: _Optional[_Union[_ledger_pb2.Charge, _Mapping]] = ..., check_only: bool = ..., last_receipt: _Optional[_Union[SetReceipt, _Mapping]] = ..., contribution: _Optional[_Union[_ledger_pb2.SetPart.Contribution, str]] = ...) -> None: ...
 
 class ReserveSetRequest(_message.Message):
-    __slots__ = ["last_receipt", "reserve", "sequence", "set", "writer"]
+    __slots__ = ["contribution", "last_receipt", "reserve", "sequence", "set", "writer"]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
     LAST_RECEIPT_FIELD_NUMBER: _ClassVar[int]
     RESERVE_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SET_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
+    contribution: _ledger_pb2.SetPart.Contribution
     last_receipt: SetReceipt
     reserve: _ledger_pb2.Reserve
     sequence: int
     set: LedgerSet
     writer: str
-    def __init__(self, set: _Optional[_Union[LedgerSet, _Mapping]] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ..., last_receipt: _Optional[_Union[SetReceipt, _Mapping]] = ...) -> None: ...
+    def __init__(self, set: _Optional[_Union[LedgerSet, _Mapping]] = ..., writer: _Optional[str] = ..., sequence: _Optional[int] = ..., reserve: _Optional[_Union[_ledger_pb2.Reserve, _Mapping]] = ..., last_receipt: _Optional[_Union[SetReceipt, _Mapping]] = ..., contribution: _Optional[_Union[_ledger_pb2.SetPart.Contribution, str]] = ...) -> None: ...
 
 class ReserveSetResponse(_message.Message):
     __slots__ = ["expire_time", "receipt", "replayed"]

@@ -1,4 +1,4 @@
-package sampling
+package loss
 
 import (
 	"sync"
@@ -7,18 +7,12 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// allocations remembers what was computed of random allocations: pairs, which take up to a second
-// and are asked for many times in one question, and moments. What it returns is a function of
-// the key alone, and so is the work that it announces to the interrupt, whether it was
-// remembered or not: nobody can tell, but by the time.
-var allocations = newRemembered()
-
-// mostRemembered bounds what is remembered: about 0.1 MB each.
+// mostRemembered bounds how many results are remembered: they take about 0.1 MB each.
 const mostRemembered = 64
 
-// remembered has results by what they are of. One question keeps what it has got as well, so that
+// Remembered has results by what they are of. One question keeps what it has got as well, so that
 // it gets nothing twice, and announces the work once.
-type remembered struct {
+type Remembered struct {
 	mu     sync.Mutex
 	recent *simplelru.LRU[any, result]
 }
@@ -29,17 +23,19 @@ type result struct {
 	work  int
 }
 
-func newRemembered() *remembered {
+// NewRemembered has nothing yet.
+func NewRemembered() *Remembered {
 	recent, err := simplelru.NewLRU[any, result](mostRemembered, nil)
 	if err != nil {
 		panic(err) // a size below 1
 	}
-	return &remembered{recent: recent}
+	return &Remembered{recent: recent}
 }
 
-// recall returns the value of a key, which compute finds within an interrupt. Two that ask at the
-// same time may both compute it.
-func recall[V any](r *remembered, key any, in *num.Interrupt, compute func(*num.Interrupt) V) V {
+// Recall returns the value of a key, which compute finds within an interrupt. What it returns is a function of
+// the key alone, and so is the work that it announces to the interrupt, whether it was remembered or not:
+// nobody can tell, but by the time. Two that ask at the same time may both compute it.
+func Recall[V any](r *Remembered, key any, in *num.Interrupt, compute func(*num.Interrupt) V) V {
 	if v, ok := in.Known(key); ok {
 		return v.(V)
 	}

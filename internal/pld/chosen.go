@@ -1,0 +1,332 @@
+package pld
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpaccountant/accountant/internal/loss"
+	"github.com/dpaccountant/accountant/internal/loss/compound"
+	"github.com/dpaccountant/accountant/internal/loss/declared"
+	"github.com/dpaccountant/accountant/internal/num"
+)
+
+// chosen remembers the pairs of the best of several runs.
+var chosen = loss.NewRemembered()
+
+// bestOf is a pair that dominates the best of several runs, found from the privacy curve of one run: the least of the
+// curve's bound and what bounds on K imply (docs/math/best-of.md §1.6.8). It is good down to δ = e^deepest, and false
+// where no curve is known.
+func bestOf(l loss.Chosen, deepest float64, in *num.Interrupt) (loss.Loss, bool) {
+	type key struct {
+		best    loss.Chosen
+		deepest float64
+	}
+	pair := loss.Recall(chosen, key{l, deepest}, in, func(in *num.Interrupt) (found struct{ loss.Loss }) {
+		runs, mean := compound.Adaptive(l.Runs()), l.Mean()
+		if !(mean < math.MaxFloat64) {
+			return found
+		}
+		var run, best [2]profile
+		for d := range run {
+			toward := runs.Toward(loss.Direction(d))
+			if d > 0 && runs.Symmetric() {
+				run[d] = run[0]
+			} else if run[d] = profileOf(toward, deepest-math.Log(math.Max(1, mean)), in); run[d] == nil {
+				return found
+			}
+		}
+		for d := range best {
+			if d > 0 && runs.Symmetric() {
+				best[d] = best[0]
+				continue
+			}
+			opposite := run[1-d]
+			knots := l.ByCurve(loss.Direction(d), func(e float64) float64 { return num.LogUp(opposite.delta(e)) }, in)
+			_, atom := loss.Composition{{Loss: l.(loss.Loss), Count: 1}}.InfinityMass()
+			shifted := shiftsOf(l, run[d], opposite, in)
+			in.Spend(profileWork * len(shifted))
+			best[d] = tabulated(func(e float64) float64 {
+				log := math.Inf(1)
+				for _, k := range knots {
+					log = math.Min(log, loss.LogDeltaAt(k.S, k.K, e))
+				}
+				return math.Min(loss.LogTotal(log, atom), shifted.logDelta(mean, e, run[d], opposite))
+			}, deepest)
+		}
+		found.Loss = pairOf(best, in)
+		return found
+	})
+	return pair.Loss, pair.Loss != nil
+}
+
+// profileWork is about what it takes to tabulate a curve that is a sum of one more shift, in nanoseconds.
+const profileWork = 500_000
+
+// profile has points of a curve δ(ε) of one direction, ε rising from 0, rounded up. Between them its chord in e^ε
+// bounds it, and beyond the last one what it is there.
+type profile []point
+
+type point struct{ epsilon, log float64 }
+
+// Curves are known at steps of this much of ln δ, and from e^−10 on of as much of a tenth of it. Where a point takes
+// long there are fewer.
+const (
+	runFall, bestFall = 0.2, 0.1
+	mostFall          = 3
+	curveWork         = 2.5e8 // nanoseconds
+)
+
+// profileOf is a run's curve down to δ = e^deepest; nil where there is none.
+func profileOf(c loss.Composition, deepest float64, in *num.Interrupt) profile {
+	var kept Cache
+	zero, reason := kept.LogDelta(c, 0, Wanted{In: in})
+	if reason != "" {
+		return nil
+	}
+	at := func(log float64) point {
+		e, reason := kept.Epsilon(c, math.Exp(log), Wanted{In: in})
+		if reason != "" {
+			return point{math.Inf(1), 0}
+		}
+		return point{e.Upper, log}
+	}
+	before := in.Spent()
+	at(zero.Upper - 1)
+	each := math.Max(1, float64(in.Spent()-before))
+	falls := 10 * (1 + math.Max(0, math.Log(-deepest/10))) // steps of 1 that there would be
+	return pointsOf(point{0, zero.Upper}, math.Max(runFall, math.Min(falls*each/curveWork, mostFall)), deepest, at)
+}
+
+// tabulated is a curve, given as ln δ(ε) rounded up, by its points down to e^deepest.
+func tabulated(curve func(epsilon float64) float64, deepest float64) profile {
+	last := 0.0
+	return pointsOf(point{0, curve(0)}, bestFall, deepest, func(log float64) point {
+		if !(curve(mostLoss) <= log) {
+			return point{math.Inf(1), 0}
+		}
+		low, high := last, math.Max(2*last, 1)
+		for curve(high) > log {
+			low, high = high, 2*high
+		}
+		for range 40 {
+			if middle := (low + high) / 2; curve(middle) <= log {
+				high = middle
+			} else {
+				low = middle
+			}
+		}
+		last = high
+		return point{high, curve(high)}
+	})
+}
+
+// mostLoss bounds the losses that are tabulated: e^ε is to be a number of binary64.
+const mostLoss = 600
+
+func pointsOf(zero point, fall, deepest float64, at func(log float64) point) profile {
+	p := profile{zero}
+	for log := zero.log; log > deepest; {
+		log -= fall * math.Max(1, -log/10)
+		next := at(log)
+		if !(next.epsilon <= mostLoss) {
+			break
+		}
+		if last := &p[len(p)-1]; next.epsilon <= last.epsilon {
+			last.log = math.Min(last.log, next.log)
+			continue
+		}
+		p = append(p, next)
+	}
+	return p
+}
+
+// delta is δ(ε) at ε ≥ 0, rounded up.
+func (p profile) delta(epsilon float64) float64 {
+	i, _ := slices.BinarySearchFunc(p, epsilon, func(a point, e float64) int {
+		if a.epsilon <= e {
+			return -1
+		}
+		return 1
+	})
+	from := p[i-1]
+	if i == len(p) {
+		return num.ExpUp(from.log)
+	}
+	share := math.Expm1(epsilon-from.epsilon) / math.Expm1(p[i].epsilon-from.epsilon)
+	return ((1-share)*math.Exp(from.log) + share*math.Exp(p[i].log)) * (1 + 1e-12)
+}
+
+// deltaOf is δ(ε) at any ε of a direction and the opposite one.
+func deltaOf(epsilon float64, same, opposite profile) float64 {
+	if epsilon >= 0 {
+		return same.delta(epsilon)
+	}
+	return math.Min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*opposite.delta(-epsilon))*(1+1e-12))
+}
+
+// shifts are the λ_j and w_j of docs/math/best-of.md §1.6.8.
+type shifts []struct{ lambda, weight float64 }
+
+// The cells of u, the first of which ends at e^−logCells, and the λ.
+const (
+	cells, logCells      = 1 << 16, 24
+	leastLambda          = -3
+	lambdaStep, mostStep = 0.02, 512
+	cellWork             = 200 // nanoseconds, beside one for each λ
+)
+
+func shiftsOf(l loss.Chosen, same, opposite profile, in *num.Interrupt) (out shifts) {
+	// v ≤ slope·u + cut, from the steepest line to the flattest.
+	var lines []struct{ slope, cut float64 }
+	put := func(e, cut float64) {
+		lines = append(lines, struct{ slope, cut float64 }{math.Exp(e) * (1 + 1e-15), cut})
+	}
+	for _, p := range slices.Backward(opposite) {
+		put(p.epsilon, num.ExpUp(p.log))
+	}
+	for _, p := range same[1:] {
+		put(-p.epsilon, deltaOf(-p.epsilon, opposite, same))
+	}
+	// a ≥ the share at every u of a cell, and b ≤ that at every v.
+	a, b, steepest := make([]float64, cells), make([]float64, cells), 0.0
+	u, line := 0.0, 0
+	for i := range a {
+		a[i] = math.Exp(l.LogShare(u).Upper)
+		u = math.Exp(logCells * (float64(i+1)/cells - 1))
+		for line+1 < len(lines) && lines[line+1].slope*u+lines[line+1].cut <= lines[line].slope*u+lines[line].cut {
+			line++
+		}
+		v := math.Min(1, (lines[line].slope*u+lines[line].cut)*(1+1e-15))
+		b[i] = math.Exp(l.LogShare(v).Lower)
+		steepest = math.Max(steepest, a[i]/b[i])
+	}
+	last := math.Log(steepest) + 1e-9
+	if !(last < mostLoss) {
+		return nil
+	}
+	n := int(math.Min(mostStep, math.Ceil((last-leastLambda)/lambdaStep)))
+	in.Spend(cells * (cellWork + n))
+	above := func(y float64) (most float64) {
+		for i := range a {
+			most = math.Max(most, a[i]-b[i]*y)
+		}
+		return most
+	}
+	y, value, slope := math.Exp(last), 0.0, 0.0
+	for j := n - 1; j >= -1; j-- {
+		next := 0.0
+		if j >= 0 {
+			next = math.Exp(leastLambda + (last-leastLambda)*float64(j)/float64(n))
+		}
+		at := above(next)
+		steeper := (at - value) / (y - next)
+		if c := steeper - slope; c > 0 {
+			out = append(out, struct{ lambda, weight float64 }{math.Log(y), c * y * (1 + 1e-9)})
+		}
+		y, value, slope = next, at, steeper
+	}
+	return out
+}
+
+// logDelta is ln of mean·Σ w_j·δ(ε − λ_j), rounded up.
+func (s shifts) logDelta(mean, epsilon float64, same, opposite profile) float64 {
+	if s == nil {
+		return 0
+	}
+	var sum float64
+	for _, one := range s {
+		sum += one.weight * deltaOf(epsilon-one.lambda-1e-12, same, opposite)
+	}
+	return math.Min(0, num.LogUp(mean*sum*(1+1e-9)))
+}
+
+// pairOf is a pair whose curves are at most those of both directions, and at least those that they bound.
+func pairOf(best [2]profile, in *num.Interrupt) loss.Loss {
+	in.Spend(1000 * (len(best[0]) + len(best[1])))
+	zero := math.Exp(math.Min(best[0][0].log, best[1][0].log))
+	var sides [2][]corner
+	for range len(best[0]) + len(best[1]) {
+		for d, p := range best {
+			sides[d] = hullOf(p, zero)
+		}
+		chord := acrossOne(sides)
+		if !(chord < zero*(1-pairErr/8)) {
+			break
+		}
+		zero = chord
+	}
+	var at, of []float64
+	atoms, rest := [2]float64{}, 1.0
+	for i := len(sides[1]) - 1; i > 0; i-- {
+		c := sides[1][i]
+		at, of = append(at, -c.epsilon), append(of, fallsAt(sides[1], i)) // P here is Q of the other direction
+	}
+	for d, side := range sides {
+		atoms[d] = side[len(side)-1].delta
+	}
+	var right []float64
+	for i := range sides[0][1:] {
+		right = append(right, fallsAt(sides[0], i+1)*sides[0][i+1].alpha)
+	}
+	for _, m := range append(right, of...) {
+		rest -= m
+	}
+	switch rest -= atoms[0]; {
+	case rest < -pairErr:
+		return nil
+	case rest > 0:
+		at, of = append(at, 0), append(of, rest)
+	}
+	for i, c := range sides[0][1:] {
+		at, of = append(at, c.epsilon), append(of, right[i])
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	return declared.Computed("best of several runs", at, of, atoms[0], atoms[1], pairErr, 1e-13*mostLoss)
+}
+
+// pairErr bounds the relative errors of masses by far.
+const pairErr = 1e-9
+
+// corner is a point of a curve δ(ε) as a function of α = e^ε.
+type corner struct{ epsilon, alpha, delta float64 }
+
+// falls is how steeply the curve falls from a to b.
+func falls(a, b corner) float64 { return (a.delta - b.delta) / (b.alpha - a.alpha) }
+
+// fallsAt is how much less steeply it falls after a corner: Q's mass there.
+func fallsAt(side []corner, i int) float64 {
+	q := falls(side[i-1], side[i])
+	if i+1 < len(side) {
+		q -= falls(side[i], side[i+1])
+	}
+	return q
+}
+
+// hullOf is the lower hull of the points, with this δ at ε = 0.
+func hullOf(p profile, zero float64) []corner {
+	hull := []corner{{0, 1, zero}}
+	for _, at := range p[1:] {
+		next := corner{at.epsilon, math.Exp(at.epsilon), math.Exp(at.log)}
+		if !(next.delta < hull[len(hull)-1].delta) { // the curve does not rise
+			continue
+		}
+		for n := len(hull); n > 1 && falls(hull[n-2], hull[n-1]) <= falls(hull[n-1], next); n-- {
+			hull = hull[:n-1]
+		}
+		hull = append(hull, next)
+	}
+	return hull
+}
+
+// acrossOne is the δ at ε = 0 on the chord from the first corner of one direction to that of the other one.
+func acrossOne(sides [2][]corner) float64 {
+	if len(sides[0]) == 1 || len(sides[1]) == 1 {
+		return 1
+	}
+	right, left := sides[0][1], sides[1][1]
+	to := 1 / left.alpha
+	share := (1 - to) / (right.alpha - to)
+	return share*right.delta + (1-share)*(1-to+to*left.delta)
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dpaccountant/accountant/internal/server/endpoint"
+	"github.com/dpaccountant/accountant/internal/server/fairuse"
+)
+
+// What answers take of the allowance that fairuse.Answers keeps: their encoded bytes, times what follows, and a part
+// that each one has.
+const (
+	// eachAnswer is what a call takes whose answer is not read: gRPC's stream and buffers.
+	eachAnswer = 4 << 10
+	// madeWeight is for an answer that a handler returns as a message, until it is encoded.
+	madeWeight = 4
+	// listWeight is for a list, whose handler encodes each item: the bytes so far, and those that they are copied to.
+	listWeight = 2
+	// webWeight is for an answer over HTTP. It is decoded again, where an event of 20 bytes takes some 300, and written
+	// as JSON or a page, which takes as much once more.
+	webWeight = 32
+)
+
+// sendTime is within when a caller must have read an answer. Then its connection is closed: whoever reads nothing is
+// not to hold memory for ever. An answer has at most some 4 MiB, so 70 KiB a second are enough.
+const sendTime = time.Minute
+
+// answer is a message that counts until it is sent.
+type answer struct {
+	proto.Message
+	held *fairuse.Answer
+	late *time.Timer
+}
+
+// hold has an answer count until it is sent or, if it goes to the HTTP port, until that has answered.
+func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
+	n := proto.Size(m)
+	if c.web {
+		return m, c.answer.Take(eachAnswer + webWeight*n)
+	}
+	if c.answer.Taken() < n { // a list has been encoded already
+		if err := c.answer.Take(eachAnswer + madeWeight*n); err != nil {
+			return nil, err
+		}
+	}
+	a := &answer{Message: m, held: c.answer}
+	a.late = time.AfterFunc(s.config.SendTime, func() {
+		a.held.Release()
+		if proof, ok := p.AuthInfo.(endpoint.Proof); ok && proof.Close != nil {
+			s.config.Logger.Info("a connection is closed, as an answer was not read", "principal", c.principal,
+				"peer.address", p.Addr.String(), "within", s.config.SendTime)
+			proof.Close()
+		}
+	})
+	return a, nil
+}
+
+// encode implements what codec asks. gRPC gives the buffer back when it has sent it, or nobody waits for it any more.
+func (a *answer) encode() (mem.BufferSlice, error) {
+	size := proto.Size(a.Message)
+	room := size
+	for mem.IsBelowBufferPoolingThreshold(room) { // gRPC would not say when it has sent it
+		room += 1 << 10
+	}
+	b, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(make([]byte, 0, room), a.Message)
+	if err != nil {
+		a.Put(nil)
+		return nil, err
+	}
+	a.Message = nil
+	a.held.Fits(eachAnswer + room) // which is less than before
+	return mem.BufferSlice{mem.NewBuffer(&b, a)}, nil
+}
+
+// Get implements mem.BufferPool; nobody calls it.
+func (*answer) Get(n int) *[]byte { b := make([]byte, n); return &b }
+
+// Put implements mem.BufferPool: the answer was sent, or nobody waits for it any more.
+func (a *answer) Put(*[]byte) {
+	a.late.Stop()
+	a.held.Release()
+}
+
+// answers is a stream whose answers count until they are sent or, if they go to the HTTP port, until the next one.
+type answers struct {
+	grpc.ServerStream
+	server *Server
+	caller *caller
+}
+
+// SendMsg implements grpc.ServerStream.
+func (s *answers) SendMsg(m any) error {
+	c := s.caller
+	if !c.web || c.answer == nil {
+		c.answer = s.server.answers.To(c.principal, c.identity().Proven())
+	}
+	p, _ := peer.FromContext(s.Context())
+	held, err := s.server.hold(c, p, m.(proto.Message))
+	if err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(held)
+}
+
+// end gives back what the last answer over HTTP has taken.
+func (s *answers) end() {
+	if s.caller.web && s.caller.answer != nil {
+		s.caller.answer.Release()
+	}
+}

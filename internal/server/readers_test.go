@@ -1,0 +1,173 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/servertest"
+	"github.com/dpaccountant/accountant/internal/testaid"
+)
+
+// largeEntries makes a ledger of which a page has more than a megabyte.
+func largeEntries(t *testing.T, s *servertest.Server, name string) {
+	t.Helper()
+	s.NewLedger(name)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			w := servertest.Writer()
+			for i := range uint64(20) {
+				c := servertest.Gaussian(2, 1)
+				c.Labels = map[string]string{}
+				for k := range 16 {
+					c.Labels[fmt.Sprintf("k%d", k)] = strings.Repeat("x", 256)
+				}
+				_, err := s.Client.Report(servertest.Context(t), &pb.ReportRequest{Ledger: name, Writer: w,
+					Sequence: i + 1, Charge: c})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// neverRead asks for a list and reads nothing of it.
+func neverRead(ctx context.Context, t *testing.T, conn *grpc.ClientConn, request proto.Message) grpc.ClientStream {
+	t.Helper()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true},
+		pb.AccountantService_ListEntries_FullMethodName)
+	if err == nil {
+		err = stream.SendMsg(request)
+	}
+	if err == nil {
+		err = stream.CloseSend()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return stream
+}
+
+// Callers who read nothing of what they ask for fill the part that is theirs: then their pages get shorter, while
+// others get whole ones and every charge is taken. After a time their connections are closed, and they begin anew.
+func TestUnreadAnswers(t *testing.T) {
+	t.Parallel()
+	unreadFor := 10 * time.Second // long enough to fill a share meanwhile
+	if testaid.Raced {
+		unreadFor = time.Minute
+	}
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{SendTime: unreadFor,
+		Socket: filepath.Join(t.TempDir(), "s")}})
+	largeEntries(t, s, "large")
+	request := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
+	conn := s.Dial(grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10)) // no more is buffered
+	entries := func(client pb.AccountantServiceClient) int {
+		page, err := client.ListEntries(servertest.Context(t), request)
+		if err != nil && status.Code(err) != codes.ResourceExhausted {
+			t.Fatal(err)
+		}
+		return len(page.GetEntries())
+	}
+	whole := entries(s.Owner(t))
+	var unread []grpc.ClientStream
+	for len(unread) == 0 || entries(s.Client) == whole {
+		if len(unread) == 100 { // some 12 pages of 2.7 MiB fill the 32 MiB of all who prove nothing
+			t.Fatal("100 pages are held that nobody reads")
+		}
+		stream := neverRead(t.Context(), t, conn, request)
+		if _, err := stream.Header(); err != nil { // the page is made, and is being sent
+			t.Fatal(err)
+		}
+		unread = append(unread, stream)
+	}
+	if got := entries(s.Owner(t)); got != whole {
+		t.Errorf("another caller gets %d entries; want %d", got, whole)
+	}
+	s.Report("large", servertest.Writer(), 1, servertest.Gaussian(2, 1))
+	for began := time.Now(); entries(s.Client) < whole; time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > 5*time.Minute { // machines can be loaded
+			t.Fatal("their part is not given back")
+		}
+	}
+	if err := unread[0].RecvMsg(new(pb.ListEntriesResponse)); status.Code(err) != codes.Unavailable {
+		t.Errorf("a call whose answer nobody reads: %v; want UNAVAILABLE", err)
+	}
+}
+
+// What calls took that were given up is given back at once: nobody is asked to come back.
+func TestGivenUpAnswers(t *testing.T) {
+	t.Parallel()
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{SendTime: time.Hour}})
+	largeEntries(t, s, "large")
+	request := &pb.ListEntriesRequest{Ledger: "large", PageSize: 1000, Raw: true}
+	for range 60 {
+		ctx, cancel := context.WithCancel(t.Context())
+		stream := neverRead(ctx, t, s.Conn, request)
+		if _, err := stream.Header(); err != nil && status.Code(err) != codes.ResourceExhausted { // it is being sent
+			t.Fatal(err)
+		}
+		cancel()
+		_ = stream.RecvMsg(new(pb.ListEntriesResponse))
+	}
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		_, err := s.Client.ListEntries(servertest.Context(t), request)
+		if err == nil {
+			return
+		}
+		if time.Since(began) > 5*time.Minute {
+			t.Fatal(err)
+		}
+	}
+}
+
+// However much of one page is asked for at once, everybody who comes back gets every item once.
+func TestListsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	largeEntries(t, s, "large")
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			next := uint64(1)
+			for token := ""; ; {
+				page, err := s.Client.ListEntries(servertest.Context(t), &pb.ListEntriesRequest{Ledger: "large",
+					PageSize: 1000, PageToken: token})
+				if status.Code(err) == codes.ResourceExhausted {
+					time.Sleep(100 * time.Millisecond)
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, e := range page.GetEntries() {
+					if e.GetPosition() != next {
+						t.Errorf("entry %d; want %d", e.GetPosition(), next)
+					}
+					next = e.GetPosition() + 1
+				}
+				if token = page.GetNextPageToken(); token == "" {
+					break
+				}
+			}
+			if next != 321 { // 16 writers with 20 entries each
+				t.Errorf("%d entries; want 320", next-1)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,142 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/num"
+	"github.com/dpaccountant/accountant/internal/server"
+	"github.com/dpaccountant/accountant/internal/server/servertest"
+)
+
+// Whatever shows a number about a ledger shows the same one: at one δ, which is the ledger's own, and to six digits.
+func TestSurfacesAgree(t *testing.T) {
+	t.Parallel()
+	s := withDatasets(t, server.Config{})
+	s.mustRegister(survey(ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8)))
+	s.Create(servertest.Filter("parent", ordered(epsilonDelta(pb.Budget_RDP, 40, 1e-5), 8)))
+	under := servertest.Filter("child", ordered(epsilonDelta(pb.Budget_RDP, 3, 1e-7), 12))
+	under.Parent = "parent"
+	planned := servertest.Plan("plan", servertest.Gaussian(2, 5).Events...)
+	bounded := servertest.Plan("bounded", servertest.Gaussian(2, 5).Events...)
+	bounded.Budgets = []*pb.Budget{{Epsilon: proto.Float64(9), Delta: proto.Float64(3e-7)}}
+	for _, spec := range []*pb.LedgerSpec{
+		servertest.Spec("descriptive"), servertest.Spec("empty"), servertest.Spec("closed"), under, planned, bounded,
+		servertest.Filter("basic", epsilonDelta(pb.Budget_BASIC, 3, 1e-5)),
+		servertest.Filter("zcdp", epsilonDelta(pb.Budget_ZCDP, 3, 1e-5)),
+		servertest.Filter("rho", &pb.Budget{Guard: pb.Budget_ZCDP, Rho: proto.Float64(0.5)}),
+		servertest.Filter("approximate", epsilonDelta(pb.Budget_APPROXIMATE_ZCDP, 3, 1e-6)),
+		servertest.Filter("gdp", epsilonDelta(pb.Budget_GDP, 3, 1e-5)),
+		servertest.Filter("rdp", ordered(epsilonDelta(pb.Budget_RDP, 4, 1e-5), 9)),
+		servertest.Filter("two", epsilonDelta(pb.Budget_ZCDP, 3, 1e-8),
+			ordered(epsilonDelta(pb.Budget_RDP, 4, 1e-5), 9)),
+		of("Survey", "1", servertest.Filter("of-dataset", ordered(epsilonDelta(pb.Budget_RDP, 3, 1e-6), 12))),
+	} {
+		s.Create(spec)
+		name, charge := spec.GetName(), servertest.Gaussian(20, 2)
+		switch name {
+		case "empty":
+			charge = nil
+		case "plan", "bounded":
+			charge = servertest.Gaussian(2, 2)
+		case "basic":
+			charge = &pb.Charge{Events: []*pb.Event{servertest.Pure(0.1, 2)}}
+		}
+		if charge != nil {
+			s.Report(name, servertest.Writer(), 1, charge)
+		}
+		if name == "closed" {
+			_, err := s.Client.CloseLedger(servertest.Context(t), &pb.CloseLedgerRequest{Name: name,
+				Writer: servertest.Writer(), Sequence: 1, Reason: "r"})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(name, func(t *testing.T) { s.agree(t, name) })
+	}
+}
+
+// agree asks everything that shows the numbers of a ledger.
+func (s *datasetServer) agree(t *testing.T, name string) {
+	ctx := servertest.Context(t)
+	digits := func(x float64) string { return num.FormatUp(x, 6) }
+	shown := map[string]map[string]string{} // what, as shown where
+	show := func(where string, numbers map[string]float64) {
+		for what, x := range numbers {
+			if shown[what] == nil {
+				shown[what] = map[string]string{}
+			}
+			shown[what][where] = digits(x)
+		}
+	}
+	ledger := &pb.QueryPrivacyRequest_Ledger{Ledger: name}
+	query, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: ledger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := query.GetDelta()
+	show("query", map[string]float64{"δ": own, "ε": query.GetEpsilon(), "running": query.GetRunning()})
+	asked, err := s.Client.QueryPrivacy(ctx, &pb.QueryPrivacyRequest{Subject: ledger,
+		Given: &pb.QueryPrivacyRequest_Delta{Delta: own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	show("query at δ", map[string]float64{"δ": own, "ε": asked.GetEpsilon(), "running": asked.GetRunning()})
+	overview, err := s.Client.QueryOverview(ctx, &pb.QueryOverviewRequest{Prefix: name})
+	if err != nil || len(overview.GetRows()) != 1 {
+		t.Fatal(overview, err)
+	}
+	row := overview.GetRows()[0]
+	show("overview", map[string]float64{"δ": row.GetDelta(), "ε": row.GetEpsilon(), "running": row.GetEpsilonSpent()})
+	history, err := s.Client.QueryHistory(ctx, &pb.QueryHistoryRequest{Ledger: name})
+	if err != nil || len(history.GetPoints()) == 0 {
+		t.Fatal(history, err)
+	}
+	last := history.GetPoints()[len(history.GetPoints())-1]
+	show("history", map[string]float64{"δ": history.GetDelta(), "ε": last.GetEpsilon(),
+		"running": last.GetEpsilonSpent()})
+	answer, err := s.Client.GetStatement(ctx, &pb.GetStatementRequest{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	statement := answer.GetStatement()
+	found := false
+	for _, p := range statement.GetPrivacy() {
+		if p.GetDelta() == own {
+			found = true
+			show("statement", map[string]float64{"ε": p.GetEpsilon(), "running": p.GetRunning(),
+				"advantage": statement.GetAdvantage()})
+		}
+	}
+	head := fmt.Sprintf("(%s, %g)-differentially private", num.FormatDecimalsUp(query.GetEpsilon(), 2), own)
+	if !found || !strings.Contains(statement.GetSummary(), head) {
+		t.Errorf("the statement opens with %q; want %q", statement.GetSummary(), head)
+	}
+	for _, g := range statement.GetGroups() {
+		if g.GetDelta() != own {
+			t.Errorf("groups are stated at δ = %v; want %v", g.GetDelta(), own)
+		}
+	}
+	for where, q := range map[string]*pb.QueryPrivacyCurveRequest{"curve": {},
+		"curves page": {Points: 160, MaxGap: proto.Float64(0.01)}} {
+		q.Subject = &pb.QueryPrivacyCurveRequest_Ledger{Ledger: name}
+		c, err := s.Client.QueryPrivacyCurve(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		show(where, map[string]float64{"advantage": c.GetAdvantage()})
+	}
+	for what, by := range shown {
+		distinct := map[string]bool{}
+		for _, text := range by {
+			distinct[text] = true
+		}
+		if len(distinct) > 1 {
+			t.Errorf("%s is shown as %v", what, by)
+		}
+	}
+}
