@@ -318,7 +318,7 @@ func TestCurveProperties(t *testing.T) {
 		}
 		least := math.Inf(1)
 		for i, p := range all {
-			if !(p.Beta >= 0 && p.Beta <= p.BetaUpper && p.BetaUpper <= 1) || p.Alpha+p.Beta < 1-curve.Advantage-1e-15 {
+			if !(p.Beta >= 0 && p.Beta <= p.BetaUpper && p.BetaUpper <= 1) || p.Alpha+p.Beta < 1-curve.Advantage-slack {
 				t.Fatalf("%+v, advantage %v", p, curve.Advantage)
 			}
 			least = math.Min(least, math.Max(p.Alpha, p.Beta))

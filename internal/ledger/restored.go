@@ -55,6 +55,9 @@ func (v Restored) amend(a amendments, e Entry) amendments {
 		"what was charged between the copy and the restore is counted only as far as later entries reconcile it",
 		e.Position, v.From, v.Newest.UTC().Format(time.RFC3339))
 	if v.Lost.Position > 0 {
+		if v.Lost.Position > a.lost.Position {
+			a.lost = v.Lost
+		}
 		text = fmt.Sprintf("the database lost entries that were acknowledged, as entry %d says: the newest is entry "+
 			"%d with hash %x, and what was left was of %s; what was lost is counted only as far as later entries "+
 			"reconcile it", e.Position, v.Lost.Position, v.Lost.Hash, v.Newest.UTC().Format(time.RFC3339))

@@ -260,17 +260,7 @@ func (s *Store) noteLoss(lost loss) error {
 // and comes after as many as the lost head had was written after the loss. What was lost later is told by what follows
 // the reconciling of that.
 func (l loss) noted(amended []ledger.Entry) bool {
-	for _, e := range amended[min(l.amended, uint64(len(amended))):] {
-		switch v := e.Action.(type) {
-		case ledger.Restored:
-			if v.Lost.Position >= l.at.Position {
-				return true
-			}
-		case ledger.Reconcile:
-			return false
-		}
-	}
-	return false
+	return ledger.Lost(amended[min(l.amended, uint64(len(amended))):]).Position >= l.at.Position
 }
 
 // notes reports whether a proposal is one of noteLoss.
