@@ -30,8 +30,6 @@ func (Acknowledge) Kind() string { return "acknowledge" }
 // Details implements Action.
 func (v Acknowledge) Details() Details { return Details{Reason: v.Reason, More: len(v.Warning)} }
 
-func (Acknowledge) since() uint32 { return 3 }
-
 func (v Acknowledge) decide(b *Batch) error {
 	if err := b.mayDispose("acknowledge its warnings"); err != nil {
 		return err

@@ -81,32 +81,6 @@ func (e Entry) Amends() bool {
 	return amends
 }
 
-// Since returns the version of the stored format since which e can be stored. It does not
-// look at the mechanisms of what e charges: those are new in the ledger, or were stored
-// before.
-func (e Entry) Since() uint32 {
-	since := uint32(1)
-	if a, ok := e.Action.(interface{ since() uint32 }); ok {
-		since = a.since()
-	}
-	if a, ok := e.Action.(Approvable); ok && a.Approved() != (Approval{}) {
-		since = max(since, sinceAccess)
-	}
-	if e.Set != nil {
-		since = max(since, sinceSets)
-	}
-	return since
-}
-
-// sinceOf returns the version of the stored format since which events can be stored.
-func sinceOf(events []mechanism.Event) uint32 {
-	since := uint32(1)
-	for _, e := range events {
-		since = max(since, mechanism.Since(e.Mechanism))
-	}
-	return since
-}
-
 // reconciles reports whether a ledger takes v while it needs reconciling.
 func reconciles(v Action) bool {
 	a, ok := v.(interface{ reconciles() bool })

@@ -25,8 +25,6 @@ func (Adopt) Kind() string { return "adopt" }
 // Details implements Action.
 func (v Adopt) Details() Details { return Details{Reason: v.Reason} }
 
-func (Adopt) since() uint32 { return sinceDatasets }
-
 func (v Adopt) decide(b *Batch) error {
 	spec := b.spec()
 	switch {

@@ -6,9 +6,6 @@ import (
 	"github.com/dpaccountant/accountant/internal/accountant"
 )
 
-// sinceDatasets is the version of the stored format that has datasets.
-const sinceDatasets = 4
-
 // AmendDataset changes a dataset's record: what is not given stays. It is the one action
 // that changes a budget or a cap of a dataset.
 type AmendDataset struct {
@@ -46,13 +43,6 @@ func (AmendDataset) Kind() string { return "amend_dataset" }
 // Details implements Action.
 func (v AmendDataset) Details() Details {
 	return Details{Reason: v.Reason, Labels: v.Labels, More: 64*len(v.Budgets) + 256*len(v.Owners)}
-}
-
-func (v AmendDataset) since() uint32 {
-	if v.Confirm {
-		return sinceConfirm
-	}
-	return sinceDatasets
 }
 
 // changes reports whether v changes anything but that the registration is confirmed.

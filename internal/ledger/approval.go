@@ -21,9 +21,6 @@ const (
 	MaxProposalTime = 31 * 24 * time.Hour
 )
 
-// sinceAccess is the version of the stored format that has proposals, approvals and holders.
-const sinceAccess = 3
-
 // Approval says by whose proposal something was done that one person may not do alone. The
 // principal of the entry's writer has approved it.
 type Approval struct {
@@ -83,9 +80,6 @@ func (v Propose) Details() Details {
 	d := v.Action.Details()
 	return Details{Reason: d.Reason, More: d.More + 64*len(d.Events)}
 }
-
-// since is also that of what is proposed, which is stored in the same words.
-func (v Propose) since() uint32 { return max(sinceAccess, Entry{Action: v.Action}.Since()) }
 
 func (v Propose) decide(b *Batch) error {
 	switch by := b.request.Writer.Principal; {
@@ -147,8 +141,6 @@ func (Withdraw) Kind() string { return "withdraw" }
 
 // Details implements Action.
 func (v Withdraw) Details() Details { return Details{About: v.Proposal, Reason: v.Reason} }
-
-func (Withdraw) since() uint32 { return sinceAccess }
 
 func (v Withdraw) decide(b *Batch) error {
 	_, err := b.amended.proposal(v.Proposal)

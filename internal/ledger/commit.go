@@ -11,8 +11,6 @@ type Commit struct {
 	Holder      string // of the caller's reservations; not part of what is asked
 }
 
-func (v Commit) since() uint32 { return sinceHolder(v.Holder) }
-
 // Kind implements Action.
 func (Commit) Kind() string { return "commit" }
 

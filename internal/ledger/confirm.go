@@ -2,9 +2,6 @@ package ledger
 
 import "time"
 
-// sinceConfirm is the version of the stored format that has registrations that are to be confirmed.
-const sinceConfirm = 5
-
 // Confirmation says who has confirmed a dataset's registration. It is zero until somebody has.
 type Confirmation struct {
 	Position uint64 // of the entry

@@ -38,8 +38,6 @@ func (v Free) Details() Details {
 	return Details{About: v.Reservation, Events: v.Events, Reason: v.Reason, From: PotReserved, To: PotBudget}
 }
 
-func (Free) since() uint32 { return 2 }
-
 func (v Free) decide(b *Batch) error {
 	if b.parentLedger() != "" {
 		return refuse(ErrReservation, "ledger: %s has a parent, which its charges are settled with; "+

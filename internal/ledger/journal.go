@@ -18,8 +18,6 @@ import (
 const (
 	// MaxMembers bounds the ledgers of one set.
 	MaxMembers = 1000
-
-	sinceSets = 5 // the version of the stored format that has sets
 )
 
 // Contribution says whose rows the sensitivity of a charge to several ledgers bounds.

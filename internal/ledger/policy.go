@@ -19,8 +19,6 @@ func (AccessPolicy) Kind() string { return "access_policy" }
 // Details implements Action.
 func (v AccessPolicy) Details() Details { return Details{More: len(v.Text)} }
 
-func (AccessPolicy) since() uint32 { return sinceAccess }
-
 // reconciles: a policy charges nothing.
 func (AccessPolicy) reconciles() bool { return true }
 

@@ -54,8 +54,6 @@ func (v Raise) Complete(from Sources) (_ Action, err error) {
 	return v, err
 }
 
-func (v Raise) since() uint32 { return sinceOf(v.Plan.Events) }
-
 func (v Raise) decide(b *Batch) error {
 	if err := b.amendable(); err != nil {
 		return err

@@ -8,8 +8,6 @@ type Release struct {
 	Holder      string // of the caller's reservations; not part of what is asked
 }
 
-func (v Release) since() uint32 { return sinceHolder(v.Holder) }
-
 // Kind implements Action.
 func (Release) Kind() string { return "release" }
 

@@ -28,14 +28,6 @@ const (
 // Reservation is what is left of a Reserve.
 type Reservation = reservation.Reservation
 
-// sinceHolder returns the version of the stored format that has holders, if there is one.
-func sinceHolder(holder string) uint32 {
-	if holder == "" {
-		return 1
-	}
-	return sinceAccess
-}
-
 // admits reports whether w may commit or release r: the principal that made it, whoever else
 // belongs to its holder, or the daemon, which alone settles what a child holds.
 func admits(r Reservation, w Writer, holder string) error {

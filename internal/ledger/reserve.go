@@ -26,8 +26,6 @@ func (v Reserve) Details() Details {
 	return Details{Events: v.Events, Labels: v.Labels, Child: v.Child, From: PotBudget, To: PotReserved}
 }
 
-func (v Reserve) since() uint32 { return max(sinceOf(v.Events), sinceHolder(v.Holder)) }
-
 func (v Reserve) decide(b *Batch) error {
 	parts := mechanism.Merge(v.Events)
 	switch {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/dpaccountant/accountant/internal/accountant"
-	"github.com/dpaccountant/accountant/internal/ledger/journals"
 	"github.com/dpaccountant/accountant/internal/mechanism"
 )
 
@@ -85,21 +84,6 @@ type Spec struct {
 	Parent         string              // the ledger that has set aside what this one may spend; "" if none has
 	Dataset        *Dataset            // of a dataset's record; nil for a ledger
 	OverAllOnly    bool                // sets charge it only with the contribution OverAll
-}
-
-// Since returns the version of the stored format since which s can be stored, apart from
-// its mechanisms.
-func (s Spec) Since() uint32 {
-	if _, ok := journals.Number(s.Name); ok {
-		return sinceSets
-	}
-	if s.Dataset != nil && s.Dataset.ToConfirm {
-		return sinceConfirm
-	}
-	if s.Dataset != nil || IsDataset(s.Parent) {
-		return sinceDatasets
-	}
-	return 1
 }
 
 // Equal reports whether two requests ask for the same ledger.

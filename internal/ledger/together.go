@@ -77,8 +77,6 @@ func (v Together) Details() Details {
 	return Details{Labels: d.Labels, Reason: d.Reason, More: more}
 }
 
-func (Together) since() uint32 { return sinceSets }
-
 // reconciles: a restored journal takes what is done in ledgers that are reconciled.
 func (Together) reconciles() bool { return true }
 

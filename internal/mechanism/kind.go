@@ -23,8 +23,7 @@ type Kind struct {
 	Parameters []table.Parameter
 
 	descriptor reflect.Type
-	later      *table.Parameter // that was added when descriptors of its kind had been stored, or nil
-	variable   bool             // a descriptor can be of any size: it holds a list, or other mechanisms
+	variable   bool // a descriptor can be of any size: it holds a list, or other mechanisms
 }
 
 // Type is the Go type of the kind's descriptors.
@@ -48,27 +47,6 @@ func KindOf(m Mechanism) *Kind {
 		return nil
 	}
 	return schema.byNumber[m.number()]
-}
-
-// lastOfVersion1 is the largest number of a kind that a store of version 1 may hold.
-const lastOfVersion1 = 32
-
-// Since returns the version of the stored format since which m can be stored: 2 if its kind is
-// newer than version 1, or if it has a parameter which its kind gained later, or runs such a
-// mechanism; otherwise 1.
-func Since(m Mechanism) uint32 {
-	k := KindOf(m)
-	if k == nil {
-		return 1
-	}
-	if k.Number > lastOfVersion1 || k.later != nil && !k.later.Of(reflect.ValueOf(m)).IsZero() {
-		return 2
-	}
-	since := uint32(1)
-	for _, inner := range Inside(m) {
-		since = max(since, Since(inner))
-	}
-	return since
 }
 
 // KindNumbered returns the kind with this number, or nil.
@@ -106,9 +84,6 @@ func newSchemas() schemas {
 			p := &k.Parameters[i]
 			p.Help = help.Of[k.Name+"."+p.Name]
 			k.variable = k.variable || p.Most > 0 || p.Role == table.RoleInside
-			if p.Later {
-				k.later = p
-			}
 		}
 		s.list = append(s.list, k)
 		s.byNumber[k.Number], s.byName[k.Name] = k, k

@@ -57,7 +57,7 @@ func (c *committer) commit(ops []*operation) int {
 	}
 	c.arena.reset()
 	w := &writing{
-		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey, format: c.format,
+		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey,
 		limit: c.config.MaxBatchBytes, arena: &c.arena,
 	}
 	n := 0
@@ -124,7 +124,6 @@ func (s *Store) finish(w *writing) error {
 	if err := s.noteAcknowledged(id); err != nil {
 		return s.fail(err)
 	}
-	s.format = w.format
 	s.published.set(id)
 	return nil
 }
@@ -142,7 +141,7 @@ func (s *Store) changeInTurn(f func(*writing) error) error {
 	if err != nil {
 		return err
 	}
-	w := &writing{View: rows.View{Tx: tx, File: s.space.file}, arena: &arena{}, format: s.format}
+	w := &writing{View: rows.View{Tx: tx, File: s.space.file}, arena: &arena{}}
 	if err := rows.Guard(func() error { return errors.Join(f(w), w.provenRows(), w.put()) }); err != nil {
 		s.rollback(tx)
 		s.damagedPage(err)

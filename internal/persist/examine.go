@@ -34,7 +34,7 @@ func Examine(c Config) (keys []rows.BoundKey, err error) {
 	} else {
 		err = rows.OpenToRead(c.Path, 100*time.Millisecond, func(tx *bolt.Tx, file io.ReaderAt) (err error) {
 			v := &rows.View{Tx: tx}
-			_, id, err := v.CheckFormat()
+			id, err := v.CheckFormat()
 			if err != nil {
 				return err
 			}

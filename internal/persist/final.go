@@ -35,7 +35,7 @@ func (s *Store) Moved() error {
 func (s *Store) move() error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	final := rows.Final{At: time.Now(), Format: s.format}
+	final := rows.Final{At: time.Now()}
 	for n := range 2 {
 		err := s.changeInTurn(func(w *writing) error {
 			w.stageFinal(final)

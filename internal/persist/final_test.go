@@ -87,7 +87,7 @@ func TestFinal(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	before, version := dump(t, path), storedFormat(t, path)
+	before := dump(t, path)
 	verified, err := verify.File(context.Background(), verify.Config{Path: path})
 	if err != nil || verified.Final != nil {
 		t.Fatal(verified.Final, err)
@@ -111,11 +111,6 @@ func TestFinal(t *testing.T) {
 	if err := same(dump(t, file), dump(t, file+".again")); err != nil && !strings.Contains(err.Error(), "meta/") {
 		t.Errorf("a second final backup: %v", err)
 	}
-	// Programs that do not know the mark refuse the version.
-	format := dump(t, path)[fmt.Sprintf("meta/%x", "format")]
-	if newest := []byte{0, 0, 0, rows.FormatVersion}; !strings.HasSuffix(format, string(newest)) {
-		t.Errorf("format %x; want %x at its end", format, newest)
-	}
 	for _, path := range []string{path, file} {
 		if _, err := Open(Config{Path: path}); err == nil ||
 			!strings.Contains(err.Error(), "accountantd restore "+path) {
@@ -137,9 +132,6 @@ func TestFinal(t *testing.T) {
 	}
 	if err := same(before, dump(t, to)); err != nil {
 		t.Error(err)
-	}
-	if got := storedFormat(t, to); got != version {
-		t.Errorf("version %d; want %d", got, version)
 	}
 	s = mustOpen(t, Config{Path: to})
 	defer s.Close()

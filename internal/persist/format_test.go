@@ -1,12 +1,6 @@
 package persist
 
 import (
-	"bytes"
-	"compress/gzip"
-	"flag"
-	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -14,70 +8,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/persist/storetest"
 )
-
-var writeFormat = flag.Bool("write-format", false, "write testdata/format1.db.gz anew, which is only for a new format")
-
-const format1 = "testdata/format1.db.gz"
-
-// TestFormat1 reads a file that was written when format 1 was new: whatever
-// comes later has to read it, or refuse its version.
-func TestFormat1(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.db")
-	if *writeFormat {
-		writeFormat1(t, path)
-	}
-	f, err := os.Open(format1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := mustOpen(t, Config{Path: path, hooks: hooks{noSync: true}})
-	defer s.Close()
-	if _, err := readAll(s); err != nil {
-		t.Fatal(err)
-	}
-	sum, created, err := s.Create(storetest.Genesis("l"))
-	if err != nil || created || sum.Head.Position != 600 || sum.Total != 600 || sum.Distinct != 20 ||
-		sum.Genesis.StoreID != s.ID() {
-		t.Errorf("ledger l = %+v, %v, %v", sum, created, err)
-	}
-	if _, err := s.Append([]ledger.Proposal{propose(t, s, "l", lane1(0))}); err != nil {
-		t.Errorf("Append = %v", err)
-	}
-}
-
-func writeFormat1(t *testing.T, path string) {
-	t.Helper()
-	fillAt(t, path)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(format1, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -39,18 +39,14 @@ func markBackup(name string, f *os.File, now time.Time) (size int64, err error) 
 
 // stageFinal marks the store as moved away.
 func (w *writing) stageFinal(f rows.Final) {
-	w.stage(rows.MetaBucket, rows.FinalKey, f.Append(w.value(12)))
-	w.stageFormat(rows.FormatVersion) // so that programs which do not know the mark refuse it
-	w.format = rows.FormatVersion
+	w.stage(rows.MetaBucket, rows.FinalKey, f.Append(w.value(8)))
 }
 
 // resumed turns a final backup, or a store that was moved away, into the store that goes on.
-func (w *writing) resumed(f rows.Final) {
+func (w *writing) resumed() {
 	for _, key := range [][]byte{rows.BackupKey, rows.FinalKey} {
 		w.staged = append(w.staged, row{bucket: rows.MetaBucket, key: key})
 	}
-	w.stageFormat(f.Format)
-	w.format = f.Format
 }
 
 // Keys returns the keys that sign heads, in the order in which the store was bound to them.
@@ -84,7 +80,7 @@ func (w *writing) restored(id string, now time.Time) error {
 	if final, err := w.Final(); err != nil {
 		return err
 	} else if final != nil {
-		w.resumed(*final)
+		w.resumed()
 	}
 	if keys, err := w.Keys(); err != nil || len(keys) == 0 {
 		return err

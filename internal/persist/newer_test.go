@@ -14,15 +14,32 @@ import (
 	"github.com/dpaccountant/accountant/internal/persist/verify"
 )
 
+// setVersion writes the version of the format of a store's file.
+func setVersion(t *testing.T, path string, version byte) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := rows.Seal(rows.MetaBucket, rows.FormatKey, append(make([]byte, rows.ChecksumSize), 0, 0, 0, version))
+	err = db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(rows.MetaBucket.String())).Put(rows.FormatKey, stored)
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A store of a newer version is said to be newer, not damaged, whatever it has that this
 // version does not know: rows, buckets, rows in another form.
 func TestNewerStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
-	s := mustOpen(t, Config{Path: path, hooks: hooks{version: rows.FormatVersion + 1}})
+	s := mustOpen(t, Config{Path: path})
 	mustCreate(t, s, "a")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	setVersion(t, path, 2)
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +63,7 @@ func TestNewerStore(t *testing.T) {
 		t.Helper()
 		if err == nil || errors.Is(err, ledger.ErrDamaged) ||
 			!strings.Contains(err.Error(),
-				"format version 7, of a newer version of this program; this one supports 6") {
+				"format version 2, of another version of this program; this one supports 1") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

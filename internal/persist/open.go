@@ -34,7 +34,6 @@ func Open(c Config) (*Store, error) {
 	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, ledger.MaxAppendBytes)
 	c.GroupWait = cmp.Or(c.GroupWait, time.Millisecond)
 	c.AllocationStep = cmp.Or(c.AllocationStep, 16<<20)
-	c.hooks.version = cmp.Or(c.hooks.version, rows.FirstFormat)
 	if c.hooks.commit == nil {
 		c.hooks.commit = (*bolt.Tx).Commit
 	}
@@ -160,7 +159,6 @@ func initialMap() int {
 // prepare makes the buckets of a new file, or checks those of an old one.
 func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 	isNew := false
-	var missing []rows.Bucket
 	read := func(tx *bolt.Tx) (err error) {
 		if size := tx.Size(); size > s.opened.Size() {
 			return fmt.Errorf("%w: the file has %d bytes, its pages need %d: it was cut short",
@@ -179,7 +177,7 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 			}
 			return errors.Join(err, s.config.checkNew())
 		}
-		if s.format, s.id, err = v.CheckFormat(); err != nil {
+		if s.id, err = v.CheckFormat(); err != nil {
 			return err
 		}
 		if !s.config.hooks.alone { // a restore is what follows these
@@ -193,11 +191,6 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 		if s.config.Init {
 			return errors.New("--init was given, but there is a store: start without it")
 		}
-		for b := rows.LaterBuckets; b < rows.Buckets; b++ {
-			if tx.Bucket([]byte(b.String())) == nil {
-				missing = append(missing, b)
-			}
-		}
 		nextKey, err = v.Next()
 		return err
 	}
@@ -209,11 +202,6 @@ func (s *Store) prepare(file *os.File) (nextKey uint64, err error) {
 			return 0, err
 		}
 		nextKey = 1
-	}
-	if len(missing) > 0 {
-		if err := s.change(func(w *writing) error { return w.makeBuckets(missing) }); err != nil {
-			return 0, err
-		}
 	}
 	if s.config.hooks.noSync {
 		return nextKey, s.keepAcknowledged()
@@ -240,25 +228,16 @@ func (s *Store) initialise() error {
 	}
 	s.id = id.String()
 	return s.change(func(w *writing) error {
-		all := make([]rows.Bucket, rows.Buckets)
-		for b := range rows.Buckets {
-			all[b] = b
-		}
 		w.File = nil // of which nothing is to be checked yet
-		w.stageFormat(s.config.hooks.version)
-		w.format = s.config.hooks.version
+		w.stage(rows.MetaBucket, rows.FormatKey, append(w.value(4), rows.Format()...))
 		w.stageID(s.id)
-		return w.makeBuckets(all)
-	})
-}
-
-func (w *writing) makeBuckets(missing []rows.Bucket) error {
-	for _, b := range missing {
-		if _, err := w.Tx.CreateBucket([]byte(b.String())); err != nil {
-			return err
+		for b := range rows.Buckets {
+			if _, err := w.Tx.CreateBucket([]byte(b.String())); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // stageID stages the store's identifier.

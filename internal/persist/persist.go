@@ -82,7 +82,6 @@ type hooks struct {
 	allocate func(f *os.File, from, to int64) error // instead of allocate
 	noSync   bool                                   // nothing survives a power cut
 	alone    bool                                   // keep nothing beside the file, which must be there
-	version  uint32                                 // of a new file, instead of firstFormat
 }
 
 // Store is a ledger.Store in a bbolt file.
@@ -105,11 +104,10 @@ type Store struct {
 	moved     atomic.Pointer[error] // why everything but another final backup is refused
 	damaged   chan struct{}         // closed: the file is damaged
 
-	paths  sync.Pool    // of *pages.Paths, for their memory
-	format uint32       // version of the file; while it is written, by turn
-	turn   sync.Mutex   // of who writes, from the beginning of a transaction until it is published
-	used   atomic.Int64 // bytes of the file that are in use at least
-	stuck  stuck
+	paths sync.Pool    // of *pages.Paths, for their memory
+	turn  sync.Mutex   // of who writes, from the beginning of a transaction until it is published
+	used  atomic.Int64 // bytes of the file that are in use at least
+	stuck stuck
 }
 
 var _ ledger.Store = (*Store)(nil)

@@ -21,7 +21,7 @@ func (c RestoreConfig) resume(path string, final rows.Final, done *RestoredStore
 	}
 	done.From, done.StoreID = s.ID(), s.ID()
 	err = s.change(func(w *writing) error {
-		w.resumed(final)
+		w.resumed()
 		return nil
 	})
 	if err := errors.Join(err, s.Close()); err != nil {

@@ -1,12 +1,10 @@
 package persist
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/mechanism"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -22,9 +20,6 @@ type writing struct {
 	puts      int
 	bytes     int // of keys and values put
 	entries   int
-
-	format uint32 // version of the file, with what was put
-	needs  uint32 // version that the operation at hand needs
 
 	staged  []row  // of the operation at hand
 	encoded []byte // room to encode one
@@ -110,14 +105,11 @@ func (w *writing) stageLane(h rows.Head, name ledger.Writer, l rows.Lane) {
 // decide runs an operation that stages rows. err is the operation's own error, after which none
 // of its rows are put. fatal means that the whole transaction has to be abandoned.
 func (w *writing) decide(operation func() error) (err, fatal error) {
-	w.staged, w.needs = w.staged[:0], w.format
+	w.staged = w.staged[:0]
 	key := w.nextKey
 	err = rows.Guard(func() error {
 		if err := operation(); err != nil {
 			return err
-		}
-		if w.needs > w.format {
-			w.stageFormat(w.needs)
 		}
 		return w.provenRows()
 	})
@@ -129,7 +121,6 @@ func (w *writing) decide(operation func() error) (err, fatal error) {
 		return err, nil
 	}
 	w.entries += int(w.nextKey - key)
-	w.format = w.needs
 	return nil, rows.Guard(w.put)
 }
 
@@ -174,11 +165,6 @@ const (
 	headsFill = 0.8
 )
 
-// stageFormat writes the version of the file.
-func (w *writing) stageFormat(version uint32) {
-	w.stage(rows.MetaBucket, []byte("format"), binary.BigEndian.AppendUint32(w.value(4), version))
-}
-
 // create stages a new ledger, or finds the one of an equal spec.
 func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	sum, err := w.Existing(g.Spec)
@@ -203,12 +189,6 @@ func (w *writing) begin(g ledger.Genesis) (rows.Head, ledger.Genesis, error) {
 	}
 	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
 		return rows.Head{}, g, err
-	}
-	w.needs = max(w.needs, g.Spec.Since())
-	for _, events := range [][]mechanism.Event{g.Spec.Plan.Events, g.Spec.ExpectedRun.Events} {
-		for _, e := range events {
-			w.needs = max(w.needs, mechanism.Since(e.Mechanism))
-		}
 	}
 	number := w.stageLog(0, ledger.Hash{}, raw)
 	w.stageUint64(rows.LedgersBucket, []byte(g.Spec.Name), number)
@@ -287,7 +267,6 @@ func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 			return nil, err
 		}
 		w.encoded = raw
-		w.needs = max(w.needs, e.Since())
 		key := w.stageLog(h.Number, h.At.Hash, raw)
 		h.At = ledger.Head{Position: e.Position, Hash: record.EntryHash(h.At.Hash, raw)}
 		h.Last = key
@@ -332,7 +311,6 @@ func (w *writing) counts(h *rows.Head, changes []ledger.CountChange) error {
 				return err
 			}
 			w.stage(rows.MechanismsBucket, rows.IndexKey(h.Number, c.Index), append(w.value(len(raw)), raw...))
-			w.needs = max(w.needs, mechanism.Since(c.Mechanism))
 			h.Distinct++
 			if c.Index < rows.InlineTotals {
 				h.Totals = append(h.Totals, 0)

@@ -161,13 +161,6 @@ def test_every_parameter_is_documented(kind: str) -> None:
     assert all(f"    {name}: " in made.__doc__ for name in fields)
 
 
-def test_the_former_name_of_the_mechanism_inside_still_works() -> None:
-    with pytest.warns(DeprecationWarning, match="inner is now called mechanism"):
-        former = poisson_sampled(inner=gaussian(noise_multiplier=1.1),
-                                 sampling_probability=0.01)  # type: ignore[call-arg]
-    assert former == poisson_sampled(gaussian(noise_multiplier=1.1), sampling_probability=0.01)
-
-
 def test_an_enum_is_refused_with_the_names_that_the_documents_use() -> None:
     with pytest.raises(ValueError, match="solve: 'sigma'; allowed: noise-multiplier, scale, laplace-scale, sta"):
         _questions.calibrate("sigma", gaussian(noise_multiplier=1), {}, "", None, None)

@@ -96,8 +96,8 @@ func (c *copying) each(sql string, f func(pgx.Rows) error) error {
 }
 
 func (c *copying) meta() error {
-	version := []byte{0, 0, 0, rows.GapsFormat}
-	if err := errors.Join(c.Set(rows.MetaBucket, []byte("format"), version),
+	if err := errors.Join(c.Set(rows.MetaBucket, rows.FormatKey, rows.Format()),
+		c.Set(rows.MetaBucket, rows.GapsKey, []byte{}),
 		c.Set(rows.MetaBucket, []byte("store"), []byte(c.id))); err != nil {
 		return err
 	}

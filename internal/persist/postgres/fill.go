@@ -55,7 +55,7 @@ func Fill(ctx context.Context, c Config, file string, progress func(done, total 
 			return err
 		}
 		f := filling{View: v, conn: conn, total: want.Ledgers + want.Entries, progress: progress}
-		if _, f.id, err = v.CheckFormat(); err != nil {
+		if f.id, err = v.CheckFormat(); err != nil {
 			return err
 		}
 		already, err := f.run(ctx)

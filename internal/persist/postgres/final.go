@@ -37,7 +37,7 @@ func (s *Store) Final() (content io.ReadCloser, size int64, err error) {
 
 // move takes the heads away, in one transaction. It may be run again after an unknown outcome.
 func (s *Store) move() error {
-	sealed := sealMeta(rows.FinalName, rows.Final{At: time.Now(), Format: rows.GapsFormat}.Append(nil))
+	sealed := sealMeta(rows.FinalName, rows.Final{At: time.Now()}.Append(nil))
 	err := s.attempt(func(ctx context.Context, c *pgx.Conn) error {
 		switch _, err := readFinal(ctx, c); {
 		case err == nil:

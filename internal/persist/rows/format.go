@@ -13,29 +13,14 @@ import (
 
 // formatVersion is the version of the layout below; docs/decisions explains the layout. The
 // meta bucket and its format row are the same in every version.
-//
-// Version 2 has what programs of version 1 cannot read: freed reservations, and mechanisms with
-// a parameter that their kind gained later. Version 3 has acknowledged warnings,
-// proposals, approvals, and reservations of a group of callers; version 4 has datasets and
-// ledgers below them; version 5 has charges to several ledgers together, and registrations of
-// datasets that are to be confirmed. Version 6 is that of a store that was moved away, and of a log
-// whose keys have gaps because several daemons wrote it. A file has
-// version 1 until the first of what a later version has is written; the same commit raises its
-// version. So a file without them is still read by earlier programs, and one with them is
-// called newer by those, not damaged.
-const (
-	FirstFormat   = 1
-	FormatVersion = 6
-	// GapsFormat is the first version in which the keys of the log may have gaps.
-	GapsFormat = 6
-)
+const formatVersion = 1
 
 // Bucket is one of the file's buckets.
 type Bucket uint8
 
 const (
 	// metaBucket: "format" → version (4 bytes); "store" → the store's UUID; and the
-	// rows of marks.go, which files of earlier programs lack.
+	// rows of marks.go.
 	MetaBucket Bucket = iota
 	// logBucket, append-only: key (8 bytes, 1, 2, 3 … over all ledgers) → ledger
 	// number (8), previous hash (32), stored bytes. A ledger's number is the key
@@ -61,20 +46,14 @@ const (
 	// every indexEvery-th entry of a lane.
 	SequencesBucket
 	// reservationsBucket: ledger number (8), position (8) → what is left of an open
-	// reservation (accountant.record.v1.Reservation). Files from before it was there
-	// get it when they are opened; a program that does not know it cannot read the
-	// genesis of any ledger in it.
+	// reservation (accountant.record.v1.Reservation).
 	ReservationsBucket
 	// amendmentsBucket: ledger number (8), position (8) → log key (8) of an entry that
 	// amends the ledger: a refund, a raise, a freed reservation, a restore, what
-	// reconciles it, or an acknowledged warning. Files from before it was there get it when
-	// they are opened; a program that does not know it cannot read the entries in it.
+	// reconciles it, or an acknowledged warning.
 	AmendmentsBucket
 	Buckets
 )
-
-// LaterBuckets is the first of the buckets that files of earlier versions may lack.
-const LaterBuckets = ReservationsBucket
 
 var BucketNames = [Buckets]string{
 	"meta", "log", "ledgers", "heads", "mechanisms", "counts", "writers", "positions", "sequences",

@@ -9,8 +9,7 @@ import (
 // FinalName is that of the mark of a store that was moved away, in a file and in a database.
 const FinalName = "final"
 
-// These rows of the meta bucket say what a file is. Files of earlier versions have none, and
-// programs of earlier versions ignore them.
+// These rows of the meta bucket say what a file is. They are there where they hold.
 var (
 	// StoppedKey → the transaction (8 bytes) that closed the store in order. The one after
 	// it changes nothing; any later one makes the row say nothing about the present.
@@ -18,10 +17,13 @@ var (
 	// BackupKey → the time (8 bytes, Unix nanoseconds) at which the file was made as a
 	// backup. Only a restore removes it.
 	BackupKey = []byte("backup")
-	// FinalKey → the time (8 bytes, Unix nanoseconds) at which the store was moved away, and the
-	// version (4) that the file had before. In a backup it means that the ledgers go on from there
-	// without a gap; in a store, that they go on elsewhere. Only a restore removes it.
+	// FinalKey → the time (8 bytes, Unix nanoseconds) at which the store was moved away. In a
+	// backup it means that the ledgers go on from there without a gap; in a store, that they go on
+	// elsewhere. Only a restore removes it.
 	FinalKey = []byte(FinalName)
+	// GapsKey → nothing: the store was in a database, whose daemons leave gaps between the keys of
+	// the log.
+	GapsKey = []byte("gaps")
 )
 
 // Stopped reports whether this is the state that an orderly close leaves.
@@ -46,6 +48,12 @@ func (v *View) mark(key []byte) (uint64, error) {
 	return NumberIn(MetaBucket, key, value)
 }
 
+// Gaps reports whether the keys of the log may have gaps.
+func (v *View) Gaps() (bool, error) {
+	value, err := v.Get(MetaBucket, GapsKey)
+	return value != nil, err
+}
+
 // checkMarks verifies every row of the meta bucket, because a damaged key would hide its row.
 func (v *View) checkMarks() error {
 	bb, err := v.Bucket(MetaBucket)
@@ -59,14 +67,11 @@ func (v *View) checkMarks() error {
 }
 
 // Final says that the ledgers of a file were moved away from it.
-type Final struct {
-	At     time.Time
-	Format uint32 // version of the file before
-}
+type Final struct{ At time.Time }
 
 // Append adds the row's bytes.
 func (f Final) Append(b []byte) []byte {
-	return binary.BigEndian.AppendUint32(AppendNumber(b, uint64(f.At.UnixNano())), f.Format)
+	return AppendNumber(b, uint64(f.At.UnixNano()))
 }
 
 // Final returns the mark of a file whose ledgers were moved away, or nil.
@@ -84,10 +89,10 @@ func (v *View) Final() (*Final, error) {
 
 // ParseFinal reads the row's bytes.
 func ParseFinal(b []byte) (Final, error) {
-	if len(b) != 12 {
-		return Final{}, fmt.Errorf("%d bytes; want 12", len(b))
+	if len(b) != 8 {
+		return Final{}, fmt.Errorf("%d bytes; want 8", len(b))
 	}
-	return Final{At: time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC(), Format: binary.BigEndian.Uint32(b[8:])}, nil
+	return Final{time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()}, nil
 }
 
 // Moved says that no daemon may use the file at path, because its ledgers go on elsewhere.

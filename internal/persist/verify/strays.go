@@ -27,9 +27,6 @@ func (v *verifier) strays() error {
 	for _, b := range []rows.Bucket{rows.HeadsBucket, rows.MechanismsBucket, rows.CountsBucket,
 		rows.WritersBucket, rows.PositionsBucket,
 		rows.ReservationsBucket, rows.AmendmentsBucket} {
-		if b >= rows.LaterBuckets && v.Tx.Bucket([]byte(b.String())) == nil {
-			continue // a file from before it was there
-		}
 		bb, err := v.Bucket(b)
 		if err != nil {
 			return err

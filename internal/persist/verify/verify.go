@@ -124,7 +124,7 @@ type verifier struct {
 }
 
 func (v *verifier) run() error {
-	version, id, err := v.CheckFormat()
+	id, err := v.CheckFormat()
 	if err != nil {
 		return err
 	}
@@ -135,10 +135,9 @@ func (v *verifier) run() error {
 		return err
 	}
 	v.StoreID, v.id = id, id
-	if f := v.Result.Final; f != nil {
-		version = f.Format
+	if v.gaps, err = v.View.Gaps(); err != nil {
+		return err
 	}
-	v.gaps = version >= rows.GapsFormat
 	if err := v.unknown(); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, Union, cast
 
@@ -73,9 +72,6 @@ def named(function: _F) -> _F:
 
     @functools.wraps(function)
     def checked(*args: Any, **fields: Any) -> Any:
-        if "inner" in fields and "mechanism" in known and not args:
-            warnings.warn(f"{function.__name__}: inner is now called mechanism", DeprecationWarning, stacklevel=2)
-            fields["mechanism"] = fields.pop("inner")
         for name in fields:
             if name not in known:
                 raise unknown(function.__name__, name, known)
