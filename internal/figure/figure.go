@@ -1,6 +1,6 @@
-// Package figure draws lines over two axes: as SVG (svg.go), as PNG (png.go), and with
-// characters in a terminal (text.go). All of them show the same: the layout of the two
-// pictures is in layout.go, their colours are in style.go, and the labels of axes in ticks.go.
+// Package figure draws lines over two axes: as SVG (svg.go) and with characters in a terminal
+// (text.go). Both show the same: the layout of the picture is in layout.go, its colours are in
+// style.go, and the labels of axes in ticks.go.
 //
 // A figure never computes what it shows. Whoever makes one rounds the numbers in its texts.
 package figure

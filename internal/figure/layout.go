@@ -25,18 +25,11 @@ const (
 	end    anchor = "end"
 )
 
-// canvas takes what the layout draws, later over earlier.
-type canvas interface {
-	line(r role, points []Point)
-	area(r role, points []Point)
-	text(r role, a anchor, at Point, s string)
-}
-
-// layout places a figure on a canvas.
+// layout places a figure in a picture, later over earlier.
 type layout struct {
 	*Figure
 	frame
-	canvas
+	*svg
 	left, right, top, bottom float64
 	labels                   []endLabel
 }
@@ -45,13 +38,13 @@ type layout struct {
 type endLabel struct {
 	line, text role
 	name       string
-	at         float64 // the end's height, on the canvas
+	at         float64 // the end's height, in the picture
 	height     float64 // where the name stands
 }
 
 // draw lays the figure out.
-func (f *Figure) draw(c canvas) {
-	l := &layout{Figure: f, frame: f.frame(), canvas: c, left: edgeSpace, top: edgeSpace}
+func (f *Figure) draw(c *svg) {
+	l := &layout{Figure: f, frame: f.frame(), svg: c, left: edgeSpace, top: edgeSpace}
 	l.area(ground, []Point{{0, 0}, {Width, 0}, {Width, Height}, {0, Height}})
 	l.heading()
 	l.bottom = Height - 58
@@ -89,7 +82,7 @@ func (l *layout) heading() {
 	l.top += 14
 }
 
-// place is where a point lies on the canvas.
+// place is where a point lies in the picture.
 func (l *layout) place(p Point) Point {
 	return Point{l.left + l.across(p.X)*(l.right-l.left), l.bottom - l.up(p.Y)*(l.bottom-l.top)}
 }

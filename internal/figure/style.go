@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,7 @@ import (
 type role string
 
 const (
-	ground   role = "ground" // the whole canvas
+	ground   role = "ground" // the whole picture
 	grid     role = "grid"
 	axis     role = "axis"
 	muted    role = "muted" // a line for comparison
@@ -67,7 +66,7 @@ type style struct {
 	bold         bool
 }
 
-// styles are those of all roles: made into CSS for SVG, and drawn by the PNG.
+// styles are those of all roles, from which the CSS is made.
 var styles = func() map[role]style {
 	all := map[role]style{
 		ground:    {fill: &groundInk},
@@ -96,7 +95,7 @@ var styles = func() map[role]style {
 	return all
 }()
 
-// fonts are the reader's own. The layout measures with Go's, and leaves room for wider ones.
+// fonts are the reader's own.
 const fonts = `system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif`
 
 // Stylesheet is the look of every SVG of this package, for a page's own style sheet: pages show
@@ -142,13 +141,4 @@ func rules(b *strings.Builder, of func(ink) string) {
 		}
 		b.WriteString("}\n")
 	}
-}
-
-// rgba reads "#rrggbb".
-func rgba(hex string, opacity float64) color.NRGBA {
-	n, _ := strconv.ParseUint(hex[1:], 16, 32)
-	if opacity == 0 {
-		opacity = 1
-	}
-	return color.NRGBA{uint8(n >> 16), uint8(n >> 8), uint8(n), uint8(255*opacity + 0.5)}
 }

@@ -3,8 +3,6 @@ package costs
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +26,7 @@ func plot(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot (NAME | MECHANISM flags … | --file FILE)",
 		Short: "Draw what a ledger or mechanisms cost",
-		Long: `Draw, in the terminal or as an SVG or PNG file (--to):
+		Long: `Draw, in the terminal or as an SVG file (--to):
 
   --what curve      δ against ε
   --what trade-off  the errors α and β of an attacker's test, and of a coin
@@ -40,34 +38,28 @@ func plot(p *cli.Program) *cobra.Command {
                     as many points as of the whole, as "accountctl history" does
 
 Points are proven bounds, as "accountctl curve" lists them; the lines between them
-lead the eye. An SVG is light or dark as its reader prefers; a PNG is light, or dark
-with --dark, and its font has no letters beyond Latin, Greek and Cyrillic.
+lead the eye. An SVG is light or dark as its reader prefers. PNG and PDF are drawn
+in Python, with matplotlib: Curve.plot() and plots.plot_budget.
 
 ` + mechanisms.Help,
 		Example: `  accountctl plot team/mnist
   accountctl plot laplace --scale 20 --sensitivity 1 --count 20
   accountctl plot --file workload.json --what trade-off --to trade-off.svg
-  accountctl plot team/mnist --what budget --label run --to budget.png
-  accountctl plot team/mnist --what budget --from 2026-11-01 --to 2026-11-02 --to budget.svg`,
+  accountctl plot team/mnist --what budget --label run --to budget.svg
+  accountctl plot team/mnist --what budget --from 2026-11-01 --to 2026-11-02 --to day.svg`,
 		ValidArgsFunction: p.CompleteLedger,
 	}
 	what := cli.ChoiceFlag(c, "what", "", plotCurve, plotTradeOff, plotBudget)
 	budget := addBudgetFlags(c)
 	high := c.Flags().Float64("epsilon-max", 0, "with --what curve: the last ε (default: where δ is about 1e-10)")
 	source := workloads.AddSource(p, c, "a mechanism, NAME or --file", "accountctl plot %s")
-	dark := c.Flags().Bool("dark", false, "with a .png file: on dark ground")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if end := &budget.part.To; what.Value != plotBudget && end.Given() {
-			return cli.Usage(c, "--to: %q; allowed: a file that ends in .svg or .png", end)
+			return cli.Usage(c, "--to: %q; allowed: %s", end, pictureFile)
 		}
 		if what.Value != plotBudget && budget.part.From.Given() {
 			return cli.Usage(c, "--from is given with --what %s; allowed: with --what budget, which is drawn over time",
 				what.Value)
-		}
-		ext := filepath.Ext(budget.file)
-		if *dark && ext != ".png" {
-			return cli.Usage(c, "--dark is given without a .png file; allowed: with --to FILE.png, as an .svg file "+
-				"and a terminal follow their reader's choice")
 		}
 		subject, err := readSubject(source, args)
 		if err != nil {
@@ -85,14 +77,7 @@ with --dark, and its font has no letters beyond Latin, Greek and Cyrillic.
 			_, err = p.Out.WriteString(f.Text(width, 20, colours))
 			return err
 		}
-		picture := f.SVG()
-		if ext == ".png" {
-			p.Warn(unwritten(f.Lacks()))
-			if picture, err = f.PNG(*dark); err != nil {
-				return err
-			}
-		}
-		return os.WriteFile(budget.file, picture, 0o644)
+		return os.WriteFile(budget.file, f.SVG(), 0o644)
 	}
 	return c
 }
@@ -120,22 +105,4 @@ func (s *subject) draw(p *cli.Program, c *cobra.Command, what string, budget *bu
 		return charts.TradeOff(answer, of), nil
 	}
 	return charts.Curve(answer, of), nil
-}
-
-// unwritten says that letters are missing in a PNG, and where they are not.
-func unwritten(letters string) []string {
-	const most = 5
-	if letters == "" {
-		return nil
-	}
-	var names []string
-	for _, letter := range letters {
-		if len(names) == most {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, fmt.Sprintf("%c (%U)", letter, letter))
-	}
-	return []string{"the font of .png files does not have " + strings.Join(names, ", ") +
-		", and □ stands in their place; a file that ends in .svg shows them"}
 }

@@ -25,7 +25,7 @@ type budgetFlags struct {
 	label *string
 	delta *float64
 	part  values.Part
-	file  string // of --to, which was a file's name before there were parts
+	file  string // of --to, where that names one
 }
 
 func addBudgetFlags(c *cobra.Command) *budgetFlags {
@@ -34,12 +34,15 @@ func addBudgetFlags(c *cobra.Command) *budgetFlags {
 		delta: c.Flags().Float64("delta", 0,
 			"with --what budget, of a ledger without budgets: the `δ` in (0, 1) of ε (default: the ledger's own)"),
 	}
-	b.part.To.Also = ", or a file that ends in .svg or .png"
+	b.part.To.Also = ", or " + pictureFile
 	c.Flags().Var(&b.part.From, "from", "with --what budget: "+values.FromHelp)
-	c.Flags().Var((*fileOrEnd)(b), "to", "`FILE` to write instead, .svg or .png; with --what budget also, where it is no "+
+	c.Flags().Var((*fileOrEnd)(b), "to", "`FILE` to write instead, .svg; with --what budget also, where it is no "+
 		"such file: end at a position, or at a time. Both may be given")
 	return b
 }
+
+// pictureFile is which file --to may name.
+const pictureFile = "a file that ends in .svg (a PNG or PDF is drawn in Python: Curve.plot(), with matplotlib)"
 
 // fileOrEnd is the value of --to.
 type fileOrEnd budgetFlags
@@ -51,7 +54,7 @@ func (v *fileOrEnd) Type() string { return "FILE" }
 
 // Set implements pflag.Value.
 func (v *fileOrEnd) Set(text string) error {
-	if ext := filepath.Ext(text); ext == ".svg" || ext == ".png" {
+	if filepath.Ext(text) == ".svg" {
 		v.file = text
 		return nil
 	}
