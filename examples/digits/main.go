@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			o.stepTime = 20 * time.Millisecond
 		}
 	}
-	out := newScreen(stdout)
+	out := &screen{out: stdout}
 	if o.demo {
 		return demonstrate(ctx, o, s, out)
 	}
@@ -123,7 +123,6 @@ func trainAndTell(ctx context.Context, o options, s settings, out *screen,
 			return nil
 		}}
 	m, err := t.run(ctx, c)
-	out.endProgress()
 	if err != nil {
 		return err
 	}

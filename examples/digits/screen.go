@@ -3,30 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
-
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
 )
 
-// screen is what the run shows: a progress bar on a terminal, lines elsewhere.
+// screen is what the run shows, line by line.
 type screen struct {
-	out      io.Writer
-	terminal bool
-	bar      *progressbar.ProgressBar
-	steps    int
-}
-
-func newScreen(out io.Writer) *screen {
-	f, ok := out.(*os.File)
-	return &screen{out: out, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	out   io.Writer
+	steps int
 }
 
 func (s *screen) start(o options, set settings) {
@@ -42,41 +30,18 @@ func (s *screen) start(o options, set settings) {
 		fmt.Fprintln(s.out, "NOT PRIVATE: the noise comes from -seed")
 	}
 	fmt.Fprintln(s.out)
-	if s.terminal {
-		s.bar = progressbar.NewOptions(set.steps,
-			progressbar.OptionSetWriter(s.out), progressbar.OptionSetDescription("  training"),
-			progressbar.OptionSetWidth(36), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(50*time.Millisecond),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
-	}
 }
 
+// progress writes a line about every fifth of the steps.
 func (s *screen) progress(step int, acknowledged uint64) {
-	switch every := max(1, s.steps/5); {
-	case s.bar != nil:
-		_ = s.bar.Set(step) // a screen that cannot be drawn on is no reason to stop
-	case step%every == 0:
+	if step%max(1, s.steps/5) == 0 {
 		s.say(step, fmt.Sprintf("%d in the ledger", acknowledged))
 	}
 }
 
-// say writes a line about a step, above the progress bar if there is one.
+// say writes a line about a step.
 func (s *screen) say(step int, what string) {
-	if s.bar != nil {
-		_ = s.bar.Clear()
-	}
 	fmt.Fprintf(s.out, "  step %*d  %s\n", len(strconv.Itoa(s.steps)), step, what)
-	if s.bar != nil {
-		_ = s.bar.RenderBlank()
-	}
-}
-
-func (s *screen) endProgress() {
-	if s.bar != nil {
-		_ = s.bar.Clear()
-		s.bar = nil
-	}
 }
 
 func (s *screen) accuracy(share float64, of int) {
