@@ -189,7 +189,7 @@ func TestReadWitnesses(t *testing.T) {
 		{strings.Replace(receipt, hash, "AAAA", 1), "head_hash: 3 bytes; allowed: 32"},
 		{strings.Replace(receipt, `"position":3`, `"position":0`, 1), "position: 0"},
 		{strings.Replace(receipt, `"ledger":"a",`, ``, 1), "ledger: missing"},
-		{`{"receipt":null}`, "JSON: null (line 1, column 1)"},
+		{`{"receipt":null}`, "JSON: syntax error (line 1:1): unexpected token null"},
 		{`{"recipt":{}}`, "recipt"},
 		{`text`, "JSON"},
 		{``, "JSON"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode"
 
 	"github.com/dpaccountant/accountant/internal/wire"
@@ -15,17 +16,40 @@ import (
 
 // Unmarshal reads one protobuf JSON object into m, strictly: unknown and
 // repeated fields, two members of a oneof, values of another type and anything
-// after the object are refused, with the path, line and column. Field names may
-// be in lower camel case or snake case. After an error m is undefined.
+// after the object are refused, with protobuf's own words, which name line, column
+// and field. Field names may be in lower camel case or snake case. After an error m
+// is undefined.
 func Unmarshal(data []byte, m proto.Message) error {
 	if len(data) > wire.MaxJSONBytes {
 		return wire.Invalid("JSON", fmt.Sprintf("%d bytes", len(data)),
 			fmt.Sprintf("at most %d bytes", wire.MaxJSONBytes))
 	}
 	if err := (protojson.UnmarshalOptions{RecursionLimit: wire.MaxDepth}).Unmarshal(data, m); err != nil {
-		return explainJSON(data, m.ProtoReflect().Descriptor())
+		return wire.Invalid("JSON", reason(err), "one JSON object, at its top with the fields "+
+			fieldNames(m.ProtoReflect().Descriptor()))
 	}
 	return nil
+}
+
+// maxReason bounds how many bytes of an error are shown, as it may repeat a long text.
+const maxReason = 4 * wire.MaxShown
+
+// reason is what protojson says is wrong: "(line 3:16): invalid value for enum field adjacency: …".
+// It begins with "proto:" and a space of one of two kinds.
+func reason(err error) string {
+	text := strings.TrimSpace(strings.TrimPrefix(err.Error(), "proto:"))
+	if len(text) > maxReason {
+		text = text[:maxReason] + "…"
+	}
+	return strings.ToValidUTF8(text, "�")
+}
+
+func fieldNames(md protoreflect.MessageDescriptor) string {
+	names := make([]string, md.Fields().Len())
+	for i := range names {
+		names[i] = md.Fields().Get(i).JSONName()
+	}
+	return strings.Join(names, ", ")
 }
 
 // maxExact is 2^53: up to there every reader of JSON numbers has the integer

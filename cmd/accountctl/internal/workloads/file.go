@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,24 +51,9 @@ func Read(ctx context.Context, p *cli.Program, file string) (*accountantv1.Workl
 	}
 	w := &accountantv1.Workload{}
 	if err := wirejson.Unmarshal(data, w); err != nil {
-		return nil, cli.BadFile(name, orMeant(err))
+		return nil, cli.BadFile(name, err)
 	}
 	return w, nil
-}
-
-// orMeant names the field that a misspelt one in a file was probably meant to be.
-func orMeant(err error) error {
-	var invalid *wire.InvalidError
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	word, unknown := strings.CutPrefix(invalid.Value, "unknown field \"")
-	names, listed := strings.CutPrefix(invalid.Allowed, "the fields ")
-	word, _, _ = strings.Cut(word, "\"")
-	if meant := cli.Meant(word, strings.Split(names, ", ")); unknown && listed && meant != "" {
-		return fmt.Errorf("%s: %s; %s", invalid.Field, invalid.Value, strings.TrimSpace(meant))
-	}
-	return err
 }
 
 // listError says that a file holds several workloads, where it does.
