@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/pages"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 )
@@ -38,6 +39,7 @@ type committer struct {
 	*Store
 	nextKey uint64 // of the log
 	arena   arena
+	change  book.Change
 	paths   pages.Paths // for its memory
 }
 
@@ -58,7 +60,7 @@ func (c *committer) commit(ops []*operation) int {
 	c.arena.reset()
 	w := &writing{
 		View: rows.View{Tx: tx, File: c.space.file, Paths: &c.paths}, nextKey: c.nextKey,
-		limit: c.config.MaxBatchBytes, arena: &c.arena,
+		limit: c.config.MaxBatchBytes, arena: &c.arena, change: &c.change,
 	}
 	n := 0
 	for ; n < len(ops) && w.bytes < maxGroupBytes; n++ {

@@ -148,7 +148,7 @@ func (s *Store) Size() (bytes int64) {
 func (s *Store) Create(g ledger.Genesis) (sum ledger.Summary, created bool, err error) {
 	// Most often a job finds the ledger of its earlier runs: no commit for that.
 	err = s.view(func(v *rows.View) error {
-		sum, err = v.Existing(g.Spec)
+		sum, err = existing(v, g.Spec)
 		return err
 	})
 	if !errors.Is(err, ledger.ErrNotFound) {

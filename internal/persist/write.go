@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // writing is one write transaction. Each operation is first decided, which only reads, and may
@@ -21,9 +21,10 @@ type writing struct {
 	bytes     int // of keys and values put
 	entries   int
 
-	staged  []row  // of the operation at hand
-	encoded []byte // room to encode one
-	arena   *arena
+	staged []row // of the operation at hand
+	ledger reading
+	change *book.Change
+	arena  *arena
 }
 
 type row struct {
@@ -80,17 +81,17 @@ func (w *writing) stageUint64(b rows.Bucket, key []byte, n uint64) {
 	w.stage(b, key, rows.AppendNumber(w.value(8), n))
 }
 
-// stageLog adds a record to the log and returns its key.
-func (w *writing) stageLog(number uint64, previous ledger.Hash, raw []byte) uint64 {
-	key := w.nextKey
+// next returns the key of the log's next record.
+func (w *writing) next() uint64 {
 	w.nextKey++
-	if number == 0 {
-		number = key // a genesis
-	}
+	return w.nextKey - 1
+}
+
+// stageLog adds a record of the ledger with this number to the log.
+func (w *writing) stageLog(key, number uint64, previous ledger.Hash, raw []byte) {
 	value := rows.AppendNumber(w.value(rows.LogHeaderSize+len(raw)), number)
 	value = append(append(value, previous[:]...), raw...)
 	w.stage(rows.LogBucket, rows.AppendNumber(w.arena.room(8), key), value)
-	return key
 }
 
 func (w *writing) stageHead(h rows.Head) {
@@ -167,7 +168,7 @@ const (
 
 // create stages a new ledger, or finds the one of an equal spec.
 func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
-	sum, err := w.Existing(g.Spec)
+	sum, err := existing(&w.View, g.Spec)
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return sum, false, err
 	}
@@ -181,35 +182,37 @@ func (w *writing) create(g ledger.Genesis) (ledger.Summary, bool, error) {
 	return sum, true, nil
 }
 
+// existing finds the ledger of an equal spec.
+func existing(v *rows.View, spec ledger.Spec) (ledger.Summary, error) {
+	h, err := v.Find(spec.Name)
+	if err != nil {
+		return ledger.Summary{}, err
+	}
+	sum, err := v.Summary(spec.Name, h)
+	if err != nil {
+		return ledger.Summary{}, err
+	}
+	return book.Existing(sum, spec)
+}
+
 // begin stages a new ledger, without its head.
 func (w *writing) begin(g ledger.Genesis) (rows.Head, ledger.Genesis, error) {
-	raw, err := record.MarshalGenesis(g)
+	h, g, raw, err := book.Begin(g, w.nextKey)
 	if err != nil {
-		return rows.Head{}, g, err
+		return h, g, err
 	}
-	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
-		return rows.Head{}, g, err
-	}
-	number := w.stageLog(0, ledger.Hash{}, raw)
-	w.stageUint64(rows.LedgersBucket, []byte(g.Spec.Name), number)
-	return rows.Head{Number: number, At: ledger.Head{Hash: record.GenesisHash(raw)}}, g, nil
+	w.stageLog(w.next(), h.Number, ledger.Hash{}, raw)
+	w.stageUint64(rows.LedgersBucket, []byte(g.Spec.Name), h.Number)
+	return h, g, nil
 }
 
 // append stages a batch of proposals.
 func (w *writing) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
-	hashes := make([][]ledger.Hash, len(batch))
-	var seen map[string]bool
-	if len(batch) > 1 {
-		seen = make(map[string]bool, len(batch))
+	if err := book.Distinct(batch); err != nil {
+		return nil, err
 	}
+	hashes := make([][]ledger.Hash, len(batch))
 	for i := range batch {
-		name := batch[i].Ledger
-		if seen[name] {
-			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", name)
-		}
-		if seen != nil {
-			seen[name] = true
-		}
 		var err error
 		if hashes[i], err = w.propose(&batch[i]); err != nil {
 			return nil, err
@@ -221,106 +224,102 @@ func (w *writing) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 // propose stages one proposal, if its ledger is where the proposal expects it.
 func (w *writing) propose(p *ledger.Proposal) ([]ledger.Hash, error) {
 	h, err := w.Find(p.Ledger)
-	switch {
-	case p.Genesis == nil:
-	case err == nil:
-		return nil, fmt.Errorf("ledger %s: %w: it is there already", p.Ledger, ledger.ErrConflict)
-	case errors.Is(err, ledger.ErrNotFound):
+	begins, err := book.Found(p, err)
+	if begins {
 		h, _, err = w.begin(*p.Genesis)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if p.Genesis == nil && p.Expected != h.At {
-		return nil, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict,
-			p.Expected.Position, h.At.Position)
-	}
-	var few [4]uint64
-	before := few[:0]
-	for _, c := range p.Counts {
-		n, err := w.Total(h, c.Index)
-		if err != nil {
-			return nil, err
-		}
-		before = append(before, n)
-	}
-	open, err := w.openOf(h, p)
-	if err != nil {
+	w.ledger = reading{w, h}
+	c := w.change
+	if err := c.Make(h, &w.ledger, &w.ledger, p); err != nil {
 		return nil, err
 	}
-	if err := p.Check(ledger.Stored{Summary: h.Summary(), Held: h.Held, Totals: before, Open: open}); err != nil {
+	if err := w.stageLanes(h, c); err != nil {
 		return nil, err
 	}
-	lanes := lanes{w: w, before: h}
-	hashes := make([]ledger.Hash, 0, len(p.Entries))
-	for _, e := range p.Entries {
-		l, err := lanes.lane(e.Writer)
-		if err != nil {
-			return nil, err
-		}
-		if e.Sequence != l.Sequence+1 {
-			return nil, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger,
-				e.Writer.Name, e.Sequence, l.Sequence+1)
-		}
-		raw, err := record.AppendEntry(w.encoded[:0], e, h.Last, l.Last)
-		if err != nil {
-			return nil, err
-		}
-		w.encoded = raw
-		key := w.stageLog(h.Number, h.At.Hash, raw)
-		h.At = ledger.Head{Position: e.Position, Hash: record.EntryHash(h.At.Hash, raw)}
-		h.Last = key
-		l.advance(e, key)
-		if e.Position%rows.IndexEvery == 0 {
-			w.stageUint64(rows.PositionsBucket, rows.BlockKey(h.Number, e.Position/rows.IndexEvery), key)
-		}
-		if e.Amends() {
-			w.stageAmendment(&h, e, key)
-		}
-		if e.Sequence%rows.IndexEvery == 0 {
-			w.stageUint64(rows.SequencesBucket, rows.BlockKey(l.ID, e.Sequence/rows.IndexEvery), key)
-		}
-		hashes = append(hashes, h.At.Hash)
-	}
-	if err := w.counts(&h, p.Counts); err != nil {
-		return nil, err
-	}
-	if err := w.reservations(&h, p.Open, open); err != nil {
-		return nil, err
-	}
-	h.Total, h.Closed, h.Unreconciled = p.Total, p.Closed, p.Unreconciled
-	if len(p.Entries) == 0 {
-		w.stageHead(h)
-		return hashes, nil
-	}
-	newest, err := lanes.stage(p.Entries[len(p.Entries)-1].Writer)
-	if err != nil {
-		return nil, err
-	}
-	h.Writer, h.Sequence = newest.ID, newest.Sequence
-	w.stageHead(h)
-	return hashes, nil
+	w.stageChange(c)
+	return c.Hashes(), nil
 }
 
-// counts stages changed totals and new mechanisms.
-func (w *writing) counts(h *rows.Head, changes []ledger.CountChange) error {
-	for _, c := range changes {
-		if c.Index == h.Distinct {
-			raw, err := record.MarshalMechanism(c.Mechanism)
-			if err != nil {
-				return err
-			}
-			w.stage(rows.MechanismsBucket, rows.IndexKey(h.Number, c.Index), append(w.value(len(raw)), raw...))
-			h.Distinct++
-			if c.Index < rows.InlineTotals {
-				h.Totals = append(h.Totals, 0)
-			}
+// stageChange stages the rows of a change, but for the lanes'.
+func (w *writing) stageChange(c *book.Change) {
+	number := c.Head.Number
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		w.stageLog(e.Key, number, e.Previous, e.Raw)
+		if e.Position%rows.IndexEvery == 0 {
+			w.stageUint64(rows.PositionsBucket, rows.BlockKey(number, e.Position/rows.IndexEvery), e.Key)
 		}
-		if c.Index < rows.InlineTotals {
-			h.Totals[c.Index] = c.Total
-		} else {
-			w.stageUint64(rows.CountsBucket, rows.IndexKey(h.Number, c.Index), c.Total)
+		if e.Amends() {
+			w.stageUint64(rows.AmendmentsBucket, rows.AppendBlock(w.arena.room(16), number, e.Position), e.Key)
+		}
+		if e.Sequence%rows.IndexEvery == 0 {
+			w.stageUint64(rows.SequencesBucket, rows.BlockKey(e.Lane, e.Sequence/rows.IndexEvery), e.Key)
 		}
 	}
+	for _, m := range c.Mechanisms {
+		w.stage(rows.MechanismsBucket, rows.IndexKey(number, m.Index), append(w.value(len(m.Raw)), m.Raw...))
+	}
+	for _, n := range c.Counts {
+		w.stageUint64(rows.CountsBucket, rows.IndexKey(number, n.Index), n.Total)
+	}
+	for _, r := range c.Reservations {
+		key := rows.AppendBlock(w.arena.room(16), number, r.Position)
+		if r.Raw == nil {
+			w.staged = append(w.staged, row{bucket: rows.ReservationsBucket, key: key})
+		} else {
+			w.stage(rows.ReservationsBucket, key, append(w.value(len(r.Raw)), r.Raw...))
+		}
+	}
+	w.stageHead(c.Head)
+}
+
+// stageLanes stages the lanes that a change has moved. The lane of the newest writer is kept in the head: its own row
+// is made, but not rewritten. The lane that the head held before gets its row back.
+func (w *writing) stageLanes(before rows.Head, c *book.Change) error {
+	kept := before.Writer == 0 || len(c.Lanes) == 0 // nothing was in the head, or it stays there
+	for _, l := range c.Lanes {
+		if l.Fresh || l.ID != c.Head.Writer {
+			w.stageLane(before, l.Writer, l.Lane)
+		}
+		kept = kept || l.ID == before.Writer
+	}
+	if kept {
+		return nil
+	}
+	// The lane's name is in its newest entry, the ledger's newest too.
+	r, err := w.Entry(before.Number, before.Last)
+	if err != nil {
+		return err
+	}
+	w.stageLane(before, r.Entry.Writer, before.Lane())
 	return nil
 }
+
+// reading is what the book reads of one ledger in the transaction.
+type reading struct {
+	w    *writing
+	head rows.Head
+}
+
+// Lane implements book.Rows.
+func (r *reading) Lane(w ledger.Writer) (rows.Lane, error) { return r.w.Lane(r.head, w) }
+
+// Count implements book.Rows.
+func (r *reading) Count(index int) (uint64, error) { return r.w.Total(r.head, index) }
+
+// Open implements book.Rows.
+func (r *reading) Open(position uint64) (found ledger.Reservation, open bool, err error) {
+	key := rows.BlockKey(r.head.Number, position)
+	value, err := r.w.Get(rows.ReservationsBucket, key)
+	if err != nil || value == nil {
+		return found, false, err
+	}
+	found, err = rows.ParseReservation(key, value)
+	return found, err == nil, err
+}
+
+// Next implements book.Keys.
+func (r *reading) Next() uint64 { return r.w.next() }

@@ -7,17 +7,16 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/book"
+	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
 
-// book is one ledger. A book in data.ledgers never changes: a write replaces it.
-type book struct {
+// kept is one ledger. What is in data.ledgers never changes: a write replaces it.
+type kept struct {
 	genesis []byte
 	hash    ledger.Hash
-	head    ledger.Head
-	closed  bool
-	pending bool // needs reconciling
-	total   uint64
+	head    rows.Head
 	parts   []mechanism.Part
 	log     []stored // by position − 1
 	lanes   map[ledger.Writer][]uint64
@@ -31,99 +30,83 @@ type stored struct {
 	previous, hash ledger.Hash
 }
 
-func newBook(genesis []byte) *book {
-	hash := record.GenesisHash(genesis)
-	return &book{genesis: genesis, hash: hash, head: ledger.Head{Hash: hash}, lanes: map[ledger.Writer][]uint64{},
-		open: map[uint64][]byte{}}
+func newKept(g ledger.Genesis) (*kept, error) {
+	h, _, raw, err := book.Begin(g, 0)
+	return &kept{genesis: raw, hash: h.At.Hash, head: h, lanes: map[ledger.Writer][]uint64{},
+		open: map[uint64][]byte{}}, err
 }
 
-// with returns the book after p, and how many bytes p has stored.
-func (b *book) with(p ledger.Proposal) (*book, int, error) {
-	if p.Expected != b.head {
-		return nil, 0, fmt.Errorf("ledger %s: %w: expected position %d, found %d", p.Ledger, ledger.ErrConflict,
-			p.Expected.Position, b.head.Position)
+// Lane implements book.Rows. Positions serve as log keys.
+func (b *kept) Lane(w ledger.Writer) (rows.Lane, error) {
+	lane := b.lanes[w]
+	if len(lane) == 0 {
+		return rows.Lane{}, nil
 	}
-	before := make([]uint64, len(p.Counts))
-	for i, c := range p.Counts {
-		if 0 <= c.Index && c.Index < len(b.parts) {
-			before[i] = b.parts[c.Index].Count
-		}
+	last := lane[len(lane)-1]
+	return rows.Lane{ID: lane[0], Sequence: uint64(len(lane)), Position: last, Last: last}, nil
+}
+
+// Count implements book.Rows.
+func (b *kept) Count(index int) (uint64, error) { return b.parts[index].Count, nil }
+
+// Open implements book.Rows.
+func (b *kept) Open(position uint64) (r ledger.Reservation, open bool, err error) {
+	raw, open := b.open[position]
+	if open {
+		r, err = record.UnmarshalReservation(position, raw)
 	}
-	on := ledger.Stored{Totals: before, Summary: ledger.Summary{
-		Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total, Unreconciled: b.pending}}
-	open, err := b.reservations()
-	if err != nil {
+	return r, open, err
+}
+
+// positions are the log keys after a position.
+type positions uint64
+
+func (p *positions) Next() uint64 {
+	*p++
+	return uint64(*p)
+}
+
+// with returns the ledger after p, and how many bytes p has stored.
+func (b *kept) with(p *ledger.Proposal) (*kept, int, error) {
+	var c book.Change
+	keys := positions(b.head.Last)
+	if err := c.Make(b.head, b, &keys, p); err != nil {
 		return nil, 0, err
 	}
-	for _, r := range open {
-		on.Held += r.Total()
-		if slices.ContainsFunc(p.Open,
-			func(changed ledger.Reservation) bool { return changed.Position == r.Position }) {
-			on.Open = append(on.Open, r)
-		}
-	}
-	if err := p.Check(on); err != nil {
-		return nil, 0, err
-	}
-	// Only the newest book is written on, so that the room behind its log and its
+	// Only the newest one is written on, so that the room behind its log and its
 	// lanes may be shared with the older ones, which end before it.
 	n := *b
-	n.parts = slices.Clone(b.parts)
-	n.lanes = maps.Clone(b.lanes)
+	n.head, n.parts, n.lanes, n.open = c.Head, slices.Clone(b.parts), maps.Clone(b.lanes), maps.Clone(b.open)
 	size := 0
-	for _, e := range p.Entries {
-		lane := n.lanes[e.Writer]
-		if want := uint64(len(lane)) + 1; e.Sequence != want {
-			return nil, 0, fmt.Errorf("proposal for ledger %s: sequence of writer %s: %d; allowed: %d", p.Ledger,
-				e.Writer.Name, e.Sequence, want)
-		}
-		previous := uint64(0)
-		if len(lane) > 0 {
-			previous = lane[len(lane)-1]
-		}
-		// Positions serve as log keys.
-		raw, err := record.MarshalEntry(e, e.Position-1, previous)
-		if err != nil {
-			return nil, 0, err
-		}
-		size += len(raw)
-		r := stored{raw, n.head.Hash, record.EntryHash(n.head.Hash, raw)}
-		n.log = append(n.log, r)
-		n.lanes[e.Writer] = append(lane, e.Position)
+	for _, e := range c.Entries {
+		size += len(e.Raw)
+		n.log = append(n.log, stored{e.Raw, e.Previous, e.Hash})
+		n.lanes[e.Writer] = append(n.lanes[e.Writer], e.Position)
 		if e.Amends() {
 			n.amended = append(slices.Clip(n.amended), e.Position)
 		}
-		n.head = ledger.Head{Position: e.Position, Hash: r.hash}
 	}
-	for _, c := range p.Counts {
-		if c.Index == len(n.parts) {
-			n.parts = append(n.parts, mechanism.Part{Mechanism: c.Mechanism})
+	for _, change := range p.Counts {
+		if change.Index == len(n.parts) {
+			n.parts = append(n.parts, mechanism.Part{Mechanism: change.Mechanism})
 		}
-		if known := n.parts[c.Index].Mechanism; known != c.Mechanism {
+		if known := n.parts[change.Index].Mechanism; known != change.Mechanism {
 			return nil, 0, fmt.Errorf("proposal for ledger %s: counts: mechanism %d is %v; allowed: %v", p.Ledger,
-				c.Index, c.Mechanism, known)
+				change.Index, change.Mechanism, known)
 		}
-		n.parts[c.Index].Count = c.Total
+		n.parts[change.Index].Count = change.Total
 	}
-	n.open = maps.Clone(b.open)
-	for _, r := range p.Open {
-		delete(n.open, r.Position)
-		if len(r.Rest) == 0 {
-			continue
+	for _, r := range c.Reservations {
+		size += len(r.Raw)
+		if delete(n.open, r.Position); r.Raw != nil {
+			n.open[r.Position] = r.Raw
 		}
-		raw, err := record.MarshalReservation(r)
-		if err != nil {
-			return nil, 0, err
-		}
-		size += len(raw)
-		n.open[r.Position] = raw
 	}
-	n.total, n.closed, n.pending = p.Total, p.Closed, p.Unreconciled
 	return &n, size, nil
 }
 
 // reservations reads the open ones, by position.
-func (b *book) reservations() (list []ledger.Reservation, err error) {
+func (b *kept) reservations() (list []ledger.Reservation, err error) {
 	for _, position := range slices.Sorted(maps.Keys(b.open)) {
 		r, err := record.UnmarshalReservation(position, b.open[position])
 		if err != nil {
@@ -135,7 +118,7 @@ func (b *book) reservations() (list []ledger.Reservation, err error) {
 }
 
 // amendments reads the entries that amend it, by position.
-func (b *book) amendments() (list []ledger.Entry, err error) {
+func (b *kept) amendments() (list []ledger.Entry, err error) {
 	for _, position := range b.amended {
 		r, err := b.record(position)
 		if err != nil {
@@ -146,14 +129,15 @@ func (b *book) amendments() (list []ledger.Entry, err error) {
 	return list, nil
 }
 
-func (b *book) summary() (ledger.Summary, error) {
+func (b *kept) summary() (ledger.Summary, error) {
 	g, err := record.UnmarshalGenesis(b.genesis)
-	return ledger.Summary{Genesis: g, Head: b.head, Closed: b.closed, Distinct: len(b.parts), Total: b.total,
-		Unreconciled: b.pending}, err
+	sum := b.head.Summary()
+	sum.Genesis = g
+	return sum, err
 }
 
 // record reads the record at a position in 1 … head.
-func (b *book) record(position uint64) (ledger.Record, error) {
+func (b *kept) record(position uint64) (ledger.Record, error) {
 	r := b.log[position-1]
 	e, _, _, err := record.UnmarshalEntry(r.raw)
 	return ledger.Record{Entry: e, Hash: r.hash, Previous: r.previous, Raw: slices.Clone(r.raw)}, err
@@ -161,7 +145,7 @@ func (b *book) record(position uint64) (ledger.Record, error) {
 
 // Load implements ledger.Store.
 func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Record, err error) {
-	err = s.read(name, func(b *book) (err error) {
+	err = s.read(name, func(b *kept) (err error) {
 		snapshot.Parts = slices.Clone(b.parts)
 		if snapshot.Summary, err = b.summary(); err != nil {
 			return err
@@ -181,7 +165,7 @@ func (s *Store) Load(name string) (snapshot ledger.Snapshot, tail []ledger.Recor
 }
 
 // split makes the snapshot of n records ago, and those records.
-func (b *book) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Record, error) {
+func (b *kept) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Record, error) {
 	all := make([]ledger.Record, 0, len(b.log))
 	for i := range b.log {
 		r, err := b.record(uint64(i) + 1)
@@ -204,7 +188,7 @@ func (b *book) split(now ledger.Snapshot, n int) (ledger.Snapshot, []ledger.Reco
 
 // Writer implements ledger.Store.
 func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64, err error) {
-	err = s.read(name, func(b *book) error {
+	err = s.read(name, func(b *kept) error {
 		if lane := b.lanes[w]; len(lane) > 0 {
 			sequence, position = uint64(len(lane)), lane[len(lane)-1]
 		}
@@ -215,7 +199,7 @@ func (s *Store) Writer(name string, w ledger.Writer) (sequence, position uint64,
 
 // RecordOf implements ledger.Store.
 func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (r ledger.Record, err error) {
-	err = s.read(name, func(b *book) (err error) {
+	err = s.read(name, func(b *kept) (err error) {
 		lane := b.lanes[w]
 		if sequence == 0 || sequence > uint64(len(lane)) {
 			return fmt.Errorf("ledger %s: sequence %d of writer %s: %w", name, sequence, w.Name, ledger.ErrNotFound)
@@ -228,7 +212,7 @@ func (s *Store) RecordOf(name string, w ledger.Writer, sequence uint64) (r ledge
 
 // Namesakes implements ledger.Store.
 func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, err error) {
-	err = s.read(name, func(b *book) error {
+	err = s.read(name, func(b *kept) error {
 		for other, lane := range b.lanes {
 			if other.Name != w.Name || other.Principal == w.Principal {
 				continue
@@ -246,8 +230,8 @@ func (s *Store) Namesakes(name string, w ledger.Writer) (out []ledger.Record, er
 
 // Records implements ledger.Store.
 func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Record, err error) {
-	err = s.read(name, func(b *book) error {
-		for p := max(from, 1); p <= b.head.Position && len(out) < limit; p++ {
+	err = s.read(name, func(b *kept) error {
+		for p := max(from, 1); p <= b.head.At.Position && len(out) < limit; p++ {
 			r, err := b.record(p)
 			if err != nil {
 				return err
@@ -261,7 +245,7 @@ func (s *Store) Records(name string, from uint64, limit int) (out []ledger.Recor
 
 // GenesisRecord implements ledger.Store.
 func (s *Store) GenesisRecord(name string) (raw []byte, hash ledger.Hash, err error) {
-	err = s.read(name, func(b *book) error {
+	err = s.read(name, func(b *kept) error {
 		raw, hash = slices.Clone(b.genesis), b.hash
 		return nil
 	})

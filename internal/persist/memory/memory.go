@@ -6,13 +6,14 @@ package memory
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
-	"github.com/dpaccountant/accountant/internal/record"
+	"github.com/dpaccountant/accountant/internal/persist/book"
 )
 
 // Failure is what happens to a write instead of success.
@@ -71,7 +72,7 @@ type Store struct {
 // data is what is durable.
 type data struct {
 	mu      sync.RWMutex
-	ledgers map[string]*book
+	ledgers map[string]*kept
 	notes   map[string][]byte
 
 	watching sync.Mutex
@@ -83,7 +84,7 @@ var _ ledger.Store = (*Store)(nil)
 // New returns an empty store.
 func New(c Config) *Store {
 	c.StoreID = cmp.Or(c.StoreID, "5f0c9a52-6f0e-4b0e-9d67-3f1a2b7c8d90")
-	return &Store{config: c, data: &data{ledgers: map[string]*book{}}}
+	return &Store{config: c, data: &data{ledgers: map[string]*kept{}}}
 }
 
 // Reopen closes s and returns a store over what s has kept, as after a restart.
@@ -160,21 +161,21 @@ func (s *Store) Create(g ledger.Genesis) (ledger.Summary, bool, error) {
 		return ledger.Summary{}, false, s.failed(f)
 	}
 	g.StoreID = s.config.StoreID
-	raw, err := record.MarshalGenesis(g)
+	b, err := newKept(g)
 	if err != nil {
 		return ledger.Summary{}, false, err
 	}
-	if err := s.checkSize(len(raw)); err != nil {
+	if err := s.checkSize(len(b.genesis)); err != nil {
 		return ledger.Summary{}, false, err
 	}
-	b, created, err := s.insert(g.Spec, raw)
+	sum, created, err := s.insert(g.Spec, b)
 	if err != nil || !created {
-		return b, false, err
+		return sum, false, err
 	}
 	if f == FailAndKeep {
 		return ledger.Summary{}, false, s.failed(f)
 	}
-	return b, true, nil
+	return sum, true, nil
 }
 
 // existing finds the ledger of an equal spec, or ErrExists.
@@ -189,13 +190,13 @@ func (s *Store) existing(spec ledger.Spec) (ledger.Summary, bool, error) {
 		return ledger.Summary{}, false, nil
 	}
 	sum, err := b.summary()
-	if err == nil && !sum.Genesis.Spec.Equal(spec) {
-		return ledger.Summary{}, false, ledger.Conflict(sum.Genesis.Spec, spec)
+	if err == nil {
+		sum, err = book.Existing(sum, spec)
 	}
 	return sum, err == nil, err
 }
 
-func (s *Store) insert(spec ledger.Spec, raw []byte) (ledger.Summary, bool, error) {
+func (s *Store) insert(spec ledger.Spec, b *kept) (ledger.Summary, bool, error) {
 	s.data.mu.Lock()
 	if err := s.check(); err != nil {
 		s.data.mu.Unlock()
@@ -206,7 +207,6 @@ func (s *Store) insert(spec ledger.Spec, raw []byte) (ledger.Summary, bool, erro
 		sum, _, err := s.existing(spec)
 		return sum, false, err
 	}
-	b := newBook(raw)
 	s.data.ledgers[spec.Name] = b
 	defer s.data.mu.Unlock()
 	sum, err := b.summary()
@@ -235,30 +235,20 @@ func (s *Store) Append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 func (s *Store) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 	s.data.mu.Lock()
 	defer s.data.mu.Unlock()
-	if err := s.check(); err != nil {
+	if err := errors.Join(s.check(), book.Distinct(batch)); err != nil {
 		return nil, err
 	}
-	written := make(map[string]*book, len(batch))
+	written := make(map[string]*kept, len(batch))
 	hashes := make([][]ledger.Hash, len(batch))
 	size := 0
-	for i, p := range batch {
-		if written[p.Ledger] != nil {
-			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", p.Ledger)
-		}
+	for i := range batch {
+		p := &batch[i]
 		old, err := s.find(p.Ledger)
-		genesis := 0
-		switch {
-		case p.Genesis == nil:
-		case err == nil:
-			return nil, fmt.Errorf("ledger %s: %w: it is there already", p.Ledger, ledger.ErrConflict)
-		default:
+		begins, err := book.Found(p, err)
+		if begins {
 			g := *p.Genesis
 			g.StoreID = s.config.StoreID
-			var raw []byte
-			if raw, err = record.MarshalGenesis(g); err == nil {
-				old = newBook(raw)
-				p.Expected, genesis = old.head, len(raw)
-			}
+			old, err = newKept(g)
 		}
 		if err != nil {
 			return nil, err
@@ -267,7 +257,9 @@ func (s *Store) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		n += genesis
+		if begins {
+			n += len(b.genesis)
+		}
 		written[p.Ledger] = b
 		size += n
 		for _, r := range b.log[len(old.log):] {
@@ -294,7 +286,7 @@ func (s *Store) checkSize(n int) error {
 }
 
 // find returns a ledger's book; data.mu must be held.
-func (s *Store) find(name string) (*book, error) {
+func (s *Store) find(name string) (*kept, error) {
 	b, ok := s.data.ledgers[name]
 	if !ok {
 		return nil, fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound)
@@ -303,7 +295,7 @@ func (s *Store) find(name string) (*book, error) {
 }
 
 // read calls f with a ledger's book.
-func (s *Store) read(name string, f func(*book) error) error {
+func (s *Store) read(name string, f func(*kept) error) error {
 	s.data.mu.RLock()
 	defer s.data.mu.RUnlock()
 	if err := s.check(); err != nil {

@@ -25,7 +25,7 @@ func (s Shared) Heads(names []string) ([]ledger.Head, error) {
 	heads := make([]ledger.Head, len(names))
 	for i, name := range names {
 		if b, ok := s.data.ledgers[name]; ok {
-			heads[i] = b.head
+			heads[i] = b.head.At
 		}
 	}
 	return heads, nil

@@ -89,7 +89,7 @@ type changed struct {
 	some  chan struct{}
 }
 
-func (c *changed) add(books map[string]*book) {
+func (c *changed) add(books map[string]*booked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, b := range books {

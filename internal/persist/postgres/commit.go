@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
 )
@@ -29,7 +30,7 @@ type attempt struct {
 	*Store
 	ops   []*operation
 	names map[string]uint64 // numbers of the ledgers
-	books map[string]*book
+	books map[string]*booked
 	found map[string]asked // ledgers that a Create asks for, and that are there
 	keys  keys
 
@@ -117,10 +118,7 @@ func (a *attempt) run() (int, error) {
 	}
 	a.commit.Bytes = a.writes.bytes
 	for _, b := range a.books {
-		if err := a.writes.book(b); err != nil {
-			rollback(c)
-			return 0, err
-		}
+		a.writes.book(b)
 	}
 	if err := a.finish(ctx, c); err != nil {
 		return 0, err
@@ -182,12 +180,12 @@ func (a *attempt) create(c *creation) (err error) {
 		if found.err != nil {
 			return found.err
 		}
-		c.summary, err = existing(found.summary, c.genesis.Spec)
+		c.summary, err = book.Existing(found.summary, c.genesis.Spec)
 		return err
 	}
 	if b := a.books[name]; b != nil { // an operation before this one in the group has made it
 		if c.summary, err = summaryOf(b.head, b.genesis); err == nil {
-			c.summary, err = existing(c.summary, c.genesis.Spec)
+			c.summary, err = book.Existing(c.summary, c.genesis.Spec)
 		}
 		return err
 	}
@@ -204,21 +202,18 @@ func (a *attempt) create(c *creation) (err error) {
 	return nil
 }
 
-// begin makes the book of a new ledger.
-func (a *attempt) begin(g ledger.Genesis) (*book, ledger.Genesis, error) {
-	raw, err := record.MarshalGenesis(g)
+// begin makes a new ledger.
+func (a *attempt) begin(g ledger.Genesis) (*booked, ledger.Genesis, error) {
+	h, g, raw, err := book.Begin(g, a.keys.Next())
 	if err != nil {
 		return nil, g, err
 	}
-	if g, err = record.UnmarshalGenesis(raw); err != nil { // what later calls will read
-		return nil, g, err
-	}
-	b := newBook(g.Spec.Name, rows.Head{Number: a.keys.next(), At: ledger.Head{Hash: record.GenesisHash(raw)}})
+	b := newBooked(g.Spec.Name, h)
 	b.genesis, b.changed = raw, true
 	return b, g, nil
 }
 
-func (a *attempt) made(b *book) {
+func (a *attempt) made(b *booked) {
 	a.books[b.name] = b
 	a.writes.bytes += len(b.genesis) + rows.MaxHeadSize
 	a.commit.Entries++
@@ -234,54 +229,56 @@ func (a *attempt) fits(size int) error {
 
 // append decides a batch of proposals.
 func (a *attempt) append(batch []ledger.Proposal) ([][]ledger.Hash, error) {
+	if err := book.Distinct(batch); err != nil {
+		return nil, err
+	}
+	changes := make([]*book.Change, len(batch))
+	ledgers := make([]*booked, len(batch))
 	hashes := make([][]ledger.Hash, len(batch))
-	changes := make([]*change, len(batch))
-	var made []*book
-	seen := make(map[string]bool, len(batch))
 	size := 0
 	for i := range batch {
-		p := &batch[i]
-		if seen[p.Ledger] {
-			return nil, fmt.Errorf("proposal for ledger %s: twice in one batch; allowed: distinct ledgers", p.Ledger)
-		}
-		seen[p.Ledger] = true
-		b, lost := a.books[p.Ledger], a.losses.refused(p.Ledger)
-		switch {
-		case lost != nil && !notes(p):
-			return nil, lost
-		case p.Genesis == nil && b == nil:
-			return nil, notFound(p.Ledger)
-		case p.Genesis == nil:
-		case b != nil:
-			return nil, fmt.Errorf("ledger %s: %w: it is there already", p.Ledger, ledger.ErrConflict)
-		default:
-			var err error
-			if b, _, err = a.begin(*p.Genesis); err != nil {
-				return nil, err
-			}
-			made = append(made, b)
-			size += len(b.genesis)
-		}
-		c, err := b.propose(p, &a.keys)
+		b, err := a.ledger(&batch[i])
 		if err != nil {
 			return nil, err
 		}
-		changes[i], hashes[i] = c, c.hashes
-		size += c.size
+		if changes[i], err = b.propose(&batch[i], &a.keys); err != nil {
+			return nil, err
+		}
+		ledgers[i], hashes[i] = b, changes[i].Hashes()
+		size += changes[i].Size + len(batch[i].Ledger)
+		if batch[i].Genesis != nil {
+			size += len(b.genesis)
+		}
 	}
 	if err := a.fits(size); err != nil {
 		return nil, err
 	}
-	for _, b := range made {
-		a.made(b)
-	}
-	for _, c := range changes {
-		c.apply()
-		a.writes.add(c)
-		a.commit.Entries += len(c.pack.Raws)
+	for i, b := range ledgers {
+		if batch[i].Genesis != nil {
+			a.made(b)
+		}
+		b.apply(changes[i])
+		a.writes.add(changes[i])
+		a.commit.Entries += len(changes[i].Entries)
 	}
 	a.writes.bytes += size
 	return hashes, nil
+}
+
+// ledger returns what is known of a proposal's ledger, which the proposal may begin.
+func (a *attempt) ledger(p *ledger.Proposal) (*booked, error) {
+	if lost := a.losses.refused(p.Ledger); lost != nil && !notes(p) {
+		return nil, lost
+	}
+	b, err := a.books[p.Ledger], error(nil)
+	if b == nil {
+		err = notFound(p.Ledger)
+	}
+	begins, err := book.Found(p, err)
+	if begins {
+		b, _, err = a.begin(*p.Genesis)
+	}
+	return b, err
 }
 
 func notFound(name string) error { return fmt.Errorf("ledger %s: %w", name, ledger.ErrNotFound) }

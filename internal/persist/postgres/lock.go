@@ -86,7 +86,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	if a.names, err = a.numbers(ctx, c, n.ledgers, &a.commit.RoundTrips); err != nil {
 		return err
 	}
-	a.books, a.found = map[string]*book{}, map[string]asked{}
+	a.books, a.found = map[string]*booked{}, map[string]asked{}
 	queries := []query{{sql: begin}, {lockFence, a.fence(), func(r pgx.Rows) error {
 		var n int64
 		a.fenced = true
@@ -96,7 +96,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	for _, number := range a.names {
 		locked = append(locked, int64(number))
 	}
-	byNumber := make(map[uint64]*book, len(locked))
+	byNumber := make(map[uint64]*booked, len(locked))
 	queries = append(queries, query{lockHeads, []any{locked}, func(r pgx.Rows) error {
 		var number int64
 		var name, value []byte
@@ -104,7 +104,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 		h, err := parseHead(uint64(number), value)
-		b := newBook(string(name), h)
+		b := newBooked(string(name), h)
 		b.damage = err
 		a.books[b.name], byNumber[uint64(number)] = b, b
 		return nil
@@ -137,7 +137,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 	for name, number := range a.names {
 		if a.books[name] == nil {
 			a.known.forget(name) // the number is of a state of the database that was lost
-			b := newBook(name, rows.Head{Number: number})
+			b := newBooked(name, rows.Head{Number: number})
 			b.damage = rows.Damaged(rows.HeadsBucket, rows.NumberKey(number), "missing, or not of ledger %q", name)
 			a.books[name] = b
 		}
@@ -146,7 +146,7 @@ func (a *attempt) lock(ctx context.Context, c *pgx.Conn) error {
 }
 
 // readRows reads the lanes, totals and reservations that proposals change.
-func (a *attempt) readRows(n needs, books map[uint64]*book) (queries []query) {
+func (a *attempt) readRows(n needs, books map[uint64]*booked) (queries []query) {
 	var numbers []int64
 	var names, principals [][]byte
 	for name, writers := range n.lanes {
@@ -174,7 +174,7 @@ func (a *attempt) readRows(n needs, books map[uint64]*book) (queries []query) {
 			return nil
 		}})
 	}
-	pairs := func(sql string, wanted map[string]map[uint64]bool, read func(*book, uint64, uint64, []byte) error) {
+	pairs := func(sql string, wanted map[string]map[uint64]bool, read func(*booked, uint64, uint64, []byte) error) {
 		var as, bs []int64
 		for name, list := range wanted {
 			for b := range list {
@@ -198,11 +198,11 @@ func (a *attempt) readRows(n needs, books map[uint64]*book) (queries []query) {
 			return nil
 		}})
 	}
-	pairs(readCounts, n.counts, func(b *book, number, index uint64, value []byte) (err error) {
+	pairs(readCounts, n.counts, func(b *booked, number, index uint64, value []byte) (err error) {
 		b.counts[int(index)], err = parse(rows.CountsBucket, rows.IndexKey(number, int(index)), value, rows.ParseUint64)
 		return err
 	})
-	pairs(readOpen, n.open, func(b *book, number, position uint64, value []byte) (err error) {
+	pairs(readOpen, n.open, func(b *booked, number, position uint64, value []byte) (err error) {
 		b.open[position], err = parseReservation(number, position, value)
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/mechanism"
+	"github.com/dpaccountant/accountant/internal/persist/book"
 	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
 	"github.com/dpaccountant/accountant/internal/record"
@@ -139,7 +140,7 @@ func (s *Store) existing(spec ledger.Spec) (sum ledger.Summary, err error) {
 		if sum, err = f.summary(spec.Name); err != nil {
 			return err
 		}
-		sum, err = existing(sum, spec)
+		sum, err = book.Existing(sum, spec)
 		return err
 	})
 	return sum, err

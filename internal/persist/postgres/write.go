@@ -1,9 +1,9 @@
 package postgres
 
 import (
-	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/book"
+	"github.com/dpaccountant/accountant/internal/persist/postgres/packs"
 	"github.com/dpaccountant/accountant/internal/persist/rows"
-	"github.com/dpaccountant/accountant/internal/record"
 )
 
 // writes are the rows that a transaction writes, by statement.
@@ -39,25 +39,38 @@ func (c *columns) add(numbers []uint64, values ...[]byte) {
 }
 
 // add adds the rows of a change that no later change of the transaction rewrites.
-func (w *writes) add(c *change) {
-	if len(c.pack.Raws) > 0 {
-		w.packs.add([]uint64{c.head.Number, c.pack.Last(), c.pack.Key}, c.pack.Seal())
+func (w *writes) add(c *book.Change) {
+	number := c.Head.Number
+	if len(c.Entries) > 0 {
+		pack := packs.Pack{Number: number, First: c.Entries[0].Position, Key: c.Head.Last,
+			Previous: c.Entries[0].Previous, Raws: make([][]byte, len(c.Entries))}
+		for i := range c.Entries {
+			pack.Raws[i] = c.Entries[i].Raw
+		}
+		w.packs.add([]uint64{number, pack.Last(), pack.Key}, pack.Seal())
 	}
-	for _, r := range c.sequences {
-		w.sequences.add([]uint64{r.a, r.b}, r.value)
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		if e.Sequence%sequenceEvery == 0 {
+			block := e.Sequence / sequenceEvery
+			w.sequences.add([]uint64{e.Lane, block},
+				seal(rows.SequencesBucket, rows.BlockKey(e.Lane, block), rows.NumberKey(e.Key)))
+		}
+		if e.Amends() {
+			w.amendments.add([]uint64{number, e.Position},
+				seal(rows.AmendmentsBucket, rows.BlockKey(number, e.Position), rows.NumberKey(e.Key)))
+		}
 	}
-	for _, r := range c.mechanisms {
-		w.mechanisms.add([]uint64{r.a, r.b}, r.value)
-	}
-	for _, r := range c.amendments {
-		w.amendments.add([]uint64{r.a, r.b}, r.value)
+	for _, m := range c.Mechanisms {
+		w.mechanisms.add([]uint64{number, uint64(m.Index)},
+			seal(rows.MechanismsBucket, rows.IndexKey(number, m.Index), m.Raw))
 	}
 }
 
 // book adds the rows that say where a ledger stands at the end of the transaction.
-func (w *writes) book(b *book) error {
+func (w *writes) book(b *booked) {
 	if !b.changed {
-		return nil
+		return
 	}
 	number := b.head.Number
 	head := rows.Seal(rows.HeadsBucket, rows.NumberKey(number),
@@ -77,26 +90,14 @@ func (w *writes) book(b *book) error {
 		w.counts.add([]uint64{number, uint64(index)},
 			seal(rows.CountsBucket, rows.IndexKey(number, index), rows.NumberKey(b.counts[index])))
 	}
-	for position := range b.held {
-		if err := w.reservation(number, position, b.open); err != nil {
-			return err
+	for position, raw := range b.held {
+		if raw == nil {
+			w.closed.add([]uint64{number, position})
+		} else {
+			w.open.add([]uint64{number, position},
+				seal(rows.ReservationsBucket, rows.BlockKey(number, position), raw))
 		}
 	}
-	return nil
-}
-
-func (w *writes) reservation(number, position uint64, open map[uint64]ledger.Reservation) error {
-	r, ok := open[position]
-	if !ok {
-		w.closed.add([]uint64{number, position})
-		return nil
-	}
-	raw, err := record.MarshalReservation(r)
-	if err != nil {
-		return err
-	}
-	w.open.add([]uint64{number, position}, seal(rows.ReservationsBucket, rows.BlockKey(number, position), raw))
-	return nil
 }
 
 // statements are those of the second round trip but the COMMIT.

@@ -245,17 +245,3 @@ func (v *View) rowsOf(b Bucket, number uint64, f func(key, value []byte) error) 
 		}
 	}
 }
-
-// Existing finds a ledger with an equal spec. It returns ErrNotFound if there is no ledger of
-// that name, and ErrExists if its spec differs.
-func (v *View) Existing(spec ledger.Spec) (ledger.Summary, error) {
-	h, err := v.Find(spec.Name)
-	if err != nil {
-		return ledger.Summary{}, err
-	}
-	sum, err := v.Summary(spec.Name, h)
-	if err == nil && !sum.Genesis.Spec.Equal(spec) {
-		return ledger.Summary{}, ledger.Conflict(sum.Genesis.Spec, spec)
-	}
-	return sum, err
-}
