@@ -343,11 +343,17 @@ func (s *Store) List(prefix, after string, limit int) (out []ledger.Summary, err
 	if limit <= 0 {
 		return nil, s.refused()
 	}
+	// One range of the index, however the statement is planned. Names are UTF-8, in which no byte is 0xff, and the
+	// first name after another is that one with a zero byte more.
 	const list = `SELECT l.name, l.number, l.genesis, h.value FROM ledgers l LEFT JOIN heads h ON h.number = l.number
-		WHERE l.name >= $1 AND (l.name > $2 OR $2 = ''::bytea) AND substr(l.name, 1, $3) = $1 ORDER BY l.name LIMIT $4`
+		WHERE l.name >= $1 AND l.name < $2 ORDER BY l.name LIMIT $3`
+	from := prefix
+	if after != "" {
+		from = max(prefix, after+"\x00")
+	}
 	err = s.view(func(v *view) error {
 		out, v.absent = nil, true // of all names that it leaves out
-		return v.query(query{list, []any{[]byte(prefix), []byte(after), len(prefix), min(limit, math.MaxInt32)},
+		return v.query(query{list, []any{[]byte(from), []byte(prefix + "\xff"), min(limit, math.MaxInt32)},
 			func(r pgx.Rows) error {
 				_, sum, err := scanSummary(r)
 				out = append(out, sum)
