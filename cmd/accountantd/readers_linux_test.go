@@ -77,7 +77,7 @@ func TestReaders(t *testing.T) {
 			// Who reads is answered all the same: the share of the others is bounded.
 			awaitAnswer(t, dial(t, d.ready["listen"]))
 		}},
-		{"600 watchers, 3,000 streams and 300 lists", false, crowdOfReaders},
+		{"600 watchers, 10,000 streams and 300 lists", false, crowdOfReaders},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !c.always && os.Getenv("ACCOUNTANT_READERS") != "all" {
@@ -294,7 +294,7 @@ func awaitAnswer(t *testing.T, client pb.AccountantServiceClient) {
 }
 
 // crowdStreams is how many report streams are open at once.
-const crowdStreams = 3000
+const crowdStreams = 10_000
 
 // crowdOfReaders is what a daemon must serve at once.
 func crowdOfReaders(t *testing.T, d *daemon) {

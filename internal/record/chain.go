@@ -22,7 +22,13 @@ func GenesisHash(raw []byte) ledger.Hash {
 // EntryHash is the hash of an entry: SHA-256 over its tag, the hash of the entry
 // before (or of the genesis) and the stored bytes of the entry.
 func EntryHash(previous ledger.Hash, raw []byte) ledger.Hash {
-	var room [1024]byte
+	var room [1024]byte // most records fit, without an allocation
 	b := append(append(room[:0], entryTag...), previous[:]...)
-	return sha256.Sum256(append(b, raw...))
+	if len(b)+len(raw) <= len(room) {
+		return sha256.Sum256(append(b, raw...))
+	}
+	h := sha256.New()
+	h.Write(b)
+	h.Write(raw)
+	return ledger.Hash(h.Sum(room[:0]))
 }

@@ -53,6 +53,20 @@ func (r *Reader) charge(b []byte) (e ledger.Entry, inLedger, ofWriter uint64, ok
 	return e, inLedger, ofWriter, true
 }
 
+// Links reads of an entry only its position and the key of the entry before it in its ledger, which are written before
+// the action. ok is false where they are not in the order in which MarshalEntry writes them: then Entry tells more.
+func Links(b []byte) (position, previousInLedger uint64, ok bool) {
+	f := fields{rest: b}
+	position = f.number(1)
+	f.bytes(2)
+	f.bytes(3)
+	f.number(4)
+	f.bytes(5)
+	f.number(6)
+	previousInLedger = f.number(7)
+	return position, previousInLedger, !f.bad && position > 0 && previousInLedger > 0
+}
+
 // charges is the number of the field that holds a charge.
 var charges = entryAction.Fields().ByName("charge").Number()
 

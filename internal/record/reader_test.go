@@ -56,6 +56,21 @@ func TestReader(t *testing.T) {
 	})
 }
 
+// Links says of every entry what UnmarshalEntry says.
+func TestLinks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := wiretest.Entries().Draw(t, "entry")
+		key := rapid.Uint64Min(1).Draw(t, "in ledger")
+		b, err := MarshalEntry(e, key, rapid.Uint64().Draw(t, "of writer"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if position, inLedger, ok := Links(b); !ok || position != e.Position || inLedger != key {
+			t.Errorf("%x: %d, %d, %v; want %d, %d", b, position, inLedger, ok, e.Position, key)
+		}
+	})
+}
+
 // Each charge is read by hand, so that the test above compares two readers and not one with itself.
 func TestReaderReadsCharges(t *testing.T) {
 	_, entries := goldenEntries()

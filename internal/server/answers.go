@@ -51,13 +51,18 @@ func (s *Server) hold(c *caller, p *peer.Peer, m proto.Message) (any, error) {
 	a := &answer{Message: m, held: c.answer}
 	a.late = time.AfterFunc(s.config.SendTime, func() {
 		a.held.Release()
-		if proof, ok := p.AuthInfo.(endpoint.Proof); ok && proof.Close != nil {
-			s.config.Logger.Info("a connection is closed, as an answer was not read", "principal", c.principal,
-				"peer.address", p.Addr.String(), "within", s.config.SendTime)
-			proof.Close()
-		}
+		s.tooLate(c, p)
 	})
 	return a, nil
+}
+
+// tooLate closes the connection of a caller who has not read an answer within SendTime.
+func (s *Server) tooLate(c *caller, p *peer.Peer) {
+	if proof, ok := p.AuthInfo.(endpoint.Proof); ok && proof.Close != nil {
+		s.config.Logger.Info("a connection is closed, as an answer was not read", "principal", c.principal,
+			"peer.address", p.Addr.String(), "within", s.config.SendTime)
+		proof.Close()
+	}
 }
 
 // encode implements what codec asks. gRPC gives the buffer back when it has sent it, or nobody waits for it any more.
@@ -84,6 +89,29 @@ func (*answer) Get(n int) *[]byte { b := make([]byte, n); return &b }
 func (a *answer) Put(*[]byte) {
 	a.late.Stop()
 	a.held.Release()
+}
+
+// sent is a stream whose answers do not count, as they are small or few. A caller who reads none of them holds up
+// SendMsg once gRPC has queued some 64 KiB.
+type sent struct {
+	grpc.ServerStream
+	late   *time.Timer // runs while SendMsg waits
+	within time.Duration
+}
+
+// inTime returns a stream that is ended if the caller does not read what is sent.
+func (s *Server) inTime(stream grpc.ServerStream, c *caller) *sent {
+	p, _ := peer.FromContext(stream.Context())
+	late := time.AfterFunc(s.config.SendTime, func() { s.tooLate(c, p) })
+	late.Stop()
+	return &sent{stream, late, s.config.SendTime}
+}
+
+// SendMsg implements grpc.ServerStream.
+func (s *sent) SendMsg(m any) error {
+	s.late.Reset(s.within)
+	defer s.late.Stop()
+	return s.ServerStream.SendMsg(m)
 }
 
 // answers is a stream whose answers count until they are sent or, if they go to the HTTP port, until the next one.

@@ -85,15 +85,6 @@ func (s *Server) unaryLog(ctx context.Context, req any, info *grpc.UnaryServerIn
 	return answer, err
 }
 
-func (s *Server) streamLog(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
-	next grpc.StreamHandler) error {
-	start := time.Now()
-	ctx, c := s.withCaller(stream.Context())
-	err := next(srv, &streamWith{stream, ctx})
-	s.finished(ctx, c, info.FullMethod, "stream", start, err)
-	return err
-}
-
 // finished logs a call that has ended; successful calls only at the debug level.
 func (s *Server) finished(ctx context.Context, c *caller, method, kind string, start time.Time, err error) {
 	level := slog.LevelDebug

@@ -32,8 +32,10 @@ const (
 	readBytes = 64 << 10
 	maxRead   = 256
 	// reading is what a list takes of the memory for answers until it is made: records take several times as much when
-	// they are read.
-	reading = 2 << 20
+	// they are read. It takes firstItems with it, so that a list that may read has room for something: refused after it
+	// has read, it would come back and read again.
+	reading    = 2 << 20
+	firstItems = 256 << 10
 	// maxScanned bounds the records that one call looks at. A filter that selects nothing takes
 	// a few calls more, none of them long.
 	maxScanned = 10_000
@@ -93,18 +95,18 @@ func newRoom(ctx context.Context, answer proto.Message, field string, limit int)
 	if c.web {
 		r.most, r.weight = webPageBytes, webWeight
 	}
-	return r, r.held.Take(reading)
+	return r, r.held.Take(reading + firstItems)
 }
 
 // add reports whether an item still fits into the page, and if so adds it. Where the memory for answers is full the
-// page ends, and the next one may find more. The error is that there was none for the first item.
+// page ends, and the next one may find more. The error is that there was none for the first item, a large one.
 func (r *room) add(item proto.Message) (fits bool, err error) {
 	n := proto.Size(item)
 	used := r.used + n + 8 // tag and length
 	if r.items == r.limit || r.items > 0 && used > r.most {
 		return false, nil
 	}
-	if err := r.held.Take(reading + r.weight*used); err != nil {
+	if err := r.held.Take(reading + max(firstItems, r.weight*used)); err != nil {
 		if r.items > 0 {
 			err = nil
 		}

@@ -108,6 +108,53 @@ func TestUnreadAnswers(t *testing.T) {
 	}
 }
 
+// Who opens a stream that is not a list, and reads nothing of it, loses the connection too: a report stream is not held
+// for ever, nor is a backup, beside which there is no other.
+func TestUnreadStreams(t *testing.T) {
+	t.Parallel()
+	s := servertest.StartWith(t, servertest.Config{Server: server.Config{SendTime: 200 * time.Millisecond,
+		Socket: filepath.Join(shortDir(t), "s")}})
+	largeEntries(t, s, "large")
+	t.Run("reports", func(t *testing.T) {
+		conn := s.Dial(grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10))
+		stream, err := pb.NewAccountantServiceClient(conn).ReportStream(servertest.Context(t))
+		if err == nil {
+			err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Open_{
+				Open: &pb.ReportStreamRequest_Open{Ledger: "large", Writer: servertest.Writer()}}})
+		}
+		for err == nil { // a duplicate is answered by itself
+			err = stream.Send(&pb.ReportStreamRequest{Message: &pb.ReportStreamRequest_Charge{
+				Charge: &pb.ReportStreamRequest_SequencedCharge{Sequence: 1, Charge: servertest.Gaussian(2, 1)}}})
+		}
+		for err = nil; err == nil; { // what came before the connection was closed
+			_, err = stream.Recv()
+		}
+		wantError(t, err, codes.Unavailable)
+	})
+	t.Run("backup", func(t *testing.T) {
+		stream, err := s.Owner(t).Backup(servertest.Context(t), &pb.BackupRequest{})
+		for ctx := servertest.Context(t); err == nil; time.Sleep(20 * time.Millisecond) {
+			var second grpc.ServerStreamingClient[pb.BackupResponse]
+			if second, err = s.Owner(t).Backup(ctx, &pb.BackupRequest{}); err != nil {
+				break
+			}
+			if _, err = second.Recv(); err == nil {
+				break // the first one has ended
+			}
+			if status.Code(err) == codes.Aborted && ctx.Err() == nil {
+				err = nil
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		wantError(t, err, codes.Unavailable)
+	})
+}
+
 // What calls took that were given up is given back at once: nobody is asked to come back.
 func TestGivenUpAnswers(t *testing.T) {
 	t.Parallel()

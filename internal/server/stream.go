@@ -34,33 +34,48 @@ import (
 func (s *service) ReportStream(stream pb.AccountantService_ReportStreamServer) error {
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
+	r, err := s.begin(stream)
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	return r.end(r.answer())
+}
+
+// begin opens a stream, and starts the goroutine that takes charges. It is a function of its own because what it needs
+// on the stack is not to be kept while the stream is open. Unless there is an error, release must be called.
+func (s *service) begin(stream pb.AccountantService_ReportStreamServer) (*reports, error) {
 	ending, cancel := s.ending(stream.Context())
-	defer cancel()
-	open, err := s.first(ending, stream)
+	r, last, err := s.open(ending, stream)
 	if err != nil {
-		return err
+		cancel()
+		return nil, err
 	}
-	r, last, err := s.open(ending, stream, open)
-	if err != nil {
-		return err
-	}
-	defer r.lane.Close()
 	err = stream.Send(&pb.ReportStreamResponse{Message: &pb.ReportStreamResponse_Opened_{
 		Opened: &pb.ReportStreamResponse_Opened{LastSequence: last}}})
 	if err != nil {
-		return err
+		r.lane.Close()
+		cancel()
+		return nil, err
 	}
-	ended := make(chan error, 3) // why the lane was closed here; the first counts
-	defer context.AfterFunc(ending, func() { ended <- context.Cause(ending); r.lane.Close() })()
-	defer passage(stream.Context()).OnLoss(func(err error) { ended <- err; r.lane.Close() })()
-	go func() { ended <- r.take(ending); r.lane.Close() }()
-	if err := r.answer(); !errors.Is(err, io.EOF) {
-		return err
+	ended := make(chan error, 3)
+	closing := func(err error) { ended <- err; r.lane.Close() }
+	unstop := context.AfterFunc(ending, func() { closing(context.Cause(ending)) })
+	unlose := passage(stream.Context()).OnLoss(closing)
+	r.ended, r.release = ended, func() { unlose(); unstop(); r.lane.Close(); cancel() }
+	go func() { closing(r.take(ending)) }()
+	return r, nil
+}
+
+// end returns how a stream ends whose answers have ended with err.
+func (r *reports) end(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = <-r.ended
 	}
-	if err := <-ended; !errors.Is(err, io.EOF) {
-		return err
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // ending returns a context that ends when nothing more is to be taken from a stream: the server is
@@ -130,11 +145,17 @@ type reports struct {
 	refusals  *refusals.Table
 	expiry    *expiry
 	ledger    string
+	ended     <-chan error // why the lane was closed here; the first counts
+	release   func()
 }
 
-// open checks the lane's name and takes it over.
-func (s *service) open(ending context.Context, stream pb.AccountantService_ReportStreamServer,
-	open *pb.ReportStreamRequest_Open) (*reports, uint64, error) {
+// open waits for the first message, checks the lane's name and takes it over.
+func (s *service) open(ending context.Context, stream pb.AccountantService_ReportStreamServer) (*reports, uint64,
+	error) {
+	open, err := s.first(ending, stream)
+	if err != nil {
+		return nil, 0, err
+	}
 	ctx := stream.Context()
 	w, err := s.lane(ctx, "open.ledger", open.GetLedger(), open.GetWriter())
 	if err != nil {
@@ -161,7 +182,8 @@ func (s *service) open(ending context.Context, stream pb.AccountantService_Repor
 		}
 		return nil, 0, err
 	}
-	return &reports{stream, lane, w, adjacency, s.metrics, s.refused, s.expiry, open.GetLedger()}, last, nil
+	return &reports{stream: stream, lane: lane, writer: w, adjacency: adjacency, metrics: s.metrics,
+		refusals: s.refused, expiry: s.expiry, ledger: open.GetLedger()}, last, nil
 }
 
 // countEach is how many charges of a stream are counted at once for fair use. Counting takes some hundred

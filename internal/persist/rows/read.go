@@ -76,7 +76,8 @@ func (v *View) each(b Bucket, h Head, first int, read func(i int, value []byte) 
 // BlockAfter returns the first indexed block whose entry is not before n.
 func BlockAfter(n uint64) uint64 { return (n-1)/IndexEvery + 1 }
 
-// Walk calls found with the records at positions to, to − 1 … from.
+// Walk calls found with the records at positions to, to − 1 … from. Those that it passes over to get there are not
+// decoded: they may be many, and large.
 func (v *View) Walk(h Head, from, to uint64, found func(ledger.Record)) error {
 	at, key, hash := h.At.Position, h.Last, &h.At.Hash
 	if block := BlockAfter(to); block*IndexEvery < at {
@@ -87,7 +88,11 @@ func (v *View) Walk(h Head, from, to uint64, found func(ledger.Record)) error {
 		}
 	}
 	for ; at >= from; at-- {
-		r, err := v.Entry(h.Number, key)
+		read := v.Entry
+		if at > to {
+			read = v.passing
+		}
+		r, err := read(h.Number, key)
 		if err != nil {
 			return err
 		}

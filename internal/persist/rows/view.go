@@ -199,14 +199,34 @@ type Linked struct {
 	PreviousInLedger, PreviousOfWriter uint64
 }
 
-// Entry reads an entry of a ledger, and computes its hash.
-func (v *View) Entry(number, key uint64) (Linked, error) {
+// entry returns the stored record of a ledger's entry.
+func (v *View) entry(number, key uint64) (Logged, error) {
 	l, err := v.Logged(key)
+	if err == nil && l.Number != number {
+		err = Damaged(LogBucket, NumberKey(key), "a record of ledger %d; want one of %d", l.Number, number)
+	}
+	return l, err
+}
+
+// passing is Entry of which only the position, the hashes and the key of the entry before it in its ledger are read.
+func (v *View) passing(number, key uint64) (r Linked, err error) {
+	l, err := v.entry(number, key)
 	if err != nil {
 		return Linked{}, err
 	}
-	if l.Number != number {
-		return Linked{}, Damaged(LogBucket, NumberKey(key), "a record of ledger %d; want one of %d", l.Number, number)
+	var ok bool
+	if r.Entry.Position, r.PreviousInLedger, ok = record.Links(l.Raw); !ok || r.PreviousInLedger >= key {
+		return v.Entry(number, key) // says what is wrong, if anything is
+	}
+	r.Previous, r.Hash = l.Previous, record.EntryHash(l.Previous, l.Raw)
+	return r, nil
+}
+
+// Entry reads an entry of a ledger, and computes its hash.
+func (v *View) Entry(number, key uint64) (Linked, error) {
+	l, err := v.entry(number, key)
+	if err != nil {
+		return Linked{}, err
 	}
 	var r Linked
 	r.Entry, r.PreviousInLedger, r.PreviousOfWriter, err = v.entries.Entry(l.Raw)
