@@ -70,7 +70,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	    GO=$(GO) tools/fuzz.sh $$pkg $$target $(FUZZTIME); \
 	  done; done
 
-lint: bin/golangci-lint ## golangci-lint with the import law
+lint: bin/golangci-lint ## golangci-lint
 	bin/golangci-lint run ./...
 
 bin/golangci-lint: tools/lint/go.sum
