@@ -3,7 +3,6 @@ package accountant
 import (
 	"math"
 	"math/big"
-	"strconv"
 
 	"github.com/dpaccountant/accountant/internal/loss"
 	"github.com/dpaccountant/accountant/internal/mechanism"
@@ -102,64 +101,13 @@ func Part(limit float64, shares *big.Int, up bool) float64 {
 	if shares.Sign() == 0 || limit == 0 {
 		return 0
 	}
-	// limit·shares/Whole = top·10^exponent/Whole
-	top, exponent := digits(limit)
-	top.Mul(top, shares)
-	compare := func(x float64) int { // with that
-		switch {
-		case x == 0:
-			return -1
-		case math.IsInf(x, 1):
-			return 1
-		}
-		m, e := digits(x)
-		m.Mul(m, new(big.Int).SetUint64(Whole))
-		if e >= exponent {
-			return m.Mul(m, power10(e-exponent)).Cmp(top)
-		}
-		return m.Cmp(new(big.Int).Mul(top, power10(exponent-e)))
+	part := new(big.Rat).SetFrac(shares, new(big.Int).SetUint64(Whole))
+	part.Mul(part, num.Decimal(limit))
+	if up {
+		return num.DecimalUp(part)
 	}
-	about := new(big.Float).SetPrec(64).SetInt(shares) // more than a float64 may hold
-	about.Mul(about, big.NewFloat(limit))
-	f, _ := about.Quo(about, new(big.Float).SetUint64(Whole)).Float64()
-	f = math.Min(f, math.MaxFloat64) // within a few units in the last place
-	for compare(f) < 0 {
-		f = num.Up(f)
-	}
-	for f > 0 && compare(num.Down(f)) >= 0 {
-		f = num.Down(f)
-	}
-	if !up && compare(f) > 0 {
-		return num.Down(f)
-	}
-	return f
+	return num.DecimalDown(part)
 }
-
-// digits is the shortest decimal that identifies a positive, finite float64, as
-// m·10^e.
-func digits(x float64) (m *big.Int, e int) {
-	var room [32]byte
-	text := strconv.AppendFloat(room[:0], x, 'e', -1, 64) // d.ddde±xx
-	n := uint64(0)
-	for i, c := range text {
-		switch {
-		case c == 'e':
-			exponent, err := strconv.Atoi(string(text[i+1:]))
-			if err != nil {
-				panic("accountant: not a finite number: " + string(text))
-			}
-			return new(big.Int).SetUint64(n), e + exponent
-		case c != '.':
-			n = 10*n + uint64(c-'0') // at most 17 digits
-			if i > 0 {
-				e--
-			}
-		}
-	}
-	panic("accountant: not a finite number: " + string(text))
-}
-
-func power10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // Grown returns nil if b, which replaces old, asks for the same kind of bound by the
 // same guard and order, and for no smaller one; otherwise a

@@ -47,6 +47,15 @@ func DecimalUp(r *big.Rat) float64 {
 	return f
 }
 
+// DecimalDown returns the largest float64 that, read as a decimal, is not above r ≥ 0.
+func DecimalDown(r *big.Rat) float64 {
+	f, _ := r.Float64()
+	if math.IsInf(f, 1) || Decimal(f).Cmp(r) > 0 {
+		return Down(f)
+	}
+	return f
+}
+
 // DecimalRootUp returns a float64 whose square, read as a decimal, is not below r ≥ 0. It is
 // the least such float64 within one unit in the last place, and +Inf for nil.
 func DecimalRootUp(r *big.Rat) float64 {
@@ -69,11 +78,4 @@ func DecimalSquare(x float64) *big.Rat {
 
 // DecimalSquareDown returns a float64 that, read as a decimal, is at most x². It is exactly x²
 // if x has few digits.
-func DecimalSquareDown(x float64) float64 {
-	r := DecimalSquare(x)
-	f, _ := r.Float64()
-	if f == 0 || math.IsInf(f, 1) || Decimal(f).Cmp(r) > 0 {
-		return Down(f)
-	}
-	return f
-}
+func DecimalSquareDown(x float64) float64 { return DecimalDown(DecimalSquare(x)) }
