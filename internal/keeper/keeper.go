@@ -248,6 +248,8 @@ func (k *Keeper) create(ctx context.Context, g ledger.Genesis, caller string) (s
 		if err != nil {
 			return sum, false, err
 		}
+		k.registering.RLock() // a registration knows all ledgers below those that it adopts
+		defer k.registering.RUnlock()
 		return k.createUnder(ctx, g, caller, prices)
 	}
 	return k.createRoot(ctx, g, caller)

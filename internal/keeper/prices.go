@@ -57,7 +57,7 @@ func (k *Keeper) priceAdopted(ctx context.Context, g *ledger.Genesis, fresh *led
 		read = k.reading(of)
 	}
 	return k.priceShares(ctx, read, func(dataset ledger.View) (all []ledger.Reserve, _ error) {
-		names, err := lists.Roots(ctx, k.config.Store, g.Spec.Name)
+		names, _, err := lists.Family(ctx, k.config.Store, g.Spec.Name)
 		if err != nil {
 			return nil, err
 		}

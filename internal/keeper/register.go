@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/internal/keeper/lineage"
 	"github.com/dpaccountant/accountant/internal/keeper/lists"
 	"github.com/dpaccountant/accountant/internal/keeper/rivals"
+	"github.com/dpaccountant/accountant/internal/keeper/setlanes"
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 	"github.com/dpaccountant/accountant/internal/ledger/share"
@@ -59,6 +60,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 	if err != nil {
 		return sum, false, nil, err
 	}
+	overlap := &setlanes.Overlap{}
 	k.registering.Lock()
 	defer k.registering.Unlock()
 	err = rivals.Until(func() (err error) {
@@ -66,7 +68,7 @@ func (k *Keeper) Register(ctx context.Context, r Registration) (sum ledger.Summa
 			return err
 		}
 		if err = lineage.Join(ctx, k.config.Store, k.View, &g.Spec); err == nil {
-			adopted, err = k.adopt(ctx, r, fresh, prices)
+			adopted, err = k.adopt(ctx, r, fresh, prices, overlap)
 		}
 		created = err == nil
 		return err
@@ -95,16 +97,15 @@ func (k *Keeper) registered(g *ledger.Genesis) (ledger.Summary, error) {
 	return sum, nil
 }
 
-// adopt makes the dataset with the shares of the ledgers that are there.
-func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
-	prices *budget.Prices) ([]string, error) {
+// adopt makes the dataset with the shares of the ledgers that are there. The ledgers below them are held, too.
+func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State, prices *budget.Prices,
+	overlap *setlanes.Overlap) ([]string, error) {
 	spec := r.Genesis.Spec
-	names, err := lists.Roots(ctx, k.config.Store, spec.Name)
+	names, below, err := lists.Family(ctx, k.config.Store, spec.Name)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(names)
-	holding := slices.Clip(names)
+	holding := slices.Concat(names, below)
 	if of := spec.Dataset.BudgetOf; of != "" {
 		holding = append(holding, of)
 	}
@@ -113,12 +114,15 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 		return nil, err
 	}
 	defer k.free(all)
+	if err := k.charged(ctx, overlap, spec, holding[:len(names)+len(below)]); err != nil {
+		return nil, err
+	}
 	a := adoption{k: k, name: spec.Name, prices: prices}
 	if spec.Dataset.BudgetOf == "" {
 		a.batch, a.view = ledger.NewBatch(fresh), fresh.View()
 		a.batch.Bound()
 	} else {
-		h := all[len(names)]
+		h := all[len(all)-1]
 		a.batch, a.name = h.batch, spec.Dataset.BudgetOf
 		if a.view, err = h.view(ctx); err != nil {
 			return nil, err
@@ -157,7 +161,7 @@ func (k *Keeper) adopt(ctx context.Context, r Registration, fresh *ledger.State,
 			created.Genesis = &r.Genesis
 		}
 	} else {
-		written = append(written, all[len(names)])
+		written = append(written, all[len(all)-1])
 	}
 	return names, k.writeTogether(written, created)
 }

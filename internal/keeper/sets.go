@@ -176,7 +176,6 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 	refusal := &set.Refusal{}
 	together := c.Action.(ledger.Together)
 	var weight int
-	family := map[string]string{} // by the names of members and of those above them: the member
 	for i := range c.members {
 		m := &c.members[i]
 		if i > 0 && !together.AboutReservation() { // the same is asked of all members
@@ -199,9 +198,6 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 		if err == nil && parent != "" {
 			_, err = k.capOf(ctx, parent) // which the decision then finds in memory
 		}
-		if err == nil && together.Contribution != ledger.OverAll && !together.AboutReservation() {
-			err = k.apart(ctx, m.Ledger, parent, family)
-		}
 		if err == nil {
 			err = unequal
 		}
@@ -220,28 +216,6 @@ func (k *Keeper) readMembers(ctx context.Context, c *setCall) error {
 	if len(refusal.Refused) > 0 {
 		refusal.Set = c.names()
 		return refusal
-	}
-	return nil
-}
-
-// apart refuses a member that has the same people as another one of its set, since a budget above both, or of one of
-// them, pays for both: there the release would count twice, and not as that of a group of two.
-func (k *Keeper) apart(ctx context.Context, name, parent string, family map[string]string) error {
-	chain := []string{name}
-	for parent != "" {
-		chain = append(chain, parent)
-		if err := k.read(ctx, parent, func(s *ledger.State) { parent = s.Parent() }); err != nil {
-			return err
-		}
-	}
-	for _, at := range chain {
-		if other, shared := family[at]; shared {
-			return fmt.Errorf("%w: contribution: a sensitivity in each ledger, but %s pays for ledger %s, too; "+
-				"allowed: over all ledgers, or a charge to one of the two", ledger.ErrSet, at, other)
-		}
-	}
-	for _, at := range chain {
-		family[at] = name
 	}
 	return nil
 }

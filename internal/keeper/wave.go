@@ -30,6 +30,7 @@ type member struct {
 	calls   int             // that have it
 	genesis *ledger.Genesis // of a journal that is not there yet
 	lost    error           // why it cannot be read
+	parent  string          // as of State.Parent
 	hashes  []ledger.Hash   // of the entries that were written
 
 	compared, stale bool // with the store, which has newer entries
@@ -170,15 +171,14 @@ func (w *wave) begin() error {
 
 // begin starts a batch on the committed state.
 func (m *member) begin(ctx context.Context) error {
-	var parent string
 	err := m.q.read(ctx, func(s *ledger.State) {
 		m.batch = ledger.NewBatch(s)
 		m.batch.Bound()
-		parent = s.Parent()
+		m.parent = s.Parent()
 	})
-	if err == nil && parent != "" {
+	if err == nil && m.parent != "" {
 		var cap *dataset.ChargeCap
-		if cap, err = m.q.k.capOf(ctx, parent); err == nil {
+		if cap, err = m.q.k.capOf(ctx, m.parent); err == nil {
 			m.batch.Cap(cap)
 		}
 	}
@@ -217,7 +217,10 @@ func (w *wave) judge(c *setCall) {
 	part := &ledger.SetPart{Journal: journals.Of(c.Writer.Name), Position: journal.batch.Next(),
 		Members: uint32(len(v.Members)), Names: ledger.NamesHash(v.Members),
 		Contribution: v.Contribution}
-	if c.err = w.ask(c, part); c.err != nil {
+	if c.err = w.apart(c); c.err == nil {
+		c.err = w.ask(c, part)
+	}
+	if c.err != nil {
 		journal.batch.Drop()
 		return
 	}

@@ -79,11 +79,37 @@ func BudgetOf(store ledger.Store, datasetID string) (string, error) {
 	return sum.Genesis.Spec.Name, nil
 }
 
-// Roots returns the ledgers without a parent that carry a dataset's identifier. The dataset is given by the
-// name of its record.
-func Roots(ctx context.Context, store ledger.Store, dataset string) (names []string, err error) {
+// Family returns the ledgers that carry a dataset's identifier, in the order of their names: those without a parent,
+// and those below these. The dataset is given by the name of its record.
+func Family(ctx context.Context, store ledger.Store, dataset string) (roots, below []string, err error) {
 	err = each(ctx, store, "", "", func(s ledger.Spec) error {
-		if s.Dataset == nil && s.Parent == "" && s.DatasetID != "" && ledger.DatasetName(s.DatasetID) == dataset {
+		switch {
+		case s.Dataset != nil || s.DatasetID == "" || ledger.DatasetName(s.DatasetID) != dataset:
+		case s.Parent == "":
+			roots = append(roots, s.Name)
+		case !ledger.IsDataset(s.Parent):
+			below = append(below, s.Name)
+		}
+		return nil
+	})
+	return roots, below, err
+}
+
+// OfBudget returns the ledgers that the budget of a dataset's record pays for, at any depth.
+func OfBudget(ctx context.Context, store ledger.Store, payer string) (names []string, err error) {
+	payers := map[string]string{} // by dataset_id
+	err = each(ctx, store, "", "", func(s ledger.Spec) (err error) {
+		if s.Dataset != nil || s.DatasetID == "" {
+			return nil
+		}
+		of, known := payers[s.DatasetID]
+		if !known {
+			if of, err = BudgetOf(store, s.DatasetID); err != nil {
+				return err
+			}
+			payers[s.DatasetID] = of
+		}
+		if of == payer {
 			names = append(names, s.Name)
 		}
 		return nil
@@ -110,7 +136,7 @@ func Shares(ctx context.Context, store ledger.Store, dataset string) ([]share.Sh
 		}
 	}
 	for _, record := range tally.Adopting(dataset) {
-		names, err := Roots(ctx, store, record)
+		names, _, err := Family(ctx, store, record)
 		if err != nil {
 			return nil, err
 		}
