@@ -280,6 +280,18 @@ func (k *Keeper) View(ctx context.Context, name string) (v ledger.View, err erro
 	return v, err
 }
 
+// ViewFrom is View of a state that has the entry at head, which the store has said is committed. It asks the store only
+// if that entry is not in memory.
+func (k *Keeper) ViewFrom(ctx context.Context, name string, head ledger.Head) (v ledger.View, err error) {
+	q, err := k.acquire(ctx, name)
+	if err != nil {
+		return v, err
+	}
+	defer k.release(q, 1)
+	err = q.meet(ctx, head, func(state *ledger.State) { v = state.View() })
+	return v, err
+}
+
 // Writer returns the last committed sequence number and position of a lane,
 // zeros if its writer has written nothing.
 func (k *Keeper) Writer(ctx context.Context, name string, w ledger.Writer) (sequence, position uint64, err error) {

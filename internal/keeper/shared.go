@@ -112,6 +112,11 @@ func (q *queue) ask(ctx context.Context, f func(*ledger.State)) error {
 			return err
 		}
 	}
+	return q.meet(ctx, newest, f)
+}
+
+// meet calls f with a committed state in which the head is newest, or further.
+func (q *queue) meet(ctx context.Context, newest ledger.Head, f func(*ledger.State)) error {
 	for range rivals.MaxAttempts {
 		met := false
 		err := q.read(ctx, func(s *ledger.State) {

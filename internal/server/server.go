@@ -138,7 +138,7 @@ func Start(config Config) (*Server, error) {
 	}
 	s.metrics.describe(config.Version)
 	s.metrics.watch(s.keeper, config.Store)
-	s.metrics.budgets.read(s.keeper, config.BudgetLedgers)
+	s.metrics.budgets.read(s.keeper, s.shared, config.BudgetLedgers)
 	s.countLedgers()
 	s.expiry = newExpiry(s.keeper, config.Logger)
 	s.grpc = grpc.NewServer(s.options()...)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -13,31 +15,38 @@ import (
 	"github.com/dpaccountant/accountant/internal/ledger/budget"
 )
 
-// budgetShares is the metric of how much of each budget is spent, reserved and left. When a
-// ledger changes this is only noted; its balance is read when the metrics are. Closed ledgers
-// are not shown, and of the open ones at most a configured number, those that were there first.
+// budgetShares is the metric of how much of each budget is spent, reserved and left. A balance is read when the metrics
+// are, if its ledger has changed since: the heads of all ledgers are compared, of a store with other daemons by one
+// question. Closed ledgers are not shown, and of the open ones at most a configured number: the first.
 type budgetShares struct {
 	gauge *prometheus.GaugeVec
 
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil: nothing is read
+	shared keeper.Shared  // nil: nobody else writes
 	most   int
-	shown  map[string]bool // by name; true: changed since it was read
+	shown  map[string]*shownShares // by name
+}
+
+// shownShares is what is shown of a ledger.
+type shownShares struct {
+	changed bool // by this daemon, since it was read
+	head    ledger.Head
 }
 
 func newBudgetShares() *budgetShares {
-	return &budgetShares{shown: map[string]bool{}, gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	return &budgetShares{shown: map[string]*shownShares{}, gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "accountant_ledger_budget_share",
 		Help: "Share of a budget, in [0, 1], that is spent, reserved or remaining, of open ledgers; budget is its " +
 			"index, or plan (of all planned applications). Informative: rounded.",
 	}, []string{"ledger", "budget", "state"})}
 }
 
-// read makes it read balances from k, of at most most ledgers.
-func (b *budgetShares) read(k *keeper.Keeper, most int) {
+// read makes it read balances from k, of at most most ledgers, and heads from shared unless that is nil.
+func (b *budgetShares) read(k *keeper.Keeper, shared keeper.Shared, most int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.keeper, b.most = k, most
+	b.keeper, b.shared, b.most = k, shared, most
 }
 
 // found adds an open ledger with budgets.
@@ -45,16 +54,16 @@ func (b *budgetShares) found(l ledger.Summary) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l.Genesis.Spec.Policy != ledger.Descriptive && !l.Closed && len(b.shown) < b.most {
-		b.shown[l.Genesis.Spec.Name] = true
+		b.shown[l.Genesis.Spec.Name] = &shownShares{changed: true}
 	}
 }
 
-// changed notes that a ledger changed.
+// changed notes that this daemon has changed a ledger.
 func (b *budgetShares) changed(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, shown := b.shown[name]; shown {
-		b.shown[name] = true
+	if shown := b.shown[name]; shown != nil {
+		shown.changed = true
 	}
 }
 
@@ -69,8 +78,14 @@ const sharesTime = time.Second
 func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), sharesTime)
 	defer cancel()
-	for _, name := range b.take() {
-		v, err := b.keeper.View(ctx, name)
+	b.mu.Lock()
+	k := b.keeper
+	b.mu.Unlock()
+	if k == nil {
+		return
+	}
+	for name, head := range b.take(ctx) {
+		v, err := k.ViewFrom(ctx, name, head)
 		if err != nil { // too late, stopping, or damaged: it stays as it was
 			b.changed(name)
 			continue
@@ -80,17 +95,48 @@ func (b *budgetShares) Collect(to chan<- prometheus.Metric) {
 	b.gauge.Collect(to)
 }
 
-// take returns the ledgers that have changed since the last take.
-func (b *budgetShares) take() (names []string) {
+// take returns the ledgers that have changed since the last take, with their newest heads where others write too.
+func (b *budgetShares) take(ctx context.Context) map[string]ledger.Head {
+	b.mu.Lock()
+	names := slices.Collect(maps.Keys(b.shown))
+	b.mu.Unlock()
+	heads := b.heads(ctx, names)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for name, changed := range b.shown {
-		if changed && b.keeper != nil {
-			names = append(names, name)
-			b.shown[name] = false
+	changed := map[string]ledger.Head{}
+	for i, name := range names {
+		if shown := b.shown[name]; shown != nil && (shown.changed || heads != nil && shown.head != heads[i]) {
+			head := ledger.Head{}
+			if heads != nil {
+				head = heads[i]
+			}
+			changed[name] = head
+			shown.changed = false
 		}
 	}
-	return names
+	return changed
+}
+
+// heads returns the newest heads of a store to which others write. It returns nil for other stores, and where the store
+// does not say in time: then only what this daemon has changed is looked at.
+func (b *budgetShares) heads(ctx context.Context, names []string) []ledger.Head {
+	if b.shared == nil || len(names) == 0 {
+		return nil
+	}
+	answer := make(chan []ledger.Head, 1)
+	go func() {
+		heads, err := b.shared.Heads(names)
+		if err != nil {
+			heads = nil
+		}
+		answer <- heads
+	}()
+	select {
+	case heads := <-answer:
+		return heads
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 func (b *budgetShares) show(name string, v ledger.View) {
@@ -100,6 +146,9 @@ func (b *budgetShares) show(name string, v ledger.View) {
 		b.gauge.DeletePartialMatch(prometheus.Labels{"ledger": name})
 		delete(b.shown, name)
 		return
+	}
+	if shown := b.shown[name]; shown != nil {
+		shown.head = v.Head
 	}
 	for budget, s := range shares(v.Balance) {
 		for state, share := range map[string]float64{"spent": s.Spent, "reserved": s.Reserved,

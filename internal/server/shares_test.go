@@ -32,7 +32,7 @@ func TestMetricsDoNotWaitForLedgers(t *testing.T) {
 		store := stuckStore{released: make(chan struct{})}
 		k := keeper.New(keeper.Config{Store: store})
 		b := newBudgetShares()
-		b.read(k, 10)
+		b.read(k, nil, 10)
 		for _, name := range []string{"a", "b", "c"} {
 			b.found(ledger.Summary{Genesis: ledger.Genesis{Spec: ledger.Spec{Name: name, Policy: ledger.Filtered}}})
 		}
@@ -42,7 +42,7 @@ func TestMetricsDoNotWaitForLedgers(t *testing.T) {
 		if took := time.Since(start); took > 2*sharesTime {
 			t.Errorf("the metrics were read in %v", took)
 		}
-		if again := b.take(); len(again) != 3 {
+		if again := b.take(t.Context()); len(again) != 3 {
 			t.Errorf("looked at again: %v; want all three", again)
 		}
 		close(store.released)

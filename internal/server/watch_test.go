@@ -2,15 +2,18 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/ledger"
+	"github.com/dpaccountant/accountant/internal/persist/memory"
 	"github.com/dpaccountant/accountant/internal/server"
 	"github.com/dpaccountant/accountant/internal/server/servertest"
 )
@@ -122,33 +125,80 @@ func TestReservationsExpire(t *testing.T) {
 	}
 }
 
+// budgetShares reads the metric of a daemon's budgets, a line each.
+func budgetShares(t *testing.T, s *servertest.Server) string {
+	t.Helper()
+	answer, err := http.Get("http://" + s.HTTPAddr + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "accountant_ledger_budget_share") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// headsAsked counts the questions for heads.
+type headsAsked struct {
+	memory.Shared
+	n *atomic.Int64
+}
+
+func (s headsAsked) Heads(names []string) ([]ledger.Head, error) {
+	s.n.Add(1)
+	return s.Shared.Heads(names)
+}
+
+// The shares that a daemon shows have what another daemon of its store has written. Reading them takes one question to
+// the store, however many ledgers there are.
+func TestBudgetSharesOfOthers(t *testing.T) {
+	t.Parallel()
+	database := memory.New(memory.Config{})
+	asked := new(atomic.Int64)
+	start := func(store ledger.Store) *servertest.Server {
+		return servertest.StartWith(t, servertest.Config{Store: store, Server: server.Config{HTTP: "127.0.0.1:0"}})
+	}
+	shows := start(headsAsked{database.Shared(), asked})
+	writes := start(database.Beside(memory.Config{}))
+	const ledgers = 20
+	for i := range ledgers {
+		shows.Create(servertest.Filter(fmt.Sprintf("l%d", i), servertest.Basic(1)))
+	}
+	budgetShares(t, shows)
+	for i := range ledgers {
+		writes.Report(fmt.Sprintf("l%d", i), servertest.Writer(), 1, charged(5))
+		shows.Report(fmt.Sprintf("l%d", i), servertest.Writer(), 1, charged(1))
+	}
+	before := asked.Load()
+	got := budgetShares(t, shows)
+	if n := asked.Load() - before; n != 1 {
+		t.Errorf("%d questions for heads; want 1", n)
+	}
+	if n := strings.Count(got, `state="spent"} 0.6`); n != ledgers {
+		t.Errorf("%d of %d ledgers with 6/10 spent:\n%s", n, ledgers, got)
+	}
+	writes.Report("l7", servertest.Writer(), 1, charged(2))
+	if got := budgetShares(t, shows); !strings.Contains(got, `{budget="0",ledger="l7",state="spent"} 0.8`) {
+		t.Errorf("what another daemon has written is not shown:\n%s", got)
+	}
+}
+
 // The shares of budgets are on /metrics, of open ledgers with budgets only, and of no
 // more of them than configured.
 func TestBudgetShares(t *testing.T) {
 	t.Parallel()
 	s := servertest.StartWith(t, servertest.Config{Server: server.Config{HTTP: "127.0.0.1:0", BudgetLedgers: 2}})
-	read := func() string {
-		t.Helper()
-		answer, err := http.Get("http://" + s.HTTPAddr + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		b, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for line := range strings.Lines(string(b)) {
-			if strings.HasPrefix(line, "accountant_ledger_budget_share") {
-				lines = append(lines, line)
-			}
-		}
-		return strings.Join(lines, "")
-	}
 	has := func(want ...string) {
 		t.Helper()
-		got := read()
+		got := budgetShares(t, s)
 		for _, w := range want {
 			if !strings.Contains(got, "accountant_ledger_budget_share{"+w+"\n") {
 				t.Errorf("no %s in\n%s", w, got)
