@@ -26,7 +26,8 @@ type kind struct {
 	Analyses    []analysis
 	Example     string // the workload, as it is in the file
 
-	mechanism mechanism.Mechanism
+	workload  mechanism.Composition
+	mechanism mechanism.Mechanism // of its first event
 	adjacency mechanism.Adjacency // of the example
 }
 
@@ -117,7 +118,8 @@ func (k *kind) example(root string) error {
 	if len(c.Parts) == 0 || c.Parts[0].Mechanism.Kind() != k.Name {
 		return fmt.Errorf("%s: the first event is no %s", file, k.Name)
 	}
-	k.Example, k.mechanism, k.adjacency = strings.TrimSpace(string(text)), c.Parts[0].Mechanism, c.Adjacency
+	k.Example, k.workload = strings.TrimSpace(string(text)), c
+	k.mechanism, k.adjacency = c.Parts[0].Mechanism, c.Adjacency
 	return nil
 }
 

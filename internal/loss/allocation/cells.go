@@ -19,87 +19,133 @@ type cells struct {
 	massErr, momentErr, atErr float64
 }
 
-// addWork is about what it takes to add one pair of outcomes, in picoseconds, and block the
-// number of rows whose sums are added up before they join the others.
-const addWork, block = 1500, 64
+// addWork is about what it takes to add one pair of outcomes, in picoseconds. block is the number of rows with the
+// same outcomes of the other law, and turn the number of those whose sums are added up before they join the others.
+const addWork, block, turn = 3000, 64, 16
+
+// thinWork is about what it takes to look at one outcome of the other law for a block, in nanoseconds.
+const thinWork = 10
 
 // added has all sums of an outcome of a and one of b, with the errors of docs/math/allocation.md
-// §1.11.3.
-func added(a, b law, edges []float64, in *num.Interrupt) cells {
-	n := len(edges)
+// §1.11.3. Both are laws from above, or both from below.
+func added(a, b law, g grid, above bool, in *num.Interrupt) cells {
+	n := len(g.edges)
 	same := len(a.at) == len(b.at) && &a.at[0] == &b.at[0]
-	total, part := newSums(n+1), newSums(n+1)
-	first, most := 0, 1 // the cell of a row's first sum, and the most terms that a row has in one cell
-	for i, x := range a.at {
-		w, from := a.mass[i], 0
+	total, part := make(sums, n+1), make(sums, n+1)
+	other, places := newThinner(a, b, g, above), newPlaces(g.edges)
+	for start := 0; start < len(a.at); start += block {
+		end, from := min(start+block, len(a.at)), 0
 		if same {
-			from = i
+			from = end
 		}
-		in.Spend((len(b.at)-from)*addWork/1000 + 1)
-		for first < n && edges[first] < x+b.at[from] {
-			first++
-		}
-		if same { // an outcome with itself comes once, every other sum twice
-			part.put(first, w*w, w*w*(x+x))
-			w, from = 2*w, i+1
-		}
-		most = max(most, part.row(x, w, b, from, edges, first))
-		if i%block == block-1 || i == len(a.at)-1 {
-			total.take(part)
+		in.Spend(len(b.at) * thinWork)
+		thin := other.thinned((start+end)/2, from)
+		for i := start; i < end; i++ {
+			x, w := a.at[i], a.mass[i]
+			in.Spend((len(thin.at)+block)*addWork/1000 + 1)
+			if same { // an outcome with itself comes once, every other sum twice
+				part.row(x, w, law{at: b.at[i : i+1], mass: b.mass[i : i+1]}, places)
+				w *= 2
+				part.row(x, w, law{at: b.at[i+1 : end], mass: b.mass[i+1 : end]}, places)
+			}
+			part.row(x, w, thin, places)
+			if i%turn == turn-1 || i == end-1 {
+				total.take(part)
+			}
 		}
 	}
-	rounding := num.Ulp * float64(most+2*block+len(a.at)/block+8)
-	return cells{
-		edges: edges, mass: total.mass, moment: total.moment, lost: num.AddUp(a.lost, b.lost),
-		massErr:   together(together(a.massErr, b.massErr), rounding),
-		momentErr: rounding, // beside that of the masses
-		atErr:     math.Max(a.atErr, b.atErr) + 2*num.Ulp,
+	c := cells{
+		edges: g.edges, lost: num.AddUp(a.lost, b.lost), atErr: math.Max(a.atErr, b.atErr) + 2*thinningErr*num.Ulp,
 	}
+	most := 0
+	for _, s := range total {
+		c.mass, c.moment, most = append(c.mass, s.mass), append(c.moment, s.moment), max(most, s.terms)
+	}
+	rounding := num.Ulp * float64(most+places.below+len(a.at)/turn+thinningErr)
+	c.massErr = together(together(a.massErr, b.massErr), rounding)
+	c.momentErr = rounding // beside that of the masses
+	return c
 }
 
 // together is (1 + a)(1 + b) − 1, rounded up.
 func together(a, b float64) float64 { return num.UpUlps(a+b+a*b, 4) }
 
-// sums are the masses and moments of cells.
-type sums struct{ mass, moment []float64 }
-
-func newSums(n int) sums { return sums{make([]float64, n), make([]float64, n)} }
-
-func (s sums) put(k int, mass, moment float64) {
-	s.mass[k] += mass
-	s.moment[k] += moment
+// sums are the masses and moments of cells, and how many terms were added up in turn.
+type sums []struct {
+	mass, moment float64
+	terms        int
 }
 
 // take adds part, and empties it.
 func (s sums) take(part sums) {
-	for k := range part.mass {
-		s.put(k, part.mass[k], part.moment[k])
+	for k, p := range part {
+		s[k].mass += p.mass
+		s[k].moment += p.moment
+		s[k].terms = max(s[k].terms, p.terms)
 	}
-	clear(part.mass)
-	clear(part.moment)
+	clear(part)
 }
 
-// row adds x to the outcomes of b from one on, with the weight w; the first sum is in cell k
-// or above. It returns the largest number of them in one cell.
-func (s sums) row(x, w float64, b law, from int, edges []float64, k int) (most int) {
-	var mass, moment float64
-	start := from
-	for j := from; j < len(b.at); j++ {
-		at := x + b.at[j]
-		if k < len(edges) && edges[k] < at {
-			s.put(k, mass, moment)
-			most = max(most, j-start)
-			mass, moment, start = 0, 0, j
-			for k++; k < len(edges) && edges[k] < at; {
-				k++
-			}
-		}
-		m := w * b.mass[j]
-		mass += m
-		moment += m * at
+// row adds x to the outcomes of b, with the weight w. Those below all edges are added up first, as they are many.
+func (s sums) row(x, w float64, b law, p *places) {
+	edges, first, shift, lowest := p.edges, p.first, p.shift, p.lowest
+	at, mass, n := b.at, b.mass[:len(b.at)], 0
+	c := &s[0]
+	var below, moment float64
+	for ; n < len(at) && x+at[n] <= edges[0]; n++ {
+		m := w * mass[n]
+		below += m
+		moment += m * (x + at[n])
 	}
-	s.put(k, mass, moment)
-	return max(most, len(b.at)-start)
+	c.mass += below
+	c.moment += moment
+	c.terms++
+	p.below = max(p.below, n)
+	at, mass = at[n:], mass[n:]
+	for j, y := range at {
+		v := x + y
+		place := min(max(int64(math.Float64bits(v)>>shift)-lowest, 0), int64(len(first)-1))
+		k := int(first[place])
+		for edges[k] < v {
+			k++
+		}
+		m := w * mass[j]
+		c = &s[k]
+		c.mass += m
+		c.moment += m * v
+		c.terms++
+	}
+}
+
+// places find the cells of numbers by their first bits, which rise with them.
+type places struct {
+	edges  []float64 // and one at +∞
+	first  []uint16  // the first cell that a number with these bits may be in
+	shift  uint
+	lowest int64 // the first bits of the lowest edge
+	below  int   // how many numbers of a row were below all edges at most
+}
+
+// mostPlaces bounds how many there are.
+const mostPlaces = 1 << 15
+
+func newPlaces(edges []float64) *places {
+	bits := func(v float64) int64 { return int64(math.Float64bits(v)) }
+	low, high := bits(edges[0]), bits(edges[len(edges)-1])
+	p := &places{edges: append(append([]float64(nil), edges...), math.Inf(1))}
+	for high>>p.shift-low>>p.shift >= mostPlaces {
+		p.shift++
+	}
+	p.lowest = low >> p.shift
+	p.first = make([]uint16, high>>p.shift-p.lowest+1) // the first has all numbers below, the last all above
+	for k, place := 0, 1; place < len(p.first); place++ {
+		from := math.Float64frombits(uint64(p.lowest+int64(place)) << p.shift)
+		for k < len(edges) && edges[k] < from {
+			k++
+		}
+		p.first[place] = uint16(k)
+	}
+	return p
 }
 
 // gathered puts every cell at its mean: a law that is below in convex order.

@@ -1,9 +1,7 @@
 package allocation
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/dpaccountant/accountant/internal/num"
 )
@@ -23,27 +21,30 @@ const tailMass = 1e-42
 // no rounding puts an outcome outside.
 const margin = 1e-9
 
-// edgesOf are where the sum of two independent numbers is cut into cells (docs/math/allocation.md
+// grid has the edges of cells, rising, and about their places on the normal scale.
+type grid struct{ edges, scale []float64 }
+
+// gridOf is where the sum of two independent numbers is cut into cells (docs/math/allocation.md
 // §1.11.2). An end where the largest or the least sum has more than next to nothing is an edge: no
 // sum is beyond it, but of outcomes at 0.
-func edgesOf(x, y Bounds, in *num.Interrupt) []float64 {
-	in.Spend(knotsOf * knotsOf * 200)
+func gridOf(x, y Bounds, in *num.Interrupt) grid {
+	in.Spend(knotsOf * knotsOf * 20)
 	a, b := x.below, y.below
 	coarseA, coarseB := a.reduced(knotsOf), b.reduced(knotsOf)
 	all := sumOf(coarseA, coarseB)
 	s := all.trimmed()
 	lowA, highA := x.ends()
 	lowB, highB := y.ends()
-	var edges []float64
-	if s.at[0] == all.at[0] {
-		edges = append(edges, (lowA+lowB)*(1-margin))
-	}
-	put := func(at float64) {
-		if k := len(edges); k == 0 || at > edges[k-1]*(1+1e-12) {
-			edges = append(edges, at)
+	u, v := s.curve()
+	var g grid
+	put := func(at, scale float64) {
+		if k := len(g.edges); k == 0 || at > g.edges[k-1]*(1+1e-12) {
+			g.edges, g.scale = append(g.edges, at), append(g.scale, scale)
 		}
 	}
-	u, v := s.curve()
+	if s.at[0] == all.at[0] {
+		put((lowA+lowB)*(1-margin), u[0])
+	}
 	wanted := 0.0
 	for i := range len(u) - 1 {
 		wanted += cellsIn(u[i+1]-u[i], v[i+1]-v[i])
@@ -52,17 +53,19 @@ func edgesOf(x, y Bounds, in *num.Interrupt) []float64 {
 	for i := range len(u) - 1 {
 		n := math.Ceil(cellsIn(u[i+1]-u[i], v[i+1]-v[i]) / wider)
 		for j := range int(n) {
-			put(math.Exp(v[i] + (v[i+1]-v[i])*float64(j)/n))
+			part := float64(j) / n
+			put(math.Exp(v[i]+(v[i+1]-v[i])*part), u[i]+(u[i+1]-u[i])*part)
 		}
 	}
 	last, most := s.at[len(s.at)-1], (highA+highB)*(1+margin)
-	put(last * (1 + margin))
+	end := u[len(u)-1]
+	put(last*(1+margin), end)
 	if last == all.at[len(all.at)-1] {
-		put(most)
+		put(most, end)
 	}
 	// The last of the gathered outcomes stands for some that are larger.
-	put(math.Min(most, last*math.Max(coarseA.lastStep(), coarseB.lastStep())))
-	return edges
+	put(math.Min(most, last*math.Max(coarseA.lastStep(), coarseB.lastStep())), end)
+	return g
 }
 
 // lastStep is by what factor the largest outcome is above the one before it.
@@ -141,20 +144,37 @@ func (l law) reduced(n int) law {
 	return out
 }
 
-// sumOf has every sum of two outcomes.
+// sumPlaces is how many outcomes a sum is gathered to at most, by its first bits.
+const sumPlaces = 1 << 13
+
+// sumOf has every sum of two outcomes, those that are next to each other together.
 func sumOf(a, b law) law {
-	type outcome struct{ at, mass float64 }
-	all := make([]outcome, 0, len(a.at)*len(b.at))
+	var least, most uint64 = math.MaxUint64, 0
 	for i, x := range a.at {
 		for j, y := range b.at {
-			all = append(all, outcome{x + y, a.mass[i] * b.mass[j]})
+			if x+y > 0 && a.mass[i]*b.mass[j] > 0 {
+				least, most = min(least, math.Float64bits(x+y)), max(most, math.Float64bits(x+y))
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b outcome) int { return cmp.Compare(a.at, b.at) })
+	var shift uint
+	for most>>shift-least>>shift >= sumPlaces {
+		shift++
+	}
+	all := make(sums, most>>shift-least>>shift+1)
+	for i, x := range a.at {
+		for j, y := range b.at {
+			if m := a.mass[i] * b.mass[j]; x+y > 0 && m > 0 {
+				c := &all[math.Float64bits(x+y)>>shift-least>>shift]
+				c.mass += m
+				c.moment += m * (x + y)
+			}
+		}
+	}
 	var sum law
-	for _, o := range all {
-		if o.at > 0 && o.mass > 0 {
-			sum.at, sum.mass = append(sum.at, o.at), append(sum.mass, o.mass)
+	for _, c := range all {
+		if c.mass > 0 {
+			sum.at, sum.mass = append(sum.at, c.moment/c.mass), append(sum.mass, c.mass)
 		}
 	}
 	return sum

@@ -3,7 +3,7 @@
 // one of t steps, chosen at random and hidden, has the likelihood ratio (X₁ + … + X_t)/t.
 //
 // law.go has what a distribution is here, ratio.go makes it of a pair, cells.go adds two up and
-// rounds their sum upwards or downwards, and edges.go chooses where.
+// rounds their sum upwards or downwards, edges.go chooses where, and thin.go leaves out what shows little.
 package allocation
 
 import (
@@ -50,8 +50,10 @@ func (b Bounds) Sum(t uint64, in *num.Interrupt) Bounds {
 
 // plus is the law of the sum of two independent numbers.
 func plus(a, b Bounds, in *num.Interrupt) Bounds {
-	edges := edgesOf(a, b, in)
-	return Bounds{added(a.below, b.below, edges, in).gathered(), added(a.above, b.above, edges, in).spread(), a.width}
+	g := gridOf(a, b, in)
+	return Bounds{
+		added(a.below, b.below, g, false, in).gathered(), added(a.above, b.above, g, true, in).spread(), a.width,
+	}
 }
 
 // Pair is a mean of t ratios as the outcomes of a pair: each loss ln S with P's mass, rising,

@@ -11,7 +11,7 @@ import (
 const logTail = -97 // 1e-42
 
 // Widths of cells: on the logarithmic scale, and on the scale of a normal quantile.
-const logWidth, normalWidth = 0.018, 0.012
+const logWidth, normalWidth = 0.0175, 0.0116
 
 // mostCells bounds the cells of a law. normalRange is about the length of the part of the normal
 // scale that is of interest.
