@@ -3,7 +3,7 @@
 A run has outcomes of probabilities p on one dataset and q on the other. The best output has the probability
 f(P(not better) ) − f(P(worse)), f being the generating function of the number of runs; so δ(ε) of every order is at most that of
 the worst. All orders are tried of few outcomes, and of many those that take the likeliest on the other dataset first up to
-some place, and then the most telling ones.
+some place, and then the most telling ones. Equal outcomes may have different scores: of few, each is cut into parts as well.
 """
 
 from itertools import permutations
@@ -58,6 +58,19 @@ def worst(number, p, q, epsilon, places=40):
     else:
         orders = [np.concatenate([by_loss[:i], by_loss[i:][::-1]]) for i in ends] + [np.concatenate([by_loss[j:], by_loss[:j]]) for j in ends]
     return max(ordered(part, p[list(x)], q[list(x)], epsilon) for x in orders)
+
+
+def split(p, q, parts=60):
+    """Each outcome as equal ones, of which a score can prefer some."""
+    return np.repeat(p / parts, parts), np.repeat(q / parts, parts)
+
+
+def family(number, p, q, epsilon, places=150):
+    """The largest δ(ε), in one direction, of scores that put the outcomes with the smallest losses first, and then those with the
+    largest; few outcomes are cut into parts."""
+    if len(p) <= 6:
+        p, q = split(p, q)
+    return worst(number, p, q, epsilon, places)
 
 
 def responses(epsilons):

@@ -165,6 +165,12 @@ type Chosen interface {
 	// LogShare bounds ln of what an output counts for, of 1 for the best one, u being the probability that a run
 	// has a better output. It falls.
 	LogShare(u float64) Bounds
+	// Published are the probabilities that the best output is each outcome of a run, and at last that it is none of
+	// them, given those of a run from the best outcome on; of the first run above a threshold only so many are good.
+	// They have small relative errors.
+	Published(run []float64, good int) []float64
+	// Threshold reports whether the first run above a threshold is published.
+	Threshold() bool
 	// ByCurve are bounds on K in a direction, given an upper bound on ln δ(ε), ε > 0, of a run in the opposite one.
 	ByCurve(d Direction, curve func(epsilon float64) float64, in *num.Interrupt) []Knot
 }

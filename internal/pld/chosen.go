@@ -13,28 +13,31 @@ import (
 // chosen remembers the pairs of the best of several runs.
 var chosen = loss.NewRemembered()
 
-// bestOf is a pair that dominates the best of several runs, found from the privacy curve of one run: the least of the
-// curve's bound and what bounds on K imply (docs/math/best-of.md §1.6.8). It is good down to δ = e^deepest, and false
+// bestPair is what is known of the best of several runs.
+type bestPair struct {
+	above loss.Loss // a pair that dominates it; nil where none is known
+	run   outcomes  // a pair that one run dominates
+}
+
+// bestOf has a pair that dominates the best of several runs, found from the privacy curve of one run: the least of the
+// curve's bound and what bounds on K imply (docs/math/best-of.md §1.6.8). It is good down to δ = e^deepest, and nil
 // where no curve is known.
-func bestOf(l loss.Chosen, deepest float64, in *num.Interrupt) (loss.Loss, bool) {
+func bestOf(l loss.Chosen, deepest float64, in *num.Interrupt) bestPair {
 	type key struct {
 		best    loss.Chosen
 		deepest float64
 	}
-	pair := loss.Recall(chosen, key{l, deepest}, in, func(in *num.Interrupt) (found struct{ loss.Loss }) {
+	return loss.Recall(chosen, key{l, deepest}, in, func(in *num.Interrupt) (found bestPair) {
 		runs, mean := compound.Adaptive(l.Runs()), l.Mean()
 		if !(mean < math.MaxFloat64) {
 			return found
 		}
-		var run, best [2]profile
-		for d := range run {
-			toward := runs.Toward(loss.Direction(d))
-			if d > 0 && runs.Symmetric() {
-				run[d] = run[0]
-			} else if run[d] = profileOf(toward, deepest-math.Log(math.Max(1, mean)), in); run[d] == nil {
-				return found
-			}
+		deepestRun := deepest - math.Log(math.Max(1, mean))
+		run, below := profilesOf(runs, deepestRun, in)
+		if run[0] == nil || run[1] == nil {
+			return found
 		}
+		var best [2]profile
 		for d := range best {
 			if d > 0 && runs.Symmetric() {
 				best[d] = best[0]
@@ -53,10 +56,10 @@ func bestOf(l loss.Chosen, deepest float64, in *num.Interrupt) (loss.Loss, bool)
 				return math.Min(loss.LogTotal(log, atom), shifted.logDelta(mean, e, run[d], opposite))
 			}, deepest)
 		}
-		found.Loss = pairOf(best, in)
+		found.above = pairOf(best, in)
+		found.run = attainedRun(l.Runs(), run, below, deepestRun, in)
 		return found
 	})
-	return pair.Loss, pair.Loss != nil
 }
 
 // profileWork is about what it takes to tabulate a curve that is a sum of one more shift, in nanoseconds.
@@ -76,26 +79,49 @@ const (
 	curveWork         = 2.5e8 // nanoseconds
 )
 
-// profileOf is a run's curve down to δ = e^deepest; nil where there is none.
-func profileOf(c loss.Composition, deepest float64, in *num.Interrupt) profile {
+// profilesOf are a run's curves of both directions, rounded up and down; nil where there is none.
+func profilesOf(runs loss.Composition, deepest float64, in *num.Interrupt) (above, below [2]profile) {
+	for d := range above {
+		if d > 0 && runs.Symmetric() {
+			above[d], below[d] = above[0], below[0]
+		} else if above[d], below[d] = profileOf(runs.Toward(loss.Direction(d)), deepest, in); above[d] == nil {
+			break
+		}
+	}
+	return above, below
+}
+
+// profileOf is a run's curve down to δ = e^deepest, and points that are below it; nil where there is none.
+func profileOf(c loss.Composition, deepest float64, in *num.Interrupt) (above, below profile) {
 	var kept Cache
 	zero, reason := kept.LogDelta(c, 0, Wanted{In: in})
 	if reason != "" {
-		return nil
+		return nil, nil
 	}
+	below = profile{point{0, zero.Lower}}
 	at := func(log float64) point {
 		e, reason := kept.Epsilon(c, math.Exp(log), Wanted{In: in})
 		if reason != "" {
 			return point{math.Inf(1), 0}
+		}
+		last := below[len(below)-1]
+		if apart := belowApart * (1 + e.Lower); e.Lower-apart > last.epsilon && log < last.log && e.Lower <= mostLoss {
+			below = append(below, point{e.Lower, log})
 		}
 		return point{e.Upper, log}
 	}
 	before := in.Spent()
 	at(zero.Upper - 1)
 	each := math.Max(1, float64(in.Spent()-before))
+	below = below[:1]
 	falls := 10 * (1 + math.Max(0, math.Log(-deepest/10))) // steps of 1 that there would be
-	return pointsOf(point{0, zero.Upper}, math.Max(runFall, math.Min(falls*each/curveWork, mostFall)), deepest, at)
+	fall := math.Max(runFall, math.Min(falls*each/curveWork, mostFall))
+	return pointsOf(point{0, zero.Upper}, fall, deepest, at), below
 }
+
+// belowApart is by how much at least points below a curve are apart: next to it what is rounded in e^ε moves no δ by
+// much.
+const belowApart = 1e-8
 
 // tabulated is a curve, given as ln δ(ε) rounded up, by its points down to e^deepest.
 func tabulated(curve func(epsilon float64) float64, deepest float64) profile {
@@ -240,8 +266,23 @@ func (s shifts) logDelta(mean, epsilon float64, same, opposite profile) float64 
 	return math.Min(0, num.LogUp(mean*sum*(1+1e-9)))
 }
 
+// outcomes are finitely many losses, rising, with their masses, and what P and Q have where the other one has nothing.
+type outcomes struct {
+	at, of []float64
+	atoms  [2]float64
+}
+
 // pairOf is a pair whose curves are at most those of both directions, and at least those that they bound.
 func pairOf(best [2]profile, in *num.Interrupt) loss.Loss {
+	o, ok := outcomesOf(best, in)
+	if !ok || len(o.at) == 0 {
+		return nil
+	}
+	return declared.Computed("best of several runs", o.at, o.of, o.atoms[0], o.atoms[1], pairErr, 1e-13*mostLoss)
+}
+
+// outcomesOf are the outcomes of the pair whose curve is the lower hull of the points of both directions.
+func outcomesOf(best [2]profile, in *num.Interrupt) (o outcomes, ok bool) {
 	in.Spend(1000 * (len(best[0]) + len(best[1])))
 	zero := math.Exp(math.Min(best[0][0].log, best[1][0].log))
 	var sides [2][]corner
@@ -255,35 +296,31 @@ func pairOf(best [2]profile, in *num.Interrupt) loss.Loss {
 		}
 		zero = chord
 	}
-	var at, of []float64
-	atoms, rest := [2]float64{}, 1.0
+	rest := 1.0
 	for i := len(sides[1]) - 1; i > 0; i-- {
 		c := sides[1][i]
-		at, of = append(at, -c.epsilon), append(of, fallsAt(sides[1], i)) // P here is Q of the other direction
+		o.at, o.of = append(o.at, -c.epsilon), append(o.of, fallsAt(sides[1], i)) // P here is Q of the other direction
 	}
 	for d, side := range sides {
-		atoms[d] = side[len(side)-1].delta
+		o.atoms[d] = side[len(side)-1].delta
 	}
 	var right []float64
 	for i := range sides[0][1:] {
 		right = append(right, fallsAt(sides[0], i+1)*sides[0][i+1].alpha)
 	}
-	for _, m := range append(right, of...) {
+	for _, m := range append(right, o.of...) {
 		rest -= m
 	}
-	switch rest -= atoms[0]; {
+	switch rest -= o.atoms[0]; {
 	case rest < -pairErr:
-		return nil
+		return outcomes{}, false
 	case rest > 0:
-		at, of = append(at, 0), append(of, rest)
+		o.at, o.of = append(o.at, 0), append(o.of, rest)
 	}
 	for i, c := range sides[0][1:] {
-		at, of = append(at, c.epsilon), append(of, right[i])
+		o.at, o.of = append(o.at, c.epsilon), append(o.of, right[i])
 	}
-	if len(at) == 0 {
-		return nil
-	}
-	return declared.Computed("best of several runs", at, of, atoms[0], atoms[1], pairErr, 1e-13*mostLoss)
+	return o, true
 }
 
 // pairErr bounds the relative errors of masses by far.

@@ -14,7 +14,7 @@ func nearly(c loss.Composition, deepest float64, in *num.Interrupt) (pairs loss.
 	ok bool) {
 	for _, t := range c {
 		if best, is := t.Loss.(loss.Chosen); is {
-			if l, known := bestOf(best, deepest, in); known {
+			if l := bestOf(best, deepest, in).above; l != nil {
 				t.Loss, ok = l, true
 			}
 		}
@@ -63,6 +63,12 @@ func nearlyEpsilon(c loss.Composition, delta float64, w Wanted, b loss.Bounds, r
 		b = loss.Bounds{Upper: math.Inf(1)}
 	}
 	b.Upper = math.Min(b.Upper, num.AddUp(e.Upper, shift))
+	if least, ok := attainedBests(c, deepest, worthEpsilon(delta), w.In); ok {
+		w.OneEnd = true
+		if e, none := epsilonOfPairs(least, delta, w); none == "" {
+			b.Lower = math.Max(b.Lower, e.Lower)
+		}
+	}
 	return b, ""
 }
 
@@ -81,5 +87,11 @@ func nearlyLogDelta(c loss.Composition, epsilon float64, w Wanted, b loss.Bounds
 		b = loss.Bounds{Lower: math.Inf(-1)}
 	}
 	b.Upper = math.Min(b.Upper, num.AddUp(d.Upper, factor))
+	if least, ok := attainedBests(c, usualDeepest, worthDelta(epsilon), w.In); ok {
+		w.OneEnd = true
+		if d, none := logDeltaOfPairs(least, epsilon, w); none == "" {
+			b.Lower = math.Max(b.Lower, d.Lower)
+		}
+	}
 	return b, ""
 }

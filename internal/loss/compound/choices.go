@@ -128,6 +128,9 @@ func inPart(c loss.Composition, i int, such func(parallel) bool, in *num.Interru
 }
 
 // parted reports whether there is such a release on disjoint parts, maybe within a part.
+// Parted reports whether any release, also one within a part of another, is on disjoint parts.
+func Parted(c loss.Composition) bool { return parted(c, anyParallel) }
+
 func parted(c loss.Composition, such func(parallel) bool) bool {
 	return slices.ContainsFunc(c, func(t loss.Term) bool {
 		p, ok := t.Loss.(parallel)

@@ -41,6 +41,7 @@ type selection struct {
 	gamma, eta, rest float64
 
 	poisson bool
+	first   bool                // the first run above a threshold is published
 	table   declared.RenyiTable // K at some ŝ, to find δ̂
 	largest float64             // loss of a run, beyond which δ̂ is 0; maybe +Inf
 
@@ -65,7 +66,7 @@ func ofRepeatAndSelect(m mechanism.RepeatAndSelect, x loss.Maker) (loss.Loss, er
 	if err != nil {
 		return nil, err
 	}
-	r := selection{runs: mechanism.ListOf([]loss.Term(c)...), gamma: m.Gamma, eta: m.Eta}
+	r := selection{runs: mechanism.ListOf([]loss.Term(c)...), gamma: m.Gamma, eta: m.Eta, first: m.FirstAboveThreshold}
 	for _, f := range c.Facts() {
 		if f.OneSided || f.Uneven { // nothing is proven of it
 			return unproven(r), nil
