@@ -162,6 +162,40 @@ def test_without_poisson_sampling(client: Client, adjacency: str, noise: float) 
     assert job.charged() == {str(plain): LENGTH}
 
 
+@pytest.mark.parametrize("adjacency", ["add-or-remove-one", "zero-out"])
+@pytest.mark.parametrize("dealt", [False, True])
+def test_noise_is_calibrated_for_what_is_drawn(client: Client, adjacency: str, dealt: bool) -> None:
+    # What is charged comes to the target. Shuffled batches need more noise than Poisson samples.
+    data = TensorDataset(torch.randn(64, 5), torch.randint(0, 3, (64,)))
+    deal = RandomAllocation(64, LENGTH)
+    batches: dict[str, Any] = {"batch_sampler": deal} if dealt else {"batch_size": 64 // LENGTH, "shuffle": True}
+    target = {"target_epsilon": 4.0, "target_delta": 1e-5, "epochs": 3}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*without amplification")
+        job = Job(client, {}, adjacency=adjacency, poisson_sampling=False, data_loader=DataLoader(data, **batches),
+                  **target)
+    noise = job.optimizer.noise_multiplier
+    for _ in range(3):
+        job.epoch()
+    counts = job.charged()
+    step = remote.step_mechanism(noise_multiplier=noise, sample_rate=1 / LENGTH, poisson=False, adjacency=adjacency)
+    assert counts == ({str(deal.event(gaussian(noise_multiplier=noise)).mechanism): 3} if dealt else
+                      {str(step): 3 * LENGTH})
+    assert 3.9 < client.epsilon(job.ledger, 1e-5) <= 4.0
+    if not dealt:
+        assert noise > Job(client, {}, adjacency=adjacency, **target).optimizer.noise_multiplier
+
+
+def test_no_step_is_left_out_of_a_calibration(client: Client) -> None:
+    # Opacus plans for int(3/(1/75)) = 224 steps of 225.
+    assert int(3 / (1 / 75)) == 224
+    data = TensorDataset(torch.randn(75, 5), torch.randint(0, 3, (75,)))
+    job = Job(client, {}, data_loader=DataLoader(data, batch_size=1), target_epsilon=1.0, target_delta=1e-5, epochs=3,
+              epsilon_tolerance=1e-4)
+    step = remote.step_mechanism(noise_multiplier=job.optimizer.noise_multiplier, sample_rate=1 / 75)
+    assert client.epsilon(workload((step, 225), adjacency="add-or-remove-one"), 1e-5) <= 1.0
+
+
 def test_one_record_less_moves_the_others() -> None:
     # Why the noise counts half under add-or-remove-one: without the first of 64 records each batch of eight has lost
     # one and got another, with gradients that may point the other way.

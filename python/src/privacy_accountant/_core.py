@@ -19,6 +19,7 @@ import grpc
 from . import proto as pb
 from ._contact import FIRST_CONTACT, Contact, log
 from ._local import NotServed, Served
+from ._real import DEADLINE, real
 from ._rpc import HELLO
 from ._settings import Settings
 from .errors import AccountantError, Closed, Failure, NotSent, StreamOpen, Unavailable
@@ -154,7 +155,7 @@ class Core:
     def until(self, deadline: float | None) -> float | None:
         """The time at which a call started now gives up."""
         seconds = deadline if deadline is not None else self.settings.deadline
-        return None if seconds is None else time.monotonic() + seconds
+        return None if seconds is None else time.monotonic() + real("deadline", seconds, DEADLINE)
 
     def pause(self, n: int) -> float:
         """How long to wait after the n-th failed attempt, from 1: doubling, shortened at random by up to a half."""

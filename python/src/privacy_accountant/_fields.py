@@ -10,6 +10,7 @@ from typing import Any, TypeVar, Union, cast
 from google.protobuf.descriptor import FieldDescriptor
 
 from . import proto as pb
+from ._real import real
 from ._whole import whole
 
 Mechanism = pb.Mechanism
@@ -155,7 +156,7 @@ def _value(field: Any, place: str, value: Any) -> Any:
     if field.enum_type is not None:
         return enum_value(field.enum_type, place, value)
     if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
-        return float(value)  # also of NumPy's and other libraries' scalars
+        return real(place, value)
     if field.cpp_type in _INTEGERS:
         return whole(place, value, *_INTEGERS[field.cpp_type])
     return value

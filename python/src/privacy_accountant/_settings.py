@@ -16,6 +16,7 @@ from ._local import LOG, SOCKET, NotServed, Served
 from ._tls import TLSFiles
 from ._token import Token
 from ._trace import trace_context
+from ._real import DEADLINE, SECONDS, positive
 from ._whole import whole
 from .errors import Unavailable
 
@@ -71,13 +72,13 @@ class Settings:
         s = self
         if s.principal and not _PRINCIPAL.fullmatch(s.principal):
             raise ValueError(f"principal: {s.principal!r}; allowed: 1 to 128 bytes of [A-Za-z0-9._@-]")
-        if not s.timeout > 0:
-            raise ValueError(f"timeout: {s.timeout}; allowed: a positive number of seconds")
-        if s.deadline is not None and not s.deadline > 0:
-            raise ValueError(f"deadline: {s.deadline}; allowed: a positive number of seconds, or None for no bound")
+        s = replace(s, timeout=positive("timeout", s.timeout, SECONDS),
+                    deadline=None if s.deadline is None else positive("deadline", s.deadline, DEADLINE),
+                    backoff_min=positive("backoff_min", s.backoff_min, SECONDS),
+                    backoff_max=positive("backoff_max", s.backoff_max, SECONDS))
         if s.max_attempts is not None:
             whole("max_attempts", s.max_attempts, 1)
-        if not 0 < s.backoff_min <= s.backoff_max:
+        if s.backoff_min > s.backoff_max:
             raise ValueError(f"backoff_min, backoff_max: {s.backoff_min}, {s.backoff_max}; allowed: positive seconds "
                              "in this order")
         if s.token is not None and s.credentials is None and not s.local:

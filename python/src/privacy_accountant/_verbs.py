@@ -185,8 +185,8 @@ def get_access(principal: str, method: str, ledger: str, groups: Iterable[str]) 
 
 
 def statement(name: str, deltas: Iterable[float]) -> Plan[pb.Statement]:
-    return Plan("statement", name, "GetStatement", pb.GetStatementRequest(name=name, deltas=list(deltas)),
-                lambda a: a.statement)
+    request = fill(pb.GetStatementRequest(name=name), "statement", {"deltas": deltas})
+    return Plan("statement", name, "GetStatement", request, lambda a: a.statement)
 
 
 def create_dataset(dataset: str, adjacency: str | int, independent_of_outputs: bool, reason: str, propose: bool,
@@ -214,7 +214,7 @@ def amend_dataset(dataset: str, reason: str, request_id: str | None,
 
 
 def dataset_statement(dataset: str, deltas: Iterable[float]) -> Plan[pb.GetDatasetStatementResponse]:
-    request = pb.GetDatasetStatementRequest(id=dataset, deltas=list(deltas))
+    request = fill(pb.GetDatasetStatementRequest(id=dataset), "statement", {"deltas": deltas})
     return Plan("dataset_statement", dataset, "GetDatasetStatement", request, same)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _draw, _html, _shown
 from . import proto as pb
+from ._real import real
 from ._whole import whole
 
 _shown.install()
@@ -172,7 +173,7 @@ class Calibration:
 def round_up(value: float, places: int = 4) -> str:
     """value with a number of decimal places, never less than it is: for printing ε and δ,
     which f"{epsilon:.4f}" may round down."""
-    places = whole("places", places, most=1100)
+    places, value = whole("places", places, most=1100), real("value", value)
     if not math.isfinite(value):
         return str(value)
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING):f}"

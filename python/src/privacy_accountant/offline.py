@@ -24,6 +24,7 @@ from . import _questions as questions
 from . import proto as pb
 from ._fields import Events, OneEvent, workload
 from ._process import Process
+from ._real import DEADLINE, positive
 from .answers import Calibration, Curve
 
 if TYPE_CHECKING:
@@ -140,8 +141,7 @@ def _ask(kind: str, request: Any, deadline: float | None) -> bytes:
     question = request.SerializeToString(deterministic=True)
     if deadline is None:
         return _kept(kind, question)
-    if not deadline > 0:
-        raise ValueError(f"deadline: {deadline}; allowed: a positive number of seconds, or None for no bound")
+    deadline = positive("deadline", deadline, DEADLINE)
     return _answer(kind, question, deadline)  # not kept: with more time it may be tighter
 
 

@@ -26,11 +26,12 @@ from . import _verbs as verbs
 from . import proto as pb
 from ._cover import Kind
 from ._fields import enum_value
+from ._real import positive, real
 from ._whole import whole
 from .batches import RandomAllocation, dealt_by, refuse_repeats, shuffles
 from .client import Client
 from .errors import Closed, FailedPrecondition
-from .mechanisms import gaussian, poisson_sampled, workload
+from .mechanisms import event, gaussian, poisson_sampled, workload
 from .run import Run
 
 __all__ = ["RemoteAccountant", "SpentEpsilon", "StatedEpsilon", "attach", "connect", "step_mechanism"]
@@ -51,13 +52,11 @@ def step_mechanism(*, noise_multiplier: float, sample_rate: float, iterations: i
     accumulated, a record may be in each of them: it is in the step with at most iterations
     times the probability, and contributes at most iterations times the clipping norm.
     """
-    if not noise_multiplier > 0:
-        raise ValueError(f"noise_multiplier: {noise_multiplier}; allowed: a positive number, since without noise "
-                         "nothing is private")
-    if not 0 < sample_rate <= 1:
+    noise = positive("noise_multiplier", noise_multiplier, "a positive number, since without noise nothing is private")
+    q = real("sample_rate", sample_rate, "a probability in (0, 1]")
+    if not 0 < q <= 1:
         raise ValueError(f"sample_rate: {sample_rate}; allowed: a probability in (0, 1]")
     iterations = whole("iterations", iterations, 1)
-    noise, q = float(noise_multiplier), float(sample_rate)
     if not poisson and enum_value(pb.Workload.Adjacency.DESCRIPTOR, "adjacency", adjacency) == _ADD_OR_REMOVE:
         noise /= 2
     if iterations > 1:
@@ -193,13 +192,13 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
 
     def _cover(self, noise_multiplier: float, sample_rate: float, iterations: int, poisson: bool) -> None:
         # As floats: a tensor may be changed in place, and would be found in the cache as it was.
-        noise_multiplier, sample_rate = float(noise_multiplier), float(sample_rate)
+        noise_multiplier, sample_rate = real("noise_multiplier", noise_multiplier), real("sample_rate", sample_rate)
         self.run.step(_step_kind(noise_multiplier, sample_rate, iterations, poisson, self._adjacency))
         self._note(noise_multiplier, sample_rate * iterations)
 
     def _cover_dealt(self, dealer: RandomAllocation, noise_multiplier: float, iterations: int) -> None:
         _cover_dealt(self.run, dealer, noise_multiplier, iterations)
-        self._note(float(noise_multiplier), dealer.selected / dealer.steps)
+        self._note(real("noise_multiplier", noise_multiplier), dealer.selected / dealer.steps)
 
     def _note(self, noise_multiplier: float, sample_rate: float) -> None:
         """Adds a step to Opacus's own history."""
@@ -215,7 +214,8 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         a StatedEpsilon, which says what it rests on.
 
         Before the first step, with a history that was put in (as get_noise_multiplier
-        does), ε of that history alone, as Poisson-sampled steps under the ledger's adjacency.
+        does), ε of that history alone under the ledger's adjacency: as steps on Poisson samples, and for
+        make_private_with_epsilon(poisson_sampling=False) as steps on the batches that its loader draws.
         """
         epsilon = self._epsilon(delta)
         return StatedEpsilon(epsilon) if self._adjacency == _ADD_OR_REMOVE else epsilon
@@ -224,10 +224,28 @@ class RemoteAccountant(IAccountant):  # type: ignore[misc]
         if self._run is not None and not self._run.ended:
             return self._run.epsilon(delta)
         if self._run is None and self.history and not self._restored:
-            steps = [(step_mechanism(noise_multiplier=noise, sample_rate=min(1.0, rate)), n) for noise, rate,
-                     n in self.history]
+            engine = _calibrating()
+            steps = [self._planned(engine, noise, rate, n) for noise, rate, n in self.history]
             return self.client.epsilon(workload(steps, adjacency=self._adjacency), delta)
         return self.client.epsilon(self.ledger, delta)
+
+    def _planned(self, engine: Mapping[str, Any], noise: float, rate: float, steps: int) -> pb.Event:
+        """Steps that are to be made, as they will be charged. engine: the variables of make_private_with_epsilon, if
+        it asks."""
+        poisson, rate = True, min(1.0, rate)
+        loader = engine.get("data_loader")
+        if loader is not None:  # Opacus counts epochs/(1/batches) steps, cut to a whole number: often one less
+            epochs = positive("epochs", engine.get("epochs"))
+            steps = max(steps, math.ceil(epochs * len(loader)))
+            if not engine.get("poisson_sampling", True):
+                dealer = dealt_by(loader)
+                if dealer is not None:
+                    return dealer.event(step_mechanism(noise_multiplier=noise, sample_rate=1), math.ceil(epochs))
+                with warnings.catch_warnings():  # make_private warns, once
+                    warnings.simplefilter("ignore", UserWarning)
+                    poisson, rate = _sampling(loader, rate, self._adjacency)
+        return event(step_mechanism(noise_multiplier=noise, sample_rate=rate, poisson=poisson,
+                                    adjacency=self._adjacency), steps)
 
     def spent_epsilon(self, delta: float) -> SpentEpsilon:
         """ε at delta of what was charged to the ledger so far, for a progress bar or a log: it follows the training.
@@ -277,13 +295,14 @@ def attach(optimizer: DPOptimizer, run: Run, data_loader: Any, *, sample_rate: f
     client = run._client
     adjacency = client._carry_out(verbs.get_ledger(run._target.names(client, None)[0]), None).spec.adjacency
     if dealer is None:
-        poisson, rate = (True, sample_rate) if sample_rate is not None else _sampling(data_loader, 1.0, adjacency)
+        poisson, rate = _sampling(data_loader, 1.0, adjacency) if sample_rate is None else (
+            True, real("sample_rate", sample_rate))
 
     def cover(noise_multiplier: float, iterations: int) -> None:
         if dealer is not None:
             _cover_dealt(run, dealer, noise_multiplier, iterations)
         else:
-            run.step(_step_kind(float(noise_multiplier), float(rate), iterations, poisson, adjacency))
+            run.step(_step_kind(real("noise_multiplier", noise_multiplier), rate, iterations, poisson, adjacency))
 
     hook = _Hook(cover, optimizer.step_hook)
     hook.guard(optimizer)
@@ -298,7 +317,19 @@ def _cover_dealt(run: Run, dealer: RandomAllocation, noise_multiplier: float, it
     if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
         raise ValueError(f"ranks: {distributed.get_world_size()}; allowed: 1 with a RandomAllocation, since each rank "
                          "would deal every record")
-    dealer.cover(run, step_mechanism(noise_multiplier=float(noise_multiplier), sample_rate=1))
+    dealer.cover(run, step_mechanism(noise_multiplier=noise_multiplier, sample_rate=1))
+
+
+def _calibrating() -> Mapping[str, Any]:
+    """The variables of the make_private_with_epsilon that asks, which does not say what it calibrates for; none if
+    something else asks."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "make_private_with_epsilon" and frame.f_globals.get("__name__", "").startswith(
+                "opacus."):
+            return frame.f_locals
+        frame = frame.f_back  # type: ignore[assignment]
+    return {}
 
 
 def _sampling(data_loader: Any, sample_rate: float, adjacency: int) -> tuple[bool, float]:

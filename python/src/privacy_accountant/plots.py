@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _draw, _shown
 from . import proto as pb
+from ._real import real
 from ._whole import whole
 from .answers import Curve
 from .client import Client
@@ -32,7 +33,7 @@ def budget_over_steps(client: Client, ledger: str, delta: float, points: int = 5
     depended on outputs. What reservations hold counts once it is committed or expired;
     refunds do not take anything back here.
     """
-    points = whole("points", points, 1)
+    points, delta = whole("points", points, 1), real("delta", delta)
     prefixes: list[tuple[int, dict[bytes, int]]] = []
     held: dict[int, dict[bytes, int]] = {}
     counts: dict[bytes, int] = {}
@@ -94,7 +95,7 @@ def _of(prefix: dict[bytes, int], adjacency: int) -> pb.Workload:
 
 def plot_budget(client: Client, ledger: str, delta: float, ax: Any = None, points: int = 50) -> Any:
     """ε of what was charged, over the steps. See budget_over_steps for what it means."""
-    ax = _draw.axes(ax)
+    ax, delta = _draw.axes(ax), real("delta", delta)
     path = budget_over_steps(client, ledger, delta, points)
     steps, epsilons = [0, *(n for n, _ in path)], [0.0, *(epsilon for _, epsilon in path)]
     _draw.line(ax, steps, epsilons, f"charged: ε ≤ {_shown.up(epsilons[-1], 3)}")

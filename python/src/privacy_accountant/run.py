@@ -27,6 +27,7 @@ from ._fields import Events
 from ._questions import stated
 from ._set_verbs import Ledgers
 from ._target import target_of
+from ._real import DEADLINE, positive
 from ._whole import whole
 from .batches import dealt_by, refuse_repeats, shuffles
 from .errors import (
@@ -109,13 +110,12 @@ class Run:
             raise ValueError(f'strict: {strict!r}; allowed: "each", or None')
         if strict and ahead:
             raise ValueError('strict="each" and ahead; allowed: one of them')
-        if not chunk_seconds > 0:
-            raise ValueError(f"chunk_seconds: {chunk_seconds}; allowed: a positive number")
         self._target, self.steps = target_of(ledger, contribution), 0
         self._client, self._strict, self._ahead = client, strict, ahead
-        self._chunk, self._chunk_seconds = whole("chunk", chunk, 1), chunk_seconds
+        self._chunk, self._chunk_seconds = whole("chunk", chunk, 1), positive("chunk_seconds", chunk_seconds)
         self._lifetime, self._limit = verbs.seconds(lifetime), None if steps is None else whole("steps", steps)
-        self._labels, self._deadline = dict(labels or {}), deadline
+        self._labels = dict(labels or {})
+        self._deadline = None if deadline is None else positive("deadline", deadline, DEADLINE)
         self._lock = threading.RLock()
         self._monitor = threading.Condition(self._lock)
         self._supplies: dict[bytes, Supply] = {}
