@@ -4228,7 +4228,8 @@ func (*QueryPrivacySetRequest_Epsilon) isQueryPrivacySetRequest_Given() {}
 type QueryPrivacySetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer about each ledger alone, in the order of the names' bytes. Warnings about a
-	// ledger are here only; what it assumes, in_all and in_one assume, too, and say so.
+	// ledger are here only, but for what a restore has lost, with which those of in_all and in_one begin, too.
+	// What it assumes, in_all and in_one assume, too, and say so.
 	Ledgers []*LedgerPrivacy `protobuf:"bytes,1,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
 	// For a person whose rows are in all of the ledgers, or in some that nobody knows: what they
 	// guarantee, or have charged, together. A release to several of them counts once where its

@@ -360,7 +360,10 @@ type OverviewRow struct {
 	// What that budget is, in words: "ε = 3 at δ = 1e-06 (RDP)".
 	ShareOf string `protobuf:"bytes,16,opt,name=share_of,json=shareOf,proto3" json:"share_of,omitempty"`
 	// Why numbers are absent, such as damage to the ledger; otherwise empty.
-	Problem       string `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
+	Problem string `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
+	// What the numbers do not count, as in the warnings of a query: what a restore has lost. Whatever shows
+	// the numbers begins with it.
+	Warnings      []string `protobuf:"bytes,18,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -512,6 +515,13 @@ func (x *OverviewRow) GetProblem() string {
 		return x.Problem
 	}
 	return ""
+}
+
+func (x *OverviewRow) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 // QueryHistoryRequest asks how a ledger came to where it is.
@@ -671,7 +681,10 @@ type QueryHistoryResponse struct {
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// How far the daemon has read, if the request asked for progress and not everything is read yet. Then there are no
 	// points, and nothing is said about what was spent.
-	Reading       *Reading `protobuf:"bytes,9,opt,name=reading,proto3" json:"reading,omitempty"`
+	Reading *Reading `protobuf:"bytes,9,opt,name=reading,proto3" json:"reading,omitempty"`
+	// What the numbers do not count, as in the warnings of a query: what a restore has lost. Whatever shows
+	// the numbers begins with it.
+	Warnings      []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -744,6 +757,13 @@ func (x *QueryHistoryResponse) GetText() string {
 func (x *QueryHistoryResponse) GetReading() *Reading {
 	if x != nil {
 		return x.Reading
+	}
+	return nil
+}
+
+func (x *QueryHistoryResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -1027,7 +1047,10 @@ type QuerySpendingResponse struct {
 	Text string `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	// How far the daemon has read, if the request asked for progress and not everything is read yet. Then there are no
 	// groups and no total.
-	Reading       *Reading `protobuf:"bytes,9,opt,name=reading,proto3" json:"reading,omitempty"`
+	Reading *Reading `protobuf:"bytes,9,opt,name=reading,proto3" json:"reading,omitempty"`
+	// What the numbers do not count, as in the warnings of a query: what a restore has lost. Whatever shows
+	// the numbers begins with it.
+	Warnings      []string `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1121,6 +1144,13 @@ func (x *QuerySpendingResponse) GetText() string {
 func (x *QuerySpendingResponse) GetReading() *Reading {
 	if x != nil {
 		return x.Reading
+	}
+	return nil
+}
+
+func (x *QuerySpendingResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -1320,7 +1350,10 @@ type QueryForecastResponse struct {
 	Text string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	// How far the daemon has read, if the request asked for progress and not everything is read yet. Then nothing else is
 	// said.
-	Reading       *Reading `protobuf:"bytes,11,opt,name=reading,proto3" json:"reading,omitempty"`
+	Reading *Reading `protobuf:"bytes,11,opt,name=reading,proto3" json:"reading,omitempty"`
+	// What the numbers do not count, as in the warnings of a query: what a restore has lost. Whatever shows
+	// the numbers begins with it.
+	Warnings      []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1432,6 +1465,13 @@ func (x *QueryForecastResponse) GetReading() *Reading {
 	return nil
 }
 
+func (x *QueryForecastResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 var File_accountant_v1_overview_proto protoreflect.FileDescriptor
 
 const file_accountant_v1_overview_proto_rawDesc = "" +
@@ -1455,7 +1495,7 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\x06_delta\"o\n" +
 	"\x15QueryOverviewResponse\x12.\n" +
 	"\x04rows\x18\x01 \x03(\v2\x1a.accountant.v1.OverviewRowR\x04rows\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8d\x05\n" +
 	"\vOverviewRow\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -1476,7 +1516,8 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\x05share\x18\x0e \x01(\x01H\x02R\x05share\x88\x01\x01\x12*\n" +
 	"\x0ereserved_share\x18\x0f \x01(\x01H\x03R\rreservedShare\x88\x01\x01\x12\x19\n" +
 	"\bshare_of\x18\x10 \x01(\tR\ashareOf\x12\x18\n" +
-	"\aproblem\x18\x11 \x01(\tR\aproblemB\x10\n" +
+	"\aproblem\x18\x11 \x01(\tR\aproblem\x12\x1a\n" +
+	"\bwarnings\x18\x12 \x03(\tR\bwarningsB\x10\n" +
 	"\x0e_epsilon_spentB\n" +
 	"\n" +
 	"\b_epsilonB\b\n" +
@@ -1498,14 +1539,16 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\bprogress\x18\t \x01(\bR\bprogressB\b\n" +
 	"\x06_deltaB\n" +
 	"\n" +
-	"\b_max_gap\"\xdd\x01\n" +
+	"\b_max_gap\"\xf9\x01\n" +
 	"\x14QueryHistoryResponse\x123\n" +
 	"\x06points\x18\x01 \x03(\v2\x1b.accountant.v1.HistoryPointR\x06points\x12\x14\n" +
 	"\x05delta\x18\x02 \x01(\x01R\x05delta\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\x04R\bposition\x12\x18\n" +
 	"\abudgets\x18\x04 \x03(\tR\abudgets\x12\x12\n" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x120\n" +
-	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\"F\n" +
+	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\x12\x1a\n" +
+	"\bwarnings\x18\n" +
+	" \x03(\tR\bwarnings\"F\n" +
 	"\aReading\x12!\n" +
 	"\fentries_read\x18\x01 \x01(\x04R\ventriesRead\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x04R\aentries\"\xb3\x02\n" +
@@ -1532,7 +1575,7 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\x05LABEL\x10\x02\x12\r\n" +
 	"\tMECHANISM\x10\x03\x12\t\n" +
 	"\x05MONTH\x10\x04B\b\n" +
-	"\x06_delta\"\xf6\x02\n" +
+	"\x06_delta\"\x92\x03\n" +
 	"\x15QuerySpendingResponse\x124\n" +
 	"\x06groups\x18\x01 \x03(\v2\x1c.accountant.v1.SpendingGroupR\x06groups\x124\n" +
 	"\x06others\x18\x02 \x01(\v2\x1c.accountant.v1.SpendingGroupR\x06others\x12!\n" +
@@ -1542,7 +1585,9 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\bposition\x18\x06 \x01(\x04R\bposition\x12\"\n" +
 	"\rshares_add_up\x18\a \x01(\bR\vsharesAddUp\x12\x12\n" +
 	"\x04text\x18\b \x01(\tR\x04text\x120\n" +
-	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\"\xf7\x01\n" +
+	"\areading\x18\t \x01(\v2\x16.accountant.v1.ReadingR\areading\x12\x1a\n" +
+	"\bwarnings\x18\n" +
+	" \x03(\tR\bwarnings\"\xf7\x01\n" +
 	"\rSpendingGroup\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aunnamed\x18\x02 \x01(\bR\aunnamed\x126\n" +
@@ -1554,7 +1599,7 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\aentries\x18\b \x01(\x04R\aentries\"J\n" +
 	"\x14QueryForecastRequest\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\tR\x06ledger\x12\x1a\n" +
-	"\bprogress\x18\x02 \x01(\bR\bprogress\"\xb1\x04\n" +
+	"\bprogress\x18\x02 \x01(\bR\bprogress\"\xcd\x04\n" +
 	"\x15QueryForecastResponse\x12\x19\n" +
 	"\x05share\x18\x01 \x01(\x01H\x00R\x05share\x88\x01\x01\x12\x19\n" +
 	"\bshare_of\x18\x02 \x01(\tR\ashareOf\x12'\n" +
@@ -1569,7 +1614,8 @@ const file_accountant_v1_overview_proto_rawDesc = "" +
 	"\bposition\x18\t \x01(\x04R\bposition\x12\x12\n" +
 	"\x04text\x18\n" +
 	" \x01(\tR\x04text\x120\n" +
-	"\areading\x18\v \x01(\v2\x16.accountant.v1.ReadingR\areadingB\b\n" +
+	"\areading\x18\v \x01(\v2\x16.accountant.v1.ReadingR\areading\x12\x1a\n" +
+	"\bwarnings\x18\f \x03(\tR\bwarningsB\b\n" +
 	"\x06_shareB\x10\n" +
 	"\x0e_share_per_dayBCZAgithub.com/dpaccountant/accountant/gen/accountant/v1;accountantv1b\x06proto3"
 

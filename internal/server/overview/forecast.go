@@ -30,7 +30,8 @@ func (h *Handlers) QueryForecast(ctx context.Context, req *pb.QueryForecastReque
 	if err != nil {
 		return nil, err
 	}
-	answer := &pb.QueryForecastResponse{Position: v.Head.Position, WindowEnd: timestamppb.New(h.Now())}
+	answer := &pb.QueryForecastResponse{Position: v.Head.Position, WindowEnd: timestamppb.New(h.Now()),
+		Warnings: questions.NotCounted(v.Assumptions)}
 	share, _, of, ok := largestShare(v)
 	if !ok {
 		answer.Text = questions.ForecastText(answer, questions.NoBudget)

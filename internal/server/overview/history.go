@@ -27,7 +27,8 @@ func (h *Handlers) QueryHistory(ctx context.Context, req *pb.QueryHistoryRequest
 		return nil, err
 	}
 	delta := deltaOf(v, q.Delta)
-	answer := &pb.QueryHistoryResponse{Delta: delta, Position: v.Head.Position, Text: questions.SpentText}
+	answer := &pb.QueryHistoryResponse{Delta: delta, Position: v.Head.Position, Text: questions.SpentText,
+		Warnings: questions.NotCounted(v.Assumptions)}
 	if shares, _ := sharesOf(v); shares != nil {
 		for i := range shares {
 			answer.Budgets = append(answer.Budgets, budgetText(v, i))

@@ -172,7 +172,7 @@ func (h *Handlers) complete(ctx context.Context, r *row, delta *float64) error {
 	}
 	r.head = v.Head
 	out.State, out.Position = pages.StateOf(v.Summary), v.Head.Position
-	out.Flags = flags(v)
+	out.Flags, out.Warnings = flags(v), questions.NotCounted(v.Assumptions)
 	if share, held, of, ok := largestShare(v); ok {
 		out.Share, out.ReservedShare, out.ShareOf = &share, &held, of
 	}

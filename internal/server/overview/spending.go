@@ -51,7 +51,7 @@ func (h *Handlers) QuerySpending(ctx context.Context,
 	}
 	answer, err := grouping(ctx, h, key, v, func(groups grouped, t *turns.Turn) (*pb.QuerySpendingResponse, error) {
 		answer := &pb.QuerySpendingResponse{Delta: deltaOf(v, req.Delta), Position: groups.Position(),
-			SharesAddUp: v.Genesis.Spec.Policy != ledger.Descriptive}
+			SharesAddUp: v.Genesis.Spec.Policy != ledger.Descriptive, Warnings: questions.NotCounted(v.Assumptions)}
 		answer.Text = questions.SpendingText(answer.GetSharesAddUp())
 		return answer, h.spending(answer, v, groups.Groups, limit, t)
 	})

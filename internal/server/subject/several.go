@@ -115,7 +115,7 @@ func (s Several) all(q accountant.Question, b *book) (out questions.Answered, er
 		out.Why = "the chain of these ledgers' curves proves no bound; say of charges to several ledgers that the " +
 			"sensitivity is over all of them, where it is, or ask about fewer ledgers"
 	}
-	out.On = questions.Standing{Guarantee: s.guarantee, Running: &running, Mechanisms: s.mentioned}
+	out.On = questions.Standing{Guarantee: s.guarantee, Running: &running, Mechanisms: s.mentioned, Lost: s.lost()}
 	n := len(s.each)
 	if n > 1 && s.guarantee != ledger.GuaranteeDescriptive {
 		out.On.Assumptions = append(out.On.Assumptions, assumed(fmt.Sprintf("Which ledgers there are, and what plans "+
@@ -138,10 +138,19 @@ func (s Several) ofEach() (list []ledger.Assumption) {
 	return list
 }
 
+// lost are those of the ledgers of which a restore has lost something.
+func (s Several) lost() (u questions.Uncounted) {
+	for _, sub := range s.each {
+		u.Add(sub.View.Genesis.Spec.Name, sub.Standing.Assumptions)
+	}
+	return u
+}
+
 // one answers for a record that is in at most one ledger.
 func (s Several) one(q accountant.Question, each []questions.LedgerAnswer) *questions.Answered {
 	var running accountant.Answer
-	out := &questions.Answered{On: questions.Standing{Guarantee: s.guarantee, Mechanisms: s.mentioned}}
+	out := &questions.Answered{On: questions.Standing{Guarantee: s.guarantee, Mechanisms: s.mentioned,
+		Lost: s.lost()}}
 	var epsilonLower, deltaLower, logLower *float64
 	for i, l := range each {
 		if i == 0 || larger(q, l.Answer, out.Answer) {

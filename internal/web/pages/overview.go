@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
 // overviewRows is how many rows a page of the overview has.
@@ -26,6 +27,7 @@ type overviewBody struct {
 	States   []choice
 	Flags    []choice
 	Shares   []choice
+	Warnings []string // what the numbers do not count
 }
 
 // choice is an option of a list in a form.
@@ -82,6 +84,11 @@ func (s *site) overview(r *http.Request) (*page, error) {
 			break
 		}
 	}
+	var lost questions.Uncounted
+	for _, r := range b.Rows {
+		lost.AddRow(r)
+	}
+	b.Warnings = lost.Notes()
 	if ask.PageToken != "" {
 		next := url.Values{}
 		for k, v := range q {

@@ -160,7 +160,7 @@ func FromCalibrated(q accountant.Calibration, c accountant.Calibrated, on Standi
 		Field: c.Field, Value: c.Value, ExceedingValue: c.Exceeding,
 		Event:     &pb.Event{Mechanism: wire.FromMechanism(c.Event.Mechanism), Count: c.Event.Count},
 		Guarantee: on.guarantee(), Position: on.Position,
-		Warnings:    append(lostNotes(on.Assumptions), timeNotes(c.Answer.Stopped)...),
+		Warnings:    append(NotCounted(on.Assumptions), timeNotes(c.Answer.Stopped)...),
 		Assumptions: on.assumptions(), TargetValue: c.TargetValue,
 	}
 	if c.Refusal != nil {

@@ -53,7 +53,7 @@ func FromCurve(c accountant.Curve, on Standing) *pb.QueryPrivacyCurveResponse {
 		Advantage: &c.Advantage, AdvantageLower: &c.AdvantageLower,
 		EqualErrorRate: &c.EqualError, EqualErrorRateUpper: &c.EqualErrorUpper,
 		Guarantee: on.guarantee(), Position: on.Position,
-		Warnings: append(lostNotes(on.Assumptions), timeNotes(c.Stopped)...), Assumptions: on.assumptions(),
+		Warnings: append(NotCounted(on.Assumptions), timeNotes(c.Stopped)...), Assumptions: on.assumptions(),
 	}
 	if g := c.GaussianDP; g != nil {
 		r.GaussianDp = &pb.GaussianDpBound{Mu: &g.Mu, MuLower: &g.MuLower, Reason: g.Reason}

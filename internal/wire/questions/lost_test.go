@@ -1,12 +1,42 @@
 package questions
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
 	"github.com/dpaccountant/accountant/internal/ledger"
 )
+
+// What is said of several ledgers names those that it is about.
+func TestSeveralLedgersNameTheirLosses(t *testing.T) {
+	t.Parallel()
+	restored, loss := ledger.Assumption{Position: 1, Kind: "restored"}, ledger.Assumption{Position: 2, Kind: "loss"}
+	var none, u Uncounted
+	none.Add("whole", nil)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		u.Add(name, []ledger.Assumption{restored})
+	}
+	u.Add("h", []ledger.Assumption{restored, loss})
+	u.AddRow(&pb.OverviewRow{Name: "i", Flags: []string{"restored", "loss accepted"}})
+	u.AddRow(&pb.OverviewRow{Name: "j", Flags: []string{"restored"}}) // and reconciled
+	want := []string{
+		"Not counted: charges to h, i that a restore from a backup lost, a loss that was accepted. The true cost may " +
+			"be larger than any number here.",
+		"Not counted: what was charged to a, b, c, d, e and 2 more of these after the backup that was restored. " +
+			"Nobody has said yet what that was, so the true cost may be larger than any number here.",
+	}
+	if got := u.Notes(); !slices.Equal(got, want) || none.Notes() != nil {
+		t.Errorf("%q and %q; want %q and none", got, none.Notes(), want)
+	}
+	one := Answered{On: Standing{Lost: u}}
+	set := FromSetAnswer(accountant.AtDelta(1e-6), SetAnswer{All: one, One: &one})
+	if !slices.Equal(set.GetInAll().GetWarnings(), want) || !slices.Equal(set.GetInOne().GetWarnings(), want) {
+		t.Errorf("of a set: %v", set)
+	}
+}
 
 // After a restore every answer begins with what it does not count, until somebody has said what that was.
 func TestAnswersBeginWithWhatWasLost(t *testing.T) {

@@ -3,6 +3,7 @@ package questions
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	pb "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/accountant"
@@ -89,6 +90,7 @@ type Standing struct {
 	Assumptions []ledger.Assumption
 	Mechanisms  mechanism.Composition // what there may be to warn about, and what the answer assumes of it
 	Notes       []string              // further warnings
+	Lost        Uncounted             // of several ledgers
 
 	Acknowledged []ledger.Acknowledgement // warnings that the answer leaves out
 }
@@ -126,9 +128,8 @@ func FromAnswer(q accountant.Question, a accountant.Answer, on Standing) *pb.Que
 	for i, result := range a.Analyses {
 		r.Analyses[i] = fromResult(q, result)
 	}
-	r.Warnings = append(lostNotes(on.Assumptions),
-		texts(warnings(on.Mechanisms, r.GetDelta()), names(on.Acknowledged))...)
-	r.Warnings = append(r.Warnings, on.Notes...)
+	r.Warnings = slices.Concat(NotCounted(on.Assumptions), on.Lost.Notes(),
+		texts(warnings(on.Mechanisms, r.GetDelta()), names(on.Acknowledged)), on.Notes)
 	if r.GetDelta() == 0 && q.Delta != nil && math.IsInf(a.Epsilon, 1) {
 		r.Warnings = append(r.Warnings, "With δ = 0 no finite ε holds: some of the mechanisms may lose any amount, "+
 			"though rarely, or fail. Ask at a δ above 0.")

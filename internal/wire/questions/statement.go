@@ -131,7 +131,7 @@ func FromStatement(s Statement) *pb.Statement {
 		out.Groups = append(out.Groups, &pb.GroupPrivacy{Size: g.Size, Delta: g.Delta, Epsilon: g.Epsilon})
 	}
 	out.TradeOff = fromTradeOff(s.TradeOff)
-	lost := lostNotes(s.View.Balance.Assumptions)
+	lost := NotCounted(s.View.Balance.Assumptions)
 	out.Summary, out.Sections = strings.Join(append(lost, s.summary()), " "), s.sections()
 	fitStatement(out, s)
 	return out

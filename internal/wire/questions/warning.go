@@ -136,28 +136,6 @@ func PlanBudgets(v ledger.View) (list []accountant.Budget) {
 	return list
 }
 
-// lostNotes say what a restore has lost and no number counts. An answer's warnings begin with it.
-func lostNotes(list []ledger.Assumption) (notes []string) {
-	open := uint64(0) // the newest restore that nobody has reconciled
-	for _, a := range list {
-		switch a.Kind {
-		case "restored":
-			open = a.Position
-		case "reconciled":
-			open = 0
-		case "loss":
-			open = 0
-			notes = append(notes, fmt.Sprintf("Not counted: charges that a restore from a backup lost, a loss that "+
-				"was accepted (entry %d). The true cost may be larger than any number here.", a.Position))
-		}
-	}
-	if open > 0 {
-		notes = append(notes, fmt.Sprintf("Not counted: what was charged after the backup that entry %d restored. "+
-			"Nobody has said yet what that was, so the true cost may be larger than any number here.", open))
-	}
-	return notes
-}
-
 // timeNotes warns of an answer that was cut short.
 func timeNotes(stopped bool) []string {
 	if !stopped {

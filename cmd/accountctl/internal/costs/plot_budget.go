@@ -79,6 +79,7 @@ func (b *budgetFlags) draw(p *cli.Program, c *cobra.Command, name string) (*figu
 	if err != nil {
 		return nil, err
 	}
+	p.Warn(answer.GetWarnings())
 	return cli.Ask(p, c, func(ctx context.Context, daemon *client.Client) (*figure.Figure, error) {
 		got, err := daemon.GetLedger(ctx, name)
 		if err != nil {

@@ -78,6 +78,7 @@ Every number is rounded up. Times are those of the daemon's clock.`,
 		if err != nil {
 			return err
 		}
+		p.Warn(answer.GetWarnings())
 		return show(p, output.Value, answer, func() error { return historyCSV(p, answer) },
 			func() error { return writeHistory(p, answer) })
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
 func ledgerList(p *cli.Program) *cobra.Command {
@@ -26,6 +27,7 @@ and columns left out; --output wide has all of them.`,
 	}
 	prefix := c.Flags().String("prefix", "", "only names that start with it")
 	output := cli.OutputFlag(c, cli.FormatWide, cli.FormatJSON, cli.FormatJSONL)
+	var lost questions.Uncounted
 	numbers := func(string) *accountantv1.OverviewRow { return &accountantv1.OverviewRow{} }
 	list := cli.List[*accountantv1.Ledger]{
 		Head: func() []any {
@@ -34,6 +36,7 @@ and columns left out; --output wide has all of them.`,
 		},
 		Row: func(l *accountantv1.Ledger) []any {
 			o := numbers(l.GetName())
+			lost.AddRow(o)
 			return row(p, l.GetName(), spelling.State(l), spelling.Adjacency(l.GetSpec().GetAdjacency()),
 				l.GetPosition(), l.GetDistinctMechanisms(), l.GetSpec().GetOwner(), spelling.Time(l.GetCreateTime()),
 				epsilonText(o.EpsilonSpent), epsilonText(o.Epsilon), deltaText(o), shareText(o), happened(o))
@@ -51,7 +54,14 @@ and columns left out; --output wide has all of them.`,
 					&accountantv1.QueryOverviewRequest{Prefix: *prefix, PageSize: overviewPage}))
 				defer stop()
 			}
-			return list.Write(p, output.Value, daemon.ListLedgers(c.Context(), *prefix))
+			return list.Write(p, output.Value, func(yield func(*accountantv1.Ledger, error) bool) {
+				for l, err := range daemon.ListLedgers(c.Context(), *prefix) {
+					if !yield(l, err) {
+						return
+					}
+				}
+				p.Warn(lost.Notes()) // before the table is written
+			})
 		})
 	}
 	return c

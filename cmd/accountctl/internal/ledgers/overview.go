@@ -15,6 +15,7 @@ import (
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
 	"github.com/dpaccountant/accountant/internal/num"
 	"github.com/dpaccountant/accountant/internal/spelling"
+	"github.com/dpaccountant/accountant/internal/wire/questions"
 )
 
 func overview(p *cli.Program) *cobra.Command {
@@ -78,7 +79,16 @@ The share is that of the budget of which most is used, reservations included.`,
 			request.Delta = delta
 		}
 		return p.With(c, func(daemon *client.Client) error {
-			rows := daemon.Overview(c.Context(), request)
+			var lost questions.Uncounted
+			rows := func(yield func(*accountantv1.OverviewRow, error) bool) {
+				for r, err := range daemon.Overview(c.Context(), request) {
+					if !yield(r, err) {
+						return
+					}
+					lost.AddRow(r)
+				}
+				p.Warn(lost.Notes()) // before a table is written
+			}
 			if output.Value == cli.FormatCSV {
 				return overviewCSV(p, rows)
 			}

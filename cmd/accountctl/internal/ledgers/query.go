@@ -66,8 +66,10 @@ record that is in all of them, and for one that is in at most one.
 			case err != nil:
 				return err
 			case output.Value == cli.FormatJSON:
+				p.Warn(several.Warnings(answer))
 				return p.WriteJSON(answer)
 			}
+			p.Warn(several.Warnings(answer))
 			return several.WriteAnswer(p, answer, answers.ByDelta(request))
 		}
 		answer, err := cli.Ask(p, c,

@@ -63,6 +63,7 @@ counts for whoever charges it, and for whoever reserved it if its time ends.`,
 		if err != nil {
 			return err
 		}
+		p.Warn(answer.GetWarnings())
 		return show(p, output.Value, answer, func() error { return spendingCSV(p, answer) },
 			func() error { return writeSpending(p, answer, strings.ToUpper(by.Value)) })
 	}
@@ -151,6 +152,7 @@ come in bursts. The budget is enforced whatever is guessed here.`,
 		if err != nil {
 			return err
 		}
+		p.Warn(answer.GetWarnings())
 		if output.Value == cli.FormatJSON {
 			return p.WriteJSON(answer)
 		}

@@ -2,6 +2,7 @@ package several
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpaccountant/accountant/cmd/accountctl/internal/cli"
 	accountantv1 "github.com/dpaccountant/accountant/gen/accountant/v1"
@@ -43,6 +44,17 @@ func WriteAnswer(p *cli.Program, a *accountantv1.QueryPrivacySetResponse, byDelt
 	}
 	writeFor(p, fmt.Sprintf("A record in at most one of the %d ledgers", n), a.GetInOne(), given, byDelta)
 	return nil
+}
+
+// Warnings are those of an answer about several ledgers, each once.
+func Warnings(a *accountantv1.QueryPrivacySetResponse) (list []string) {
+	list = slices.Clone(a.GetInAll().GetWarnings())
+	for _, w := range a.GetInOne().GetWarnings() {
+		if !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // writeFor writes what holds for some records.

@@ -29,7 +29,7 @@ class HistoryPoint(_message.Message):
     def __init__(self, position: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., asked_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., epsilon_spent: _Optional[float] = ..., epsilon: _Optional[float] = ..., guarantee: _Optional[str] = ..., shares: _Optional[_Iterable[float]] = ..., reserved_shares: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class OverviewRow(_message.Message):
-    __slots__ = ["create_time", "dataset_id", "delta", "epsilon", "epsilon_spent", "flags", "guarantee", "guarantee_text", "last_time", "name", "owners", "position", "problem", "reserved_share", "share", "share_of", "state"]
+    __slots__ = ["create_time", "dataset_id", "delta", "epsilon", "epsilon_spent", "flags", "guarantee", "guarantee_text", "last_time", "name", "owners", "position", "problem", "reserved_share", "share", "share_of", "state", "warnings"]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     DATASET_ID_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
@@ -47,6 +47,7 @@ class OverviewRow(_message.Message):
     SHARE_FIELD_NUMBER: _ClassVar[int]
     SHARE_OF_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     create_time: _timestamp_pb2.Timestamp
     dataset_id: str
     delta: float
@@ -64,7 +65,8 @@ class OverviewRow(_message.Message):
     share: float
     share_of: str
     state: str
-    def __init__(self, name: _Optional[str] = ..., dataset_id: _Optional[str] = ..., owners: _Optional[_Iterable[str]] = ..., state: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., position: _Optional[int] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon_spent: _Optional[float] = ..., epsilon: _Optional[float] = ..., guarantee: _Optional[str] = ..., guarantee_text: _Optional[str] = ..., share: _Optional[float] = ..., reserved_share: _Optional[float] = ..., share_of: _Optional[str] = ..., problem: _Optional[str] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., dataset_id: _Optional[str] = ..., owners: _Optional[_Iterable[str]] = ..., state: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., position: _Optional[int] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., delta: _Optional[float] = ..., epsilon_spent: _Optional[float] = ..., epsilon: _Optional[float] = ..., guarantee: _Optional[str] = ..., guarantee_text: _Optional[str] = ..., share: _Optional[float] = ..., reserved_share: _Optional[float] = ..., share_of: _Optional[str] = ..., problem: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryForecastRequest(_message.Message):
     __slots__ = ["ledger", "progress"]
@@ -75,7 +77,7 @@ class QueryForecastRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., progress: bool = ...) -> None: ...
 
 class QueryForecastResponse(_message.Message):
-    __slots__ = ["earliest_time", "exhaustion_time", "latest_time", "position", "reading", "share", "share_of", "share_per_day", "text", "window_end", "window_start"]
+    __slots__ = ["earliest_time", "exhaustion_time", "latest_time", "position", "reading", "share", "share_of", "share_per_day", "text", "warnings", "window_end", "window_start"]
     EARLIEST_TIME_FIELD_NUMBER: _ClassVar[int]
     EXHAUSTION_TIME_FIELD_NUMBER: _ClassVar[int]
     LATEST_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +87,7 @@ class QueryForecastResponse(_message.Message):
     SHARE_OF_FIELD_NUMBER: _ClassVar[int]
     SHARE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     WINDOW_END_FIELD_NUMBER: _ClassVar[int]
     WINDOW_START_FIELD_NUMBER: _ClassVar[int]
     earliest_time: _timestamp_pb2.Timestamp
@@ -96,9 +99,10 @@ class QueryForecastResponse(_message.Message):
     share_of: str
     share_per_day: float
     text: str
+    warnings: _containers.RepeatedScalarFieldContainer[str]
     window_end: _timestamp_pb2.Timestamp
     window_start: _timestamp_pb2.Timestamp
-    def __init__(self, share: _Optional[float] = ..., share_of: _Optional[str] = ..., share_per_day: _Optional[float] = ..., window_start: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., window_end: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., exhaustion_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., latest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[int] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
+    def __init__(self, share: _Optional[float] = ..., share_of: _Optional[str] = ..., share_per_day: _Optional[float] = ..., window_start: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., window_end: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., exhaustion_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., latest_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[int] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryHistoryRequest(_message.Message):
     __slots__ = ["delta", "end_position", "end_time", "ledger", "max_gap", "points", "positions", "progress", "start_position", "start_time", "times"]
@@ -127,20 +131,22 @@ class QueryHistoryRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., times: _Optional[_Iterable[_Union[_timestamp_pb2.Timestamp, _Mapping]]] = ..., points: _Optional[int] = ..., delta: _Optional[float] = ..., max_gap: _Optional[float] = ..., start_position: _Optional[int] = ..., end_position: _Optional[int] = ..., start_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., progress: bool = ...) -> None: ...
 
 class QueryHistoryResponse(_message.Message):
-    __slots__ = ["budgets", "delta", "points", "position", "reading", "text"]
+    __slots__ = ["budgets", "delta", "points", "position", "reading", "text", "warnings"]
     BUDGETS_FIELD_NUMBER: _ClassVar[int]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     READING_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     budgets: _containers.RepeatedScalarFieldContainer[str]
     delta: float
     points: _containers.RepeatedCompositeFieldContainer[HistoryPoint]
     position: int
     reading: Reading
     text: str
-    def __init__(self, points: _Optional[_Iterable[_Union[HistoryPoint, _Mapping]]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., budgets: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, points: _Optional[_Iterable[_Union[HistoryPoint, _Mapping]]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., budgets: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryOverviewRequest(_message.Message):
     __slots__ = ["contains", "delta", "flags", "min_share", "page_size", "page_token", "prefix", "state", "subject"]
@@ -201,7 +207,7 @@ class QuerySpendingRequest(_message.Message):
     def __init__(self, ledger: _Optional[str] = ..., by: _Optional[_Union[QuerySpendingRequest.By, str]] = ..., label_key: _Optional[str] = ..., limit: _Optional[int] = ..., delta: _Optional[float] = ..., progress: bool = ...) -> None: ...
 
 class QuerySpendingResponse(_message.Message):
-    __slots__ = ["delta", "groups", "other_groups", "others", "position", "reading", "shares_add_up", "text", "total"]
+    __slots__ = ["delta", "groups", "other_groups", "others", "position", "reading", "shares_add_up", "text", "total", "warnings"]
     DELTA_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIELD_NUMBER: _ClassVar[int]
@@ -211,6 +217,7 @@ class QuerySpendingResponse(_message.Message):
     SHARES_ADD_UP_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     delta: float
     groups: _containers.RepeatedCompositeFieldContainer[SpendingGroup]
     other_groups: int
@@ -220,7 +227,8 @@ class QuerySpendingResponse(_message.Message):
     shares_add_up: bool
     text: str
     total: SpendingGroup
-    def __init__(self, groups: _Optional[_Iterable[_Union[SpendingGroup, _Mapping]]] = ..., others: _Optional[_Union[SpendingGroup, _Mapping]] = ..., other_groups: _Optional[int] = ..., total: _Optional[_Union[SpendingGroup, _Mapping]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., shares_add_up: bool = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, groups: _Optional[_Iterable[_Union[SpendingGroup, _Mapping]]] = ..., others: _Optional[_Union[SpendingGroup, _Mapping]] = ..., other_groups: _Optional[int] = ..., total: _Optional[_Union[SpendingGroup, _Mapping]] = ..., delta: _Optional[float] = ..., position: _Optional[int] = ..., shares_add_up: bool = ..., text: _Optional[str] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Reading(_message.Message):
     __slots__ = ["entries", "entries_read"]
