@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/dpaccountant/accountant/internal/ledger"
 	"github.com/dpaccountant/accountant/internal/persist"
@@ -95,11 +94,7 @@ func restoreCommand(env []string,
 
 // restore makes a data directory, or fills a database, and says what was done.
 func restore(ctx context.Context, c persist.RestoreConfig, to storage, stdout, stderr io.Writer) (err error) {
-	shown := &restoring{w: stderr, start: time.Now()}
-	if f, ok := stderr.(*os.File); ok {
-		shown.terminal = term.IsTerminal(int(f.Fd()))
-	}
-	c.Progress = shown.show
+	c.Progress = restoring(stderr)
 	place := filepath.Dir(c.Path)
 	var done persist.RestoredStore
 	if to.url == "" {
@@ -108,7 +103,6 @@ func restore(ctx context.Context, c persist.RestoreConfig, to storage, stdout, s
 		place = to.postgres().Name()
 		done, err = restoreInto(ctx, c, to)
 	}
-	shown.clear()
 	if err != nil {
 		return err
 	}
@@ -146,37 +140,14 @@ func restoreInto(ctx context.Context, c persist.RestoreConfig, to storage) (done
 	return done, err
 }
 
-// restoring shows how far a restore is, once it has taken a second: on a terminal in one
-// line that is rewritten, elsewhere in a line now and then.
-type restoring struct {
-	w        io.Writer
-	terminal bool
-	start    time.Time
-	last     time.Time
-}
-
-func (s *restoring) show(step persist.RestoreStep, done, total uint64) {
-	every := 10 * time.Second
-	if s.terminal {
-		every = time.Second / 10
-	}
-	now := time.Now()
-	if now.Sub(s.start) < time.Second || now.Sub(s.last) < every {
-		return
-	}
-	s.last = now
-	text := fmt.Sprintf("restore: %s: %d of %d", step, done, total)
-	if s.terminal {
-		text = "\r\033[K" + text
-	} else {
-		text += "\n"
-	}
-	_, _ = io.WriteString(s.w, text)
-}
-
-// clear removes the line.
-func (s *restoring) clear() {
-	if s.terminal && !s.last.IsZero() {
-		_, _ = io.WriteString(s.w, "\r\033[K")
+// restoring returns what writes a line now and then that says how far a restore is.
+func restoring(w io.Writer) func(step persist.RestoreStep, done, total uint64) {
+	const every = 5 * time.Second
+	last := time.Now()
+	return func(step persist.RestoreStep, done, total uint64) {
+		if now := time.Now(); now.Sub(last) >= every {
+			last = now
+			_, _ = fmt.Fprintf(w, "restore: %s: %d of %d\n", step, done, total)
+		}
 	}
 }
