@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -166,4 +167,32 @@ func TestToldWhileAFileIsWritten(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// A file that goes back to a policy which was replaced is not in force, and neither are its rules: otherwise a copy of
+// an old file, without require_standby, would lift that rule on one daemon of many.
+func TestOldFileKeepsTheRules(t *testing.T) {
+	t.Parallel()
+	const old = "version: 1\n"
+	const strict = old + "store: {require_standby: true, require_dataset: true, fair_calls: 5}\n"
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	put(t, file, strict)
+	var rules access.Rules
+	o := &others{newest: strict}
+	g, err := New(Config{Path: file, Logger: slog.New(slog.DiscardHandler), Adopted: func(r access.Rules) { rules = r },
+		Record: func([]byte) error { return nil }, // a text that was recorded before is not recorded again
+		Newest: o.read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Begin()
+	put(t, file, old)
+	for _, err := range []error{nil, errors.New("the database is away")} {
+		o.set(strict, err)
+		g.found, g.own = [32]byte{}, g.Policy()
+		g.Reload(true)
+		if want := g.Policy().Rules; rules != want || !rules.RequireStandby {
+			t.Errorf("reading fails with %v: the rules are %v; want %v", err, rules, want)
+		}
+	}
 }

@@ -103,6 +103,7 @@ func (g *Gate) Reload(complete bool) {
 		if err := g.follow(); err != nil { // Run goes on trying
 			g.config.Logger.Warn("the access policy is recorded, and not in force here yet", "error", err)
 		}
+		g.apply(g.policy.Load()) // which may be another one than the file's, or still the one before
 		return
 	}
 	g.change(p)
