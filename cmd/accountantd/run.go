@@ -141,7 +141,11 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 	defer stop()
 	config.Spans = recorder
 	metrics := server.NewMetrics()
-	store, place, failed, failure, err := s.openStore(metrics, recorder)
+	config.Metrics = metrics
+	store, place, failed, failure, err := s.openStore(ctx, config, metrics, recorder)
+	if errors.Is(err, errStopped) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,7 @@ func serve(ctx context.Context, s settings, env []string, stdout, stderr io.Writ
 		}
 	}
 	config.Analyses = addProcessors(config.Analyses)
-	config.Store, config.Place, config.Failed, config.Metrics = store, place, failed, metrics
+	config.Store, config.Place, config.Failed = store, place, failed
 	return server.Run(ctx, config, stdout)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,9 +82,9 @@ func (s settings) checkStorage() error {
 }
 
 // openStore opens the store that the daemon serves. failed is closed when the process should exit;
-// failure then says why.
-func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, place upkeep.Place,
-	failed <-chan struct{}, failure func() error, err error) {
+// failure then says why. config is as far as it is known before there is a store.
+func (s settings) openStore(ctx context.Context, config server.Config, m *server.Metrics, r *spans.Recorder) (
+	store kept, place upkeep.Place, failed <-chan struct{}, failure func() error, err error) {
 	if s.storage.url == "" {
 		file, err := persist.Open(persist.Config{
 			Path: filepath.Join(s.data, persist.FileName), Traces: []string{keyFile, socketFile}, Init: s.init,
@@ -106,7 +107,8 @@ func (s settings) openStore(m *server.Metrics, r *spans.Recorder) (store kept, p
 			Value:   fmt.Sprintf("%s has ledgers of its own, which a daemon with --store would not serve", file),
 			Allowed: "another directory"}
 	}
-	database, err := s.openDatabase(observer(m, r))
+	o := observer(m, r)
+	database, err := awaitDatabase(ctx, config, o.Away, func() (*postgres.Store, error) { return s.openDatabase(o) })
 	if err != nil {
 		return nil, upkeep.Place{}, nil, nil, err
 	}
